@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Packages of another Debian suite than the machine's own, unpacked into a directory: nothing
+# is installed, no maintainer script runs, the machine's own apt state isn't touched. Sourced.
+#
+# An empty dpkg status file makes apt resolve the whole closure, libc6 included.
+
+# debian_mirror: the URI of the Debian mirror in the machine's own apt sources.
+debian_mirror() {
+	local uri
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
+	# Origin and label are only known once the lists were fetched.
+	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
+		grep -m 1 '/debian/$' || true)
+	[ -n "$uri" ] || fail "no Debian mirror in this machine's apt sources"
+	printf '%s\n' "$uri"
+}
+
+# apt_root DIR SUITE...: prepare DIR (made absolute) as the apt state for these suites and
+# fetch their package lists, if that wasn't done in the last day. Sets APT_ROOT for the rest.
+apt_root() {
+	local mirror suite
+	APT_ROOT=$1; shift
+	mkdir -p "$APT_ROOT"/lists/partial "$APT_ROOT"/cache/archives/partial
+	APT_ROOT=$(cd "$APT_ROOT" && pwd)
+	: >"$APT_ROOT/status"
+	mirror=$(debian_mirror)
+	for suite; do
+		echo "deb [trusted=yes] $mirror $suite main"
+	done >"$APT_ROOT/sources.list.new"
+	if cmp -s "$APT_ROOT/sources.list.new" "$APT_ROOT/sources.list" &&
+		[ -n "$(find "$APT_ROOT/fetched" -mtime -1 2>/dev/null)" ]; then
+		return 0
+	fi
+	mv "$APT_ROOT/sources.list.new" "$APT_ROOT/sources.list"
+	apt_in_root apt-get update
+	touch "$APT_ROOT/fetched"
+}
+
+apt_in_root() {
+	"$1" -q -o Dir::State::Lists="$APT_ROOT/lists" -o Dir::State::status="$APT_ROOT/status" \
+		-o Dir::Etc::sourcelist="$APT_ROOT/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+		-o Dir::Etc::preferencesparts=/dev/null -o Dir::Cache="$APT_ROOT/cache" \
+		-o APT::Install-Recommends=false -o APT::Sandbox::User=root \
+		-o Acquire::Languages=none "${@:2}"
+}
+
+# apt_unpack ROOT PACKAGE...: unpack the packages and all they depend on into ROOT.
+apt_unpack() {
+	local root=$1; shift
+	rm -f "$APT_ROOT"/cache/archives/*.deb
+	apt_in_root apt-get install -y --download-only "$@"
+	merged_usr "$root"
+	dpkg_unpack "$root" "$APT_ROOT"/cache/archives/*.deb
+	rm -f "$APT_ROOT"/cache/archives/*.deb
+}
+
+dpkg_unpack() {
+	local root=$1 deb; shift
+	for deb; do
+		dpkg -x "$deb" "$root"
+	done
+}
+
+# merged_usr ROOT: packages assume /bin -> usr/bin and so on; dpkg -x would make directories.
+merged_usr() {
+	local dir
+	mkdir -p "$1"/usr/{bin,lib,lib64,sbin} "$1"/{proc,sys,dev,tmp}
+	for dir in bin lib lib64 sbin; do
+		ln -sfn "usr/$dir" "$1/$dir"
+	done
+}

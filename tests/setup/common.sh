@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the set-up scripts share: the cache outside the checkout, messages, and packages of
+# the machine itself. Sourced, not run; the caller has set -euo pipefail.
+
+KRAIT_TEST_CACHE=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests}
+SETUP_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+MULTIARCH=$(uname -m)-linux-gnu
+mkdir -p "$KRAIT_TEST_CACHE"
+
+say() { printf '%s\n' "$*" >&2; }
+fail() { say "$*"; return 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# need COMMAND PACKAGE: install PACKAGE if COMMAND isn't there and we may.
+need() {
+	have "$1" && return 0
+	[ "$(id -u)" = 0 ] || fail "$1 is missing: apt-get install $2"
+	apt-get install -y --no-install-recommends "$2" >/dev/null || fail "can't install $2"
+}
+
+# attempt WHAT COMMAND...: run COMMAND with errexit really on (a plain `||` would turn it off
+# inside the functions it calls), its output in a log; a failure is said and remembered, not fatal.
+attempt() {
+	local what=$1 log rc; shift
+	log=$KRAIT_TEST_CACHE/log/${what// /-}
+	mkdir -p "$KRAIT_TEST_CACHE/log"
+	set +e
+	( set -e; "$@" ) >"$log" 2>&1
+	rc=$?
+	set -e
+	[ $rc = 0 ] || say "MISSING $what: $(tail -n 1 "$log") (log: $log)"
+	return 0
+}
+
+# stamped WHAT FILE...: true if WHAT was finished by the present text of these files.
+stamp_of() { cat "${@:2}" | sha256sum | cut -c1-16; }
+stamped() { [ "$(cat "$KRAIT_TEST_CACHE/stamp/$1" 2>/dev/null)" = "$(stamp_of "$@")" ]; }
+stamp() { mkdir -p "$KRAIT_TEST_CACHE/stamp"; stamp_of "$@" >"$KRAIT_TEST_CACHE/stamp/$1"; }

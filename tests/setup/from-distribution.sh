@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The distribution's own Python: its executable as installed; its debug build and shared
+# library unpacked beside it, so that the machine's own packages stay as they are. Sourced.
+
+setup_distribution() {
+	[ -x /usr/bin/python3 ] || need /usr/bin/python3 python3
+	register python3-dist static /usr/bin/python3
+}
+
+# The debug build and the library have to be of one version with the standard library: all
+# are unpacked into a root of their own.
+setup_distribution_extra() {
+	local minor root=$KRAIT_TEST_CACHE/dist
+	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	rm -rf "$root/debs"
+	mkdir -p "$root/debs"
+	merged_usr "$root/root"
+	( cd "$root/debs" && apt-get -q -o APT::Sandbox::User=root download \
+		"python$minor-dbg" "libpython$minor-dbg" "libpython$minor" \
+		"libpython$minor-stdlib" "libpython$minor-minimal" "python$minor-minimal" )
+	dpkg_unpack "$root/root" "$root"/debs/*.deb
+	rm -rf "$root/debs"
+	register python3-dist-dbg dbg "$root/root/usr/bin/python$minor-dbg"
+	embed_linked python3-dist "$root/root" "$minor" ""
+}

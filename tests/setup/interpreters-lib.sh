@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Reads the table of interpreters that interpreters.sh has written, and the list of those that
+# must exist (tests/interpreters). Sourced by tests; needs nothing else from here.
+
+INTERPRETERS_TSV=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests}/interpreters.tsv
+INTERPRETERS_LIST=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/interpreters
+
+# interpreters_names [KIND]: the names that exist here, all or of one kind.
+interpreters_names() {
+	awk -F '\t' -v kind="${1:-}" 'kind == "" || $3 == kind { print $1 }' "$INTERPRETERS_TSV"
+}
+
+# interpreter_field NAME COLUMN(2 version, 3 kind, 4 path): empty and 1 if there's no such one.
+interpreter_field() {
+	awk -F '\t' -v name="$1" -v col="$2" '$1 == name { print $col; found = 1 }
+		END { exit !found }' "$INTERPRETERS_TSV"
+}
+
+interpreter_path() { interpreter_field "$1" 4; }
+
+# interpreters_machine: "full" where pyenv is, else "apt".
+interpreters_machine() {
+	[ -d "${PYENV_ROOT:-$HOME/.pyenv}/versions" ] && echo full || echo apt
+}
+
+# interpreters_expected WHERE: the names of the list with this word.
+interpreters_expected() {
+	sed -n "s/^\([^# ]*\) \{1,\}where=$1\$/\1/p" "$INTERPRETERS_LIST"
+}
+
+# interpreters_missing: prints what this machine lacks of the whole list, with its word.
+interpreters_missing() {
+	local where name
+	for where in apt full option; do
+		for name in $(interpreters_expected $where); do
+			interpreter_path "$name" >/dev/null || echo "$name where=$where"
+		done
+	done
+}
+
+# interpreters_check: says what is missing; fails if this kind of machine must have it.
+interpreters_check() {
+	local machine name where bad=0
+	machine=$(interpreters_machine)
+	while read -r name where; do
+		[ -n "$name" ] || continue
+		case $machine:$where in
+		full:where=apt | full:where=full) echo "FAIL interpreter $name: missing"; bad=1 ;;
+		*) echo "SKIP interpreter $name: not on this machine" ;;
+		esac
+	done <<<"$(interpreters_missing)"
+	return $bad
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# interpreters.sh [--full] [--refresh]: make the test interpreters available and print them,
+# one a line: NAME VERSION KIND PATH-TO-RUN (tab separated; also $CACHE/interpreters.tsv).
+#
+# What one source can't give is said on stderr and is no error here: tests/interpreters lists
+# what must exist where, `interpreters_check` (interpreters-lib.sh) decides. --full adds what has
+# to be compiled for minutes; --refresh fetches everything again.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ./common.sh
+. ./apt.sh
+. ./register.sh
+. ./embed.sh
+. ./from-pyenv.sh
+. ./from-distribution.sh
+. ./from-sid.sh
+. ./interpreters-lib.sh
+
+# once WHAT FUNCTION FILE...: unless the present text of these files has done it already.
+once() {
+	local what=$1 function=$2; shift 2
+	stamped "$what" "$@" && return 0
+	say "setting up $what"
+	attempt "$what" run_and_stamp "$what" "$function" "$@"
+	write_table
+}
+
+run_and_stamp() {
+	local what=$1 function=$2; shift 2
+	"$function"
+	stamp "$what" "$@"
+}
+
+main() {
+	local full=no
+	for arg; do
+		case $arg in
+		--full) full=yes ;;
+		--refresh) rm -rf "$KRAIT_TEST_CACHE/stamp" ;;
+		*) say "usage: interpreters.sh [--full] [--refresh]"; exit 2 ;;
+		esac
+	done
+	exec 9>"$KRAIT_TEST_CACHE/lock"
+	flock 9
+	once distribution setup_distribution from-distribution.sh
+	once pyenv setup_pyenv from-pyenv.sh
+	once sid setup_sid from-sid.sh embed.sh apt.sh
+	once distribution-extra setup_distribution_extra from-distribution.sh embed.sh
+	once sid-dbg setup_sid_dbg from-sid.sh
+	write_table
+	cat "$KRAIT_TEST_CACHE/interpreters.tsv"
+}
+
+main "$@"
