@@ -15,6 +15,7 @@ cd "$(dirname "$0")"
 . ./from-pyenv.sh
 . ./from-distribution.sh
 . ./from-sid.sh
+. ./from-pbs.sh
 . ./interpreters-lib.sh
 
 # once WHAT FUNCTION FILE...: unless the present text of these files has done it already.
@@ -48,6 +49,7 @@ main() {
 	once sid setup_sid from-sid.sh embed.sh apt.sh
 	once distribution-extra setup_distribution_extra from-distribution.sh embed.sh
 	once sid-dbg setup_sid_dbg from-sid.sh
+	once pbs setup_pbs from-pbs.sh
 	write_table
 	cat "$KRAIT_TEST_CACHE/interpreters.tsv"
 }

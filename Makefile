@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds krait. `make help` lists the targets; everything made goes to build/<variant>/.
+#   VARIANT=release (default), asan, cov, fuzz; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu
+# Room order (base below cli) is kept by includes, not by this file: sources are found by name.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || cat VERSION 2>/dev/null || echo unknown)
+
+ifeq ($(STATIC),1)
+VARIANT := static
+endif
+VARIANT ?= release
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+ARCH    := $(shell uname -m)
+ifneq ($(CROSS),)
+CC      := $(CROSS)-gcc
+ARCH    := $(firstword $(subst -, ,$(CROSS)))
+VARIANT := $(CROSS)
+endif
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+PREFIX  ?= /usr/local
+B       := build/$(VARIANT)
+V       ?= 0
+Q       := $(if $(filter 1,$(V)),,@)
+say      = $(if $(filter 1,$(V)),,@printf '  %-8s%s\n' '$(1)' '$(2)')
+
+BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
+
+WARN    := -Wall -Wextra -Werror -Wno-unused-parameter -Wstrict-prototypes -Wmissing-prototypes \
+	   -Wold-style-definition -Wvla -Wshadow -Wno-missing-field-initializers
+CPPFLAGS += -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -Iabi -Isrc -I$(B)/gen
+CFLAGS  ?= -O2 -g
+KCFLAGS := -std=gnu17 $(WARN) -fno-strict-aliasing $(CFLAGS)
+LDFLAGS ?=
+LDLIBS  := -lbpf -lelf -lz -lcap
+
+ifeq ($(VARIANT),asan)
+KCFLAGS += -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=address,undefined
+endif
+ifeq ($(VARIANT),cov)
+KCFLAGS += -O0 --coverage
+LDFLAGS += --coverage
+endif
+ifeq ($(VARIANT),fuzz)
+CC      := $(CLANG)
+KCFLAGS += -O1 -fsanitize=fuzzer-no-link,address,undefined
+LDFLAGS += -fsanitize=address,undefined
+endif
+ifeq ($(VARIANT),static)
+LDFLAGS += -static
+LDLIBS  := $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lcap
+endif
+
+ROOMS   := base elf proc python symbol sampler profile render cli
+LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
+SKEL    := $(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h)
+ASSETS  := $(sort $(wildcard src/render/*.js src/render/*.css))
+ASSET_H := $(ASSETS:src/render/%=$(B)/gen/%.h)
+UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
+HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c)))
+FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+##@ Building
+all: $(B)/krait compile_commands.json ## build/<variant>/krait
+
+$(B)/krait: $(B)/src/cli/main.o $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/libkrait.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# Flags are part of what an object depends on: a changed compiler or version rebuilds, nothing else does.
+FLAGS_ID := $(CC) $(CPPFLAGS) $(KCFLAGS) $(LDFLAGS) $(LDLIBS)
+$(B)/flags: force
+	@mkdir -p $(B) && printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' > $@
+
+$(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
+
+# target: BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter \
+		-D__TARGET_ARCH_$(BPF_ARCH) -Iabi -Ibpf $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu)) \
+		-MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
+
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp && mv $@.tmp $@
+
+# A text file becomes the bytes of a C string literal array: `static const char NAME[]`.
+$(B)/gen/%.h: src/render/% Makefile
+	$(call say,ASSET,$<)
+	@mkdir -p $(@D)
+	$(Q)( printf 'static const char asset_%s[] = {\n' '$(subst .,_,$(subst -,_,$*))'; \
+		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; printf '0};\n' ) > $@
+
+compile_commands.json: Makefile $(LIB_SRC)
+	@{ echo '['; s=''; for f in src/cli/main.c $(LIB_SRC); do \
+		printf '%s{"directory":"%s","file":"%s","command":"%s -c %s"}' "$$s" "$(CURDIR)" "$$f" \
+		'$(subst ",\\\",$(CC) $(CPPFLAGS) $(KCFLAGS))' "$$f"; s=','; done; echo ']'; } > $@
+
+##@ Tests
+check: ## the tests that .ci/run calls
+	tests/run
+check-full: ## every figure of docs/benchmarks.md (hours)
+	tests/run --full
+
+check-unit: ## unit and host tests under ASan and UBSan
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan unit-run
+unit-run: $(UNIT:%=$(B)/tests/unit/%) $(HOST:%=$(B)/tests/host/%)
+	$(Q)tests/unit/run $^
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+$(B)/tests/host/%.o: CPPFLAGS += -Ibpf
+
+fuzzers: ## libFuzzer programs in build/fuzz
+	$(Q)$(MAKE) --no-print-directory VARIANT=fuzz fuzz-build
+fuzz-build: $(FUZZ:%=$(B)/%)
+$(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+##@ Housekeeping
+clean: ## remove build/
+	rm -rf build compile_commands.json
+help:
+	@awk -F':.*## ' '/^##@/ {print "\n" substr($$0,5)} /^[a-z][a-z-]*:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build clean help install force

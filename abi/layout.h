@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How one build of CPython lays out the structures that the walker reads. One X-macro list is the
+ * only place where an offset has a name: the struct, the tables per version, the header test and
+ * `krait doctor` expand from it. Included by BPF and by user space (fixed-width types only).
+ */
+#ifndef ABI_LAYOUT_H
+#define ABI_LAYOUT_H
+
+#ifdef __bpf__
+#include "kernel.h"
+#else
+#include <linux/types.h>
+#endif
+
+/* How frames are linked. */
+enum py_walk {
+	PY_WALK_OBJECT = 1, /* 2.7-3.10: tstate.frame -> PyFrameObject.f_back */
+	PY_WALK_CFRAME,	    /* 3.11, 3.12: tstate.cframe -> current_frame -> _PyInterpreterFrame */
+	PY_WALK_CURRENT,    /* 3.13+: tstate.current_frame -> _PyInterpreterFrame */
+};
+
+/*
+ * Offsets in bytes; 0 means "not in this version" except where 0 is a genuine offset (frame_code
+ * from 3.12, cframe_current_frame in 3.12). Structures: PyThreadState, PyInterpreterState,
+ * _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject, PyUnicodeObject (2.7:
+ * PyStringObject), PyBytesObject.
+ */
+#define PY_OFFSETS(X)                                                                              \
+	X(ob_type)                                                                                 \
+	X(interp_next)                                                                             \
+	X(interp_tstate_head)                                                                      \
+	X(tstate_next)                                                                             \
+	X(tstate_interp)                                                                           \
+	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
+	X(tstate_thread_id)                                                                        \
+	X(tstate_native_thread_id)                                                                 \
+	X(cframe_current_frame)                                                                    \
+	X(frame_code) /* f_code or f_executable */                                                 \
+	X(frame_back) /* f_back or previous */                                                     \
+	X(frame_lasti) /* int f_lasti, or pointer prev_instr / instr_ptr */                        \
+	X(frame_owner) /* char; >= 3 is a shim (3.12+) */                                          \
+	X(frame_is_entry) /* bool, 3.11 only */                                                    \
+	X(frame_locals) /* f_localsplus / localsplus */                                            \
+	X(frame_tlbc_index) /* s32, 3.14t+ */                                                      \
+	X(code_argcount)                                                                           \
+	X(code_flags)                                                                              \
+	X(code_firstlineno)                                                                        \
+	X(code_filename)                                                                           \
+	X(code_name)                                                                               \
+	X(code_qualname) /* 3.11+ */                                                               \
+	X(code_linetable) /* co_lnotab (<= 3.9) or co_linetable */                                 \
+	X(code_varnames) /* <= 3.10: tuple; 3.11+: co_localsplusnames */                           \
+	X(code_version) /* u32, 3.12+ */                                                           \
+	X(code_adaptive) /* 3.11+: first instruction inside the object */                          \
+	X(code_firsttraceable) /* int, 3.11+ */                                                    \
+	X(code_tlbc) /* 3.14t+ */                                                                  \
+	X(str_length)                                                                              \
+	X(str_hash)                                                                                \
+	X(str_state) /* u32 bit field; 0 in 2.7: a byte string */                                  \
+	X(str_ascii) /* data of a compact ASCII string; 2.7: of the byte string */                 \
+	X(str_compact) /* data of a compact non-ASCII string */                                    \
+	X(bytes_data)                                                                              \
+	X(tuple_items)                                                                             \
+	X(type_name) /* tp_name */
+
+struct py_layout {
+	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
+	__u8 walk;     /* enum py_walk */
+	__u8 str_kind_shift; /* bit of `kind` in str_state: 2, or 8 in 3.14t+; compact = +3, ascii = +4 */
+#define X(name) __u16 name;
+	PY_OFFSETS(X)
+#undef X
+};
+
+/* Where the PyThreadState of the current thread is found. */
+enum py_tss {
+	PY_TSS_NONE = 0,    /* 2.7: only tstate_current and the list, by thread_id */
+	PY_TSS_KEY_GLIBC,   /* pthread key, glibc: two-level table in struct pthread */
+	PY_TSS_KEY_MUSL,    /* pthread key, musl: tsd array */
+	PY_TSS_TLS_STATIC,  /* *(thread pointer + tls_offset) */
+	PY_TSS_TLS_DTV,	    /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
+	PY_TSS_TLS_DTV_MUSL, /* the same, 8-byte slots */
+};
+
+/*
+ * One interpreter in one process (or, with addresses as in the file, in one ELF file). Addresses
+ * are absolute in the target's address space, 0 = none.
+ */
+struct py_where {
+	__u64 tstate_current; /* of a PyThreadState *: _PyThreadState_Current, gilstate.tstate_current */
+	__u64 interp_head;    /* of a PyInterpreterState *: list of interpreters */
+	__u64 tss_key;	      /* of the int key number (3.7+: Py_tss_t.key, is_initialized lies 4 before) */
+	__u64 tls_got;	      /* of the GOT pair {module id, offset} */
+	__s64 tls_offset;     /* static: from the thread pointer; DTV: added to the pair's offset */
+	__u64 code_type;      /* of PyCode_Type */
+	__s32 tsd_offset;     /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
+	__u16 layout;	      /* index into the table of layouts */
+	__u8 tss;	      /* enum py_tss */
+	__u8 reserved;
+};
+
+#endif

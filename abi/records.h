@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What crosses from the kernel programs to user space (records in the rings) and back (map values).
+ * Fixed-width fields, sizes asserted. Times are CLOCK_MONOTONIC nanoseconds. tgid and tid are those
+ * of krait's own PID namespace.
+ */
+#ifndef ABI_RECORDS_H
+#define ABI_RECORDS_H
+
+#include "layout.h"
+
+#define ABI_MAX_FRAMES	   1024 /* Python frames in one stack; deeper ones are cut at the root end */
+#define ABI_MAX_LAYOUTS	   128
+#define ABI_NAME_BYTES	   16384 /* raw bytes of one name that are copied (4 bytes a code point) */
+#define ABI_LINETABLE_BYTES 65536
+#define ABI_COMM_BYTES	   16
+
+/*
+ * How a walk ended. X(NAME, words shown to the user). The first is success; the others are shown as
+ * "[incomplete: words]" except where a mark of its own is named in src/symbol.
+ */
+#define WALK_OUTCOMES(X)                                                                           \
+	X(OK, "complete")                                                                          \
+	X(TRUNCATED, "deeper than 1,024 frames")                                                   \
+	X(NO_PYTHON, "no Python on this thread")                                                   \
+	X(PENDING, "process not examined yet")                                                     \
+	X(UNSUPPORTED, "interpreter not understood")                                               \
+	X(KERNEL_THREAD, "no user memory")                                                         \
+	X(TLS_FAULT, "thread's key table not readable")                                            \
+	X(TSTATE_FAULT, "thread state not readable")                                               \
+	X(TSTATE_MISMATCH, "thread state of another thread")                                       \
+	X(FRAME_FAULT, "frame not readable")                                                       \
+	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
+	X(CODE_FAULT, "code object not readable")                                                  \
+	X(NOT_CODE, "not a code object")                                                           \
+	X(NAME_FAULT, "name not readable")
+
+enum walk_outcome {
+#define X(name, words) WALK_##name,
+	WALK_OUTCOMES(X)
+#undef X
+	WALK_OUTCOME_MAX
+};
+
+enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC };
+
+/* One image of one process: pid reuse and exec give another one. */
+struct proc_key {
+	__u64 start_ns; /* task_struct.start_time of the group leader: CLOCK_MONOTONIC */
+	__u32 tgid;
+	__u32 exec_id; /* low half of task_struct.self_exec_id */
+};
+
+struct rec_sample {
+	__u8 type;    /* REC_SAMPLE */
+	__u8 outcome; /* enum walk_outcome */
+	__u8 in_kernel;
+	__u8 reserved;
+	__u32 tid;
+	__u64 time_ns;
+	__u64 stack; /* id of the stack, 0 = no frames */
+	struct proc_key proc;
+	__u64 weight; /* event periods this sample stands for: ns for clocks */
+};
+
+/* One Python frame on the wire. */
+struct wire_frame {
+	__u64 code;  /* address of the code object */
+	__u64 check; /* proves which code object that was; equal to rec_code.check */
+	__s32 lasti; /* 2.7-3.9: bytes; 3.10: code units; 3.11+: bytes from co_code_adaptive */
+	__u32 flags; /* FRAME_* */
+};
+#define FRAME_ENTRY 1 /* outermost Python frame of its C evaluation loop */
+
+struct rec_stack {
+	__u8 type;    /* REC_STACK */
+	__u8 outcome; /* as in the samples that carry it */
+	__u16 n;      /* frames */
+	__u32 reserved;
+	__u64 stack;
+	struct proc_key proc;
+	struct wire_frame frame[]; /* innermost first */
+};
+
+/*
+ * One string as copied from the target: raw code points, not UTF-8. bytes == 0 with len > 0: not
+ * resident at that moment, user space may read it later at addr if the code object is still the
+ * same.
+ */
+struct wire_text {
+	__u64 addr;  /* of the object */
+	__u32 len;   /* code points (2.7: bytes), or bytes of a line table, in the target */
+	__u32 bytes; /* that follow in the record */
+	__u8 kind;   /* bytes per code point: 1, 2, 4; 0 = byte string (2.7, line table) */
+	__u8 ascii;
+	__u8 reserved[6];
+};
+
+enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_TEXT_MAX };
+
+/* A code object at first sight. The texts' bytes follow in order, each padded to 8. */
+struct rec_code {
+	__u8 type; /* REC_CODE */
+	__u8 reserved;
+	__u16 layout; /* index of the layout it was read with */
+	__s32 firstlineno;
+	__u64 code, check;
+	struct proc_key proc;
+	__s32 firsttraceable; /* 3.11+, in code units; frames before it are being built */
+	__u32 version;	      /* co_version, 0 = none */
+	__u64 self_type;      /* <= 3.10: type of the first argument if it is named self; 0 = unknown */
+	struct wire_text text[CODE_TEXT_MAX];
+};
+
+enum proc_state {
+	PROC_PENDING = 1, /* user space was asked */
+	PROC_PYTHON,
+	PROC_IGNORED,	  /* not wanted, or not Python */
+	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
+};
+
+/* A process image that the kernel program meets for the first time (or asks about again). */
+struct rec_proc {
+	__u8 type;  /* REC_PROC */
+	__u8 state; /* enum proc_state it was given */
+	__u16 reserved;
+	__u32 parent; /* tgid */
+	struct proc_key proc;
+	__u64 time_ns;
+	__u64 exe_dev, exe_ino;
+	char comm[ABI_COMM_BYTES];
+};
+
+/* Map `procs`: tgid -> what is known of it. */
+struct proc_entry {
+	struct proc_key key; /* start_ns 0: adopted by the first sample */
+	__u64 asked_ns;	     /* last REC_PROC */
+	__u32 asks;
+	__u8 state; /* enum proc_state */
+	__u8 reserved[3];
+	struct py_where where;
+};
+
+/* Map `exes`: executable file -> interpreter inside it, so that a new process needs no user space. */
+struct exe_key {
+	__u64 dev; /* kernel's encoding: major << 20 | minor */
+	__u64 ino;
+};
+
+struct exe_entry {
+	struct py_where where; /* addresses as in the file */
+	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
+	__u32 generation;      /* inode.i_generation */
+	__u32 reserved;
+};
+
+/* Map `counters` (per CPU): X(NAME, words for the closing lines and -v). */
+#define BPF_COUNTERS(X)                                                                            \
+	X(SAMPLES, "samples taken")                                                                \
+	X(RING_FULL, "records lost because the ring was full")                                     \
+	X(STACKS_SENT, "distinct stacks sent")                                                     \
+	X(CODES_SENT, "code objects sent")                                                         \
+	X(IGNORED, "samples of other processes")                                                   \
+	X(NESTED, "samples during a sample")                                                       \
+	X(BLOCK_READS, "blocks read")
+
+enum bpf_counter {
+#define X(name, words) COUNT_##name,
+	BPF_COUNTERS(X)
+#undef X
+	COUNT_MAX
+};
+
+_Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
+_Static_assert(sizeof(struct wire_frame) == 24, "");
+_Static_assert(sizeof(struct wire_text) == 24, "");
+_Static_assert(sizeof(struct py_where) == 56, "");
+
+#endif

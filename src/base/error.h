@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Errors: a function that can fail returns 0 or -errno and leaves one sentence for the user, in
+ * this thread, at the place where the error arises. Only src/cli prints it and exits. Whoever
+ * adds context on the way up uses err_wrap().
+ */
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
+
+#include "base/util.h"
+
+/*
+ * Sets this thread's message and returns @code (a negative errno) for `return err_set(...)`.
+ * The sentence says what was wrong and what to do, without a final full stop or newline.
+ * Messages are cut at 1 KiB.
+ */
+int err_set(int code, const char *fmt, ...) _printf_(2, 3);
+
+/* The same with ": strerror(-code)" appended. */
+int err_sys(int code, const char *fmt, ...) _printf_(2, 3);
+
+/* Puts "fmt: " before the present message; returns @code. */
+int err_wrap(int code, const char *fmt, ...) _printf_(2, 3);
+
+/* This thread's last message, never NULL; valid until the next err_*() call in this thread. */
+const char *err_msg(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A hash table from u64 to u64 (ids, indices, pointers), open addressing, linear probing. Keys are
+ * mixed, so they may be addresses or sequences. Values stay valid until changed; iteration order
+ * is that of the table.
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include "base/util.h"
+
+struct map {
+	struct map_slot {
+		uint64_t key, value;
+		uint8_t state; /* 0 free, 1 used, 2 deleted */
+	} *slots;
+	size_t n, used, size; /* live entries; live and deleted; slots (power of two) */
+};
+
+void map_init(struct map *m);
+void map_fini(struct map *m);
+
+/* Pointer to the value of @key, or NULL; valid until the next map_put(). */
+uint64_t *map_get(const struct map *m, uint64_t key);
+
+/* Sets @key to @value; 0 or -ENOMEM (map unchanged). */
+_must_use_ int map_put(struct map *m, uint64_t key, uint64_t value);
+
+/* Removes @key; false if it wasn't there. */
+bool map_del(struct map *m, uint64_t key);
+
+void map_clear(struct map *m);
+
+/* First used slot at or after @i, or NULL; iterate with i = slot - m->slots + 1. */
+struct map_slot *map_next(const struct map *m, size_t i);
+
+#define map_foreach(slot, m)                                                                       \
+	for (struct map_slot *slot = map_next(m, 0); slot;                                         \
+	     slot = map_next(m, (size_t)(slot - (m)->slots) + 1))
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A growing byte string, always NUL-terminated (the NUL isn't counted). Zero-initialised is empty
+ * (then .s is NULL: use str_cstr()). A failed allocation is remembered in .failed, so that a chain
+ * of appends is checked once, at its end.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include "base/cleanup.h"
+#include "base/util.h"
+
+struct str {
+	char *s;
+	size_t n, cap;
+	bool failed;
+};
+
+void str_fini(struct str *b);
+void str_clear(struct str *b); /* empty, memory kept, .failed reset */
+
+void str_add(struct str *b, const char *s);
+void str_add_n(struct str *b, const void *s, size_t n);
+void str_add_c(struct str *b, char c);
+void str_addf(struct str *b, const char *fmt, ...) _printf_(2, 3);
+
+const char *str_cstr(const struct str *b); /* "" when empty */
+
+/* Moves the bytes out (caller frees); NULL if anything failed. An empty string gives "". */
+char *str_take(struct str *b);
+
+#define _cleanup_str_ _cleanup_(str_fini)
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Small things every room needs: attributes, array sizes, min/max, integer rounding. */
+#ifndef BASE_UTIL_H
+#define BASE_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define _must_use_	__attribute__((warn_unused_result))
+#define _printf_(f, a)	__attribute__((format(printf, f, a)))
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define MIN(a, b)                                                                                  \
+	({                                                                                         \
+		__typeof__(a) _min_a = (a);                                                        \
+		__typeof__(b) _min_b = (b);                                                        \
+		_min_a < _min_b ? _min_a : _min_b;                                                 \
+	})
+#define MAX(a, b)                                                                                  \
+	({                                                                                         \
+		__typeof__(a) _max_a = (a);                                                        \
+		__typeof__(b) _max_b = (b);                                                        \
+		_max_a > _max_b ? _max_a : _max_b;                                                 \
+	})
+
+static inline bool streq(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+static inline bool str_starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static inline bool str_ends(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_MSEC 1000000ull
+
+#endif

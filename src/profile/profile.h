@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile in memory: interned strings, mappings, functions, locations, stacks, label sets, and
+ * the samples, which refer to them. Knows nothing of processes, kernels or formats. Ids are dense
+ * from 1 (0 = none); id order is first-use order. Samples go to an unlinked temporary file in
+ * blocks, so that memory doesn't grow with recording time.
+ * Not thread-safe.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdio.h>
+#include "base/util.h"
+
+struct profile;
+
+enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_GC, KIND_MARK, KIND_MAX };
+
+struct profile_value_type {
+	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds" */
+};
+
+#define PROFILE_MAX_VALUES 4
+
+struct profile_meta {
+	struct profile_value_type values[PROFILE_MAX_VALUES]; /* [0] is samples/count */
+	unsigned n_values, default_value;		      /* default_value: index */
+	struct profile_value_type period_type;
+	int64_t period;
+	int64_t time_ns; /* wall clock of the start, since the epoch */
+	int64_t duration_ns;
+	char *comment[16]; /* closing lines, command line; owned */
+	unsigned n_comments;
+};
+
+struct profile_mapping {
+	uint32_t name, build_id; /* strings; name: "[python 3.12]", "[kernel]", "[krait]" for marks, a file */
+	enum frame_kind kind;
+	uint64_t start, limit, offset;
+};
+struct profile_function {
+	uint32_t name, system_name, file; /* strings; system_name 0 for Python */
+	int32_t start_line;
+};
+struct profile_location {
+	uint32_t mapping, function; /* ids */
+	int32_t line, column;	    /* 0 = none; column is from 1, as in pprof */
+	uint64_t address;	    /* 0 for Python */
+};
+struct profile_label {
+	uint32_t key, value; /* strings */
+};
+
+/* NULL on out of memory. */
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+
+struct profile_meta *profile_meta(struct profile *p);
+
+/*
+ * Interning: the id of an equal object or of a new one; 0 only for out of memory or, for strings,
+ * "" (profile_failed() tells). @s needs no NUL; invalid UTF-8 is replaced by U+FFFD.
+ */
+uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
+uint32_t profile_string(struct profile *p, const char *s);
+uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
+uint32_t profile_function(struct profile *p, const struct profile_function *f);
+uint32_t profile_location(struct profile *p, const struct profile_location *l);
+uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n); /* leaf first; n may be 0 */
+uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n); /* any order */
+bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
+
+/* Looking up: valid ids only (asserted). Pointers are valid until the next interning call. */
+const char *profile_get_string(const struct profile *p, uint32_t id);
+const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
+const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
+const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
+const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
+const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
+size_t profile_n_strings(const struct profile *p);
+size_t profile_n_mappings(const struct profile *p);
+size_t profile_n_functions(const struct profile *p);
+size_t profile_n_locations(const struct profile *p);
+size_t profile_n_stacks(const struct profile *p);
+size_t profile_n_labels(const struct profile *p);
+
+/* Root frames first when a stack is shown: --by process etc. are applied by the caller. */
+struct profile_sample {
+	uint32_t stack, labels;
+	int64_t time_ns; /* since meta.time_ns; -1 = none */
+	int64_t values[PROFILE_MAX_VALUES];
+};
+
+/* Appends a sample; 0 or -errno (temporary file). Cheap: a few ns amortised, no allocation. */
+_must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
+
+/* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
+_must_use_ int profile_each(struct profile *p,
+			    int (*fn)(void *arg, const struct profile_sample *s), void *arg);
+uint64_t profile_n_samples(const struct profile *p); /* number of profile_add() calls */
+
+/* Samples summed by (stack, labels): what pictures and tables need. Caller frees *ret. */
+struct profile_sum {
+	uint32_t stack, labels;
+	int64_t values[PROFILE_MAX_VALUES];
+};
+_must_use_ int profile_sums(struct profile *p, struct profile_sum **ret, size_t *n);
+
+#endif

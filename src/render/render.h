@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Outputs. One file per format, one row per format in render.c: extension, name, writer. Everything
+ * here works on a struct profile alone and needs no rights.
+ */
+#ifndef RENDER_RENDER_H
+#define RENDER_RENDER_H
+
+#include <stdio.h>
+#include "profile/pprof.h"
+#include "profile/profile.h"
+
+struct render_options {
+	const char *title;	/* for pictures; NULL = made from the profile's meta */
+	const char *value;	/* value type, NULL = the format's default (folded: samples; others: default) */
+	const char *by;		/* root frames: "process", "thread", "cgroup", a label; NULL = process if several */
+	enum pprof_times times;
+};
+
+struct render_format {
+	const char *name;	    /* "folded" */
+	const char *extensions[4];  /* ".folded", ".txt"; NULL-terminated */
+	const char *loses;	    /* for --help and the man page; "nothing" */
+	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
+};
+
+extern const struct render_format render_formats[];
+extern const size_t render_n_formats;
+
+/* By --format name, or by the longest matching extension of a file name; NULL + message if none. */
+const struct render_format *render_by_name(const char *name);
+const struct render_format *render_by_file(const char *path);
+
+/*
+ * How a frame is written in text: "qualname (file:line)". Files are cut after the longest of
+ * site-packages/, lib/pythonX.Y/, the process's directory, never so that two files coincide.
+ * A names object holds that decision for one profile.
+ */
+struct render_names;
+struct render_names *render_names_new(struct profile *p);
+void render_names_free(struct render_names *n);
+/* Shortened file of a function; valid as long as @n. */
+const char *render_names_file(const struct render_names *n, uint32_t function);
+
+#endif
