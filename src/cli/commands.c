@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of commands, and the small ones: help and version. */
+#include "cli/commands.h"
+
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/help.h"
+#include "render/render.h"
+
+const struct command *const commands[] = {
+	&command_record,
+	&command_help,
+	&command_version,
+	NULL,
+};
+
+const struct command *command_by_name(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (streq((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+static const struct option_row no_options[] = {OPTION_HELP, {}};
+
+static void print_formats(FILE *out)
+{
+	fprintf(out, "%-18s %-20s %s\n", "FORMAT", "EXTENSIONS", "LOSES");
+	for (size_t i = 0; i < render_n_formats; i++) {
+		const struct render_format *f = &render_formats[i];
+		char extensions[64] = "";
+
+		for (size_t j = 0; j < ARRAY_SIZE(f->extensions) && f->extensions[j]; j++)
+			snprintf(extensions + strlen(extensions),
+				 sizeof(extensions) - strlen(extensions), "%s%s", j ? " " : "",
+				 f->extensions[j]);
+		fprintf(out, "%-18s %-20s %s\n", f->name, extensions, f->loses);
+	}
+}
+
+static int run_help(const struct command *self, int argc, char **argv)
+{
+	struct operands operands;
+	const struct command *c;
+	int r = options_read(self, argc, argv, NULL, &operands);
+
+	if (r >= 0)
+		return r;
+	if (!operands.operand) {
+		help_overview(stdout);
+	} else if (streq(operands.operand, "formats")) {
+		print_formats(stdout);
+	} else {
+		c = command_by_name(operands.operand);
+		if (!c) {
+			log_error("there is no command '%s'; `krait help` lists them",
+				  operands.operand);
+			return EXIT_USAGE;
+		}
+		help_command(stdout, c);
+	}
+	return EXIT_DONE;
+}
+
+const struct command command_help = {
+	.name = "help",
+	.summary = "Explain krait or one command; `help formats` lists the outputs.",
+	.synopsis = (const char *const[]){"help [COMMAND]", "help formats", NULL},
+	.rows = no_options,
+	.operand = "COMMAND",
+	.run = run_help,
+};
+
+static int run_version(const struct command *self, int argc, char **argv)
+{
+	struct operands operands;
+	int r = options_read(self, argc, argv, NULL, &operands);
+
+	if (r >= 0)
+		return r;
+	printf("krait %s\n", KRAIT_VERSION);
+	return EXIT_DONE;
+}
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "Print the version.",
+	.synopsis = (const char *const[]){"version", "--version", NULL},
+	.rows = no_options,
+	.run = run_version,
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands, each defined in the file of its name. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+/* Stands in option_row.complete for the names of all formats. */
+#define COMPLETE_FORMAT "<format>"
+
+extern const struct command command_record;
+extern const struct command command_help;
+extern const struct command command_version;
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Exit codes: the contract with scripts and CI jobs, the same in every subcommand. */
+#ifndef CLI_EXIT_H
+#define CLI_EXIT_H
+
+/* X(NAME, code, words for the man page) */
+#define EXIT_CODES(X)                                                                              \
+	X(DONE, 0, "done; also without a single sample, with a warning")                           \
+	X(FAILED, 1,                                                                               \
+	  "only running could show it: no such process, not Python, output can't be written")      \
+	X(USAGE, 2, "the command line alone shows it: unknown option, bad value")                  \
+	X(RIGHTS, 3,                                                                               \
+	  "rights or the kernel lack something; the message names the command that helps")         \
+	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
+	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \
+	X(ABORTED, 130, "aborted by a second Ctrl-C; nothing was written")
+
+enum exit_code {
+#define X(name, code, words) EXIT_##name = code,
+	EXIT_CODES(X)
+#undef X
+};
+
+#endif

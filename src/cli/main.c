@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Entry point: finds the command that the first word names. */
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/help.h"
+
+/* The words that may stand for a command without being one's name. */
+static const struct command *command_by_alias(const char *word)
+{
+	if (streq(word, "--version") || streq(word, "-V"))
+		return &command_version;
+	if (streq(word, "--help") || streq(word, "-h"))
+		return &command_help;
+	return command_by_name(word);
+}
+
+static int unknown_command(const char *word)
+{
+	const char *names[32] = {};
+	const char *similar;
+
+	for (size_t i = 0; commands[i] && i + 1 < ARRAY_SIZE(names); i++)
+		names[i] = commands[i]->name;
+	similar = options_similar(word, names);
+	if (similar)
+		log_error("there is no command '%s'; did you mean `krait %s`?", word, similar);
+	else
+		log_error("there is no command '%s'; to run and profile a program: krait record -- "
+			  "%s",
+			  word, word);
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		help_overview(stderr);
+		return EXIT_USAGE;
+	}
+	c = command_by_alias(argv[1]);
+	if (c)
+		return c->run(c, argc - 2, argv + 2);
+	if (argv[1][0] == '-')
+		return commands[0]->run(commands[0], argc - 1, argv + 1);
+	return unknown_command(argv[1]);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parser over option tables. Not getopt_long(): that abbreviates (so that a new option breaks
+ * old scripts), permutes argv and prints its own messages.
+ */
+#include "cli/options.h"
+
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cli/exit.h"
+#include "cli/help.h"
+
+struct parser {
+	const struct command *command;
+	char **argv;
+	int argc, next;
+	void *fields;
+};
+
+/* Distance of two words in letters added, lost, changed or swapped; words over 31 are far apart. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int d[32][32];
+	size_t n = strlen(a), m = strlen(b);
+
+	if (n >= ARRAY_SIZE(d) || m >= ARRAY_SIZE(d))
+		return UINT32_MAX;
+	for (size_t i = 0; i <= n; i++)
+		for (size_t j = 0; j <= m; j++) {
+			if (!i || !j) {
+				d[i][j] = i + j;
+				continue;
+			}
+			d[i][j] = MIN(d[i - 1][j], d[i][j - 1]) + 1;
+			d[i][j] = MIN(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = MIN(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	return d[n][m];
+}
+
+const char *options_similar(const char *typed, const char *const *words)
+{
+	const char *best = NULL;
+	unsigned int best_distance = MIN(strlen(typed) / 3 + 1, 3u) + 1;
+
+	for (; *words; words++) {
+		unsigned int d = distance(typed, *words);
+
+		/* "--dur" for "--duration": the beginning of a word is near whatever follows. */
+		if (strlen(typed) >= 3 && str_starts(*words, typed))
+			d = 1;
+		if (d < best_distance) {
+			best = *words;
+			best_distance = d;
+		}
+	}
+	return best;
+}
+
+static const struct option_row *row_by_name(const struct command *c, const char *name, size_t n)
+{
+	for (const struct option_row *row = c->rows; row->name; row++)
+		if (strlen(row->name) == n && memcmp(row->name, name, n) == 0)
+			return row;
+	return NULL;
+}
+
+static const struct option_row *row_by_letter(const struct command *c, char letter)
+{
+	for (const struct option_row *row = c->rows; row->name; row++)
+		if (row->letter == letter)
+			return row;
+	return NULL;
+}
+
+static int unknown_option(const struct command *c, const char *typed, size_t n)
+{
+	_cleanup_free_ char *name = strndup(typed, n);
+	VEC(const char *) names = {};
+	const char *similar;
+	int r = 0;
+
+	for (const struct option_row *row = c->rows; row->name && !r; row++)
+		r = vec_push(&names, row->name);
+	if (!r)
+		r = vec_push(&names, NULL);
+	similar = !r && name ? options_similar(name, names.v) : NULL;
+	vec_fini(&names);
+	if (similar)
+		return err_set(-EINVAL, "there is no option --%s; did you mean --%s?", name,
+			       similar);
+	return err_set(-EINVAL, "there is no option --%s; `krait %s --help` lists them",
+		       name ? name : "", c->name);
+}
+
+/* Gives @row its value, taken from @attached ("--name=value", "-nvalue") or the next word. */
+static int take(struct parser *p, const struct option_row *row, const char *attached)
+{
+	const char *value = attached;
+	int r;
+
+	if (!row->set)
+		return OPTIONS_HELP_ASKED;
+	if (!row->arg && attached)
+		return err_set(-EINVAL, "--%s takes no value", row->name);
+	if (row->arg && !attached) {
+		if (p->next >= p->argc || streq(p->argv[p->next], "--"))
+			return err_set(-EINVAL, "--%s needs a value: --%s %s", row->name, row->name,
+				       row->arg);
+		value = p->argv[p->next++];
+	}
+	r = row->set((char *)p->fields + row->field, value);
+	if (r == -ENOMEM)
+		return err_set(r, "out of memory");
+	return r ? err_wrap(r, "--%s", row->name) : 0;
+}
+
+static int take_long(struct parser *p, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	size_t n = equals ? (size_t)(equals - word) : strlen(word);
+	const struct option_row *row = row_by_name(p->command, word, n);
+
+	if (!row)
+		return unknown_option(p->command, word, n);
+	return take(p, row, equals ? equals + 1 : NULL);
+}
+
+static int take_letters(struct parser *p, const char *letters)
+{
+	while (*letters) {
+		const struct option_row *row = row_by_letter(p->command, *letters);
+		int r;
+
+		if (!row)
+			return err_set(-EINVAL,
+				       "there is no option -%c; `krait %s --help` lists them",
+				       *letters, p->command->name);
+		letters++;
+		if (row->arg)
+			return take(p, row, *letters ? letters : NULL);
+		r = take(p, row, NULL);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int take_operand(struct parser *p, const char *word, struct operands *ret)
+{
+	const struct command *c = p->command;
+
+	if (c->operand && !ret->operand) {
+		ret->operand = word;
+		return 0;
+	}
+	if (c->takes_command)
+		return err_set(
+			-EINVAL,
+			"'%s' is no option; to run a program write -- before it: krait %s -- %s",
+			word, c->name, word);
+	return err_set(-EINVAL, "'%s' is one word too many; `krait %s --help` shows what it takes",
+		       word, c->name);
+}
+
+static int take_command(struct parser *p, struct operands *ret)
+{
+	if (!p->command->takes_command)
+		return err_set(-EINVAL, "krait %s takes no command after --", p->command->name);
+	if (p->next >= p->argc)
+		return err_set(-EINVAL,
+			       "no command follows --; write one: krait %s -- python app.py",
+			       p->command->name);
+	ret->cmd = p->argv + p->next;
+	return 0;
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *fields,
+		  struct operands *ret)
+{
+	struct parser p = {.command = c, .argv = argv, .argc = argc, .fields = fields};
+	int r = 0;
+
+	*ret = (struct operands){};
+	while (!r && p.next < p.argc) {
+		const char *word = p.argv[p.next++];
+
+		if (streq(word, "--"))
+			return take_command(&p, ret);
+		if (str_starts(word, "--"))
+			r = take_long(&p, word + 2);
+		else if (word[0] == '-' && word[1])
+			r = take_letters(&p, word + 1);
+		else
+			r = take_operand(&p, word, ret);
+	}
+	return r;
+}
+
+int options_read(const struct command *c, int argc, char **argv, void *fields, struct operands *ret)
+{
+	int r = options_parse(c, argc, argv, fields, ret);
+
+	if (r == OPTIONS_HELP_ASKED) {
+		help_command(stdout, c);
+		return EXIT_DONE;
+	}
+	if (r) {
+		log_error("%s", err_msg());
+		return r == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+	}
+	return -1;
+}

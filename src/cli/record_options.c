@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line of `krait record`: its table, its defaults and what excludes what. */
+#include "cli/record.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/values.h"
+#include "render/render.h"
+
+/* A frequency that doesn't beat in step with timers; see perf's own default of 99. */
+#define FREQ_PROCESS_HZ 999
+#define FREQ_MACHINE_HZ 99
+
+#define FIELD(f)	offsetof(struct record_options, f)
+
+static const struct option_row rows[] = {
+	{.group = "Targets (none of them = every Python process on the machine)",
+	 .name = "pid",
+	 .letter = 'p',
+	 .arg = "PID",
+	 .set = value_pid,
+	 .field = FIELD(pids),
+	 .complete = COMPLETE_PROCESS,
+	 .help = "this process, its children and theirs, also later ones; may be repeated"},
+	{.name = "no-children",
+	 .set = value_flag,
+	 .field = FIELD(no_children),
+	 .help = "with --pid or --: that process only, without its children"},
+	{.name = "comm",
+	 .arg = "GLOB",
+	 .set = value_strings,
+	 .field = FIELD(comms),
+	 .help = "processes whose command name (as in /proc/PID/comm) matches; may be repeated"},
+	{.name = "cgroup",
+	 .arg = "GLOB",
+	 .set = value_strings,
+	 .field = FIELD(cgroups),
+	 .help = "processes whose control group's path matches; may be repeated"},
+	{.name = "container",
+	 .arg = "ID",
+	 .set = value_strings,
+	 .field = FIELD(containers),
+	 .help = "processes of this container, by its name or the beginning of its id; may be "
+		 "repeated"},
+	{.name = "all",
+	 .set = value_flag,
+	 .field = FIELD(all),
+	 .help = "processes without Python too; they show up as [no Python]"},
+
+	{.group = "Sampling",
+	 .name = "duration",
+	 .letter = 'd',
+	 .arg = "TIME",
+	 .set = value_duration,
+	 .field = FIELD(duration_ns),
+	 .initial = "until Ctrl-C or the end of the targets",
+	 .help = "how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command"},
+	{.name = "frequency",
+	 .letter = 'F',
+	 .arg = "HZ",
+	 .set = value_frequency,
+	 .field = FIELD(freq_hz),
+	 .initial = "999 with --pid and --, 99 for the machine",
+	 .help = "samples per second of CPU time"},
+	{.name = "count",
+	 .letter = 'c',
+	 .arg = "N",
+	 .set = value_count,
+	 .field = FIELD(count),
+	 .help = "instead of a frequency: one sample every N events (nanoseconds for clocks); "
+		 "k, M and G multiply"},
+	{.name = "event",
+	 .letter = 'e',
+	 .arg = "EVENT",
+	 .set = value_event,
+	 .field = FIELD(event),
+	 .initial = "cpu-clock",
+	 .complete = "cpu-clock task-clock cycles cycles:u instructions cache-misses branch-misses "
+		     "page-faults context-switches",
+	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel "
+		 "code only"},
+
+	{.group = "Output",
+	 .name = "output",
+	 .letter = 'o',
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = FIELD(output),
+	 .initial = "krait-NAME-DATE-TIME.svg",
+	 .complete = COMPLETE_FILE,
+	 .help = "where to write; the extension picks the format, - is standard output"},
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .complete = COMPLETE_FORMAT,
+	 .help = "the format whatever the extension says; krait help formats lists them"},
+	{.name = "folded",
+	 .letter = 'f',
+	 .set = value_flag,
+	 .field = FIELD(folded),
+	 .help = "folded stacks, on standard output unless --output is given"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(value),
+	 .initial = "samples in folded stacks, else time",
+	 .complete = "samples cpu",
+	 .help = "what the counts of text and pictures are"},
+	{.name = "by",
+	 .arg = "WHAT",
+	 .set = value_string,
+	 .field = FIELD(by),
+	 .initial = "process where there are several",
+	 .complete = "process thread cgroup",
+	 .help = "root frame of each stack: process, thread, cgroup or the name of a label"},
+	{.name = "add-label",
+	 .arg = "KEY=VALUE",
+	 .set = value_label,
+	 .field = FIELD(labels),
+	 .help = "write this label to every sample; may be repeated"},
+	{.name = "times",
+	 .set = value_times_exact,
+	 .field = FIELD(times),
+	 .help = "record the exact time of every sample instead of 10 ms steps"},
+	{.name = "no-times",
+	 .set = value_times_none,
+	 .field = FIELD(times),
+	 .help = "record no times, for a smaller file"},
+	{.name = "summary-json",
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = FIELD(summary_json),
+	 .complete = COMPLETE_FILE,
+	 .help = "write the closing lines as JSON too"},
+	{.name = "open",
+	 .set = value_flag,
+	 .field = FIELD(open),
+	 .help = "open the picture when it is written"},
+
+	{.group = "Conduct",
+	 .name = "require-samples",
+	 .set = value_flag,
+	 .field = FIELD(require_samples),
+	 .help = "exit with 1 if not a single sample came"},
+	{.name = "if-permitted",
+	 .set = value_flag,
+	 .field = FIELD(if_permitted),
+	 .help = "with --: without the rights to profile, warn once and run the command "
+		 "unprofiled"},
+	{.name = "verbose",
+	 .letter = 'v',
+	 .set = value_more,
+	 .field = FIELD(verbose),
+	 .help = "say more; -vv says everything"},
+	{.name = "quiet",
+	 .letter = 'q',
+	 .set = value_flag,
+	 .field = FIELD(quiet),
+	 .help = "only warnings and errors"},
+	{.name = "color",
+	 .arg = "WHEN",
+	 .set = value_color,
+	 .field = FIELD(color),
+	 .initial = "auto, and never where NO_COLOR is set",
+	 .complete = "auto always never",
+	 .help = "colours in the terminal: auto, always, never"},
+	OPTION_HELP,
+	{},
+};
+
+void record_options_init(struct record_options *o)
+{
+	*o = (struct record_options){.event = "cpu-clock"};
+}
+
+void record_options_fini(struct record_options *o)
+{
+	vec_fini(&o->pids);
+	vec_fini(&o->comms);
+	vec_fini(&o->cgroups);
+	vec_fini(&o->containers);
+	vec_fini(&o->labels);
+}
+
+static int check_targets(const struct record_options *o)
+{
+	bool chosen = o->comms.n || o->cgroups.n || o->containers.n;
+
+	if (o->cmd && o->pids.n)
+		return err_set(-EINVAL, "--pid and a command after -- exclude each other; record "
+					"them one after the other");
+	if (o->cmd && (chosen || o->all))
+		return err_set(-EINVAL, "a command after -- is the only target; leave --comm, "
+					"--cgroup, --container and --all out");
+	if (o->no_children && !o->cmd && !o->pids.n)
+		return err_set(-EINVAL,
+			       "--no-children needs a process: --pid or a command after --");
+	if (o->if_permitted && !o->cmd)
+		return err_set(-EINVAL, "--if-permitted needs a command to run after --");
+	return 0;
+}
+
+static int check_sampling(struct record_options *o)
+{
+	if (o->freq_hz && o->count)
+		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
+	if (!o->freq_hz && !o->count)
+		o->freq_hz = o->cmd || o->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
+	return 0;
+}
+
+/* Picks the format: --format, -f, the extension, else the default picture. */
+static int check_output(struct record_options *o)
+{
+	if (o->folded && o->format_name && !streq(o->format_name, "folded"))
+		return err_set(-EINVAL, "--folded and --format %s exclude each other; keep one",
+			       o->format_name);
+	if (o->folded && !o->output)
+		o->output = "-";
+	if (o->folded)
+		o->format_name = "folded";
+	if (o->output && streq(o->output, "-") && !o->format_name)
+		return err_set(-EINVAL, "standard output has no extension; say the format too, as "
+					"in `-o - --format folded`");
+	if (o->format_name)
+		o->format = render_by_name(o->format_name);
+	else
+		o->format = o->output ? render_by_file(o->output) : render_by_name("svg");
+	if (!o->format)
+		return -EINVAL;
+	if (o->open && o->output && streq(o->output, "-"))
+		return err_set(-EINVAL, "--open needs a file; standard output can't be opened");
+	return 0;
+}
+
+int record_options_check(struct record_options *o)
+{
+	int r;
+
+	if (o->quiet && o->verbose)
+		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
+	if (o->quiet)
+		o->verbose = -1;
+	r = check_targets(o);
+	if (!r)
+		r = check_sampling(o);
+	return r ? r : check_output(o);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_(record_options_fini) struct record_options o;
+	struct operands operands;
+	int r;
+
+	record_options_init(&o);
+	r = options_read(self, argc, argv, &o, &operands);
+	if (r >= 0)
+		return r;
+	o.cmd = operands.cmd;
+	r = record_options_check(&o);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_USAGE;
+	}
+	log_set_level(LOG_NOTE + MIN(o.verbose, 2));
+	return cmd_record(&o);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "Record where Python programs spend their time.",
+	.synopsis = (const char *const[]){"record [OPTIONS] -- COMMAND [ARGUMENT...]",
+					  "record [OPTIONS] --pid PID", "record [OPTIONS]", NULL},
+	.examples =
+		(const char *const[]){"krait record -- python app.py\trun and profile a program",
+				      "krait record -p 123 -d 10\ta running one, for 10 s",
+				      "krait record -o out.folded -p 123\tuntil Ctrl-C or its end",
+				      "krait -p 123 -f -d 10 > stacks.txt\tfolded stacks",
+				      "krait record -d 10\tevery Python process", NULL},
+	.rows = rows,
+	.takes_command = true,
+	.run = run,
+};
