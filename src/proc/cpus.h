@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which CPUs are online: per-CPU events are opened on these, the numbers may have holes. */
+#ifndef PROC_CPUS_H
+#define PROC_CPUS_H
+
+#include "base/util.h"
+#include "base/vec.h"
+
+#define CPUS_MAX 65536 /* a number above is refused: no kernel supports it */
+
+typedef VEC(int) cpu_vec;
+
+/* Parses a CPU list ("0-3,5,8-11\n") of @n bytes. 0 (ret ascending); -EINVAL, -ENOMEM. */
+_must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
+
+/* Online CPUs from /sys; without /sys, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. 0 or -errno. */
+_must_use_ int cpus_online(cpu_vec *ret);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file behind a mapping, opened so that it is really that file and not another one that has
+ * the same path now (a package upgrade, another mount namespace) and never something whose opening
+ * or reading has effects (a FIFO, a device).
+ */
+#ifndef PROC_FILES_H
+#define PROC_FILES_H
+
+#include "base/util.h"
+#include "proc/maps.h"
+
+enum file_how {
+	FILE_MAP_FILES =
+		1, /* /proc/PID/map_files: certain; needs CAP_CHECKPOINT_RESTORE or SYS_ADMIN */
+	FILE_EXE,  /* /proc/PID/exe, same device and inode or same name: certain */
+	FILE_ROOT, /* /proc/PID/root/PATH, same device and inode: certain */
+	FILE_ROOT_OLDER, /* the same where device and inode can't be compared (overlayfs, btrfs):
+			  * regular, and not changed since the process started */
+};
+
+/*
+ * Opens the file that @m (@path = maps_path()) maps in the process whose /proc/PID is @procdir.
+ * @how may be NULL. Returns a descriptor for reading (close-on-exec, regular file); -ENOENT if it
+ * can't be found any more, -EACCES/-EPERM without the rights, -ESTALE if another file is there now,
+ * each with a message.
+ */
+_must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
+				 enum file_how *how);
+
+/* Opens PROCDIR/exe. Descriptor, or -errno with a message (-ENOENT: a kernel thread). */
+_must_use_ int file_open_exe(int procdir);
+
+/*
+ * Opens @path as seen by the process (its mount namespace, its root), for files that belong to a
+ * process but aren't mapped, such as perf maps in /tmp. Symbolic links stay inside its root. Only
+ * regular files. Hostile: the target chooses what is there.
+ */
+_must_use_ int file_open_in_root(int procdir, const char *path);
+
+/* st_dev of @fd's file in the kernel's encoding, major << 20 | minor. */
+uint64_t file_dev(uint64_t st_dev);
+
+#endif

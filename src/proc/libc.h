@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which C library a process uses and where that keeps a thread's pthread keys: the walker needs it
+ * to get from a thread to its PyThreadState (py_where.tss, .tsd_offset).
+ */
+#ifndef PROC_LIBC_H
+#define PROC_LIBC_H
+
+#include "base/util.h"
+#include "proc/maps.h"
+
+enum libc_kind { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL };
+
+struct libc_info {
+	enum libc_kind kind;
+	/*
+	 * From the thread pointer: glibc's struct pthread.specific_1stblock (the second-level
+	 * table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
+	 */
+	int32_t tsd_offset;
+	bool learnt; /* from the file's own descriptors, not the architecture's usual value */
+};
+
+/*
+ * The mapping whose file is the C library: ld-musl-*.so.1, libc.musl-*, libc.so.6, libpthread.so.0,
+ * ... by name. NULL for a static executable. For glibc before 2.34 @ret_threads (may be NULL) is
+ * libpthread's.
+ */
+const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
+				const struct mapping **ret_threads);
+
+/* The usual values of this architecture for @kind. */
+struct libc_info libc_default(enum libc_kind kind);
+
+/*
+ * Learns from @fd, the file that has the pthread functions (libc.so.6; libpthread.so.0 before 2.34;
+ * ld-musl): once per file. Falls back to libc_default(). Never fails: .learnt tells.
+ */
+struct libc_info libc_read(int fd, enum libc_kind kind);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a process has mapped: /proc/PID/maps as a list. The text is written by the kernel, but the
+ * paths in it are chosen by the target (any byte but NUL; the kernel writes a newline as \012), and
+ * a target can have very many mappings: everything is bounded.
+ */
+#ifndef PROC_MAPS_H
+#define PROC_MAPS_H
+
+#include "base/util.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+struct mapping {
+	uint64_t start, end; /* end exclusive, start < end */
+	uint64_t offset;     /* in the file, bytes */
+	uint64_t dev;	     /* kernel's encoding as in abi exe_key: major << 20 | minor */
+	uint64_t ino;	     /* 0 = no file behind it */
+	uint32_t path;	     /* offset into maps.text, see maps_path() */
+	uint8_t prot;	     /* PROT_READ | PROT_WRITE | PROT_EXEC */
+	bool shared;
+	bool deleted; /* the kernel wrote " (deleted)" behind the path; it isn't part of the path
+			 here */
+};
+
+struct maps {
+	VEC(struct mapping) list; /* ascending by address */
+	struct str text;	  /* the paths, each NUL-terminated */
+	bool truncated;		  /* a limit was met: the list is the beginning */
+	size_t malformed;	  /* lines that couldn't be read, left out */
+};
+
+enum maps_want {
+	MAPS_EXEC = 1, /* executable mappings, with a file or without */
+	MAPS_FILE = 2, /* mappings of files (inode != 0) */
+	MAPS_ALL = 4,
+};
+
+/* Limits: lines kept and bytes of text read. vm.max_map_count is 65,530 by default. */
+#define MAPS_MAX_LIST  (1u << 20)
+#define MAPS_MAX_BYTES (256u << 20)
+
+/*
+ * Reads PROCDIR/maps into @ret (zero-initialised by this function; maps_fini() in every case).
+ * @procdir is a descriptor of /proc/PID (struct proc .dirfd). @want: a set of enum maps_want, a
+ * line that fits one of them is kept. 0; -ESRCH if the process is gone; -errno with a message.
+ */
+_must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
+
+/* The same from @n bytes of text in memory, which may end anywhere. 0 or -ENOMEM. */
+_must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret);
+
+void maps_fini(struct maps *m);
+#define _cleanup_maps_ _cleanup_(maps_fini)
+
+/* Path of @e, "" for anonymous memory, "[vdso]" and the like for what has no file. Lives as long as
+ * @m. */
+const char *maps_path(const struct maps *m, const struct mapping *e);
+
+/* The mapping that contains @addr, or NULL. */
+const struct mapping *maps_find(const struct maps *m, uint64_t addr);
+
+#endif

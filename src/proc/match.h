@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes are wanted: the target options of `record` as one question to a process's facts.
+ */
+#ifndef PROC_MATCH_H
+#define PROC_MATCH_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "proc/proc.h"
+
+/*
+ * Within one list any entry is enough; lists that aren't empty must all agree. All lists empty:
+ * everything matches. The strings belong to the caller (argv).
+ */
+struct proc_match {
+	VEC(const char *) comm; /* globs, for the kernel's comm or the process's name */
+	VEC(const char *)
+	cgroup; /* globs, for the whole path ('*' crosses '/'); without '/': for one component */
+	VEC(const char *) container; /* prefixes (>= 1 character) of the id, or whole names */
+	struct map pids;	     /* tgid -> 1 */
+};
+
+void proc_match_init(struct proc_match *m);
+void proc_match_fini(struct proc_match *m);
+
+/* Takes in @tgid and, with @tree, its descendants at this moment. 0, -ESRCH, -ENOMEM. */
+_must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid, bool tree);
+
+/* A new process: wanted if its parent was taken in by number. 0 or -ENOMEM. */
+_must_use_ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child);
+void proc_match_exit(struct proc_match *m, pid_t tgid);
+
+bool proc_match(const struct proc_match *m, const struct proc_facts *f);
+
+/* True if the filter is empty: every process matches. */
+bool proc_match_all(const struct proc_match *m);
+
+#endif

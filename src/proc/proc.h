@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process: what it is called, whose it is, where it belongs. Everything is read through one
+ * descriptor of /proc/PID, which refers to that process for good: once it is gone, reads fail with
+ * -ESRCH, even if its number is used again. What a process says of itself (comm, cmdline) is
+ * hostile: any bytes, any length, bounded here.
+ */
+#ifndef PROC_PROC_H
+#define PROC_PROC_H
+
+#include <sys/types.h>
+#include "base/util.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#define PROC_CMDLINE_BYTES 4096 /* of the command line that are kept */
+#define PROC_CGROUP_BYTES  4096
+#define PROC_COMM_BYTES	   16
+
+struct proc {
+	pid_t tgid; /* in the PID namespace of /proc (krait's own) */
+	int dirfd;  /* of /proc/TGID */
+};
+
+/* Opens /proc/@tgid. 0; -ESRCH with a message if there is no such process. */
+_must_use_ int proc_open(struct proc *p, pid_t tgid);
+void proc_close(struct proc *p);
+#define PROC_INIT      ((struct proc){.dirfd = -1})
+#define _cleanup_proc_ _cleanup_(proc_close)
+
+/* What is known of a process. Zero-initialise; proc_facts_fini() frees. Strings are never NULL. */
+struct proc_facts {
+	pid_t tgid, parent; /* parent 0: init, or outside this PID namespace */
+	pid_t ns_tgid;	    /* as the process sees itself (innermost PID namespace) */
+	unsigned ns_level;  /* PID namespaces between krait's and its own: 0 = krait's own */
+	uint64_t pid_ns;    /* inode of its PID namespace, 0 = not readable */
+	uid_t uid;	    /* effective */
+	uint64_t
+		start_boot_ns; /* since boot (CLOCK_BOOTTIME), granularity one clock tick (10 ms) */
+	bool kernel_thread, zombie;
+	char comm[PROC_COMM_BYTES];
+	char *name;	 /* for people: script or module, see proc_name_from() */
+	char *cmdline;	 /* arguments joined by blanks, cut at PROC_CMDLINE_BYTES */
+	char *cgroup;	 /* path in the v2 hierarchy, else the longest one of v1; "/" if none */
+	char *container; /* id (64 hex digits) or machine name; "" = none */
+};
+
+/*
+ * Fills @ret. 0; -ESRCH if it is gone; -errno with a message. What can't be read for lack of
+ * rights stays empty: only tgid, parent, comm, name and uid are always there.
+ */
+_must_use_ int proc_facts_read(const struct proc *p, struct proc_facts *ret);
+void proc_facts_fini(struct proc_facts *f);
+#define _cleanup_proc_facts_ _cleanup_(proc_facts_fini)
+
+/*
+ * The name people know a process by. @cmdline: @n bytes of /proc/PID/cmdline (NUL-separated), @exe:
+ *target of /proc/PID/exe or NULL, @comm: not NULL. python3 app.py, python3 -u /srv/app.py
+ *app.py python -m http.server			http.server python3 /usr/bin/gunicorn wsgi:app
+ *gunicorn python3 -c 'print(1)', python3		python3 -c, python3 gunicorn: worker [app]
+ *(setproctitle)	gunicorn /opt/host/embedder			embedder Control characters
+ *become '?'. Appends to @ret.
+ */
+void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
+		    struct str *ret);
+
+/* Name of a running process alone, without its other facts; @name: heap, caller frees. */
+_must_use_ int proc_name(const struct proc *p, char **ret);
+
+/* comm of thread @tid of @p (@tid == tgid: of the process). 0, -ESRCH. */
+_must_use_ int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES]);
+
+typedef VEC(pid_t) pid_vec;
+
+/* All processes that /proc shows, ascending. 0 or -errno with a message. */
+_must_use_ int proc_list(pid_vec *ret);
+
+/* The threads of @p. 0, -ESRCH, -errno. */
+_must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
+
+/*
+ * @root and all processes that descend from it at this moment (children of any of its threads, and
+ * theirs), @root first. A descendant whose parent has died in between belongs to init, not here.
+ * 0, -ESRCH, -errno.
+ */
+_must_use_ int proc_tree(pid_t root, pid_vec *ret);
+
+/* Inode of PROCDIR/ns/@name ("pid", "mnt", ...), 0 if not readable. */
+uint64_t proc_ns(const struct proc *p, const char *name);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reader of the ring that perf maps into user space for one event: the records as they were
+ * written, in order, without copying (one that wraps around is copied). Shared by the side band and
+ * the sampling events' throttle rings.
+ */
+#ifndef SAMPLER_PERF_RING_H
+#define SAMPLER_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+#include "base/util.h"
+
+struct perf_ring {
+	struct perf_event_mmap_page *page; /* NULL: not mapped */
+	const uint8_t *data;
+	size_t bytes, page_bytes; /* data: a power of two */
+	uint64_t tail, head;	  /* read up to here; written up to here, as of perf_ring_begin() */
+	uint8_t *wrapped; /* a record that wraps around, put together; perf: at most 64 KiB */
+};
+
+/* perf_event_open(2). The descriptor (close-on-exec) or -errno, without a message. */
+_must_use_ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/* Maps @fd's ring with at least @bytes of data (rounded up to a power of two of pages). 0 or
+ * -errno. */
+_must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);
+void perf_ring_unmap(struct perf_ring *r);
+
+/* Takes note of what was written until now. True if there is something to read. */
+bool perf_ring_begin(struct perf_ring *r);
+
+/*
+ * The next record, or NULL. Valid until the next call for this ring. perf_ring_peek() leaves it
+ * there, perf_ring_next() takes it. A record with an impossible size ends the reading (everything
+ * up to the head is dropped).
+ */
+const struct perf_event_header *perf_ring_peek(struct perf_ring *r);
+void perf_ring_next(struct perf_ring *r);
+
+/* Gives the space of what was read back to the kernel. */
+void perf_ring_end(struct perf_ring *r);
+
+#endif

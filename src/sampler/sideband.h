@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The perf side band: which process maps which file, forks, execs, exits, at the moment it happens.
+ * One dummy event and one ring per online CPU; PIDs are those of the opener's PID namespace
+ * (processes outside it are left out). Times are CLOCK_MONOTONIC.
+ */
+#ifndef SAMPLER_SIDEBAND_H
+#define SAMPLER_SIDEBAND_H
+
+#include "base/util.h"
+
+/* A mapping that is executable at mmap time (a later mprotect isn't reported). PERF_RECORD_MMAP2.
+ */
+struct sideband_mmap {
+	uint32_t tgid, tid;
+	uint64_t addr, len, pgoff; /* bytes */
+	uint64_t dev;		   /* major << 20 | minor of the superblock, as in /proc/PID/maps */
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags; /* PROT_*, MAP_* */
+	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" for what has none */
+	uint64_t time_ns;
+};
+
+/*
+ * Called by sideband_drain() in order of time, as far as all rings show it: an event of another CPU
+ * that was being written at that moment may come with the next call, a few microseconds late. Any
+ * may be NULL. Pointers are valid during the call.
+ */
+struct sideband_ops {
+	void (*mmap)(void *ctx, const struct sideband_mmap *m);
+	/* @exec: the name was set by execve, which has replaced the process's image. */
+	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
+		     uint64_t time_ns);
+	/* A new thread (tgid == parent_tgid) or process. */
+	void (*fork)(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
+		     uint32_t parent_tid, uint64_t time_ns);
+	/* A thread ended; the process has when its last one has (tid == tgid may come before). */
+	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
+	/* @n records were lost: what is known of processes may be stale, look into /proc again. */
+	void (*lost)(void *ctx, uint64_t n);
+};
+
+struct sideband_config {
+	const struct sideband_ops *ops;
+	void *ctx;
+	size_t ring_bytes;     /* per CPU; 0 = SIDEBAND_RING_BYTES */
+	uint32_t wakeup_bytes; /* fill level that wakes the reader; 0 = every record */
+};
+
+#define SIDEBAND_RING_BYTES (64u << 10)
+
+struct sideband;
+
+/*
+ * Opens the side band on all online CPUs; events are recorded from here on. 0; -EACCES/-EPERM
+ * without the rights, -errno, each with a message.
+ */
+_must_use_ int sideband_open(struct sideband **ret, const struct sideband_config *config);
+void sideband_close(struct sideband *s);
+
+/* A descriptor for epoll: readable when there is something to drain. */
+int sideband_fd(const struct sideband *s);
+
+/* Calls back for everything recorded until now. Number of records. */
+size_t sideband_drain(struct sideband *s);
+
+struct sideband_stats {
+	uint64_t records, lost, malformed;
+	uint64_t foreign;	 /* of processes outside krait's PID namespace */
+	size_t cpus, ring_bytes; /* of all rings together */
+};
+void sideband_stats(const struct sideband *s, struct sideband_stats *ret);
+
+#endif
