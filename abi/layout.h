@@ -71,6 +71,7 @@ struct py_layout {
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
+	__u16 code_block; /* lowest offset of the code fields that a walk reads; set when it is loaded */
 };
 
 /* Where the PyThreadState of the current thread is found. */
@@ -95,9 +96,10 @@ struct py_where {
 	__s64 tls_offset;     /* static: from the thread pointer; DTV: added to the pair's offset */
 	__u64 code_type;      /* of PyCode_Type */
 	__s32 tsd_offset;     /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
+	__s32 self_offset;    /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64 */
 	__u16 layout;	      /* index into the table of layouts */
 	__u8 tss;	      /* enum py_tss */
-	__u8 reserved;
+	__u8 reserved[5];
 };
 
 #endif

@@ -79,7 +79,7 @@ struct rec_stack {
 	__u32 reserved;
 	__u64 stack;
 	struct proc_key proc;
-	struct wire_frame frame[]; /* innermost first */
+	/* n struct wire_frame follow, innermost first */
 };
 
 /*
@@ -108,7 +108,7 @@ struct rec_code {
 	struct proc_key proc;
 	__s32 firsttraceable; /* 3.11+, in code units; frames before it are being built */
 	__u32 version;	      /* co_version, 0 = none */
-	__u64 self_type;      /* <= 3.10: type of the first argument if it is named self; 0 = unknown */
+	__u64 self_obj;	      /* <= 3.10: object in the first local variable of a frame; 0 = none */
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
@@ -161,7 +161,6 @@ struct exe_entry {
 	X(STACKS_SENT, "distinct stacks sent")                                                     \
 	X(CODES_SENT, "code objects sent")                                                         \
 	X(IGNORED, "samples of other processes")                                                   \
-	X(NESTED, "samples during a sample")                                                       \
 	X(BLOCK_READS, "blocks read")
 
 enum bpf_counter {
@@ -171,9 +170,9 @@ enum bpf_counter {
 	COUNT_MAX
 };
 
-_Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
+_Static_assert(sizeof(struct rec_sample) == 48, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
-_Static_assert(sizeof(struct py_where) == 56, "");
+_Static_assert(sizeof(struct py_where) == 64, "");
 
 #endif

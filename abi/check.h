@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The proof that a code object is still the one that was named: a 64-bit value over everything
+ * that its name, file and lines are made of. Pure functions, compiled into the kernel program
+ * (every frame of every sample) and into user space (when it reads a code object afterwards).
+ * Why this can't be wrong: docs/decisions/0002-code-identity.md.
+ */
+#ifndef ABI_CHECK_H
+#define ABI_CHECK_H
+
+#include "layout.h"
+
+/* One multiply and one shift per word; a 64-bit state, so that 2^32 objects still hardly collide. */
+static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+/*
+ * 3.12+: co_version is given to one code object only per interpreter and never again; the
+ * pointers tell interpreters with own counters (3.13+) apart.
+ */
+static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
+								  __u64 qualname, __u64 linetable)
+{
+	__u64 h = check_mix((__u64)version << 32 | firstlineno, qualname);
+
+	return check_mix(h, linetable) | 1;
+}
+
+/*
+ * Up to 3.11 (and co_version 0) only contents prove anything. A str or bytes object counts as its
+ * length and its cached hash where it has one (SipHash or, in 2.7, FNV, over all its bytes), else
+ * as all its bytes, eight at a time, the last word padded with zeros.
+ */
+static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 len, __u64 hash)
+{
+	return check_mix(check_mix(h, len), hash);
+}
+
+#endif

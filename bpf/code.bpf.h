@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which code object is it? The check of abi/check.h for every frame of every sample. One read of a
+ * code object has all the fields; up to 3.11 its name, file name and line table are read as well.
+ */
+#ifndef BPF_CODE_H
+#define BPF_CODE_H
+
+#include "state.bpf.h"
+
+#define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
+
+/* Adds up to TEXT_BYTES of w->text, eight at a time, the last word padded with zeros. */
+walk_global int hash_text(__u32 n)
+{
+	struct walk *w = walk_state();
+	__u64 h;
+
+	if (!w)
+		return 0;
+	h = w->acc;
+	for (__u32 i = 0; i < TEXT_BYTES / 8; i++) {
+		__u64 word = ((const __u64 *)w->text)[i];
+
+		if (i * 8 >= n)
+			break;
+		if (n - i * 8 < 8)
+			word &= (1ull << (8 * (n - i * 8) & 63)) - 1;
+		h = check_mix(h, word);
+	}
+	w->acc = h;
+	return 0;
+}
+
+/* Adds acc_len bytes at acc_addr of the target to acc; negative if they can't be read. */
+walk_global int hash_bytes(__u32 unused)
+{
+	struct walk *w = walk_state();
+
+	if (!w)
+		return -1;
+	for (int i = 0; i < ABI_LINETABLE_BYTES / TEXT_BYTES; i++) {
+		__u64 left = w->acc_len;
+
+		if (!left)
+			return 0;
+		if (left > TEXT_BYTES)
+			left = TEXT_BYTES;
+		opaque(left);
+		if (left > TEXT_BYTES)
+			return -1;
+		if (read_user(w->text, left, w->acc_addr))
+			return -1;
+		hash_text(left);
+		w->acc_addr += left;
+		w->acc_len -= left;
+	}
+	return 0; /* beyond the cap only the length proves; user space knows */
+}
+
+/*
+ * Adds a str (or, with @bytes, a bytes) object: length and cached hash (-1 = not cached: all the
+ * bytes). Both types have ob_size/length and hash at the same offsets in every version.
+ */
+walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr, bool bytes)
+{
+	__u64 head[3] = {}; /* length, hash, state */
+	__u32 kind = 1;
+
+	if (!addr || read_user(head, sizeof(head), addr + l->str_length))
+		return false;
+	if (head[1] != ~0ull) {
+		w->acc = check_hashed(w->acc, head[0], head[1]);
+		return true;
+	}
+	w->acc = check_mix(w->acc, head[0]);
+	w->acc_addr = addr + l->bytes_data;
+	if (!bytes && l->str_state) {
+		__u32 state = (__u32)head[2] >> l->str_kind_shift;
+
+		kind = state & 7;
+		w->acc_addr = addr + (state >> 4 & 1 ? l->str_ascii : l->str_compact);
+	}
+	w->acc_len = head[0] * kind;
+	return hash_bytes(0) == 0;
+}
+
+/* The check by contents, for the code object whose fields are in w->object. */
+walk_global int check_contents(__u32 unused)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u32 base;
+	__u64 file;
+
+	if (!w)
+		return -1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return -1;
+	base = l->code_block;
+	w->acc = check_mix(0, object_u32(w, l->code_firstlineno - base));
+	file = object_u64(w, l->code_filename - base);
+	if (file != w->memo_addr) {
+		__u64 outer = w->acc;
+
+		w->acc = 0;
+		if (!hash_object(w, l, file, false))
+			return -1;
+		w->memo_addr = file;
+		w->memo_hash = w->acc;
+		w->acc = outer;
+	}
+	w->acc = check_mix(w->acc, w->memo_hash);
+	if (!hash_object(w, l,
+			 object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base),
+			 false))
+		return -1;
+	if (!hash_object(w, l, object_u64(w, l->code_linetable - base), true))
+		return -1;
+	w->acc |= 1;
+	return 0;
+}
+
+walk_inline bool load_code(struct walk *w, const struct py_layout *l, __u64 code)
+{
+	return read_user(w->object, CODE_BLOCK_BYTES, code + l->code_block) == 0;
+}
+
+/* Reads the code object at @code into w->object and computes its check; false if not readable. */
+walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
+{
+	__u32 base = l->code_block, version;
+
+	if (!load_code(w, l, code))
+		return false;
+	version = l->code_version ? object_u32(w, l->code_version - base) : 0;
+	if (version) {
+		*check = check_version(version, object_u32(w, l->code_firstlineno - base),
+				       object_u64(w, l->code_qualname - base),
+				       object_u64(w, l->code_linetable - base));
+		return true;
+	}
+	if (check_contents(0))
+		return false;
+	*check = w->acc;
+	return true;
+}
+
+#endif

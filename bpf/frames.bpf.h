@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The frame chain, innermost first, into walk_out. From 3.11 frames of Python-to-Python calls lie
+ * next to each other in the thread's data stack, callers at lower addresses: one read of the page
+ * part below a frame serves all the callers in it. Before, and for generators, a frame is an
+ * object somewhere on the heap and costs a read of its own.
+ */
+#ifndef BPF_FRAMES_H
+#define BPF_FRAMES_H
+
+#include "code.bpf.h"
+#include "thread.bpf.h"
+
+#define MAX_STEPS (2 * ABI_MAX_FRAMES) /* frames and shims together */
+
+/* How far below the present block the next frame may lie to be called its neighbour. */
+#define NEIGHBOUR_BYTES 65536
+
+/* Reads from the start of the frame's page to the frame's end. */
+walk_inline bool load_block(struct walk *w, __u64 frame)
+{
+	__u64 start = frame & ~(__u64)(BLOCK_BYTES - 1);
+	__u32 n = (__u32)(frame - start) + FRAME_BYTES;
+
+	opaque(n);
+	if (n > BLOCK_BYTES + FRAME_BYTES)
+		return false;
+	w->block_start = w->block_end = 0;
+	if (read_user(w->block, n, start))
+		return false;
+	w->block_start = start;
+	w->block_end = start + n;
+	return true;
+}
+
+/* Offset in w->block at which the frame's bytes are, or -1. */
+walk_inline __s32 load_frame(struct walk *w, __u64 frame)
+{
+	if (frame >= w->block_start && frame + FRAME_BYTES <= w->block_end)
+		return (__s32)(frame - w->block_start);
+	if (!w->block_end || (frame < w->block_start && w->block_start - frame < NEIGHBOUR_BYTES)) {
+		if (load_block(w, frame))
+			return (__s32)(frame - w->block_start);
+	}
+	if (read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
+		return -1;
+	return LONE_FRAME;
+}
+
+walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+			    __u64 frame, __u64 code, __u64 check, __s32 lasti, __u32 flags)
+{
+	__u32 i = w->n;
+
+	if (i >= ABI_MAX_FRAMES) {
+		walk_end(w, WALK_TRUNCATED);
+		return;
+	}
+	opaque(i);
+	i &= ABI_MAX_FRAMES - 1;
+	out->frame[i].code = code;
+	out->frame[i].check = check;
+	out->frame[i].lasti = lasti;
+	out->frame[i].flags = flags;
+	addrs->frame[i] = frame;
+	w->hash = check_mix(check_mix(w->hash, check), (__u64)(__u32)lasti << 32 ^ code);
+	w->n = i + 1;
+}
+
+/* 3.12+: the shim of a C evaluation loop closes the group of frames pushed before it. */
+walk_inline void close_group(struct walk *w, struct walk_out *out)
+{
+	__u32 i = w->n;
+
+	if (!i)
+		return;
+	i = (i - 1) & (ABI_MAX_FRAMES - 1);
+	opaque(i);
+	i &= ABI_MAX_FRAMES - 1;
+	out->frame[i].flags |= FRAME_ENTRY;
+	w->hash = check_mix(w->hash, FRAME_ENTRY);
+}
+
+/* One _PyInterpreterFrame (3.11+). */
+walk_inline void step_iframe(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+			     const struct py_layout *l)
+{
+	__u64 frame = w->frame, code, instr, check = 0;
+	__s32 off = load_frame(w, frame);
+	__u32 flags = 0;
+
+	if (off < 0) {
+		walk_end(w, WALK_FRAME_FAULT);
+		return;
+	}
+	w->frame = block_u64(w, off + l->frame_back);
+	code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
+	instr = block_u64(w, off + l->frame_lasti);
+	if (l->frame_is_entry) {
+		flags = block_u8(w, off + l->frame_is_entry) ? FRAME_ENTRY : 0;
+	} else if (block_u8(w, off + l->frame_owner) >= 3) {
+		close_group(w, out);
+		return;
+	}
+	if (!code || !load_check(w, l, code, &check)) {
+		walk_end(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
+		return;
+	}
+	push_frame(w, out, addrs, frame, code, check, (__s32)(instr - code - l->code_adaptive),
+		   flags);
+}
+
+/* One PyFrameObject (2.7-3.10): one C evaluation loop each. */
+walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+			     const struct py_layout *l)
+{
+	__u64 frame = w->frame, code, check = 0;
+	__s32 lasti;
+
+	if (read_user(&w->block[LONE_FRAME], 128, frame)) {
+		walk_end(w, WALK_FRAME_FAULT);
+		return;
+	}
+	w->frame = block_u64(w, LONE_FRAME + l->frame_back);
+	code = block_u64(w, LONE_FRAME + l->frame_code);
+	lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti);
+	if (!code || !load_check(w, l, code, &check)) {
+		walk_end(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
+		return;
+	}
+	push_frame(w, out, addrs, frame, code, check, lasti, FRAME_ENTRY);
+}
+
+/* Up to GROUP_FRAMES frames; 1 when the walk is over. */
+walk_global int walk_group(__u32 unused)
+{
+	struct walk *w = walk_state();
+	struct walk_out *out = walk_out();
+	struct walk_addrs *addrs = walk_addrs();
+	const struct py_layout *l;
+
+	if (!w || !out || !addrs)
+		return 1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 1;
+	for (int i = 0; i < GROUP_FRAMES; i++) {
+		if (w->done)
+			return 1;
+		if (!w->frame) {
+			walk_end(w, WALK_OK);
+			return 1;
+		}
+		if (w->steps++ >= MAX_STEPS) {
+			walk_end(w, WALK_FRAME_CYCLE);
+			return 1;
+		}
+		if (l->walk == PY_WALK_OBJECT)
+			step_object(w, out, addrs, l);
+		else
+			step_iframe(w, out, addrs, l);
+	}
+	return w->done;
+}
+
+/* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
+walk_inline void walk_python(struct walk *w, const struct py_layout *l)
+{
+	w->n = w->steps = 0;
+	w->done = 0;
+	w->outcome = WALK_OK;
+	w->block_start = w->block_end = 0;
+	w->memo_addr = 0;
+	w->tstate = w->frame = 0;
+	w->hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
+	if (!find_frame(w, l))
+		return;
+	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
+		if (walk_group(0))
+			break;
+	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Just the kernel types and fields that krait uses, relocated at load by CO-RE: no vmlinux.h, so
+ * the build needs no kernel and a reader sees what is depended upon. Members that moved or were
+ * renamed have flavours (struct NAME___WHAT).
+ */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#ifndef __bool_true_false_are_defined
+typedef _Bool bool;
+#define true  1
+#define false 0
+#endif
+
+#define CORE __attribute__((preserve_access_index))
+
+/* uapi/linux/bpf.h: the values are ABI. */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
+enum { BPF_RB_AVAIL_DATA = 0 };
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} CORE;
+
+struct ns_common {
+	unsigned int inum;
+} CORE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} CORE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} CORE;
+
+struct super_block {
+	__u32 s_dev;
+} CORE;
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+} CORE;
+
+struct file {
+	struct inode *f_inode;
+} CORE;
+
+struct mm_struct {
+	struct file *exe_file;
+	unsigned long start_code;
+} CORE;
+
+/* The user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value. */
+struct thread_struct___x86 {
+	unsigned long fsbase;
+} CORE;
+struct thread_uw___a64 {
+	unsigned long tp_value;
+} CORE;
+struct thread_struct___a64 {
+	struct thread_uw___a64 uw;
+} CORE;
+
+struct task_struct {
+	int pid, tgid;
+	unsigned int flags;
+	struct mm_struct *mm;
+	struct task_struct *group_leader, *real_parent;
+	__u64 start_time;
+	__u64 self_exec_id;
+	struct pid *thread_pid;
+	char comm[16];
+} CORE;
+struct task_struct___x86 {
+	struct thread_struct___x86 thread;
+} CORE;
+struct task_struct___a64 {
+	struct thread_struct___a64 thread;
+} CORE;
+
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
+
+/*
+ * The program's context is ABI, not relocated: only its first members are named. On 5.10 a perf
+ * context takes 8-byte loads only.
+ */
+#if defined(__TARGET_ARCH_arm64)
+struct bpf_perf_event_data {
+	__u64 regs[31], sp, pc, pstate; /* user_pt_regs */
+	__u64 sample_period, addr;
+};
+#define CTX_USER_MODE(ctx) (((ctx)->pstate & 0xf) == 0)
+#else
+struct bpf_perf_event_data {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+		flags, sp, ss; /* pt_regs */
+	__u64 sample_period, addr;
+};
+#define CTX_USER_MODE(ctx) (((ctx)->cs & 3) == 3)
+#endif
+
+#endif

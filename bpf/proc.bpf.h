@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which process is this, is it wanted, and what is known of its interpreter? A new process whose
+ * executable is known, and a fork of a known process, are recognized here, so that a storm of
+ * short processes doesn't outrun user space; about the others user space is asked.
+ */
+#ifndef BPF_PROC_H
+#define BPF_PROC_H
+
+#include "maps.bpf.h"
+
+#define MAX_PIDNS_LEVEL 32
+#define MAX_ANCESTORS	16
+#define ASK_FIRST_NS	1000000ull /* between questions about one process: doubled up to ... */
+#define ASK_SHIFT_MAX	10	   /* ... a second */
+
+/* Scratch for what is too large for the 512-byte stack; own map, as sampling may come in between. */
+struct meeting {
+	struct proc_entry entry;
+	struct rec_proc rec;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct meeting);
+} meetings SEC(".maps");
+
+/* @task's tgid (of its leader) in krait's PID namespace; 0 = not visible there. */
+walk_inline __u32 tgid_of(struct task_struct *task)
+{
+	struct task_struct *leader;
+	struct pid *pid;
+	struct upid up = {};
+
+	if (!pidns_level)
+		return BPF_CORE_READ(task, tgid);
+	leader = BPF_CORE_READ(task, group_leader);
+	pid = BPF_CORE_READ(leader, thread_pid);
+	if (BPF_CORE_READ(pid, level) < pidns_level || pidns_level > MAX_PIDNS_LEVEL)
+		return 0;
+	bpf_core_read(&up, sizeof(up), &pid->numbers[pidns_level]);
+	if (BPF_CORE_READ(up.ns, ns.inum) != pidns_inum)
+		return 0;
+	return up.nr;
+}
+
+walk_inline __u32 tid_of(struct task_struct *task)
+{
+	struct pid *pid;
+	struct upid up = {};
+
+	if (!pidns_level)
+		return BPF_CORE_READ(task, pid);
+	pid = BPF_CORE_READ(task, thread_pid);
+	if (pidns_level > MAX_PIDNS_LEVEL)
+		return 0;
+	bpf_core_read(&up, sizeof(up), &pid->numbers[pidns_level]);
+	return up.nr;
+}
+
+walk_inline __u64 thread_pointer(struct task_struct *task)
+{
+	struct task_struct___x86 *x86 = (void *)task;
+	struct task_struct___a64 *a64 = (void *)task;
+
+	if (bpf_core_field_exists(x86->thread.fsbase))
+		return BPF_CORE_READ(x86, thread.fsbase);
+	return BPF_CORE_READ(a64, thread.uw.tp_value);
+}
+
+walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
+{
+	key->start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	key->tgid = tgid;
+	key->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
+}
+
+walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
+{
+	return a->start_ns == b->start_ns && a->exec_id == b->exec_id && a->tgid == b->tgid;
+}
+
+/* Is @tgid one of the roots, or a descendant of one? */
+walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
+{
+	if (whole_machine || bpf_map_lookup_elem(&roots, &tgid))
+		return true;
+	if (!follow_children)
+		return false;
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
+		task = BPF_CORE_READ(task, real_parent);
+		tgid = tgid_of(task);
+		if (tgid <= 1)
+			return false;
+		if (bpf_map_lookup_elem(&roots, &tgid))
+			return true;
+	}
+	return false;
+}
+
+walk_inline void add_bias(struct py_where *w, __u64 bias)
+{
+	if (w->tstate_current)
+		w->tstate_current += bias;
+	if (w->interp_head)
+		w->interp_head += bias;
+	if (w->tss_key)
+		w->tss_key += bias;
+	if (w->tls_got)
+		w->tls_got += bias;
+	if (w->code_type)
+		w->code_type += bias;
+}
+
+/* The executable's file, as the kernel knows it. */
+walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
+{
+	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
+
+	rec->exe_dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	rec->exe_ino = BPF_CORE_READ(inode, i_ino);
+}
+
+walk_inline bool known_exe(struct task_struct *task, struct meeting *m)
+{
+	struct exe_key key = {m->rec.exe_dev, m->rec.exe_ino};
+	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &key);
+	__u32 generation = BPF_CORE_READ(task, mm, exe_file, f_inode, i_generation);
+
+	if (!exe || exe->generation != generation)
+		return false;
+	m->entry.where = exe->where;
+	add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
+	return true;
+}
+
+/* A fork that hasn't exec'ed since has its parent's mappings. */
+walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
+{
+	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
+	__u32 tgid = tgid_of(parent);
+	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	struct proc_key key;
+
+	m->rec.parent = tgid;
+	if (!p || p->state != PROC_PYTHON)
+		return false;
+	read_key(parent, tgid, &key);
+	if (!same_key(&key, &p->key) || key.exec_id != m->entry.key.exec_id)
+		return false;
+	m->entry.where = p->where;
+	return true;
+}
+
+walk_inline void ask_user(struct meeting *m, __u64 now)
+{
+	m->rec.type = REC_PROC;
+	m->rec.state = m->entry.state;
+	m->rec.proc = m->entry.key;
+	m->rec.time_ns = now;
+	send_bytes(&m->rec, sizeof(m->rec));
+	m->entry.asked_ns = now;
+	m->entry.asks++;
+}
+
+/*
+ * Makes the entry of a process image that has none, and tells user space. The current task is
+ * the sampled one. Returns 0.
+ */
+walk_global int meet_process(__u32 tgid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 zero = 0;
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+
+	if (!m)
+		return 0;
+	__builtin_memset(m, 0, sizeof(*m));
+	read_key(task, tgid, &m->entry.key);
+	if (!is_wanted(task, tgid)) {
+		m->entry.state = PROC_IGNORED;
+		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
+		return 0;
+	}
+	BPF_CORE_READ_STR_INTO(&m->rec.comm, task, group_leader, comm);
+	read_exe(task, &m->rec);
+	m->entry.state = known_parent(task, m) || known_exe(task, m) ? PROC_PYTHON : PROC_PENDING;
+	ask_user(m, bpf_ktime_get_ns());
+	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
+	return 0;
+}
+
+/* Asks again about a process that user space couldn't judge yet (it was still being loaded). */
+walk_global int ask_again(__u32 tgid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 zero = 0;
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	__u64 now = bpf_ktime_get_ns();
+	__u32 shift;
+
+	if (!m || !p)
+		return 0;
+	shift = p->asks < ASK_SHIFT_MAX ? p->asks : ASK_SHIFT_MAX;
+	if (now - p->asked_ns < ASK_FIRST_NS << (shift & 15))
+		return 0;
+	__builtin_memset(m, 0, sizeof(*m));
+	m->entry = *p;
+	BPF_CORE_READ_STR_INTO(&m->rec.comm, task, group_leader, comm);
+	read_exe(task, &m->rec);
+	ask_user(m, now);
+	p->asked_ns = m->entry.asked_ns;
+	p->asks = m->entry.asks;
+	return 0;
+}
+
+/* The entry of the current process image, made if need be; NULL if there is no room for it. */
+walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid)
+{
+	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	struct proc_key key;
+
+	read_key(task, tgid, &key);
+	if (p && !p->key.start_ns && p->key.tgid == tgid)
+		p->key = key; /* put there by user space at the start */
+	if (p && same_key(&p->key, &key))
+		return p;
+	meet_process(tgid);
+	return bpf_map_lookup_elem(&procs, &tgid);
+}
+
+#endif

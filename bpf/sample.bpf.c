@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Entry program of sampling: a perf event of the chosen kind on every CPU runs on_sample(). */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "proc.bpf.h"
+#include "frames.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+walk_inline void fill_sample(struct rec_sample *rec, struct task_struct *task,
+			     const struct walk *w, const struct bpf_perf_event_data *ctx)
+{
+	rec->type = REC_SAMPLE;
+	rec->in_kernel = !CTX_USER_MODE(ctx);
+	rec->tid = tid_of(task);
+	rec->time_ns = bpf_ktime_get_ns();
+	rec->proc = w->proc;
+	rec->outcome = w->outcome;
+	rec->stack = w->n ? w->hash : 0;
+	rec->weight = ctx->sample_period;
+}
+
+/* Decides from the state of the process, and walks where there is an interpreter. */
+walk_inline bool take_stack(struct walk *w, struct task_struct *task, const struct proc_entry *p)
+{
+	const struct py_layout *l;
+
+	w->proc = p->key;
+	w->n = 0;
+	switch (p->state) {
+	case PROC_PENDING:
+		w->outcome = WALK_PENDING;
+		ask_again(p->key.tgid);
+		return true;
+	case PROC_UNSUPPORTED:
+		w->outcome = WALK_UNSUPPORTED;
+		return true;
+	case PROC_PYTHON:
+		break;
+	default:
+		count(COUNT_IGNORED);
+		return false;
+	}
+	w->where = p->where;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return false;
+	w->tp = thread_pointer(task);
+	walk_python(w, l);
+	return true;
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct rec_sample rec = {};
+	struct proc_entry *p;
+	struct walk_out *out = walk_out();
+	struct walk *w = walk_state();
+	__u32 tgid;
+
+	if (!w || !out || BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_EXITING))
+		return 0;
+	tgid = tgid_of(task);
+	if (!tgid)
+		return 0;
+	p = current_proc(task, tgid);
+	if (!p || !take_stack(w, task, p))
+		return 0;
+	count(COUNT_SAMPLES);
+	send_stack(w, out);
+	fill_sample(&rec, task, w, ctx);
+	send_bytes(&rec, sizeof(rec));
+	return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What leaves the kernel: code objects at first sight (names, file and line table are copied now,
+ * while they are certainly there), stacks at first sight, a small record for every sample. What
+ * counts as sent is only what the ring took.
+ */
+#ifndef BPF_SEND_H
+#define BPF_SEND_H
+
+#include "code.bpf.h"
+
+/* Staging: record head and names (< 64 KiB), then a line table (<= 64 KiB). */
+#define STAGING_HALF  65536
+#define STAGING_BYTES (2 * STAGING_HALF)
+
+struct staging {
+	__u8 bytes[STAGING_BYTES + SLACK];
+};
+
+/* More of the seam. send_bytes(): 0 if the ring took it. first_*(): true if not marked yet. */
+walk_inline struct staging *walk_staging(void);
+walk_inline long send_bytes(const void *data, __u64 n);
+walk_inline bool code_seen(__u64 key);
+walk_inline void code_mark(__u64 key);
+walk_inline bool stack_seen(__u64 id);
+walk_inline void stack_mark(__u64 id);
+walk_inline void count(__u32 counter);
+
+/* Size of the bytes to copy: n limited to cap, in a form that 5.10's verifier believes. */
+walk_inline __u64 clamp_len(__u64 n, __u64 cap)
+{
+	if (n > cap)
+		n = cap;
+	opaque(n);
+	return n;
+}
+
+/*
+ * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
+ * describes it in the record's head. A fault leaves bytes = 0: user space reads it later.
+ */
+walk_global int copy_text(__u32 which)
+{
+	struct walk *w = walk_state();
+	struct staging *s = walk_staging();
+	const struct py_layout *l;
+	struct rec_code *rec;
+	struct wire_text *t;
+	__u64 head[3] = {}, addr, n, data, cap;
+	__u32 off, field;
+
+	if (!w || !s)
+		return 0;
+	which &= CODE_TEXT_MAX - 1;
+	opaque(which);
+	which &= CODE_TEXT_MAX - 1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	rec = (struct rec_code *)s->bytes;
+	t = &rec->text[which];
+	__builtin_memset(t, 0, sizeof(*t));
+	field = which == CODE_FILENAME ? l->code_filename
+		: which == CODE_NAME   ? l->code_name
+		: which == CODE_QUALNAME ? l->code_qualname
+					 : l->code_linetable;
+	if (!field)
+		return 0;
+	addr = object_u64(w, field - l->code_block);
+	t->addr = addr;
+	if (which == CODE_NAME && l->code_qualname)
+		return 0; /* only its address is of use: the qualified name holds it */
+	if (!addr || read_user(head, sizeof(head), addr + l->str_length))
+		return 0;
+	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];
+	data = addr + l->bytes_data;
+	n = head[0];
+	cap = ABI_NAME_BYTES;
+	if (which == CODE_LINETABLE) {
+		cap = ABI_LINETABLE_BYTES;
+	} else if (l->str_state) {
+		__u32 state = (__u32)head[2] >> l->str_kind_shift;
+
+		t->kind = state & 7;
+		t->ascii = state >> 4 & 1;
+		data = addr + (t->ascii ? l->str_ascii : l->str_compact);
+		n *= t->kind;
+	}
+	off = w->staged & (STAGING_HALF - 1);
+	opaque(off);
+	off &= STAGING_HALF - 1;
+	if (!n)
+		return 0;
+	n = clamp_len(n, cap);
+	if (n > ABI_LINETABLE_BYTES)
+		return 0;
+	if (read_user(&s->bytes[off], n, data))
+		return 0;
+	t->bytes = (__u32)n;
+	w->staged += (__u32)(n + 7) & ~7u;
+	return 0;
+}
+
+walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
+{
+	return check_mix(check_mix(w->proc.start_ns ^ (__u64)w->proc.tgid << 40 ^
+					   (__u64)w->proc.exec_id << 20,
+				   f->code),
+			 f->check);
+}
+
+/* Sends the code object of frame @i unless it was; 1 if the ring refused. */
+walk_global int send_code(__u32 i)
+{
+	struct walk *w = walk_state();
+	struct walk_out *out = walk_out();
+	struct walk_addrs *addrs = walk_addrs();
+	struct staging *s = walk_staging();
+	const struct py_layout *l;
+	const struct wire_frame *f;
+	struct rec_code *rec;
+	__u64 key, n, type = 0;
+
+	if (!w || !out || !addrs || !s)
+		return 1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 1;
+	i &= ABI_MAX_FRAMES - 1;
+	opaque(i);
+	i &= ABI_MAX_FRAMES - 1;
+	f = &out->frame[i];
+	key = code_key(w, f);
+	if (code_seen(key))
+		return 0;
+	if (!load_code(w, l, f->code))
+		return 1;
+	rec = (struct rec_code *)s->bytes;
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->type = REC_CODE;
+	rec->layout = w->where.layout;
+	rec->code = f->code;
+	rec->check = f->check;
+	rec->proc = w->proc;
+	rec->firstlineno = (__s32)object_u32(w, l->code_firstlineno - l->code_block);
+	if (l->code_version)
+		rec->version = object_u32(w, l->code_version - l->code_block);
+	if (l->code_firsttraceable)
+		read_user(&rec->firsttraceable, sizeof(rec->firsttraceable),
+			  f->code + l->code_firsttraceable);
+	if (!l->code_qualname)
+		read_user(&rec->self_obj, sizeof(rec->self_obj),
+			  addrs->frame[i] + l->frame_locals);
+	if (w->where.code_type &&
+	    (read_user(&type, sizeof(type), f->code + l->ob_type) || type != w->where.code_type))
+		rec->reserved = 1; /* not a code object: user space shows it as such */
+	w->staged = sizeof(*rec);
+	copy_text(CODE_FILENAME);
+	copy_text(CODE_NAME);
+	copy_text(CODE_QUALNAME);
+	copy_text(CODE_LINETABLE);
+	n = w->staged;
+	opaque(n);
+	if (n < sizeof(*rec) || n > STAGING_BYTES)
+		return 1;
+	if (send_bytes(s->bytes, n))
+		return 1;
+	count(COUNT_CODES_SENT);
+	code_mark(key);
+	return 0;
+}
+
+/* Sends the stack in walk_out unless it was sent before, its code objects first. */
+walk_inline void send_stack(struct walk *w, struct walk_out *out)
+{
+	__u64 n;
+	int refused = 0;
+
+	if (!w->n || stack_seen(w->hash))
+		return;
+	for (__u32 i = 0; i < ABI_MAX_FRAMES; i++) {
+		if (i >= w->n)
+			break;
+		refused |= send_code(i);
+	}
+	out->head.type = REC_STACK;
+	out->head.outcome = w->outcome;
+	out->head.n = (__u16)w->n;
+	out->head.reserved = 0;
+	out->head.stack = w->hash;
+	out->head.proc = w->proc;
+	n = sizeof(out->head) + (__u64)w->n * sizeof(out->frame[0]);
+	opaque(n);
+	if (n < sizeof(out->head) || n > sizeof(*out))
+		return;
+	if (send_bytes(out, n))
+		return;
+	count(COUNT_STACKS_SENT);
+	if (!refused)
+		stack_mark(w->hash);
+}
+
+#endif

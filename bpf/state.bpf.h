@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the walkers know and the few things they ask of the world. Walk state lives in a per-CPU
+ * map value: the verifier treats values loaded from it as unknown, so one frame's code is verified
+ * once however deep a stack is, and groups of frames are global functions without arguments (5.10
+ * allows scalars only). The same walkers are compiled for the host (tests/host), where the four
+ * functions of the seam read a memory image or a live process.
+ */
+#ifndef BPF_STATE_H
+#define BPF_STATE_H
+
+#include "records.h"
+#include "check.h"
+
+#ifdef __bpf__
+#define walk_inline static __attribute__((always_inline)) inline
+#define walk_global __attribute__((noinline))
+/* Keeps the compiler from proving (and so removing) a bound that only the verifier needs. */
+#define opaque(x) asm volatile("" : "+r"(x))
+#else
+#define walk_inline static inline
+#define walk_global
+#define opaque(x) ((void)0)
+#endif
+
+#define GROUP_FRAMES 32 /* frames per call of walk_group() */
+#define FRAME_BYTES  80 /* of a frame that are read: header of _PyInterpreterFrame */
+#define BLOCK_BYTES  4096
+#define TEXT_BYTES   256
+#define SLACK	     256 /* behind every buffer: the largest access past a masked offset */
+
+struct walk {
+	struct proc_key proc;
+	struct py_where where;
+	__u64 tp;     /* thread pointer of the sampled thread */
+	__u64 tstate; /* its PyThreadState */
+	__u64 frame;  /* next frame to read, 0 = end of the chain */
+	__u64 hash;   /* over the frames so far: the stack's id */
+	__u64 block_start, block_end; /* what block[] holds of the target */
+	__u64 memo_addr, memo_hash;   /* file name object checked last in this sample */
+	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
+	__u32 n;		      /* frames in walk_out */
+	__u8 outcome, done;
+	__u8 reserved[2];
+	__u32 steps;	   /* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 staged;	   /* send_code(): bytes in the staging buffer */
+	__u8 block[2 * BLOCK_BYTES]; /* up to a page of the data stack, then one frame by itself */
+	__u8 block_slack[SLACK];
+	__u8 object[256]; /* thread state, code object, head of a str or bytes */
+	__u8 object_slack[SLACK];
+	__u8 text[TEXT_BYTES];
+	__u8 text_slack[SLACK];
+};
+
+/* Where a frame outside of the block is kept in walk.block. */
+#define LONE_FRAME (BLOCK_BYTES + 1024)
+
+struct walk_out {
+	struct rec_stack head;
+	struct wire_frame frame[ABI_MAX_FRAMES];
+};
+
+/* Addresses of the frames, for what is only needed at the first sight of a code object. */
+struct walk_addrs {
+	__u64 frame[ABI_MAX_FRAMES];
+};
+
+/* The seam. read_user(): 0, or negative and @dst is zeroed or unchanged. */
+walk_inline long read_user(void *dst, __u32 n, __u64 addr);
+walk_inline struct walk *walk_state(void);
+walk_inline struct walk_out *walk_out(void);
+walk_inline struct walk_addrs *walk_addrs(void);
+walk_inline const struct py_layout *walk_layout(__u32 index);
+
+/* Loads from a buffer at an offset that came from the target or a layout: masked, never past it. */
+walk_inline __u64 block_u64(const struct walk *w, __u32 off)
+{
+	off &= 2 * BLOCK_BYTES - 1;
+	opaque(off);
+	off &= 2 * BLOCK_BYTES - 1;
+	return *(const __u64 *)&w->block[off];
+}
+
+walk_inline __u8 block_u8(const struct walk *w, __u32 off)
+{
+	off &= 2 * BLOCK_BYTES - 1;
+	opaque(off);
+	off &= 2 * BLOCK_BYTES - 1;
+	return w->block[off];
+}
+
+walk_inline __u64 object_u64(const struct walk *w, __u32 off)
+{
+	off &= 255;
+	opaque(off);
+	off &= 255;
+	return *(const __u64 *)&w->object[off];
+}
+
+walk_inline __u32 object_u32(const struct walk *w, __u32 off)
+{
+	off &= 255;
+	opaque(off);
+	off &= 255;
+	return *(const __u32 *)&w->object[off];
+}
+
+walk_inline void walk_end(struct walk *w, __u8 outcome)
+{
+	w->outcome = outcome;
+	w->done = 1;
+}
+
+#endif

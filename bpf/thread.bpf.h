@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From the sampled thread to its PyThreadState and its innermost frame. Facts per version:
+ * pthread key (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list of thread
+ * states by thread_id (2.7, and where the others fail).
+ */
+#ifndef BPF_THREAD_H
+#define BPF_THREAD_H
+
+#include "state.bpf.h"
+
+#define MAX_LISTED_THREADS 256 /* thread states looked at in one sample */
+#define GLIBC_KEYS_PER_BLOCK 32 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+
+walk_inline __u64 read_u64(__u64 addr)
+{
+	__u64 v = 0;
+
+	if (read_user(&v, sizeof(v), addr))
+		return 0;
+	return v;
+}
+
+/* nptl: specific_1stblock[32] of {seq, data}, then specific[32] pointers to further blocks. */
+walk_inline __u64 glibc_key_value(const struct walk *w, __u32 key)
+{
+	__u64 block = w->tp + (__s64)w->where.tsd_offset;
+
+	if (key >= GLIBC_KEYS_PER_BLOCK * GLIBC_KEYS_PER_BLOCK)
+		return 0;
+	if (key >= GLIBC_KEYS_PER_BLOCK)
+		block = read_u64(block + 16 * GLIBC_KEYS_PER_BLOCK +
+				 8 * (key / GLIBC_KEYS_PER_BLOCK));
+	if (!block)
+		return 0;
+	return read_u64(block + 16 * (key % GLIBC_KEYS_PER_BLOCK) + 8);
+}
+
+walk_inline __u64 key_value(const struct walk *w)
+{
+	__s32 key = -1;
+
+	if (read_user(&key, sizeof(key), w->where.tss_key) || key < 0)
+		return 0;
+	if (w->where.tss == PY_TSS_KEY_GLIBC)
+		return glibc_key_value(w, key);
+	if (key >= 128) /* musl: PTHREAD_KEYS_MAX */
+		return 0;
+	return read_u64(read_u64(w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
+}
+
+/* Dynamic TLS: DTV entries are {pointer, to_free} in glibc, pointers in musl. */
+walk_inline __u64 dtv_value(const struct walk *w)
+{
+	__u64 pair[2] = {}, dtv = 0, block = 0;
+	__u64 slot = w->where.tss == PY_TSS_TLS_DTV ? 16 : 8;
+
+	if (read_user(pair, sizeof(pair), w->where.tls_got))
+		return 0;
+	dtv = read_u64(w->tp + 8);
+	block = read_u64(dtv + slot * pair[0]);
+	if (!block || block == ~0ull) /* glibc TLS_DTV_UNALLOCATED */
+		return 0;
+	return read_u64(block + pair[1] + w->where.tls_offset);
+}
+
+walk_inline __u64 tss_value(const struct walk *w)
+{
+	switch (w->where.tss) {
+	case PY_TSS_KEY_GLIBC:
+	case PY_TSS_KEY_MUSL:
+		return key_value(w);
+	case PY_TSS_TLS_STATIC:
+		return read_u64(w->tp + w->where.tls_offset);
+	case PY_TSS_TLS_DTV:
+	case PY_TSS_TLS_DTV_MUSL:
+		return dtv_value(w);
+	}
+	return 0;
+}
+
+/* Reads the part of a thread state that holds every field a walk needs; true if it is this thread's. */
+walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
+{
+	__u32 n = (__u32)l->tstate_thread_id + 8;
+
+	n &= 255;
+	opaque(n);
+	n &= 255;
+	if (!tstate || read_user(w->object, n, tstate))
+		return false;
+	return object_u64(w, l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset;
+}
+
+/*
+ * The list of thread states: only 2.7 has no other way for a thread that doesn't hold the GIL.
+ * The first interpreter's list; sub-interpreters' threads hold the GIL or stay unseen there.
+ */
+walk_global int find_listed_tstate(__u32 unused)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u64 tstate, interp;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	interp = read_u64(w->where.interp_head);
+	if (!interp)
+		return 0;
+	tstate = read_u64(interp + l->interp_tstate_head);
+	for (int i = 0; i < MAX_LISTED_THREADS; i++) {
+		if (!tstate)
+			return 0;
+		if (read_u64(tstate + l->tstate_thread_id) ==
+		    w->tp + (__s64)w->where.self_offset) {
+			w->tstate = tstate;
+			return 1;
+		}
+		tstate = read_u64(tstate + l->tstate_next);
+	}
+	return 0;
+}
+
+walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
+{
+	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key. */
+	if (w->where.tstate_current) {
+		w->tstate = read_u64(w->where.tstate_current);
+		if (load_tstate(w, l, w->tstate))
+			return true;
+	}
+	if (w->where.tss != PY_TSS_NONE) {
+		w->tstate = tss_value(w);
+		return load_tstate(w, l, w->tstate);
+	}
+	w->tstate = 0;
+	return find_listed_tstate(0) && load_tstate(w, l, w->tstate);
+}
+
+/* Sets w->frame to the innermost frame; false with an outcome set if there is none. */
+walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
+{
+	if (!find_tstate(w, l)) {
+		walk_end(w, w->tstate ? WALK_TSTATE_MISMATCH : WALK_NO_PYTHON);
+		return false;
+	}
+	w->frame = object_u64(w, l->tstate_frame);
+	if (l->walk == PY_WALK_CFRAME && w->frame) {
+		__u64 cframe = w->frame;
+
+		if (read_user(&w->frame, sizeof(w->frame), cframe + l->cframe_current_frame)) {
+			walk_end(w, WALK_TSTATE_FAULT);
+			return false;
+		}
+	}
+	if (!w->frame) {
+		walk_end(w, WALK_NO_PYTHON);
+		return false;
+	}
+	return true;
+}
+
+#endif
