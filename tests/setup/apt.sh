@@ -23,7 +23,7 @@ apt_root() {
 	mkdir -p "$APT_ROOT"/lists/partial "$APT_ROOT"/cache/archives/partial
 	APT_ROOT=$(cd "$APT_ROOT" && pwd)
 	: >"$APT_ROOT/status"
-	mirror=$(debian_mirror)
+	mirror=$(debian_mirror) || return
 	for suite; do
 		echo "deb [trusted=yes] $mirror $suite main"
 	done >"$APT_ROOT/sources.list.new"
@@ -32,7 +32,8 @@ apt_root() {
 		return 0
 	fi
 	mv "$APT_ROOT/sources.list.new" "$APT_ROOT/sources.list"
-	apt_in_root apt-get update
+	# Explicit: some callers have errexit off.
+	apt_in_root apt-get update || return
 	touch "$APT_ROOT/fetched"
 }
 
@@ -41,7 +42,8 @@ apt_in_root() {
 		-o Dir::Etc::sourcelist="$APT_ROOT/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o Dir::Cache="$APT_ROOT/cache" \
 		-o APT::Install-Recommends=false -o APT::Sandbox::User=root \
-		-o Acquire::Languages=none "${@:2}"
+		-o Acquire::Languages=none \
+		-o Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false "${@:2}"
 }
 
 # apt_unpack ROOT PACKAGE...: unpack the packages and all they depend on into ROOT.

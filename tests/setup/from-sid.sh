@@ -58,3 +58,13 @@ setup_sid_dbg() {
 		register "python$minor-sid-dbg" dbg "$SID/patched/bin/python$minor-dbg"
 	done
 }
+
+setup_sid_pypy() {
+	local exe
+	[ -d "$SID/patched" ] || fail "sid's release builds are missing"
+	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
+	apt_unpack "$SID" pypy3
+	exe=$(readlink -f "$SID/usr/bin/pypy3")
+	sid_patched "$exe" "$SID/patched/bin/${exe##*/}"
+	register pypy3-sid pypy "$SID/patched/bin/${exe##*/}"
+}

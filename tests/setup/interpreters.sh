@@ -16,6 +16,7 @@ cd "$(dirname "$0")"
 . ./from-distribution.sh
 . ./from-sid.sh
 . ./from-pbs.sh
+. ./from-source.sh
 . ./interpreters-lib.sh
 
 # once WHAT FUNCTION FILE...: unless the present text of these files has done it already.
@@ -50,6 +51,8 @@ main() {
 	once distribution-extra setup_distribution_extra from-distribution.sh embed.sh
 	once sid-dbg setup_sid_dbg from-sid.sh
 	once pbs setup_pbs from-pbs.sh
+	once sid-pypy setup_sid_pypy from-sid.sh
+	[ $full = no ] || once freethreaded setup_freethreaded from-source.sh
 	write_table
 	cat "$KRAIT_TEST_CACHE/interpreters.tsv"
 }

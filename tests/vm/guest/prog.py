@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The profiled program. It knows what a profiler must find and prints it as one JSON line:
+per call chain its frames with the line of the call and all lines of the function. Two chains of the same depth that never share a frame but the module's: one
+frame taken from the wrong chain shows. Each reports the CPU time that it measured itself."""
+import dis
+import json
+import sys
+import time
+
+SECONDS = 5.0
+TRUTH = {}
+
+
+def frames(frame):
+    """This frame's callers and it, root first, as the interpreter itself has them: name, file,
+    the line being executed, all lines that the function has."""
+    chain = []
+    while frame is not None:
+        code = frame.f_code
+        name = getattr(code, "co_qualname", code.co_name)
+        lines = sorted({line for _, line in dis.findlinestarts(code) if line})
+        chain.append([name, code.co_filename, frame.f_lineno, lines])
+        frame = frame.f_back
+    return chain[::-1]
+
+
+def note(which):
+    """Called once by each innermost function: remember its chain."""
+    TRUTH[which] = {"chain": frames(sys._getframe(1)), "cpu": 0.0}
+
+
+def alpha_leaf(first, end):
+    if first:
+        note("alpha")
+    total = 0
+    while time.thread_time() < end:
+        for i in range(2000):
+            total += i * i
+    return total
+
+
+class Alpha:
+    def middle(self, first, end):
+        return alpha_leaf(
+            first,
+            end)
+
+    def outer(self, first, end):
+        return self.middle(first, end)
+
+
+def beta_leaf(first, end):
+    if first:
+        note("beta")
+    total = 0
+    while time.thread_time() < end:
+        for i in range(1000):
+            total ^= i
+            total += 3
+    return total
+
+
+def beta_middle(first, end):
+    yield beta_leaf(first, end)
+
+
+def beta_outer(first, end):
+    for value in beta_middle(first, end):
+        return value
+
+
+def turn(which, function, first, seconds):
+    start = time.thread_time()
+    function(first, start + seconds)
+    TRUTH[which]["cpu"] += time.thread_time() - start
+
+
+first = True
+begin = time.thread_time()
+while time.thread_time() - begin < SECONDS:
+    turn("alpha", Alpha().outer, first, 0.04)
+    turn("beta", beta_outer, first, 0.02)
+    first = False
+print(json.dumps(TRUTH))

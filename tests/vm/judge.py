@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""judge.py NAME RESULT CONSOLE: says whether the stacks in a test machine's RESULT are those that
+the profiled program says it had (guest/prog.py prints the truth, guest/init the lines read here).
+judge.py --self-test: whether this judge sees the faults that it is there for."""
+import json
+import math
+import re
+import sys
+
+FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
+MARK = re.compile(r"\[(incomplete|truncated|unsupported|code changed)")
+LEAST = 150  # of 297 samples at 99 Hz in 3 s; start-up under emulation takes its part
+MACHINERY = {"note", "frames"}  # the program finding out its own truth
+
+
+class Result:
+    def __init__(self, text):
+        self.lines = [line.rstrip("\r") for line in text.splitlines()]
+        self.kernel = " ".join(self.said("KERNEL")) or "unknown kernel"
+        self.ended = "END" in self.lines
+        self.code = (self.said("RC") or ["none"])[0]
+        truth = "".join(self.said("TRUTH"))
+        self.chains = json.loads(truth) if truth else {}
+        self.stacks = [parse_stack(line) for line in self.said("STACK")]
+
+    def said(self, word):
+        return [line[len(word) + 1:] for line in self.lines if line.startswith(word + " ")]
+
+
+def parse_stack(line):
+    """(frames root first, count); a Python frame is (name, file, line), any other a string."""
+    stack, count = line.rsplit(" ", 1)
+    frames = []
+    for text in stack.split(";"):
+        match = FRAME.match(text)
+        if match and re.search(r"\.py$|^<", match["file"]):
+            frames.append((match["name"], match["file"], int(match["line"])))
+        else:
+            frames.append(text)
+    return frames, int(count)
+
+
+def same_file(shown, true):
+    """Text shortens file names from the left."""
+    return true == shown or true.endswith("/" + shown.lstrip("/"))
+
+
+def fits(frames, chain):
+    """True if these frames, root first, are the chain or a beginning of it: the callers at their
+    calls, the innermost on a line that its function has."""
+    if not frames or len(frames) > len(chain):
+        return False
+    for depth, (frame, true) in enumerate(zip(frames, chain)):
+        name, path, call, lines = true
+        possible = [call] if depth < len(frames) - 1 else lines
+        if frame[0] != name or not same_file(frame[1], path) or frame[2] not in possible:
+            return False
+    return True
+
+
+def classify(frames, chains):
+    """What a stack is: a chain's name, "between" (on the way to a leaf), "elsewhere" (start-up,
+    no Python), "incomplete" or "wrong"."""
+    if any(isinstance(f, str) and MARK.match(f) for f in frames):
+        return "incomplete"
+    python = [f for f in frames if not isinstance(f, str)]
+    own = [f for f in python if f[1].endswith("prog.py")]
+    if not own or len(own) < len(python) or any(f[0] in MACHINERY for f in own):
+        return "elsewhere"
+    for which, truth in chains.items():
+        if fits(own, truth["chain"]):
+            return which if len(own) == len(truth["chain"]) else "between"
+    return "wrong"
+
+
+def judge(result):
+    """(problems, summary)"""
+    if not result.ended:
+        return ["the test machine didn't get to its end"], ""
+    problems = []
+    if result.code != "0":
+        problems.append("krait ended with %s: %s" % (result.code, " / ".join(result.said("SAID"))))
+    if len(result.chains) != 2:
+        return problems + ["the program didn't say what is true"], ""
+    counts = {}
+    for frames, count in result.stacks:
+        kind = classify(frames, result.chains)
+        counts[kind] = counts.get(kind, 0) + count
+        if kind == "wrong":
+            problems.append("impossible stack: %r" % (frames,))
+    return problems + judge_counts(counts, result.chains), ", ".join(
+        "%d %s" % (counts[kind], kind) for kind in sorted(counts))
+
+
+def judge_counts(counts, chains):
+    problems = []
+    total = sum(counts.values())
+    known = sum(counts.get(which, 0) for which in chains)
+    if known < LEAST:
+        problems.append("only %d samples in known functions" % known)
+        return problems
+    if counts.get("incomplete", 0) > 3 + total // 100:
+        problems.append("%d of %d samples incomplete" % (counts["incomplete"], total))
+    true = chains["alpha"]["cpu"] / sum(c["cpu"] for c in chains.values())
+    share = counts.get("alpha", 0) / known
+    if abs(share - true) > 5 * math.sqrt(true * (1 - true) / known):
+        problems.append("alpha has %.3f of the samples, %.3f of the CPU time" % (share, true))
+    return problems
+
+
+def self_test():
+    chain = {
+        which: {"cpu": cpu, "chain": [
+            ["<module>", "/t/prog.py", 90 + cpu, [1, 91, 92]],
+            [which + "_outer", "/t/prog.py", 20 * cpu, [20, 40]],
+            [which + "_leaf", "/t/prog.py", 10 * cpu, [10, 11, 20, 21]]]}
+        for which, cpu in (("alpha", 2), ("beta", 1))}
+    good = ["<module> (prog.py:92);alpha_outer (prog.py:40);alpha_leaf (prog.py:11);mul 180",
+            "<module> (prog.py:91);beta_outer (prog.py:20);beta_leaf (prog.py:21) 90",
+            "<module> (prog.py:92);alpha_outer (prog.py:20) 1",
+            "_find_and_load (<frozen importlib._bootstrap>:1176) 9",
+            "[no Python];execve 2"]
+
+    def problems(stacks, code="0", end="END"):
+        return judge(Result("\r\n".join(
+            ["KERNEL 1.2", "RC " + code, "TRUTH " + json.dumps(chain)] +
+            ["STACK " + stack for stack in stacks] + [end])))[0]
+
+    assert problems(good) == [], problems(good)
+    faults = [
+        "<module> (prog.py:92);alpha_outer (prog.py:40);alpha_leaf (prog.py:12) 1",
+        "<module> (prog.py:92);alpha_outer (prog.py:41);alpha_leaf (prog.py:11) 1",
+        "<module> (prog.py:92);alpha_outer (prog.py:20);alpha_leaf (prog.py:11) 1",
+        "<module> (prog.py:92);alpha_leaf (prog.py:11) 1",
+        "alpha_outer (prog.py:40);alpha_leaf (prog.py:11) 1",
+        "<module> (prog.py:92);alpha_outer (prog.py:40);beta_leaf (prog.py:21) 1",
+        "<module> (prog.py:91);alpha_outer (prog.py:40);alpha_leaf (prog.py:11) 1",
+        "<module> (prog.py:92);outer (prog.py:40);alpha_leaf (prog.py:11) 1",
+        "<module> (other/t/prog.py:92);alpha_outer (prog.py:40);alpha_leaf (prog.py:11) 1",
+        "[incomplete: fault];alpha_leaf (prog.py:11) 9",
+        good[1].replace(" 90", " 300"),
+    ]
+    for fault in faults:
+        assert problems(good + [fault]), fault
+    assert problems(good[3:]) and problems(good, code="3") and problems(good, end="")
+    print("PASS vm-judge: %d seeded faults seen" % (len(faults) + 3))
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
+    name, result_path, console_path = sys.argv[1:]
+    with open(result_path, errors="replace") as file:
+        result = Result(file.read())
+    problems, summary = judge(result)
+    for problem in problems[:10]:
+        print("FAIL %s: %s: %s" % (name, result.kernel, problem))
+    if problems:
+        print("     %s; logs: %s %s" % (summary, result_path, console_path))
+        return 1
+    print("PASS %s: %s: %s" % (name, result.kernel, summary))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
