@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Code objects from records of the kernel program; see code.h. */
+#include "python/code.h"
+
+#include "base/error.h"
+#include "python/text.h"
+
+#define PADDED(n) (((n) + 7ull) & ~7ull)
+
+void py_code_free(struct py_code *code)
+{
+	if (!code)
+		return;
+	free(code->name);
+	free(code->file);
+	free(code->linetable);
+	free(code);
+}
+
+static int set_string(char **field, const struct wire_text *w, const uint8_t *raw, size_t bytes)
+{
+	_cleanup_str_ struct str s = {};
+	char *text;
+	int r;
+
+	r = text_to_utf8(w, raw, bytes, &s);
+	if (r)
+		return r;
+	text = str_take(&s);
+	if (!text)
+		return -ENOMEM;
+	free(*field);
+	*field = text;
+	return 0;
+}
+
+static int set_linetable(struct py_code *code, const uint8_t *raw, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes ? bytes : 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, raw, bytes);
+	free(code->linetable);
+	code->linetable = copy;
+	code->linetable_bytes = (uint32_t)bytes;
+	return 0;
+}
+
+int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *raw, size_t bytes)
+{
+	const struct wire_text *w = &code->text[which];
+
+	switch (which) {
+	case CODE_FILENAME:
+		return set_string(&code->file, w, raw, bytes);
+	case CODE_NAME:
+		/* co_qualname (3.11+) says it better. */
+		return code->text[CODE_QUALNAME].addr ? 0 : set_string(&code->name, w, raw, bytes);
+	case CODE_QUALNAME:
+		return set_string(&code->name, w, raw, bytes);
+	case CODE_LINETABLE:
+		return set_linetable(code, raw, bytes);
+	default:
+		return -EINVAL;
+	}
+}
+
+/*
+ * A name of which the beginning came is complete for us, a line table only as a whole. Length 0
+ * stands for an empty string only if the object's head was readable (then it has a kind).
+ */
+static bool is_missing(const struct py_code *code, enum code_text which)
+{
+	const struct wire_text *w = &code->text[which];
+
+	if (!w->addr || (which == CODE_NAME && code->text[CODE_QUALNAME].addr))
+		return false;
+	if (which == CODE_LINETABLE)
+		return w->bytes < w->len || !w->len;
+	return !w->bytes && (w->len || !w->kind);
+}
+
+static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end)
+{
+	for (int i = 0; i < CODE_TEXT_MAX; i++) {
+		const struct wire_text *w = &code->text[i];
+		int r;
+
+		if (w->bytes > text_raw_bytes(w) || PADDED(w->bytes) > (size_t)(end - p))
+			return -EINVAL;
+		if (is_missing(code, i))
+			code->missing |= 1u << i;
+		if (w->addr && (w->bytes || !(code->missing & 1u << i))) {
+			r = py_code_set_text(code, i, p, w->bytes);
+			if (r)
+				return r;
+		}
+		p += PADDED(w->bytes);
+	}
+	return 0;
+}
+
+static bool text_is(const uint8_t **p, const struct wire_text *w, const char *s)
+{
+	bool same = w->ascii && w->bytes == strlen(s) && memcmp(*p, s, w->bytes) == 0;
+
+	*p += PADDED(w->bytes);
+	return same;
+}
+
+/*
+ * 3.12+ runs _Py_InitCleanup (Python/specialize.c) between a class call and its __init__: a static
+ * code object whose file, name and qualified name all are the interned "__init__". It is always
+ * "incomplete", so that CPython's own tracebacks never show it.
+ */
+static bool is_init_cleanup(const struct rec_code *rec, unsigned version, const uint8_t *p)
+{
+	const struct wire_text *w = rec->text;
+
+	return version >= 0x30c && rec->firsttraceable > 0 &&
+	       w[CODE_FILENAME].addr == w[CODE_NAME].addr &&
+	       w[CODE_FILENAME].addr == w[CODE_QUALNAME].addr &&
+	       text_is(&p, &w[CODE_FILENAME], "__init__");
+}
+
+int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
+			struct py_code **ret)
+{
+	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+	const uint8_t *p = (const uint8_t *)rec + sizeof(*rec);
+	int r;
+
+	if (n < sizeof(*rec))
+		return err_set(-EINVAL, "code record of %zu bytes is too short", n);
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return err_set(-ENOMEM, "out of memory");
+	code->addr = rec->code;
+	code->check = rec->check;
+	code->firstlineno = rec->firstlineno;
+	code->firsttraceable = rec->firsttraceable;
+	code->version = (uint16_t)version;
+	memcpy(code->text, rec->text, sizeof(code->text));
+	r = take_texts(code, p, (const uint8_t *)rec + n);
+	if (r == -ENOMEM)
+		return err_set(r, "out of memory");
+	if (r)
+		return err_set(r, "code record contradicts itself");
+	code->internal = is_init_cleanup(rec, version, p);
+	*ret = TAKE_PTR(code);
+	return 0;
+}
+
+int py_code_set_class(struct py_code *code, const char *cls)
+{
+	_cleanup_str_ struct str s = {};
+	char *name;
+
+	if (!code->name)
+		return 0;
+	str_addf(&s, "%s.%s", cls, code->name);
+	name = str_take(&s);
+	if (!name)
+		return -ENOMEM;
+	free(code->name);
+	code->name = name;
+	return 0;
+}
+
+struct py_position py_code_position(const struct py_code *code, int lasti)
+{
+	struct py_position pos = {.col = -1, .end_col = -1};
+
+	if (code->linetable || lasti < 0)
+		pos = py_linetable_position(code->version, code->linetable,
+					    code->linetable_bytes, code->firstlineno, lasti);
+	if (!pos.line && lasti / 2 < code->firsttraceable)
+		pos.line = MAX(code->firstlineno, 0);
+	return pos;
+}

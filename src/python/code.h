@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A Python code object as krait knows it: its name, file and line table, copied from the target
+ * when the kernel program first met it. It outlives the code object and the process.
+ */
+#ifndef PYTHON_CODE_H
+#define PYTHON_CODE_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+#include "python/linetable.h"
+#include "records.h"
+
+struct py_code {
+	uint64_t addr;	/* in the target */
+	uint64_t check; /* abi/check.h; with addr and process it is the object's identity */
+	char *name;	/* qualified as far as known, UTF-8, one line; NULL: not known (yet) */
+	char *file;	/* co_filename as it is, UTF-8, one line; NULL: not known (yet) */
+	uint8_t *linetable;
+	uint32_t linetable_bytes;
+	int32_t firstlineno;
+	int32_t firsttraceable; /* 3.11+, code units; 0 before */
+	uint16_t version;	/* major << 8 | minor */
+	uint8_t missing;	/* 1 << enum code_text: texts that py_code_fill_from_process() can bring */
+	bool internal;		/* CPython's own helper code: not for users' eyes */
+	struct wire_text text[CODE_TEXT_MAX]; /* where and how long the texts were at first sight */
+};
+
+/*
+ * Makes a code object from the @n bytes of a record; they may be hostile. @version is that of the
+ * layout it was read with (rec->layout). 0 and *ret to be freed; -EINVAL if the record contradicts
+ * itself; -ENOMEM. In both cases with a message, *ret untouched.
+ */
+_must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
+				   struct py_code **ret);
+void py_code_free(struct py_code *code); /* NULL is allowed */
+
+static inline void cleanup_py_code(struct py_code **code)
+{
+	py_code_free(*code);
+}
+
+/*
+ * Position of the instruction at @lasti (struct wire_frame). A frame that is still being built
+ * (before firsttraceable) has no line in CPython; it gets the definition's. Line 0: none, or the
+ * line table isn't known.
+ */
+struct py_position py_code_position(const struct py_code *code, int lasti);
+
+/*
+ * Puts "@cls." before the name (<= 3.10, where @cls has been proved: py_code_class()).
+ * 0 or -ENOMEM; nothing happens to a name that isn't known.
+ */
+_must_use_ int py_code_set_class(struct py_code *code, const char *cls);
+
+/*
+ * Sets what a text from the target stands for; for whoever reads a text later than the record.
+ * @raw has @bytes bytes. 0, -EINVAL, -ENOMEM.
+ */
+_must_use_ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *raw,
+				size_t bytes);
+
+/*
+ * Reads what is missing from the live process @pid (krait's PID namespace), if the object at
+ * code->addr is still the one whose check was taken, before and after. 0: nothing is missing any
+ * more; -ESTALE: another object is there; -EFAULT: not readable now; -ESRCH, -EPERM. In all these
+ * cases what was known stays.
+ */
+_must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
+					 const struct py_layout *layout);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads of a live process' memory, for what the kernel program couldn't or needn't read. The target
+ * runs on meanwhile: every value is untrusted and may be torn.
+ */
+#ifndef PYTHON_PEEK_H
+#define PYTHON_PEEK_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+
+/*
+ * Copies @n bytes at @addr of process @pid (krait's PID namespace) to @buf. 0, or -errno without a
+ * message: -EFAULT (not mapped, also partly), -ESRCH, -EPERM.
+ */
+_must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
+
+/* Single values; 0 where unreadable, as NULL pointers are there too. */
+uint64_t peek_u64(pid_t pid, uint64_t addr);
+uint32_t peek_u32(pid_t pid, uint64_t addr);
+
+#endif

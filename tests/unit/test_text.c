@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of a target: kinds, broken code points, control characters, cuts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "python/text.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+static void assert_text(unsigned kind, uint32_t len, const void *raw, size_t n, const char *want)
+{
+	struct wire_text w = {.len = len, .bytes = (uint32_t)n, .kind = (uint8_t)kind};
+	_cleanup_str_ struct str s = {};
+
+	assert_int_equal(text_to_utf8(&w, raw, n, &s), 0);
+	assert_string_equal(str_cstr(&s), want);
+}
+
+static void test_kinds(void **state)
+{
+	const uint16_t two[] = {'d', 0x44f, 0x4e2d, 0xffff};
+	const uint32_t four[] = {0x1f40d, 'x', 0x10ffff};
+
+	assert_text(1, 5, "na\xefve", 5, "na\xc3\xafve");
+	assert_text(2, 4, two, sizeof(two), "d\xd1\x8f\xe4\xb8\xad\xef\xbf\xbf");
+	assert_text(4, 3, four, sizeof(four), "\xf0\x9f\x90\x8dx\xf4\x8f\xbf\xbf");
+	assert_text(1, 0, "", 0, "");
+}
+
+static void test_not_code_points(void **state)
+{
+	const uint16_t two[] = {0xd800, 'a', 0xdfff};
+	const uint32_t four[] = {0x110000, 0xffffffff, 0xdc80};
+
+	assert_text(2, 3, two, sizeof(two), "\xef\xbf\xbd" "a" "\xef\xbf\xbd");
+	assert_text(4, 3, four, sizeof(four), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void test_byte_strings(void **state)
+{
+	assert_text(0, 4, "caf\xe9", 4, "caf\xc3\xa9");
+	assert_text(0, 5, "caf\xc3\xa9", 5, "caf\xc3\xa9");
+	assert_text(0, 4, "\xf0\x9f\x90\x8d", 4, "\xf0\x9f\x90\x8d");
+	/* Overlong, a surrogate, above U+10FFFF, a lone continuation byte: latin-1. */
+	assert_text(0, 2, "\xc0\xaf", 2, "\xc3\x80\xc2\xaf");
+	assert_text(0, 3, "\xe0\xa0", 2, ELLIPSIS);
+	assert_text(0, 3, "\xed\xa0\x80", 3, "\xc3\xad\xc2\xa0\\x80");
+	assert_text(0, 4, "\xf4\x90\x80\x80", 4, "\xc3\xb4\\x90\\x80\\x80");
+	assert_text(0, 1, "\xa9", 1, "\xc2\xa9");
+	assert_text(0, 2, "a\xc3", 2, "a\xc3\x83");
+}
+
+static void test_control_characters(void **state)
+{
+	const uint16_t two[] = {0x2028, 0x2029};
+
+	assert_text(1, 5, "a\nb\r\t", 5, "a\\nb\\r\\t");
+	assert_text(1, 4, "\x1b[\0\x7f", 4, "\\x1b[\\x00\\x7f");
+	assert_text(1, 1, "\x85", 1, "\\x85");
+	assert_text(2, 2, two, sizeof(two), "\\u2028\\u2029");
+	assert_text(0, 2, "\n\xff", 2, "\\n\xc3\xbf");
+}
+
+static size_t cut_length(unsigned kind, const void *raw, size_t n, struct str *s)
+{
+	struct wire_text w = {.len = (uint32_t)(n / (kind ? kind : 1)), .kind = (uint8_t)kind};
+
+	assert_int_equal(text_to_utf8(&w, raw, n, s), 0);
+	return s->n;
+}
+
+static void test_cut(void **state)
+{
+	_cleanup_str_ struct str s = {};
+	uint16_t two[3000];
+	char one[5000];
+
+	memset(one, 'x', sizeof(one));
+	assert_int_equal(cut_length(1, one, TEXT_MAX_BYTES, &s), TEXT_MAX_BYTES);
+	assert_false(str_ends(s.s, ELLIPSIS));
+	str_clear(&s);
+	assert_int_equal(cut_length(1, one, TEXT_MAX_BYTES + 1, &s), TEXT_MAX_BYTES);
+	assert_true(str_ends(s.s, "x" ELLIPSIS));
+	str_clear(&s);
+	/* Three bytes each: 1,364 fit beside the mark, 4,096 isn't a multiple. */
+	for (size_t i = 0; i < ARRAY_SIZE(two); i++)
+		two[i] = 0x4e2d;
+	assert_int_equal(cut_length(2, two, sizeof(two), &s), 1364 * 3 + 3);
+	assert_true(str_ends(s.s, "\xe4\xb8\xad" ELLIPSIS));
+	/* Only the beginning was copied, in the middle of a code point too. */
+	assert_text(1, 100, "abc", 3, "abc" ELLIPSIS);
+	assert_text(2, 9, two, 3, "\xe4\xb8\xad" ELLIPSIS);
+	assert_text(0, 9, "ab\xc3", 3, "ab" ELLIPSIS);
+	assert_text(4, 1, one, 3, ELLIPSIS);
+}
+
+static void test_impossible(void **state)
+{
+	_cleanup_str_ struct str s = {};
+
+	for (unsigned kind = 0; kind < 256; kind++) {
+		struct wire_text w = {.len = 1, .kind = (uint8_t)kind};
+		bool ok = kind == 0 || kind == 1 || kind == 2 || kind == 4;
+
+		assert_int_equal(text_to_utf8(&w, (const uint8_t *)"abcd", 4, &s), ok ? 0 : -EINVAL);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_not_code_points),
+		cmocka_unit_test(test_byte_strings),   cmocka_unit_test(test_control_characters),
+		cmocka_unit_test(test_cut),	       cmocka_unit_test(test_impossible),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
