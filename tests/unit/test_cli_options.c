@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line of `krait record`: what is understood, what is refused and with what words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/record.h"
+#include "render/render.h"
+
+#define MAX_WORDS 16
+
+static struct record_options o;
+
+static int setup(void **state)
+{
+	record_options_init(&o);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	record_options_fini(&o);
+	return 0;
+}
+
+/* Parses words apart by single spaces into o; what options_parse() or the check returned. */
+static int parse(const char *line)
+{
+	static char text[256];
+	static char *argv[MAX_WORDS];
+	struct operands operands;
+	int argc = 0, r;
+
+	record_options_fini(&o);
+	record_options_init(&o);
+	snprintf(text, sizeof(text), "%s", line);
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	r = options_parse(&command_record, argc, argv, &o, &operands);
+	if (r)
+		return r;
+	o.cmd = operands.cmd;
+	return record_options_check(&o);
+}
+
+static void assert_refused(const char *line, const char *words)
+{
+	assert_int_equal(parse(line), -EINVAL);
+	if (!strstr(err_msg(), words))
+		fail_msg("'%s': \"%s\" doesn't say \"%s\"", line, err_msg(), words);
+}
+
+static void test_nothing_is_the_machine(void **state)
+{
+	assert_int_equal(parse(""), 0);
+	assert_int_equal(o.freq_hz, 99);
+	assert_int_equal(o.duration_ns, 0);
+	assert_string_equal(o.event, "cpu-clock");
+	assert_string_equal(o.format->name, "svg");
+	assert_null(o.output);
+}
+
+static void test_short_forms(void **state)
+{
+	assert_int_equal(parse("-p 123 -f -d 10"), 0);
+	assert_int_equal(o.pids.n, 1);
+	assert_int_equal(o.pids.v[0], 123);
+	assert_int_equal(o.duration_ns, 10 * NSEC_PER_SEC);
+	assert_int_equal(o.freq_hz, 999);
+	assert_string_equal(o.format->name, "folded");
+	assert_string_equal(o.output, "-");
+	assert_int_equal(parse("-fd10s -p7 -p8 -p7 -vv"), 0);
+	assert_int_equal(o.pids.n, 2);
+	assert_int_equal(o.verbose, 2);
+}
+
+static void test_command(void **state)
+{
+	assert_int_equal(parse("-d 2m -- python -c pass -p 1"), 0);
+	assert_string_equal(o.cmd[0], "python");
+	assert_string_equal(o.cmd[3], "-p");
+	assert_int_equal(o.duration_ns, 120 * NSEC_PER_SEC);
+	assert_int_equal(o.freq_hz, 999);
+	assert_int_equal(o.pids.n, 0);
+}
+
+static void test_long_forms(void **state)
+{
+	assert_int_equal(parse("--pid=5 --duration=1.5s --frequency=10k --add-label=a=b=c "
+			       "--add-label k= --output=x.folded --times"),
+			 0);
+	assert_int_equal(o.duration_ns, 1500 * NSEC_PER_MSEC);
+	assert_int_equal(o.freq_hz, 10000);
+	assert_int_equal(o.labels.n, 2);
+	assert_int_equal(o.labels.v[0].key_len, 1);
+	assert_string_equal(o.labels.v[0].value, "b=c");
+	assert_string_equal(o.labels.v[1].value, "");
+	assert_string_equal(o.format->name, "folded");
+	assert_int_equal(o.times, PPROF_TIMES_EXACT);
+}
+
+static void test_durations(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} good[] = {
+		{"10", 10 * NSEC_PER_SEC},	{"10s", 10 * NSEC_PER_SEC},
+		{"500ms", 500 * NSEC_PER_MSEC}, {"2m", 120 * NSEC_PER_SEC},
+		{"1h", 3600 * NSEC_PER_SEC},	{"0.25", 250 * NSEC_PER_MSEC},
+		{"1.5m", 90 * NSEC_PER_SEC},	{"2min", 120 * NSEC_PER_SEC},
+	};
+	static const char *const bad[] = {"",
+					  "x",
+					  "10x",
+					  "-1",
+					  "1e3",
+					  "0",
+					  "0ms",
+					  "1.",
+					  ".5",
+					  "1..5",
+					  "1.5.2",
+					  "s",
+					  "99999999999999999999",
+					  "999999999h",
+					  "0x10",
+					  "+1",
+					  "1,5"};
+	char line[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		snprintf(line, sizeof(line), "-d %s", good[i].text);
+		assert_int_equal(parse(line), 0);
+		assert_int_equal(o.duration_ns, good[i].ns);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(line, sizeof(line), "--duration=%s", bad[i]);
+		assert_refused(line, "duration");
+	}
+}
+
+static void test_bad_values(void **state)
+{
+	assert_refused("-F 0", "not a frequency");
+	assert_refused("-F 1000001", "not a frequency");
+	assert_refused("-F abc", "not a frequency");
+	assert_refused("-c 0", "not a count");
+	assert_refused("-c 5X", "not a count");
+	assert_refused("-c 99999999999999999999", "not a count");
+	assert_refused("-p 0", "not a process id");
+	assert_refused("-p -5", "not a process id");
+	assert_refused("-p 1,2", "-p again");
+	assert_refused("-p 2147483648", "not a process id");
+	assert_refused("-e ;rm", "not an event");
+	assert_refused("--add-label nokey", "KEY=VALUE");
+	assert_refused("--add-label =v", "KEY=VALUE");
+	assert_refused("--color blue", "auto, always or never");
+	assert_refused("-o", "needs a value");
+	assert_refused("-o --", "needs a value");
+	assert_refused("--folded=yes", "takes no value");
+}
+
+static void test_contradictions(void **state)
+{
+	assert_refused("-p 1 -- ls", "exclude each other");
+	assert_refused("-F 9 -c 9", "exclude each other");
+	assert_refused("-q -v", "exclude each other");
+	assert_refused("-f --format svg", "exclude each other");
+	assert_refused("--comm x -- ls", "only target");
+	assert_refused("--no-children", "needs a process");
+	assert_refused("--if-permitted -p 1", "needs a command");
+	assert_refused("-o -", "standard output has no extension");
+	assert_refused("--", "no command follows");
+	assert_refused("--open -f", "--open needs a file");
+}
+
+static void test_output(void **state)
+{
+	assert_int_equal(parse("-o a.folded"), 0);
+	assert_int_equal(parse("-o a.weird --format svg"), 0);
+	assert_string_equal(o.format->name, "svg");
+	assert_int_equal(parse("-o a.weird"), -EINVAL);
+	assert_int_equal(parse("--format weird"), -EINVAL);
+	assert_int_equal(parse("-f -o stacks"), 0);
+	assert_string_equal(o.output, "stacks");
+}
+
+static void test_unknown_words(void **state)
+{
+	assert_refused("--frequncy 9", "did you mean --frequency?");
+	assert_refused("--dur 9", "did you mean --duration?");
+	assert_refused("--zzzzzz", "--help");
+	assert_refused("-Z", "--help");
+	assert_refused("python app.py", "krait record -- python");
+	assert_int_equal(parse("--help -Z"), OPTIONS_HELP_ASKED);
+	assert_int_equal(parse("-fh"), OPTIONS_HELP_ASKED);
+}
+
+/* Tables: no letter or name twice, words for every option. */
+static void test_tables(void **state)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		for (const struct option_row *row = (*c)->rows; row->name; row++) {
+			assert_non_null(row->help);
+			assert_true(row == (*c)->rows ? row->group || !row[1].name : true);
+			for (const struct option_row *next = row + 1; next->name; next++) {
+				assert_string_not_equal(row->name, next->name);
+				assert_true(!row->letter || row->letter != next->letter);
+			}
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_nothing_is_the_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_forms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_forms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_durations, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_contradictions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_output, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_words, setup, teardown),
+		cmocka_unit_test(test_tables),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
