@@ -13,11 +13,11 @@
  * everything matches. The strings belong to the caller (argv).
  */
 struct proc_match {
-	VEC(const char *) comm; /* globs, for the kernel's comm or the process's name */
-	VEC(const char *)
-	cgroup; /* globs, for the whole path ('*' crosses '/'); without '/': for one component */
-	VEC(const char *) container; /* prefixes (>= 1 character) of the id, or whole names */
+	VEC(const char *) comm;	     /* globs: the kernel's comm or the process's name */
+	VEC(const char *) cgroup;    /* globs: the whole path ('*' crosses '/') or a component */
+	VEC(const char *) container; /* prefixes of the id, or whole names; not empty */
 	struct map pids;	     /* tgid -> 1 */
+	bool by_pid;		     /* pids were asked for, even if all have ended since */
 };
 
 void proc_match_init(struct proc_match *m);

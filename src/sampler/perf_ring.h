@@ -16,11 +16,16 @@ struct perf_ring {
 	const uint8_t *data;
 	size_t bytes, page_bytes; /* data: a power of two */
 	uint64_t tail, head;	  /* read up to here; written up to here, as of perf_ring_begin() */
+	uint64_t malformed;	  /* times that reading stopped at an impossible size */
 	uint8_t *wrapped; /* a record that wraps around, put together; perf: at most 64 KiB */
 };
 
 /* perf_event_open(2). The descriptor (close-on-exec) or -errno, without a message. */
 _must_use_ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/* Sets the message for a failed perf_event_open() or mmap of a ring: @what isn't possible because
+ * of @r. */
+int perf_event_error(int r, const char *what);
 
 /* Maps @fd's ring with at least @bytes of data (rounded up to a power of two of pages). 0 or
  * -errno. */

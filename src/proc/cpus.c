@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* CPU lists; the kernel writes them by "%*pbl" (lib/vsprintf.c, bitmap_list_string()). */
+#include "proc/cpus.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define LIST_BYTES 65536
+
+static bool take_cpu(const char **p, const char *end, int *ret)
+{
+	const char *first = *p;
+	int v = 0;
+
+	for (; *p < end && **p >= '0' && **p <= '9'; (*p)++) {
+		v = v * 10 + (**p - '0');
+		if (v >= CPUS_MAX)
+			return false;
+	}
+	*ret = v;
+	return *p > first;
+}
+
+int cpus_parse(const char *text, size_t n, cpu_vec *ret)
+{
+	const char *p = text, *end = text + n;
+	int lo, hi, last = -1, r;
+
+	ret->n = 0;
+	while (p < end && *p != '\n') {
+		if (!take_cpu(&p, end, &lo))
+			return -EINVAL;
+		hi = lo;
+		if (p < end && *p == '-' && (p++, !take_cpu(&p, end, &hi)))
+			return -EINVAL;
+		if (lo <= last || hi < lo)
+			return -EINVAL;
+		for (last = lo; last <= hi; last++) {
+			r = vec_push(ret, last);
+			if (r)
+				return r;
+		}
+		last = hi;
+		if (p < end && *p == ',')
+			p++;
+		else if (p < end && *p != '\n')
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int from_sysconf(cpu_vec *ret)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	int r = 0;
+
+	ret->n = 0;
+	for (int i = 0; i < n && !r; i++)
+		r = vec_push(ret, i);
+	return r;
+}
+
+int cpus_online(cpu_vec *ret)
+{
+	_cleanup_close_ int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = malloc(LIST_BYTES);
+	ssize_t n = -1;
+	int r;
+
+	if (!text)
+		return err_sys(-ENOMEM, "can't list the CPUs");
+	if (fd >= 0)
+		n = read(fd, text, LIST_BYTES);
+	r = n > 0 ? cpus_parse(text, (size_t)n, ret) : -EINVAL;
+	if (r == -EINVAL || ret->n == 0)
+		r = from_sysconf(ret);
+	if (!r && ret->n == 0)
+		r = -ENODEV;
+	return r ? err_sys(r, "can't list the CPUs") : 0;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The perf side band. Record formats: include/uapi/linux/perf_event.h, enum perf_event_type. With
+ * sample_id_all and sample_type TIME each record ends in its time, by which the rings of all CPUs
+ * are merged: a process forks on one CPU and execs on another.
+ */
+#include "sampler/sideband.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/cpus.h"
+#include "sampler/perf_ring.h"
+
+struct channel {
+	int cpu, fd;
+	struct perf_ring ring;
+};
+
+struct sideband {
+	VEC(struct channel) cpus;
+	struct sideband_config config;
+	struct sideband_stats stats;
+	int epfd;
+};
+
+struct body_mmap2 {
+	uint32_t tgid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char path[];
+};
+
+struct body_comm {
+	uint32_t tgid, tid;
+	char comm[];
+};
+
+struct body_task {
+	uint32_t tgid, parent_tgid;
+	uint32_t tid, parent_tid;
+	uint64_t time_ns;
+};
+
+struct body_lost {
+	uint64_t id, lost;
+};
+
+/* A record between its header and its time. */
+struct record {
+	const struct perf_event_header *h;
+	const uint8_t *body;
+	size_t n;
+	uint64_t time_ns;
+};
+
+static bool split(const struct perf_event_header *h, struct record *ret)
+{
+	if (h->size < sizeof(*h) + sizeof(uint64_t))
+		return false;
+	*ret = (struct record){.h = h,
+			       .body = (const uint8_t *)(h + 1),
+			       .n = h->size - sizeof(*h) - sizeof(uint64_t)};
+	memcpy(&ret->time_ns, ret->body + ret->n, sizeof(ret->time_ns));
+	return true;
+}
+
+/* A process outside krait's PID namespace has the number 0, one that is already reaped -1. */
+static bool foreign(uint32_t tgid)
+{
+	return tgid == 0 || tgid == UINT32_MAX;
+}
+
+/* The string that ends @r's body, from @at on; NULL if it doesn't end there. */
+static const char *text_of(const struct record *r, size_t at)
+{
+	if (r->n <= at || !memchr(r->body + at, '\0', r->n - at))
+		return NULL;
+	return (const char *)r->body + at;
+}
+
+static bool on_mmap(struct sideband *s, const struct record *r)
+{
+	const struct sideband_config *c = &s->config;
+	const char *path = text_of(r, offsetof(struct body_mmap2, path));
+	struct body_mmap2 b;
+
+	if (!path)
+		return false;
+	memcpy(&b, r->body, sizeof(b));
+	s->stats.foreign += foreign(b.tgid);
+	if (c->ops->mmap && !foreign(b.tgid))
+		c->ops->mmap(c->ctx, &(struct sideband_mmap){.tgid = b.tgid,
+							     .tid = b.tid,
+							     .addr = b.addr,
+							     .len = b.len,
+							     .pgoff = b.pgoff,
+							     .dev = (uint64_t)b.maj << 20 | b.min,
+							     .ino = b.ino,
+							     .ino_generation = b.ino_generation,
+							     .prot = b.prot,
+							     .flags = b.flags,
+							     .path = path,
+							     .time_ns = r->time_ns});
+	return true;
+}
+
+static bool on_comm(struct sideband *s, const struct record *r)
+{
+	const struct sideband_config *c = &s->config;
+	const char *comm = text_of(r, offsetof(struct body_comm, comm));
+	struct body_comm b;
+
+	if (!comm)
+		return false;
+	memcpy(&b, r->body, sizeof(b));
+	s->stats.foreign += foreign(b.tgid);
+	if (c->ops->comm && !foreign(b.tgid))
+		c->ops->comm(c->ctx, b.tgid, b.tid, comm, r->h->misc & PERF_RECORD_MISC_COMM_EXEC,
+			     r->time_ns);
+	return true;
+}
+
+static bool on_task(struct sideband *s, const struct record *r)
+{
+	const struct sideband_config *c = &s->config;
+	struct body_task b;
+
+	if (r->n < sizeof(b))
+		return false;
+	memcpy(&b, r->body, sizeof(b));
+	s->stats.foreign += foreign(b.tgid);
+	if (foreign(b.tgid))
+		return true;
+	if (r->h->type == PERF_RECORD_FORK && c->ops->fork)
+		c->ops->fork(c->ctx, b.tgid, b.tid, b.parent_tgid, b.parent_tid, r->time_ns);
+	else if (r->h->type == PERF_RECORD_EXIT && c->ops->exit)
+		c->ops->exit(c->ctx, b.tgid, b.tid, r->time_ns);
+	return true;
+}
+
+static bool on_lost(struct sideband *s, const struct record *r)
+{
+	struct body_lost b;
+
+	if (r->n < sizeof(b))
+		return false;
+	memcpy(&b, r->body, sizeof(b));
+	s->stats.lost += b.lost;
+	if (s->config.ops->lost)
+		s->config.ops->lost(s->config.ctx, b.lost);
+	return true;
+}
+
+static bool dispatch(struct sideband *s, const struct record *r)
+{
+	switch (r->h->type) {
+	case PERF_RECORD_MMAP2:
+		return on_mmap(s, r);
+	case PERF_RECORD_COMM:
+		return on_comm(s, r);
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return on_task(s, r);
+	case PERF_RECORD_LOST:
+		return on_lost(s, r);
+	default: /* a newer kernel's: nothing that was asked for */
+		return true;
+	}
+}
+
+/* The ring whose next record is the oldest, and that record; NULL when all are empty. */
+static struct channel *oldest(struct sideband *s, struct record *ret)
+{
+	struct channel *best = NULL;
+	struct record r;
+
+	vec_foreach (c, &s->cpus) {
+		const struct perf_event_header *h = perf_ring_peek(&c->ring);
+
+		while (h && !split(h, &r)) {
+			s->stats.malformed++;
+			perf_ring_next(&c->ring);
+			h = perf_ring_peek(&c->ring);
+		}
+		if (h && (!best || r.time_ns < ret->time_ns)) {
+			best = c;
+			*ret = r;
+		}
+	}
+	return best;
+}
+
+/* An event whose CPU went away is "hung up" for ever: it would keep the caller's epoll awake. */
+static void forget_hung_up(struct sideband *s)
+{
+	struct epoll_event ev[32];
+	int n = epoll_wait(s->epfd, ev, ARRAY_SIZE(ev), 0);
+
+	for (int i = 0; i < n; i++)
+		if (ev[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
+}
+
+size_t sideband_drain(struct sideband *s)
+{
+	struct channel *c;
+	struct record r;
+	size_t n = 0;
+
+	forget_hung_up(s);
+	vec_foreach (it, &s->cpus)
+		perf_ring_begin(&it->ring);
+	for (; (c = oldest(s, &r)); n++) {
+		if (!dispatch(s, &r))
+			s->stats.malformed++;
+		perf_ring_next(&c->ring);
+		/* Callbacks may take long: give the space back as soon as it is read. */
+		perf_ring_end(&c->ring);
+	}
+	vec_foreach (it, &s->cpus)
+		perf_ring_end(&it->ring);
+	s->stats.records += n;
+	return n;
+}
+
+static int open_event(int cpu, uint32_t wakeup_bytes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.disabled = 1,
+		.exclude_kernel = 1, /* nothing is sampled: asks for fewer rights */
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = wakeup_bytes ? wakeup_bytes : 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+
+	return perf_event_open_fd(&attr, -1, cpu);
+}
+
+static int open_channel(struct sideband *s, int cpu)
+{
+	_cleanup_close_ int fd = open_event(cpu, s->config.wakeup_bytes);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)s->cpus.n};
+	struct channel c = {.cpu = cpu};
+	int r;
+
+	if (fd == -ENODEV || fd == -ENXIO)
+		return 0; /* went offline since the list was read */
+	if (fd < 0)
+		return perf_event_error(fd, "watching which process maps which file");
+	r = perf_ring_map(&c.ring, fd, s->config.ring_bytes);
+	if (r)
+		return err_sys(r, "can't map %zu KiB for events of CPU %d",
+			       s->config.ring_bytes >> 10, cpu);
+	c.fd = fd;
+	r = epoll_ctl(s->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : vec_push(&s->cpus, c);
+	if (r) {
+		perf_ring_unmap(&c.ring);
+		return err_sys(r, "can't watch the events of CPU %d", cpu);
+	}
+	s->stats.ring_bytes += c.ring.bytes;
+	TAKE_FD(fd);
+	return 0;
+}
+
+static int open_all(struct sideband *s)
+{
+	cpu_vec cpus = {};
+	int r = cpus_online(&cpus);
+
+	vec_foreach (cpu, &cpus)
+		r = r ? r : open_channel(s, *cpu);
+	vec_fini(&cpus);
+	if (!r && !s->cpus.n)
+		r = err_set(-ENODEV, "no CPU takes perf events");
+	vec_foreach (c, &s->cpus)
+		if (!r && ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0))
+			r = err_sys(-errno, "can't switch on the events of CPU %d", c->cpu);
+	return r;
+}
+
+int sideband_open(struct sideband **ret, const struct sideband_config *config)
+{
+	struct sideband *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_sys(-ENOMEM, "can't watch processes");
+	s->config = *config;
+	if (!s->config.ring_bytes)
+		s->config.ring_bytes = SIDEBAND_RING_BYTES;
+	s->epfd = epoll_create1(EPOLL_CLOEXEC);
+	r = s->epfd < 0 ? err_sys(-errno, "can't watch processes") : open_all(s);
+	if (r) {
+		sideband_close(s);
+		return r;
+	}
+	s->stats.cpus = s->cpus.n;
+	*ret = s;
+	return 0;
+}
+
+void sideband_close(struct sideband *s)
+{
+	if (!s)
+		return;
+	vec_foreach (c, &s->cpus) {
+		perf_ring_unmap(&c->ring);
+		close(c->fd);
+	}
+	vec_fini(&s->cpus);
+	if (s->epfd >= 0)
+		close(s->epfd);
+	free(s);
+}
+
+int sideband_fd(const struct sideband *s)
+{
+	return s->epfd;
+}
+
+void sideband_stats(const struct sideband *s, struct sideband_stats *ret)
+{
+	*ret = s->stats;
+	vec_foreach (c, &s->cpus)
+		ret->malformed += c->ring.malformed;
+}
