@@ -179,7 +179,7 @@ static bool dispatch(struct sideband *s, const struct record *r)
 static struct channel *oldest(struct sideband *s, struct record *ret)
 {
 	struct channel *best = NULL;
-	struct record r;
+	struct record r = {};
 
 	vec_foreach (c, &s->cpus) {
 		const struct perf_event_header *h = perf_ring_peek(&c->ring);
@@ -211,7 +211,7 @@ static void forget_hung_up(struct sideband *s)
 size_t sideband_drain(struct sideband *s)
 {
 	struct channel *c;
-	struct record r;
+	struct record r = {};
 	size_t n = 0;
 
 	forget_hung_up(s);
