@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening an ELF file: what its header and program headers say. They alone describe the process's
+ * memory, so they are read once; sections are a convenience that may be missing or lie.
+ */
+#include <elf.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "elf/internal.h"
+
+#define LOADS_MAX 1024 /* BOLT and sanitizers make a dozen */
+
+static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
+{
+	struct elf_load load = {
+		.vaddr = ph->p_vaddr,
+		.offset = ph->p_offset,
+		.filesz = MIN(ph->p_filesz, ph->p_memsz),
+		.memsz = ph->p_memsz,
+		.align = ph->p_align,
+		.exec = ph->p_flags & PF_X,
+		.write = ph->p_flags & PF_W,
+	};
+
+	if (ph->p_type == PT_TLS)
+		f->tls = (struct elf_tls){ ph->p_vaddr, load.filesz, ph->p_memsz, ph->p_align };
+	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
+		return 0;
+	/* A segment that wraps around can't be loaded; leave it out rather than check everywhere. */
+	if (load.vaddr + load.memsz < load.vaddr || load.offset + load.filesz < load.offset)
+		return 0;
+	return vec_push(&f->loads, load);
+}
+
+static int read_segments(struct elf_file *f)
+{
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return err_set(-ENOEXEC, "%s: program headers are broken: %s", f->name,
+			       elf_errmsg(-1));
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+		int r;
+
+		if (!gelf_getphdr(f->elf, (int)i, &ph))
+			return err_set(-ENOEXEC, "%s: program header %zu is broken", f->name, i);
+		r = add_segment(f, &ph);
+		if (r)
+			return err_sys(r, "%s", f->name);
+	}
+	return 0;
+}
+
+static int read_header(struct elf_file *f)
+{
+	GElf_Ehdr eh;
+
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &eh))
+		return err_set(-ENOEXEC, "%s: not an ELF file", f->name);
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err_set(-ENOEXEC, "%s: not a 64-bit little-endian ELF file", f->name);
+	if (eh.e_machine != EM_X86_64 && eh.e_machine != EM_AARCH64)
+		return err_set(-ENOEXEC, "%s: neither x86-64 nor AArch64", f->name);
+	f->machine = eh.e_machine;
+	f->is_exec = eh.e_type == ET_EXEC;
+	if (elf_getshdrstrndx(f->elf, &f->shstrndx) < 0)
+		f->shstrndx = 0;
+	return 0;
+}
+
+int elf_file_open(int fd, const char *name, struct elf_file **ret)
+{
+	_cleanup_elf_ struct elf_file *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_sys(-ENOMEM, "%s", name);
+	f->fd = fd;
+	f->name = strdup(name);
+	if (!f->name)
+		return err_sys(-ENOMEM, "%s", name);
+	elf_version(EV_CURRENT);
+	r = read_header(f);
+	if (!r)
+		r = read_segments(f);
+	if (r)
+		return r;
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+void elf_file_free(struct elf_file *f)
+{
+	if (!f)
+		return;
+	elf_end(f->elf);
+	vec_fini(&f->loads);
+	free(f->name);
+	free(f);
+}
+
+const char *elf_file_name(const struct elf_file *f)
+{
+	return f->name;
+}
+
+enum elf_machine elf_file_machine(const struct elf_file *f)
+{
+	return f->machine;
+}
+
+bool elf_file_is_exec(const struct elf_file *f)
+{
+	return f->is_exec;
+}
+
+struct elf_tls elf_file_tls(const struct elf_file *f)
+{
+	return f->tls;
+}
+
+size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret)
+{
+	*ret = f->loads.v;
+	return f->loads.n;
+}
+
+bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
+{
+	bool found = false;
+
+	vec_foreach(load, &f->loads) {
+		if (!load->exec || (found && load->vaddr >= *ret))
+			continue;
+		*ret = load->vaddr;
+		found = true;
+	}
+	return found;
+}
+
+static const struct elf_load *load_at(const struct elf_file *f, uint64_t vaddr)
+{
+	vec_foreach(load, &f->loads) {
+		if (vaddr >= load->vaddr && vaddr - load->vaddr < load->memsz)
+			return load;
+	}
+	return NULL;
+}
+
+bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
+{
+	const struct elf_load *load = load_at(f, vaddr);
+
+	if (!load || vaddr - load->vaddr >= load->filesz)
+		return false;
+	*ret = load->offset + (vaddr - load->vaddr);
+	return true;
+}
+
+size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n)
+{
+	const struct elf_load *load = load_at(f, vaddr);
+	uint64_t at, in_file = 0;
+	size_t got = 0;
+
+	if (!load)
+		return 0;
+	at = vaddr - load->vaddr;
+	n = MIN((uint64_t)n, load->memsz - at);
+	if (at < load->filesz)
+		in_file = MIN((uint64_t)n, load->filesz - at);
+	while (got < in_file) {
+		ssize_t r = pread(f->fd, (char *)buf + got, in_file - got,
+				  (off_t)(load->offset + at + got));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0) /* the file is shorter than it says: the process would get SIGBUS */
+			return got;
+		got += (size_t)r;
+	}
+	memset((char *)buf + in_file, 0, n - in_file);
+	return n;
+}
+
+bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
+{
+	return elf_file_read(f, vaddr, ret, sizeof(*ret)) == sizeof(*ret);
+}

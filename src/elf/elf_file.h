@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
+ * The only room that includes libelf. Files come from target processes and may be changed while
+ * they are read: nothing is mapped (a truncated mapping raises SIGBUS), every offset is checked.
+ * Only 64-bit little-endian files of x86-64 and AArch64 are accepted.
+ */
+#ifndef ELF_ELF_FILE_H
+#define ELF_ELF_FILE_H
+
+#include <sys/types.h>
+#include "base/util.h"
+#include "base/cleanup.h"
+
+struct elf_file;
+
+#define ELF_BUILD_ID_MAX 64 /* bytes; GNU ld makes 20, others 8 to 32 */
+
+/* e_machine. */
+enum elf_machine { ELF_X86_64 = 62, ELF_AARCH64 = 183 };
+
+/* One PT_LOAD, as in the file. */
+struct elf_load {
+	uint64_t vaddr, offset, filesz, memsz, align;
+	bool exec, write;
+};
+
+/* PT_TLS: size and alignment of the initial TLS block; memsz 0 = none. */
+struct elf_tls {
+	uint64_t vaddr, filesz, memsz, align;
+};
+
+struct elf_section {
+	uint64_t vaddr, size, offset;
+	bool nobits; /* SHT_NOBITS: no bytes in the file */
+};
+
+/* Section index 0 (SHN_UNDEF) never comes; SHN_ABS does (BOLT makes _PyRuntime absolute). */
+struct elf_symbol {
+	uint64_t value, size;
+	uint8_t type; /* STT_*: 0 NOTYPE, 1 OBJECT, 2 FUNC, 6 TLS, 10 GNU_IFUNC */
+	uint8_t bind; /* STB_*: 0 LOCAL, 1 GLOBAL, 2 WEAK */
+};
+
+/* A relocation record; @symbol is NULL or the name (valid until elf_file_free()). */
+struct elf_reloc {
+	uint64_t vaddr;
+	int64_t addend;
+	uint32_t type; /* R_X86_64_*, R_AARCH64_* */
+	const char *symbol;
+	uint64_t symbol_value; /* st_value of a symbol that is defined here, else 0 */
+};
+
+/*
+ * Opens @fd (borrowed: it stays open until elf_file_free(); read with pread). @name is for
+ * messages and is copied. -ENOEXEC with a message: not an ELF file that krait can read.
+ */
+_must_use_ int elf_file_open(int fd, const char *name, struct elf_file **ret);
+void elf_file_free(struct elf_file *f); /* NULL is fine */
+
+static inline void elf_file_freep(struct elf_file **f)
+{
+	elf_file_free(*f);
+}
+#define _cleanup_elf_ _cleanup_(elf_file_freep)
+
+const char *elf_file_name(const struct elf_file *f);
+enum elf_machine elf_file_machine(const struct elf_file *f);
+bool elf_file_is_exec(const struct elf_file *f); /* ET_EXEC: loaded where it says */
+struct elf_tls elf_file_tls(const struct elf_file *f);
+
+/* Number of PT_LOADs; *ret points to them (valid until elf_file_free()). */
+size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
+
+/* Lowest p_vaddr of an executable PT_LOAD; false if there is none. */
+bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
+
+/* GNU build id from PT_NOTE or, without one, the note sections. Number of bytes, 0 = none. */
+size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]);
+
+/*
+ * Initial bytes of memory at @vaddr: from the file, zeros between p_filesz and p_memsz. Relocations
+ * aren't applied. Returns how many of @n bytes lie in one segment (0: none).
+ */
+size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
+
+/* True and the u64 at @vaddr if all 8 bytes can be read. */
+bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
+
+/* Offset in the file of @vaddr; false if no byte of the file is loaded there. */
+bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
+
+/* Section by name; false if there is none (or no section headers at all). */
+bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret);
+
+/*
+ * All symbols that are defined in the file, .dynsym first, then .symtab. @name is never NULL, may
+ * be "". The callback returns 0 to go on; anything else ends the loop and is returned.
+ */
+typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
+int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
+
+/* Like it, only .dynsym (@dynamic) or only .symtab. */
+int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg);
+
+/* One symbol by exact name, .dynsym preferred. */
+bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
+
+/*
+ * Many at once, one pass over each table. @names[i] that isn't there leaves ret[i] all zero.
+ * Returns how many were found.
+ */
+size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret,
+		     size_t n);
+
+/* The relocation that writes to @vaddr (SHT_RELA tables that are loaded); false if there is none. */
+bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
+
+/*
+ * The pointer that memory at @vaddr holds after loading at bias 0: a relative relocation's addend,
+ * a symbol's value, else the bytes in the file (also packed relative relocations). False if it
+ * can't be read or belongs to another file.
+ */
+bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
+
+/* DT_NEEDED number @i and DT_SONAME; NULL if there is none. Valid until elf_file_free(). */
+const char *elf_file_needed(struct elf_file *f, size_t i);
+const char *elf_file_soname(struct elf_file *f);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sections, notes and the dynamic table: where the file says what it is called and needs. */
+#include <elf.h>
+#include "elf/internal.h"
+
+Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh)
+{
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		if (gelf_getshdr(scn, sh) && sh->sh_type == type)
+			return scn;
+	}
+	return NULL;
+}
+
+Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data;
+
+	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED))
+		return NULL;
+	data = elf_getdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
+bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		const char *s;
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		s = elf_strptr(f->elf, f->shstrndx, sh.sh_name);
+		if (!s || !streq(s, name))
+			continue;
+		*ret = (struct elf_section){ sh.sh_addr, sh.sh_size, sh.sh_offset,
+					     sh.sh_type == SHT_NOBITS };
+		return true;
+	}
+	return false;
+}
+
+/* The GNU build id in one block of notes; number of bytes, 0 = none. */
+static size_t note_build_id(Elf_Data *data, uint8_t *id)
+{
+	size_t at = 0, name, desc, next;
+	GElf_Nhdr nh;
+
+	while ((next = gelf_getnote(data, at, &nh, &name, &desc)) > at) {
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == sizeof("GNU") &&
+		    !memcmp((char *)data->d_buf + name, "GNU", sizeof("GNU"))) {
+			size_t n = MIN((size_t)nh.n_descsz, (size_t)ELF_BUILD_ID_MAX);
+
+			memcpy(id, (char *)data->d_buf + desc, n);
+			return n;
+		}
+		at = next;
+	}
+	return 0;
+}
+
+/* Notes by program header: also there when the section headers were stripped. */
+static size_t segment_build_id(struct elf_file *f, uint8_t *id)
+{
+	size_t n, found = 0;
+
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return 0;
+	for (size_t i = 0; i < n && !found; i++) {
+		Elf_Data *data;
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_NOTE)
+			continue;
+		if (ph.p_filesz > SECTION_MAX_BYTES)
+			continue;
+		/* Property notes are 8-byte aligned and padded otherwise. */
+		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
+					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		if (data && data->d_buf)
+			found = note_build_id(data, id);
+	}
+	return found;
+}
+
+size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX])
+{
+	size_t n = segment_build_id(f, id);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (!n && (scn = elf_next_section(f, scn, SHT_NOTE, &sh))) {
+		Elf_Data *data = elf_section_data(scn, &sh);
+
+		if (data)
+			n = note_build_id(data, id);
+	}
+	return n;
+}
+
+/* String of dynamic entry number @i with @tag. */
+static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = elf_next_section(f, NULL, SHT_DYNAMIC, &sh);
+	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
+	GElf_Dyn dyn;
+
+	for (int k = 0; data && gelf_getdyn(data, k, &dyn) && dyn.d_tag != DT_NULL; k++) {
+		if (dyn.d_tag == tag && i-- == 0)
+			return elf_strptr(f->elf, sh.sh_link, dyn.d_un.d_val);
+	}
+	return NULL;
+}
+
+const char *elf_file_needed(struct elf_file *f, size_t i)
+{
+	return dynamic_string(f, DT_NEEDED, i);
+}
+
+const char *elf_file_soname(struct elf_file *f)
+{
+	return dynamic_string(f, DT_SONAME, 0);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of src/elf share: the open file, and sections whose claims were checked. */
+#ifndef ELF_INTERNAL_H
+#define ELF_INTERNAL_H
+
+#include <gelf.h>
+#include "base/vec.h"
+#include "elf/elf_file.h"
+
+/* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
+#define SECTION_MAX_BYTES (512ull << 20)
+
+struct elf_file {
+	int fd; /* borrowed */
+	char *name;
+	Elf *elf;
+	enum elf_machine machine;
+	bool is_exec;
+	size_t shstrndx;
+	struct elf_tls tls;
+	VEC(struct elf_load) loads;
+};
+
+/* First section of @type at or after @scn's successor (NULL: from the start), with its header. */
+Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
+
+/* Its bytes, NULL if they are missing, broken or absurdly large. Owned by the file. */
+Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh);
+
+#endif

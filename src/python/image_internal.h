@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that look for an interpreter in an ELF file share. */
+#ifndef PYTHON_IMAGE_INTERNAL_H
+#define PYTHON_IMAGE_INTERNAL_H
+
+#include "elf/elf_file.h"
+#include "python/image.h"
+
+/* Symbols that are looked up, once per file: X(name). */
+#define IMAGE_SYMBOLS(X)                                                                           \
+	X(_PyRuntime)		       /* 3.7+, exported */                                        \
+	X(Py_Version)		       /* 3.11+, exported */                                       \
+	X(PyCode_Type)                                                                             \
+	X(PyGILState_GetThisThreadState)                                                           \
+	X(PyInterpreterState_Head)                                                                 \
+	X(_PyThreadState_Current)      /* <= 3.6, exported */                                      \
+	X(interp_head)		       /* <= 3.6, local */                                         \
+	X(autoTLSkey)		       /* <= 3.6, local */                                         \
+	X(PyString_Type)	       /* 2.x */                                                   \
+	X(_Py_RefTotal)		       /* Py_REF_DEBUG builds up to 3.11 */                        \
+	X(_Py_GetRefTotal)	       /* the same, to 3.x */                                      \
+	X(rpython_startup_code)	       /* PyPy */                                                  \
+	X(pypy_main_startup)                                                                       \
+	X(pypy_setup_home)
+
+enum image_symbol {
+#define X(name) SYM_##name,
+	IMAGE_SYMBOLS(X)
+#undef X
+	SYM_MAX
+};
+
+/* One file while it is examined. */
+struct image_ctx {
+	struct elf_file *elf;
+	struct elf_symbol sym[SYM_MAX]; /* all zero: not there */
+	uint64_t runtime;		/* vaddr of _PyRuntime, 0 = none */
+	uint64_t runtime_size;		/* 0 = unknown */
+	struct py_image *image;
+};
+
+/* Where things lie in _PyRuntime of a release; 0 = not there, or said by the debug offsets. */
+struct py_runtime_row {
+	uint16_t version;
+	uint8_t patch_first, patch_last;
+	uint32_t size; /* of the release build; 0 = varies */
+	uint32_t interp_head, tstate_current, tss_key;
+};
+
+/* NULL: not known. */
+const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
+const struct py_runtime_row *py_runtime_by_size(uint64_t size);
+
+#define PY_COOKIE     "xdebugpy" /* first 8 bytes of _PyRuntime from 3.13 on */
+#define PY_DEBUG_READ 1024	 /* bytes to read of it; _Py_DebugOffsets has 888 in 3.15 */
+
+/* What _Py_DebugOffsets says, checked. */
+struct py_debug_offsets {
+	struct py_layout layout;
+	uint32_t hex_version;
+	bool free_threaded;
+	uint64_t runtime_size, interp_head;
+};
+
+/* From the first @n bytes of _PyRuntime; -ENOTSUP with a message if they can't be believed. */
+_must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
+
+/*
+ * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings, size
+ * of _PyRuntime); 0 = not known. The low 16 bits are 0 where the patch level isn't known.
+ */
+uint32_t image_version(struct image_ctx *c);
+
+/*
+ * Fills image->where for the image's version. May set image->unsupported. 0 or -errno with a
+ * message.
+ */
+_must_use_ int image_roots(struct image_ctx *c);
+
+/* Marks the image as recognised, but not usable. */
+void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
+
+#endif

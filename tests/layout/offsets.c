@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Compiled against one interpreter's own headers (check.sh does it), prints "name offset" for every
+ * field of PY_OFFSETS and for what src/python knows of _PyRuntime: the compiler's word on what
+ * src/python/layout.c says. A field that this version doesn't have is printed as 0.
+ */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <frameobject.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define VERSION (PY_VERSION_HEX >> 16)
+
+#if VERSION >= 0x0309
+#include "internal/pycore_interp.h"
+#include "internal/pycore_runtime.h"
+#elif VERSION == 0x0308
+#include "internal/pycore_pystate.h"
+#elif VERSION == 0x0307
+#include "internal/pystate.h"
+#endif
+#if VERSION >= 0x030b
+#include "internal/pycore_frame.h"
+#endif
+#if VERSION >= 0x030e
+#include "internal/pycore_interpframe_structs.h"
+#endif
+#if VERSION < 0x0300
+#include <code.h>
+#endif
+
+static void say(const char *name, size_t offset)
+{
+	printf("%s %zu\n", name, offset);
+}
+
+#define AT(name, type, member) say(name, offsetof(type, member))
+#define NO(name)	       say(name, 0)
+
+static void states(void)
+{
+#if VERSION >= 0x030b
+	AT("interp_tstate_head", PyInterpreterState, threads.head);
+	AT("tstate_native_thread_id", PyThreadState, native_thread_id);
+#else
+	AT("interp_tstate_head", PyInterpreterState, tstate_head);
+	NO("tstate_native_thread_id");
+#endif
+	AT("interp_next", PyInterpreterState, next);
+	AT("tstate_next", PyThreadState, next);
+	AT("tstate_interp", PyThreadState, interp);
+	AT("tstate_thread_id", PyThreadState, thread_id);
+#if VERSION >= 0x030d
+	AT("tstate_frame", PyThreadState, current_frame);
+	NO("cframe_current_frame");
+#elif VERSION >= 0x030b
+	AT("tstate_frame", PyThreadState, cframe);
+	AT("cframe_current_frame", _PyCFrame, current_frame);
+#else
+	AT("tstate_frame", PyThreadState, frame);
+	NO("cframe_current_frame");
+#endif
+}
+
+static void frames(void)
+{
+#if VERSION >= 0x030b
+	AT("frame_back", _PyInterpreterFrame, previous);
+	AT("frame_owner", _PyInterpreterFrame, owner);
+	AT("frame_locals", _PyInterpreterFrame, localsplus);
+#else
+	AT("frame_code", PyFrameObject, f_code);
+	AT("frame_back", PyFrameObject, f_back);
+	AT("frame_lasti", PyFrameObject, f_lasti);
+	AT("frame_locals", PyFrameObject, f_localsplus);
+	NO("frame_owner");
+#endif
+#if VERSION >= 0x030d
+	AT("frame_code", _PyInterpreterFrame, f_executable);
+	AT("frame_lasti", _PyInterpreterFrame, instr_ptr);
+#elif VERSION >= 0x030b
+	AT("frame_code", _PyInterpreterFrame, f_code);
+	AT("frame_lasti", _PyInterpreterFrame, prev_instr);
+#endif
+#if VERSION == 0x030b
+	AT("frame_is_entry", _PyInterpreterFrame, is_entry);
+#else
+	NO("frame_is_entry");
+#endif
+#if VERSION >= 0x030e && defined(Py_GIL_DISABLED)
+	AT("frame_tlbc_index", _PyInterpreterFrame, tlbc_index);
+	AT("code_tlbc", PyCodeObject, co_tlbc);
+#else
+	NO("frame_tlbc_index");
+	NO("code_tlbc");
+#endif
+}
+
+static void code(void)
+{
+	AT("code_argcount", PyCodeObject, co_argcount);
+	AT("code_flags", PyCodeObject, co_flags);
+	AT("code_firstlineno", PyCodeObject, co_firstlineno);
+	AT("code_filename", PyCodeObject, co_filename);
+	AT("code_name", PyCodeObject, co_name);
+#if VERSION >= 0x030b
+	AT("code_qualname", PyCodeObject, co_qualname);
+	AT("code_varnames", PyCodeObject, co_localsplusnames);
+	AT("code_adaptive", PyCodeObject, co_code_adaptive);
+	AT("code_firsttraceable", PyCodeObject, _co_firsttraceable);
+#else
+	NO("code_qualname");
+	AT("code_varnames", PyCodeObject, co_varnames);
+	NO("code_adaptive");
+	NO("code_firsttraceable");
+#endif
+#if VERSION >= 0x030a
+	AT("code_linetable", PyCodeObject, co_linetable);
+#else
+	AT("code_linetable", PyCodeObject, co_lnotab);
+#endif
+#if VERSION >= 0x030c
+	AT("code_version", PyCodeObject, co_version);
+#else
+	NO("code_version");
+#endif
+}
+
+static void objects(void)
+{
+	AT("ob_type", PyObject, ob_type);
+	AT("tuple_items", PyTupleObject, ob_item);
+	AT("type_name", PyTypeObject, tp_name);
+#if VERSION >= 0x0300
+	AT("str_length", PyASCIIObject, length);
+	AT("str_hash", PyASCIIObject, hash);
+	AT("str_state", PyASCIIObject, state);
+	say("str_ascii", sizeof(PyASCIIObject));
+	say("str_compact", sizeof(PyCompactUnicodeObject));
+	AT("bytes_data", PyBytesObject, ob_sval);
+#else
+	AT("str_length", PyVarObject, ob_size);
+	AT("str_hash", PyStringObject, ob_shash);
+	NO("str_state");
+	AT("str_ascii", PyStringObject, ob_sval);
+	NO("str_compact");
+	AT("bytes_data", PyStringObject, ob_sval);
+#endif
+}
+
+/* The bit of `kind` in the state word, found by setting it. */
+static void str_bits(void)
+{
+#if VERSION >= 0x0300
+	PyASCIIObject o;
+	unsigned v = 0, i;
+
+	memset(&o, 0, sizeof(o));
+	o.state.kind = 1;
+	memcpy(&v, &o.state, sizeof(v));
+	for (i = 0; i < 31 && !(v >> i & 1); i++)
+		;
+	say("str_kind_shift", i);
+#else
+	NO("str_kind_shift");
+#endif
+}
+
+static void runtime(void)
+{
+#if VERSION >= 0x0307
+	say("runtime_size", sizeof(_PyRuntimeState));
+	AT("runtime_interp_head", _PyRuntimeState, interpreters.head);
+#endif
+#if VERSION >= 0x0307 && VERSION < 0x030c
+	AT("runtime_tstate_current", _PyRuntimeState, gilstate.tstate_current);
+	say("runtime_tss_key", offsetof(_PyRuntimeState, gilstate.autoTSSkey) +
+				       offsetof(Py_tss_t, _key));
+#elif VERSION >= 0x030c && VERSION < 0x030f
+	say("runtime_tss_key", offsetof(_PyRuntimeState, autoTSSkey) + offsetof(Py_tss_t, _key));
+#endif
+}
+
+int main(void)
+{
+	say("version", VERSION);
+	say("patch", PY_MICRO_VERSION);
+#ifdef Py_TRACE_REFS
+	say("trace_refs", 1);
+#endif
+	states();
+	frames();
+	code();
+	objects();
+	str_bits();
+	runtime();
+	return 0;
+}

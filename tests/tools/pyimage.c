@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pyimage FILE...: what py_image_read() learns from ELF files, one "name value" a line, for tests
+ * and for whoever looks into a strange interpreter. pyimage --layout 3.7 prints a table's row,
+ * pyimage --debug-offsets FILE what the first bytes of a _PyRuntime in FILE give.
+ * Exit: 0 an interpreter, 1 none in one of the files, 2 usage or error.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "python/image_internal.h"
+
+static void print_layout(const struct py_layout *l)
+{
+	printf("version %u\nwalk %u\nstr_kind_shift %u\n", l->version, l->walk, l->str_kind_shift);
+#define X(name) printf(#name " %u\n", l->name);
+	PY_OFFSETS(X)
+#undef X
+}
+
+static void print_runtime(const struct py_runtime_row *row)
+{
+	printf("runtime_size %u\nruntime_interp_head %u\nruntime_tstate_current %u\n"
+	       "runtime_tss_key %u\n",
+	       row->size, row->interp_head, row->tstate_current, row->tss_key);
+}
+
+static void print_where(const struct py_where *w)
+{
+	printf("tstate_current 0x%llx\ninterp_head 0x%llx\ntss %u\ntss_key 0x%llx\n"
+	       "tls_got 0x%llx\ntls_offset %lld\ncode_type 0x%llx\n",
+	       (unsigned long long)w->tstate_current, (unsigned long long)w->interp_head, w->tss,
+	       (unsigned long long)w->tss_key, (unsigned long long)w->tls_got,
+	       (long long)w->tls_offset, (unsigned long long)w->code_type);
+}
+
+static int print_image(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct py_image image;
+	int r;
+
+	if (fd < 0) {
+		perror(path);
+		return 2;
+	}
+	r = py_image_read(fd, path, &image);
+	if (r < 0) {
+		fprintf(stderr, "%s\n", err_msg());
+		return 2;
+	}
+	printf("file %s\nimage %d\n", path, r);
+	if (!r)
+		return 1;
+	printf("hex_version 0x%08x\nunsupported %s\nfree_threaded %d\ndebug %d\nexec_fixed %d\n"
+	       "start_vaddr 0x%llx\n",
+	       image.hex_version, image.unsupported, image.free_threaded, image.debug,
+	       image.exec_fixed, (unsigned long long)image.start_vaddr);
+	print_where(&image.where);
+	print_layout(&image.layout);
+	return 0;
+}
+
+static int print_table(const char *version)
+{
+	unsigned major, minor, patch = 0;
+	const struct py_runtime_row *row;
+	const struct py_layout *l;
+
+	if (sscanf(version, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return 2;
+	l = py_layout_table(major << 8 | minor, patch);
+	row = py_runtime_table(major << 8 | minor, patch);
+	if (l)
+		print_layout(l);
+	if (row)
+		print_runtime(row);
+	return l ? 0 : 1;
+}
+
+static int print_debug_offsets(const char *path)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	uint8_t bytes[PY_DEBUG_READ];
+	struct py_layout l;
+	size_t n;
+
+	if (!f) {
+		perror(path);
+		return 2;
+	}
+	n = fread(bytes, 1, sizeof(bytes), f);
+	if (py_layout_from_debug_offsets(bytes, n, &l) < 0) {
+		fprintf(stderr, "%s: %s\n", path, err_msg());
+		return 2;
+	}
+	print_layout(&l);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int rc = argc > 1 ? 0 : 2;
+
+	if (argc == 3 && streq(argv[1], "--layout"))
+		return print_table(argv[2]);
+	if (argc == 3 && streq(argv[1], "--debug-offsets"))
+		return print_debug_offsets(argv[2]);
+	for (int i = 1; i < argc; i++)
+		rc = MAX(rc, print_image(argv[i]));
+	return rc;
+}
