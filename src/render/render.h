@@ -7,20 +7,23 @@
 #define RENDER_RENDER_H
 
 #include <stdio.h>
+#include "base/str.h"
 #include "profile/pprof.h"
 #include "profile/profile.h"
 
 struct render_options {
-	const char *title;	/* for pictures; NULL = made from the profile's meta */
-	const char *value;	/* value type, NULL = the format's default (folded: samples; others: default) */
-	const char *by;		/* root frames: "process", "thread", "cgroup", a label; NULL = process if several */
+	const char *title; /* for pictures; NULL = made from the profile's meta */
+	const char *value; /* value type, NULL = the format's default (folded: samples; others:
+			      default) */
+	const char *by;	   /* root frames: "process", "thread", "cgroup", a label; NULL = process if
+			      several */
 	enum pprof_times times;
 };
 
 struct render_format {
-	const char *name;	    /* "folded" */
-	const char *extensions[4];  /* ".folded", ".txt"; NULL-terminated */
-	const char *loses;	    /* for --help and the man page; "nothing" */
+	const char *name;	   /* "folded" */
+	const char *extensions[4]; /* ".folded", ".txt"; NULL-terminated */
+	const char *loses;	   /* for --help and the man page; "nothing" */
 	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
 };
 
@@ -37,9 +40,23 @@ const struct render_format *render_by_file(const char *path);
  * A names object holds that decision for one profile.
  */
 struct render_names;
+/* NULL + message on out of memory. Interning into @p afterwards makes the object stale. */
 struct render_names *render_names_new(struct profile *p);
 void render_names_free(struct render_names *n);
-/* Shortened file of a function; valid as long as @n. */
+
+/* Shortened file of a function, "" if it has none; valid as long as @n. */
 const char *render_names_file(const struct render_names *n, uint32_t function);
+
+/* Whose code a Python function is: the project's, an installed package's, the standard library's.
+ */
+enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };
+enum render_origin render_names_origin(const struct render_names *n, uint32_t function);
+
+/* Mapping of a function, as a file name without its directory: "libz.so.1", "[kernel]"; or "". */
+const char *render_names_module(const struct render_names *n, uint32_t function);
+enum frame_kind render_names_kind(const struct render_names *n, uint32_t function);
+
+/* Appends the frame: "qualname (file:line)", "symbol (libz.so.1)"; marks as they are. */
+void render_names_frame(const struct render_names *n, uint32_t location, struct str *b);
 
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The writers that render.c lists, one file each. Contract of all: struct render_format.write. */
+#ifndef RENDER_FORMATS_H
+#define RENDER_FORMATS_H
+
+#include "render/render.h"
+
+_must_use_ int folded_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int svg_write(struct profile *p, FILE *out, const struct render_options *opt);
+
+#endif

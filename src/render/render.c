@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of formats. A new output is one file and one row here. */
+#include "render/render.h"
+
+#include "base/error.h"
+#include "render/formats.h"
+
+static int write_pprof(struct profile *p, FILE *out, const struct render_options *opt)
+{
+	return pprof_write(p, out, opt->times);
+}
+
+/* The first row is the default of `krait record` without -o. */
+const struct render_format render_formats[] = {
+	{"pprof", {".pb.gz"}, "nothing: the recording", write_pprof},
+	{"folded", {".folded", ".txt"}, "times, labels other than the root frames", folded_write},
+};
+const size_t render_n_formats = ARRAY_SIZE(render_formats);
+
+static void list_names(struct str *b)
+{
+	for (size_t i = 0; i < render_n_formats; i++)
+		str_addf(b, "%s%s", i ? ", " : "", render_formats[i].name);
+}
+
+static void list_extensions(struct str *b)
+{
+	for (size_t i = 0; i < render_n_formats; i++) {
+		for (const char *const *e = render_formats[i].extensions; *e; e++)
+			str_addf(b, "%s%s", b->n ? " " : "", *e);
+	}
+}
+
+const struct render_format *render_by_name(const char *name)
+{
+	_cleanup_str_ struct str known = {};
+
+	for (size_t i = 0; i < render_n_formats; i++) {
+		if (streq(render_formats[i].name, name))
+			return &render_formats[i];
+	}
+	list_names(&known);
+	err_set(-EINVAL, "--format %s: no such format; there are %s", name, str_cstr(&known));
+	return NULL;
+}
+
+const struct render_format *render_by_file(const char *path)
+{
+	const struct render_format *best = NULL;
+	_cleanup_str_ struct str known = {};
+	size_t longest = 0;
+
+	for (size_t i = 0; i < render_n_formats; i++) {
+		for (const char *const *e = render_formats[i].extensions; *e; e++) {
+			if (!str_ends(path, *e) || strlen(*e) <= longest)
+				continue;
+			longest = strlen(*e);
+			best = &render_formats[i];
+		}
+	}
+	if (best)
+		return best;
+	list_extensions(&known);
+	err_set(-EINVAL, "%s: the file's extension names no format; use one of %s, or --format",
+		path, str_cstr(&known));
+	return NULL;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples merged into a call tree; see tree.h. */
+#include "render/tree.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+
+/* The child of @parent with @key, made if need be; 0 (never a child) for out of memory. */
+static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
+{
+	uint64_t at = (uint64_t)parent << 32 | key;
+	uint64_t *found = map_get(&t->children, at);
+	struct tree_node node = {.parent = parent, .key = key};
+
+	if (found)
+		return *found;
+	node.depth = t->nodes.v[parent].depth + 1;
+	if (t->nodes.n >= UINT32_MAX || map_put(&t->children, at, t->nodes.n) ||
+	    vec_push(&t->nodes, node))
+		return 0;
+	t->nodes.v[parent].n_children++;
+	return t->nodes.n - 1;
+}
+
+static int add_line(struct tree *t, uint32_t node, int32_t line, int64_t value)
+{
+	uint64_t at = (uint64_t)node << 32 | (uint32_t)line;
+	uint64_t *found = map_get(&t->lines_at, at);
+	struct tree_line l = {.node = node, .line = line, .value = value};
+
+	if (found) {
+		t->lines.v[*found].value += value;
+		return 0;
+	}
+	if (map_put(&t->lines_at, at, t->lines.n))
+		return -ENOMEM;
+	return vec_push(&t->lines, l);
+}
+
+static void count(struct tree *t, uint32_t node, int64_t value, int64_t samples)
+{
+	t->nodes.v[node].value += value;
+	t->nodes.v[node].samples += samples;
+}
+
+/* One stack with its sum: a path from the root, each node on it counted. */
+static int add_stack(struct tree *t, const struct tree_plan *plan, const struct profile_sum *sum)
+{
+	int64_t value = sum->values[plan->value], samples = sum->values[0];
+	uint32_t node = 0;
+	size_t n = 0;
+	const uint32_t *stack = sum->stack ? profile_get_stack(plan->p, sum->stack, &n) : NULL;
+
+	count(t, 0, value, samples);
+	for (unsigned d = 0; d < plan->roots->depth; d++) {
+		node = child(t, node, TREE_ROOT | roots_rank(plan->roots, sum->labels, d));
+		if (!node)
+			return -ENOMEM;
+		count(t, node, value, samples);
+	}
+	for (size_t i = n; i--;) {
+		node = child(t, node, plan->key_of_location[stack[i]]);
+		if (!node)
+			return -ENOMEM;
+		count(t, node, value, samples);
+		if (plan->lines &&
+		    add_line(t, node, profile_get_location(plan->p, stack[i])->line, value))
+			return -ENOMEM;
+	}
+	if (!node) {
+		node = child(t, 0, plan->no_frames);
+		if (!node)
+			return -ENOMEM;
+		count(t, node, value, samples);
+	}
+	t->nodes.v[node].self += value;
+	return 0;
+}
+
+struct sort_arg {
+	const struct tree *t;
+	const struct tree_plan *plan;
+};
+
+static int compare_siblings(const void *a, const void *b, void *arg)
+{
+	const struct sort_arg *s = arg;
+
+	return s->plan->compare(s->plan->arg, &s->t->nodes.v[*(const uint32_t *)a],
+				&s->t->nodes.v[*(const uint32_t *)b]);
+}
+
+/* Gives every node its range in .order, in node order (parents first), then sorts the ranges. */
+static int sort_children(struct tree *t, const struct tree_plan *plan)
+{
+	_cleanup_free_ uint32_t *filled = calloc(t->nodes.n, sizeof(*filled));
+	struct sort_arg arg = {.t = t, .plan = plan};
+	uint32_t next = 0;
+
+	t->order = calloc(t->nodes.n, sizeof(*t->order));
+	if (!t->order || !filled)
+		return -ENOMEM;
+	vec_foreach (node, &t->nodes) {
+		node->first = next;
+		next += node->n_children;
+	}
+	for (uint32_t i = 1; i < t->nodes.n; i++) {
+		uint32_t parent = t->nodes.v[i].parent;
+
+		t->order[t->nodes.v[parent].first + filled[parent]++] = i;
+	}
+	vec_foreach (node, &t->nodes) {
+		if (node->n_children > 1)
+			qsort_r(t->order + node->first, node->n_children, sizeof(*t->order),
+				compare_siblings, &arg);
+	}
+	return 0;
+}
+
+static int compare_lines(const void *va, const void *vb)
+{
+	const struct tree_line *a = va, *b = vb;
+
+	if (a->node != b->node)
+		return a->node < b->node ? -1 : 1;
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+int tree_build(struct tree *t, const struct tree_plan *plan)
+{
+	int r;
+
+	*t = (struct tree){};
+	map_init(&t->children);
+	map_init(&t->lines_at);
+	r = vec_push(&t->nodes, (struct tree_node){});
+	for (size_t i = 0; !r && i < plan->n_sums; i++) {
+		if (plan->sums[i].values[plan->value] > 0)
+			r = add_stack(t, plan, &plan->sums[i]);
+	}
+	/* The tables are as large as the tree and no longer needed. */
+	map_fini(&t->children);
+	map_fini(&t->lines_at);
+	if (!r)
+		r = sort_children(t, plan);
+	if (r) {
+		tree_fini(t);
+		return err_set(r, "out of memory");
+	}
+	if (t->lines.n)
+		qsort(t->lines.v, t->lines.n, sizeof(*t->lines.v), compare_lines);
+	return 0;
+}
+
+void tree_fini(struct tree *t)
+{
+	vec_fini(&t->nodes);
+	vec_fini(&t->lines);
+	free(t->order);
+	map_fini(&t->children);
+	map_fini(&t->lines_at);
+	*t = (struct tree){};
+}
+
+int tree_value(struct profile *p, const char *name)
+{
+	const struct profile_meta *meta = profile_meta(p);
+	_cleanup_str_ struct str known = {};
+
+	for (unsigned i = 0; i < meta->n_values; i++) {
+		if (streq(meta->values[i].type, name))
+			return i;
+		str_addf(&known, "%s%s", i ? ", " : "", meta->values[i].type);
+	}
+	return err_set(-EINVAL, "--value %s: the profile has no such values; it has %s", name,
+		       str_cstr(&known));
+}
