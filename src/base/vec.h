@@ -47,7 +47,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 	})
 
 #define vec_foreach(it, vec)                                                                       \
-	for (__typeof__((vec)->v) it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
+	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
 #define vec_fini(vec)                                                                              \
 	do {                                                                                       \
