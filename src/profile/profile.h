@@ -3,8 +3,8 @@
  * A profile in memory: interned strings, mappings, functions, locations, stacks, label sets, and
  * the samples, which refer to them. Knows nothing of processes, kernels or formats. Ids are dense
  * from 1 (0 = none); id order is first-use order. Samples go to an unlinked temporary file in
- * blocks, so that memory doesn't grow with recording time.
- * Not thread-safe.
+ * blocks, so that memory doesn't grow with recording time (samplelog.h); stacks share their root
+ * ends. Not thread-safe.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -17,13 +17,14 @@ struct profile;
 enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_GC, KIND_MARK, KIND_MAX };
 
 struct profile_value_type {
-	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds" */
+	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds"; outlive the profile */
 };
 
 #define PROFILE_MAX_VALUES 4
 
+/* What krait records has values[0] = samples/count; another tool's file need not have it. */
 struct profile_meta {
-	struct profile_value_type values[PROFILE_MAX_VALUES]; /* [0] is samples/count */
+	struct profile_value_type values[PROFILE_MAX_VALUES];
 	unsigned n_values, default_value;		      /* default_value: index */
 	struct profile_value_type period_type;
 	int64_t period;
@@ -43,7 +44,7 @@ struct profile_function {
 	int32_t start_line;
 };
 struct profile_location {
-	uint32_t mapping, function; /* ids */
+	uint32_t mapping, function; /* ids, never 0; pprof_read() makes up what a file leaves out */
 	int32_t line, column;	    /* 0 = none; column is from 1, as in pprof */
 	uint64_t address;	    /* 0 for Python */
 };
@@ -59,7 +60,7 @@ struct profile_meta *profile_meta(struct profile *p);
 
 /*
  * Interning: the id of an equal object or of a new one; 0 only for out of memory or, for strings,
- * "" (profile_failed() tells). @s needs no NUL; invalid UTF-8 is replaced by U+FFFD.
+ * "" (profile_failed() tells). @s needs no NUL; invalid UTF-8 and NUL are replaced by U+FFFD.
  */
 uint32_t profile_string_n(struct profile *p, const char *s, size_t n);
 uint32_t profile_string(struct profile *p, const char *s);
@@ -67,10 +68,15 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
 uint32_t profile_function(struct profile *p, const struct profile_function *f);
 uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n); /* leaf first; n may be 0 */
-uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n); /* any order */
+/* Any order; of labels with the same key the last counts. No labels: 0. */
+uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
 
-/* Looking up: valid ids only (asserted). Pointers are valid until the next interning call. */
+/*
+ * Looking up: valid ids only (asserted). Pointers are valid as long as the profile, except those of
+ * profile_get_stack(): until the next interning call, and the last two asked for at a time (so that
+ * two stacks can be compared). String 0 is "", label set 0 is empty.
+ */
 const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
@@ -83,6 +89,7 @@ size_t profile_n_functions(const struct profile *p);
 size_t profile_n_locations(const struct profile *p);
 size_t profile_n_stacks(const struct profile *p);
 size_t profile_n_labels(const struct profile *p);
+size_t profile_bytes(const struct profile *p); /* memory the tables hold */
 
 /* Root frames first when a stack is shown: --by process etc. are applied by the caller. */
 struct profile_sample {
@@ -91,7 +98,10 @@ struct profile_sample {
 	int64_t values[PROFILE_MAX_VALUES];
 };
 
-/* Appends a sample; 0 or -errno (temporary file). Cheap: a few ns amortised, no allocation. */
+/*
+ * Appends a sample; 0 or -ENOMEM. About 10 ns. A time below 0 is "none". Values beyond meta.n_values
+ * must be 0. A full disk loses nothing: samples then stay in memory.
+ */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
 /* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
@@ -99,7 +109,10 @@ _must_use_ int profile_each(struct profile *p,
 			    int (*fn)(void *arg, const struct profile_sample *s), void *arg);
 uint64_t profile_n_samples(const struct profile *p); /* number of profile_add() calls */
 
-/* Samples summed by (stack, labels): what pictures and tables need. Caller frees *ret. */
+/*
+ * Samples summed by (stack, labels), in first-use order: what pictures and tables need. Caller frees
+ * *ret. Sums stop at INT64_MAX.
+ */
 struct profile_sum {
 	uint32_t stack, labels;
 	int64_t values[PROFILE_MAX_VALUES];

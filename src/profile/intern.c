@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Interning by open addressing over chunks that never move; see intern.h. */
+#include <assert.h>
+#include <sys/random.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "profile/intern.h"
+
+#define CHUNK_ITEMS 1024u
+#define ARENA_BLOCK 65536u
+
+void intern_init(struct intern *t, size_t size)
+{
+	*t = (struct intern){ .size = size };
+	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
+		t->seed = (uintptr_t)t;
+}
+
+void intern_fini(struct intern *t)
+{
+	vec_foreach(chunk, &t->items)
+		free(*chunk);
+	vec_foreach(block, &t->arena)
+		free(*block);
+	vec_fini(&t->items);
+	vec_fini(&t->arena);
+	free(t->slots);
+	*t = (struct intern){};
+}
+
+static size_t stride(const struct intern *t)
+{
+	return t->size ? t->size : sizeof(uint8_t *);
+}
+
+static uint8_t *cell(const struct intern *t, uint32_t id)
+{
+	uint32_t i = id - 1;
+
+	return t->items.v[i / CHUNK_ITEMS] + (i % CHUNK_ITEMS) * stride(t);
+}
+
+const void *intern_get(const struct intern *t, uint32_t id, size_t *n)
+{
+	const uint8_t *at, *item;
+	uint32_t len;
+
+	assert(id && id <= t->n);
+	item = cell(t, id);
+	if (t->size) {
+		if (n)
+			*n = t->size;
+		return item;
+	}
+	memcpy(&at, item, sizeof(void *));
+	memcpy(&len, at, sizeof(len));
+	if (n)
+		*n = len;
+	return at + sizeof(len);
+}
+
+static bool equal(const struct intern *t, uint32_t id, const void *key, size_t n)
+{
+	size_t have;
+	const void *at = intern_get(t, id, &have);
+
+	return have == n && memcmp(at, key, n) == 0;
+}
+
+/* Doubles the slots at 3/4 load; 32 bits of hash are kept, which is enough for 2^32 slots. */
+static int grow_slots(struct intern *t)
+{
+	size_t size = t->n_slots ? t->n_slots * 2 : 64;
+	struct intern_slot *slots;
+
+	if (t->n_slots && t->n < t->n_slots / 4 * 3)
+		return 0;
+	slots = calloc(size, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_slots; i++) {
+		size_t j = t->slots[i].hash & (size - 1);
+
+		if (!t->slots[i].id)
+			continue;
+		while (slots[j].id)
+			j = (j + 1) & (size - 1);
+		slots[j] = t->slots[i];
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = size;
+	return 0;
+}
+
+/* Room for @n bytes that never move, aligned to 4; a big item gets a block of its own. */
+static uint8_t *arena_alloc(struct intern *t, size_t n)
+{
+	size_t block = n > ARENA_BLOCK / 4 ? n : ARENA_BLOCK;
+	uint8_t *at;
+
+	n = (n + 3) & ~(size_t)3;
+	if (n <= t->arena_left)
+		goto out;
+	if (block < n)
+		block = n;
+	at = malloc(block);
+	if (!at || vec_push(&t->arena, at)) {
+		free(at);
+		return NULL;
+	}
+	t->bytes += block;
+	if (block != ARENA_BLOCK)
+		return at;
+	t->arena_at = at;
+	t->arena_left = block;
+out:
+	at = t->arena_at;
+	t->arena_at += n;
+	t->arena_left -= n;
+	return at;
+}
+
+/* Stores @key as item t->n + 1 without counting it; 0 or -ENOMEM. */
+static int store(struct intern *t, const void *key, size_t n)
+{
+	uint32_t len = (uint32_t)n;
+	uint8_t *at, *chunk;
+
+	if (t->n / CHUNK_ITEMS == t->items.n) {
+		chunk = malloc(CHUNK_ITEMS * stride(t));
+		if (!chunk || vec_push(&t->items, chunk)) {
+			free(chunk);
+			return -ENOMEM;
+		}
+		t->bytes += CHUNK_ITEMS * stride(t);
+	}
+	if (t->size) {
+		memcpy(cell(t, t->n + 1), key, n);
+		return 0;
+	}
+	at = arena_alloc(t, sizeof(len) + n + 1);
+	if (!at)
+		return -ENOMEM;
+	memcpy(at, &len, sizeof(len));
+	memcpy(at + sizeof(len), key, n);
+	at[sizeof(len) + n] = 0;
+	memcpy(cell(t, t->n + 1), &at, sizeof(void *));
+	return 0;
+}
+
+uint32_t intern_put(struct intern *t, const void *key, size_t n)
+{
+	uint32_t hash;
+	size_t i;
+
+	if (t->size)
+		n = t->size;
+	if (n >= UINT32_MAX || t->n >= UINT32_MAX - 1 || grow_slots(t))
+		return 0;
+	hash = (uint32_t)XXH3_64bits_withSeed(key, n, t->seed);
+	for (i = hash & (t->n_slots - 1); t->slots[i].id; i = (i + 1) & (t->n_slots - 1)) {
+		if (t->slots[i].hash == hash && equal(t, t->slots[i].id, key, n))
+			return t->slots[i].id;
+	}
+	if (store(t, key, n))
+		return 0;
+	t->slots[i] = (struct intern_slot){ hash, ++t->n };
+	return t->n;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Interning: equal bytes get the same id. Ids are dense from 1 in first-use order. Items never
+ * move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item beside its own
+ * bytes. The hash is seeded per table: a file can't be made to collide.
+ */
+#ifndef PROFILE_INTERN_H
+#define PROFILE_INTERN_H
+
+#include "base/vec.h"
+
+struct intern {
+	size_t size; /* bytes of an item; 0: items of any length */
+	uint64_t seed;
+	uint32_t n; /* items */
+	struct intern_slot {
+		uint32_t hash, id; /* id 0: free */
+	} *slots;
+	size_t n_slots;	     /* 0 or a power of two */
+	VEC(uint8_t *) items; /* chunks of items, or of pointers to items of any length */
+	VEC(uint8_t *) arena; /* blocks with the bytes of items of any length */
+	size_t arena_left;    /* free bytes at the end of the last common block */
+	uint8_t *arena_at;
+	size_t bytes; /* all memory held, without the slots */
+};
+
+/* @size: bytes of every item (compared whole: zero the padding), or 0 for items of any length. */
+void intern_init(struct intern *t, size_t size);
+void intern_fini(struct intern *t);
+
+/* The id of the item with @key's @n bytes (n is ignored for fixed sizes); 0: out of memory. */
+uint32_t intern_put(struct intern *t, const void *key, size_t n);
+
+/* The item's bytes, @id from 1 to t->n; items of any length are NUL-terminated. *n may be NULL. */
+const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The profile's tables. A stack is a path in a tree of (parent, location) nodes, root frame first:
+ * stacks that differ in their leaf only cost one node, which keeps deep recursion small.
+ */
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "profile/intern.h"
+#include "profile/profile.h"
+#include "profile/samplelog.h"
+#include "profile/utf8.h"
+
+struct node {
+	uint32_t parent, location; /* parent: node id, 0 = this is the root frame */
+};
+
+struct profile {
+	struct profile_meta meta;
+	struct intern strings, mappings, functions, locations, nodes, stacks, labels;
+	struct samplelog log;
+	struct str scratch;
+	uint32_t *stack_buf[2]; /* for profile_get_stack(): each holds the deepest stack */
+	size_t stack_cap;
+	unsigned stack_turn;
+	bool failed;
+};
+
+struct profile *profile_new(void)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	intern_init(&p->strings, 0);
+	intern_init(&p->mappings, sizeof(struct profile_mapping));
+	intern_init(&p->functions, sizeof(struct profile_function));
+	intern_init(&p->locations, sizeof(struct profile_location));
+	intern_init(&p->nodes, sizeof(struct node));
+	intern_init(&p->stacks, sizeof(uint32_t));
+	intern_init(&p->labels, 0);
+	samplelog_init(&p->log);
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; i < p->meta.n_comments; i++)
+		free(p->meta.comment[i]);
+	intern_fini(&p->strings);
+	intern_fini(&p->mappings);
+	intern_fini(&p->functions);
+	intern_fini(&p->locations);
+	intern_fini(&p->nodes);
+	intern_fini(&p->stacks);
+	intern_fini(&p->labels);
+	samplelog_fini(&p->log);
+	str_fini(&p->scratch);
+	free(p->stack_buf[0]);
+	free(p->stack_buf[1]);
+	free(p);
+}
+
+struct profile_meta *profile_meta(struct profile *p)
+{
+	return &p->meta;
+}
+
+bool profile_failed(const struct profile *p)
+{
+	return p->failed;
+}
+
+static uint32_t put(struct profile *p, struct intern *t, const void *key, size_t n)
+{
+	uint32_t id = intern_put(t, key, n);
+
+	p->failed |= !id;
+	return id;
+}
+
+uint32_t profile_string_n(struct profile *p, const char *s, size_t n)
+{
+	if (!n)
+		return 0;
+	if (utf8_valid(s, n) == n)
+		return put(p, &p->strings, s, n);
+	str_clear(&p->scratch);
+	utf8_clean(&p->scratch, s, n);
+	if (p->scratch.failed) {
+		p->failed = true;
+		return 0;
+	}
+	return put(p, &p->strings, p->scratch.s, p->scratch.n);
+}
+
+uint32_t profile_string(struct profile *p, const char *s)
+{
+	return profile_string_n(p, s, strlen(s));
+}
+
+uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
+{
+	struct profile_mapping key;
+
+	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	key.name = m->name;
+	key.build_id = m->build_id;
+	key.kind = m->kind;
+	key.start = m->start;
+	key.limit = m->limit;
+	key.offset = m->offset;
+	return put(p, &p->mappings, &key, sizeof(key));
+}
+
+uint32_t profile_function(struct profile *p, const struct profile_function *f)
+{
+	_Static_assert(sizeof(*f) == 3 * sizeof(uint32_t) + sizeof(int32_t), "no padding");
+
+	return put(p, &p->functions, f, sizeof(*f));
+}
+
+uint32_t profile_location(struct profile *p, const struct profile_location *l)
+{
+	_Static_assert(sizeof(*l) == 4 * sizeof(uint32_t) + sizeof(uint64_t), "no padding");
+
+	return put(p, &p->locations, l, sizeof(*l));
+}
+
+/* Makes both buffers of profile_get_stack() hold @n ids, so that looking up can't fail. */
+static int reserve_stack(struct profile *p, size_t n)
+{
+	size_t cap = MAX(n, p->stack_cap * 2);
+
+	if (n <= p->stack_cap)
+		return 0;
+	for (unsigned i = 0; i < ARRAY_SIZE(p->stack_buf); i++) {
+		uint32_t *v = reallocarray(p->stack_buf[i], cap, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		p->stack_buf[i] = v;
+	}
+	p->stack_cap = cap;
+	return 0;
+}
+
+uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
+{
+	uint32_t at = 0;
+
+	if (reserve_stack(p, MAX(n, (size_t)64))) {
+		p->failed = true;
+		return 0;
+	}
+	for (size_t i = n; i--;) {
+		at = put(p, &p->nodes, &(struct node){ at, locations[i] }, 0);
+		if (!at)
+			return 0;
+	}
+	return put(p, &p->stacks, &at, 0);
+}
+
+uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n)
+{
+	_cleanup_free_ struct profile_label *set = NULL;
+	size_t used = 0, at;
+
+	if (!n)
+		return 0;
+	set = reallocarray(NULL, n, sizeof(*set));
+	if (!set) {
+		p->failed = true;
+		return 0;
+	}
+	/* Insertion by key: a set has about ten labels, and the last of equal keys wins. */
+	for (size_t i = 0; i < n; i++) {
+		for (at = used; at && set[at - 1].key >= labels[i].key; at--)
+			;
+		if (at == used || set[at].key != labels[i].key) {
+			memmove(set + at + 1, set + at, (used - at) * sizeof(*set));
+			used++;
+		}
+		set[at] = labels[i];
+	}
+	return put(p, &p->labels, set, used * sizeof(*set));
+}
+
+const char *profile_get_string(const struct profile *p, uint32_t id)
+{
+	return id ? intern_get(&p->strings, id, NULL) : "";
+}
+
+const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->mappings, id, NULL);
+}
+
+const struct profile_function *profile_get_function(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->functions, id, NULL);
+}
+
+const struct profile_location *profile_get_location(const struct profile *p, uint32_t id)
+{
+	return intern_get(&p->locations, id, NULL);
+}
+
+/* The buffers and whose turn it is are a cache: const to the caller. */
+const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
+{
+	struct profile *cache = (struct profile *)p;
+	uint32_t *buf = p->stack_buf[cache->stack_turn ^= 1];
+	uint32_t at = *(const uint32_t *)intern_get(&p->stacks, id, NULL);
+	size_t depth = 0;
+
+	while (at) {
+		const struct node *node = intern_get(&p->nodes, at, NULL);
+
+		buf[depth++] = node->location;
+		at = node->parent;
+	}
+	*n = depth;
+	return buf;
+}
+
+const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n)
+{
+	const struct profile_label *labels = NULL;
+	size_t bytes = 0;
+
+	if (id)
+		labels = intern_get(&p->labels, id, &bytes);
+	*n = bytes / sizeof(*labels);
+	return labels;
+}
+
+size_t profile_n_strings(const struct profile *p)
+{
+	return p->strings.n;
+}
+
+size_t profile_n_mappings(const struct profile *p)
+{
+	return p->mappings.n;
+}
+
+size_t profile_n_functions(const struct profile *p)
+{
+	return p->functions.n;
+}
+
+size_t profile_n_locations(const struct profile *p)
+{
+	return p->locations.n;
+}
+
+size_t profile_n_stacks(const struct profile *p)
+{
+	return p->stacks.n;
+}
+
+size_t profile_n_labels(const struct profile *p)
+{
+	return p->labels.n;
+}
+
+size_t profile_bytes(const struct profile *p)
+{
+	const struct intern *const all[] = { &p->strings,   &p->mappings, &p->functions,
+					     &p->locations, &p->nodes,	  &p->stacks,
+					     &p->labels };
+	size_t n = 2 * p->stack_cap * sizeof(*p->stack_buf[0]);
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		n += all[i]->bytes + all[i]->n_slots * sizeof(*all[i]->slots);
+	return n;
+}
+
+int profile_add(struct profile *p, const struct profile_sample *s)
+{
+	return samplelog_add(&p->log, s);
+}
+
+int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s), void *arg)
+{
+	return samplelog_each(&p->log, -1, INT64_MAX, fn, arg);
+}
+
+const struct samplelog *profile_log(const struct profile *p)
+{
+	return &p->log;
+}
+
+uint64_t profile_n_samples(const struct profile *p)
+{
+	return p->log.n;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A sample is coded as
+ *   1 byte   bits 0-1 label set: 0..2 place among the latest, 3 four bytes follow
+ *            bit 2    the values differ from those of the sample before
+ *            bit 3    the time is less than that of the sample before (with code 3: there is none)
+ *            bits 4-5 bytes of stack id, less one
+ *            bits 6-7 time: 0, 1, 2 = difference in 2, 3, 4 bytes; 3 = eight bytes, absolute
+ *   stack id, [label set], [time], [1 byte: which values follow, then each as zigzag varint]
+ * little-endian. Ids and times have fixed lengths instead of varints: no loop, no branch per byte.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/samplelog.h"
+
+#define SAMPLELOG_BLOCK	 65536u
+#define RECORD_MAX	 (1 + 4 + 4 + 8 + 1 + 10 * PROFILE_MAX_VALUES)
+#define RECORD_RESERVE	 (RECORD_MAX + 8) /* stores are 8 bytes wide */
+#define LABELS_EXPLICIT	 3
+#define F_VALUES	 0x04
+#define F_BACK		 0x08
+#define STACK_SHIFT	 4
+#define TIME_SHIFT	 6
+#define TIME_ABSOLUTE	 3
+
+void samplelog_init(struct samplelog *l)
+{
+	*l = (struct samplelog){ .fd = -1 };
+}
+
+void samplelog_fini(struct samplelog *l)
+{
+	vec_foreach(b, &l->blocks)
+		free(b->mem);
+	vec_fini(&l->blocks);
+	free(l->open.mem);
+	if (l->fd >= 0)
+		close(l->fd);
+	samplelog_init(l);
+}
+
+/*
+ * /var/tmp before /tmp: the latter is memory on many machines (tmpfs since Debian 13). O_TMPFILE
+ * leaves no name behind even if krait is killed; not every file system has it.
+ */
+static int temp_file(void)
+{
+	const char *const dirs[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		_cleanup_free_ char *name = NULL;
+		int fd;
+
+		if (!dirs[i] || !*dirs[i])
+			continue;
+		fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+		if (fd >= 0)
+			return fd;
+		if (asprintf(&name, "%s/krait-XXXXXX", dirs[i]) < 0) {
+			name = NULL;
+			return -1;
+		}
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd >= 0) {
+			unlink(name);
+			return fd;
+		}
+	}
+	return -1;
+}
+
+static bool write_all(int fd, const uint8_t *v, size_t n, uint64_t off)
+{
+	while (n) {
+		ssize_t r = pwrite(fd, v, n, (off_t)off);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		v += r;
+		n -= (size_t)r;
+		off += (uint64_t)r;
+	}
+	return true;
+}
+
+static bool read_all(int fd, uint8_t *v, size_t n, uint64_t off)
+{
+	while (n) {
+		ssize_t r = pread(fd, v, n, (off_t)off);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		v += r;
+		n -= (size_t)r;
+		off += (uint64_t)r;
+	}
+	return true;
+}
+
+/* Puts the open block away, into the file if there is one; 0 or -ENOMEM. */
+static int close_block(struct samplelog *l)
+{
+	struct samplelog_block b = l->open;
+	uint8_t *shrunk;
+
+	if (vec_reserve(&l->blocks, l->blocks.n + 1))
+		return -ENOMEM;
+	if (l->fd < 0 && !l->no_file) {
+		l->fd = temp_file();
+		l->no_file = l->fd < 0;
+	}
+	if (!l->no_file && write_all(l->fd, b.mem, b.n, l->file_size)) {
+		b.off = l->file_size;
+		b.mem = NULL;
+		l->file_size += b.n;
+		l->open = (struct samplelog_block){ .mem = l->open.mem };
+	} else {
+		l->no_file = true;
+		shrunk = realloc(b.mem, b.n);
+		b.mem = shrunk ? shrunk : b.mem;
+		l->open = (struct samplelog_block){};
+	}
+	l->blocks.v[l->blocks.n++] = b;
+	return 0;
+}
+
+/* A block with room for one more sample; 0 or -ENOMEM. */
+static int reserve(struct samplelog *l)
+{
+	if (l->open.mem && l->open.n + RECORD_RESERVE <= SAMPLELOG_BLOCK)
+		return 0;
+	if (l->open.mem && close_block(l))
+		return err_set(-ENOMEM, "out of memory for samples");
+	if (!l->open.mem)
+		l->open.mem = malloc(SAMPLELOG_BLOCK);
+	if (!l->open.mem)
+		return err_set(-ENOMEM, "out of memory for samples");
+	l->open.first_ns = INT64_MAX;
+	l->open.last_ns = INT64_MIN;
+	l->state = (struct samplelog_state){};
+	return 0;
+}
+
+/* Stores the low @n bytes of @v (up to 8 are overwritten). */
+static inline uint8_t *put(uint8_t *at, uint64_t v, unsigned n)
+{
+	for (unsigned i = 0; i < 8; i++) /* one store: compilers see through this */
+		at[i] = (uint8_t)(v >> (8 * i));
+	return at + n;
+}
+
+static inline unsigned bytes_of(uint32_t v)
+{
+	return v ? (39 - (unsigned)__builtin_clz(v)) / 8 : 1;
+}
+
+/* Where @labels is among the latest ones (LABELS_EXPLICIT: nowhere), and moves it to the front. */
+static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
+{
+	unsigned i = 0;
+
+	while (i < SAMPLELOG_MRU && st->mru[i] != labels)
+		i++;
+	for (unsigned j = MIN(i, SAMPLELOG_MRU - 1u); j; j--)
+		st->mru[j] = st->mru[j - 1];
+	st->mru[0] = labels;
+	return i;
+}
+
+static uint8_t *put_values(uint8_t *at, const int64_t *old, const int64_t *v)
+{
+	uint8_t *mask = at++;
+
+	*mask = 0;
+	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
+		uint64_t z = ((uint64_t)v[i] << 1) ^ (uint64_t)(v[i] >> 63);
+
+		if (v[i] == old[i])
+			continue;
+		*mask |= (uint8_t)(1u << i);
+		for (; z >= 0x80; z >>= 7)
+			*at++ = (uint8_t)(z | 0x80);
+		*at++ = (uint8_t)z;
+	}
+	return at;
+}
+
+static inline uint8_t *put_time(uint8_t *at, int64_t last_ns, int64_t time_ns, unsigned *head)
+{
+	uint64_t diff = time_ns >= last_ns ? (uint64_t)time_ns - (uint64_t)last_ns
+					   : (uint64_t)last_ns - (uint64_t)time_ns;
+	unsigned code = diff < 1u << 16 ? 0 : diff < 1u << 24 ? 1 : diff < 1ull << 32 ? 2 : 3;
+
+	if (time_ns < 0) {
+		*head |= TIME_ABSOLUTE << TIME_SHIFT | F_BACK;
+		return at;
+	}
+	*head |= code << TIME_SHIFT;
+	if (code == TIME_ABSOLUTE)
+		return put(at, (uint64_t)time_ns, 8);
+	*head |= time_ns < last_ns ? F_BACK : 0;
+	return put(at, diff, code + 2);
+}
+
+int samplelog_add(struct samplelog *l, const struct profile_sample *s)
+{
+	struct samplelog_state *st = &l->state;
+	int64_t time_ns = s->time_ns < 0 ? -1 : s->time_ns;
+	unsigned head, stack_bytes = bytes_of(s->stack);
+	uint8_t *start, *at;
+	int r = reserve(l);
+
+	if (r)
+		return r;
+	start = l->open.mem + l->open.n;
+	at = put(start + 1, s->stack, stack_bytes);
+	head = mru_use(st, s->labels) | (stack_bytes - 1) << STACK_SHIFT;
+	if ((head & 3) == LABELS_EXPLICIT)
+		at = put(at, s->labels, 4);
+	at = put_time(at, st->last.time_ns, time_ns, &head);
+	if (memcmp(st->last.values, s->values, sizeof(s->values))) {
+		head |= F_VALUES;
+		at = put_values(at, st->last.values, s->values);
+		memcpy(st->last.values, s->values, sizeof(s->values));
+	}
+	*start = (uint8_t)head;
+	st->last.time_ns = time_ns < 0 ? st->last.time_ns : time_ns;
+	l->open.n = (uint32_t)(at - l->open.mem);
+	l->open.samples++;
+	l->open.first_ns = MIN(l->open.first_ns, time_ns);
+	l->open.last_ns = MAX(l->open.last_ns, time_ns);
+	l->n++;
+	return 0;
+}
+
+static inline uint64_t get(const uint8_t **at, unsigned n)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		v |= (uint64_t)(*at)[i] << (8 * i);
+	*at += n;
+	return v;
+}
+
+static void get_values(const uint8_t **at, int64_t *v)
+{
+	unsigned mask = (unsigned)get(at, 1);
+
+	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
+		unsigned shift = 0;
+		uint64_t z = 0;
+
+		if (!(mask & (1u << i)))
+			continue;
+		do {
+			z |= (uint64_t)(**at & 0x7f) << shift;
+			shift += 7;
+		} while (*(*at)++ & 0x80);
+		v[i] = (int64_t)(z >> 1) ^ -(int64_t)(z & 1);
+	}
+}
+
+static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
+			     struct profile_sample *s)
+{
+	unsigned head = *at++, code = head >> TIME_SHIFT;
+	uint64_t diff;
+
+	s->stack = (uint32_t)get(&at, (head >> STACK_SHIFT & 3) + 1);
+	s->labels = (head & 3) == LABELS_EXPLICIT ? (uint32_t)get(&at, 4) : st->mru[head & 3];
+	mru_use(st, s->labels);
+	if (code == TIME_ABSOLUTE) {
+		s->time_ns = head & F_BACK ? -1 : (int64_t)get(&at, 8);
+	} else {
+		diff = get(&at, code + 2);
+		s->time_ns = (int64_t)((uint64_t)st->last.time_ns + (head & F_BACK ? -diff : diff));
+	}
+	st->last.time_ns = s->time_ns < 0 ? st->last.time_ns : s->time_ns;
+	if (head & F_VALUES)
+		get_values(&at, st->last.values);
+	memcpy(s->values, st->last.values, sizeof(s->values));
+	return at;
+}
+
+static int each_in_block(const uint8_t *at, uint32_t n, int64_t first_ns, int64_t last_ns,
+			 int (*fn)(void *arg, const struct profile_sample *s), void *arg)
+{
+	struct samplelog_state st = {};
+	struct profile_sample s;
+	int r = 0;
+
+	while (n-- && !r) {
+		at = decode(at, &st, &s);
+		if (s.time_ns >= first_ns && s.time_ns <= last_ns)
+			r = fn(arg, &s);
+	}
+	return r;
+}
+
+int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
+		   int (*fn)(void *arg, const struct profile_sample *s), void *arg)
+{
+	_cleanup_free_ uint8_t *copy = malloc(SAMPLELOG_BLOCK);
+	size_t n_blocks = l->blocks.n + (l->open.samples != 0);
+	uint64_t left = l->n;
+	int r = 0;
+
+	if (!copy)
+		return err_set(-ENOMEM, "out of memory for samples");
+	/* Counted by samples: what @fn adds may close the open block. */
+	for (size_t i = 0; i < n_blocks && !r; i++) {
+		struct samplelog_block b = i < l->blocks.n ? l->blocks.v[i] : l->open;
+		uint32_t n = (uint32_t)MIN((uint64_t)b.samples, left);
+
+		left -= n;
+		if (b.last_ns < first_ns || b.first_ns > last_ns)
+			continue;
+		if (b.mem)
+			memcpy(copy, b.mem, b.n);
+		else if (!read_all(l->fd, copy, b.n, b.off))
+			return err_sys(-EIO, "the temporary file with the samples can't be read");
+		r = each_in_block(copy, n, first_ns, last_ns, fn, arg);
+	}
+	return r;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The samples of a profile in the order they came: 4 to 7 bytes each, in blocks that can be decoded
+ * by themselves. Full blocks go to an unlinked temporary file ($TMPDIR, /var/tmp, /tmp: the first
+ * that works; none is made before the first block is full), so memory doesn't grow with recording
+ * time. Without such a file, or once it can't take more, blocks stay in memory: nothing is lost.
+ */
+#ifndef PROFILE_SAMPLELOG_H
+#define PROFILE_SAMPLELOG_H
+
+#include "base/vec.h"
+#include "profile/profile.h"
+
+#define SAMPLELOG_MRU 3
+
+/* What the next sample is coded against; starts at zero in every block. */
+struct samplelog_state {
+	struct profile_sample last;
+	uint32_t mru[SAMPLELOG_MRU]; /* label sets, latest first */
+};
+
+struct samplelog_block {
+	uint8_t *mem; /* NULL: in the file at .off */
+	uint64_t off;
+	uint32_t n, samples;
+	int64_t first_ns, last_ns; /* least and greatest time; -1 counts as a time */
+};
+
+struct samplelog {
+	int fd; /* -1: none (yet) */
+	bool no_file;
+	uint64_t file_size, n;
+	VEC(struct samplelog_block) blocks; /* full ones */
+	struct samplelog_block open;	    /* being filled; .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	struct samplelog_state state;
+};
+
+/* The log inside a profile, for src/profile only. */
+const struct samplelog *profile_log(const struct profile *p);
+
+void samplelog_init(struct samplelog *l);
+void samplelog_fini(struct samplelog *l);
+
+/* Appends; 0 or -ENOMEM + message. A negative time is stored as -1. */
+_must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s);
+
+/*
+ * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside are
+ * not touched. Stops at the first non-zero return and returns it; -errno + message if the temporary
+ * file can't be read. @fn may add samples (which aren't shown to it).
+ */
+_must_use_ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
+			      int (*fn)(void *arg, const struct profile_sample *s), void *arg);
+
+#endif
