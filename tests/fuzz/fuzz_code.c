@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Code records with any bytes: refused, or texts that are bounded, valid UTF-8 and one line. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "python/code.h"
+#include "python/text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check_text(const char *s)
+{
+	if (!s)
+		return;
+	if (strlen(s) > TEXT_MAX_BYTES)
+		abort();
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+	_cleanup_free_ uint8_t *rec = NULL;
+	unsigned version;
+
+	if (!n)
+		return 0;
+	version = *data & 0x80 ? 0x207 : 0x300 | (*data & 15);
+	n--;
+	rec = malloc(n + !n);
+	if (!rec)
+		return 0;
+	memcpy(rec, data + 1, n);
+	if (py_code_from_record((const struct rec_code *)rec, n, version, &code))
+		return 0;
+	check_text(code->name);
+	check_text(code->file);
+	for (int lasti = -2; lasti < 64; lasti++)
+		if (py_code_position(code, lasti).line < 0)
+			abort();
+	if (py_code_set_class(code, "C"))
+		abort();
+	return 0;
+}
