@@ -32,8 +32,9 @@ struct event {
 _must_use_ int event_parse(struct event *ret, const char *spec);
 
 /*
- * Sets the rate: exactly one of @hz and @count is not 0. Clocks get the fixed period 1e9 / hz. 0;
- * -EINVAL (a frequency above 1 MHz, a clock period under 1 us).
+ * Sets the rate: exactly one of @hz and @count is not 0. Clocks get the fixed period 1e9 / hz.
+ * 0; -EINVAL with a message for what no kernel does (a clock period under 10 us: cpu-clock's
+ * hrtimer would quietly take 10 us).
  */
 _must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
 
@@ -46,6 +47,7 @@ void event_available(struct str *ret);
 
 struct event_cpu {
 	int cpu, fd;
+	uint64_t throttled_at_ns; /* stopped since then, 0 = running */
 	struct perf_ring
 		ring; /* only THROTTLE, UNTHROTTLE and LOST records: the program returns 0 */
 };
@@ -53,7 +55,8 @@ struct event_cpu {
 struct event_set {
 	VEC(struct event_cpu) cpus;
 	uint64_t throttled; /* times the kernel stopped an event for the rest of a tick, so far */
-	uint64_t throttled_ns; /* how long it stayed so; events still stopped aren't counted */
+	uint64_t throttle_lost; /* times the ring was full: the counts are too low */
+	uint64_t throttled_ns;	/* how long it stayed so; events still stopped aren't counted */
 };
 
 /*
