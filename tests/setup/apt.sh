@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2016 # $(REPO_URI) is apt's
 # Packages of another Debian suite than the machine's own, unpacked into a directory: nothing
 # is installed, no maintainer script runs, the machine's own apt state isn't touched. Sourced.
 #

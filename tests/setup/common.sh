@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # the scripts that source this use them
 # What the set-up scripts share: the cache outside the checkout, messages, and packages of
 # the machine itself. Sourced, not run; the caller has set -euo pipefail.
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # Builds the embedding programs (embed-*.c) against a libpython in an unpacked root. Sourced.
 
 # embed_flags ROOT LIBC_ROOT: LIBC_ROOT is the root whose loader and libc run the program,

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # The distribution's own Python: its executable as installed; its debug build and shared
 # library unpacked beside it, so that the machine's own packages stay as they are. Sourced.
 
@@ -10,13 +11,16 @@ setup_distribution() {
 # The debug build and the library have to be of one version with the standard library: all
 # are unpacked into a root of their own.
 setup_distribution_extra() {
-	local minor root=$KRAIT_TEST_CACHE/dist
+	local minor library root=$KRAIT_TEST_CACHE/dist
 	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	library=libpython$minor
+	apt-cache show "$library" >/dev/null 2>&1 || library+=t64 # Ubuntu's name since 24.04
+	need gcc gcc
 	rm -rf "$root/debs"
 	mkdir -p "$root/debs"
 	merged_usr "$root/root"
 	( cd "$root/debs" && apt-get -q -o APT::Sandbox::User=root download \
-		"python$minor-dbg" "libpython$minor-dbg" "libpython$minor" \
+		"python$minor-dbg" "libpython$minor-dbg" "$library" \
 		"libpython$minor-stdlib" "libpython$minor-minimal" "python$minor-minimal" )
 	dpkg_unpack "$root/root" "$root"/debs/*.deb
 	rm -rf "$root/debs"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # python-build-standalone (what uv, rye and hatch install), as a Go module carries it: the module
 # proxy is a place that machines which build things can reach. Sourced.
 #

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # Interpreters that pyenv has built on this machine: the only source of 2.7 and 3.6 to 3.10.
 # Sourced.
 

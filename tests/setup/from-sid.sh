@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # Debian sid's interpreters, side by side with an older host: release and debug builds, the
 # shared library in two embedding programs, PyPy. Sourced.
 #
 # They need sid's libc. Run through the loader, /proc/PID/exe would be the loader; chroot needs
 # root and hides the host's files. So the executables are copied and the copies told their
-# loader and library path (patchelf adds a page in front; code, build id and symbols stay as
-# they are). The untouched ones run in the *-chroot entries, in their own mount namespace.
+# loader and library path (retarget.py). The untouched ones run in the *-chroot entries, in their
+# own mount namespace.
 
 SID=$KRAIT_TEST_CACHE/sid/root
 
 setup_sid() {
 	local minors minor
-	need patchelf patchelf
+	need gcc gcc
 	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
 	minors=$(sid_minors)
 	# Unpacked over what may be there: a test that runs now keeps its open files.
 	# shellcheck disable=SC2046 # one word per package is meant
 	apt_unpack "$SID" $(for minor in $minors; do echo "python$minor" "libpython$minor" \
 		"libpython$minor-dev"; done)
-	mkdir -p "$SID/patched/bin"
-	ln -sfn ../usr/lib "$SID/patched/lib"
+	mkdir -p "$SID/host/bin"
+	ln -sfn ../usr/lib "$SID/host/lib"
+	ln -sfn "../usr/lib/$MULTIARCH" "$SID/host/l"
 	for minor in $minors; do
 		sid_release "$minor"
 	done
@@ -31,40 +33,36 @@ sid_minors() {
 }
 
 sid_release() {
-	sid_patched "$SID/usr/bin/python$1" "$SID/patched/bin/python$1"
-	register "python$1-sid" static "$SID/patched/bin/python$1"
+	sid_retarget "$SID/usr/bin/python$1" "$SID/host/bin/python$1"
+	register "python$1-sid" static "$SID/host/bin/python$1"
 	embed_linked "python$1-sid" "$SID" "$1" "$SID"
 	embed_dlopen "python$1-sid" "$SID" "$1" "$SID"
 	[ "$(id -u)" != 0 ] || register "python$1-sid-chroot" chroot \
 		"$SETUP_DIR/in-root.sh" "$SID" "/usr/bin/python$1"
 }
 
-# sid_patched FROM TO: a copy that runs on this host.
-sid_patched() {
-	cp "$1" "$2.new"
-	# DT_RPATH, not RUNPATH: it holds for what extension modules need too.
-	patchelf --force-rpath --set-rpath "$SID/usr/lib/$MULTIARCH" \
-		--set-interpreter "$(echo "$SID"/usr/lib*/ld-linux-*.so.*)" "$2.new"
-	mv "$2.new" "$2"
+# sid_retarget FROM TO: a copy that runs on this host.
+sid_retarget() {
+	/usr/bin/python3 "$SETUP_DIR/retarget.py" "$1" "$2" "$(echo "$SID"/usr/lib*/ld-linux-*.so.*)"
 }
 
 setup_sid_dbg() {
 	local minor
-	[ -d "$SID/patched" ] || fail "sid's release builds are missing"
+	[ -d "$SID/host" ] || fail "sid's release builds are missing"
 	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
 	for minor in $(sid_minors); do
 		apt_unpack "$SID" "python$minor-dbg" "libpython$minor-dbg"
-		sid_patched "$SID/usr/bin/python$minor-dbg" "$SID/patched/bin/python$minor-dbg"
-		register "python$minor-sid-dbg" dbg "$SID/patched/bin/python$minor-dbg"
+		sid_retarget "$SID/usr/bin/python$minor-dbg" "$SID/host/bin/python$minor-dbg"
+		register "python$minor-sid-dbg" dbg "$SID/host/bin/python$minor-dbg"
 	done
 }
 
 setup_sid_pypy() {
 	local exe
-	[ -d "$SID/patched" ] || fail "sid's release builds are missing"
+	[ -d "$SID/host" ] || fail "sid's release builds are missing"
 	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
 	apt_unpack "$SID" pypy3
 	exe=$(readlink -f "$SID/usr/bin/pypy3")
-	sid_patched "$exe" "$SID/patched/bin/${exe##*/}"
-	register pypy3-sid pypy "$SID/patched/bin/${exe##*/}"
+	sid_retarget "$exe" "$SID/host/bin/${exe##*/}"
+	register pypy3-sid pypy "$SID/host/bin/${exe##*/}"
 }

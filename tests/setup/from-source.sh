@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # A free-threaded CPython, compiled (minutes: only with --full), from the newest Debian source
 # of 3.13 or later that the mirror really has: nobody packages the build. Sourced.
 
@@ -13,7 +14,7 @@ setup_freethreaded() {
 	minor=$(cd "$dir" && freethreaded_source)
 	rm -rf "$dir/src"
 	mkdir "$dir/src"
-	tar -xf "$(ls "$dir"/python"$minor"_*.orig.tar.*z | head -n 1)" -C "$dir/src" --strip-components 1
+	tar -xf "$(echo "$dir"/python"$minor"_*.orig.tar.?z)" -C "$dir/src" --strip-components 1
 	( cd "$dir/src" && ./configure --disable-gil --without-ensurepip --disable-test-modules \
 		--prefix="$dir/usr" && nice make -j2 && make install )
 	rm -rf "$dir/src" "$dir/apt" "$dir"/python*

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # Reads the table of interpreters that interpreters.sh has written, and the list of those that
 # must exist (tests/interpreters). Sourced by tests; needs nothing else from here.
 

@@ -5,7 +5,8 @@
 #
 # What one source can't give is said on stderr and is no error here: tests/interpreters lists
 # what must exist where, `interpreters_check` (interpreters-lib.sh) decides. --full adds what has
-# to be compiled for minutes; --refresh fetches everything again.
+# to be compiled for minutes; --refresh fetches everything again. KRAIT_EXTRA_PYTHONS="NAME=PATH
+# ..." adds others (a free-threaded 3.14 or later, say: nobody packages one).
 set -euo pipefail
 cd "$(dirname "$0")"
 . ./common.sh
@@ -34,6 +35,13 @@ run_and_stamp() {
 	stamp "$what" "$@"
 }
 
+setup_extra() {
+	local entry
+	for entry in ${KRAIT_EXTRA_PYTHONS:-}; do
+		register "${entry%%=*}" extra "${entry#*=}"
+	done
+}
+
 main() {
 	local full=no
 	for arg; do
@@ -47,12 +55,13 @@ main() {
 	flock 9
 	once distribution setup_distribution from-distribution.sh
 	once pyenv setup_pyenv from-pyenv.sh
-	once sid setup_sid from-sid.sh embed.sh apt.sh
+	once sid setup_sid from-sid.sh embed.sh apt.sh retarget.py
 	once distribution-extra setup_distribution_extra from-distribution.sh embed.sh
 	once sid-dbg setup_sid_dbg from-sid.sh
 	once pbs setup_pbs from-pbs.sh
 	once sid-pypy setup_sid_pypy from-sid.sh
 	[ $full = no ] || once freethreaded setup_freethreaded from-source.sh
+	[ -z "${KRAIT_EXTRA_PYTHONS:-}" ] || attempt extra setup_extra
 	write_table
 	cat "$KRAIT_TEST_CACHE/interpreters.tsv"
 }

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # The table of test interpreters: one file per interpreter in table/, one wrapper in bin/.
 # Sourced. A wrapper execs, so the process that was started is the interpreter itself, and
 # /proc/PID/exe is its real executable.

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh: sets the test interpreters up and holds them against tests/interpreters: one line each.
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck disable=SC2046 # no word or one
+./interpreters.sh $([ -z "${KRAIT_TEST_FULL:-}" ] || echo --full)
+. ./interpreters-lib.sh
+for name in $(interpreters_names); do
+	echo "PASS interpreter $name"
+done
+interpreters_check
