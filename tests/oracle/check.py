@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Holds a profile against the truth of one target: which samples show what can't have happened.
+
+verdict() is pure: a profile and a truth go in, a Report comes out. See truth.py for the tree.
+"""
+import collections
+import json
+
+STARTUP_NS = 20 * 1000 * 1000  # after exec an interpreter that is being made may be incomplete
+MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
+
+
+class Truth(object):
+    """The call tree of a target, with an index for each question that a sample asks."""
+
+    def __init__(self, *paths):
+        self.codes, self.own, self.anywhere = [], [], set()
+        self.by_key = collections.defaultdict(list)
+        self.children = collections.defaultdict(list)  # (node, file, name, first) -> [(node, code, call)]
+        self.by_code = collections.defaultdict(list)
+        for path in paths:
+            self._add(path)
+
+    def _add(self, path):
+        with open(path) as f:
+            data = json.load(f)
+        base = len(self.codes)
+        for code in data["codes"]:
+            code["lines"] = set(code["lines"])
+            code["positions"] = set(map(tuple, code["positions"])) if code["positions"] else None
+            self.codes.append(code)
+            for name in code["names"]:
+                self.by_key[(code["file"], name, code["first"])].append(code)
+        self.own += data["own"]
+        self.anywhere |= set(base + i for i in data["anywhere"])
+        label = path if base else ""  # nodes of several truths have names of their own
+        for i, (parent, line, column, code_id) in enumerate(data["nodes"]):
+            if code_id is None:
+                continue
+            code_id += base
+            node = (label, i)
+            parent = (label, parent) if parent else 0
+            code = self.codes[code_id]
+            entry = (node, code, (line, column))
+            for name in code["names"]:
+                key = (code["file"], name, code["first"])
+                self.children[(parent,) + key].append(entry)
+                self.by_code[key].append(entry)
+
+    def is_own(self, location):
+        return any(location.file.startswith(prefix) for prefix in self.own)
+
+
+def line_ok(code, loc):
+    """May a leaf, or a frame interrupted anywhere, show this line and column?"""
+    if loc.line not in code["lines"]:
+        return False
+    if not loc.column or not code["positions"]:
+        return True
+    return (loc.line, loc.column) in code["positions"]
+
+
+def call_ok(call, loc):
+    return loc.line == call[0] and (not loc.column or loc.column == call[1])
+
+
+class Report(object):
+    def __init__(self):
+        self.samples = self.startup = self.foreign = self.empty = self.truncated = 0
+        self.impossible = self.wrong_lines = self.wrong_names = 0
+        self.incomplete = collections.Counter()
+        self.leaves = collections.Counter()
+        self.examples = []
+
+    def wrong(self):
+        return self.impossible + self.wrong_lines + self.wrong_names
+
+    def bad(self):
+        return sum(self.incomplete.values())
+
+    def example(self, kind, count, stack, at):
+        if len(self.examples) < 12:
+            shown = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", l.name, l.file,
+                                                   l.line, l.column, l.first)
+                     for i, l in enumerate(stack)]
+            if len(shown) > 14:
+                shown = shown[:3] + ["  ..."] + shown[max(3, at - 4):at + 4][-10:]
+            self.examples.append("%s, %d samples:\n  %s" % (kind, count, "\n  ".join(shown)))
+
+
+class Checker(object):
+    """contract: frames of files that aren't the target's are left out before comparing."""
+
+    def __init__(self, truth, contract=False):
+        self.truth, self.contract = truth, contract
+
+    def starts(self, stack, cut):
+        """Entries that the root frame can be."""
+        key = stack[0].key
+        if cut:
+            return self.truth.by_code.get(key, [])
+        return self.truth.children.get((0,) + key, [])
+
+    def explain(self, stack, at):
+        """Why no path goes on at frame number at: a kind of error."""
+        codes = self.truth.by_key.get(stack[at].key)
+        if not codes:
+            return "wrong name"
+        if not any(line_ok(code, stack[at]) for code in codes):
+            return "wrong line"
+        return "impossible"
+
+    def walk(self, stack, cut):
+        """None if the stack is a path; else (kind of error, index of the frame)."""
+        truth = self.truth
+        entries = self.starts(stack, cut)
+        if not entries:
+            return self.explain(stack, 0), 0
+        for i, loc in enumerate(stack[:-1]):
+            callee = stack[i + 1]
+            found, moved = [], False
+            for node, code, _ in entries:
+                for child in truth.children.get((node,) + callee.key, ()):
+                    moved = True
+                    if call_ok(child[2], loc):
+                        found.append(child)
+            if not found:
+                # The interpreter itself called: a finalizer, a signal handler.
+                if any(line_ok(code, loc) for _, code, _ in entries):
+                    found = [e for e in truth.children.get((0,) + callee.key, ())
+                             if self.codes_index(e[1]) in truth.anywhere]
+            if not found:
+                if moved:
+                    return "wrong line", i
+                kind = self.explain(stack, i + 1)
+                return (kind if kind == "wrong name" else "impossible"), i + 1
+            entries = found
+        if not any(line_ok(code, stack[-1]) for _, code, _ in entries):
+            return "wrong line", len(stack) - 1
+        return None
+
+    def codes_index(self, code):
+        index = code.get("index")
+        if index is None:
+            for i, each in enumerate(self.truth.codes):
+                each["index"] = i
+            index = code["index"]
+        return index
+
+    def classify(self, locations):
+        """('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python frames)."""
+        marks = [l.name for l in locations if l.kind == "mark"]
+        frames = [l for l in locations if l.kind == "python"]
+        if not frames:
+            return "empty", 0, marks, frames
+        if not any(self.truth.is_own(l) for l in frames):
+            return "foreign", 0, marks, frames
+        if self.contract:
+            frames = [l for l in frames if self.truth.is_own(l)]
+        cut = bool(marks)
+        error = self.walk(frames, cut)
+        return (error[0], error[1], marks, frames) if error else ("ok", 0, marks, frames)
+
+
+def load(paths, contract=False):
+    return Checker((Contracted if contract else Truth)(*paths), contract)
+
+
+class Contracted(Truth):
+    """A truth without the frames of foreign files: their calls become their callers'."""
+
+    def _add(self, path):
+        with open(path) as f:
+            data = json.load(f)
+        nodes, codes = data["nodes"], data["codes"]
+        own = [any(c["file"].startswith(p) for p in data["own"]) for c in codes]
+        merged, mapped, mapped_call, out = {}, [0], {}, [[0, 0, 0, None]]
+        for parent, line, column, code_id in nodes[1:]:
+            # The call's place is that of the innermost own caller.
+            if parent and not own[nodes[parent][3]]:
+                line, column = mapped_call[parent]
+            key = (mapped[parent], line, column, code_id)
+            if own[code_id]:
+                if key not in merged:
+                    merged[key] = len(out)
+                    out.append(list(key))
+                mapped.append(merged[key])
+            else:
+                mapped.append(mapped[parent])
+            mapped_call[len(mapped) - 1] = (line, column)
+        data["nodes"] = out
+        short = path + ".own"
+        with open(short, "w") as f:
+            json.dump(data, f)
+        Truth._add(self, short)
+
+
+def verdict(profile, checker, pids=None):
+    """Counts what the profile shows of the processes in pids (None = all)."""
+    report, cache, first_seen = Report(), {}, {}
+    for sample in profile.samples:
+        pid = str(sample.labels.get("pid", ""))
+        if "time" in sample.labels:
+            seen = first_seen.get(pid, 1 << 63)
+            first_seen[pid] = min(seen, int(sample.labels["time"]))
+    for sample in profile.samples:
+        pid = str(sample.labels.get("pid", ""))
+        if pids is not None and pid not in pids:
+            continue
+        count = sample.values[0]
+        report.samples += count
+        result = cache.get(sample.stack)
+        if result is None:
+            result = cache[sample.stack] = checker.classify(profile.stack(sample))
+        kind, at, marks, frames = result
+        young = ("time" in sample.labels
+                 and int(sample.labels["time"]) - first_seen[pid] < STARTUP_NS)
+        tally(report, count, kind, at, marks, frames, young)
+    return report
+
+
+def tally(report, count, kind, at, marks, frames, young):
+    if kind == "wrong name":
+        report.wrong_names += count
+    elif kind == "wrong line":
+        report.wrong_lines += count
+    elif kind == "impossible":
+        report.impossible += count
+    if kind not in ("ok", "foreign", "empty"):
+        report.example(kind, count, frames, at)
+    elif kind == "foreign":
+        report.foreign += count
+    if frames:
+        report.leaves[frames[-1].name] += count
+    if "[truncated]" in marks:
+        report.truncated += count
+        if len(frames) < MIN_DEPTH:
+            report.impossible += count
+            report.example("truncated at depth %d" % len(frames), count, frames, 0)
+    others = [m for m in marks if m != "[truncated]"] or (["no mark"] if kind == "empty" else [])
+    if others and young:
+        report.startup += count
+    elif others:
+        report.incomplete[others[0]] += count

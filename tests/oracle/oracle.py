@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs krait on every target program under every interpreter and holds what it saw against the
+interpreter's own truth (truth.py, check.py). One line for each interpreter and program.
+
+    oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
+"""
+import argparse
+import fnmatch
+import hashlib
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import check
+import pprof
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
+SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
+HZ = 9999
+INCOMPLETE = 0.001  # share of samples
+NO_PYTHON = 0.3     # of a storm: programs that start and end
+FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
+
+
+class Interpreter:
+    def __init__(self, name, version, kind, path):
+        self.name, self.kind, self.path = name, kind, path
+        self.version = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+        self.scratch = os.path.join(SCRATCH, name)
+        self.modules = {}
+
+    def environment(self):
+        return dict(os.environ, KRAIT_ORACLE_TMP=self.scratch, PYTHONDONTWRITEBYTECODE="1",
+                    PYTHONPATH=os.path.join(CACHE, "oracle", "modules", "%d.%d" % self.version[:2]),
+                    PYTHONHASHSEED="0")
+
+    def has_module(self, name):
+        if name not in self.modules:
+            done = subprocess.run([self.path, "-c", "import " + name], env=self.environment(),
+                                  cwd=ROOT, stderr=subprocess.DEVNULL, check=False)
+            self.modules[name] = done.returncode == 0
+        return self.modules[name]
+
+
+def interpreters(full, only):
+    """Fast: one of each minor version; full: all."""
+    with open(os.path.join(CACHE, "interpreters.tsv")) as f:
+        rows = [Interpreter(*line.rstrip("\n").split("\t")) for line in f if line.strip()]
+    rows = [r for r in rows if not r.name.startswith("pypy") and "t-" not in r.name]
+    if only:
+        return [r for r in rows if fnmatch.fnmatch(r.name, only) or
+                ".".join(map(str, r.version)).startswith(only)]
+    if full:
+        return rows
+    first = {}
+    for row in rows:
+        if row.kind in ("static", "shared"):
+            first.setdefault(row.version[:2], row)
+    return [first[version] for version in sorted(first)]
+
+
+class Program:
+    """A target: its file and what the comments at its head declare."""
+
+    def __init__(self, path):
+        self.path, self.name = path, os.path.basename(path)[:-3]
+        with open(path, encoding="utf-8") as f:
+            self.source = f.read()
+        declared = dict(re.findall(r"^# ([a-z ]+): (.*)$", self.source, re.M))
+        self.needs = declared.get("needs", "")
+        self.contract = "contract" in declared
+        self.storm = "storm" in declared
+        self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
+        self.is_part = "part of" in declared or self.name == "rig"
+
+    def lacks(self, interpreter):
+        """Why it can't run there; None if it can."""
+        if self.needs.startswith("module "):
+            names = self.needs.split()[1].split("|")
+            if not any(interpreter.has_module(name) for name in names):
+                return "no module " + " or ".join(names)
+        elif self.needs:
+            if interpreter.version < tuple(int(p) for p in self.needs.split(".")):
+                return "needs Python " + self.needs
+        return None
+
+
+def programs(pattern):
+    folder = os.path.join(HERE, "targets")
+    found = [Program(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
+             if name.endswith(".py")]
+    return [p for p in found if not p.is_part and fnmatch.fnmatch(p.name, pattern or "*")]
+
+
+def truth_of(interpreter, program):
+    """Paths of the truth files of a program, made if they are not in the cache."""
+    out = []
+    for path in [program.path] + program.also:
+        digest = hashlib.sha1(repr((os.stat(interpreter.path).st_mtime_ns, ROOT)).encode())
+        for source in (path, os.path.join(HERE, "truth.py"), *rig_files()):
+            with open(source, "rb") as f:
+                digest.update(f.read())
+        folder = os.path.join(CACHE, "oracle", interpreter.name)
+        name = os.path.basename(path)[:-3]
+        file = os.path.join(folder, "%s-%s.json" % (name, digest.hexdigest()[:12]))
+        if not os.path.exists(file):
+            os.makedirs(folder, exist_ok=True)
+            os.makedirs(interpreter.scratch, exist_ok=True)
+            fresh = os.path.join(interpreter.scratch, name + ".json")
+            subprocess.run([interpreter.path, os.path.join(HERE, "truth.py"), path, fresh],
+                           env=interpreter.environment(), cwd=ROOT, check=True, timeout=300,
+                           stdout=subprocess.DEVNULL)
+            shutil.move(fresh, file)
+        out.append(file)
+    return out
+
+
+def rig_files():
+    folder = os.path.join(HERE, "targets")
+    return [os.path.join(folder, n) for n in ("rig.py", "subinterpreters_child.py")]
+
+
+class Running:
+    """A target program, started and warm."""
+
+    def __init__(self, interpreter, program, seconds):
+        self.program = program
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([interpreter.path, program.path, str(seconds)], cwd=ROOT,
+                                        env=interpreter.environment(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=self.errors)
+        self.pid = self.process.pid
+
+    def wait_ready(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], 120)
+        if not ready or self.process.stdout.readline().strip() != b"ready":
+            raise RuntimeError("%s didn't start: %s" % (self.program.name, self.said()))
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")[-400:]
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
+
+
+class Oracle:
+    def __init__(self, options):
+        self.options = options
+        self.failed = False
+        self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
+        os.makedirs(self.work, exist_ok=True)
+
+    def say(self, good, what, text):
+        self.failed |= not good
+        print("%s oracle %s: %s" % ("PASS" if good else "FAIL", what, text), flush=True)
+
+    def record(self, name, pids, seconds, times):
+        out = os.path.join(self.work, name + ".pb.gz")
+        command = [self.options.krait, "record", "-q", "-F", str(HZ), "-d", "%.2f" % seconds,
+                   "-o", out] + ([] if times else ["--no-times"])
+        for pid in pids:
+            command += ["-p", str(pid)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              timeout=seconds + 120, check=False)
+        if done.returncode:
+            raise RuntimeError("krait: exit code %d: %s" % (
+                done.returncode, done.stderr.decode(errors="replace")[-500:]))
+        return pprof.read(out)
+
+    def batch(self, interpreter, some, samples):
+        """Profiles some programs at once; {program: (report or error)}."""
+        storm = some[0].storm
+        seconds = max(1.0, 1.3 * samples * len(some) / HZ / (os.cpu_count() or 1))
+        running = [Running(interpreter, program, 900) for program in some]
+        reports = {}
+        try:
+            for one in running:
+                one.wait_ready()
+            profile = self.record("%s-%s" % (interpreter.name, some[0].name),
+                                  [one.pid for one in running], seconds, storm)
+            for one in running:
+                checker = check.load(truth_of(interpreter, one.program), one.program.contract)
+                reports[one.program] = check.verdict(
+                    profile, checker, None if storm else {str(one.pid)})
+                if one.process.poll() is not None:
+                    raise RuntimeError("%s ended early: %s" % (one.program.name, one.said()))
+        finally:
+            for one in running:
+                one.stop()
+        return reports
+
+    def judge(self, interpreter, program, report, samples):
+        what = "%s %s" % (interpreter.name, program.name)
+        named = ", ".join("%s %d" % item for item in sorted(report.incomplete.items()))
+        bad = report.bad()
+        if program.storm:
+            absent = report.incomplete["[no Python]"]
+            bad -= absent
+            if absent > NO_PYTHON * report.samples:
+                bad += absent
+        few = report.samples < samples / 10
+        text = "%d samples, %d impossible, %d wrong lines, %d wrong names, %d incomplete%s%s%s" % (
+            report.samples, report.impossible, report.wrong_lines, report.wrong_names,
+            report.bad(), " (%s)" % named if named else "",
+            ", %d truncated" % report.truncated if report.truncated else "",
+            ", too few" if few else "")
+        good = not report.wrong() and not few and bad <= INCOMPLETE * report.samples
+        self.say(good, what, text)
+        if report.wrong():
+            for example in report.examples[:self.options.examples]:
+                print("  " + example.replace("\n", "\n  "), flush=True)
+
+    def interpreter(self, interpreter):
+        os.makedirs(interpreter.scratch, exist_ok=True)
+        able, total = [], 0
+        for program in programs(self.options.program):
+            lacks = program.lacks(interpreter)
+            if lacks:
+                print("SKIP oracle %s %s: %s" % (interpreter.name, program.name, lacks))
+                continue
+            try:
+                truth_of(interpreter, program)
+                able.append(program)
+            except (subprocess.SubprocessError, OSError) as error:
+                self.say(False, "%s %s" % (interpreter.name, program.name), "no truth: %s" % error)
+        each = max(500, self.options.samples // max(1, len(able)))
+        steady = [p for p in able if not p.storm]
+        batches = [steady[i:i + self.options.batch]
+                   for i in range(0, len(steady), self.options.batch)]
+        for some in batches + [[p] for p in able if p.storm]:
+            try:
+                reports = self.batch(interpreter, some, each)
+            except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+                self.say(False, "%s %s" % (interpreter.name, " ".join(p.name for p in some)),
+                         str(error))
+                continue
+            for program, report in reports.items():
+                self.judge(interpreter, program, report, each)
+                total += report.samples
+        wanted = self.options.samples
+        if not self.options.program:
+            self.say(total >= wanted, interpreter.name + " total",
+                     "%d samples, %d wanted" % (total, wanted))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true",
+                        default=bool(os.environ.get("KRAIT_TEST_FULL")))
+    parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
+    parser.add_argument("--program", help="a glob of target programs")
+    parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")
+    parser.add_argument("--krait", default=os.path.join(ROOT, "build", "release", "krait"))
+    parser.add_argument("--keep", metavar="DIR", help="leave the profiles there")
+    parser.add_argument("--batch", type=int, default=8, help="programs profiled at once")
+    parser.add_argument("--examples", type=int, default=2, help="wrong stacks shown")
+    options = parser.parse_args()
+    options.samples = options.samples or (FULL_SAMPLES if options.full else FAST_SAMPLES)
+    oracle = Oracle(options)
+    started = time.time()
+    try:
+        for interpreter in interpreters(options.full, options.only):
+            oracle.interpreter(interpreter)
+    finally:
+        if not options.keep:
+            shutil.rmtree(oracle.work, ignore_errors=True)
+    print("oracle: %d s" % (time.time() - started))
+    return 1 if oracle.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

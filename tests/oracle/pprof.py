@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""pprof's profile.proto read and written by hand: the oracle must not share a parser with krait.
+
+Runs on Python 2.7 and 3.x: the in-process sampler, which writes the same form as krait, runs
+inside each interpreter that is tested. Field numbers are those of google/pprof's profile.proto.
+"""
+import gzip
+import struct
+
+
+class Location(object):
+    """One frame: kind is 'python', 'kernel', 'native' or 'mark'; line and column 0 = none."""
+
+    __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "key")
+
+    def __init__(self, mapping, name, file, first, line, column):
+        self.mapping, self.name, self.file = mapping, name, file
+        self.first, self.line, self.column = first, line, column
+        if mapping.startswith("[python"):
+            self.kind = "python"
+        elif mapping == "[krait]" or (not mapping and name.startswith("[")):
+            self.kind = "mark"
+        else:
+            self.kind = {"[kernel]": "kernel", "[gc]": "gc"}.get(mapping, "native")
+        self.key = (file, name, first)
+
+
+class Sample(object):
+    """stack: raw bytes of the location ids (leaf first), the key to Profile.stack()."""
+
+    __slots__ = ("stack", "values", "labels")
+
+    def __init__(self, stack, values, labels):
+        self.stack, self.values, self.labels = stack, values, labels
+
+
+def varints(data):
+    """Every varint of a packed field."""
+    out, value, shift = [], 0, 0
+    for byte in bytearray(data):
+        value |= (byte & 0x7f) << shift
+        if byte & 0x80:
+            shift += 7
+        else:
+            out.append(value)
+            value = shift = 0
+    return out
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def fields(data):
+    """(number, wire type, value) of every field of a message; value is an int or bytes."""
+    pos, end = 0, len(data)
+    octets = bytearray(data)
+    while pos < end:
+        parts = []
+        for _ in range(2):
+            value = shift = 0
+            while True:
+                byte = octets[pos]
+                pos += 1
+                value |= (byte & 0x7f) << shift
+                shift += 7
+                if not byte & 0x80:
+                    break
+            parts.append(value)
+            if len(parts) == 1 and value & 7 not in (0, 2):
+                break
+        tag = parts[0]
+        wire = tag & 7
+        if wire == 0:
+            yield tag >> 3, 0, parts[1]
+        elif wire == 2:
+            if pos + parts[1] > end:
+                raise ValueError("truncated field %d" % (tag >> 3))
+            yield tag >> 3, 2, data[pos:pos + parts[1]]
+            pos += parts[1]
+        elif wire == 1:
+            yield tag >> 3, 1, struct.unpack("<Q", data[pos:pos + 8])[0]
+            pos += 8
+        else:
+            raise ValueError("wire type %d" % wire)
+
+
+def message(data):
+    """A message without repeated fields as {number: value}."""
+    return dict((number, value) for number, _, value in fields(data))
+
+
+class Profile(object):
+    """A profile in memory; samples in file order."""
+
+    def __init__(self, data):
+        strings, raw = [], {}
+        for number, _, value in fields(data):
+            if number == 6:
+                strings.append(value.decode("utf-8"))
+            else:
+                raw.setdefault(number, []).append(value)
+        self.strings = strings
+        self.sample_types = [self._value_type(v) for v in raw.get(1, [])]
+        self.period_type = self._value_type(raw[11][0]) if 11 in raw else None
+        self.period = signed(raw.get(12, [0])[0])
+        self.time_nanos = raw.get(9, [0])[0]
+        self.duration_nanos = raw.get(10, [0])[0]
+        self.comments = [strings[i] for v in raw.get(13, [])
+                         for i in (varints(v) if isinstance(v, bytes) else [v])]
+        self.default_type = strings[raw.get(14, [0])[0]]
+        mappings = {}
+        for data in raw.get(3, []):
+            m = message(data)
+            mappings[m[1]] = strings[m.get(5, 0)]
+        functions = {}
+        for data in raw.get(5, []):
+            f = message(data)
+            functions[f[1]] = (strings[f.get(2, 0)], strings[f.get(4, 0)], signed(f.get(5, 0)))
+        self.locations = {}
+        for data in raw.get(4, []):
+            ident, mapping, lines, address = 0, 0, [], 0
+            for number, _, value in fields(data):
+                if number == 1:
+                    ident = value
+                elif number == 2:
+                    mapping = value
+                elif number == 3:
+                    address = value
+                elif number == 4:
+                    lines.append(message(value))
+            line = lines[0] if lines else {}
+            name, file, first = functions.get(line.get(1, 0), ("0x%x" % address, "", 0))
+            self.locations[ident] = Location(mappings.get(mapping, ""), name, file, first,
+                                             signed(line.get(2, 0)), signed(line.get(3, 0)))
+        self.samples = [self._sample(data) for data in raw.get(2, [])]
+        self._stacks = {}
+
+    def _value_type(self, data):
+        m = message(data)
+        return self.strings[m.get(1, 0)], self.strings[m.get(2, 0)]
+
+    def _sample(self, data):
+        stack, values, labels = [], [], {}
+        for number, wire, value in fields(data):
+            if number == 1:
+                stack.append(value if wire == 2 else _varint(value))
+            elif number == 2:
+                values.extend(varints(value) if wire == 2 else [value])
+            elif number == 3:
+                label = message(value)
+                labels[self.strings[label[1]]] = (
+                    self.strings[label[2]] if 2 in label else signed(label.get(3, 0)))
+        return Sample(b"".join(stack), [signed(v) for v in values], labels)
+
+    def stack(self, sample):
+        """Locations of a sample, root first."""
+        known = self._stacks.get(sample.stack)
+        if known is None:
+            known = [self.locations[i] for i in reversed(varints(sample.stack))]
+            self._stacks[sample.stack] = known
+        return known
+
+
+def read(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    if data[:2] == b"\x1f\x8b":
+        with gzip.open(path, "rb") as f:
+            data = f.read()
+    return Profile(data)
+
+
+def _varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _field(number, value):
+    if isinstance(value, bytes):
+        return _varint(number << 3 | 2) + _varint(len(value)) + value
+    return _varint(number << 3) + _varint(value)
+
+
+class Writer(object):
+    """Builds a profile of Python frames and marks; each sample counts one."""
+
+    def __init__(self):
+        self.strings, self.out = {b"": 0}, []
+        self.mappings, self.functions, self.locations = {}, {}, {}
+
+    def string(self, text):
+        if not isinstance(text, bytes):
+            text = text.encode("utf-8", "replace")
+        return self.strings.setdefault(text, len(self.strings))
+
+    def _id(self, table, number, key, parts):
+        if key not in table:
+            table[key] = len(table) + 1
+            self.out.append(_field(number, _field(1, table[key]) + b"".join(parts)))
+        return table[key]
+
+    def location(self, mapping, name, file, first, line, column):
+        m = self._id(self.mappings, 3, mapping, [_field(5, self.string(mapping))])
+        f = self._id(self.functions, 5, (name, file, first), [
+            _field(2, self.string(name)), _field(4, self.string(file)), _field(5, first)])
+        line_part = _field(1, f) + _field(2, line) + _field(3, column)
+        return self._id(self.locations, 4, (m, f, line, column),
+                        [_field(2, m), _field(4, line_part)])
+
+    def sample(self, stack, labels, count=1):
+        """stack: location ids, root first."""
+        parts = [_field(1, b"".join(_varint(i) for i in reversed(stack))),
+                 _field(2, _varint(count) + _varint(count * 1000000))]
+        for key, value in sorted(labels.items()):
+            if isinstance(value, int):
+                parts.append(_field(3, _field(1, self.string(key)) + _field(3, value)))
+            else:
+                parts.append(_field(3, _field(1, self.string(key)) + _field(2, self.string(value))))
+        self.out.append(_field(2, b"".join(parts)))
+
+    def save(self, path):
+        for kind, unit in (("samples", "count"), ("cpu", "nanoseconds")):
+            self.out.append(_field(1, _field(1, self.string(kind)) + _field(2, self.string(unit))))
+        self.out.append(_field(11, _field(1, self.string("cpu"))
+                               + _field(2, self.string("nanoseconds"))))
+        self.out.append(_field(14, self.string("cpu")))
+        table = sorted(self.strings, key=self.strings.get)
+        with gzip.open(path, "wb", 1) as f:
+            f.write(b"".join(self.out + [_field(6, text) for text in table]))

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""truth.py TARGET OUT: which stacks TARGET can have, as its own interpreter says.
+
+Runs the target under sys.setprofile. Each call is a node of a tree: (the caller's node, the
+caller's line and column at the call, the callee's code object). A sampled stack that isn't a path
+in this tree can't happen. Lines and columns come from f_lasti through co_positions(), co_lines()
+or dis, and with them what a leaf frame may show. Runs on Python 2.7 and 3.x.
+"""
+import dis
+import json
+import os
+import sys
+import threading
+import types
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "targets"))
+CO_OPTIMIZED = 1
+
+
+def positions(code):
+    """(line, column) of each code unit; column from 1, 0 = none. None before 3.11."""
+    if not hasattr(code, "co_positions"):
+        return None
+    return [(p[0] or 0, 0 if p[2] is None else p[2] + 1) for p in code.co_positions()]
+
+
+def lines_of(code):
+    """Every line that an instruction of this code has, and the line shown before the first."""
+    if hasattr(code, "co_lines"):
+        lines = set(entry[2] or 0 for entry in code.co_lines())
+    else:
+        lines = set(line for _, line in dis.findlinestarts(code))
+    return lines | set([code.co_firstlineno])
+
+
+def text(value):
+    """Names and files as text; those of 2.7 are bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def names_below(code, prefix, out):
+    """Qualified names of the code objects inside code: what co_qualname is before 3.11."""
+    for const in code.co_consts:
+        if hasattr(const, "co_code"):
+            name = prefix + text(const.co_name)
+            out[const] = name
+            names_below(const, name + (u".<locals>." if const.co_flags & CO_OPTIMIZED else u"."),
+                        out)
+
+
+class Tracer(object):
+    """sys.setprofile() callback that builds the tree."""
+
+    def __init__(self, target):
+        self.target = target
+        self.own = [os.path.dirname(target) + os.sep]
+        self.forked = False
+        self.codes, self.code_ids = [], {}
+        self.nodes, self.node_ids = [(None, 0, 0, None)], {}
+        self.frames = {}
+        self.async_codes = set()
+        self.qualnames = {}
+        self.lock = threading.RLock()
+
+    def anywhere(self, function):
+        self.async_codes.add(getattr(function, "__func__", function).__code__)
+
+    def names(self, code):
+        """Every name that is right for this code; the first is the best one."""
+        if hasattr(code, "co_qualname"):
+            return [code.co_qualname]
+        if code.co_name == "<module>":
+            names_below(code, u"", self.qualnames)
+        plain = text(code.co_name)
+        full = self.qualnames.get(code, plain)
+        parts = full.split(u".")
+        found = [full, plain]
+        # The class that a method belongs to, when krait can prove it (tp_name has no outer names).
+        if len(parts) > 1 and parts[-2] != u"<locals>":
+            found.append(u".".join(parts[-2:]))
+        return sorted(set(found), key=found.index)
+
+    def code_id(self, code):
+        known = self.code_ids.get(id(code))
+        if known is None:
+            units = positions(code)
+            known = len(self.codes)
+            self.codes.append({
+                "file": text(code.co_filename), "names": self.names(code),
+                "first": code.co_firstlineno, "lines": sorted(lines_of(code)),
+                "positions": sorted(set(units)) if units else None,
+                "object": (code, units)})  # the reference keeps id(code) unique
+            self.code_ids[id(code)] = known
+        return known
+
+    def where(self, frame):
+        """Line and column of what frame executes."""
+        units = self.codes[self.code_id(frame.f_code)]["object"][1]
+        if units and frame.f_lasti >= 0:
+            return units[frame.f_lasti // 2]
+        return frame.f_lineno or 0, 0
+
+    def node(self, frame):
+        """The tree's node for a frame that is running now."""
+        if frame is None:
+            return 0
+        known = self.frames.get(frame)
+        if known is not None:
+            return known
+        code = frame.f_code
+        caller = frame.f_back
+        if (code in self.async_codes or caller is None or "__krait_root__" in frame.f_globals
+                and code.co_name == "<module>"):
+            key = (0, 0, 0, self.code_id(code))
+        else:
+            parent = self.node(caller)
+            line, column = self.where(caller)
+            key = (parent, line, column, self.code_id(code))
+        known = self.node_ids.get(key)
+        if known is None:
+            known = self.node_ids[key] = len(self.nodes)
+            self.nodes.append(key)
+        return known
+
+    def event(self, frame, event, _):
+        if event == "call":
+            with self.lock:
+                self.frames.pop(frame, None)
+                self.frames[frame] = self.node(frame)
+        elif event == "return":
+            self.frames.pop(frame, None)
+
+    def save(self, path):
+        anywhere = [self.code_id(code) for code in self.async_codes]
+        for code in self.codes:
+            del code["object"]
+        with open(path + ".new", "w") as f:
+            json.dump({"version": list(sys.version_info[:3]), "own": self.own,
+                       "codes": self.codes, "nodes": self.nodes, "anywhere": anywhere}, f)
+        os.rename(path + ".new", path)
+
+
+def load(target):
+    """The target's code and a new __main__ to run it in."""
+    with open(target, "rb") as f:
+        code = compile(f.read(), target, "exec", 0, True)
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=target, __krait_root__=True, __builtins__=__builtins__)
+    old = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    return code, module.__dict__, old
+
+
+def main():
+    target, out = os.path.abspath(sys.argv[1]), sys.argv[2]
+    import rig
+    tracer = rig.tracing = Tracer(target)
+    code, namespace, _old = load(target)
+    tracer.names(code)
+    threading.setprofile(tracer.event)
+    sys.setprofile(tracer.event)
+    try:
+        exec(code, namespace)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    tracer.save(out)
+
+
+if __name__ == "__main__":
+    main()
