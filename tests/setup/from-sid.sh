@@ -37,8 +37,6 @@ sid_release() {
 	register "python$1-sid" static "$SID/host/bin/python$1"
 	embed_linked "python$1-sid" "$SID" "$1" "$SID"
 	embed_dlopen "python$1-sid" "$SID" "$1" "$SID"
-	[ "$(id -u)" != 0 ] || register "python$1-sid-chroot" chroot \
-		"$SETUP_DIR/in-root.sh" "$SID" "/usr/bin/python$1"
 }
 
 # sid_retarget FROM TO: a copy that runs on this host.
@@ -46,10 +44,26 @@ sid_retarget() {
 	/usr/bin/python3 "$SETUP_DIR/retarget.py" "$1" "$2" "$(echo "$SID"/usr/lib*/ld-linux-*.so.*)"
 }
 
-setup_sid_dbg() {
+# Not possible for an ordinary user, nor where / is no mount point (a plain chroot).
+setup_sid_chroot() {
 	local minor
+	sid_again
+	cp "$SETUP_DIR/in-root.sh" "$KRAIT_TEST_CACHE/in-root.sh"
+	for minor in $(sid_minors); do
+		register "python$minor-sid-chroot" chroot \
+			"$KRAIT_TEST_CACHE/in-root.sh" "$SID" "/usr/bin/python$minor"
+	done
+}
+
+# sid_again: for the steps that add to what setup_sid has made.
+sid_again() {
 	[ -d "$SID/host" ] || fail "sid's release builds are missing"
 	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
+}
+
+setup_sid_dbg() {
+	local minor
+	sid_again
 	for minor in $(sid_minors); do
 		apt_unpack "$SID" "python$minor-dbg" "libpython$minor-dbg"
 		sid_retarget "$SID/usr/bin/python$minor-dbg" "$SID/host/bin/python$minor-dbg"
@@ -59,8 +73,7 @@ setup_sid_dbg() {
 
 setup_sid_pypy() {
 	local exe
-	[ -d "$SID/host" ] || fail "sid's release builds are missing"
-	apt_root "$KRAIT_TEST_CACHE/sid/apt" sid
+	sid_again
 	apt_unpack "$SID" pypy3
 	exe=$(readlink -f "$SID/usr/bin/pypy3")
 	sid_retarget "$exe" "$SID/host/bin/${exe##*/}"

@@ -57,6 +57,7 @@ main() {
 	once pyenv setup_pyenv from-pyenv.sh
 	once sid setup_sid from-sid.sh embed.sh apt.sh retarget.py
 	once distribution-extra setup_distribution_extra from-distribution.sh embed.sh
+	once sid-chroot setup_sid_chroot from-sid.sh in-root.sh
 	once sid-dbg setup_sid_dbg from-sid.sh
 	once pbs setup_pbs from-pbs.sh
 	once sid-pypy setup_sid_pypy from-sid.sh
