@@ -34,11 +34,11 @@ struct record_options {
 	uint64_t duration_ns; /* 0 = until Ctrl-C or the end of all targets */
 	uint32_t freq_hz;     /* the default is filled in: 999 for -p and --, else 99 */
 	uint64_t count;	      /* event units per sample (ns for clocks) */
-	const char *event; /* perf's name, "cpu-clock" unless given; only its syntax is checked */
+	const char *event; /* perf's name, "cpu-clock" unless given; event_parse() takes it */
 
 	/* Output. */
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
-	const struct render_format *format; /* by --format, -f or the extension; never NULL */
+	const struct render_format *format; /* by --format, -f, the extension; never NULL */
 	VEC(struct label_option) labels;
 	const char *by;	   /* root frames, NULL = process if several */
 	const char *value; /* value type, NULL = the format's default */

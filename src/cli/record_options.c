@@ -9,6 +9,7 @@
 #include "cli/exit.h"
 #include "cli/values.h"
 #include "render/render.h"
+#include "sampler/events.h"
 
 /* A frequency that doesn't beat in step with timers; see perf's own default of 99. */
 #define FREQ_PROCESS_HZ 999
@@ -75,7 +76,7 @@ static const struct option_row rows[] = {
 	{.name = "event",
 	 .letter = 'e',
 	 .arg = "EVENT",
-	 .set = value_event,
+	 .set = value_string,
 	 .field = FIELD(event),
 	 .initial = "cpu-clock",
 	 .complete = "cpu-clock task-clock cycles cycles:u instructions cache-misses branch-misses "
@@ -89,7 +90,7 @@ static const struct option_row rows[] = {
 	 .arg = "FILE",
 	 .set = value_string,
 	 .field = FIELD(output),
-	 .initial = "krait-NAME-DATE-TIME.svg",
+	 .initial = "krait-NAME-DATE-TIME, with the extension of the first format",
 	 .complete = COMPLETE_FILE,
 	 .help = "where to write; the extension picks the format, - is standard output"},
 	{.name = "format",
@@ -206,11 +207,16 @@ static int check_targets(const struct record_options *o)
 
 static int check_sampling(struct record_options *o)
 {
+	struct event event;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
 	if (o->freq_hz && o->count)
 		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
 	if (!o->freq_hz && !o->count)
 		o->freq_hz = o->cmd || o->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
-	return 0;
+	return event_set_rate(&event, o->freq_hz, o->count);
 }
 
 /* Picks the format: --format, -f, the extension, else the default picture. */
@@ -229,7 +235,7 @@ static int check_output(struct record_options *o)
 	if (o->format_name)
 		o->format = render_by_name(o->format_name);
 	else
-		o->format = o->output ? render_by_file(o->output) : render_by_name("svg");
+		o->format = o->output ? render_by_file(o->output) : &render_formats[0];
 	if (!o->format)
 		return -EINVAL;
 	if (o->open && o->output && streq(o->output, "-"))

@@ -180,19 +180,6 @@ int value_count(void *field, const char *text)
 	return 0;
 }
 
-int value_event(void *field, const char *text)
-{
-	if (!isalpha((unsigned char)*text) ||
-	    text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789-_.:/=,")])
-		return err_set(-EINVAL,
-			       "'%s' is not an event's name; write one as in `-e cpu-clock` or `-e "
-			       "cycles:u`",
-			       text);
-	*(const char **)field = text;
-	return 0;
-}
-
 int value_label(void *field, const char *text)
 {
 	VEC(struct label_option) *labels = field;

@@ -17,7 +17,6 @@ int value_pid(void *field, const char *text);	    /* VEC(pid_t): 1 to 2^31-1, ea
 int value_duration(void *field, const char *text);  /* uint64_t ns: 10, 1.5s, 500ms, 2m; > 0 */
 int value_frequency(void *field, const char *text); /* uint32_t Hz: 1 to 1,000,000; 10k */
 int value_count(void *field, const char *text);	    /* uint64_t: 1 to 2^62; k M G */
-int value_event(void *field, const char *text); /* const char *: a perf event's name by syntax */
 int value_label(void *field, const char *text); /* VEC(struct label_option): KEY=VALUE */
 int value_color(void *field, const char *text); /* enum color_mode */
 int value_times_exact(void *field, const char *text); /* enum pprof_times; @text is NULL */
