@@ -30,6 +30,7 @@ enum py_walk {
 	X(ob_type)                                                                                 \
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
+	X(interp_modules) /* dict of sys.modules; user space only */                               \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \

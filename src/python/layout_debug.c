@@ -132,6 +132,7 @@ static const struct inside {
 	uint8_t member, size, align;
 } insides[] = {
 	{ M_interp_next, M_interp_size, 8 },	 { M_threads_head, M_interp_size, 8 },
+	{ M_imports_modules, M_interp_size, 8 },
 	{ M_thread_interp, M_thread_size, 8 },	 { M_current_frame, M_thread_size, 8 },
 	{ M_native_thread_id, M_thread_size, 8 }, { M_instr_ptr, M_frame_size, 8 },
 	{ M_localsplus, M_frame_size, 8 },	 { M_owner, M_localsplus, 1 },
@@ -232,6 +233,7 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 	TAKE(ob_type, ob_type);
 	TAKE(interp_next, interp_next);
 	TAKE(interp_tstate_head, threads_head);
+	TAKE(interp_modules, imports_modules);
 	TAKE(tstate_next, thread_next);
 	TAKE(tstate_interp, thread_interp);
 	TAKE(tstate_frame, current_frame);

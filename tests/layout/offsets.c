@@ -47,6 +47,11 @@ static void states(void)
 	AT("interp_tstate_head", PyInterpreterState, tstate_head);
 	NO("tstate_native_thread_id");
 #endif
+#if VERSION >= 0x030c
+	AT("interp_modules", PyInterpreterState, imports.modules);
+#else
+	AT("interp_modules", PyInterpreterState, modules);
+#endif
 	AT("interp_next", PyInterpreterState, next);
 	AT("tstate_next", PyThreadState, next);
 	AT("tstate_interp", PyThreadState, interp);
