@@ -119,6 +119,13 @@ enum proc_state {
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
 };
 
+/* An executable file as the kernel knows it. */
+struct exe_key {
+	__u32 dev; /* kernel's encoding: major << 20 | minor */
+	__u32 generation; /* inode.i_generation: an inode number that is used again */
+	__u64 ino;
+};
+
 /* A process image that the kernel program meets for the first time (or asks about again). */
 struct rec_proc {
 	__u8 type;  /* REC_PROC */
@@ -127,7 +134,7 @@ struct rec_proc {
 	__u32 parent; /* tgid */
 	struct proc_key proc;
 	__u64 time_ns;
-	__u64 exe_dev, exe_ino;
+	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
 };
 
@@ -142,16 +149,9 @@ struct proc_entry {
 };
 
 /* Map `exes`: executable file -> interpreter inside it, so that a new process needs no user space. */
-struct exe_key {
-	__u64 dev; /* kernel's encoding: major << 20 | minor */
-	__u64 ino;
-};
-
 struct exe_entry {
 	struct py_where where; /* addresses as in the file */
 	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
-	__u32 generation;      /* inode.i_generation */
-	__u32 reserved;
 };
 
 /* Map `counters` (per CPU): X(NAME, words for the closing lines and -v). */

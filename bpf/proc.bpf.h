@@ -119,17 +119,16 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
 	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
 
-	rec->exe_dev = BPF_CORE_READ(inode, i_sb, s_dev);
-	rec->exe_ino = BPF_CORE_READ(inode, i_ino);
+	rec->exe.dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	rec->exe.ino = BPF_CORE_READ(inode, i_ino);
+	rec->exe.generation = BPF_CORE_READ(inode, i_generation);
 }
 
 walk_inline bool known_exe(struct task_struct *task, struct meeting *m)
 {
-	struct exe_key key = {m->rec.exe_dev, m->rec.exe_ino};
-	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &key);
-	__u32 generation = BPF_CORE_READ(task, mm, exe_file, f_inode, i_generation);
+	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
 
-	if (!exe || exe->generation != generation)
+	if (!exe)
 		return false;
 	m->entry.where = exe->where;
 	add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
@@ -160,7 +159,9 @@ walk_inline void ask_user(struct meeting *m, __u64 now)
 	m->rec.state = m->entry.state;
 	m->rec.proc = m->entry.key;
 	m->rec.time_ns = now;
-	send_bytes(&m->rec, sizeof(m->rec));
+	/* Until there is an answer this process's samples have no stack: wake user space. */
+	ring_output(&m->rec, sizeof(m->rec),
+		    m->entry.state == PROC_PENDING ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	m->entry.asked_ns = now;
 	m->entry.asks++;
 }

@@ -1,25 +1,509 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait record`: not built yet. */
+/*
+ * krait record: puts sampler, side band and collector together, runs until the end that was asked
+ * for, writes the profile.
+ */
 #include "cli/record.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
+#include "cli/output.h"
+#include "cli/record_session.h"
+#include "cli/signals.h"
+#include "cli/summary.h"
 #include "render/render.h"
 
-/* Until src/render is there. */
-const struct render_format render_formats[1] __attribute__((weak)) = {{"svg", {".svg"}, "nothing"}};
-const size_t render_n_formats __attribute__((weak)) = 1;
-__attribute__((weak)) const struct render_format *render_by_name(const char *name)
+#define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
+
+static uint64_t clock_ns(clockid_t id)
 {
-	return render_formats;
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
-__attribute__((weak)) const struct render_format *render_by_file(const char *path)
+
+static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
-	return render_formats;
+	struct session *s = ctx;
+
+	return sampler_add_layout(s->sampler, l, index);
+}
+
+static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
+{
+	struct session *s = ctx;
+
+	return sampler_layout(s->sampler, index);
+}
+
+static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
+			const struct py_where *where)
+{
+	struct session *s = ctx;
+
+	return sampler_set_proc(s->sampler, key, state, where);
+}
+
+static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
+{
+	struct session *s = ctx;
+
+	/* A filter by name or group has to see each process: nothing is recognized without it. */
+	return s->filtered ? 0 : sampler_add_exe(s->sampler, key, e);
+}
+
+static const struct collect_ops collect_ops = {
+	.add_layout = adapter_layout,
+	.layout = adapter_get_layout,
+	.set_proc = adapter_proc,
+	.add_exe = adapter_exe,
+};
+
+static void on_record(void *ctx, const void *data, size_t n)
+{
+	struct session *s = ctx;
+
+	collect_record(s->collect, data, n);
+}
+
+static void on_mmap(void *ctx, const struct sideband_mmap *m)
+{
+	struct session *s = ctx;
+
+	collect_mapped(s->collect, m->tgid, m->dev, m->ino);
+}
+
+static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
+		    uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	collect_comm(s->collect, tgid, tid, comm, exec);
+}
+
+static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
+		    uint32_t parent_tid, uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
+	if (tgid == parent_tgid || !s->match.by_pid || s->options->no_children ||
+	    !map_get(&s->match.pids, parent_tgid))
+		return;
+	if (!proc_match_fork(&s->match, parent_tgid, tgid))
+		(void)!sampler_add_root(s->sampler, tgid);
+}
+
+static void on_lost(void *ctx, uint64_t n)
+{
+	struct session *s = ctx;
+
+	s->sideband_lost += n;
+}
+
+static const struct sideband_ops sideband_ops = {
+	.mmap = on_mmap,
+	.comm = on_comm,
+	.fork = on_fork,
+	.lost = on_lost,
+};
+
+static int make_match(struct session *s)
+{
+	const struct record_options *o = s->options;
+	int r = 0;
+
+	proc_match_init(&s->match);
+	for (size_t i = 0; !r && i < o->comms.n; i++)
+		r = vec_push(&s->match.comm, o->comms.v[i]);
+	for (size_t i = 0; !r && i < o->cgroups.n; i++)
+		r = vec_push(&s->match.cgroup, o->cgroups.v[i]);
+	for (size_t i = 0; !r && i < o->containers.n; i++)
+		r = vec_push(&s->match.container, o->containers.v[i]);
+	s->filtered = o->comms.n || o->cgroups.n || o->containers.n;
+	return r ? err_sys(r, "filters") : 0;
+}
+
+static int make_profile(struct session *s)
+{
+	struct profile_meta *m;
+
+	s->profile = profile_new();
+	if (!s->profile)
+		return err_sys(-ENOMEM, "profile");
+	m = profile_meta(s->profile);
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->values[1] = (struct profile_value_type){s->event.sample_type, s->event.unit};
+	m->n_values = 2;
+	m->default_value = 1;
+	m->period_type = m->values[1];
+	m->period = s->event.period ? s->event.period : 1;
+	m->time_ns = clock_ns(CLOCK_REALTIME);
+	vec_foreach(l, &s->options->labels) {
+		struct profile_label label = {
+			profile_string_n(s->profile, l->key, l->key_len),
+			profile_string(s->profile, l->value),
+		};
+		int r = vec_push(&s->labels, label);
+
+		if (r)
+			return err_sys(r, "labels");
+	}
+	return 0;
+}
+
+static int make_event(struct session *s)
+{
+	int r = event_parse(&s->event, s->options->event);
+
+	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
+}
+
+static int open_kernel_side(struct session *s)
+{
+	struct sampler_config config = {
+		.event = s->event,
+		.whole_machine = !s->options->pids.n && !s->options->cmd,
+		.follow_children = !s->options->no_children,
+		.watch_throttle = true,
+		.record = on_record,
+		.ctx = s,
+	};
+	struct sideband_config side = {.ops = &sideband_ops, .ctx = s};
+	int r = sampler_open(&s->sampler, &config);
+
+	return r ? r : sideband_open(&s->sideband, &side);
+}
+
+static int make_collector(struct session *s)
+{
+	struct collect_config config = {
+		.profile = s->profile,
+		.ops = &collect_ops,
+		.ctx = s,
+		.match = s->filtered ? &s->match : NULL,
+		.labels = s->labels.v,
+		.n_labels = s->labels.n,
+		.start_ns = clock_ns(CLOCK_MONOTONIC),
+		.clock = s->event.clock,
+	};
+
+	s->collect = collect_new(&config);
+	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
+}
+
+static int add_tree(struct session *s, pid_t pid)
+{
+	pid_vec tree = {};
+	int r = s->options->no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
+
+	for (size_t i = 0; !r && i < tree.n; i++) {
+		r = sampler_add_root(s->sampler, tree.v[i]);
+		if (!r)
+			r = map_put(&s->match.pids, tree.v[i], 1);
+	}
+	s->match.by_pid = true;
+	vec_fini(&tree);
+	return r;
+}
+
+/* One process that was asked for by number. At least one of its tree must be Python. */
+static int add_target(struct session *s, pid_t pid)
+{
+	int r = add_tree(s, pid), any = 0;
+
+	if (r)
+		return r;
+	map_foreach(p, &s->match.pids) {
+		int is = collect_examine(s->collect, p->key);
+
+		if (is == -ENOTSUP && (pid_t)p->key == pid)
+			return is;
+		any |= is == 1;
+	}
+	if (!any)
+		return err_set(-EINVAL,
+			       "process %d isn't running Python, nor is a child of it; "
+			       "`krait record` without -p shows which processes are",
+			       pid);
+	return 0;
+}
+
+static int add_targets(struct session *s)
+{
+	int r = 0;
+
+	if (s->options->cmd)
+		return add_tree(s, s->spawn.pid);
+	for (size_t i = 0; !r && i < s->options->pids.n; i++)
+		r = add_target(s, s->options->pids.v[i]);
+	return r;
+}
+
+/* True once every process of -p has ended (a number that is used again isn't that process). */
+static bool targets_ended(struct session *s)
+{
+	if (!s->match.by_pid || s->options->cmd)
+		return false;
+	map_foreach(p, &s->match.pids)
+		if (!kill((pid_t)p->key, 0) || errno != ESRCH)
+			return false;
+	return true;
+}
+
+static int drain(struct session *s, bool last)
+{
+	int r;
+
+	/* Side band first: a mapping is known before the samples that need it. */
+	sideband_drain(s->sideband);
+	r = sampler_drain(s->sampler);
+	if (r >= 0)
+		r = collect_flush(s->collect, last);
+	return r;
+}
+
+static void show_progress(struct session *s, uint64_t now)
+{
+	struct collect_stats st;
+
+	if (now - s->shown_ns < 500 * NSEC_PER_MSEC)
+		return;
+	s->shown_ns = now;
+	collect_stats(s->collect, &st);
+	log_progress("Sampling at %u Hz, %.0f s, %llu samples — Ctrl-C to stop",
+		     s->options->freq_hz, (double)(now - s->start_ns) / NSEC_PER_SEC,
+		     (unsigned long long)st.samples);
+}
+
+static int make_epoll(struct session *s)
+{
+	int fds[] = {sampler_fd(s->sampler), sideband_fd(s->sideband), s->spawn.pidfd};
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0)
+		return err_sys(-errno, "epoll");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[i]};
+
+		if (fds[i] >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
+			return err_sys(-errno, "epoll");
+	}
+	return 0;
+}
+
+static bool finished(struct session *s, uint64_t now)
+{
+	if (signals_stop())
+		return true;
+	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
+		return true;
+	if (s->options->cmd)
+		return spawn_ended(&s->spawn);
+	return targets_ended(s);
+}
+
+static int wait_ms(const struct session *s, uint64_t now)
+{
+	uint64_t end = s->start_ns + s->options->duration_ns;
+
+	if (!s->options->duration_ns || end > now + POLL_MS * NSEC_PER_MSEC)
+		return POLL_MS;
+	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+static int run(struct session *s)
+{
+	int r = 0;
+
+	for (;;) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		struct epoll_event e[4];
+
+		if (finished(s, now))
+			break;
+		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), wait_ms(s, now));
+		r = drain(s, false);
+		if (r)
+			break;
+		show_progress(s, now);
+	}
+	log_progress(NULL);
+	s->end_ns = clock_ns(CLOCK_MONOTONIC);
+	return r;
+}
+
+static int set_up(struct session *s)
+{
+	int r = make_event(s);
+
+	if (!r)
+		r = make_match(s);
+	if (!r)
+		r = make_profile(s);
+	if (!r)
+		r = open_kernel_side(s);
+	if (!r)
+		r = make_collector(s);
+	return r;
+}
+
+static int start(struct session *s)
+{
+	int r = add_targets(s);
+
+	if (!r)
+		r = make_epoll(s);
+	if (!r)
+		r = sampler_enable(s->sampler, true);
+	s->start_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!r && s->options->cmd)
+		r = spawn_go(&s->spawn);
+	return r;
+}
+
+static int stop(struct session *s)
+{
+	int r = sampler_enable(s->sampler, false), q = drain(s, true);
+
+	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+	return r ? r : q;
+}
+
+static int write_profile(struct session *s)
+{
+	struct render_options opt = {.by = s->options->by,
+				     .value = s->options->value,
+				     .times = s->options->times};
+	int r = s->options->format->write(s->profile, s->output.stream, &opt);
+
+	return r ? r : output_commit(&s->output, -1, -1);
+}
+
+static void session_fini(struct session *s)
+{
+	spawn_fini(&s->spawn);
+	sampler_close(s->sampler);
+	sideband_close(s->sideband);
+	collect_free(s->collect);
+	profile_free(s->profile);
+	output_fini(&s->output);
+	proc_match_fini(&s->match);
+	vec_fini(&s->labels);
+	free(s->path);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+}
+
+/* krait-NAME-YYYYmmdd-HHMMSS.svg */
+static int name_output(struct session *s)
+{
+	const char *ext = s->options->format->extensions[0], *name = "python";
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_free_ char *of_pid = NULL;
+	char stamp[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (s->options->output) {
+		s->path = strdup(s->options->output);
+		return s->path ? 0 : -ENOMEM;
+	}
+	if (s->options->cmd)
+		name = s->options->cmd[0];
+	if (s->options->pids.n && !proc_open(&proc, s->options->pids.v[0]) &&
+	    !proc_name(&proc, &of_pid))
+		name = of_pid;
+	if (strrchr(name, '/'))
+		name = strrchr(name, '/') + 1;
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	if (asprintf(&s->path, "krait-%s-%s%s", name, stamp, ext) < 0)
+		return -ENOMEM;
+	for (char *p = s->path; *p; p++)
+		if (*p == '/' || *p == ' ')
+			*p = '_';
+	return 0;
+}
+
+/* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
+static int exit_of(int r)
+{
+	switch (-r) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		return EXIT_RIGHTS;
+	}
+	return EXIT_FAILED;
+}
+
+static int fail(int r, int code)
+{
+	(void)r;
+	log_error("%s", err_msg());
+	return code;
+}
+
+/* The end of a recording that worked: the file, the closing lines, the exit code. */
+static int finish(struct session *s)
+{
+	int r = write_profile(s);
+
+	if (r)
+		return fail(r, EXIT_FAILED);
+	summary_print(s);
+	if (s->options->cmd) {
+		spawn_pass_on_stop(&s->spawn);
+		return spawn_wait(&s->spawn);
+	}
+	return EXIT_DONE;
+}
+
+static int record(struct session *s)
+{
+	int r = name_output(s);
+
+	if (!r)
+		r = output_open(&s->output, s->path);
+	if (r)
+		return fail(r, EXIT_FAILED);
+	if (s->options->cmd) {
+		r = spawn_start(&s->spawn, s->options->cmd, NULL, NULL);
+		if (r)
+			return fail(r, EXIT_FAILED);
+	}
+	r = set_up(s);
+	if (r)
+		return fail(r, exit_of(r));
+	r = start(s);
+	if (r)
+		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
+	r = run(s);
+	if (r)
+		log_error("%s; what was recorded until then is written", err_msg());
+	r = stop(s);
+	if (r)
+		return fail(r, EXIT_FAILED);
+	return finish(s);
 }
 
 int cmd_record(const struct record_options *o)
 {
-	log_error("recording is not built yet");
-	return EXIT_RIGHTS;
+	struct session s = {.options = o, .epoll_fd = -1, .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	int code;
+
+	signals_take();
+	code = record(&s);
+	session_fini(&s);
+	return code;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The output file. A regular file is written under a temporary name in the same directory and
+ * renamed at the end: a full disk or a kill leaves no half file and never harms an older one.
+ */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include <stdio.h>
+#include "base/util.h"
+
+struct output {
+	FILE *stream;
+	char *path, *temporary; /* temporary: NULL = written in place (stdout, a FIFO, a device) */
+};
+
+/* @path "-" is stdout. Fails before anything is recorded if it can't be written. 0 or -errno + message. */
+_must_use_ int output_open(struct output *o, const char *path);
+
+/* Flushes and puts the file in its place, owned by @uid/@gid if these aren't -1. 0 or -errno + message. */
+_must_use_ int output_commit(struct output *o, long uid, long gid);
+
+/* Removes what wasn't committed. */
+void output_fini(struct output *o);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes records in, hands samples on when their stacks can be named; see collect.h. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+
+struct collect *collect_new(const struct collect_config *config)
+{
+	struct collect *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->config = *config;
+	c->profile = config->profile;
+	c->marks = profile_mapping(c->profile, &(struct profile_mapping){
+		.name = profile_string(c->profile, "[krait]"), .kind = KIND_MARK});
+	return c;
+}
+
+static void process_fini(struct process *p)
+{
+	free(p->name);
+	free(p->cgroup);
+	free(p->container);
+	map_fini(&p->codes);
+	map_fini(&p->threads);
+}
+
+void collect_free(struct collect *c)
+{
+	if (!c)
+		return;
+	vec_foreach(p, &c->processes)
+		process_fini(p);
+	vec_foreach(code, &c->codes)
+		py_code_free(*code);
+	vec_foreach(raw, &c->raw)
+		free(raw->frames);
+	vec_fini(&c->files);
+	vec_fini(&c->processes);
+	vec_fini(&c->codes);
+	vec_fini(&c->threads);
+	vec_fini(&c->raw);
+	vec_fini(&c->waiting);
+	vec_fini(&c->unsupported);
+	map_fini(&c->file_index);
+	map_fini(&c->by_key);
+	map_fini(&c->by_tgid);
+	map_fini(&c->stacks);
+	free(c);
+}
+
+static void broken(struct collect *c)
+{
+	c->stats.broken_records++;
+}
+
+static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
+	long p = process_of(c, &rec->proc);
+	struct py_code *code = NULL;
+
+	if (!layout || p < 0 || py_code_from_record(rec, n, layout->version, &code)) {
+		broken(c);
+		return;
+	}
+	if (code->missing)
+		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
+	if (vec_push(&c->codes, code)) {
+		py_code_free(code);
+		return;
+	}
+	(void)!map_put(&c->processes.v[p].codes, rec->code ^ rec->check * 0x9e3779b97f4a7c15ull,
+		       c->codes.n);
+	c->stats.codes++;
+}
+
+static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
+{
+	size_t bytes = (size_t)rec->n * sizeof(struct wire_frame);
+	struct raw_stack raw = {.id = rec->stack, .n = rec->n, .outcome = rec->outcome};
+	long p = process_of(c, &rec->proc);
+
+	if (p < 0 || !rec->n || n < sizeof(*rec) + bytes || rec->outcome >= WALK_OUTCOME_MAX) {
+		broken(c);
+		return;
+	}
+	if (map_get(&c->stacks, rec->stack))
+		return; /* sent again: the kernel's list of sent ones has forgotten it */
+	raw.process = p;
+	raw.frames = malloc(bytes);
+	if (!raw.frames)
+		return;
+	memcpy(raw.frames, rec + 1, bytes);
+	if (vec_push(&c->raw, raw))
+		free(raw.frames);
+}
+
+static void on_sample(struct collect *c, const struct rec_sample *rec)
+{
+	long p = process_of(c, &rec->proc);
+
+	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX ||
+	    vec_push(&c->waiting, (struct waiting){*rec, p}))
+		broken(c);
+}
+
+static void on_proc(struct collect *c, const struct rec_proc *rec)
+{
+	long p = process_of(c, &rec->proc);
+
+	if (p >= 0)
+		(void)!process_examine(c, p, &rec->exe);
+}
+
+void collect_record(struct collect *c, const void *data, size_t n)
+{
+	static const size_t least[] = {[REC_SAMPLE] = sizeof(struct rec_sample),
+				       [REC_STACK] = sizeof(struct rec_stack),
+				       [REC_CODE] = sizeof(struct rec_code),
+				       [REC_PROC] = sizeof(struct rec_proc)};
+	uint8_t type = n ? *(const uint8_t *)data : 0;
+
+	if (type >= ARRAY_SIZE(least) || n < least[type]) {
+		broken(c);
+		return;
+	}
+	switch (type) {
+	case REC_SAMPLE:
+		on_sample(c, data);
+		break;
+	case REC_STACK:
+		on_stack(c, data, n);
+		break;
+	case REC_CODE:
+		on_code(c, data, n);
+		break;
+	case REC_PROC:
+		on_proc(c, data);
+		break;
+	default:
+		broken(c);
+	}
+}
+
+/* Names the stacks that can be named; @last: all of them. */
+static int name_stacks(struct collect *c, bool last)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->raw.n; i++) {
+		struct raw_stack *raw = &c->raw.v[i];
+		uint32_t id = stack_name(c, raw, last);
+
+		if (!id) {
+			c->raw.v[kept++] = *raw;
+			continue;
+		}
+		if (map_put(&c->stacks, raw->id, id))
+			return err_set(-ENOMEM, "out of memory for stacks");
+		free(raw->frames);
+		c->stats.stacks++;
+	}
+	c->raw.n = kept;
+	return 0;
+}
+
+static void count_unsupported(struct collect *c, struct process *p)
+{
+	vec_foreach(u, &c->unsupported) {
+		if (!streq(u->reason, p->unsupported))
+			continue;
+		u->samples++;
+		u->processes += !p->reported;
+		p->reported = true;
+		return;
+	}
+	struct collect_unsupported u = {.samples = 1, .processes = 1};
+
+	memcpy(u.reason, p->unsupported, sizeof(u.reason));
+	p->reported = true;
+	(void)!vec_push(&c->unsupported, u);
+}
+
+/* Stack to show for a sample, 0 = wait for it, or for the process to be known. */
+static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct process *p,
+			 bool last)
+{
+	uint64_t *id;
+
+	if (!rec->stack)
+		return stack_mark_only(c, rec->outcome, p);
+	id = map_get(&c->stacks, rec->stack);
+	if (id)
+		return *id;
+	if (!last)
+		return 0;
+	c->stats.lost_stacks++;
+	return stack_mark_only(c, WALK_NAME_FAULT, p);
+}
+
+/* True if the sample is dealt with. */
+static bool hand_on(struct collect *c, const struct waiting *w, bool last, int *error)
+{
+	struct process *p = &c->processes.v[w->process];
+	struct profile_sample s = {};
+
+	if (w->rec.outcome == WALK_PENDING && p->state != PROC_PYTHON) {
+		if (!last && p->state == PROC_PENDING)
+			return false;
+		if (p->state != PROC_UNSUPPORTED) {
+			c->stats.not_python++;
+			return true;
+		}
+	}
+	s.stack = stack_of(c, &w->rec, p, last);
+	if (!s.stack)
+		return false;
+	if (p->state == PROC_UNSUPPORTED)
+		count_unsupported(c, p);
+	s.labels = thread_labels(c, w->process, w->rec.tid);
+	s.time_ns = w->rec.time_ns > c->config.start_ns
+			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
+			    : 0;
+	s.values[0] = 1;
+	s.values[1] = (int64_t)w->rec.weight;
+	*error = profile_add(c->profile, &s);
+	c->stats.samples++;
+	c->stats.weight += w->rec.weight;
+	c->stats.outcomes[w->rec.outcome]++;
+	c->stats.processes += !p->samples++;
+	return true;
+}
+
+int collect_flush(struct collect *c, bool last)
+{
+	size_t kept = 0;
+	int r = name_stacks(c, last);
+
+	for (size_t i = 0; !r && i < c->waiting.n; i++) {
+		struct waiting w = c->waiting.v[i];
+
+		if (!hand_on(c, &w, last, &r))
+			c->waiting.v[kept++] = w;
+	}
+	c->waiting.n = kept;
+	if (!r && profile_failed(c->profile))
+		r = err_set(-ENOMEM, "out of memory for the profile");
+	return r;
+}
+
+void collect_stats(struct collect *c, struct collect_stats *ret)
+{
+	*ret = c->stats;
+	ret->unsupported = c->unsupported.v;
+	ret->n_unsupported = c->unsupported.n;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of src/collect share: the process images, threads, stacks and waiting samples. */
+#ifndef COLLECT_INTERNAL_H
+#define COLLECT_INTERNAL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "python/code.h"
+#include "python/image.h"
+
+/* What was found in one ELF file, by device and inode. */
+struct image_file {
+	uint64_t dev, ino, mtime_ns, bytes;
+	bool is_python;
+	struct py_image image;
+};
+
+/* One image of one process. Stays after its end: its samples may still be on the way. */
+struct process {
+	struct proc_key key;
+	enum proc_state state;
+	bool examined, wanted, reported;
+	uint16_t version;	/* major << 8 | minor of its interpreter */
+	char *name, *cgroup, *container;
+	char unsupported[128];
+	uint32_t mapping;	/* profile id of "[python 3.12]" */
+	uint64_t pending;	/* samples that came before it was known */
+	uint64_t samples;
+	uint64_t first_seen_ns;
+	struct map codes;	/* code_key() -> index + 1 in collect.codes */
+	struct map threads;	/* tid -> index + 1 in collect.threads */
+};
+
+struct thread {
+	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
+	char name[64];
+};
+
+/* A stack whose code objects haven't all arrived. */
+struct raw_stack {
+	uint64_t id;
+	uint32_t process; /* index */
+	uint16_t n;
+	uint8_t outcome;
+	struct wire_frame *frames;
+};
+
+struct waiting {
+	struct rec_sample rec;
+	uint32_t process;
+};
+
+struct collect {
+	struct collect_config config;
+	struct profile *profile;
+	VEC(struct image_file) files;
+	struct map file_index; /* hash of dev and ino -> index + 1 */
+	VEC(struct process) processes;
+	struct map by_key;  /* hash of proc_key -> index + 1 */
+	struct map by_tgid; /* -> index + 1 of the newest image */
+	VEC(struct py_code *) codes;
+	VEC(struct thread) threads;
+	struct map stacks; /* wire id -> profile stack id */
+	VEC(struct raw_stack) raw;
+	VEC(struct waiting) waiting;
+	uint32_t marks; /* profile mapping of marks */
+	VEC(struct collect_unsupported) unsupported;
+	struct collect_stats stats;
+};
+
+/* process.c: the process of @key, made if it is new; index or negative. */
+long process_of(struct collect *c, const struct proc_key *key);
+
+/*
+ * Finds out what process @i runs and tells the kernel programs. @exe: its executable's key, or
+ * NULL. 1 Python, 0 not (yet), -ENOTSUP, -errno.
+ */
+int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
+
+/* thread.c: profile labels of thread @tid. */
+uint32_t thread_labels(struct collect *c, uint32_t process, uint32_t tid);
+
+/* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last);
+uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
+
+#endif

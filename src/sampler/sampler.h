@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel side as one object: loads the programs, feeds their maps, drains their rings. Nothing
+ * outside of this room knows libbpf. What the records mean is abi/records.h.
+ */
+#ifndef SAMPLER_SAMPLER_H
+#define SAMPLER_SAMPLER_H
+
+#include <sys/types.h>
+#include "base/util.h"
+#include "records.h"
+#include "sampler/events.h"
+
+struct sampler_config {
+	struct event event;
+	bool whole_machine;   /* every process; else only those of sampler_add_root() */
+	bool follow_children; /* and their descendants */
+	bool watch_throttle;
+	size_t ring_bytes; /* per CPU, a power of two of pages; 0 = SAMPLER_RING_BYTES */
+	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
+	void (*record)(void *ctx, const void *data, size_t n);
+	void *ctx;
+};
+
+#define SAMPLER_RING_BYTES (1u << 20)
+
+struct sampler;
+
+/* Loads and verifies the programs and opens the event on all CPUs, disabled. 0 or -errno + message.
+ */
+_must_use_ int sampler_open(struct sampler **ret, const struct sampler_config *config);
+void sampler_close(struct sampler *s);
+
+/* Starts and stops taking samples. 0 or -errno + message. */
+_must_use_ int sampler_enable(struct sampler *s, bool on);
+
+/* A process asked for (-p, --), also before it exists as Python. 0 or -errno. */
+_must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
+
+/* Makes @layout usable; *index is for py_where.layout. Equal layouts share one. -ENOSPC: too many.
+ */
+_must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
+				  uint16_t *index);
+const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
+
+/* What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. */
+_must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
+				enum proc_state state, const struct py_where *where);
+/* Forgets what is known: the next sample asks again. */
+void sampler_forget_proc(struct sampler *s, pid_t tgid);
+
+/* An executable whose processes the kernel program may recognize by itself. */
+_must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
+			       const struct exe_entry *entry);
+
+/* Readable when user space was asked something (PENDING process). */
+int sampler_fd(const struct sampler *s);
+
+/* Calls config.record for everything in the rings; number of records or -errno. */
+_must_use_ int sampler_drain(struct sampler *s);
+
+struct sampler_stats {
+	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
+	uint64_t throttled, throttled_ns;
+	uint64_t run_ns, run_count; /* kernel's statistics, 0 unless kernel.bpf_stats_enabled */
+	size_t map_bytes;	    /* memory of the maps, as far as the kernel says */
+};
+void sampler_stats(struct sampler *s, struct sampler_stats *ret);
+
+#endif
