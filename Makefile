@@ -55,7 +55,7 @@ LDFLAGS += -static
 LDLIBS  := $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lcap
 endif
 
-ROOMS   := base elf proc python symbol sampler profile render cli
+ROOMS   := base elf proc python symbol sampler profile collect render cli
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
