@@ -103,7 +103,7 @@ static void use_table(struct image_ctx *c)
 		image_unsupported(image, "CPython of an unknown version");
 }
 
-static int examine(struct image_ctx *c)
+static void examine(struct image_ctx *c)
 {
 	struct py_image *image = c->image;
 
@@ -117,7 +117,8 @@ static int examine(struct image_ctx *c)
 	if (!image->where.code_type)
 		image_unsupported(image, "CPython %u.%u without the symbol PyCode_Type",
 				  major(image), minor(image));
-	return image->unsupported[0] ? 0 : image_roots(c);
+	if (!image->unsupported[0])
+		image_roots(c);
 }
 
 static void find_symbols(struct image_ctx *c)
@@ -151,6 +152,6 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 	}
 	if (!find_runtime(&c) && !c.sym[SYM__PyThreadState_Current].value)
 		return 0;
-	r = examine(&c);
-	return r ? r : 1;
+	examine(&c);
+	return 1;
 }

@@ -71,11 +71,8 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
  */
 uint32_t image_version(struct image_ctx *c);
 
-/*
- * Fills image->where for the image's version. May set image->unsupported. 0 or -errno with a
- * message.
- */
-_must_use_ int image_roots(struct image_ctx *c);
+/* Fills image->where for the image's version, or sets image->unsupported. */
+void image_roots(struct image_ctx *c);
 
 /* Marks the image as recognised, but not usable. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);

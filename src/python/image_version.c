@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include "python/image_internal.h"
 
-#define RODATA_MAX (64u << 20)
+#define RODATA_MAX    (64u << 20)
+#define VERSION_CHARS "0123456789.+abrc"
 
 /* "3.8" or "38" after @prefix anywhere in @name; 0 = no. */
 static unsigned version_after(const char *name, const char *prefix)
@@ -37,34 +38,40 @@ static uint32_t parse_version(const char *s, size_t n)
 	unsigned major, minor, patch;
 	int end = 0;
 
-	if (n < 5 || n > 12 || sscanf(s, "%1u.%2u.%2u%n", &major, &minor, &patch, &end) != 3)
+	if (n < 5 || n > 12 || (s[0] != '2' && s[0] != '3') || sscanf(s, "%1u.%2u.%2u%n", &major, &minor, &patch, &end) != 3)
 		return 0;
-	if (major < 2 || major > 3 || (major == 2 && minor != 7))
-		return 0;
-	if (strspn(s + end, "+abrc0123456789") != n - (size_t)end)
+	if ((major == 2 && minor != 7) || strspn(s + end, VERSION_CHARS) != n - (size_t)end)
 		return 0;
 	return major << 24 | minor << 16 | patch << 8;
 }
 
-/* The only version string of @minor_version (0 = any) in @text; 0 = none, or more than one. */
+/*
+ * The version at the end of the string @s of @n bytes: the linker makes one string of two if one is
+ * the other's tail, as in "/opt/python-3.8.18".
+ */
+static uint32_t version_at_end(const char *s, size_t n)
+{
+	size_t at = n;
+
+	while (at > 0 && strchr(VERSION_CHARS, s[at - 1]))
+		at--;
+	return parse_version(s + at, n - at);
+}
+
+/* The only version string of @version (0 = any) in @text; 0 = none, or more than one. */
 static uint32_t scan_strings(const char *text, size_t n, unsigned version)
 {
 	uint32_t found = 0;
+	size_t len;
 
-	for (size_t i = 0; i < n;) {
-		size_t len = strnlen(text + i, n - i);
-		uint32_t v = 0;
+	for (size_t i = 0; (len = strnlen(text + i, n - i)) < n - i; i += len + 1) {
+		uint32_t v = version_at_end(text + i, len);
 
-		if (i + len >= n)
-			break;
-		if (text[i] == '2' || text[i] == '3')
-			v = parse_version(text + i, len);
-		if (v && (!version || v >> 16 == version)) {
-			if (found && found != v)
-				return 0;
-			found = v;
-		}
-		i += len + 1;
+		if (!v || (version && v >> 16 != version))
+			continue;
+		if (found && found != v)
+			return 0;
+		found = v;
 	}
 	return found;
 }
