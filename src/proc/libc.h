@@ -33,8 +33,9 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 struct libc_info libc_default(enum libc_kind kind);
 
 /*
- * Learns from @fd, the file that has the pthread functions (libc.so.6; libpthread.so.0 before 2.34;
- * ld-musl): once per file. Falls back to libc_default(). Never fails: .learnt tells.
+ * Learns from @fd, the file that has the pthread functions (libc.so.6, libpthread.so.0 before 2.34,
+ * ld-musl; with LIBC_NONE a static executable, whose .kind is found too): once per file. Falls back
+ * to the usual values. Never fails: .learnt tells.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);
 

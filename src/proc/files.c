@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening what a process has mapped. A candidate is first opened by O_PATH, which has no effect on
+ * a FIFO or a device, looked at, and only then opened for reading through /proc/self/fd.
+ */
+#include "proc/files.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/stat.h"
+
+uint64_t file_dev(uint64_t st_dev)
+{
+	return (uint64_t)major(st_dev) << 20 | minor(st_dev);
+}
+
+/* From an O_PATH descriptor to one for reading, of the same regular file. */
+static int reopen(int path_fd)
+{
+	char self[40];
+	struct stat st;
+	int fd;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* O_PATH descriptor of @path below the process's root; links can't lead out of it (Linux 5.6). */
+static int path_in_root(int procdir, const char *path)
+{
+	_cleanup_close_ int root = openat(procdir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd;
+
+	if (root < 0)
+		return -errno;
+	fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool same_inode(const struct stat *st, const struct mapping *m)
+{
+	return st->st_ino == m->ino && file_dev(st->st_dev) == m->dev;
+}
+
+/*
+ * On overlayfs the mapping may show the lower file's device and inode, on btrfs the subvolume's
+ * device differs from the superblock's. There a file counts as the mapped one if nothing has
+ * changed its inode since the process started: a rename over the path would have put a changed
+ * inode there.
+ */
+static bool older_than_process(int path_fd, const struct stat *st, int procdir)
+{
+	uint64_t changed_ns, boot_wall_ns;
+	struct timespec wall, boot;
+	struct proc_stat stat;
+	struct statfs fs;
+
+	if (fstatfs(path_fd, &fs) ||
+	    (fs.f_type != OVERLAYFS_SUPER_MAGIC && fs.f_type != BTRFS_SUPER_MAGIC))
+		return false;
+	if (proc_stat_read(procdir, &stat))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	boot_wall_ns = (uint64_t)wall.tv_sec * NSEC_PER_SEC + (uint64_t)wall.tv_nsec -
+		       ((uint64_t)boot.tv_sec * NSEC_PER_SEC + (uint64_t)boot.tv_nsec);
+	changed_ns = (uint64_t)st->st_ctim.tv_sec * NSEC_PER_SEC + (uint64_t)st->st_ctim.tv_nsec;
+	return changed_ns < boot_wall_ns + proc_stat_start_ns(&stat);
+}
+
+/* /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. */
+static int open_map_files(int procdir, const struct mapping *m)
+{
+	_cleanup_close_ int fd = -1;
+	char name[64];
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = openat(procdir, name, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : reopen(fd);
+}
+
+/* Whether PROCDIR/exe is called @path: both names come from the kernel's d_path(). */
+static bool exe_is_called(int procdir, const char *path, bool deleted)
+{
+	_cleanup_free_ char *link = malloc(PATH_MAX + 1);
+	size_t n = strlen(path);
+	ssize_t got = link ? readlinkat(procdir, "exe", link, PATH_MAX) : -1;
+
+	if (got < 0 || got == PATH_MAX)
+		return false;
+	link[got] = '\0';
+	return !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
+}
+
+static int open_exe(int procdir, const struct mapping *m, const char *path)
+{
+	_cleanup_close_ int fd = openat(procdir, "exe", O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!same_inode(&st, m) && !exe_is_called(procdir, path, m->deleted))
+		return -ENOENT;
+	return reopen(fd);
+}
+
+static int open_root(int procdir, const struct mapping *m, const char *path, enum file_how *how)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (path[0] != '/')
+		return -ENOENT;
+	fd = path_in_root(procdir, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (same_inode(&st, m))
+		*how = FILE_ROOT;
+	else if (!m->deleted && older_than_process(fd, &st, procdir))
+		*how = FILE_ROOT_OLDER;
+	else
+		return -ESTALE;
+	return reopen(fd);
+}
+
+int file_open_mapping(int procdir, const struct mapping *m, const char *path, enum file_how *how)
+{
+	enum file_how ignored;
+	int fd;
+
+	how = how ? how : &ignored;
+	if (!m->ino)
+		return err_set(-ENOENT, "mapping %llx isn't of a file",
+			       (unsigned long long)m->start);
+	*how = FILE_MAP_FILES;
+	fd = open_map_files(procdir, m);
+	if (fd >= 0 || fd == -EINVAL)
+		goto out;
+	*how = FILE_EXE;
+	fd = open_exe(procdir, m, path);
+	if (fd < 0)
+		fd = open_root(procdir, m, path, how);
+out:
+	if (fd == -ESTALE)
+		return err_set(fd, "another file is at %s now", path);
+	if (fd == -EINVAL)
+		return err_set(fd, "%s is not a regular file", path);
+	return fd < 0 ? err_sys(fd, "can't open the mapped file %s", path) : fd;
+}
+
+int file_open_exe(int procdir)
+{
+	_cleanup_close_ int path_fd = openat(procdir, "exe", O_PATH | O_CLOEXEC);
+	int fd = path_fd < 0 ? -errno : reopen(path_fd);
+
+	return fd < 0 ? err_sys(fd, "can't open a process's executable") : fd;
+}
+
+int file_open_in_root(int procdir, const char *path)
+{
+	_cleanup_close_ int path_fd = path_in_root(procdir, path);
+	int fd = path_fd < 0 ? path_fd : reopen(path_fd);
+
+	if (fd == -EINVAL)
+		return err_set(fd, "%s is not a regular file", path);
+	return fd < 0 ? err_sys(fd, "can't open %s as the process sees it", path) : fd;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a C library keeps a thread's pthread keys. glibc says so itself, in the descriptors that it
+ * has for libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32 offset}
+ * in struct pthread. musl doesn't: its pthread_getspecific() is two loads and an add.
+ */
+#include "proc/libc.h"
+
+#include <sys/mman.h>
+
+#include "elf/elf_file.h"
+
+#define KEYS_1STBLOCK 32 /* PTHREAD_KEY_2NDLEVEL_SIZE, elements of specific_1stblock ... */
+#define KEY_BYTES     16 /* ... of struct pthread_key_data {uintptr_t seq; void *data} */
+
+struct usual {
+	enum elf_machine machine;
+	int32_t glibc, musl;
+};
+
+/*
+ * glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64 struct pthread
+ * begins at the thread pointer, on AArch64 it ends there.
+ */
+static const struct usual usual[] = {
+	{ELF_X86_64, 0x310, 0x80},
+	{ELF_AARCH64, -1552, -88},
+};
+
+static struct libc_info usual_of(enum libc_kind kind, enum elf_machine machine)
+{
+	struct libc_info ret = {.kind = kind};
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+		if (usual[i].machine == machine)
+			ret.tsd_offset = kind == LIBC_GLIBC  ? usual[i].glibc
+					 : kind == LIBC_MUSL ? usual[i].musl
+							     : 0;
+	return ret;
+}
+
+struct libc_info libc_default(enum libc_kind kind)
+{
+#ifdef __aarch64__
+	return usual_of(kind, ELF_AARCH64);
+#else
+	return usual_of(kind, ELF_X86_64);
+#endif
+}
+
+/* "libc-2.31.so", the name of the file before glibc 2.34; "libc.so.6" since. */
+static bool is_glibc_file(const char *base, const char *lib, const char *soname)
+{
+	size_t n = strlen(lib);
+
+	return streq(base, soname) ||
+	       (!strncmp(base, lib, n) && str_starts(base + n, "-2.") && str_ends(base, ".so"));
+}
+
+const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
+				const struct mapping **ret_threads)
+{
+	const struct mapping *libc = NULL, *threads = NULL;
+
+	*ret = LIBC_NONE;
+	vec_foreach (e, &m->list) {
+		const char *path = maps_path(m, e), *slash = strrchr(path, '/');
+		const char *base = slash ? slash + 1 : path;
+
+		if (!e->ino || !(e->prot & PROT_EXEC))
+			continue;
+		if (!threads && is_glibc_file(base, "libpthread", "libpthread.so.0"))
+			threads = e;
+		if (libc)
+			continue;
+		if (is_glibc_file(base, "libc", "libc.so.6"))
+			*ret = LIBC_GLIBC;
+		else if (str_starts(base, "ld-musl-") || str_starts(base, "libc.musl-") ||
+			 streq(base, "libc.so")) /* Debian's musl; glibc's is a linker script */
+			*ret = LIBC_MUSL;
+		else
+			continue;
+		libc = e;
+	}
+	if (ret_threads)
+		*ret_threads = *ret == LIBC_GLIBC ? threads : NULL;
+	return libc;
+}
+
+static bool read_u32(const struct elf_file *f, const struct elf_symbol *s, uint32_t *ret, size_t n)
+{
+	return s->value && elf_file_read(f, s->value, ret, n * sizeof(*ret)) == n * sizeof(*ret);
+}
+
+static bool learn_glibc(struct elf_file *f, int32_t *ret)
+{
+	static const char *const names[] = {"_thread_db_pthread_specific",
+					    "_thread_db_sizeof_pthread"};
+	struct elf_symbol sym[ARRAY_SIZE(names)];
+	uint32_t specific[3], size;
+
+	elf_file_find(f, names, sym, ARRAY_SIZE(names));
+	if (!read_u32(f, &sym[0], specific, 3) || !read_u32(f, &sym[1], &size, 1))
+		return false;
+	/* {64 bits a pointer, 32 pointers, offset}: anything else isn't the table we know */
+	if (specific[0] != 64 || specific[1] != 32 || size > 1u << 16 || specific[2] >= size ||
+	    specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
+		return false;
+	/* specific_1stblock comes right before specific (nptl/descr.h) */
+	*ret = (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
+	if (elf_file_machine(f) == ELF_AARCH64)
+		*ret -= (int32_t)size;
+	return true;
+}
+
+/* x86-64: mov %fs:0,%rax; mov DISP(%rax),%rax: "64 48 8b 04 25 00000000  48 8b 40 80" or 80 and 32
+ * bits. */
+static bool learn_musl(struct elf_file *f, int32_t *ret)
+{
+	static const uint8_t self[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0};
+	struct elf_symbol sym;
+	uint8_t code[48];
+	const uint8_t *p;
+	int32_t disp;
+	size_t n;
+
+	if (elf_file_machine(f) != ELF_X86_64 || !elf_file_symbol(f, "pthread_getspecific", &sym))
+		return false;
+	n = elf_file_read(f, sym.value, code, sizeof(code));
+	p = memmem(code, n, self, sizeof(self));
+	if (!p || code + n - p < (long)sizeof(self) + 7)
+		return false;
+	p += sizeof(self);
+	if (p[0] != 0x48 || p[1] != 0x8b || (p[2] != 0x40 && p[2] != 0x80))
+		return false;
+	if (p[2] == 0x40)
+		disp = (int8_t)p[3];
+	else
+		memcpy(&disp, p + 3, sizeof(disp));
+	if (disp <= 0 || disp > 4096 || disp % 8)
+		return false;
+	*ret = disp;
+	return true;
+}
+
+/* A static executable: which library was linked in, as far as symbols are left to tell. */
+static enum libc_kind linked_in(struct elf_file *f)
+{
+	static const char *const names[] = {"_thread_db_pthread_specific", "__libc_setup_tls",
+					    "__init_tp", "__init_libc"};
+	struct elf_symbol sym[ARRAY_SIZE(names)];
+
+	elf_file_find(f, names, sym, ARRAY_SIZE(names));
+	if (sym[0].value || sym[1].value)
+		return LIBC_GLIBC;
+	return sym[2].value || sym[3].value ? LIBC_MUSL : LIBC_NONE;
+}
+
+struct libc_info libc_read(int fd, enum libc_kind kind)
+{
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct libc_info ret = libc_default(kind);
+	int32_t offset = 0;
+
+	if (elf_file_open(fd, "C library", &f))
+		return ret;
+	if (kind == LIBC_NONE)
+		kind = linked_in(f);
+	ret = usual_of(kind, elf_file_machine(f));
+	if (kind == LIBC_GLIBC)
+		ret.learnt = learn_glibc(f, &offset);
+	else if (kind == LIBC_MUSL)
+		ret.learnt = learn_musl(f, &offset);
+	if (ret.learnt)
+		ret.tsd_offset = offset;
+	return ret;
+}

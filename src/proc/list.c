@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which processes and threads there are. */
+#include <ctype.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "proc/proc.h"
+#include "proc/stat.h"
+
+static int by_number(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The names that are numbers. Takes @fd. */
+static int numbers_in(int fd, pid_vec *ret)
+{
+	_cleanup_closedir_ DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int r = 0;
+
+	if (!dir) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	ret->n = 0;
+	/* readdir() of a process that ends just stops, or says ENOENT or ESRCH. */
+	while (!r && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			r = vec_push(ret, (pid_t)strtol(e->d_name, NULL, 10));
+	if (!r && ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_number);
+	return r;
+}
+
+int proc_list(pid_vec *ret)
+{
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : numbers_in(fd, ret);
+
+	return r ? err_sys(r, "can't list the processes in /proc") : 0;
+}
+
+int proc_threads(const struct proc *p, pid_vec *ret)
+{
+	int fd = openat(p->dirfd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : numbers_in(fd, ret);
+
+	if (r == -ENOENT || r == -ESRCH || (!r && !ret->n))
+		return err_set(-ESRCH, "process %d has ended", p->tgid);
+	return r ? err_sys(r, "can't list the threads of process %d", p->tgid) : 0;
+}
+
+static int parent_of(pid_t tgid, pid_t *ret)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	struct proc_stat s;
+	int r = proc_open(&p, tgid);
+
+	if (!r)
+		r = proc_stat_read(p.dirfd, &s);
+	if (!r)
+		*ret = s.parent;
+	return r;
+}
+
+/* One look at all processes: takes in those whose parent is in. @ret_more: how many. */
+static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
+{
+	pid_vec all = {};
+	struct map parents;
+	bool again = true;
+	pid_t parent;
+	int r = proc_list(&all);
+
+	map_init(&parents);
+	vec_foreach (pid, &all)
+		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
+			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
+	/* Numbers wrap around: a child may have a lower one than its parent. */
+	for (*ret_more = 0; again && !r;) {
+		again = false;
+		vec_foreach (pid, &all) {
+			uint64_t *up = map_get(&parents, (uint64_t)*pid);
+
+			if (r || !up || map_get(in, (uint64_t)*pid) || !map_get(in, *up))
+				continue;
+			r = map_put(in, (uint64_t)*pid, 1);
+			r = r ? r : vec_push(ret, *pid);
+			again = true;
+			++*ret_more;
+		}
+	}
+	map_fini(&parents);
+	vec_fini(&all);
+	return r;
+}
+
+int proc_tree(pid_t root, pid_vec *ret)
+{
+	struct map in;
+	size_t more = 0;
+	pid_t parent;
+	int r = parent_of(root, &parent);
+
+	if (r)
+		return r;
+	map_init(&in);
+	ret->n = 0;
+	r = map_put(&in, (uint64_t)root, 1);
+	r = r ? r : vec_push(ret, root);
+	/* Until a look finds nothing new: what was forked during the one before is in then. */
+	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
+		r = add_children(&in, ret, &more);
+	map_fini(&in);
+	return r;
+}

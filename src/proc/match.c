@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Target filters; see match.h. */
+#include "proc/match.h"
+
+#include <fnmatch.h>
+
+#include "base/error.h"
+#include "proc/container.h"
+
+void proc_match_init(struct proc_match *m)
+{
+	*m = (struct proc_match){};
+	map_init(&m->pids);
+}
+
+void proc_match_fini(struct proc_match *m)
+{
+	vec_fini(&m->comm);
+	vec_fini(&m->cgroup);
+	vec_fini(&m->container);
+	map_fini(&m->pids);
+}
+
+int proc_match_add_pid(struct proc_match *m, pid_t tgid, bool tree)
+{
+	pid_vec all = {};
+	int r = 0;
+
+	if (tree) {
+		r = proc_tree(tgid, &all);
+	} else {
+		_cleanup_proc_ struct proc p = PROC_INIT;
+
+		r = proc_open(&p, tgid);
+		r = r ? r : vec_push(&all, tgid);
+	}
+	vec_foreach (pid, &all)
+		r = r ? r : map_put(&m->pids, (uint64_t)*pid, 1);
+	vec_fini(&all);
+	m->by_pid |= !r;
+	return r;
+}
+
+int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child)
+{
+	return map_get(&m->pids, (uint64_t)parent) ? map_put(&m->pids, (uint64_t)child, 1) : 0;
+}
+
+void proc_match_exit(struct proc_match *m, pid_t tgid)
+{
+	map_del(&m->pids, (uint64_t)tgid);
+}
+
+bool proc_match_all(const struct proc_match *m)
+{
+	return !m->comm.n && !m->cgroup.n && !m->container.n && !m->by_pid;
+}
+
+static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)
+{
+	vec_foreach (glob, &m->comm)
+		if (!fnmatch(*glob, f->comm, 0) || !fnmatch(*glob, f->name, 0))
+			return true;
+	return !m->comm.n;
+}
+
+/* Any one of the components of @path. */
+static bool component_fits(const char *glob, const char *path)
+{
+	char one[256]; /* NAME_MAX + 1: a cgroup is a directory */
+	size_t n;
+
+	for (; *path; path += n + (path[n] == '/')) {
+		n = strcspn(path, "/");
+		if (!n || n >= sizeof(one))
+			continue;
+		memcpy(one, path, n);
+		one[n] = '\0';
+		if (!fnmatch(glob, one, 0))
+			return true;
+	}
+	return false;
+}
+
+static bool cgroup_fits(const struct proc_match *m, const struct proc_facts *f)
+{
+	vec_foreach (glob, &m->cgroup)
+		if (!fnmatch(*glob, f->cgroup, 0) ||
+		    (!strchr(*glob, '/') && component_fits(*glob, f->cgroup)))
+			return true;
+	return !m->cgroup.n;
+}
+
+static bool container_fits(const struct proc_match *m, const struct proc_facts *f)
+{
+	_cleanup_str_ struct str name = {};
+
+	if (!m->container.n)
+		return true;
+	if (!*f->container)
+		return false;
+	vec_foreach (want, &m->container)
+		if (**want && str_starts(f->container, *want))
+			return true;
+	if (!container_name(f->container, &name))
+		return false;
+	vec_foreach (want, &m->container)
+		if (streq(str_cstr(&name), *want))
+			return true;
+	return false;
+}
+
+bool proc_match(const struct proc_match *m, const struct proc_facts *f)
+{
+	if (m->by_pid && !map_get(&m->pids, (uint64_t)f->tgid))
+		return false;
+	return comm_fits(m, f) && cgroup_fits(m, f) && container_fits(m, f);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What people call a process: the script or the module, not the interpreter that runs it. Knows
+ * CPython's command line (Modules/main.c, Python/initconfig.c: options of one letter that may be
+ * run together; -c, -m, -W, -X, -Q and --check-hash-based-pycs take a value).
+ */
+#include "proc/proc.h"
+
+#include <ctype.h>
+
+/* The arguments: NUL-separated, the last one possibly without its NUL. */
+struct args {
+	const char *p, *end;
+};
+
+struct arg {
+	const char *s;
+	size_t n;
+};
+
+static bool next_arg(struct args *a, struct arg *ret)
+{
+	size_t left = (size_t)(a->end - a->p);
+
+	if (!left)
+		return false;
+	ret->s = a->p;
+	ret->n = strnlen(a->p, left);
+	a->p += MIN(ret->n + 1, left);
+	return true;
+}
+
+static struct arg base_name(struct arg a)
+{
+	const char *slash;
+
+	while (a.n > 1 && a.s[a.n - 1] == '/')
+		a.n--;
+	slash = memrchr(a.s, '/', a.n);
+	if (slash && slash + 1 < a.s + a.n) {
+		a.n -= (size_t)(slash + 1 - a.s);
+		a.s = slash + 1;
+	}
+	return a;
+}
+
+static bool arg_is(struct arg a, const char *s)
+{
+	return a.n == strlen(s) && !memcmp(a.s, s, a.n);
+}
+
+/* "python", "python3.13t", "python3-dbg", "pypy3", "-python3" (a login shell's way). */
+static bool is_interpreter(struct arg a)
+{
+	a = base_name(a);
+	if (a.n && a.s[0] == '-') {
+		a.s++;
+		a.n--;
+	}
+	if (a.n >= 6 && !memcmp(a.s, "python", 6))
+		a.s += 6, a.n -= 6;
+	else if (a.n >= 4 && !memcmp(a.s, "pypy", 4))
+		a.s += 4, a.n -= 4;
+	else
+		return false;
+	while (a.n && (isdigit((unsigned char)*a.s) || *a.s == '.'))
+		a.s++, a.n--;
+	/* "3.13t", "3.8m", "3.6dm"; "-dbg", "-debug", "-intel64"; " (deleted)" of a link's target
+	 */
+	while (a.n && strchr("tdmu", *a.s))
+		a.s++, a.n--;
+	return !a.n || *a.s == '-' || *a.s == ' ';
+}
+
+static void add_clean(struct str *ret, struct arg a)
+{
+	for (size_t i = 0; i < a.n; i++)
+		str_add_c(ret, iscntrl((unsigned char)a.s[i]) ? '?' : a.s[i]);
+}
+
+/* "dir/__main__.py" is known by its directory, anything else by its own name. */
+static void add_script(struct str *ret, struct arg script)
+{
+	struct arg base = base_name(script);
+
+	if (arg_is(base, "__main__.py") && base.s > script.s + 1) {
+		struct arg dir = base_name((struct arg){script.s, (size_t)(base.s - script.s) - 1});
+
+		if (dir.n && dir.s[0] != '/')
+			base = dir;
+	}
+	add_clean(ret, base);
+}
+
+/* setproctitle: "gunicorn: worker [app]", "[celeryd: celery@host]" instead of the arguments. */
+static bool add_title(struct str *ret, struct arg a)
+{
+	size_t n;
+
+	if (a.n && a.s[0] == '[')
+		a.s++, a.n--;
+	for (n = 0; n < a.n && !strchr(": ]", a.s[n]);)
+		n++;
+	if (n == a.n || !n || memchr(a.s, '/', n))
+		return false;
+	add_clean(ret, (struct arg){a.s, n});
+	return true;
+}
+
+static bool takes_value(char option)
+{
+	return option && strchr("cmWXQ", option);
+}
+
+/* The rest of an option word or, if there is none, the next argument. */
+static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret)
+{
+	if (at < word.n) {
+		*ret = (struct arg){word.s + at, word.n - at};
+		return true;
+	}
+	return next_arg(a, ret);
+}
+
+/*
+ * One option word. Returns 'c' or 'm' (with @ret: the value) where it decides what runs, 0 to read
+ * on, '?' if the line breaks off.
+ */
+static char read_option(struct args *a, struct arg word, struct arg *ret)
+{
+	if (word.s[1] == '-') {
+		if (arg_is(word, "--check-hash-based-pycs"))
+			return next_arg(a, ret) ? 0 : '?';
+		return 0;
+	}
+	for (size_t i = 1; i < word.n; i++) {
+		char o = word.s[i];
+
+		if (!takes_value(o))
+			continue;
+		if (!value_of(a, word, i + 1, ret))
+			return '?';
+		return o == 'c' || o == 'm' ? o : 0;
+	}
+	return 0;
+}
+
+/* Behind the interpreter's own name. False: no script, no module. */
+static bool add_what_runs(struct str *ret, struct args *a, struct arg interpreter)
+{
+	struct arg word, value;
+
+	while (next_arg(a, &word)) {
+		if (!word.n || arg_is(word, "-"))
+			return false;
+		if (arg_is(word, "--")) {
+			if (!next_arg(a, &word))
+				return false;
+			add_script(ret, word);
+			return true;
+		}
+		if (word.s[0] != '-') {
+			add_script(ret, word);
+			return true;
+		}
+		switch (read_option(a, word, &value)) {
+		case 'm':
+			add_clean(ret, value);
+			return true;
+		case 'c':
+			add_clean(ret, base_name(interpreter));
+			str_add(ret, " -c");
+			return true;
+		case '?':
+			return false;
+		}
+	}
+	return false;
+}
+
+void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
+		    struct str *ret)
+{
+	struct args a = {cmdline, cmdline + n};
+	struct arg first = {}, file = {exe ? exe : "", exe ? strlen(exe) : 0};
+	size_t before = ret->n;
+
+	if (next_arg(&a, &first) && first.n) {
+		if (is_interpreter(first) || (is_interpreter(file) && !add_title(ret, first))) {
+			if (!add_what_runs(ret, &a, first))
+				add_clean(ret, base_name(first));
+		} else if (ret->n == before && !add_title(ret, first)) {
+			add_script(ret, first);
+		}
+	}
+	if (ret->n == before)
+		add_clean(ret, (struct arg){comm, strlen(comm)});
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The facts of one process, read through a descriptor of its /proc directory. */
+#include "proc/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/container.h"
+#include "proc/stat.h"
+
+#define STATUS_BYTES	(64u << 10) /* Groups: may have 65,536 of them: NSpid comes after it */
+#define CGROUP_BYTES	(64u << 10)
+#define MOUNTINFO_BYTES (1u << 20)
+
+int proc_open(struct proc *p, pid_t tgid)
+{
+	char path[32];
+	int fd;
+
+	*p = PROC_INIT;
+	snprintf(path, sizeof(path), "/proc/%d", tgid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ESRCH || tgid <= 0))
+		return err_set(-ESRCH, "there is no process %d", tgid);
+	if (fd < 0)
+		return err_sys(-errno, "can't look at process %d", tgid);
+	p->tgid = tgid;
+	p->dirfd = fd;
+	return 0;
+}
+
+void proc_close(struct proc *p)
+{
+	if (p->dirfd >= 0)
+		close(p->dirfd);
+	*p = PROC_INIT;
+}
+
+uint64_t proc_ns(const struct proc *p, const char *name)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "ns/%s", name);
+	return fstatat(p->dirfd, path, &st, 0) ? 0 : st.st_ino;
+}
+
+int proc_comm(const struct proc *p, pid_t tid, char ret[static PROC_COMM_BYTES])
+{
+	_cleanup_str_ struct str text = {};
+	char path[40];
+	size_t n;
+	int r;
+
+	snprintf(path, sizeof(path), "task/%d/comm", tid);
+	r = proc_file_read(p->dirfd, path, 64, &text);
+	if (r)
+		return r == -ENOENT ? -ESRCH : r;
+	n = text.n && text.s[text.n - 1] == '\n' ? text.n - 1 : text.n;
+	n = MIN(n, (size_t)PROC_COMM_BYTES - 1);
+	memcpy(ret, str_cstr(&text), n);
+	ret[n] = '\0';
+	return 0;
+}
+
+static char *name_of(const struct proc *p, const struct str *cmdline, const char *comm)
+{
+	_cleanup_str_ struct str name = {};
+	char exe[512]; /* only its last component matters, and only if it is short */
+	ssize_t n = readlinkat(p->dirfd, "exe", exe, sizeof(exe) - 1);
+
+	exe[MAX(n, (ssize_t)0)] = '\0';
+	proc_name_from(str_cstr(cmdline), cmdline->n, exe, comm, &name);
+	return str_take(&name);
+}
+
+int proc_name(const struct proc *p, char **ret)
+{
+	_cleanup_str_ struct str cmdline = {};
+	char comm[PROC_COMM_BYTES];
+	int r = proc_comm(p, p->tgid, comm);
+
+	if (!r)
+		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	if (r)
+		return err_sys(r, "can't read the name of process %d", p->tgid);
+	*ret = name_of(p, &cmdline, comm);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* The arguments joined by blanks; what setproctitle leaves behind its title are NULs. */
+static char *joined(const struct str *cmdline)
+{
+	_cleanup_str_ struct str s = {};
+	size_t n = cmdline->n;
+
+	while (n && !cmdline->s[n - 1])
+		n--;
+	str_add_n(&s, str_cstr(cmdline), n);
+	for (size_t i = 0; i < s.n; i++)
+		s.s[i] = s.s[i] ? s.s[i] : ' ';
+	return str_take(&s);
+}
+
+/* cgroup and container. What can't be read stays empty. */
+static int read_place(const struct proc *p, struct proc_facts *f)
+{
+	_cleanup_str_ struct str text = {}, path = {}, id = {};
+
+	if (!proc_file_read(p->dirfd, "cgroup", CGROUP_BYTES, &text))
+		cgroup_path(str_cstr(&text), text.n, &path);
+	if (path.n > PROC_CGROUP_BYTES)
+		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
+	if (!container_from_cgroup(str_cstr(&path), &id) && !text.failed) {
+		str_clear(&text);
+		if (!proc_file_read(p->dirfd, "mountinfo", MOUNTINFO_BYTES, &text))
+			container_from_mountinfo(str_cstr(&text), text.n, &id);
+	}
+	f->cgroup = str_take(&path);
+	f->container = str_take(&id);
+	return f->cgroup && f->container ? 0 : -ENOMEM;
+}
+
+static int read_all(const struct proc *p, struct proc_facts *f)
+{
+	_cleanup_str_ struct str cmdline = {}, text = {};
+	struct proc_status status = {};
+	struct proc_stat stat;
+	int r = proc_stat_read(p->dirfd, &stat);
+
+	if (r)
+		return r;
+	r = proc_file_read(p->dirfd, "status", STATUS_BYTES, &text);
+	if (!r)
+		r = proc_status_parse(str_cstr(&text), text.n, &status);
+	if (!r)
+		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	if (r == -EACCES || r == -EPERM)
+		r = 0; /* hidepid, Yama: comm must do */
+	if (r)
+		return r;
+	f->tgid = p->tgid;
+	f->parent = stat.parent;
+	f->start_boot_ns = proc_stat_start_ns(&stat);
+	f->uid = status.uid;
+	f->ns_tgid = status.ns_tgid ? status.ns_tgid : p->tgid;
+	f->ns_level = status.ns_level;
+	f->pid_ns = proc_ns(p, "pid");
+	f->kernel_thread = stat.flags & PROC_PF_KTHREAD;
+	f->zombie = stat.state == 'Z' || stat.state == 'X';
+	memcpy(f->comm, stat.comm, sizeof(f->comm));
+	f->name = name_of(p, &cmdline, f->comm);
+	f->cmdline = joined(&cmdline);
+	return f->name && f->cmdline ? read_place(p, f) : -ENOMEM;
+}
+
+int proc_facts_read(const struct proc *p, struct proc_facts *ret)
+{
+	struct proc_facts f = {};
+	int r = read_all(p, &f);
+
+	if (r) {
+		proc_facts_fini(&f);
+		return r == -ESRCH ? err_set(r, "process %d has ended", p->tgid)
+				   : err_sys(r, "can't read about process %d", p->tgid);
+	}
+	*ret = f;
+	return 0;
+}
+
+void proc_facts_fini(struct proc_facts *f)
+{
+	free(f->name);
+	free(f->cmdline);
+	free(f->cgroup);
+	free(f->container);
+	*f = (struct proc_facts){};
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parsing of /proc/PID/stat (fs/proc/array.c, do_task_stat()) and /proc/PID/status. */
+#include "proc/stat.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+int proc_file_read(int procdir, const char *name, size_t max, struct str *ret)
+{
+	_cleanup_close_ int fd = openat(procdir, name, O_RDONLY | O_CLOEXEC);
+	char buf[4096];
+	ssize_t got = 1;
+
+	if (fd < 0)
+		return errno == ENOENT && faccessat(procdir, "stat", F_OK, 0) ? -ESRCH : -errno;
+	for (; max && got > 0; max -= (size_t)got) {
+		got = read(fd, buf, MIN(max, sizeof(buf)));
+		if (got < 0)
+			return -errno;
+		str_add_n(ret, buf, (size_t)got);
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static bool take_u64(const char **p, const char *end, uint64_t *ret)
+{
+	const char *first;
+	uint64_t v = 0;
+
+	while (*p < end && (**p == ' ' || **p == '\t'))
+		(*p)++;
+	for (first = *p; *p < end && isdigit((unsigned char)**p); (*p)++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(**p - '0'), &v))
+			return false;
+	*ret = v;
+	return *p > first;
+}
+
+/* Past one blank-separated field of any content. */
+static bool skip_field(const char **p, const char *end)
+{
+	const char *first;
+
+	while (*p < end && **p == ' ')
+		(*p)++;
+	for (first = *p; *p < end && **p != ' ' && **p != '\n';)
+		(*p)++;
+	return *p > first;
+}
+
+int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
+{
+	const char *end = text + n, *open = memchr(text, '(', n), *close = memrchr(text, ')', n),
+		   *p;
+	struct proc_stat s = {};
+	uint64_t parent, flags;
+	size_t comm;
+
+	/* comm may hold ")" itself: its end is the last one, only numbers follow. */
+	if (!open || !close || close < open || end - close < 4 || close[1] != ' ')
+		return -EINVAL;
+	comm = MIN((size_t)(close - open - 1), sizeof(s.comm) - 1);
+	memcpy(s.comm, open + 1, comm);
+	s.state = close[2];
+	p = close + 3;
+	if (!take_u64(&p, end, &parent) || parent > INT32_MAX)
+		return -EINVAL;
+	for (int i = 5; i <= 8; i++) /* pgrp, session, tty_nr, tpgid (may be -1) */
+		if (!skip_field(&p, end))
+			return -EINVAL;
+	if (!take_u64(&p, end, &flags))
+		return -EINVAL;
+	for (int i = 10; i <= 21; i++) /* minflt ... itrealvalue */
+		if (!skip_field(&p, end))
+			return -EINVAL;
+	if (!take_u64(&p, end, &s.start_ticks))
+		return -EINVAL;
+	s.parent = (pid_t)parent;
+	s.flags = (uint32_t)flags;
+	*ret = s;
+	return 0;
+}
+
+/* The value behind "\nKEY:"; @ret_end: end of its line. */
+static const char *value_of(const char *text, size_t n, const char *key, const char **ret_end)
+{
+	const char *p = memmem(text, n, key, strlen(key)), *nl;
+
+	if (!p)
+		return NULL;
+	p += strlen(key);
+	nl = memchr(p, '\n', (size_t)(text + n - p));
+	*ret_end = nl ? nl : text + n;
+	return p;
+}
+
+int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
+{
+	struct proc_status s = {};
+	const char *p, *end;
+	uint64_t v;
+
+	/* Name: comes first, but its newlines are escaped: a key at the line's start is the
+	 * kernel's. */
+	p = value_of(text, n, "\nUid:", &end);
+	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v)) /* real, effective */
+		return -EINVAL;
+	s.uid = (uid_t)v;
+	p = value_of(text, n, "\nNSpid:", &end);
+	for (unsigned i = 0; p && take_u64(&p, end, &v) && v <= INT32_MAX; i++) {
+		s.ns_tgid = (pid_t)v;
+		s.ns_level = i;
+	}
+	*ret = s;
+	return 0;
+}
+
+int proc_stat_read(int procdir, struct proc_stat *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int r = proc_file_read(procdir, "stat", 4096, &text);
+
+	if (!r)
+		r = proc_stat_parse(str_cstr(&text), text.n, ret);
+	return r ? err_sys(r, "can't read a process's state") : 0;
+}
+
+uint64_t proc_stat_start_ns(const struct proc_stat *s)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	return s->start_ticks / hz * NSEC_PER_SEC + s->start_ticks % hz * NSEC_PER_SEC / hz;
+}
