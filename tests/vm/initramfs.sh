@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # The initramfs: busybox and the distribution's Python as its packages have them, made once;
 # then what is under test and its script, appended each time (a kernel unpacks archives that
 # follow each other). No modules are needed, as there is no disk. Sourced after kernels.sh.
@@ -30,16 +31,35 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make KRAIT OUT: base, the krait binary and the guest's script.
+# initramfs_make OUT: base, then the guest's script, krait and the BPF objects, each if it's there.
 initramfs_make() {
-	local base over
+	local base over object
 	base=$(initramfs_base)
 	over=$(mktemp -d)
 	mkdir -p "$over/t"
-	cp "$1" "$over/t/krait"
 	cp "$VM_DIR/guest/init" "$over/init"
 	cp "$VM_DIR/guest/prog.py" "$over/t/prog.py"
-	chmod +x "$over/t/krait" "$over/init"
-	{ cat "$base"; initramfs_pack "$over"; } >"$2"
+	chmod +x "$over/init"
+	[ ! -x "$KRAIT" ] || cp "$KRAIT" "$over/t/krait"
+	for object in $(bpf_objects); do
+		cp "$object" "$over/t/"
+		[ -x "$over/t/verify" ] || verifier_build "$over/t/verify"
+	done
+	{ cat "$base"; initramfs_pack "$over"; } >"$1"
 	rm -rf "$over"
+}
+
+# bpf_objects: those that belong to the binary under test, else the default build's.
+bpf_objects() {
+	local dir
+	for dir in "$(dirname "$KRAIT")/bpf" "$VM_DIR/../../build/release/bpf"; do
+		if compgen -G "$dir/*.bpf.o"; then
+			return 0
+		fi
+	done
+}
+
+verifier_build() {
+	# shellcheck disable=SC2046 # one flag per word
+	gcc -O2 -static -o "$1" "$VM_DIR/verify.c" $(pkg-config --static --libs libbpf libelf)
 }

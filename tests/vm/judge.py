@@ -74,10 +74,26 @@ def classify(frames, chains):
     return "wrong"
 
 
+def judge_load(result):
+    """(problems, summary) of the verifier's words; (None, why) if it wasn't asked."""
+    said = result.said("VERIFY")
+    if not said:
+        return None, "no BPF objects were given"
+    objects = [line.split()[1:] for line in said if line.startswith("OBJECT ")]
+    refused = [words[0] for words in objects if words[1] != "ok"]
+    if refused or not objects:
+        return ["not loaded: " + " ".join(refused)] + said[-30:], ""
+    insns = [int(n) for line in said for n in re.findall(r"processed (\d+) insns", line)]
+    return [], "%d objects in %s ms, largest program %d insns verified" % (
+        len(objects), sum(int(words[2]) for words in objects), max(insns, default=0))
+
+
 def judge(result):
-    """(problems, summary)"""
+    """(problems, summary) of the profile; (None, why) if there was no krait to make one."""
     if not result.ended:
         return ["the test machine didn't get to its end"], ""
+    if result.code == "none":
+        return None, "no statically linked krait (make STATIC=1)"
     problems = []
     if result.code != "0":
         problems.append("krait ended with %s: %s" % (result.code, " / ".join(result.said("SAID"))))
@@ -147,21 +163,30 @@ def self_test():
     print("PASS vm-judge: %d seeded faults seen" % (len(faults) + 3))
 
 
+def report(name, result, verdict, logs):
+    problems, summary = verdict
+    if problems is None:
+        print("SKIP %s: %s" % (name, summary))
+        return 0
+    for problem in problems[:40]:
+        print("FAIL %s: %s: %s" % (name, result.kernel, problem))
+    if problems:
+        print("     %s; logs: %s" % (summary, " ".join(logs)))
+        return 1
+    print("PASS %s: %s: %s" % (name, result.kernel, summary))
+    return 0
+
+
 def main():
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         return 0
-    name, result_path, console_path = sys.argv[1:]
+    name, result_path, _ = sys.argv[1:]
+    logs = sys.argv[2:]
     with open(result_path, errors="replace") as file:
         result = Result(file.read())
-    problems, summary = judge(result)
-    for problem in problems[:10]:
-        print("FAIL %s: %s: %s" % (name, result.kernel, problem))
-    if problems:
-        print("     %s; logs: %s %s" % (summary, result_path, console_path))
-        return 1
-    print("PASS %s: %s: %s" % (name, result.kernel, summary))
-    return 0
+    bad = report(name + "-load", result, judge_load(result), logs)
+    return bad | report(name, result, judge(result), logs)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
 # Debian's cloud kernels by series ("5.10", "newest"), found in the package lists, fetched
 # once. Sourced after ../setup/common.sh and ../setup/apt.sh.
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [5.10|6.1|6.12|newest|SERIES]...: boot these Debian cloud kernels in qemu, profile a
-# program of the distribution's Python there and judge what came out. One line each:
-# PASS/FAIL/SKIP vm-KERNEL: ... ; exits 1 if one failed. KRAIT= names the binary (it has to be
-# linked statically); the logs stay in the cache's vm/log.
+# run.sh [5.10|6.1|6.12|newest|SERIES]...: boot these Debian cloud kernels in qemu, load the BPF
+# objects, profile a program of the distribution's Python and judge what came out. Lines:
+# PASS/FAIL/SKIP vm-KERNEL[-load]: ... ; exits 1 if one failed. KRAIT= names the binary (it has to
+# be linked statically); the logs stay in the cache's vm/log.
 set -euo pipefail
 VM_DIR=$(cd "$(dirname "$0")" && pwd)
 . "$VM_DIR/../setup/common.sh"
@@ -32,7 +32,8 @@ main() {
 # lacking: what stands in the way of all of them, on stdout; nothing if nothing does.
 lacking() {
 	[ "$(uname -m)" = x86_64 ] || { echo "only for x86-64 hosts as yet"; return; }
-	[ -x "$KRAIT" ] || { echo "$KRAIT isn't built (make STATIC=1)"; return; }
+	[ -x "$KRAIT" ] || [ -n "$(bpf_objects)" ] ||
+		{ echo "nothing is built (make STATIC=1)"; return; }
 	need qemu-system-x86_64 qemu-system-x86
 	need cpio cpio
 	debian_mirror >/dev/null
@@ -44,7 +45,7 @@ one() {
 	# Not in an `if`: errexit would be off in all that these call.
 	set +e
 	( set -e; image=$(kernel_get "$1"); echo "$image" >"$out.image"
-	  initramfs_make "$KRAIT" "$out.cpio" ) >"$out.setup" 2>&1
+	  initramfs_make "$out.cpio" ) >"$out.setup" 2>&1
 	rc=$?
 	set -e
 	if [ $rc != 0 ]; then

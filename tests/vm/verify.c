@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Loads BPF object files as they are and says whether this kernel's verifier took them and what
+ * that cost, without anything of krait's user space:
+ *	verify FILE...
+ * prints "OBJECT FILE ok|refused MS ms", and per program "PROGRAM NAME", followed by the last
+ * lines of the verifier's log: "processed N insns ...", or why it refused.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { LOG_BYTES = 4 << 20, LOG_TAIL_LINES = 25 };
+
+static int print_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_WARN ? vprintf(format, args) : 0;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+/* The verifier's last lines: why it refused, and "processed N insns ...". */
+static void print_tail(const char *log, int lines)
+{
+	const char *p = log + strlen(log);
+
+	while (p > log && lines >= 0)
+		if (*--p == '\n')
+			lines--;
+	printf("%s\n", p);
+}
+
+static int collect_logs(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) {
+		char *log = calloc(1, LOG_BYTES);
+
+		if (!log)
+			return -ENOMEM;
+		bpf_program__set_log_buf(program, log, LOG_BYTES); /* lives until exit */
+		bpf_program__set_log_level(program, 4 /* statistics only */);
+	}
+	return 0;
+}
+
+static int verify(const char *path)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *program;
+	double start = now_ms();
+	int err;
+
+	if (!object || collect_logs(object)) {
+		printf("OBJECT %s unreadable: %s\n", path, strerror(errno));
+		return -1;
+	}
+	err = bpf_object__load(object);
+	printf("OBJECT %s %s %.0f ms\n", path, err ? "refused" : "ok", now_ms() - start);
+	bpf_object__for_each_program(program, object) {
+		size_t size;
+
+		printf("PROGRAM %s\n", bpf_program__name(program));
+		print_tail(bpf_program__log_buf(program, &size), err ? LOG_TAIL_LINES : 3);
+	}
+	bpf_object__close(object);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	int bad = 0;
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
+	libbpf_set_print(print_warning);
+	for (int i = 1; i < argc; i++)
+		bad |= verify(argv[i]) != 0;
+	fflush(stdout);
+	return bad;
+}
