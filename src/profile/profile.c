@@ -26,6 +26,25 @@ struct profile {
 	bool failed;
 };
 
+enum frame_kind profile_kind(const char *mapping)
+{
+	static const struct {
+		const char *prefix;
+		enum frame_kind kind;
+	} kinds[] = {
+		{ "[python", KIND_PYTHON },
+		{ "[kernel", KIND_KERNEL }, /* also perf's [kernel.kallsyms] */
+		{ "[gc]", KIND_GC },
+		{ "[krait]", KIND_MARK },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (str_starts(mapping, kinds[i].prefix))
+			return kinds[i].kind;
+	}
+	return KIND_NATIVE;
+}
+
 struct profile *profile_new(void)
 {
 	struct profile *p = calloc(1, sizeof(*p));

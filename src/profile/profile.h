@@ -34,8 +34,12 @@ struct profile_meta {
 	unsigned n_comments;
 };
 
+/*
+ * The name tells the kind, because that is all that files keep: "[python 3.12]", "[kernel]", "[gc]",
+ * "[krait]" for marks, else a native file. profile_kind() must give .kind back.
+ */
 struct profile_mapping {
-	uint32_t name, build_id; /* strings; name: "[python 3.12]", "[kernel]", "[krait]" for marks, a file */
+	uint32_t name, build_id; /* strings */
 	enum frame_kind kind;
 	uint64_t start, limit, offset;
 };
@@ -51,6 +55,9 @@ struct profile_location {
 struct profile_label {
 	uint32_t key, value; /* strings */
 };
+
+/* The kind of frames in a mapping of that name. */
+enum frame_kind profile_kind(const char *mapping);
 
 /* NULL on out of memory. */
 struct profile *profile_new(void);
