@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The names that Python threads have in Python: threading._active of the target, {ident: Thread},
+ * and Thread._name. Read from the live process, which goes on meanwhile and is hostile: bounded, and
+ * what can't be read is left out. A program may rename a thread, and a new thread is registered only
+ * after it has begun to run: read again for a thread that had no name, and once more at the end.
+ */
+#ifndef PYTHON_THREADS_H
+#define PYTHON_THREADS_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+#include "base/vec.h"
+#include "layout.h"
+
+/* What the caller knows of a thread. */
+struct py_thread_id {
+	pid_t tid;   /* krait's PID namespace */
+	uint64_t tp; /* thread pointer, from a sample */
+};
+
+struct py_thread_name {
+	uint64_t ident; /* threading's: pthread_self() = thread pointer + where->self_offset */
+	pid_t tid;	/* krait's PID namespace; 0: couldn't be told */
+	char *name;	/* UTF-8, one line (text.h), not empty */
+};
+
+struct py_thread_names {
+	VEC(struct py_thread_name) list;
+};
+
+/*
+ * Reads the names of all threads of process @pid that `threading` knows, in all its interpreters.
+ * @where: with absolute addresses. @known: @n threads whose thread pointer is known, may be NULL if
+ * n is 0. The tid of the others comes from Thread._native_id (3.8+), else from the C library's own
+ * struct (glibc and musl on x86-64, glibc on aarch64), and only if that thread exists.
+ * 0, also if there are none (threading not imported); -ENOTSUP if this version's dictionaries
+ * aren't known; -ESRCH, -EPERM. *ret is zero-initialised by the caller and always to be freed.
+ */
+_must_use_ int py_thread_names(pid_t pid, const struct py_layout *layout,
+			       const struct py_where *where, const struct py_thread_id *known,
+			       size_t n, struct py_thread_names *ret);
+void py_thread_names_fini(struct py_thread_names *names);
+
+/* The name of thread @tid, NULL if there is none. */
+const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid);
+
+#endif
