@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kernels on which reading user memory from a BPF program can freeze the whole machine.
+ *
+ * From 5.19 copy_from_user_nofault(), which bpf_probe_read_user() is made of, went through
+ * check_object_size(), which may take a lock of the vmalloc area; in an interrupt that holds it
+ * already this never returns. Linux commit d319f344561d ("mm: Fix copy_from_user_nofault()", 6.4)
+ * mended it, also in 6.1.36 and 6.3.10. So 5.19.x, 6.0.x, 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are
+ * dangerous. Distributions keep 6.1.0 in `uname -r` whatever the patch level, so that alone doesn't
+ * decide.
+ */
+#ifndef CLI_KERNEL_DANGER_H
+#define CLI_KERNEL_DANGER_H
+
+#include "base/util.h"
+
+struct kernel_version {
+	unsigned int major, minor, patch;
+	bool patch_known; /* false: patch is a distribution's 0 */
+};
+
+/*
+ * The upstream version. @release and @version are uname's, @signature the text of
+ * /proc/version_signature (Ubuntu) or NULL. The patch level comes, in this order, from @signature
+ * ("Ubuntu 6.2.0-39.40-generic 6.2.16"), from @version ("... Debian 6.1.27-1 ..."), from @release.
+ * 0, or -EINVAL if @release doesn't begin with a version (no message).
+ */
+_must_use_ int kernel_version_parse(struct kernel_version *ret, const char *release,
+				    const char *version, const char *signature);
+
+enum kernel_danger {
+	KERNEL_SAFE,
+	KERNEL_FREEZES,
+	KERNEL_MAY_FREEZE, /* dangerous patch levels exist, and which this is can't be told */
+};
+enum kernel_danger kernel_danger(const struct kernel_version *v);
+
+/* True if @v is @major.@minor or newer. */
+bool kernel_at_least(const struct kernel_version *v, unsigned int major, unsigned int minor);
+
+/* The running kernel. 0, or -EINVAL + message. */
+_must_use_ int kernel_version_running(struct kernel_version *ret);
+
+/* 0, or -EOPNOTSUPP + a message why krait won't sample on the running kernel and what helps. */
+_must_use_ int kernel_danger_refuse(void);
+
+#endif
