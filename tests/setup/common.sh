@@ -34,7 +34,13 @@ attempt() {
 	return 0
 }
 
-# stamped WHAT FILE...: true if WHAT was finished by the present text of these files.
-stamp_of() { cat "${@:2}" | sha256sum | cut -c1-16; }
+# stamped WHAT FILE...: true if WHAT was finished by the present text of these files, on a machine
+# that is still the same where WHAT depends on it (a function salt_WHAT prints that).
 stamped() { [ "$(cat "$KRAIT_TEST_CACHE/stamp/$1" 2>/dev/null)" = "$(stamp_of "$@")" ]; }
 stamp() { mkdir -p "$KRAIT_TEST_CACHE/stamp"; stamp_of "$@" >"$KRAIT_TEST_CACHE/stamp/$1"; }
+stamp_of() {
+	{
+		cat "${@:2}"
+		! declare -F "salt_$1" >/dev/null || "salt_$1"
+	} | sha256sum | cut -c1-16
+}

@@ -8,6 +8,8 @@ setup_distribution() {
 	register python3-dist static /usr/bin/python3
 }
 
+salt_distribution() { readlink -f /usr/bin/python3 || true; }
+
 # The debug build and the library have to be of one version with the standard library: all
 # are unpacked into a root of their own.
 setup_distribution_extra() {

@@ -6,12 +6,15 @@
 setup_pyenv() {
 	local root=${PYENV_ROOT:-$HOME/.pyenv} exe minor
 	[ -d "$root/versions" ] || fail "no pyenv on this machine"
+	forget 'python*-pyenv'
 	for exe in "$root"/versions/*/bin/python[23].[0-9]*; do
 		minor=${exe##*/python}
 		[[ $minor =~ ^[23]\.[0-9]+$ && -x $exe ]] || continue
 		register "python$minor-pyenv" "$(pyenv_kind "$exe")" "$exe"
 	done
 }
+
+salt_pyenv() { ls "${PYENV_ROOT:-$HOME/.pyenv}/versions" 2>/dev/null || true; }
 
 pyenv_kind() {
 	"$1" -c 'import sysconfig
