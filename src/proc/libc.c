@@ -94,17 +94,17 @@ static bool read_u32(const struct elf_file *f, const struct elf_symbol *s, uint3
 
 static bool learn_glibc(struct elf_file *f, int32_t *ret)
 {
-	static const char *const names[] = {"_thread_db_pthread_specific",
-					    "_thread_db_sizeof_pthread"};
-	struct elf_symbol sym[ARRAY_SIZE(names)];
+	struct elf_symbol at_specific, at_size;
 	uint32_t specific[3], size;
 
-	elf_file_find(f, names, sym, ARRAY_SIZE(names));
-	if (!read_u32(f, &sym[0], specific, 3) || !read_u32(f, &sym[1], &size, 1))
+	/* in libc.so.6 .dynsym (GLIBC_PRIVATE) from 2.34, in libpthread.so.0 .symtab before */
+	if (!elf_file_symbol(f, "_thread_db_pthread_specific", &at_specific) ||
+	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||
+	    !read_u32(f, &at_specific, specific, 3) || !read_u32(f, &at_size, &size, 1))
 		return false;
-	/* {64 bits a pointer, 32 pointers, offset}: anything else isn't the table we know */
-	if (specific[0] != 64 || specific[1] != 32 || size > 1u << 16 || specific[2] >= size ||
-	    specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
+	/* 32 pointers, as one element of 2,048 bits (2.41) or as 32: else not the table we know */
+	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
+	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;
 	/* specific_1stblock comes right before specific (nptl/descr.h) */
 	*ret = (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
@@ -146,14 +146,12 @@ static bool learn_musl(struct elf_file *f, int32_t *ret)
 /* A static executable: which library was linked in, as far as symbols are left to tell. */
 static enum libc_kind linked_in(struct elf_file *f)
 {
-	static const char *const names[] = {"_thread_db_pthread_specific", "__libc_setup_tls",
-					    "__init_tp", "__init_libc"};
-	struct elf_symbol sym[ARRAY_SIZE(names)];
+	struct elf_symbol sym;
 
-	elf_file_find(f, names, sym, ARRAY_SIZE(names));
-	if (sym[0].value || sym[1].value)
+	if (elf_file_symbol(f, "_thread_db_pthread_specific", &sym) ||
+	    elf_file_symbol(f, "__libc_setup_tls", &sym))
 		return LIBC_GLIBC;
-	return sym[2].value || sym[3].value ? LIBC_MUSL : LIBC_NONE;
+	return elf_file_symbol(f, "__init_libc", &sym) ? LIBC_MUSL : LIBC_NONE;
 }
 
 struct libc_info libc_read(int fd, enum libc_kind kind)
