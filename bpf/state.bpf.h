@@ -23,7 +23,7 @@
 #define opaque(x) ((void)0)
 #endif
 
-#define GROUP_FRAMES 32 /* frames per call of walk_group() */
+#define GROUP_FRAMES 16 /* frames per call of walk_group() */
 #define FRAME_BYTES  80 /* of a frame that are read: header of _PyInterpreterFrame */
 #define BLOCK_BYTES  4096
 #define TEXT_BYTES   256

@@ -105,8 +105,11 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 	long p = process_of(c, &rec->proc);
 
 	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX ||
-	    vec_push(&c->waiting, (struct waiting){*rec, p}))
+	    vec_push(&c->waiting, (struct waiting){*rec, p})) {
 		broken(c);
+		return;
+	}
+	c->processes.v[p].walked |= rec->stack != 0;
 }
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)
@@ -203,19 +206,33 @@ static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct
 	return stack_mark_only(c, WALK_NAME_FAULT, p);
 }
 
+/*
+ * A process is examined by number: between its sample and the look at /proc it may have exec'ed.
+ * What its own samples showed is certain.
+ */
+static bool is_proved(const struct collect *c, const struct process *p)
+{
+	return p->state == PROC_UNSUPPORTED || (p->state == PROC_PYTHON && p->walked);
+}
+
+static bool is_newest(const struct collect *c, uint32_t process)
+{
+	const uint64_t *i = map_get(&c->by_tgid, c->processes.v[process].key.tgid);
+
+	return i && *i - 1 == process;
+}
+
 /* True if the sample is dealt with. */
 static bool hand_on(struct collect *c, const struct waiting *w, bool last, int *error)
 {
 	struct process *p = &c->processes.v[w->process];
 	struct profile_sample s = {};
 
-	if (w->rec.outcome == WALK_PENDING && p->state != PROC_PYTHON) {
-		if (!last && p->state == PROC_PENDING)
+	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
+		if (!last && p->state != PROC_IGNORED && is_newest(c, w->process))
 			return false;
-		if (p->state != PROC_UNSUPPORTED) {
-			c->stats.not_python++;
-			return true;
-		}
+		c->stats.not_python++;
+		return true;
 	}
 	s.stack = stack_of(c, &w->rec, p, last);
 	if (!s.stack)

@@ -20,14 +20,13 @@ struct image_file {
 struct process {
 	struct proc_key key;
 	enum proc_state state;
-	bool examined, wanted, reported;
+	bool walked;		/* a sample had Python frames */
+	bool reported;		/* counted among the unsupported ones */
 	uint16_t version;	/* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
 	char unsupported[128];
 	uint32_t mapping;	/* profile id of "[python 3.12]" */
-	uint64_t pending;	/* samples that came before it was known */
 	uint64_t samples;
-	uint64_t first_seen_ns;
 	struct map codes;	/* code_key() -> index + 1 in collect.codes */
 	struct map threads;	/* tid -> index + 1 in collect.threads */
 };

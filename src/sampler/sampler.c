@@ -198,9 +198,16 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 int sampler_add_root(struct sampler *s, pid_t tgid)
 {
 	uint32_t key = tgid, one = 1;
+	struct proc_entry e;
 	int r = update(s->skel->maps.roots, &key, &one);
 
-	return r ? err_sys(r, "can't add process %d", tgid) : 0;
+	if (r)
+		return err_sys(r, "can't add process %d", tgid);
+	/* Sampled before it was a root: judged unwanted then. */
+	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &key, &e) &&
+	    e.state == PROC_IGNORED)
+		sampler_forget_proc(s, tgid);
+	return 0;
 }
 
 /* Lowest of the fields that every frame's proof and naming need: one read from there has them all.
