@@ -22,6 +22,8 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 		.write = ph->p_flags & PF_W,
 	};
 
+	if (ph->p_type == PT_INTERP)
+		f->is_program = true;
 	if (ph->p_type == PT_TLS)
 		f->tls = (struct elf_tls){ ph->p_vaddr, load.filesz, ph->p_memsz, ph->p_align };
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
@@ -64,7 +66,7 @@ static int read_header(struct elf_file *f)
 	if (eh.e_machine != EM_X86_64 && eh.e_machine != EM_AARCH64)
 		return err_set(-ENOEXEC, "%s: neither x86-64 nor AArch64", f->name);
 	f->machine = eh.e_machine;
-	f->is_exec = eh.e_type == ET_EXEC;
+	f->is_program = f->is_exec = eh.e_type == ET_EXEC;
 	if (elf_getshdrstrndx(f->elf, &f->shstrndx) < 0)
 		f->shstrndx = 0;
 	return 0;
@@ -97,6 +99,7 @@ void elf_file_free(struct elf_file *f)
 		return;
 	elf_end(f->elf);
 	vec_fini(&f->loads);
+	vec_fini(&f->relocs);
 	free(f->name);
 	free(f);
 }
@@ -114,6 +117,11 @@ enum elf_machine elf_file_machine(const struct elf_file *f)
 bool elf_file_is_exec(const struct elf_file *f)
 {
 	return f->is_exec;
+}
+
+bool elf_file_is_program(const struct elf_file *f)
+{
+	return f->is_program;
 }
 
 struct elf_tls elf_file_tls(const struct elf_file *f)

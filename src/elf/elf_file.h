@@ -72,6 +72,9 @@ struct elf_tls elf_file_tls(const struct elf_file *f);
 /* Number of PT_LOADs; *ret points to them (valid until elf_file_free()). */
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
 
+/* Asks for a dynamic loader (PT_INTERP) or is ET_EXEC: a program, not a library. */
+bool elf_file_is_program(const struct elf_file *f);
+
 /* Lowest p_vaddr of an executable PT_LOAD; false if there is none. */
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
@@ -107,13 +110,23 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret);
 
 /*
- * Many at once, one pass over each table. @names[i] that isn't there leaves ret[i] all zero.
- * Returns how many were found.
+ * Many at once: ret[i] is the symbol @names[i], all zero if it isn't there. .dynsym is preferred;
+ * .symtab is read only if something is missing there. Returns how many were found.
  */
 size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret,
 		     size_t n);
 
-/* The relocation that writes to @vaddr (SHT_RELA tables that are loaded); false if there is none. */
+/*
+ * The same in .dynsym (@dynamic) or .symtab alone, filling only what is all zero in ret[]. A
+ * .symtab can have hundreds of megabytes: look there only with a reason.
+ */
+size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
+			struct elf_symbol *ret, size_t n);
+
+/*
+ * The relocation that writes to @vaddr (SHT_RELA tables that are loaded); false if there is none.
+ * The first call sorts them.
+ */
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
 /*

@@ -36,34 +36,48 @@ int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg)
 struct find {
 	const char *const *names;
 	struct elf_symbol *ret;
-	bool *have;
 	size_t n, found;
 };
+
+static bool is_filled(const struct elf_symbol *sym)
+{
+	static const struct elf_symbol none;
+
+	return memcmp(sym, &none, sizeof(none)) != 0;
+}
 
 static int find_one(const char *name, const struct elf_symbol *sym, void *arg)
 {
 	struct find *find = arg;
 
 	for (size_t i = 0; i < find->n; i++) {
-		if (find->have[i] || name[0] != find->names[i][0] || !streq(name, find->names[i]))
+		if (name[0] != find->names[i][0] || !streq(name, find->names[i]))
+			continue;
+		if (is_filled(&find->ret[i]))
 			continue;
 		find->ret[i] = *sym;
-		find->have[i] = true;
-		find->found++;
+		find->found += is_filled(sym);
 	}
 	return find->found == find->n;
 }
 
+size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
+			struct elf_symbol *ret, size_t n)
+{
+	struct find find = { names, ret, n, 0 };
+
+	for (size_t i = 0; i < n; i++)
+		find.found += is_filled(&ret[i]);
+	if (find.found < n)
+		elf_file_symbol_table(f, dynamic, find_one, &find);
+	return find.found;
+}
+
 size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n)
 {
-	_cleanup_free_ bool *have = calloc(n ? n : 1, sizeof(*have));
-	struct find find = { names, ret, have, n, 0 };
-
 	memset(ret, 0, n * sizeof(*ret));
-	if (!have)
-		return 0;
-	elf_file_symbols(f, find_one, &find);
-	return find.found;
+	elf_file_find_in(f, true, names, ret, n);
+	return elf_file_find_in(f, false, names, ret, n);
 }
 
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret)
@@ -88,25 +102,70 @@ static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_
 	ret->symbol_value = sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;
 }
 
-bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret)
+static int compare_refs(const void *a, const void *b)
+{
+	const struct elf_reloc_ref *x = a, *y = b;
+
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_section_data(scn, sh);
+	GElf_Rela rela;
+	int r = 0;
+
+	for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++) {
+		struct elf_reloc_ref ref = { rela.r_offset, (uint32_t)elf_ndxscn(scn), (uint32_t)i };
+
+		r = f->relocs.n < RELOCS_MAX ? vec_push(&f->relocs, ref) : -E2BIG;
+	}
+	return r;
+}
+
+/* What is too large or doesn't fit into memory isn't found. */
+static void sort_relocs(struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
+	f->relocs_sorted = true;
 	while ((scn = elf_next_section(f, scn, SHT_RELA, &sh))) {
-		Elf_Data *data = sh.sh_flags & SHF_ALLOC ? elf_section_data(scn, &sh) : NULL;
-		GElf_Rela rela;
-
-		for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
-			if (rela.r_offset != vaddr)
-				continue;
-			*ret = (struct elf_reloc){ vaddr, rela.r_addend,
-						   (uint32_t)GELF_R_TYPE(rela.r_info), NULL, 0 };
-			reloc_symbol(f, sh.sh_link, GELF_R_SYM(rela.r_info), ret);
-			return true;
-		}
+		if ((sh.sh_flags & SHF_ALLOC) && add_refs(f, scn, &sh) < 0)
+			break;
 	}
-	return false;
+	if (f->relocs.n)
+		qsort(f->relocs.v, f->relocs.n, sizeof(*f->relocs.v), compare_refs);
+}
+
+static bool reloc_at(struct elf_file *f, const struct elf_reloc_ref *ref, struct elf_reloc *ret)
+{
+	Elf_Scn *scn = elf_getscn(f->elf, ref->section);
+	Elf_Data *data;
+	GElf_Shdr sh;
+	GElf_Rela rela;
+
+	if (!scn || !gelf_getshdr(scn, &sh))
+		return false;
+	data = elf_section_data(scn, &sh);
+	if (!data || !gelf_getrela(data, (int)ref->index, &rela))
+		return false;
+	*ret = (struct elf_reloc){ ref->vaddr, rela.r_addend, (uint32_t)GELF_R_TYPE(rela.r_info),
+				   NULL, 0 };
+	reloc_symbol(f, sh.sh_link, GELF_R_SYM(rela.r_info), ret);
+	return true;
+}
+
+bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret)
+{
+	struct elf_reloc_ref key = { .vaddr = vaddr }, *ref;
+
+	if (!f->relocs_sorted)
+		sort_relocs(f);
+	if (!f->relocs.n)
+		return false;
+	ref = bsearch(&key, f->relocs.v, f->relocs.n, sizeof(key), compare_refs);
+	return ref && reloc_at(f, ref, ret);
 }
 
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret)

@@ -9,6 +9,13 @@
 
 /* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
 #define SECTION_MAX_BYTES (512ull << 20)
+#define RELOCS_MAX	  (4u << 20) /* 64 MiB of references; libpython has 40,000 */
+
+/* Where a relocation record stands. */
+struct elf_reloc_ref {
+	uint64_t vaddr;
+	uint32_t section, index;
+};
 
 struct elf_file {
 	int fd; /* borrowed */
@@ -19,6 +26,8 @@ struct elf_file {
 	size_t shstrndx;
 	struct elf_tls tls;
 	VEC(struct elf_load) loads;
+	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
+	bool is_program, relocs_sorted;
 };
 
 /* First section of @type at or after @scn's successor (NULL: from the start), with its header. */

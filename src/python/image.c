@@ -48,6 +48,38 @@ static bool is_pypy(const struct image_ctx *c)
 	       c->sym[SYM_pypy_setup_home].value;
 }
 
+static void find_symbols(struct image_ctx *c, bool dynamic)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		IMAGE_SYMBOLS(X)
+#undef X
+	};
+
+	elf_file_find_in(c->elf, dynamic, names, c->sym, SYM_MAX);
+}
+
+static bool has_interpreter(const struct image_ctx *c)
+{
+	return c->sym[SYM__PyRuntime].value || c->sym[SYM__PyThreadState_Current].value;
+}
+
+/*
+ * An interpreter's symbols are exported, or (linked into a program with hidden symbols) only in
+ * .symtab. That is read for programs only, and for what is Python for sure.
+ */
+static void find_all_symbols(struct image_ctx *c)
+{
+	struct elf_section sec;
+
+	find_symbols(c, true);
+	if (is_pypy(c) || (has_interpreter(c) && c->sym[SYM__PyRuntime].value))
+		return;
+	if (has_interpreter(c) || elf_file_is_program(c->elf) ||
+	    elf_file_section(c->elf, ".PyRuntime", &sec))
+		find_symbols(c, false);
+}
+
 /* 3.10+: `.PyRuntime` holds nothing but _PyRuntime, and survives what strips symbols. */
 static bool find_runtime(struct image_ctx *c)
 {
@@ -60,6 +92,8 @@ static bool find_runtime(struct image_ctx *c)
 	} else if (elf_file_section(c->elf, ".PyRuntime", &sec) && sec.vaddr) {
 		c->runtime = sec.vaddr;
 		c->runtime_size = sec.size;
+	} else if (elf_file_is_program(c->elf)) {
+		c->runtime = image_find_cookie(c);
 	}
 	return c->runtime != 0;
 }
@@ -114,22 +148,15 @@ static void examine(struct image_ctx *c)
 	image->where.code_type = c->sym[SYM_PyCode_Type].value;
 	if (!c->runtime || !use_debug_offsets(c))
 		use_table(c);
+	if (!image->unsupported[0] && !image->where.code_type)
+		image->where.code_type = image_find_code_type(c);
 	if (!image->where.code_type)
 		image_unsupported(image, "CPython %u.%u without the symbol PyCode_Type",
 				  major(image), minor(image));
 	if (!image->unsupported[0])
+		image_check(c);
+	if (!image->unsupported[0])
 		image_roots(c);
-}
-
-static void find_symbols(struct image_ctx *c)
-{
-	static const char *const names[] = {
-#define X(name) #name,
-		IMAGE_SYMBOLS(X)
-#undef X
-	};
-
-	elf_file_find(c->elf, names, c->sym, SYM_MAX);
 }
 
 int py_image_read(int fd, const char *name, struct py_image *ret)
@@ -145,12 +172,12 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 	if (needs_libpython(elf))
 		return 0;
 	c.elf = elf;
-	find_symbols(&c);
+	find_all_symbols(&c);
 	if (is_pypy(&c)) {
 		image_unsupported(ret, "PyPy");
 		return 1;
 	}
-	if (!find_runtime(&c) && !c.sym[SYM__PyThreadState_Current].value)
+	if (!find_runtime(&c) && !has_interpreter(&c))
 		return 0;
 	examine(&c);
 	return 1;

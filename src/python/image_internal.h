@@ -74,6 +74,33 @@ uint32_t image_version(struct image_ctx *c);
 /* Fills image->where for the image's version, or sets image->unsupported. */
 void image_roots(struct image_ctx *c);
 
+/*
+ * Compares the layout with what PyCode_Type says of itself; adapts it to Py_TRACE_REFS or sets
+ * image->unsupported.
+ */
+void image_check(struct image_ctx *c);
+
+/* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
+void py_layout_trace_refs(struct py_layout *layout);
+
+/* PyCode_Type without a symbol (3.11+), by what it says of itself; 0 = not found. */
+uint64_t image_find_code_type(struct image_ctx *c);
+
+/* _PyRuntime without symbol and section (3.13+), by its cookie; 0 = not found. */
+uint64_t image_find_cookie(struct image_ctx *c);
+
+/* Initialised writable data, block by block. */
+struct image_scan {
+	struct elf_file *elf;
+	size_t load;
+	uint64_t vaddr; /* of the block */
+	size_t n;	/* bytes in it */
+	uint8_t bytes[32768];
+};
+
+void image_scan_init(struct image_scan *s, struct elf_file *elf);
+bool image_scan_next(struct image_scan *s); /* false: that was all */
+
 /* Marks the image as recognised, but not usable. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
 
