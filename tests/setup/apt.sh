@@ -3,6 +3,7 @@
 # Packages of another Debian suite than the machine's own, unpacked into a directory: nothing
 # is installed, no maintainer script runs, the machine's own apt state isn't touched. Sourced.
 #
+# APT_ARCH=arm64 before apt_root takes that architecture's packages instead.
 # An empty dpkg status file makes apt resolve the whole closure, libc6 included.
 
 # debian_mirror: the URI of the Debian mirror in the machine's own apt sources.
@@ -26,7 +27,7 @@ apt_root() {
 	: >"$APT_ROOT/status"
 	mirror=$(debian_mirror) || return
 	for suite; do
-		echo "deb [trusted=yes] $mirror $suite main"
+		echo "deb [trusted=yes${APT_ARCH:+ arch=$APT_ARCH}] $mirror $suite main"
 	done >"$APT_ROOT/sources.list.new"
 	if cmp -s "$APT_ROOT/sources.list.new" "$APT_ROOT/sources.list" &&
 		[ -n "$(find "$APT_ROOT/fetched" -mtime -1 2>/dev/null)" ]; then
@@ -39,7 +40,9 @@ apt_root() {
 }
 
 apt_in_root() {
-	"$1" -q -o Dir::State::Lists="$APT_ROOT/lists" -o Dir::State::status="$APT_ROOT/status" \
+	local arch=${APT_ARCH:-$(dpkg --print-architecture)}
+	"$1" -q -o APT::Architecture="$arch" -o APT::Architectures="$arch" \
+		-o Dir::State::Lists="$APT_ROOT/lists" -o Dir::State::status="$APT_ROOT/status" \
 		-o Dir::Etc::sourcelist="$APT_ROOT/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o Dir::Cache="$APT_ROOT/cache" \
 		-o APT::Install-Recommends=false -o APT::Sandbox::User=root \

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# cross-arm64.sh [MAKE-ARGUMENT]...: builds krait for arm64, one static file
+# (build/aarch64-linux-gnu/krait), with the arm64 headers and static libraries of this
+# distribution's release. Compiler and libc: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ./common.sh
+. ./apt.sh
+
+APT_ARCH=arm64
+TRIPLET=aarch64-linux-gnu
+SYSROOT=$KRAIT_TEST_CACHE/sysroot-arm64
+
+# Only the libraries themselves: libc comes with the cross compiler.
+fetch() {
+	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev"
+	apt_root "$SYSROOT/apt" "$(. /etc/os-release; echo "${VERSION_CODENAME:-sid}")"
+	! apt_in_root apt-cache show libelf-dev | grep -q 'Depends:.*libzstd-dev' ||
+		packages+=" libzstd-dev"
+	rm -rf "$SYSROOT/debs"
+	mkdir -p "$SYSROOT/debs"
+	# shellcheck disable=SC2086 # one word per package
+	( cd "$SYSROOT/debs" && apt_in_root apt-get download $packages )
+	dpkg_unpack "$SYSROOT/root" "$SYSROOT"/debs/*.deb
+	rm -rf "$SYSROOT/debs"
+	stamp sysroot-arm64 cross-arm64.sh
+}
+
+main() {
+	local include=$SYSROOT/root/usr/include lib=$SYSROOT/root/usr/lib/$TRIPLET
+	need "$TRIPLET-gcc" gcc-aarch64-linux-gnu
+	[ -d "/usr/$TRIPLET/include" ] || apt-get install -y libc6-dev-arm64-cross >/dev/null
+	stamped sysroot-arm64 cross-arm64.sh || attempt sysroot-arm64 fetch
+	[ -e "$lib/libbpf.a" ] || fail "no arm64 libraries"
+	make -C ../.. CROSS="$TRIPLET" "CFLAGS=-O2 -g -idirafter $include -idirafter $include/$TRIPLET" \
+		LDFLAGS="-static -L$lib" \
+		LDLIBS="-lbpf -lelf -lz -lcap$([ ! -e "$lib/libzstd.a" ] || echo ' -lzstd')" "$@"
+}
+
+main "$@"
