@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The user behind sudo, and the environment as it was typed; see caller.h. */
+#include "cli/caller.h"
+
+#include <grp.h>
+#include <limits.h>
+#include <sys/auxv.h>
+#include "base/error.h"
+#include "cli/environment.h"
+#include "cli/rights.h"
+
+#define MAX_ANCESTORS 64
+
+/* A number in an environment variable that only sudo is trusted to set; false if it isn't one. */
+static bool number_from(const char *variable, unsigned int *ret)
+{
+	const char *text = getenv(variable);
+	char *end;
+	unsigned long n;
+
+	if (!text || !*text || *text < '0' || *text > '9')
+		return false;
+	n = strtoul(text, &end, 10);
+	if (*end || n >= UINT_MAX)
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* One line of /proc/PID/status, without its name; false if there is none. */
+static bool status_line(pid_t pid, const char *name, char *line, size_t size)
+{
+	char path[64];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, size, f))
+		if (str_starts(line, name)) {
+			memmove(line, line + strlen(name), strlen(line + strlen(name)) + 1);
+			return true;
+		}
+	return false;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char line[64];
+
+	return status_line(pid, "PPid:", line, sizeof(line)) ? atoi(line) : 0;
+}
+
+/* The nearest ancestor of which @test is true, or 0. */
+static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void *arg)
+{
+	pid_t pid = getppid();
+
+	for (int i = 0; pid > 1 && i < MAX_ANCESTORS; i++, pid = parent_of(pid))
+		if (test(pid, arg))
+			return pid;
+	return 0;
+}
+
+static bool has_uid(pid_t pid, const void *arg)
+{
+	char line[128];
+
+	/* "Uid:\treal\teffective\t..." */
+	return status_line(pid, "Uid:", line, sizeof(line)) &&
+	       strtoul(line, NULL, 10) == *(const uid_t *)arg;
+}
+
+static bool is_sudo(pid_t pid, const void *arg)
+{
+	char line[64];
+
+	return status_line(pid, "Name:", line, sizeof(line)) && streq(line, "\tsudo\n");
+}
+
+static int groups_of_process(pid_t pid, gid_vec *ret)
+{
+	char line[8192], *s = line, *end;
+	int r = 0;
+
+	if (!status_line(pid, "Groups:", line, sizeof(line)))
+		return -ESRCH;
+	for (; !r; s = end) {
+		gid_t gid = strtoul(s, &end, 10);
+
+		if (end == s)
+			break;
+		r = vec_push(ret, gid);
+	}
+	return r;
+}
+
+static int find_groups(struct caller *c)
+{
+	pid_t pid = find_ancestor(has_uid, &c->uid);
+	struct user u;
+	int r;
+
+	if (pid && !groups_of_process(pid, &c->groups))
+		return 0;
+	c->groups.n = 0;
+	r = users_get(c->uid, &u);
+	if (r)
+		return 0; /* a user without an entry: the primary group alone */
+	r = users_groups(u.name, &c->groups);
+	users_fini(&u);
+	return r;
+}
+
+static int find_environment(struct caller *c)
+{
+	struct environment e = {};
+	pid_t sudo = find_ancestor(is_sudo, NULL);
+	int r = -ESRCH;
+
+	if (sudo)
+		r = environment_of_process(&e, sudo);
+	if (r)
+		r = environment_of_user(&e, c->uid);
+	if (!r)
+		r = environment_add_own(&e);
+	c->env = e;
+	return r;
+}
+
+int caller_find(struct caller *c)
+{
+	int r = 0;
+
+	*c = (struct caller){};
+	if (getuid() == 0 && number_from("SUDO_UID", &c->uid) && c->uid != 0 &&
+	    number_from("SUDO_GID", &c->gid)) {
+		c->other = true;
+		r = find_groups(c);
+		if (!r)
+			r = find_environment(c);
+	} else if (getauxval(AT_SECURE)) {
+		r = environment_original(&c->env);
+	}
+	return r ? err_sys(r, "can't find out who called krait through sudo") : 0;
+}
+
+void caller_fini(struct caller *c)
+{
+	vec_fini(&c->groups);
+	environment_fini(&c->env);
+}
+
+static int set_ids(const struct caller *c)
+{
+	if (setgroups(c->groups.n, c->groups.v) || setgid(c->gid) || setuid(c->uid))
+		return -errno;
+	return 0;
+}
+
+int caller_become(void *caller)
+{
+	struct caller *c = caller;
+	int r = c->other ? set_ids(c) : 0;
+
+	if (r)
+		return r;
+	rights_drop_for_child();
+	if (c->env.v.n)
+		environ = c->env.v.v;
+	return 0;
+}
+
+int caller_enter(const struct caller *c)
+{
+	if (!c->other)
+		return 0;
+	if (setgroups(c->groups.n, c->groups.v) || setegid(c->gid) || seteuid(c->uid)) {
+		int r = -errno;
+
+		caller_leave(c);
+		return err_sys(r, "can't write files as the user who called sudo");
+	}
+	return 0;
+}
+
+void caller_leave(const struct caller *c)
+{
+	if (!c->other)
+		return;
+	/* Back to root always works: the saved user id is still 0. Root's groups don't matter. */
+	if (seteuid(0) || setegid(0))
+		abort();
+}

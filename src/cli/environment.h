@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Environments of other processes, and krait's own before the C library took things out of it. */
+#ifndef CLI_ENVIRONMENT_H
+#define CLI_ENVIRONMENT_H
+
+#include <sys/types.h>
+#include "base/vec.h"
+
+struct environment {
+	VEC(char *) v; /* "NAME=value", heap; the last one is NULL unless empty */
+};
+
+void environment_fini(struct environment *e);
+
+/* As process @pid was given it at exec. 0, -errno (no rights, gone, empty). */
+_must_use_ int environment_of_process(struct environment *e, pid_t pid);
+
+/*
+ * As krait was given it, with what the C library strips in a program with file capabilities: the
+ * kernel leaves the text on the stack (glibc's unsecvars: LD_*, GLIBC_TUNABLES, TMPDIR, ...).
+ */
+_must_use_ int environment_original(struct environment *e);
+
+/* HOME, USER, LOGNAME and SHELL of a user, and krait's own of what else there is. */
+_must_use_ int environment_of_user(struct environment *e, uid_t uid);
+
+/* Adds to @e krait's own variables, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
+_must_use_ int environment_add_own(struct environment *e);
+
+/* Value of a variable, or NULL. */
+const char *environment_get(const struct environment *e, const char *name);
+
+/* From @n bytes of NUL-separated text, as in /proc/PID/environ; entries without '=' are left out.
+ */
+_must_use_ int environment_parse(struct environment *e, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Capabilities: what krait has, needs and gives up; see rights.h. */
+#include "cli/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include "base/error.h"
+#include "cli/users.h"
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* 5.8 */
+#define CAP_BPF	    39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40 /* 5.9 */
+#endif
+
+/* Who may run a binary with capabilities, where the administrator wants that limited. */
+#define GRANT_GROUP "krait"
+
+#define BIT(cap)    (1ull << (cap))
+
+static const struct {
+	int cap;
+	const char *name;
+	enum right_kind kind;
+} rights[] = {
+#define X(cap, kind, why) {CAP_##cap, "CAP_" #cap, kind},
+	RIGHTS(X)
+#undef X
+};
+
+/* Before 5.8 and 5.9 these were part of CAP_SYS_ADMIN, and it still stands for them. */
+static const uint64_t in_sys_admin =
+	BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG);
+
+static void cleanup_cap(cap_t *caps)
+{
+	if (*caps)
+		cap_free(*caps);
+}
+#define _cleanup_cap_ _cleanup_(cleanup_cap)
+
+static uint64_t read_set(cap_flag_t set)
+{
+	_cleanup_cap_ cap_t caps = cap_get_proc();
+	uint64_t bits = 0;
+
+	for (int cap = 0; caps && cap < 64; cap++) {
+		cap_flag_value_t on = CAP_CLEAR;
+
+		if (!cap_get_flag(caps, cap, set, &on) && on == CAP_SET)
+			bits |= BIT(cap);
+	}
+	return bits;
+}
+
+void rights_read(struct rights *r)
+{
+	r->effective = read_set(CAP_EFFECTIVE);
+	if (r->effective & BIT(CAP_SYS_ADMIN))
+		r->effective |= in_sys_admin;
+	r->uid = getuid();
+	r->from_file = r->uid && getauxval(AT_SECURE) && r->effective;
+}
+
+bool rights_have(const struct rights *r, int cap)
+{
+	return r->effective & BIT(cap);
+}
+
+size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		if (rights[i].kind == kind && !rights_have(r, rights[i].cap))
+			str_addf(ret, "%s%s", n++ ? ", " : "", rights[i].name);
+	return n;
+}
+
+int rights_check(const struct rights *r)
+{
+	_cleanup_str_ struct str names = {};
+
+	if (!rights_missing(r, RIGHT_NEEDED, &names))
+		return 0;
+	if (r->uid == 0)
+		return err_set(
+			-EPERM,
+			"%s missing although this is root, as in a container; `krait doctor` says "
+			"what to run on the host",
+			str_cstr(&names));
+	return err_set(-EPERM,
+		       "%s missing; run it with sudo, or once `sudo krait doctor --grant` and then "
+		       "without",
+		       str_cstr(&names));
+}
+
+bool rights_may_see(int procdir)
+{
+	char link[64];
+
+	/* The link of a namespace is behind PTRACE_MODE_READ_FSCREDS, kernel threads have it too.
+	 */
+	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
+}
+
+/* Permitted and effective become what they have in common with @keep. */
+static int keep_only(uint64_t keep)
+{
+	uint64_t have = read_set(CAP_PERMITTED);
+	_cleanup_cap_ cap_t caps = cap_init();
+
+	if (!caps)
+		return -ENOMEM;
+	for (int cap = 0; cap < 64; cap++) {
+		cap_value_t value = cap;
+
+		if (!(have & keep & BIT(cap)))
+			continue;
+		if (cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_SET) ||
+		    cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_SET))
+			return -errno;
+	}
+	return cap_set_proc(caps) ? -errno : 0;
+}
+
+int rights_drop(bool as_caller)
+{
+	/*
+	 * Before 5.19 even reading a map through its descriptor needs CAP_BPF where
+	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID to write as the caller, KILL
+	 * to pass a signal on to the command.
+	 */
+	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_PTRACE) |
+			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) | BIT(CAP_SETUID) |
+			BIT(CAP_SETGID) | BIT(CAP_KILL);
+	int r;
+
+	if (!as_caller)
+		keep |= BIT(CAP_DAC_OVERRIDE);
+	r = keep_only(keep);
+	return r ? err_sys(r, "can't give up capabilities") : 0;
+}
+
+void rights_drop_for_child(void)
+{
+	_cleanup_cap_ cap_t caps = cap_get_proc();
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (caps && !cap_clear_flag(caps, CAP_INHERITABLE))
+		cap_set_proc(caps);
+}
+
+/* Owner root, nobody else may write, and only the group may run it if there is one for that. */
+static int set_mode(int fd, const char *path)
+{
+	gid_t gid;
+	bool group = !users_group_id(GRANT_GROUP, &gid);
+	struct stat st;
+
+	/* chown() takes capabilities away, so it comes first. */
+	if (fchown(fd, 0, group ? gid : (gid_t)-1) || fstat(fd, &st))
+		return err_sys(-errno, "can't make root the owner of '%s'", path);
+	if (fchmod(fd, group ? 0750 : (st.st_mode & 0755) | 0111))
+		return err_sys(-errno, "can't set the mode of '%s'", path);
+	return 0;
+}
+
+int rights_grant(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_cap_ cap_t caps = cap_init();
+	int r;
+
+	if (fd < 0)
+		return err_sys(-errno, "can't open '%s'", path);
+	for (size_t i = 0; caps && i < ARRAY_SIZE(rights); i++) {
+		cap_value_t value = rights[i].cap;
+
+		if (rights[i].kind == RIGHT_OTHERS)
+			continue;
+		if (cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_SET) ||
+		    cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_SET))
+			return err_sys(-errno, "can't grant %s", rights[i].name);
+	}
+	r = set_mode(fd, path);
+	if (r)
+		return r;
+	if (!caps || cap_set_fd(fd, caps))
+		return err_sys(-errno,
+			       "can't write capabilities into '%s'; install krait on a file system "
+			       "that has them, such as ext4, xfs or btrfs",
+			       path);
+	return 0;
+}

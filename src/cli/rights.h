@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What krait may do: the capabilities it has, those it needs, and giving up the rest. Whose
+ * processes it may look at isn't decided here but by the kernel: without CAP_SYS_PTRACE a process
+ * sees only its own user's, and what `krait doctor --grant` gives leaves that one out.
+ */
+#ifndef CLI_RIGHTS_H
+#define CLI_RIGHTS_H
+
+#include <sys/types.h>
+#include "base/str.h"
+#include "base/util.h"
+
+enum right_kind {
+	RIGHT_NEEDED,  /* nothing works without; --grant gives it */
+	RIGHT_GRANTED, /* helps with one's own processes; --grant gives it */
+	RIGHT_OTHERS,  /* for other users' processes and the kernel's names; root has it */
+};
+
+/* X(CAP_ name, kind, what for). The only list of them. */
+#define RIGHTS(X)                                                                                  \
+	X(BPF, RIGHT_NEEDED, "load the kernel programs")                                           \
+	X(PERFMON, RIGHT_NEEDED, "sample the CPUs and read stacks")                                \
+	X(CHECKPOINT_RESTORE, RIGHT_GRANTED, "read program files that were deleted or replaced")   \
+	X(SYS_PTRACE, RIGHT_OTHERS, "look at other users' processes")                              \
+	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")                        \
+	X(SYSLOG, RIGHT_OTHERS, "name kernel functions")
+
+struct rights {
+	uint64_t effective; /* bit CAP_*; CAP_SYS_ADMIN counts as those that it stands for */
+	uid_t uid;	    /* real */
+	bool from_file;	    /* an ordinary user got them from the binary's file capabilities */
+};
+
+void rights_read(struct rights *r);
+bool rights_have(const struct rights *r, int cap);
+
+/* Appends the names of the missing ones of this kind, ", " between; how many. */
+size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret);
+
+/* 0, or -EPERM + message that names what is missing and the command that helps. */
+_must_use_ int rights_check(const struct rights *r);
+
+/*
+ * May krait show this process? @procdir is a descriptor of /proc/PID. The answer is the kernel's
+ * own to "may the caller read that process" (PTRACE_MODE_READ: same user, not setuid, or
+ * CAP_SYS_PTRACE). It holds until the process's next exec: ask again then. False if it is gone.
+ */
+bool rights_may_see(int procdir);
+
+/*
+ * Gives up for good what isn't needed any more once programs and events are open. @as_caller:
+ * output is written as the user who called sudo, so that root's way around file permissions goes
+ * too. 0 or -errno + message.
+ */
+_must_use_ int rights_drop(bool as_caller);
+
+/* For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). */
+void rights_drop_for_child(void);
+
+/* Writes the capabilities into file @path, with the mode that suits; 0 or -errno + message. */
+_must_use_ int rights_grant(const char *path);
+
+#endif

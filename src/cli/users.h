@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * /etc/passwd and /etc/group, read without the C library's name services: those don't work in a
+ * statically linked program. Users of a directory service aren't found here; callers have another
+ * source first.
+ */
+#ifndef CLI_USERS_H
+#define CLI_USERS_H
+
+#include <sys/types.h>
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef VEC(gid_t) gid_vec;
+
+struct user {
+	gid_t gid;
+	char *name, *home, *shell; /* heap */
+};
+
+/* 0; -ENOENT if there is none; -errno. No message. */
+_must_use_ int users_get(uid_t uid, struct user *ret);
+void users_fini(struct user *u);
+
+/* The id of a group. 0, -ENOENT, -errno. */
+_must_use_ int users_group_id(const char *name, gid_t *ret);
+
+/* Appends the groups that list @name as a member. 0 or -errno. */
+_must_use_ int users_groups(const char *name, gid_vec *ret);
+
+#endif
