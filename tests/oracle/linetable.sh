@@ -13,7 +13,7 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
 build() {
-	make -s build/release/src/python/linetable.o
+	make -s build/release/src/python/linetable.o >/dev/null
 	mkdir -p "$(dirname $TOOL)"
 	${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iabi \
 		-o $TOOL tests/tools/linetable.c build/release/src/python/linetable.o

@@ -28,6 +28,7 @@ SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
 INCOMPLETE = 0.001  # share of samples
 NO_PYTHON = 0.3     # of a storm: programs that start and end
+FOREIGN = 0.3       # threads that begin and end
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
 
@@ -78,6 +79,8 @@ class Program:
         declared = dict(re.findall(r"^# ([a-z ]+): (.*)$", self.source, re.M))
         self.needs = declared.get("needs", "")
         self.contract = "contract" in declared
+        self.leaves = [(name, sign, int(percent) / 100) for name, sign, percent in
+                       re.findall(r"(\w+) ([<>]) (\d+)%", declared.get("leaf", ""))]
         self.storm = "storm" in declared
         self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
         self.is_part = "part of" in declared or self.name == "rig"
@@ -99,6 +102,19 @@ def programs(pattern):
     found = [Program(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
              if name.endswith(".py")]
     return [p for p in found if not p.is_part and fnmatch.fnmatch(p.name, pattern or "*")]
+
+
+def odd_leaves(program, report):
+    """Shares that the program doesn't have: whole frames may be missing."""
+    out = []
+    if report.foreign > FOREIGN * report.samples and not program.storm:
+        out.append("%d samples without a frame of the program" % report.foreign)
+    for name, sign, bound in program.leaves:
+        share = report.leaves[name] / max(1, report.samples)
+        if not (share < bound if sign == "<" else share > bound):
+            out.append("%s is the leaf of %.1f %%, not %s %d %%" % (
+                name, 100 * share, sign, 100 * bound))
+    return out
 
 
 def truth_of(interpreter, program):
@@ -217,7 +233,9 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "",
             ", too few" if few else "")
-        good = not report.wrong() and not few and bad <= INCOMPLETE * report.samples
+        odd = odd_leaves(program, report)
+        text += "".join(", " + each for each in odd)
+        good = not (report.wrong() or few or odd or bad > INCOMPLETE * report.samples)
         self.say(good, what, text)
         if report.wrong():
             for example in report.examples[:self.options.examples]:

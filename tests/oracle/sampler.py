@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""sampler.py TARGET SECONDS OUT: samples TARGET from inside, by signal, and writes pprof.
+"""sampler.py TARGET SECONDS OUT [FAULT]: samples TARGET from inside, by signal, and writes pprof.
 
-A right profile made without krait: it shows that truth.py isn't too strict, and it is what
-faults.py spoils. Runs on Python 2.7 and 3.x.
+A right profile made without krait: it shows that truth.py isn't too strict. With a FAULT (a method
+of Faulty) it makes one of the mistakes that a profiler can make, which check.py must find (see
+faults.py). Runs on Python 2.7 and 3.x.
 """
 import os
 import signal
@@ -16,48 +17,240 @@ INTERVAL = 0.0005
 PYTHON = "[python %d.%d]" % sys.version_info[:2]
 
 
-class Sampler(object):
+def chain(frame):
+    """Frames, leaf first, down to the target's own <module>."""
+    out = []
+    while frame is not None:
+        out.append(frame)
+        if "__krait_root__" in frame.f_globals and frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back
+    return out
+
+
+def snapshot(frame):
+    return [(id(each), each.f_lasti) for each in chain(frame)]
+
+
+def facts(frame):
+    """[name, file, first line, line, column] of a frame."""
+    code = frame.f_code
+    units = truth.positions(code)
+    line, column = frame.f_lineno or 0, 0
+    if units and frame.f_lasti >= 0:
+        line, column = units[frame.f_lasti // 2]
+    name = getattr(code, "co_qualname", code.co_name)
+    return [truth.text(name), truth.text(code.co_filename), code.co_firstlineno, line, column]
+
+
+class Faulty(object):
+    """Makes mistakes. Each method gets a stack's frames and facts, leaf first, and spoils them.
+
+    Those of one sample in 10 only ("rare") stand for what happens now and then.
+    """
+
     def __init__(self):
+        self.count = 0
+        self.last = []
+        self.by_address = {}
+
+    def rare(self):
+        self.count += 1
+        return self.count % 10 == 0
+
+    @staticmethod
+    def unit(frame, distance):
+        """(line, column) of the instruction this far away, for a fault in f_lasti."""
+        lasti = frame.f_lasti + 2 * distance
+        units = truth.positions(frame.f_code)
+        if units:
+            return list(units[max(0, min(lasti // 2, len(units) - 1))])
+        line = frame.f_code.co_firstlineno
+        for start, new in truth.dis.findlinestarts(frame.f_code):
+            if start <= lasti:
+                line = new
+        return [line, 0]
+
+    def instruction_later(self, frames, stack):
+        for i, frame in enumerate(frames):
+            if frame.f_lasti >= 0:
+                distance = 1
+                if sys.version_info >= (3, 11):  # past the inline caches
+                    units = truth.positions(frame.f_code)
+                    here = frame.f_lasti // 2
+                    while here + distance < len(units) and units[here + distance] == units[here]:
+                        distance += 1
+                stack[i][3:] = self.unit(frame, distance)
+
+    def instruction_earlier(self, frames, stack):
+        for i, frame in enumerate(frames):
+            if frame.f_lasti > 0:
+                stack[i][3:] = self.unit(frame, -1)
+
+    def instruction_zero(self, frames, stack):
+        for i, frame in enumerate(frames):
+            stack[i][3:] = self.unit(frame, -frame.f_lasti // 2)
+
+    def instruction_halved(self, frames, stack):
+        """Code units taken for bytes, or the other way round."""
+        for i, frame in enumerate(frames):
+            stack[i][3:] = self.unit(frame, -frame.f_lasti // 4)
+
+    def instruction_doubled(self, frames, stack):
+        for i, frame in enumerate(frames):
+            stack[i][3:] = self.unit(frame, frame.f_lasti // 2)
+
+    def first_line(self, frames, stack):
+        for each in stack:
+            each[3] = each[2]
+
+    def line_plus_one(self, frames, stack):
+        if self.rare() and len(stack) > 1:
+            stack[1][3] += 1
+
+    def leaf_line_plus_one(self, frames, stack):
+        stack[0][3] += 1
+
+    def line_minus_one(self, frames, stack):
+        if self.rare():
+            stack[-1][3] -= 1
+
+    def column_from_zero(self, frames, stack):
+        for each in stack:
+            each[4] = max(0, each[4] - 1)
+
+    def unsigned_line_steps(self, frames, stack):
+        """A line that goes back in the table read as one that goes forward."""
+        for i, frame in enumerate(frames):
+            line = at = frame.f_code.co_firstlineno
+            for start, new in truth.dis.findlinestarts(frame.f_code):
+                if start > frame.f_lasti:
+                    break
+                line += abs(new - at)
+                at = new
+            stack[i][3] = line
+
+    def stale_name(self, frames, stack):
+        """Names cached by address, never checked."""
+        for i, frame in enumerate(frames):
+            stack[i][:3] = self.by_address.setdefault(id(frame.f_code), stack[i][:3])
+
+    def stale_lines(self, frames, stack):
+        """Line tables cached by address, names right."""
+        for i, frame in enumerate(frames):
+            table = self.by_address.setdefault(id(frame.f_code), {})
+            stack[i][3:] = table.setdefault(frame.f_lasti, stack[i][3:])
+
+    def name_of_caller(self, frames, stack):
+        if self.rare() and len(stack) > 2:
+            stack[0][0] = stack[1][0]
+
+    def code_of_last_sample(self, frames, stack):
+        """The leaf's code from the sample before: a record that was overtaken."""
+        leaf = stack[0][:3]
+        if self.rare() and self.last:
+            stack[0][:3] = self.last
+        self.last = leaf
+
+    def leaf_dropped(self, frames, stack):
+        if len(stack) > 1:
+            del stack[0]
+
+    def middle_dropped(self, frames, stack):
+        if self.rare() and len(stack) > 3:
+            del stack[len(stack) // 2]
+
+    def root_dropped(self, frames, stack):
+        if self.rare() and len(stack) > 1:
+            del stack[-1]
+
+    def frame_twice(self, frames, stack):
+        if self.rare():
+            stack.insert(1, list(stack[1 if len(stack) > 1 else 0]))
+
+    def frames_swapped(self, frames, stack):
+        if self.rare() and len(stack) > 2:
+            stack[1], stack[2] = stack[2], stack[1]
+
+    def leaf_swapped(self, frames, stack):
+        if self.rare() and len(stack) > 2:
+            stack[0], stack[1] = stack[1], stack[0]
+
+    def every_second(self, frames, stack):
+        """A back pointer followed twice."""
+        stack[:] = stack[::2]
+
+    def generators_missed(self, frames, stack):
+        stack[:] = [s for f, s in zip(frames, stack) if not f.f_code.co_flags & 0x20]
+
+    def root_of_another(self, frames, stack):
+        """The upper half of this stack on the lower half of the sample before."""
+        own = [list(each) for each in stack]
+        if self.rare() and self.last:
+            stack[:] = stack[:len(stack) // 2] + self.last[len(self.last) // 2:]
+        self.last = own
+
+    def cut_unmarked(self, frames, stack):
+        del stack[127:]
+
+    def cut_at_leaf(self, frames, stack):
+        """The outermost frames kept instead of the innermost."""
+        del stack[:max(0, len(stack) - 100)]
+
+    def name_cut(self, frames, stack):
+        for each in stack:
+            each[0] = each[0][:255]
+
+    def wide_names_as_bytes(self, frames, stack):
+        """The data of a two-byte string read as one-byte characters."""
+        for each in stack:
+            if ord(max(each[0])) > 255:
+                each[0] = each[0].encode("utf-16-le").decode("latin-1")[:len(each[0])]
+
+    def class_of_self(self, frames, stack):
+        """The class of self, though a base class has the method."""
+        for i, frame in enumerate(frames):
+            if "self" in frame.f_code.co_varnames[:1] and "self" in frame.f_locals:
+                stack[i][0] = "%s.%s" % (type(frame.f_locals["self"]).__name__,
+                                         frame.f_code.co_name)
+
+    def file_cut(self, frames, stack):
+        for each in stack:
+            each[1] = os.path.basename(each[1])
+
+
+class Sampler(object):
+    def __init__(self, fault):
         self.writer = pprof.Writer()
         self.main = threading.current_thread().ident
         self.counts = {}
-        self.units = {}
         self.busy = False
-
-    def position(self, frame):
-        code = frame.f_code
-        known = self.units.get(id(code))
-        if known is None:
-            known = self.units[id(code)] = (truth.positions(code), code)
-        if known[0] and frame.f_lasti >= 0:
-            return known[0][frame.f_lasti // 2]
-        return frame.f_lineno or 0, 0
+        self.fault = getattr(Faulty(), fault) if fault else None
 
     def stack(self, frame):
         """Location ids, root first."""
-        out = []
-        while frame is not None:
-            code = frame.f_code
-            line, column = self.position(frame)
-            name = getattr(code, "co_qualname", code.co_name)
-            out.append(self.writer.location(PYTHON, truth.text(name),
-                                            truth.text(code.co_filename),
-                                            code.co_firstlineno, line, column))
-            if "__krait_root__" in frame.f_globals and code.co_name == "<module>":
-                break
-            frame = frame.f_back
-        out.reverse()
-        return tuple(out)
+        frames = chain(frame)
+        stack = [facts(each) for each in frames]
+        if self.fault and "/targets/" in stack[0][1] + stack[-1][1]:
+            self.fault(frames, stack)
+        return tuple(self.writer.location(PYTHON, *each) for each in reversed(stack))
 
     def tick(self, _signal, frame):
         if self.busy:
             return
         self.busy = True
+        if sys.version_info[0] == 2:
+            interval = sys.getcheckinterval()
+            sys.setcheckinterval(1 << 30)
         current = dict(sys._current_frames())
         current[self.main] = frame
         for ident, top in current.items():
-            key = (self.stack(top), ident == self.main)
-            self.counts[key] = self.counts.get(key, 0) + 1
+            before = snapshot(top)
+            stack = self.stack(top)
+            if ident == self.main or snapshot(top) == before:  # else: the thread ran meanwhile
+                self.counts[stack] = self.counts.get(stack, 0) + 1
+        if sys.version_info[0] == 2:
+            sys.setcheckinterval(interval)
         self.busy = False
         self.arm()
 
@@ -66,8 +259,8 @@ class Sampler(object):
         signal.setitimer(signal.ITIMER_PROF, INTERVAL)
 
     def save(self, path):
-        for (stack, _), count in self.counts.items():
-            self.writer.sample(stack, {"pid": str(os.getpid()), "thread": "x"}, count)
+        for stack, count in self.counts.items():
+            self.writer.sample(stack, {"pid": str(os.getpid())}, count)
         self.writer.save(path)
 
 
@@ -75,10 +268,9 @@ def main():
     target, seconds, out = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
     import rig
     rig.seconds = seconds
-    sampler = Sampler()
+    sampler = Sampler(sys.argv[4] if len(sys.argv) > 4 else None)
     signal.signal(signal.SIGPROF, sampler.tick)
-    if hasattr(signal, "siginterrupt"):
-        signal.siginterrupt(signal.SIGPROF, False)
+    signal.siginterrupt(signal.SIGPROF, False)
     code, namespace, _old = truth.load(target)
     sampler.arm()
     try:

@@ -13,7 +13,8 @@ libc.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
 
 @START
 def callback_a(argument):
-    rig.trace_here()
+    if rig.tracing:
+        rig.trace_here()
     for _ in range(20):
         below_a(300)
     return 0
@@ -25,7 +26,8 @@ def below_a(n):
 
 @START
 def callback_b(argument):
-    rig.trace_here()
+    if rig.tracing:
+        rig.trace_here()
     for _ in range(20):
         rig.spin(
             300)

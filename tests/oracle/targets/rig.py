@@ -69,9 +69,8 @@ def leave():
 
 
 def trace_here():
-    """Called first in a thread that Python didn't start."""
-    if tracing:
-        sys.setprofile(tracing.event)
+    """Called first in a thread that Python didn't start, when traced."""
+    sys.setprofile(tracing.event)
 
 
 def spin(n):

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The oracle's own test: profiles taken in-process pass; spoilt ones are found out.
+
+Each fault of sampler.py is made while a target runs; what check.py says of it must not be "right".
+Beside that, some targets are sampled without a fault and must be right.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import check
+import oracle
+import pprof
+
+# fault: program that shows it, versions (first, last) in which it can be made
+FAULTS = {
+    "instruction_later": ("multiline", None, None),
+    "instruction_earlier": ("multiline", None, None),
+    "instruction_zero": ("chains", None, None),
+    "instruction_halved": ("chains", None, None),
+    "instruction_doubled": ("chains", None, None),
+    "first_line": ("chains", None, None),
+    "line_plus_one": ("chains", None, None),
+    "leaf_line_plus_one": ("chains", None, None),
+    "line_minus_one": ("multiline", None, None),
+    "column_from_zero": ("chains", (3, 11), None),
+    "unsigned_line_steps": ("multiline", (3, 6), None),
+    "stale_name": ("churn", None, None),
+    "stale_lines": ("churn", None, None),
+    "name_of_caller": ("chains", None, None),
+    "code_of_last_sample": ("chains", None, None),
+    "leaf_dropped": ("chains", None, None),
+    "middle_dropped": ("chains", None, None),
+    "root_dropped": ("chains", None, None),
+    "frame_twice": ("chains", None, None),
+    "frames_swapped": ("chains", None, None),
+    "leaf_swapped": ("chains", None, None),
+    "every_second": ("chains", None, None),
+    "generators_missed": ("generators", None, None),
+    "root_of_another": ("chains", None, None),
+    "cut_unmarked": ("recursion", None, None),
+    "cut_at_leaf": ("recursion", None, None),
+    "name_cut": ("text", None, None),
+    "wide_names_as_bytes": ("text", (3, 6), None),
+    "class_of_self": ("decorated", None, None),
+    "file_cut": ("chains", None, None),
+}
+RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
+SECONDS = "0.8"
+
+
+def sampled(interpreter, program, fault, folder):
+    """A report on the program, sampled from inside."""
+    out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
+    command = [interpreter.path, os.path.join(oracle.HERE, "sampler.py"), program.path, SECONDS, out]
+    subprocess.run(command + ([fault] if fault else []), check=True, timeout=300, cwd=oracle.ROOT,
+                   env=interpreter.environment(), stdout=subprocess.DEVNULL)
+    checker = check.load(oracle.truth_of(interpreter, program), program.contract)
+    return check.verdict(pprof.read(out), checker)
+
+
+def test(interpreter, program, fault, folder):
+    what = "%s oracle fault %s (%s)" % (interpreter.name, fault, program.name)
+    if not fault:
+        what = "%s oracle without a fault (%s)" % (interpreter.name, program.name)
+    try:
+        report = sampled(interpreter, program, fault, folder)
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        print("FAIL %s: %s" % (what, error))
+        return False
+    odd = oracle.odd_leaves(program, report) if fault else []
+    found = report.wrong() + len(odd)
+    good = bool(found) == bool(fault) and report.samples > 20
+    print("%s %s: %d samples, %d impossible, %d wrong lines, %d wrong names%s" % (
+        "PASS" if good else "FAIL", what, report.samples, report.impossible, report.wrong_lines,
+        report.wrong_names, "".join(", " + each for each in odd)), flush=True)
+    if not good and not fault:
+        print("\n".join(report.examples[:2]))
+    return good
+
+
+def main():
+    rows = oracle.interpreters(False, sys.argv[1] if len(sys.argv) > 1 else None)
+    if len(sys.argv) < 2 and not os.environ.get("KRAIT_TEST_FULL"):
+        # One with each way of frames and line tables: 2.7, 3.9, the distribution's, the newest.
+        wanted = {(2, 7), (3, 9), (3, 11), max(r.version[:2] for r in rows)}
+        rows = [r for r in rows if r.version[:2] in wanted]
+    good = True
+    by_name = {p.name: p for p in oracle.programs("*")}
+    with tempfile.TemporaryDirectory() as folder:
+        for interpreter in rows:
+            os.makedirs(interpreter.scratch, exist_ok=True)
+            for name in RIGHT:
+                good &= test(interpreter, by_name[name], None, folder)
+            for fault, (name, first, last) in FAULTS.items():
+                minor = interpreter.version[:2]
+                if (first and minor < first) or (last and minor > last):
+                    continue
+                good &= test(interpreter, by_name[name], fault, folder)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
