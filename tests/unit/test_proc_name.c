@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What people call a process. A '|' in a command line below stands for NUL. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "proc/proc.h"
+
+static const struct {
+	const char *cmdline, *exe, *name;
+} cases[] = {
+	{"python3|app.py|", "/usr/bin/python3.13", "app.py"},
+	{"python3|app.py", "/usr/bin/python3.13", "app.py"},
+	{"python3|-u|/srv/my app/app.py|--port|80|", "/usr/bin/python3.13", "app.py"},
+	{"/opt/venv/bin/python|-m|http.server|8000|", NULL, "http.server"},
+	{"python3|-Im|pytest|-x|", NULL, "pytest"},
+	{"python3|-mjson.tool|", NULL, "json.tool"},
+	{"python3|-W|ignore|-X|dev|-B|run.py|", NULL, "run.py"},
+	{"python3|-Wignore|-Xdev|-OO|run.py|", NULL, "run.py"},
+	{"python3|-bbW|error|run.py|", NULL, "run.py"},
+	{"python3|--check-hash-based-pycs|never|x.py|", NULL, "x.py"},
+	{"python3|--|-x.py|", NULL, "-x.py"},
+	{"python2.7|-Q|new|x.py|", NULL, "x.py"},
+	{"/usr/bin/python3|/usr/bin/gunicorn|wsgi:app|", NULL, "gunicorn"},
+	{"python3|-c|print(1)|", NULL, "python3 -c"},
+	{"python3.13t|-Ic|print(1)|", NULL, "python3.13t -c"},
+	{"/usr/bin/python3-dbg|x.py|", NULL, "x.py"},
+	{"pypy3|x.py|", NULL, "x.py"},
+	{"python3|", NULL, "python3"},
+	{"/usr/bin/python3|-i|", NULL, "python3"},
+	{"python3|-|", NULL, "python3"},
+	{"python3|-m|", NULL, "python3"},
+	{"python3|-X|", NULL, "python3"},
+	{"python3||", NULL, "python3"},
+	{"python3|srv/web/__main__.py|", NULL, "web"},
+	{"python3|/__main__.py|", NULL, "__main__.py"},
+	{"python3|__main__.py|", NULL, "__main__.py"},
+	{"python3|tool.pyz|", NULL, "tool.pyz"},
+	{"python3|dir/|", NULL, "dir"},
+	/* another argv[0], but the interpreter it is */
+	{"worker|app.py|", "/usr/bin/python3.11", "app.py"},
+	{"x|-m|mod|", "/usr/bin/python3.11 (deleted)", "mod"},
+	{"-python3|app.py|", NULL, "app.py"},
+	/* setproctitle */
+	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
+	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
+	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
+	/* other programs */
+	{"/opt/host/embedder|--x|", "/opt/host/embedder", "embedder"},
+	{"uwsgi|--ini|x|", "/usr/bin/uwsgi", "uwsgi"},
+	{"pythonic-tool|a|", "/usr/bin/pythonic-tool", "pythonic-tool"},
+	{"nginx: master process /usr/sbin/nginx|", "/usr/sbin/nginx", "nginx"},
+	{"/usr/sbin/sshd: x|", "/usr/sbin/sshd", "sshd: x"},
+	/* nothing to go by */
+	{"", NULL, "kworker/0:1"},
+	{"|", NULL, "kworker/0:1"},
+	{"||||", "/usr/bin/python3", "kworker/0:1"},
+	/* hostile */
+	{"python3|a\nb\x1b[31m.py|", NULL, "a?b?[31m.py"},
+	{"////|", NULL, "/"},
+	{"python3|////|", NULL, "/"},
+	{"python3|\xff\xfe|", NULL, "\xff\xfe"},
+	{":|", NULL, ":"},
+};
+
+static void test_names(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_str_ struct str name = {};
+		size_t n = strlen(cases[i].cmdline);
+		/* exactly as long as the text: a read past its end is caught */
+		_cleanup_free_ char *line = malloc(n ? n : 1);
+
+		for (size_t k = 0; k < n; k++)
+			line[k] = cases[i].cmdline[k] == '|' ? '\0' : cases[i].cmdline[k];
+		proc_name_from(line, n, cases[i].exe, "kworker/0:1", &name);
+		if (!streq(str_cstr(&name), cases[i].name))
+			fail_msg("%s: %s, not %s", cases[i].cmdline, str_cstr(&name),
+				 cases[i].name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
