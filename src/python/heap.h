@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads Python objects out of a live process: strings, integers, dictionaries, attributes. The
+ * process runs on while we read: everything may be torn or made up. A budget bounds what one
+ * session of reads can cost, whatever the target's structures say.
+ */
+#ifndef PYTHON_HEAP_H
+#define PYTHON_HEAP_H
+
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "layout.h"
+#include "records.h"
+
+/* Beyond the walker's py_layout; bytes from the object's start. */
+struct heap_layout {
+	uint16_t version;
+	uint16_t ht_qualname, ht_cached_keys;	     /* PyHeapTypeObject; 0 in 2.7 */
+	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
+};
+
+struct heap {
+	pid_t pid;
+	const struct py_layout *l;
+	struct heap_layout h;
+	uint16_t head;	 /* sizeof(PyObject) */
+	uint64_t budget; /* bytes that may still be read; a call costs HEAP_CALL_COST on top */
+};
+
+#define HEAP_BUDGET    (64ull << 20)
+#define HEAP_CALL_COST 256
+#define HEAP_DICT_MAX  65536 /* entries of a dictionary that are read */
+
+/* 0, or -ENOTSUP if objects of this version aren't known. @l must outlive @h. */
+_must_use_ int heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
+
+/* 0; -errno of peek(); -E2BIG when the budget is spent. No messages. */
+_must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
+uint64_t heap_ptr(struct heap *h, uint64_t addr); /* 0 if not readable */
+
+/*
+ * Reads @bytes (up to 256) at each of the @n addresses into @buf, one after another, in few system
+ * calls. What isn't readable is zero.
+ */
+void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf);
+
+/*
+ * Describes the str object (2.7: byte string) at @addr as in a record and says where its bytes are.
+ * @is_bytes: it is a bytes object. *hash: -1 = not cached. 0 or -errno.
+ */
+_must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text *ret,
+			     uint64_t *data, uint64_t *hash);
+
+/* Appends the str object's text to @out as text_to_utf8() does; -EINVAL: not a str. */
+_must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
+
+/* Value of a non-negative int below 2^64; false if it isn't one. */
+bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret);
+
+/* tp_name of type @type: is it @name? */
+bool heap_type_is(struct heap *h, uint64_t type, const char *name);
+
+struct heap_item {
+	uint64_t key, value; /* objects */
+};
+typedef VEC(struct heap_item) heap_items;
+
+/* Appends the items of the dict at @dict. 0; -EINVAL if it doesn't look like one; -errno. */
+_must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
+
+/* The value under the ASCII string @key (up to 64 bytes), 0 if none. */
+uint64_t heap_find(struct heap *h, const heap_items *items, const char *key);
+uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
+
+/* Instance attribute @name of the object at @obj (its own dict or inline values), 0 if none. */
+uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
+
+/* Fields of PyTypeObject, the same distance from the header in all versions (2.7-3.15). */
+enum heap_type_field {
+	TYPE_BASICSIZE = 16,
+	TYPE_FLAGS = 152,
+	TYPE_DICT = 248,
+	TYPE_DICTOFFSET = 272,
+	TYPE_MRO = 328,
+};
+
+/* A field by its distance from the end of the object's header. */
+uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of Python threads from threading._active; see threads.h. */
+#include "python/threads.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "proc/proc.h"
+#include "proc/stat.h"
+#include "python/heap.h"
+
+#define MAX_INTERPRETERS 256
+#define MAX_THREADS	 32768 /* as many as a process usually may have (threads-max, pid_max) */
+#define STATUS_BYTES	 8192
+
+void py_thread_names_fini(struct py_thread_names *names)
+{
+	vec_foreach(t, &names->list)
+		free(t->name);
+	vec_fini(&names->list);
+}
+
+const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
+{
+	vec_foreach(t, &names->list)
+		if (t->tid == tid)
+			return t->name;
+	return NULL;
+}
+
+/* What becomes of one Thread object on the way. */
+struct found {
+	uint64_t native; /* Thread._native_id: tid in the target's PID namespace, 0 = none */
+};
+
+struct reader {
+	struct heap heap;
+	const struct py_where *where;
+	struct py_thread_names *ret;
+	VEC(struct found) found;  /* parallel to ret->list */
+	struct map by_ident;	  /* -> index */
+	struct map by_native_tid; /* tids of the target's PID namespace -> krait's */
+};
+
+static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
+{
+	uint64_t *i = map_get(&r->by_ident, ident);
+	int e;
+
+	/*
+	 * The list of interpreters begins with the newest: what the main one says of a thread comes
+	 * later and counts.
+	 */
+	if (i) {
+		free(r->ret->list.v[*i].name);
+		r->ret->list.v[*i].name = name;
+		r->found.v[*i].native = native;
+		return 0;
+	}
+	e = vec_reserve(&r->found, r->found.n + 1);
+	if (!e)
+		e = vec_reserve(&r->ret->list, r->ret->list.n + 1);
+	if (!e)
+		e = map_put(&r->by_ident, ident, r->ret->list.n);
+	if (e) {
+		free(name);
+		return e;
+	}
+	r->found.v[r->found.n++] = (struct found){native};
+	r->ret->list.v[r->ret->list.n++] = (struct py_thread_name){ident, 0, name};
+	return 0;
+}
+
+static int add_thread(struct reader *r, const struct heap_item *item)
+{
+	bool py2 = r->heap.l->version < 0x300;
+	_cleanup_str_ struct str name = {};
+	uint64_t ident, native = 0;
+	char *text;
+
+	if (!heap_int(&r->heap, item->key, &ident) || r->ret->list.n >= MAX_THREADS)
+		return 0;
+	if (heap_str(&r->heap, heap_attr(&r->heap, item->value, py2 ? "_Thread__name" : "_name"),
+		     &name) ||
+	    !name.n)
+		return 0;
+	if (r->heap.l->version >= 0x308 &&
+	    !heap_int(&r->heap, heap_attr(&r->heap, item->value, "_native_id"), &native))
+		native = 0;
+	text = str_take(&name);
+	return text ? put(r, ident, text, native) : -ENOMEM;
+}
+
+/* sys.modules['threading']._active, or 0. */
+static uint64_t find_active(struct heap *h, uint64_t interp)
+{
+	uint64_t modules = heap_ptr(h, interp + h->l->interp_modules);
+	uint64_t module = heap_dict_find(h, modules, "threading");
+
+	/* PyModuleObject.md_dict follows the header. */
+	return module ? heap_dict_find(h, heap_ptr(h, module + h->head), "_active") : 0;
+}
+
+static int read_interpreter(struct reader *r, uint64_t interp)
+{
+	uint64_t active = find_active(&r->heap, interp);
+	heap_items items = {};
+	int e = 0;
+
+	if (active && !heap_dict(&r->heap, active, &items)) {
+		vec_foreach(item, &items) {
+			e = add_thread(r, item);
+			if (e)
+				break;
+		}
+	}
+	vec_fini(&items);
+	return e;
+}
+
+static int read_interpreters(struct reader *r)
+{
+	const struct py_layout *l = r->heap.l;
+	uint64_t interp;
+	int e = heap_read(&r->heap, r->where->interp_head, &interp, sizeof(interp));
+
+	for (int i = 0; !e && interp && i < MAX_INTERPRETERS; i++) {
+		e = read_interpreter(r, interp);
+		interp = heap_ptr(&r->heap, interp + l->interp_next);
+	}
+	return e;
+}
+
+/* The thread's number in its own PID namespace. */
+static pid_t native_tid(const struct proc *p, pid_t tid)
+{
+	_cleanup_str_ struct str text = {};
+	struct proc_status status;
+	char path[48];
+
+	snprintf(path, sizeof(path), "task/%d/status", tid);
+	if (proc_file_read(p->dirfd, path, STATUS_BYTES, &text) ||
+	    proc_status_parse(str_cstr(&text), text.n, &status))
+		return 0;
+	return status.ns_tgid ? status.ns_tgid : tid;
+}
+
+static bool same_pid_ns(const struct proc *p)
+{
+	_cleanup_proc_ struct proc self = PROC_INIT;
+	uint64_t theirs = proc_ns(p, "pid");
+
+	return theirs && !proc_open(&self, getpid()) && proc_ns(&self, "pid") == theirs;
+}
+
+/* Fills by_native_tid with the threads that exist now. */
+static int list_tasks(struct reader *r)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	pid_vec tids = {};
+	bool same;
+	int e;
+
+	e = proc_open(&p, r->heap.pid);
+	if (e)
+		return e;
+	e = proc_threads(&p, &tids);
+	same = same_pid_ns(&p);
+	vec_foreach(tid, &tids) {
+		pid_t native = same ? *tid : native_tid(&p, *tid);
+
+		if (!e && native)
+			e = map_put(&r->by_native_tid, (uint64_t)native, (uint64_t)*tid);
+	}
+	vec_fini(&tids);
+	return e;
+}
+
+static pid_t task_by_native(const struct reader *r, uint64_t native)
+{
+	uint64_t *tid = native ? map_get(&r->by_native_tid, native) : NULL;
+
+	return tid ? (pid_t)*tid : 0;
+}
+
+static pid_t task_by_pointer(const struct reader *r, uint64_t ident,
+			     const struct py_thread_id *known, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (known[i].tp + (uint64_t)(int64_t)r->where->self_offset == ident)
+			return known[i].tid;
+	return 0;
+}
+
+/*
+ * Where struct pthread keeps the tid that the kernel wrote there (CLONE_PARENT_SETTID). glibc: the
+ * same since 2.4, libthread_db depends on it (_thread_db_pthread_tid); musl: since 1.1.
+ */
+#if defined(__x86_64__)
+#define GLIBC_TID 720
+#define MUSL_TID  48
+#elif defined(__aarch64__)
+#define GLIBC_TID 208
+#define MUSL_TID  32
+#else
+#define GLIBC_TID 0
+#define MUSL_TID  0
+#endif
+
+static pid_t task_by_libc(struct reader *r, uint64_t ident)
+{
+	bool musl = r->where->tss == PY_TSS_KEY_MUSL || r->where->tss == PY_TSS_TLS_DTV_MUSL;
+	uint32_t tid;
+
+	if (!GLIBC_TID || heap_read(&r->heap, ident + (musl ? MUSL_TID : GLIBC_TID), &tid,
+				    sizeof(tid)))
+		return 0;
+	return task_by_native(r, tid);
+}
+
+static void resolve(struct reader *r, const struct py_thread_id *known, size_t n)
+{
+	for (size_t i = 0; i < r->ret->list.n; i++) {
+		struct py_thread_name *t = &r->ret->list.v[i];
+
+		t->tid = task_by_pointer(r, t->ident, known, n);
+		if (!t->tid)
+			t->tid = task_by_native(r, r->found.v[i].native);
+		if (!t->tid)
+			t->tid = task_by_libc(r, t->ident);
+	}
+}
+
+int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
+		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
+{
+	struct reader r = {.where = where, .ret = ret};
+	int e;
+
+	if (!layout->interp_modules || !where->interp_head)
+		return -ENOTSUP;
+	e = heap_init(&r.heap, pid, layout);
+	if (e)
+		return e;
+	map_init(&r.by_ident);
+	map_init(&r.by_native_tid);
+	e = read_interpreters(&r);
+	if (!e && ret->list.n)
+		e = list_tasks(&r);
+	if (!e)
+		resolve(&r, known, n);
+	map_fini(&r.by_ident);
+	map_fini(&r.by_native_tid);
+	vec_fini(&r.found);
+	return e;
+}

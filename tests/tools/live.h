@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For tools that look into a running interpreter: finds it, without src/collect. */
+#ifndef TOOLS_LIVE_H
+#define TOOLS_LIVE_H
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "python/image.h"
+
+static void live_bias(struct py_where *w, uint64_t bias)
+{
+	__u64 *addr[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
+			    &w->code_type};
+
+	for (size_t i = 0; i < ARRAY_SIZE(addr); i++)
+		if (*addr[i])
+			*addr[i] += bias;
+}
+
+/*
+ * Takes the first mapping (offset 0) of each file of @pid in turn until one is an interpreter;
+ * *ret gets absolute addresses. False if there is none.
+ */
+static bool live_find(int pid, struct py_image *ret)
+{
+	char path[64], line[4096], file[4096], real[4200];
+	_cleanup_fclose_ FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		_cleanup_close_ int fd = -1;
+		uint64_t start, offset;
+
+		if (sscanf(line, "%" SCNx64 "-%*s %*s %" SCNx64 " %*s %*s %4000s", &start, &offset,
+			   file) != 3 ||
+		    offset || file[0] != '/')
+			continue;
+		snprintf(real, sizeof(real), "/proc/%d/root%s", pid, file);
+		fd = open(real, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || py_image_read(fd, file, ret) != 1)
+			continue;
+		if (ret->unsupported[0])
+			fprintf(stderr, "%s: %s\n", file, ret->unsupported);
+		live_bias(&ret->where, ret->exec_fixed ? 0 : start);
+		return true;
+	}
+	return false;
+}
+
+#endif
