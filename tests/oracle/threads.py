@@ -54,7 +54,7 @@ def start():
                            if not PY2 else "\xd1\x8f")
     yield threading.Thread(target=wait, name="\U0001f40d" if not PY2 else "snake")
     yield threading.Thread(target=wait, name="two\nlines \x1b[1m")
-    yield threading.Thread(target=wait, name="long " * 100)
+    yield threading.Thread(target=wait, name="long " * 100 + "name")
     yield Named("subclass")
     yield Slots(name="slots")
     t = threading.Timer(0.0, wait)

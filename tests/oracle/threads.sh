@@ -40,7 +40,7 @@ check() { # NAME COMMAND...
 	eval "exec ${target[1]}>&-"
 	wait "$target_PID" 2>/dev/null || true
 	if ! diff <(sort "$WORK/want") <(sort "$WORK/got") >"$WORK/diff" || [ ! -s "$WORK/want" ]; then
-		echo "FAIL threads $name: names differ"; head -5 "$WORK/diff" "$WORK/err"
+		echo "FAIL threads $name: names differ"; head -5 "$WORK/diff" "$WORK/err" | cut -c1-200
 		return 1
 	fi
 	echo "ok threads $name: $(wc -l <"$WORK/want") names and tids"
