@@ -187,8 +187,28 @@ static void runtime(void)
 #endif
 }
 
-int main(void)
+#ifdef DEBUG_OFFSETS
+#include "internal/pycore_debug_offsets.h"
+#include "internal/pycore_global_objects.h"
+
+static void debug_offsets(void)
 {
+	static const _Py_DebugOffsets offsets = _Py_DebugOffsets_INIT(_Py_Debug_Cookie);
+
+	fwrite(&offsets, sizeof(offsets), 1, stdout);
+}
+#else
+static void debug_offsets(void)
+{
+}
+#endif
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		debug_offsets();
+		return 0;
+	}
 	say("version", VERSION);
 	say("patch", PY_MICRO_VERSION);
 #ifdef Py_TRACE_REFS

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pyimage FILE...: what py_image_read() learns from ELF files, one "name value" a line, for tests
- * and for whoever looks into a strange interpreter. pyimage --layout 3.7 prints a table's row,
- * pyimage --debug-offsets FILE what the first bytes of a _PyRuntime in FILE give.
+ * and for whoever looks into a strange interpreter. pyimage --layout 3.7.2 prints a table's row
+ * (--trace-refs: for a build with Py_TRACE_REFS), pyimage --debug-offsets FILE what the first bytes
+ * of a _PyRuntime in FILE give.
  * Exit: 0 an interpreter, 1 none in one of the files, 2 usage or error.
  */
 #include <fcntl.h>
@@ -21,9 +22,10 @@ static void print_layout(const struct py_layout *l)
 
 static void print_runtime(const struct py_runtime_row *row)
 {
-	printf("runtime_size %u\nruntime_interp_head %u\nruntime_tstate_current %u\n"
-	       "runtime_tss_key %u\n",
-	       row->size, row->interp_head, row->tstate_current, row->tss_key);
+	printf("runtime_size %u\nruntime_interp_head %u\nruntime_tss_key %u\n", row->size,
+	       row->interp_head, row->tss_key);
+	if (row->tstate_current)
+		printf("runtime_tstate_current %u\n", row->tstate_current);
 }
 
 static void print_where(const struct py_where *w)
@@ -63,21 +65,26 @@ static int print_image(const char *path)
 	return 0;
 }
 
-static int print_table(const char *version)
+static int print_table(const char *version, bool trace_refs)
 {
 	unsigned major, minor, patch = 0;
 	const struct py_runtime_row *row;
-	const struct py_layout *l;
+	const struct py_layout *table;
+	struct py_layout l;
 
 	if (sscanf(version, "%u.%u.%u", &major, &minor, &patch) < 2)
 		return 2;
-	l = py_layout_table(major << 8 | minor, patch);
+	table = py_layout_table(major << 8 | minor, patch);
 	row = py_runtime_table(major << 8 | minor, patch);
-	if (l)
-		print_layout(l);
+	if (!table)
+		return 1;
+	l = *table;
+	if (trace_refs)
+		py_layout_trace_refs(&l);
+	print_layout(&l);
 	if (row)
 		print_runtime(row);
-	return l ? 0 : 1;
+	return 0;
 }
 
 static int print_debug_offsets(const char *path)
@@ -105,7 +112,9 @@ int main(int argc, char **argv)
 	int rc = argc > 1 ? 0 : 2;
 
 	if (argc == 3 && streq(argv[1], "--layout"))
-		return print_table(argv[2]);
+		return print_table(argv[2], false);
+	if (argc == 3 && streq(argv[1], "--trace-refs"))
+		return print_table(argv[2], true);
 	if (argc == 3 && streq(argv[1], "--debug-offsets"))
 		return print_debug_offsets(argv[2]);
 	for (int i = 1; i < argc; i++)

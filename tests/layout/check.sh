@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# check.sh [NAME...]: compares what krait says about each test interpreter's structures with what
+# the compiler says about that interpreter's own headers: the tables of src/python/layout.c, the
+# layout chosen for the file that holds the interpreter, and the roots found in it. Then the same
+# for builds that aren't here, from the headers alone: Py_TRACE_REFS, Py_DEBUG, free-threaded.
+# Wants build/release/libkrait.a (make) and the interpreters of tests/setup/interpreters.sh.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/setup/interpreters-lib.sh
+. tests/setup/interpreters-lib.sh
+build=${KRAIT_BUILD:-build/release}
+cc=${CC:-gcc}
+cache=$(dirname "$INTERPRETERS_TSV")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Both print "name value" lines; these are told by the tool only.
+layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
+
+# compile OUT INCLUDE FLAG...: offsets.c against these headers; sid's own (zlib, multiarch) last.
+compile() {
+	local out=$1 inc=$2; shift 2
+	"$cc" -w "$@" -I"$inc" -I"$inc/internal" -I"$inc/internal/mimalloc" \
+		-idirafter "$(dirname "$inc")" -o "$out" tests/layout/offsets.c 2>"$out.err"
+}
+
+# include_of NAME: the directory with this interpreter's Python.h.
+include_of() {
+	local said base dir
+	said=$("$(interpreter_path "$1")" -c 'import sysconfig as s; print(s.get_paths()["include"])') || return 1
+	base=$(basename "$said")
+	for dir in "$said" "$cache"/*/root/usr/include/"$base" "$cache"/*/usr/include/"$base"; do
+		[ -f "$dir/Python.h" ] && echo "$dir" && return 0
+	done
+	return 1
+}
+
+# image_of NAME: the file that holds the interpreter, as mapped.
+image_of() {
+	"$(interpreter_path "$1")" -c '
+import os
+for line in open("/proc/self/maps"):
+    if "/libpython" in line:
+        print(line.split()[-1])
+        break
+else:
+    print(os.path.realpath("/proc/self/exe"))' 2>/dev/null
+}
+
+# differ NAME WANT GOT: PASS, or FAIL with the fields of WANT that GOT has otherwise. Fields that
+# GOT doesn't have at all fail too, except those of _PyRuntime and the build.
+differ() {
+	local bad
+	bad=$(awk 'NR == FNR { got[$1] = $2; next }
+		$1 ~ /^(patch|trace_refs|debug|runtime_)/ && !($1 in got) { next }
+		$1 == "runtime_size" || $1 == "patch" { next }
+		got[$1] != $2 { printf " %s is %s, krait says %s;", $1, $2, got[$1] }' "$3" "$2")
+	if [ -n "$bad" ]; then
+		echo "FAIL layout $1:$bad"
+	else
+		echo "PASS layout $1 ($(grep -c . "$2") facts)"
+	fi
+}
+
+# roots FILE: where they are relative to _PyRuntime, as nm has it.
+roots() {
+	local runtime
+	runtime=$( (nm -D "$1"; nm "$1" 2>/dev/null) | awk '$3 == "_PyRuntime" { print $1; exit }')
+	[ -n "$runtime" ] || return 0
+	"$work/pyimage" "$1" | while read -r name value; do
+		case $name in
+		interp_head | tstate_current | tss_key)
+			[ "$value" = 0x0 ] || echo "runtime_$name $((value - 0x$runtime))" ;;
+		esac
+	done
+}
+
+check_interpreter() {
+	local name=$1 inc image version
+	version=$(interpreter_field "$name" 2)
+	inc=$(include_of "$name") || { echo "SKIP layout $name: no headers"; return 0; }
+	image=$(image_of "$name") || { echo "SKIP layout $name: doesn't run"; return 0; }
+	compile "$work/offsets" "$inc" || { echo "SKIP layout $name: $(head -n 1 "$work/offsets.err")"; return 0; }
+	"$work/offsets" >"$work/want"
+	{ "$work/pyimage" "$image" | grep -E "$layout_fields"; roots "$image"; } >"$work/got" || true
+	differ "$name" "$work/want" "$work/got"
+	if "$work/pyimage" --layout "$version" >"$work/got"; then
+		differ "$name table" "$work/want" "$work/got"
+		check_flavours "$name" "$inc" "$version"
+	elif [[ $inc != *t ]]; then
+		check_free_threaded "$name" "$inc"
+	fi
+}
+
+# Builds of the same version that moved objects (and would have been seen by image_check()).
+check_flavours() {
+	local name=$1 inc=$2 version=$3
+	if compile "$work/offsets" "$inc" -DPy_TRACE_REFS -DPy_REF_DEBUG; then
+		"$work/offsets" >"$work/want"
+		"$work/pyimage" --trace-refs "$version" >"$work/got"
+		differ "$name trace-refs" "$work/want" "$work/got"
+	else
+		echo "SKIP layout $name trace-refs: $(grep -m 1 error "$work/offsets.err")"
+	fi
+	[ "${version#3.1}" != "$version" ] || [ "${version#3.[89]}" != "$version" ] || return 0
+	if compile "$work/offsets" "$inc" -DPy_DEBUG; then
+		"$work/offsets" >"$work/want"
+		"$work/pyimage" --layout "$version" >"$work/got"
+		differ "$name debug" "$work/want" "$work/got"
+	fi
+}
+
+# 3.14+: the headers have the initialiser of the debug offsets, so that what a free-threaded build
+# would say of itself is known without one.
+check_free_threaded() {
+	local name=$1 inc=$2
+	[ -f "$inc/internal/pycore_debug_offsets.h" ] || return 0
+	compile "$work/offsets" "$inc" -DPy_GIL_DISABLED=1 -DDEBUG_OFFSETS ||
+		{ echo "SKIP layout $name free-threaded: $(grep -m 1 error "$work/offsets.err")"; return 0; }
+	"$work/offsets" >"$work/want"
+	"$work/offsets" --debug-offsets >"$work/bytes"
+	"$work/pyimage" --debug-offsets "$work/bytes" >"$work/got" || true
+	differ "$name free-threaded" "$work/want" "$work/got"
+}
+
+[ -f "$build/libkrait.a" ] || { echo "FAIL layout: no $build/libkrait.a (make)"; exit 1; }
+[ -f "$INTERPRETERS_TSV" ] || { echo "SKIP layout: no test interpreters (tests/setup/interpreters.sh)"; exit 0; }
+"$cc" -D_GNU_SOURCE -std=gnu17 -Iabi -Isrc -o "$work/pyimage" tests/tools/pyimage.c \
+	"$build/libkrait.a" -lelf
+for name in ${*:-$(interpreters_names)}; do
+	case $(interpreter_field "$name" 3) in
+	pypy | chroot | dlopen) ;; # no CPython headers; the same file as another entry
+	*) check_interpreter "$name" ;;
+	esac
+done | tee "$work/log"
+! grep -q ^FAIL "$work/log"
