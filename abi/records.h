@@ -61,6 +61,7 @@ struct rec_sample {
 	__u64 stack; /* id of the stack, 0 = no frames */
 	struct proc_key proc;
 	__u64 weight; /* event periods this sample stands for: ns for clocks */
+	__u64 runtime_ns; /* CPU time of this thread so far: shows samples that never came */
 };
 
 /* One Python frame on the wire. */
@@ -170,7 +171,7 @@ enum bpf_counter {
 	COUNT_MAX
 };
 
-_Static_assert(sizeof(struct rec_sample) == 48, "a sample is a few dozen bytes");
+_Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
 _Static_assert(sizeof(struct py_where) == 64, "");

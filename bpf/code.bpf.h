@@ -10,22 +10,27 @@
 
 #define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
 
-/* Adds up to TEXT_BYTES of w->text, eight at a time, the last word padded with zeros. */
-walk_global int hash_text(__u32 n)
+/* Adds @n <= TEXT_BYTES bytes of w->text from @from, eight at a time, the last word zero-padded. */
+walk_global int hash_text(__u32 from, __u32 n)
 {
 	struct walk *w = walk_state();
+	const __u8 *text;
 	__u64 h;
 
 	if (!w)
 		return 0;
 	h = w->acc;
-	for (__u32 i = 0; i < TEXT_BYTES / 8; i++) {
-		__u64 word = ((const __u64 *)w->text)[i];
+	from &= 31;
+	opaque(from);
+	from &= 31;
+	text = &w->text[from];
+	for (__u32 i = 0; i < TEXT_BYTES; i += 8) {
+		__u64 word = *(const __u64 *)&text[i];
 
-		if (i * 8 >= n)
+		if (i >= n)
 			break;
-		if (n - i * 8 < 8)
-			word &= (1ull << (8 * (n - i * 8) & 63)) - 1;
+		if (n - i < 8)
+			word &= (1ull << (8 * (n - i) & 63)) - 1;
 		h = check_mix(h, word);
 	}
 	w->acc = h;
@@ -51,7 +56,7 @@ walk_global int hash_bytes(__u32 unused)
 			return -1;
 		if (read_user(w->text, left, w->acc_addr))
 			return -1;
-		hash_text(left);
+		hash_text(0, left);
 		w->acc_addr += left;
 		w->acc_len -= left;
 	}
@@ -59,10 +64,10 @@ walk_global int hash_bytes(__u32 unused)
 }
 
 /*
- * Adds a str (or, with @bytes, a bytes) object: length and cached hash (-1 = not cached: all the
- * bytes). Both types have ob_size/length and hash at the same offsets in every version.
+ * Adds a str: length and cached hash, or, where it isn't cached (-1), all the bytes. str and bytes
+ * have length and hash at the same offsets in every version.
  */
-walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr, bool bytes)
+walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 {
 	__u64 head[3] = {}; /* length, hash, state */
 	__u32 kind = 1;
@@ -75,13 +80,42 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 	}
 	w->acc = check_mix(w->acc, head[0]);
 	w->acc_addr = addr + l->bytes_data;
-	if (!bytes && l->str_state) {
+	if (l->str_state) {
 		__u32 state = (__u32)head[2] >> l->str_kind_shift;
 
 		kind = state & 7;
 		w->acc_addr = addr + (state >> 4 & 1 ? l->str_ascii : l->str_compact);
 	}
 	w->acc_len = head[0] * kind;
+	return hash_bytes(0) == 0;
+}
+
+/* A line table: mostly short, and from a .pyc without a cached hash, so head and data at once. */
+#define TABLE_BYTES 128
+
+/* Adds a bytes object. */
+walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 addr)
+{
+	__u64 *head = (__u64 *)w->text; /* length, hash */
+	__u32 data = l->bytes_data - l->str_length;
+	bool whole;
+
+	if (!addr)
+		return false;
+	whole = !read_user(w->text, TABLE_BYTES, addr + l->str_length);
+	if (!whole && read_user(w->text, 16, addr + l->str_length)) /* the mapping ends behind it */
+		return false;
+	if (head[1] != ~0ull) {
+		w->acc = check_hashed(w->acc, head[0], head[1]);
+		return true;
+	}
+	w->acc = check_mix(w->acc, head[0]);
+	if (whole && head[0] <= TABLE_BYTES - 32) {
+		hash_text(data, (__u32)head[0]);
+		return true;
+	}
+	w->acc_addr = addr + l->bytes_data;
+	w->acc_len = head[0];
 	return hash_bytes(0) == 0;
 }
 
@@ -105,18 +139,17 @@ walk_global int check_contents(__u32 unused)
 		__u64 outer = w->acc;
 
 		w->acc = 0;
-		if (!hash_object(w, l, file, false))
+		if (!hash_str(w, l, file))
 			return -1;
 		w->memo_addr = file;
 		w->memo_hash = w->acc;
 		w->acc = outer;
 	}
 	w->acc = check_mix(w->acc, w->memo_hash);
-	if (!hash_object(w, l,
-			 object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base),
-			 false))
+	if (!hash_str(w, l,
+		      object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base)))
 		return -1;
-	if (!hash_object(w, l, object_u64(w, l->code_linetable - base), true))
+	if (!hash_table(w, l, object_u64(w, l->code_linetable - base)))
 		return -1;
 	w->acc |= 1;
 	return 0;

@@ -88,7 +88,12 @@ struct thread_struct___a64 {
 	struct thread_uw___a64 uw;
 } CORE;
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} CORE;
+
 struct task_struct {
+	struct sched_entity se;
 	int pid, tgid;
 	unsigned int flags;
 	struct mm_struct *mm;

@@ -20,6 +20,7 @@ walk_inline void fill_sample(struct rec_sample *rec, struct task_struct *task,
 	rec->outcome = w->outcome;
 	rec->stack = w->n ? w->hash : 0;
 	rec->weight = ctx->sample_period;
+	rec->runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
 /* Decides from the state of the process, and walks where there is an interpreter. */

@@ -454,19 +454,40 @@ static int fail(int r, int code)
 	return code;
 }
 
+/* The closing lines and what they decide. */
+static int close_recording(struct session *s)
+{
+	struct summary m;
+	int r = 0, code = EXIT_DONE;
+
+	summary_take(&m, s);
+	summary_print(s, &m);
+	if (s->options->summary_json)
+		r = summary_write_json(s, &m, s->options->summary_json);
+	if (r)
+		code = fail(r, EXIT_FAILED);
+	if (s->options->require_samples && !m.collect.samples) {
+		log_error("no samples, and --require-samples was given");
+		code = EXIT_FAILED;
+	}
+	if (!streq(s->path, "-"))
+		log_note("%s", s->path);
+	return code;
+}
+
 /* The end of a recording that worked: the file, the closing lines, the exit code. */
 static int finish(struct session *s)
 {
-	int r = write_profile(s);
+	int r = write_profile(s), code;
 
 	if (r)
 		return fail(r, EXIT_FAILED);
-	summary_print(s);
-	if (s->options->cmd) {
-		spawn_pass_on_stop(&s->spawn);
-		return spawn_wait(&s->spawn);
-	}
-	return EXIT_DONE;
+	code = close_recording(s);
+	if (!s->options->cmd)
+		return code;
+	spawn_pass_on_stop(&s->spawn);
+	r = spawn_wait(&s->spawn);
+	return code ? code : r;
 }
 
 static int record(struct session *s)

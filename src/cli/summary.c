@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Closing lines on stderr; see summary.h. */
+/* Closing lines on stderr and as JSON; see summary.h. */
 #include "cli/summary.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "base/log.h"
+
+/* Below this share of one CPU the target is called "hardly on the CPU". */
+#define HARDLY_PERCENT 1.0
+
+/* Fewer samples than CPU time x Hz by more than this are called missing: clocks are coarse. */
+#define MISSING_PERCENT 1.0
+
+typedef unsigned long long ull;
+
+static const char *const outcome_names[] = {
+#define X(name, words) #name,
+	WALK_OUTCOMES(X)
+#undef X
+};
 
 static const char *const outcome_words[] = {
 #define X(name, words) words,
@@ -10,50 +30,183 @@ static const char *const outcome_words[] = {
 #undef X
 };
 
-typedef unsigned long long ull;
+static double seconds(uint64_t ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
+
+static double percent(double part, double of)
+{
+	return of > 0 ? 100 * part / of : 0;
+}
+
+/* Peak resident memory, the rings' mappings included, in bytes. */
+static size_t peak_rss(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	size_t kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %zu kB", &kib);
+	return kib << 10;
+}
+
+void summary_take(struct summary *m, struct session *s)
+{
+	struct rusage self;
+
+	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
+	sampler_stats(s->sampler, &m->kernel);
+	collect_stats(s->collect, &m->collect);
+	getrusage(RUSAGE_SELF, &self);
+	m->own_cpu_ns = (self.ru_utime.tv_sec + self.ru_stime.tv_sec) * NSEC_PER_SEC +
+			(self.ru_utime.tv_usec + self.ru_stime.tv_usec) * 1000ull;
+	m->own_rss_bytes = peak_rss();
+	if (!s->event.clock || !s->event.period)
+		return;
+	m->due = m->collect.cpu_ns / s->event.period;
+	m->reached_hz = m->collect.cpu_ns ? m->collect.due / seconds(m->collect.cpu_ns) : 0;
+	if (m->due > m->collect.due &&
+	    percent(m->due - m->collect.due, m->due) > MISSING_PERCENT)
+		m->missing = m->due - m->collect.due;
+}
 
 static void print_outcomes(const struct collect_stats *st)
 {
-	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
-		if (st->outcomes[i])
-			log_note("%llu samples: %s", (ull)st->outcomes[i], outcome_words[i]);
+	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++) {
+		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
+			continue;
+		log_note("%llu samples (%.2f %%): %s", (ull)st->outcomes[i],
+			 percent(st->outcomes[i], st->samples), outcome_words[i]);
+	}
 	for (size_t i = 0; i < st->n_unsupported; i++)
-		log_note("%llu samples of %u processes not understood: %s",
+		log_note("%llu samples of %u process%s not understood: %s",
 			 (ull)st->unsupported[i].samples, st->unsupported[i].processes,
-			 st->unsupported[i].reason);
+			 st->unsupported[i].processes == 1 ? "" : "es", st->unsupported[i].reason);
 }
 
-static void print_losses(const struct session *s, const struct sampler_stats *k,
-			 const struct collect_stats *st)
+static void print_losses(const struct session *s, const struct summary *m)
 {
-	if (k->counters[COUNT_RING_FULL])
+	const struct collect_stats *st = &m->collect;
+
+	if (m->kernel.counters[COUNT_RING_FULL])
 		log_warn("%llu records lost because the ring was full; sample less often (-F)",
-			 (ull)k->counters[COUNT_RING_FULL]);
-	if (k->throttled)
-		log_warn("the kernel throttled sampling %llu times", (ull)k->throttled);
+			 (ull)m->kernel.counters[COUNT_RING_FULL]);
+	if (m->missing)
+		log_warn("%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
+			 (ull)m->missing, percent(m->missing, m->due), (ull)m->due);
+	if (m->kernel.throttled)
+		log_warn("the kernel throttled sampling %llu times, %.1f s in all; "
+			 "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
+			 (ull)m->kernel.throttled, seconds(m->kernel.throttled_ns));
 	if (st->broken_records)
 		log_warn("%llu records made no sense", (ull)st->broken_records);
+	if (st->lost_stacks || st->lost_names)
+		log_warn("%llu samples without their stack, %llu frames without a name",
+			 (ull)st->lost_stacks, (ull)st->lost_names);
 	if (s->sideband_lost)
 		log_info("%llu process events lost", (ull)s->sideband_lost);
 }
 
-void summary_print(struct session *s)
+static void print_presence(const struct session *s, const struct summary *m)
 {
-	double seconds = (double)(s->end_ns - s->start_ns) / NSEC_PER_SEC;
-	struct sampler_stats k;
-	struct collect_stats st;
+	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
 
-	sampler_stats(s->sampler, &k);
-	collect_stats(s->collect, &st);
-	if (!st.samples)
-		log_warn("no samples: the target was hardly on the CPU");
-	log_note("%llu samples of %u processes in %.1f s", (ull)st.samples, st.processes, seconds);
-	print_outcomes(&st);
-	print_losses(s, &k, &st);
-	if (k.run_count)
-		log_info("%.0f ns in the kernel per sample", (double)k.run_ns / k.run_count);
-	log_info("%zu stacks, %zu code objects, %zu KiB of maps", st.stacks, st.codes,
-		 k.map_bytes >> 10);
-	if (!streq(s->path, "-"))
-		log_note("%s", s->path);
+	if (!m->collect.samples)
+		log_warn("no samples: nothing that was asked for ran on a CPU");
+	else if (s->event.clock && share < HARDLY_PERCENT)
+		log_note("the target was hardly on the CPU (%.2f %% of one): it waits; "
+			 "this profile shows only where it ran",
+			 share);
+}
+
+void summary_print(const struct session *s, const struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+
+	print_presence(s, m);
+	log_note("%llu samples of %u process%s in %.1f s", (ull)st->samples, st->processes,
+		 st->processes == 1 ? "" : "es", seconds(m->wall_ns));
+	if (m->reached_hz > 0)
+		log_note("%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
+			 (double)NSEC_PER_SEC / s->event.period);
+	print_outcomes(st);
+	print_losses(s, m);
+	log_note("krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
+		 seconds(m->own_cpu_ns), percent(m->own_cpu_ns, m->wall_ns),
+		 m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
+	if (m->kernel.run_count)
+		log_info("%.0f ns in the kernel per sample", (double)m->kernel.run_ns / m->kernel.run_count);
+	log_info("%zu stacks, %zu code objects", st->stacks, st->codes);
+	for (unsigned i = 0; i < COUNT_MAX; i++)
+		log_debug("%s: %llu", sampler_counter_words(i), (ull)m->kernel.counters[i]);
+}
+
+static void json_outcomes(FILE *f, const struct collect_stats *st)
+{
+	fputs("  \"outcomes\": {", f);
+	for (unsigned i = 0; i < WALK_OUTCOME_MAX; i++)
+		fprintf(f, "%s\"%s\": %llu", i ? ", " : "", outcome_names[i], (ull)st->outcomes[i]);
+	fputs("},\n", f);
+}
+
+static void json_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fputc('\\', f);
+		if ((unsigned char)*s < 0x20)
+			fprintf(f, "\\u%04x", *s);
+		else
+			fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
+static void json_unsupported(FILE *f, const struct collect_stats *st)
+{
+	fputs("  \"unsupported\": [", f);
+	for (size_t i = 0; i < st->n_unsupported; i++) {
+		fputs(i ? ", {\"reason\": " : "{\"reason\": ", f);
+		json_string(f, st->unsupported[i].reason);
+		fprintf(f, ", \"samples\": %llu, \"processes\": %u}",
+			(ull)st->unsupported[i].samples, st->unsupported[i].processes);
+	}
+	fputs("],\n", f);
+}
+
+static void json_write(FILE *f, const struct session *s, const struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+
+	fputs("{\n  \"output\": ", f);
+	json_string(f, s->path);
+	fprintf(f, ",\n  \"wall_seconds\": %.3f,\n  \"samples\": %llu,\n  \"processes\": %u,\n",
+		seconds(m->wall_ns), (ull)st->samples, st->processes);
+	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n", m->reached_hz,
+		(ull)m->due, (ull)m->missing);
+	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
+		(ull)m->kernel.counters[COUNT_RING_FULL], (ull)m->kernel.throttled);
+	json_outcomes(f, st);
+	json_unsupported(f, st);
+	fprintf(f, "  \"not_python\": %llu,\n  \"stacks\": %zu,\n  \"code_objects\": %zu,\n",
+		(ull)st->not_python, st->stacks, st->codes);
+	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
+		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);
+	fprintf(f, "  \"krait_cpu_seconds\": %.3f,\n  \"krait_rss_bytes\": %zu,\n"
+		   "  \"krait_kernel_bytes\": %zu\n}\n",
+		seconds(m->own_cpu_ns), m->own_rss_bytes, m->kernel.map_bytes);
+}
+
+int summary_write_json(const struct session *s, const struct summary *m, const char *path)
+{
+	struct output out __attribute__((cleanup(output_fini))) = {};
+	int r = output_open(&out, path);
+
+	if (r)
+		return r;
+	json_write(out.stream, s, m);
+	return output_commit(&out, -1, -1);
 }

@@ -239,7 +239,7 @@ static bool hand_on(struct collect *c, const struct waiting *w, bool last, int *
 		return false;
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);
-	s.labels = thread_labels(c, w->process, w->rec.tid);
+	s.labels = thread_labels(c, w->process, &w->rec);
 	s.time_ns = w->rec.time_ns > c->config.start_ns
 			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
 			    : 0;

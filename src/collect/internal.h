@@ -32,7 +32,8 @@ struct process {
 };
 
 struct thread {
-	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
+	uint32_t tid, labels;	    /* labels: profile id, 0 = not made yet */
+	uint64_t runtime_ns;	    /* CPU time at the last sample, 0 = none yet */
 	char name[64];
 };
 
@@ -77,8 +78,8 @@ long process_of(struct collect *c, const struct proc_key *key);
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
-/* thread.c: profile labels of thread @tid. */
-uint32_t thread_labels(struct collect *c, uint32_t process, uint32_t tid);
+/* thread.c: profile labels of the sampled thread; adds to what it ran between its samples. */
+uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
 /* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last);

@@ -66,13 +66,27 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 	return profile_labels(c->profile, l.v, l.n);
 }
 
-uint32_t thread_labels(struct collect *c, uint32_t process, uint32_t tid)
+/*
+ * A sample is due after each period of CPU time. Counted from a thread's first sample to its last,
+ * so that threads that come and go are right as well.
+ */
+static void add_runtime(struct collect *c, struct thread *t, uint64_t runtime_ns)
+{
+	if (t->runtime_ns && runtime_ns >= t->runtime_ns) {
+		c->stats.cpu_ns += runtime_ns - t->runtime_ns;
+		c->stats.due++;
+	}
+	t->runtime_ns = MAX(runtime_ns, t->runtime_ns);
+}
+
+uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	struct process *p = &c->processes.v[process];
-	struct thread *t = thread_of(c, p, tid);
+	struct thread *t = thread_of(c, p, rec->tid);
 
 	if (!t)
 		return 0;
+	add_runtime(c, t, rec->runtime_ns);
 	if (!t->labels)
 		t->labels = make_labels(c, p, t);
 	return t->labels;

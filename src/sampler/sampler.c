@@ -291,6 +291,17 @@ int sampler_drain(struct sampler *s)
 	return r < 0 ? err_sys(r, "can't read the rings") : r;
 }
 
+const char *sampler_counter_words(unsigned i)
+{
+	static const char *const words[] = {
+#define X(name, text) text,
+		BPF_COUNTERS(X)
+#undef X
+	};
+
+	return i < COUNT_MAX ? words[i] : "";
+}
+
 static uint64_t read_counter(struct sampler *s, uint32_t counter)
 {
 	uint64_t sum = 0;

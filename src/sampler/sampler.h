@@ -67,4 +67,7 @@ struct sampler_stats {
 };
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 
+/* What counter @i (enum bpf_counter) counts. */
+const char *sampler_counter_words(unsigned i);
+
 #endif
