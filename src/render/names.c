@@ -11,14 +11,14 @@
 #include "base/vec.h"
 #include "render/rank.h"
 
+struct name {
+	const char *file; /* points into the profile's string */
+	enum render_origin origin;
+};
+
 struct render_names {
 	struct profile *p;
-	struct name {
-		const char *file; /* points into the profile's string or is "" */
-		enum render_origin origin;
-	} * of_string; /* by string id; filled for file names only */
-	size_t n_strings;
-	uint32_t *mapping_of_function; /* first one met; 0 = no location */
+	struct name *of_string; /* by string id; filled for file names only */
 };
 
 /* The process's directories: values of the label "cwd" and comments "cwd: DIR". */
@@ -202,17 +202,9 @@ struct render_names *render_names_new(struct profile *p)
 	if (!names)
 		goto out;
 	names->p = p;
-	names->n_strings = profile_n_strings(p);
-	names->of_string = calloc(names->n_strings + 1, sizeof(*names->of_string));
-	names->mapping_of_function =
-		calloc(profile_n_functions(p) + 1, sizeof(*names->mapping_of_function));
-	if (!names->of_string || !names->mapping_of_function)
+	names->of_string = calloc(profile_n_strings(p) + 1, sizeof(*names->of_string));
+	if (!names->of_string)
 		goto out;
-	for (uint32_t id = profile_n_locations(p); id; id--) {
-		const struct profile_location *l = profile_get_location(p, id);
-
-		names->mapping_of_function[l->function] = l->mapping;
-	}
 	r = collect_dirs(p, &dirs);
 	if (!r)
 		r = shorten_all(names, &dirs);
@@ -231,7 +223,6 @@ void render_names_free(struct render_names *n)
 	if (!n)
 		return;
 	free(n->of_string);
-	free(n->mapping_of_function);
 	free(n);
 }
 
@@ -249,23 +240,12 @@ enum render_origin render_names_origin(const struct render_names *n, uint32_t fu
 	return file ? n->of_string[file].origin : ORIGIN_OWN;
 }
 
-const char *render_names_module(const struct render_names *n, uint32_t function)
+const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 {
-	uint32_t mapping = n->mapping_of_function[function];
-	const char *name, *slash;
+	const char *name = profile_get_string(n->p, profile_get_mapping(n->p, mapping)->name);
+	const char *slash = strrchr(name, '/');
 
-	if (!mapping)
-		return "";
-	name = profile_get_string(n->p, profile_get_mapping(n->p, mapping)->name);
-	slash = strrchr(name, '/');
 	return slash && slash[1] && name[0] != '[' ? slash + 1 : name;
-}
-
-enum frame_kind render_names_kind(const struct render_names *n, uint32_t function)
-{
-	uint32_t mapping = n->mapping_of_function[function];
-
-	return mapping ? profile_get_mapping(n->p, mapping)->kind : KIND_PYTHON;
 }
 
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b)
@@ -287,6 +267,6 @@ void render_names_frame(const struct render_names *n, uint32_t location, struct 
 		str_addf(b, " (%s:%d)", file, l->line);
 	else if (*file)
 		str_addf(b, " (%s)", file);
-	else if (l->function && *render_names_module(n, l->function))
-		str_addf(b, " (%s)", render_names_module(n, l->function));
+	else if (l->mapping && *render_names_mapping(n, l->mapping))
+		str_addf(b, " (%s)", render_names_mapping(n, l->mapping));
 }

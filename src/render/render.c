@@ -10,8 +10,8 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
-/* The first row is the default of `krait record` without -o. */
 const struct render_format render_formats[] = {
+	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},
 	{"pprof", {".pb.gz"}, "nothing: the recording", write_pprof},
 	{"folded", {".folded", ".txt"}, "times, labels other than the root frames", folded_write},
 };

@@ -35,6 +35,14 @@ const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);
 
 /*
+ * The recording (pprof, gzipped) inside a picture that krait wrote. Input is hostile: memory is
+ * bounded by its size. 0, or -EINVAL + message if there is none or it is damaged; -ENOMEM. *ret is
+ * the caller's to free. svg_probe() tells whether there is one.
+ */
+bool svg_probe(const char *data, size_t n);
+_must_use_ int svg_extract_pprof(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
+
+/*
  * How a frame is written in text: "qualname (file:line)". Files are cut after the longest of
  * site-packages/, lib/pythonX.Y/, the process's directory, never so that two files coincide.
  * A names object holds that decision for one profile.
@@ -52,9 +60,8 @@ const char *render_names_file(const struct render_names *n, uint32_t function);
 enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function);
 
-/* Mapping of a function, as a file name without its directory: "libz.so.1", "[kernel]"; or "". */
-const char *render_names_module(const struct render_names *n, uint32_t function);
-enum frame_kind render_names_kind(const struct render_names *n, uint32_t function);
+/* Name of a mapping, a file without its directory: "libz.so.1", "[kernel]"; or "". */
+const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
 
 /* Appends the frame: "qualname (file:line)", "symbol (libz.so.1)"; marks as they are. */
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Inside of the picture writer (svg*.c), and reading the recording back out of a picture. */
+#ifndef RENDER_SVG_H
+#define RENDER_SVG_H
+
+#include "render/rank.h"
+#include "render/render.h"
+#include "render/roots.h"
+#include "render/tree.h"
+
+/* The tag before the recording: pprof, gzipped, base64. docs/format.md names it. */
+#define SVG_RECORDING "<metadata id=\"krait-recording\">"
+
+/* Geometry of the static picture, in px; svg.js has its own width. */
+enum {
+	SVG_WIDTH = 1200,
+	SVG_MARGIN = 12,
+	SVG_ROW = 20,
+	SVG_HEADER = 88,
+	SVG_FOOTER = 34,
+	SVG_MAX_BOXES = 20000, /* more make browsers slow: about 7 MB of elements */
+	SVG_MAX_DEPTH = 2000,
+};
+/* Boxes narrower than this aren't drawn; many boxes raise it. */
+#define SVG_MIN_PX 0.1
+
+/* A function as it is drawn; strings belong to the profile, the names or the roots. */
+struct svg_function {
+	const char *name, *file, *path, *module; /* file: shortened path; "" = none */
+	enum frame_kind kind;
+	enum render_origin origin;
+	bool root;     /* all, a process, a label: no function at all */
+	char class[8]; /* colour in svg.css */
+};
+
+struct svg_box {
+	uint32_t node, function; /* index into tree.nodes, functions */
+	int64_t start;		 /* in value units from the left */
+};
+
+struct svg {
+	struct profile *p;
+	const struct render_options *opt;
+	unsigned value; /* index */
+	struct render_names *names;
+	struct rank keys; /* input 0: no frames; input id: location */
+	struct roots roots;
+	struct tree tree;
+	VEC(struct svg_function) functions; /* used ones, in order of first use */
+	VEC(struct svg_box) boxes;	    /* parents first, left to right */
+	uint32_t depth;			    /* rows */
+	uint32_t not_drawn;		    /* boxes */
+	int64_t not_drawn_value, threshold; /* their share; smaller ones weren't drawn */
+};
+
+/* Tree, boxes and functions of a picture. 0 or -errno + message. */
+_must_use_ int svg_layout(struct svg *s);
+void svg_fini(struct svg *s);
+
+/* The parts of the file, in its order. svg_put_data(): 0 or -ENOMEM (no message). */
+void svg_put_description(const struct svg *s, struct str *b);
+void svg_put_header(const struct svg *s, struct str *b);
+void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b);
+void svg_put_footer(const struct svg *s, struct str *b);
+_must_use_ int svg_put_data(const struct svg *s, FILE *out);
+
+/* Class in svg.css for a function: by kind, whose code it is, and a stable hash of its module. */
+void svg_class(struct svg_function *f);
+
+/* What a reader calls it: "your code", "kernel", ... */
+const char *svg_kind_name(const struct svg_function *f);
+
+#endif
