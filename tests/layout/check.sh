@@ -30,7 +30,7 @@ include_of() {
 	local said base dir
 	said=$("$(interpreter_path "$1")" -c 'import sysconfig as s; print(s.get_paths()["include"])') || return 1
 	base=$(basename "$said")
-	for dir in "$said" "$cache"/*/root/usr/include/"$base" "$cache"/*/usr/include/"$base"; do
+	for dir in "$said" "$cache"/*/root/usr/include/"$base" /usr/include/"$base" /usr/include/"${base%d}"; do
 		[ -f "$dir/Python.h" ] && echo "$dir" && return 0
 	done
 	return 1
@@ -77,14 +77,16 @@ roots() {
 }
 
 check_interpreter() {
-	local name=$1 inc image version
+	local name=$1 inc image version flags=()
+	[ "$(interpreter_field "$name" 3)" != dbg ] || flags=(-DPy_DEBUG)
 	version=$(interpreter_field "$name" 2)
 	inc=$(include_of "$name") || { echo "SKIP layout $name: no headers"; return 0; }
 	image=$(image_of "$name") || { echo "SKIP layout $name: doesn't run"; return 0; }
-	compile "$work/offsets" "$inc" || { echo "SKIP layout $name: $(head -n 1 "$work/offsets.err")"; return 0; }
+	compile "$work/offsets" "$inc" "${flags[@]}" || { echo "SKIP layout $name: $(head -n 1 "$work/offsets.err")"; return 0; }
 	"$work/offsets" >"$work/want"
 	{ "$work/pyimage" "$image" | grep -E "$layout_fields"; roots "$image"; } >"$work/got" || true
 	differ "$name" "$work/want" "$work/got"
+	[ ${#flags[@]} = 0 ] || return 0
 	if "$work/pyimage" --layout "$version" >"$work/got"; then
 		differ "$name table" "$work/want" "$work/got"
 		check_flavours "$name" "$inc" "$version"
