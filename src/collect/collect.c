@@ -265,6 +265,7 @@ int collect_flush(struct collect *c, bool last)
 			c->waiting.v[kept++] = w;
 	}
 	c->waiting.n = kept;
+	thread_names(c, last);
 	if (!r && profile_failed(c->profile))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	return r;

@@ -27,6 +27,9 @@ struct process {
 	char unsupported[128];
 	uint32_t mapping;	/* profile id of "[python 3.12]" */
 	uint64_t samples;
+	struct py_where where;	/* state PROC_PYTHON: absolute addresses */
+	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
+	uint8_t names_tries;	/* times left to look for names of new threads */
 	struct map codes;	/* code_key() -> index + 1 in collect.codes */
 	struct map threads;	/* tid -> index + 1 in collect.threads */
 };
@@ -80,6 +83,9 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
 /* thread.c: profile labels of the sampled thread; adds to what it ran between its samples. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* thread.c: Python's names for threads met since the last time; @last: once more for all. */
+void thread_names(struct collect *c, bool last);
 
 /* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last);

@@ -162,6 +162,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	teach_exe(c, exe, at, &f->image, &where);
 	add_bias(&where, bias);
 	p->state = PROC_PYTHON;
+	p->where = where;
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &where);
 	return r ? r : 1;
 }
@@ -194,6 +195,7 @@ static bool read_facts(struct collect *c, struct process *p, const struct proc *
 
 	if (proc_facts_read(proc, &facts))
 		return true; /* gone: what it left is kept */
+	p->start_boot_ns = facts.start_boot_ns;
 	free(p->name);
 	free(p->cgroup);
 	free(p->container);

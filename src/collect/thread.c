@@ -5,8 +5,12 @@
 #include "base/cleanup.h"
 #include "collect/internal.h"
 #include "proc/proc.h"
+#include "python/threads.h"
 
 #define MAX_LABELS 32
+
+/* A thread registers itself with `threading` a moment after it began to run: looked for so often. */
+#define NAMES_TRIES 3
 
 struct label_list {
 	struct profile_label v[MAX_LABELS];
@@ -48,6 +52,7 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 	    map_put(&p->threads, tid, c->threads.n))
 		return NULL;
 	read_name(p, &c->threads.v[c->threads.n - 1]);
+	p->names_tries = NAMES_TRIES;
 	return &c->threads.v[c->threads.n - 1];
 }
 
@@ -90,4 +95,55 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	if (!t->labels)
 		t->labels = make_labels(c, p, t);
 	return t->labels;
+}
+
+static void rename_thread(struct collect *c, struct thread *t, const char *name)
+{
+	struct profile *p = c->profile;
+
+	if (streq(t->name, name))
+		return;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	if (t->labels && !profile_relabel(p, t->labels, profile_string(p, "thread"),
+					  profile_string(p, name)))
+		t->labels = 0;
+}
+
+/* The same process that was examined, not another one with its number. */
+static bool still_there(const struct process *p)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_proc_facts_ struct proc_facts f = {};
+
+	return !proc_open(&proc, p->key.tgid) && !proc_facts_read(&proc, &f) &&
+	       f.start_boot_ns == p->start_boot_ns;
+}
+
+static void name_threads(struct collect *c, struct process *p)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, p->where.layout);
+	struct py_thread_names names = {};
+
+	if (layout && still_there(p) &&
+	    !py_thread_names(p->key.tgid, layout, &p->where, NULL, 0, &names) && still_there(p)) {
+		map_foreach(slot, &p->threads) {
+			struct thread *t = &c->threads.v[slot->value - 1];
+			const char *name = py_thread_name_of(&names, t->tid);
+
+			if (name)
+				rename_thread(c, t, name);
+		}
+	}
+	py_thread_names_fini(&names);
+}
+
+void thread_names(struct collect *c, bool last)
+{
+	vec_foreach(p, &c->processes) {
+		if (p->state != PROC_PYTHON || !p->walked || (!last && !p->names_tries))
+			continue;
+		if (p->names_tries)
+			p->names_tries--;
+		name_threads(c, p);
+	}
 }

@@ -207,6 +207,24 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	return put(p, &p->labels, set, used * sizeof(*set));
 }
 
+/*
+ * In place: the set keeps its id, the table finds it under its old hash only, so that an equal set
+ * made later gets an id of its own. Sets that are changed name a thread, which no other one does.
+ */
+bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value)
+{
+	size_t n;
+	struct profile_label *set = (struct profile_label *)profile_get_labels(p, id, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (set[i].key != key)
+			continue;
+		set[i].value = value;
+		return true;
+	}
+	return false;
+}
+
 const char *profile_get_string(const struct profile *p, uint32_t id)
 {
 	return id ? intern_get(&p->strings, id, NULL) : "";

@@ -77,6 +77,11 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n); /* leaf first; n may be 0 */
 /* Any order; of labels with the same key the last counts. No labels: 0. */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
+/*
+ * Changes the value of @key in the label set @id, for all samples that have it, also earlier ones:
+ * a thread's name may be learnt after its first sample. False if the set has no such key.
+ */
+bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
 bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
 
 /*
