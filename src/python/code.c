@@ -152,22 +152,6 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	return 0;
 }
 
-int py_code_set_class(struct py_code *code, const char *cls)
-{
-	_cleanup_str_ struct str s = {};
-	char *name;
-
-	if (!code->name)
-		return 0;
-	str_addf(&s, "%s.%s", cls, code->name);
-	name = str_take(&s);
-	if (!name)
-		return -ENOMEM;
-	free(code->name);
-	code->name = name;
-	return 0;
-}
-
 struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};

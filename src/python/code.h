@@ -49,10 +49,14 @@ static inline void cleanup_py_code(struct py_code **code)
 struct py_position py_code_position(const struct py_code *code, int lasti);
 
 /*
- * Puts "@cls." before the name (<= 3.10, where @cls has been proved: py_code_class()).
- * 0 or -ENOMEM; nothing happens to a name that isn't known.
+ * Up to 3.10 a code object knows only its bare name. If @self_obj (rec_code.self_obj: the first local
+ * variable of a frame that ran it, 0 = none) is an instance or a class, and a class in its MRO holds
+ * a function with exactly this code object (also behind staticmethod, classmethod, property, or
+ * __wrapped__), the name becomes "Class.name"; in 2.7 with the class' bare name. Reads the live
+ * process @pid. 1: done; 0: not certain, name unchanged; -ESTALE, -ESRCH, ...: name unchanged.
  */
-_must_use_ int py_code_set_class(struct py_code *code, const char *cls);
+_must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
+			       uint64_t self_obj);
 
 /*
  * Sets what a text from the target stands for; for whoever reads a text later than the record.
@@ -69,5 +73,9 @@ _must_use_ int py_code_set_text(struct py_code *code, enum code_text which, cons
  */
 _must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
 					 const struct py_layout *layout);
+
+/* Is the object at code->addr still the one whose check was taken? 0, -ESTALE, -errno. */
+struct heap;
+_must_use_ int py_code_check_same(const struct py_code *code, struct heap *h);
 
 #endif

@@ -20,23 +20,22 @@ static const struct heap_layout rows[] = {
 
 #define GIL_HEAD 16 /* ob_refcnt, ob_type */
 
-int heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
+void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		uint16_t head = l->ob_type + sizeof(uint64_t), more = head - GIL_HEAD;
+	uint16_t head = l->ob_type + sizeof(uint64_t), more = head - GIL_HEAD;
 
+	*h = (struct heap){.pid = pid, .l = l, .head = head, .budget = HEAP_BUDGET};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].version != l->version)
 			continue;
-		*h = (struct heap){.pid = pid, .l = l, .h = rows[i], .head = head,
-				   .budget = HEAP_BUDGET};
+		h->known = true;
+		h->h = rows[i];
 		h->h.ht_qualname += more;
 		h->h.ht_cached_keys += more;
 		h->h.func_code += more;
 		h->h.func_dict += more;
 		h->h.func_qualname += more;
-		return 0;
 	}
-	return -ENOTSUP;
 }
 
 static bool spend(struct heap *h, size_t n)
@@ -162,6 +161,8 @@ bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 	uint64_t type = addr ? heap_ptr(h, addr + h->l->ob_type) : 0, flags, n, value = 0;
 	uint32_t digit[3] = {};
 
+	if (!h->known)
+		return false;
 	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
 	if (h->l->version < 0x300 && flags >> 23 & 1) { /* Py_TPFLAGS_INT_SUBCLASS */
 		*ret = heap_ptr(h, addr + h->head);

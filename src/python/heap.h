@@ -26,6 +26,7 @@ struct heap {
 	pid_t pid;
 	const struct py_layout *l;
 	struct heap_layout h;
+	bool known;	 /* this version's dicts, ints and attributes can be read; strings always can */
 	uint16_t head;	 /* sizeof(PyObject) */
 	uint64_t budget; /* bytes that may still be read; a call costs HEAP_CALL_COST on top */
 };
@@ -34,8 +35,8 @@ struct heap {
 #define HEAP_CALL_COST 256
 #define HEAP_DICT_MAX  65536 /* entries of a dictionary that are read */
 
-/* 0, or -ENOTSUP if objects of this version aren't known. @l must outlive @h. */
-_must_use_ int heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
+/* @l must outlive @h. */
+void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
 
 /* 0; -errno of peek(); -E2BIG when the budget is spent. No messages. */
 _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
@@ -68,7 +69,7 @@ struct heap_item {
 };
 typedef VEC(struct heap_item) heap_items;
 
-/* Appends the items of the dict at @dict. 0; -EINVAL if it doesn't look like one; -errno. */
+/* Appends the items of the dict at @dict. 0; -EINVAL: doesn't look like one; -ENOTSUP; -errno. */
 _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 
 /* The value under the ASCII string @key (up to 64 bytes), 0 if none. */

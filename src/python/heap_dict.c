@@ -123,8 +123,11 @@ static int read_items(struct heap *h, const struct table *t, heap_items *ret)
 int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 {
 	struct table t;
-	int r = dict ? dict_table(h, dict, &t) : -EINVAL;
+	int r;
 
+	if (!h->known)
+		return -ENOTSUP;
+	r = dict ? dict_table(h, dict, &t) : -EINVAL;
 	return r ? r : read_items(h, &t, ret);
 }
 
@@ -230,7 +233,7 @@ uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name)
 	heap_items items = {};
 	uint64_t value = 0;
 
-	if (obj && !instance_items(h, obj, &items))
+	if (obj && h->known && !instance_items(h, obj, &items))
 		value = heap_find(h, &items, name);
 	vec_fini(&items);
 	return value;

@@ -238,11 +238,9 @@ int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_w
 	struct reader r = {.where = where, .ret = ret};
 	int e;
 
-	if (!layout->interp_modules || !where->interp_head)
+	heap_init(&r.heap, pid, layout);
+	if (!r.heap.known || !layout->interp_modules || !where->interp_head)
 		return -ENOTSUP;
-	e = heap_init(&r.heap, pid, layout);
-	if (e)
-		return e;
 	map_init(&r.by_ident);
 	map_init(&r.by_native_tid);
 	e = read_interpreters(&r);

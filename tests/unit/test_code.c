@@ -57,8 +57,6 @@ static void test_record(void **state)
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 0).col, 1);
 	assert_int_equal(py_code_position(code, 8).line, 0);
-	assert_int_equal(py_code_set_class(code, "K"), 0);
-	assert_string_equal(code->name, "K.C.f");
 }
 
 static void test_old_record(void **state)
