@@ -2,6 +2,7 @@
 /* Strings, mappings, functions and locations of a pprof file; see pprof_tables.h. */
 #include <errno.h>
 #include "base/error.h"
+#include "base/str.h"
 #include "profile/pprof_tables.h"
 
 #define MAX_INLINED	256
@@ -393,12 +394,36 @@ static int add_comment(struct pprof_tables *t, const char *text)
 	return 0;
 }
 
+/* Names the value types that krait has no room for, if there are any. */
+static int tell_left_out(struct pprof_tables *t)
+{
+	_cleanup_str_ struct str text = {};
+	const struct profile_meta *m = profile_meta(t->p);
+	size_t left = t->value_types.n - m->n_values;
+
+	if (!left)
+		return 0;
+	str_addf(&text, "krait: %zu sample types were left out:", left);
+	for (size_t i = m->n_values - 1; i < t->value_types.n; i++) {
+		uint32_t id = 0;
+		int r = pprof_tables_string(t, t->value_types.v[i].type, 0, "ValueType.type", &id);
+
+		if (r)
+			return r;
+		if (i != t->value_at[m->n_values - 1])
+			str_addf(&text, " %.40s", profile_get_string(t->p, id));
+	}
+	return text.failed ? NO_MEMORY : add_comment(t, text.s);
+}
+
 /* What doesn't fit is told in the last comment. */
 static int resolve_comments(struct pprof_tables *t)
 {
 	size_t max = ARRAY_SIZE(profile_meta(t->p)->comment), n = t->comments.n;
 	char rest[96];
-	int r = 0;
+	int r = tell_left_out(t);
+
+	max -= profile_meta(t->p)->n_comments;
 
 	for (size_t i = 0; i < n && i < (n > max ? max - 1 : max) && !r; i++) {
 		uint32_t id = 0;

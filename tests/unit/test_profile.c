@@ -4,9 +4,11 @@
  * borders) and sums. The truth is kept by the test in plain arrays.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 #include "base/cleanup.h"
 #include "profile/profile.h"
@@ -239,17 +241,29 @@ static void samples_come_back(void **state)
 	check_log(200000);
 }
 
+/* Files may not grow beyond a few blocks, as on a full disk: what comes later stays in memory. */
+static void a_full_disk_loses_nothing(void **state)
+{
+	struct rlimit old, limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = (struct rlimit){ 200000, old.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	check_log(200000);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+}
+
+/* Without a file descriptor to spare there is no file at all. */
 static void samples_need_no_file(void **state)
 {
-	char *old = getenv("TMPDIR");
+	struct rlimit old, limit;
 
-	/* A directory where nothing can be made, even by root. The next in line are used then. */
-	setenv("TMPDIR", "/proc", 1);
-	check_log(50000);
-	if (old)
-		setenv("TMPDIR", old, 1);
-	else
-		unsetenv("TMPDIR");
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	limit = (struct rlimit){ 3, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	check_log(200000);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
 static void sums_add_up(void **state)
@@ -294,6 +308,7 @@ int main(void)
 		cmocka_unit_test(two_stacks_can_be_compared),
 		cmocka_unit_test(labels_have_one_value_a_key),
 		cmocka_unit_test(samples_come_back),
+		cmocka_unit_test(a_full_disk_loses_nothing),
 		cmocka_unit_test(samples_need_no_file),
 		cmocka_unit_test(sums_add_up),
 	};
