@@ -65,7 +65,7 @@ int output_open(struct output *o, const char *path)
 	return 0;
 }
 
-int output_commit(struct output *o, long uid, long gid)
+int output_commit(struct output *o)
 {
 	const char *name = o->path ? o->path : "standard output";
 	FILE *stream = TAKE_PTR(o->stream);
@@ -79,8 +79,6 @@ int output_commit(struct output *o, long uid, long gid)
 	}
 	if (stream == stdout)
 		return 0;
-	if (uid >= 0 && fchown(fileno(stream), uid, gid))
-		(void)0; /* a file system without owners */
 	if (fclose(stream))
 		return err_sys(-errno, "can't write %s", name);
 	if (!o->temporary)

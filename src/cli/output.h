@@ -17,8 +17,8 @@ struct output {
 /* @path "-" is stdout. Fails before anything is recorded if it can't be written. 0 or -errno + message. */
 _must_use_ int output_open(struct output *o, const char *path);
 
-/* Flushes and puts the file in its place, owned by @uid/@gid if these aren't -1. 0 or -errno + message. */
-_must_use_ int output_commit(struct output *o, long uid, long gid);
+/* Flushes and puts the file in its place. 0 or -errno + message. */
+_must_use_ int output_commit(struct output *o);
 
 /* Removes what wasn't committed. */
 void output_fini(struct output *o);

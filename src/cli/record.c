@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
+#include "cli/kernel_danger.h"
 #include "cli/output.h"
 #include "cli/record_session.h"
 #include "cli/signals.h"
@@ -58,8 +59,8 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* A filter by name or group has to see each process: nothing is recognized without it. */
-	return s->filtered ? 0 : sampler_add_exe(s->sampler, key, e);
+	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen. */
+	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
 static const struct collect_ops collect_ops = {
@@ -196,6 +197,7 @@ static int make_collector(struct session *s)
 		.n_labels = s->labels.n,
 		.start_ns = clock_ns(CLOCK_MONOTONIC),
 		.clock = s->event.clock,
+		.may_see = s->rights.from_file ? rights_may_see : NULL,
 	};
 
 	s->collect = collect_new(&config);
@@ -385,9 +387,14 @@ static int write_profile(struct session *s)
 	struct render_options opt = {.by = s->options->by,
 				     .value = s->options->value,
 				     .times = s->options->times};
-	int r = s->options->format->write(s->profile, s->output.stream, &opt);
+	int r = s->options->format->write(s->profile, s->output.stream, &opt), q;
 
-	return r ? r : output_commit(&s->output, -1, -1);
+	if (r)
+		return r;
+	q = caller_enter(&s->caller);
+	r = output_commit(&s->output);
+	caller_leave(&s->caller);
+	return q ? q : r;
 }
 
 static void session_fini(struct session *s)
@@ -401,6 +408,7 @@ static void session_fini(struct session *s)
 	proc_match_fini(&s->match);
 	vec_fini(&s->labels);
 	free(s->path);
+	caller_fini(&s->caller);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }
@@ -490,20 +498,62 @@ static int finish(struct session *s)
 	return code ? code : r;
 }
 
-static int record(struct session *s)
+/* Who asks, and the file: before anything is started, so that what can't be written is said now. */
+static int prepare(struct session *s)
 {
-	int r = name_output(s);
+	int r = caller_find(&s->caller), q;
 
 	if (!r)
-		r = output_open(&s->output, s->path);
+		r = name_output(s);
+	if (r)
+		return r;
+	r = caller_enter(&s->caller);
+	if (r)
+		return r;
+	q = output_open(&s->output, s->path);
+	caller_leave(&s->caller);
+	if (q || !s->options->cmd)
+		return q;
+	return spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+}
+
+/* --if-permitted: the command runs all the same. */
+static int run_unprofiled(struct session *s)
+{
+	int r = caller_find(&s->caller);
+
+	log_warn("%s; running the command without a profile", err_msg());
+	if (!r)
+		r = spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+	if (!r)
+		r = spawn_go(&s->spawn);
+	if (r)
+		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
+	return spawn_wait(&s->spawn);
+}
+
+static int check_permitted(struct session *s)
+{
+	int r = kernel_danger_refuse();
+
+	rights_read(&s->rights);
+	return r ? r : rights_check(&s->rights);
+}
+
+static int record(struct session *s)
+{
+	int r = check_permitted(s);
+
+	if (r && s->options->if_permitted && s->options->cmd)
+		return run_unprofiled(s);
+	if (r)
+		return fail(r, EXIT_RIGHTS);
+	r = prepare(s);
 	if (r)
 		return fail(r, EXIT_FAILED);
-	if (s->options->cmd) {
-		r = spawn_start(&s->spawn, s->options->cmd, NULL, NULL);
-		if (r)
-			return fail(r, EXIT_FAILED);
-	}
 	r = set_up(s);
+	if (!r)
+		r = rights_drop(s->caller.other);
 	if (r)
 		return fail(r, exit_of(r));
 	r = start(s);

@@ -4,8 +4,10 @@
 #define CLI_RECORD_SESSION_H
 
 #include "base/vec.h"
+#include "cli/caller.h"
 #include "cli/output.h"
 #include "cli/record.h"
+#include "cli/rights.h"
 #include "cli/spawn.h"
 #include "collect/collect.h"
 #include "proc/match.h"
@@ -14,6 +16,8 @@
 
 struct session {
 	const struct record_options *options;
+	struct rights rights;
+	struct caller caller;
 	struct event event;
 	struct proc_match match;
 	bool filtered; /* by name, cgroup or container */

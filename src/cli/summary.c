@@ -13,8 +13,12 @@
 /* Below this share of one CPU the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
 
-/* Fewer samples than CPU time x Hz by more than this are called missing: clocks are coarse. */
+/*
+ * Fewer samples than CPU time x Hz by more than this are called missing. A thread's CPU time is
+ * brought up to date at each tick (up to 10 ms) and switch, so it is off by a tick at both ends.
+ */
 #define MISSING_PERCENT 1.0
+#define TICK_NS		(10 * NSEC_PER_MSEC)
 
 typedef unsigned long long ull;
 
@@ -67,7 +71,7 @@ void summary_take(struct summary *m, struct session *s)
 		return;
 	m->due = m->collect.cpu_ns / s->event.period;
 	m->reached_hz = m->collect.cpu_ns ? m->collect.due / seconds(m->collect.cpu_ns) : 0;
-	if (m->due > m->collect.due &&
+	if (m->due > m->collect.due + 2 * m->collect.threads * TICK_NS / s->event.period &&
 	    percent(m->due - m->collect.due, m->due) > MISSING_PERCENT)
 		m->missing = m->due - m->collect.due;
 }
@@ -208,5 +212,5 @@ int summary_write_json(const struct session *s, const struct summary *m, const c
 	if (r)
 		return r;
 	json_write(out.stream, s, m);
-	return output_commit(&out, -1, -1);
+	return output_commit(&out);
 }

@@ -274,6 +274,7 @@ int collect_flush(struct collect *c, bool last)
 void collect_stats(struct collect *c, struct collect_stats *ret)
 {
 	*ret = c->stats;
+	ret->threads = c->threads.n;
 	ret->unsupported = c->unsupported.v;
 	ret->n_unsupported = c->unsupported.n;
 }

@@ -32,6 +32,7 @@ struct collect_config {
 	size_t n_labels;
 	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0 */
 	bool clock;	   /* weights are nanoseconds */
+	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 };
 
 /* NULL on out of memory. @config is copied, what it points to must stay. */
@@ -71,7 +72,7 @@ struct collect_stats {
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* by how the walk ended */
 	uint64_t not_python;		     /* samples of processes that turned out not to be Python */
 	uint64_t broken_records, lost_stacks, lost_names;
-	unsigned processes;		     /* Python processes with samples */
+	unsigned processes, threads;	     /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	const struct collect_unsupported *unsupported;
 	size_t n_unsupported;

@@ -220,7 +220,7 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	r = proc_open(&proc, p->key.tgid);
 	if (r)
 		return r;
-	if (!read_facts(c, p, &proc)) {
+	if (!read_facts(c, p, &proc) || (c->config.may_see && !c->config.may_see(proc.dirfd))) {
 		p->state = PROC_IGNORED;
 		return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL);
 	}
@@ -266,6 +266,9 @@ int collect_examine(struct collect *c, pid_t tgid)
 	struct image_file *f;
 	int r = proc_open(&proc, tgid);
 
+	if (!r && c->config.may_see && !c->config.may_see(proc.dirfd))
+		r = err_set(-EPERM, "process %d is another user's; `sudo krait record -p %d` shows it",
+			    tgid, tgid);
 	if (!r)
 		r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
