@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # cross-arm64.sh [MAKE-ARGUMENT]...: builds krait for arm64, one static file
 # (build/aarch64-linux-gnu/krait), with the arm64 headers and static libraries of this
-# distribution's release. Compiler and libc: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross.
+# distribution's release. `cross-arm64.sh cc ...` is that compiler alone. Compiler and libc: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross.
 set -euo pipefail
-cd "$(dirname "$0")"
-. ./common.sh
-. ./apt.sh
+. "$(dirname "$0")/common.sh"
+. "$SETUP_DIR/apt.sh"
 
 APT_ARCH=arm64
 TRIPLET=aarch64-linux-gnu
@@ -24,18 +23,30 @@ fetch() {
 	( cd "$SYSROOT/debs" && apt_in_root apt-get download $packages )
 	dpkg_unpack "$SYSROOT/root" "$SYSROOT"/debs/*.deb
 	rm -rf "$SYSROOT/debs"
-	stamp sysroot-arm64 cross-arm64.sh
+	stamp sysroot-arm64 "$SETUP_DIR/cross-arm64.sh"
+}
+
+libs_for_arm64() {
+	need "$TRIPLET-gcc" gcc-aarch64-linux-gnu
+	[ -d "/usr/$TRIPLET/include" ] || apt-get install -y libc6-dev-arm64-cross >/dev/null
+	stamped sysroot-arm64 "$SETUP_DIR/cross-arm64.sh" || attempt sysroot-arm64 fetch
+	[ -e "$SYSROOT/root/usr/lib/$TRIPLET/libbpf.a" ] || fail "no arm64 libraries"
 }
 
 main() {
-	local include=$SYSROOT/root/usr/include lib=$SYSROOT/root/usr/lib/$TRIPLET
-	need "$TRIPLET-gcc" gcc-aarch64-linux-gnu
-	[ -d "/usr/$TRIPLET/include" ] || apt-get install -y libc6-dev-arm64-cross >/dev/null
-	stamped sysroot-arm64 cross-arm64.sh || attempt sysroot-arm64 fetch
-	[ -e "$lib/libbpf.a" ] || fail "no arm64 libraries"
-	make -C ../.. CROSS="$TRIPLET" "CFLAGS=-O2 -g -idirafter $include -idirafter $include/$TRIPLET" \
-		LDFLAGS="-static -L$lib" \
-		LDLIBS="-lbpf -lelf -lz -lcap$([ ! -e "$lib/libzstd.a" ] || echo ' -lzstd')" "$@"
+	local include=$SYSROOT/root/usr/include lib=$SYSROOT/root/usr/lib/$TRIPLET cflags ldflags libs
+	libs_for_arm64
+	cflags="-O2 -g -idirafter $include -idirafter $include/$TRIPLET"
+	ldflags="-static -L$lib"
+	libs="-lbpf -lelf -lz -lcap"
+	[ ! -e "$lib/libzstd.a" ] || libs+=" -lzstd"
+	if [ "${1:-}" = cc ]; then
+		# shellcheck disable=SC2086 # flags
+		"$TRIPLET-gcc" $cflags "${@:2}" $ldflags $libs
+	else
+		make -C "$SETUP_DIR/../.." CROSS="$TRIPLET" CFLAGS="$cflags" LDFLAGS="$ldflags" \
+			LDLIBS="$libs" "$@"
+	fi
 }
 
 main "$@"

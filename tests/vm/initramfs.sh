@@ -5,7 +5,7 @@
 # follow each other). No modules are needed, as there is no disk. Sourced after kernels.sh.
 
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info
-	./usr/share/perl5 ./usr/share/zoneinfo ./usr/lib/$MULTIARCH/gconv ./usr/lib/$MULTIARCH/perl-base"
+	./usr/share/perl5 ./usr/share/zoneinfo"
 
 # initramfs_base: prints the path of the archive that stays the same.
 initramfs_base() {
@@ -15,11 +15,21 @@ initramfs_base() {
 		apt_root "$VM_CACHE/apt-$suite" "$suite" >&2
 		rm -rf "$root"
 		apt_unpack "$root" python3 busybox-static >&2
+		compile_library "$root" >&2
 		initramfs_pack "$root" >"$base.new"
 		mv "$base.new" "$base"
 		rm -rf "$root"
 	fi
 	echo "$base"
+}
+
+# The packages compile the standard library when they're configured, which they never are here.
+# Only the host's own Python of the same version can do it; without, the machine starts slowly.
+compile_library() {
+	local minor
+	minor=$(/usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+	[ ! -d "$1/usr/lib/$minor" ] || /usr/bin/python3 -m compileall -q -x 'test|lib2to3|idlelib' \
+		-s "$1" -p / "$1/usr/lib/$minor"/{*.py,encodings,importlib,collections,json} || true
 }
 
 # initramfs_pack ROOT: ROOT as an archive on stdout.
@@ -40,7 +50,7 @@ initramfs_make() {
 	cp "$VM_DIR/guest/init" "$over/init"
 	cp "$VM_DIR/guest/prog.py" "$over/t/prog.py"
 	chmod +x "$over/init"
-	[ ! -x "$KRAIT" ] || cp "$KRAIT" "$over/t/krait"
+	[ ! -x "$VM_KRAIT" ] || cp "$VM_KRAIT" "$over/t/krait"
 	for object in $(bpf_objects); do
 		cp "$object" "$over/t/"
 		[ -x "$over/t/verify" ] || verifier_build "$over/t/verify"
@@ -52,14 +62,9 @@ initramfs_make() {
 # bpf_objects: those that belong to the binary under test, else the default build's.
 bpf_objects() {
 	local dir
-	for dir in "$(dirname "$KRAIT")/bpf" "$VM_DIR/../../build/release/bpf"; do
+	for dir in "$(dirname "$VM_KRAIT")/bpf" "$VM_OBJECTS"; do
 		if compgen -G "$dir/*.bpf.o"; then
 			return 0
 		fi
 	done
-}
-
-verifier_build() {
-	# shellcheck disable=SC2046 # one flag per word
-	gcc -O2 -static -o "$1" "$VM_DIR/verify.c" $(pkg-config --static --libs libbpf libelf)
 }

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 # Debian's cloud kernels by series ("5.10", "newest"), found in the package lists, fetched
-# once. Sourced after ../setup/common.sh and ../setup/apt.sh.
-
-VM_CACHE=$KRAIT_TEST_CACHE/vm
-VM_ARCH=$(dpkg --print-architecture)
+# once. Sourced after machine.sh (VM_ARCH, VM_CACHE), ../setup/common.sh and ../setup/apt.sh.
 
 # Which suites may have a series. One apt state per suite: one that the mirror has dropped
 # costs only the kernels that nobody else has.

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2034 # the scripts beside this one use these variables
+# The two kinds of machine: x86-64, and arm64 with what a cross compiler built. Sourced.
+#
+# Emulated even where /dev/kvm is: it takes seconds, and a nested KVM that lacks a register aborts
+# qemu (seen: MSR 0x10a with -cpu max).
+
+# machine_of SPEC: sets everything that depends on the architecture.
+machine_of() {
+	case $1 in
+	arm64:*) machine_arm64 ;;
+	*) machine_amd64 ;;
+	esac
+	APT_ARCH=$VM_ARCH
+}
+
+machine_amd64() {
+	VM_ARCH=amd64 VM_CACHE=$KRAIT_TEST_CACHE/vm
+	VM_KRAIT=${KRAIT:-$VM_DIR/../../build/static/krait}
+	VM_OBJECTS=$VM_DIR/../../build/release/bpf
+	VM_BUILD="make STATIC=1"
+	VM_QEMU=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu max)
+	VM_CONSOLE=ttyS0
+}
+
+machine_arm64() {
+	VM_ARCH=arm64 VM_CACHE=$KRAIT_TEST_CACHE/vm-arm64
+	VM_KRAIT=${KRAIT_ARM64:-$VM_DIR/../../build/aarch64-linux-gnu/krait}
+	VM_OBJECTS=$VM_DIR/../../build/aarch64-linux-gnu/bpf
+	VM_BUILD="tests/setup/cross-arm64.sh"
+	# The architecture's own pointer authentication costs emulation half its speed.
+	VM_QEMU=(qemu-system-aarch64 -M virt -accel "tcg,thread=multi" -cpu "max,pauth-impdef=on")
+	VM_CONSOLE=ttyAMA0
+}
+
+# machine_needs: the packages that run it.
+machine_needs() {
+	case $VM_ARCH in
+	amd64) need qemu-system-x86_64 qemu-system-x86 ;;
+	arm64) need qemu-system-aarch64 qemu-system-arm ;;
+	esac
+	need cpio cpio
+	need /usr/bin/python3 python3
+}
+
+# verifier_build OUT: tests/vm/verify.c for the machine.
+verifier_build() {
+	local source=$VM_DIR/verify.c
+	# shellcheck disable=SC2046 # one flag per word
+	case $VM_ARCH in
+	amd64) gcc -O2 -static -o "$1" "$source" $(pkg-config --static --libs libbpf libelf) ;;
+	arm64) "$SETUP_DIR/cross-arm64.sh" cc -o "$1" "$source" ;;
+	esac
+}
