@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* -e, -F, -c as perf events. The live tests need the right to open them on all CPUs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "sampler/events.h"
+
+static struct event e;
+static struct event_set set;
+
+static int teardown(void **state)
+{
+	event_set_close(&set);
+	return 0;
+}
+
+static void must_parse(const char *spec)
+{
+	if (event_parse(&e, spec))
+		fail_msg("%s: %s", spec, err_msg());
+}
+
+static void test_names(void **state)
+{
+	must_parse("cpu-clock");
+	assert_true(e.clock);
+	assert_int_equal(e.type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(e.config, PERF_COUNT_SW_CPU_CLOCK);
+	assert_string_equal(e.sample_type, "cpu");
+	assert_string_equal(e.unit, "nanoseconds");
+	must_parse("cycles:u");
+	assert_false(e.clock);
+	assert_int_equal(e.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(e.config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_true(e.exclude_kernel && !e.exclude_user);
+	assert_string_equal(e.name, "cycles:u");
+	assert_string_equal(e.sample_type, "cycles");
+	assert_string_equal(e.unit, "count");
+	must_parse("cpu-cycles:kpp");
+	assert_true(!e.exclude_kernel && e.exclude_user);
+	assert_int_equal(e.precise, 2);
+	assert_string_equal(e.sample_type, "cycles");
+	must_parse("cs:uk");
+	assert_true(!e.exclude_kernel && !e.exclude_user);
+	assert_string_equal(e.sample_type, "context-switches");
+	must_parse("r01A8");
+	assert_int_equal(e.type, PERF_TYPE_RAW);
+	assert_int_equal(e.config, 0x1a8);
+	assert_string_equal(e.sample_type, "r01A8");
+	must_parse("L1-dcache-load-misses");
+	assert_int_equal(e.type, PERF_TYPE_HW_CACHE);
+	assert_int_equal(e.config, 0x10000);
+	for (const char *const *name = event_names(); *name; name++)
+		must_parse(*name);
+}
+
+static void test_unknown(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		":",
+		":u",
+		"cycle",
+		"cycles:",
+		"cycles:x",
+		"cycles:pppp",
+		"cycles:u:k",
+		"r",
+		"rxyz",
+		"r11112222333344445",
+		"cpu-clock ",
+		"CYCLES",
+		"a name that is longer than any event's name can possibly be, by far"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(event_parse(&e, bad[i]), -EINVAL);
+		assert_non_null(strstr(err_msg(), "cpu-clock"));
+	}
+}
+
+static void test_rate(void **state)
+{
+	must_parse("cpu-clock");
+	assert_int_equal(event_set_rate(&e, 999, 0), 0);
+	assert_int_equal(e.period, 1001001);
+	assert_int_equal(event_set_rate(&e, 0, 5000000), 0);
+	assert_int_equal(e.period, 5000000);
+	assert_int_equal(event_set_rate(&e, 100000, 0), 0);
+	assert_int_equal(event_set_rate(&e, 100001, 0), -EINVAL);
+	assert_int_equal(event_set_rate(&e, 0, 9999), -EINVAL);
+	assert_int_equal(event_set_rate(&e, 4000000000u, 0), -EINVAL);
+	assert_int_equal(event_set_rate(&e, 0, 0), -EINVAL);
+	assert_int_equal(event_set_rate(&e, 1, 1), -EINVAL);
+	must_parse("cycles");
+	assert_int_equal(event_set_rate(&e, 999, 0), 0);
+	assert_int_equal(e.period, 0);
+	assert_int_equal(e.hz, 999);
+	assert_int_equal(event_set_rate(&e, 0, 1), 0);
+	assert_int_equal(event_set_rate(&e, 0, 1ull << 63), -EINVAL);
+}
+
+static void must_open(const char *spec, uint32_t hz, uint64_t count)
+{
+	int r;
+
+	must_parse(spec);
+	assert_int_equal(event_set_rate(&e, hz, count), 0);
+	r = event_set_open(&set, &e, true);
+	if (r == -EACCES || r == -EPERM || r == -ENOSYS) {
+		printf("SKIP events on all CPUs: %s\n", err_msg());
+		skip();
+	}
+	if (r)
+		fail_msg("%s", err_msg());
+}
+
+static uint64_t total(void)
+{
+	uint64_t sum = 0, one;
+
+	vec_foreach (c, &set.cpus) {
+		assert_int_equal(read(c->fd, &one, sizeof(one)), sizeof(one));
+		sum += one;
+	}
+	return sum;
+}
+
+static void test_open(void **state)
+{
+	must_open("cpu-clock", 999, 0);
+	assert_int_equal(set.cpus.n, sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(total(), 0);
+	assert_int_equal(event_set_enable(&set, true), 0);
+	usleep(20000);
+	assert_int_equal(event_set_enable(&set, false), 0);
+	/* the clock counts on every CPU, idle or not */
+	assert_true(total() >= 20000000 * set.cpus.n);
+}
+
+/* Page faults are something that a test can cause as fast as it likes. */
+static void touch_pages(size_t n)
+{
+	char *p = mmap(NULL, n * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(p != MAP_FAILED);
+	madvise(p, n * 4096, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
+		p[i * 4096] = 1;
+	munmap(p, n * 4096);
+}
+
+static void test_counts(void **state)
+{
+	struct rusage before, after;
+	uint64_t n;
+
+	must_open("page-faults:u", 0, 1000000);
+	assert_int_equal(event_set_enable(&set, true), 0);
+	getrusage(RUSAGE_SELF, &before);
+	touch_pages(1000);
+	getrusage(RUSAGE_SELF, &after);
+	n = total();
+	assert_true(after.ru_minflt - before.ru_minflt >= 1000);
+	assert_true(n >= (uint64_t)(after.ru_minflt - before.ru_minflt));
+}
+
+struct throttle_record {
+	struct perf_event_header h;
+	uint64_t time_ns, id, stream;
+};
+
+/*
+ * Made by hand: causing it takes a clock above kernel.perf_event_max_sample_rate, which would
+ * have to be lowered for everybody on the machine.
+ */
+static void test_throttled(void **state)
+{
+	static struct throttle_record page[128];
+	struct perf_event_mmap_page meta = {};
+	struct event_cpu c = {.fd = -1};
+	struct throttle_record on = {.h = {PERF_RECORD_THROTTLE, 0, sizeof(on)}, .time_ns = 1000};
+	struct throttle_record off = {.h = {PERF_RECORD_UNTHROTTLE, 0, sizeof(off)},
+				      .time_ns = 4000};
+	struct throttle_record full = {.h = {PERF_RECORD_LOST, 0, sizeof(full)}};
+
+	c.ring = (struct perf_ring){.page = &meta, .data = (uint8_t *)page, .bytes = sizeof(page)};
+	assert_int_equal(vec_push(&set.cpus, c), 0);
+	page[0] = on;
+	page[1] = off;
+	page[2] = on;
+	page[3] = full;
+	meta.data_head = 4 * sizeof(on);
+	event_set_poll(&set);
+	assert_int_equal(set.throttled, 2);
+	assert_int_equal(set.throttled_ns, 3000);
+	assert_int_equal(set.throttle_lost, 1);
+	assert_int_equal(meta.data_tail, meta.data_head);
+	page[4] = off;
+	meta.data_head += sizeof(off);
+	event_set_poll(&set);
+	assert_int_equal(set.throttled_ns, 6000);
+	set.cpus.n = 0; /* nothing to unmap */
+	vec_fini(&set.cpus);
+}
+
+static void test_missing_event(void **state)
+{
+	_cleanup_str_ struct str list = {};
+	int r;
+
+	event_available(&list);
+	/* An event code that no CPU has, or no PMU at all. */
+	must_parse("emulation-faults");
+	if (!strstr(str_cstr(&list), "cycles"))
+		must_parse("cycles");
+	else
+		must_parse("bus-cycles");
+	if (strstr(str_cstr(&list), e.name)) {
+		printf("SKIP missing event: this machine has %s\n", e.name);
+		skip();
+	}
+	assert_int_equal(event_set_rate(&e, 99, 0), 0);
+	r = event_set_open(&set, &e, false);
+	if (r == -EACCES || r == -EPERM)
+		skip();
+	assert_true(r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV);
+	assert_non_null(strstr(err_msg(), e.name));
+	assert_non_null(strstr(err_msg(), "page-faults"));
+}
+
+static void test_too_fast(void **state)
+{
+	uint32_t max = event_max_sample_rate();
+	int r;
+
+	must_parse("page-faults");
+	if (!max || max >= 100000000 || event_set_rate(&e, max + 1, 0))
+		skip();
+	r = event_set_open(&set, &e, false);
+	if (r == -EACCES || r == -EPERM)
+		skip();
+	assert_int_equal(r, -EINVAL);
+	assert_non_null(strstr(err_msg(), "sysctl kernel.perf_event_max_sample_rate="));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_rate),
+		cmocka_unit_test_teardown(test_open, teardown),
+		cmocka_unit_test_teardown(test_counts, teardown),
+		cmocka_unit_test(test_throttled),
+		cmocka_unit_test_teardown(test_missing_event, teardown),
+		cmocka_unit_test_teardown(test_too_fast, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
