@@ -8,10 +8,7 @@
 #include "render/render.h"
 
 const struct command *const commands[] = {
-	&command_record,
-	&command_help,
-	&command_version,
-	NULL,
+	&command_record, &command_doctor, &command_help, &command_version, NULL,
 };
 
 const struct command *command_by_name(const char *name)

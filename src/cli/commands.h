@@ -9,6 +9,7 @@
 #define COMPLETE_FORMAT "<format>"
 
 extern const struct command command_record;
+extern const struct command command_doctor;
 extern const struct command command_help;
 extern const struct command command_version;
 

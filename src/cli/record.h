@@ -8,11 +8,10 @@
 
 #include <sys/types.h>
 #include "base/vec.h"
+#include "cli/color.h"
 #include "profile/pprof.h"
 
 struct render_format;
-
-enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct label_option {
 	const char *key; /* never empty; not NUL-terminated: key_len bytes */

@@ -199,3 +199,29 @@ int rights_grant(const char *path)
 			       path);
 	return 0;
 }
+
+void rights_say_granted(FILE *out, const char *path)
+{
+	gid_t gid;
+
+	fprintf(out, "%s now has\n", path);
+#define X(cap, kind, why)                                                                          \
+	if (kind != RIGHT_OTHERS)                                                                  \
+		fprintf(out, "  %-24s %s\n", "CAP_" #cap, why);
+	RIGHTS(X)
+#undef X
+	fputs("so that `krait record -p PID` and `krait record -- COMMAND` work without sudo.\n"
+	      "A user sees only their own processes; root still sees all. Building or installing\n"
+	      "krait again takes this back.\n",
+	      out);
+	if (users_group_id(GRANT_GROUP, &gid))
+		fputs("Every user of this machine may run it. To let only some:\n"
+		      "  groupadd " GRANT_GROUP "; usermod -aG " GRANT_GROUP
+		      " NAME; krait doctor --grant\n"
+		      "To take it back: setcap -r FILE\n",
+		      out);
+	else
+		fputs("Only members of the group " GRANT_GROUP
+		      " may run it. To take it back: setcap -r FILE\n",
+		      out);
+}

@@ -7,6 +7,7 @@
 #ifndef CLI_RIGHTS_H
 #define CLI_RIGHTS_H
 
+#include <stdio.h>
 #include <sys/types.h>
 #include "base/str.h"
 #include "base/util.h"
@@ -60,5 +61,8 @@ void rights_drop_for_child(void);
 
 /* Writes the capabilities into file @path, with the mode that suits; 0 or -errno + message. */
 _must_use_ int rights_grant(const char *path);
+
+/* What that means, for who did it. */
+void rights_say_granted(FILE *out, const char *path);
 
 #endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks of krait doctor that concern rights, limits on sampling, and containers. */
+#include "cli/doctor_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "proc/container.h"
+#include "sampler/sampler.h"
+
+/* PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h: the host's namespaces. */
+#define HOST_PID_NS  0xeffffffcu
+#define HOST_USER_NS 0xeffffffdu
+
+#define FILE_BYTES   65536
+#define SHORT_ID     12 /* digits of a container id that people type */
+
+static bool in_namespace(const struct doctor *d, const char *name, unsigned int host)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/proc/self/ns/%s", d->root, name);
+	return stat(path, &st) == 0 && st.st_ino != host;
+}
+
+/* Appends the id of the container krait is in; false if it isn't in one, or its id can't be told.
+ */
+static bool own_container(const struct doctor *d, struct str *ret)
+{
+	_cleanup_free_ char *text = malloc(FILE_BYTES);
+	_cleanup_str_ struct str path = {};
+
+	if (!text)
+		return false;
+	if (doctor_file(d, "/proc/self/cgroup", text, FILE_BYTES)) {
+		cgroup_path(text, strlen(text), &path);
+		if (container_from_cgroup(str_cstr(&path), ret))
+			return true;
+	}
+	return doctor_file(d, "/proc/self/mountinfo", text, FILE_BYTES) &&
+	       container_from_mountinfo(text, strlen(text), ret);
+}
+
+static bool is_contained(const struct doctor *d, struct str *id)
+{
+	return own_container(d, id) || in_namespace(d, "pid", HOST_PID_NS) ||
+	       in_namespace(d, "user", HOST_USER_NS);
+}
+
+/* What to run where the rights can't be had here: outside. */
+static void remedy_on_host(struct finding *f, const struct str *id)
+{
+	if (id->n)
+		finding_remedy(f, "on the host: sudo krait record --container %.*s", SHORT_ID,
+			       str_cstr(id));
+	else
+		finding_remedy(f, "on the host: sudo krait record");
+}
+
+static void check_user_namespace(struct doctor *d, const struct str *id)
+{
+	if (in_namespace(d, "user", HOST_USER_NS))
+		remedy_on_host(finding_add(d, "user namespace", FINDING_FAIL,
+					   "krait is in a user namespace of its own, where "
+					   "capabilities don't reach BPF and perf"),
+			       id);
+}
+
+void check_rights(struct doctor *d)
+{
+	_cleanup_str_ struct str missing = {}, id = {};
+	bool contained = is_contained(d, &id);
+	struct finding *f;
+
+	check_user_namespace(d, &id);
+	if (rights_missing(&d->rights, RIGHT_NEEDED, &missing)) {
+		f = finding_add(d, "rights", FINDING_FAIL, "missing: %s", str_cstr(&missing));
+		if (contained)
+			remedy_on_host(f, &id);
+		else if (d->rights.uid == 0)
+			finding_remedy(f, "run krait as the host's full root (sudo krait ...)");
+		else
+			finding_remedy(
+				f,
+				"sudo krait doctor --grant, or each time: sudo krait record ...");
+		return;
+	}
+	if (!rights_missing(&d->rights, RIGHT_GRANTED, &missing) &&
+	    !rights_missing(&d->rights, RIGHT_OTHERS, &missing)) {
+		finding_add(d, "rights", FINDING_OK, "all, for every process");
+		return;
+	}
+	f = finding_add(d, "rights", d->rights.uid == 0 ? FINDING_WARN : FINDING_OK,
+			"enough for your own processes; not there: %s", str_cstr(&missing));
+	if (d->rights.uid)
+		finding_remedy(f, "for other users' processes: sudo krait record ...");
+	else if (contained)
+		remedy_on_host(f, &id);
+}
+
+static void no_record(void *ctx, const void *data, size_t n)
+{
+}
+
+/* The only proof that it works: load and attach everything once, without switching it on. */
+void check_programs(struct doctor *d)
+{
+	struct sampler_config config = {.record = no_record};
+	struct sampler *s;
+	struct finding *f;
+	int r;
+
+	if (*d->root || rights_check(&d->rights))
+		return; /* about the running kernel; and without rights the answer is known */
+	r = event_parse(&config.event, "cpu-clock");
+	if (!r)
+		r = event_set_rate(&config.event, 99, 0);
+	if (!r)
+		r = sampler_open(&s, &config);
+	if (!r) {
+		sampler_close(s);
+		finding_add(d, "programs", FINDING_OK, "the kernel accepts and attaches them");
+		return;
+	}
+	f = finding_add(d, "programs", FINDING_FAIL, "%s", err_msg());
+	finding_remedy(f, "krait record -vv -d 1 2> krait.log, and report that file");
+}
+
+/* A number from a file; @otherwise if there is none. */
+static long number_in(const struct doctor *d, const char *path, long otherwise)
+{
+	char text[32];
+
+	return doctor_file(d, path, text, sizeof(text)) ? strtol(text, NULL, 10) : otherwise;
+}
+
+static void check_rate(struct doctor *d)
+{
+	long rate = number_in(d, "/proc/sys/kernel/perf_event_max_sample_rate", -1);
+	long percent = number_in(d, "/proc/sys/kernel/perf_cpu_time_max_percent", -1);
+	struct finding *f;
+
+	if (rate < 0)
+		return;
+	if (rate < 999) {
+		f = finding_add(
+			d, "sample rate", FINDING_WARN,
+			"the kernel allows at most %ld Hz; the default for one process is 999",
+			rate);
+		finding_remedy(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
+		return;
+	}
+	finding_add(d, "sample rate", FINDING_OK,
+		    "at most %ld Hz; throttled above %ld %% of a CPU%s", rate, percent,
+		    percent <= 0 || percent == 100 ? " (switched off)" : "");
+}
+
+static void check_events(struct doctor *d)
+{
+	_cleanup_str_ struct str available = {};
+
+	if (*d->root)
+		return;
+	event_available(&available);
+	finding_add(d, "events", FINDING_OK, "%s%s", str_cstr(&available),
+		    strstr(str_cstr(&available), "cycles")
+			    ? ""
+			    : "; no hardware events, as in most virtual machines");
+}
+
+void check_perf(struct doctor *d)
+{
+	long paranoid = number_in(d, "/proc/sys/kernel/perf_event_paranoid", -2);
+
+	if (paranoid == -2) {
+		struct finding *f = finding_add(d, "perf", FINDING_FAIL,
+						"no kernel.perf_event_paranoid: this kernel has no "
+						"perf events, or /proc isn't mounted");
+
+		finding_remedy(f, "boot a kernel of the distribution");
+		return;
+	}
+	/* With CAP_PERFMON it doesn't matter; without, lowering it isn't enough for BPF. */
+	finding_add(d, "perf", FINDING_OK,
+		    "kernel.perf_event_paranoid is %ld, which CAP_PERFMON %s", paranoid,
+		    rights_check(&d->rights) ? "would override" : "overrides");
+	check_rate(d);
+	check_events(d);
+}
+
+/* Kernel functions have names if /proc/kallsyms shows addresses to this process. */
+void check_kernel_names(struct doctor *d)
+{
+	char text[64];
+	struct finding *f;
+
+	if (!doctor_file(d, "/proc/kallsyms", text, sizeof(text)))
+		return;
+	if (strtoull(text, NULL, 16)) {
+		finding_add(d, "kernel names", FINDING_OK, "/proc/kallsyms shows addresses");
+		return;
+	}
+	f = finding_add(d, "kernel names", FINDING_WARN,
+			"/proc/kallsyms hides the addresses (kernel.kptr_restrict is %ld): kernel "
+			"functions have no names",
+			number_in(d, "/proc/sys/kernel/kptr_restrict", 0));
+	finding_remedy(f,
+		       d->rights.uid ? "sudo krait record ..." : "sysctl kernel.kptr_restrict=1");
+}
+
+void check_place(struct doctor *d)
+{
+	_cleanup_str_ struct str id = {};
+	struct finding *f;
+
+	if (!is_contained(d, &id)) {
+		finding_add(d, "place", FINDING_OK, "the host: every process can be seen");
+		return;
+	}
+	f = finding_add(d, "place", FINDING_WARN,
+			"a container%s%.*s: only its own processes can be seen", id.n ? " " : "",
+			SHORT_ID, str_cstr(&id));
+	remedy_on_host(f, &id);
+}
