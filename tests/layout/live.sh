@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# live.sh [NAME...]: what krait learns from an interpreter's file, applied to a live process of it:
+# every thread's state is found from its thread pointer (the ids stored in it prove it), and the
+# functions found there are those that the script runs, also of threads without the GIL.
+# Wants root (ptrace), x86-64, build/release/libkrait.a and tests/setup/interpreters.sh.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=tests/setup/interpreters-lib.sh
+. tests/setup/interpreters-lib.sh
+build=${KRAIT_BUILD:-build/release}
+cc=${CC:-gcc}
+work=$(mktemp -d)
+pid=
+stop() { [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; pid=; }
+trap 'stop; rm -rf "$work"' EXIT
+
+# The script: works in every version.
+cat >"$work/target.py" <<'PY'
+import os, sys, threading, time
+def beta_sleep():
+    time.sleep(600)
+def gamma_outer():
+    beta_sleep()
+def delta_wait(lock):
+    lock.acquire()
+def alpha_inner():
+    n = 0
+    while True:
+        n += 1
+def alpha_main():
+    alpha_inner()
+lock = threading.Lock()
+lock.acquire()
+for f, a in ((gamma_outer, ()), (delta_wait, (lock,))):
+    t = threading.Thread(target=f, args=a)
+    t.daemon = True
+    t.start()
+time.sleep(0.2)
+out = os.fdopen(int(sys.argv[1]), "w")
+out.write("%d\n" % os.getpid())
+out.close()
+alpha_main()
+PY
+
+# has LOG FUNCTIONS: one thread's line that contains them in this order.
+has() { grep -q -- ": .*$2" "$1" || { echo "FAIL live $name: no thread in $2"; return 1; }; }
+
+check() {
+	local name=$1 got rc=0
+	mkfifo "$work/ready"
+	(exec "$(interpreter_path "$name")" - 3 <"$work/target.py" 3>"$work/ready" 2>"$work/err") &
+	pid=$!
+	read -r -t 20 got <"$work/ready" || got=
+	rm -f "$work/ready"
+	if [ -z "$got" ]; then
+		echo "SKIP live $name: doesn't run: $(tail -n 1 "$work/err")"
+	elif ! "$work/pylive" "$pid" >"$work/log" 2>&1; then
+		echo "FAIL live $name: $(tr '\n' ';' <"$work/log")"
+	elif has "$work/log" 'alpha_inner alpha_main <module>$' &&
+		has "$work/log" 'beta_sleep gamma_outer run ' && has "$work/log" 'delta_wait run '; then
+		echo "PASS live $name ($(head -n 1 "$work/log"))"
+	fi
+	stop
+	wait 2>/dev/null || true
+}
+
+[ "$(uname -m)" = x86_64 ] || { echo "SKIP live: x86-64 only"; exit 0; }
+[ -f "$build/libkrait.a" ] || { echo "FAIL live: no $build/libkrait.a (make)"; exit 1; }
+[ -f "$INTERPRETERS_TSV" ] || { echo "SKIP live: no test interpreters (tests/setup/interpreters.sh)"; exit 0; }
+"$cc" -D_GNU_SOURCE -std=gnu17 -Iabi -Isrc -o "$work/pylive" tests/tools/pylive.c \
+	"$build/libkrait.a" -lelf
+for name in ${*:-$(interpreters_names)}; do
+	[ "$(interpreter_field "$name" 3)" = pypy ] || check "$name"
+done | tee "$work/lines"
+! grep -q ^FAIL "$work/lines"
