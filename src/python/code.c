@@ -101,27 +101,18 @@ static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end
 	return 0;
 }
 
-static bool text_is(const uint8_t **p, const struct wire_text *w, const char *s)
-{
-	bool same = w->ascii && w->bytes == strlen(s) && memcmp(*p, s, w->bytes) == 0;
-
-	*p += PADDED(w->bytes);
-	return same;
-}
-
 /*
  * 3.12+ runs _Py_InitCleanup (Python/specialize.c) between a class call and its __init__: a static
  * code object whose file, name and qualified name all are the interned "__init__". It is always
  * "incomplete", so that CPython's own tracebacks never show it.
  */
-static bool is_init_cleanup(const struct rec_code *rec, unsigned version, const uint8_t *p)
+bool py_code_is_internal(const struct py_code *code)
 {
-	const struct wire_text *w = rec->text;
+	const struct wire_text *w = code->text;
 
-	return version >= 0x30c && rec->firsttraceable > 0 &&
+	return code->version >= 0x30c && code->firsttraceable > 0 && code->file &&
 	       w[CODE_FILENAME].addr == w[CODE_NAME].addr &&
-	       w[CODE_FILENAME].addr == w[CODE_QUALNAME].addr &&
-	       text_is(&p, &w[CODE_FILENAME], "__init__");
+	       w[CODE_FILENAME].addr == w[CODE_QUALNAME].addr && streq(code->file, "__init__");
 }
 
 int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
@@ -147,7 +138,7 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 		return err_set(r, "out of memory");
 	if (r)
 		return err_set(r, "code record contradicts itself");
-	code->internal = is_init_cleanup(rec, version, p);
+	code->internal = py_code_is_internal(code);
 	*ret = TAKE_PTR(code);
 	return 0;
 }

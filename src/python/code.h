@@ -74,6 +74,17 @@ _must_use_ int py_code_set_text(struct py_code *code, enum code_text which, cons
 _must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
 					 const struct py_layout *layout);
 
+/*
+ * Reads a whole code object from the live process, for what never came as a record. @check: that of
+ * the frame that ran it, or 0 to take what is there now (its check is computed). 0 and *ret to be
+ * freed; -ESTALE, -EFAULT, -ESRCH, -EPERM, -ENOMEM.
+ */
+_must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, uint64_t addr,
+				    uint64_t check, struct py_code **ret);
+
+/* Is it CPython's own helper code? For whoever changes texts; sets nothing. */
+bool py_code_is_internal(const struct py_code *code);
+
 /* Is the object at code->addr still the one whose check was taken? 0, -ESTALE, -errno. */
 struct heap;
 _must_use_ int py_code_check_same(const struct py_code *code, struct heap *h);

@@ -149,3 +149,54 @@ int py_code_fill_from_process(struct py_code *code, pid_t pid, const struct py_l
 			r = fill_text(&h, code, i);
 	return r;
 }
+
+/* Where the texts are; all of them are still to be read. */
+static int read_fields(struct heap *h, struct py_code *code)
+{
+	const struct py_layout *l = h->l;
+	const uint16_t field[CODE_TEXT_MAX] = {
+		[CODE_FILENAME] = l->code_filename,
+		[CODE_NAME] = l->code_name,
+		[CODE_QUALNAME] = l->code_qualname,
+		[CODE_LINETABLE] = l->code_linetable,
+	};
+
+	for (int i = 0; i < CODE_TEXT_MAX; i++) {
+		if (!field[i])
+			continue;
+		code->text[i].addr = heap_ptr(h, code->addr + field[i]);
+		if (i != CODE_NAME || !field[CODE_QUALNAME])
+			code->missing |= 1u << i;
+	}
+	if (l->code_firsttraceable &&
+	    heap_read(h, code->addr + l->code_firsttraceable, &code->firsttraceable,
+		      sizeof(code->firsttraceable)))
+		return -EFAULT;
+	return heap_read(h, code->addr + l->code_firstlineno, &code->firstlineno,
+			 sizeof(code->firstlineno));
+}
+
+int py_code_from_process(pid_t pid, const struct py_layout *layout, uint64_t addr, uint64_t check,
+			 struct py_code **ret)
+{
+	_cleanup_(cleanup_py_code) struct py_code *code = calloc(1, sizeof(*code));
+	struct heap h;
+	int r;
+
+	if (!code)
+		return -ENOMEM;
+	heap_init(&h, pid, layout);
+	code->addr = addr;
+	code->check = check;
+	code->version = layout->version;
+	r = check ? 0 : check_now(&h, addr, &code->check);
+	if (!r)
+		r = read_fields(&h, code);
+	if (!r)
+		r = py_code_fill_from_process(code, pid, layout);
+	if (r)
+		return r;
+	code->internal = py_code_is_internal(code);
+	*ret = TAKE_PTR(code);
+	return 0;
+}
