@@ -50,7 +50,7 @@ function element(namespace, name, attributes, ...children) {
 }
 const html = (name, attributes, ...children) => element(HTML, name, attributes, ...children);
 
-// Numbers, as text.c writes them.
+// Numbers, as markup.c writes them.
 
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 

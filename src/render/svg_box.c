@@ -2,7 +2,7 @@
 /* One box of the picture: rectangle, label, and the title that browsers show without a script. */
 #include "render/svg.h"
 
-#include "render/text.h"
+#include "render/markup.h"
 
 /* Widths of a 12 px fixed-width font: DejaVu Sans Mono and Menlo 7.22, others less. */
 static const double char_px = 7.23, pad_px = 4;
@@ -20,26 +20,26 @@ static void add_label(const struct svg_function *f, size_t columns, struct str *
 {
 	const char *where = *f->file ? f->file : f->kind == KIND_PYTHON ? "" : f->module;
 	const char *name = f->name;
-	size_t n = text_columns(name);
+	size_t n = markup_columns(name);
 
 	if (n > columns) {
 		name = last_part(f);
-		n = text_columns(name);
+		n = markup_columns(name);
 	}
 	if (n > columns) {
-		size_t fit = columns >= 3 ? text_fit(name, columns - 1) : 0;
+		size_t fit = columns >= 3 ? markup_fit(name, columns - 1) : 0;
 
 		if (!fit)
 			return;
-		text_add_xml(b, name, fit);
+		markup_add_xml(b, name, fit);
 		str_add(b, "\xe2\x80\xa6");
 		return;
 	}
-	text_add_xml(b, name, strlen(name));
-	if (!*where || f->kind == KIND_MARK || n + 1 + text_columns(where) > columns)
+	markup_add_xml(b, name, strlen(name));
+	if (!*where || f->kind == KIND_MARK || n + 1 + markup_columns(where) > columns)
 		return;
 	str_add(b, "<tspan class=\"f\" dx=\"7\">");
-	text_add_xml(b, where, strlen(where));
+	markup_add_xml(b, where, strlen(where));
 	str_add(b, "</tspan>");
 }
 
@@ -74,7 +74,7 @@ static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 
 		str_add(b, shown ? ", " : "");
 		str_addf(b, l->line > 0 ? "%d: " : "unknown: ", l->line);
-		text_add_percent(b, l->value, s->tree.nodes.v[node].value);
+		markup_add_percent(b, l->value, s->tree.nodes.v[node].value);
 	}
 	if (i < end)
 		str_addf(b, ", %zu more", end - i);
@@ -88,23 +88,23 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 	const char *where = *f->path ? f->path : f->module;
 	int64_t total = s->tree.nodes.v[0].value;
 
-	text_add_xml(b, f->name, strlen(f->name));
+	markup_add_xml(b, f->name, strlen(f->name));
 	if (*where && !f->root) {
 		str_add_c(b, '\n');
-		text_add_xml(b, where, strlen(where));
+		markup_add_xml(b, where, strlen(where));
 	}
 	str_add_c(b, '\n');
-	text_add_percent(b, n->value, total);
+	markup_add_percent(b, n->value, total);
 	str_add(b, " of all, ");
 	if (s->value) {
-		text_add_value(b, n->value, meta->values[s->value].unit);
+		markup_add_value(b, n->value, meta->values[s->value].unit);
 		str_add(b, ", ");
 	}
-	text_add_count(b, n->samples);
+	markup_add_count(b, n->samples);
 	str_add(b, n->samples == 1 ? " sample" : " samples");
 	if (n->self) {
 		str_add(b, "; itself ");
-		text_add_percent(b, n->self, total);
+		markup_add_percent(b, n->self, total);
 	}
 	add_lines(s, box->node, b);
 }

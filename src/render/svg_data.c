@@ -5,20 +5,20 @@
  */
 #include "render/svg.h"
 
-#include "render/text.h"
+#include "render/markup.h"
 
 static void add_function(const struct svg_function *f, struct str *b)
 {
 	str_add_c(b, '[');
-	text_add_json(b, f->name);
+	markup_add_json(b, f->name);
 	str_add_c(b, ',');
-	text_add_json(b, f->file);
+	markup_add_json(b, f->file);
 	str_add_c(b, ',');
-	text_add_json(b, f->path);
+	markup_add_json(b, f->path);
 	str_add_c(b, ',');
-	text_add_json(b, f->module);
+	markup_add_json(b, f->module);
 	str_add_c(b, ',');
-	text_add_json(b, svg_kind_name(f));
+	markup_add_json(b, svg_kind_name(f));
 	str_addf(b, ",%d]", f->kind == KIND_PYTHON && !f->root);
 }
 
@@ -72,7 +72,7 @@ int svg_put_data(const struct svg *s, FILE *out)
 	if (!first)
 		return -ENOMEM;
 	str_add(&b, "<metadata id=\"krait-boxes\">{\"unit\":");
-	text_add_json(&b, profile_meta(s->p)->values[s->value].unit);
+	markup_add_json(&b, profile_meta(s->p)->values[s->value].unit);
 	str_add(&b, ",\"functions\":[");
 	vec_foreach (f, &s->functions) {
 		str_add(&b, f == s->functions.v ? "\n" : ",\n");

@@ -3,7 +3,7 @@
 #include "render/svg.h"
 
 #include <time.h>
-#include "render/text.h"
+#include "render/markup.h"
 
 /* Longer titles (a command line) are cut: beside them is room for the controls. */
 enum { TITLE_COLUMNS = 64 };
@@ -23,8 +23,8 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 	}
 	if (!title || !*title)
 		title = "Profile";
-	n = text_fit(title, columns);
-	text_add_xml(b, title, n);
+	n = markup_fit(title, columns);
+	markup_add_xml(b, title, n);
 	if (title[n])
 		str_add(b, "\xe2\x80\xa6");
 }
@@ -39,9 +39,9 @@ static void add_rate(const struct profile_meta *meta, struct str *b)
 		return;
 	}
 	str_add(b, " \xc2\xb7 every ");
-	text_add_count(b, meta->period);
+	markup_add_count(b, meta->period);
 	str_add_c(b, ' ');
-	text_add_xml(b, meta->period_type.type, strlen(meta->period_type.type));
+	markup_add_xml(b, meta->period_type.type, strlen(meta->period_type.type));
 }
 
 static void add_date(const struct profile_meta *meta, struct str *b)
@@ -62,21 +62,21 @@ static void add_numbers(const struct svg *s, struct str *b)
 	const struct profile_meta *meta = profile_meta(s->p);
 	const struct tree_node *all = &s->tree.nodes.v[0];
 
-	text_add_count(b, all->samples);
+	markup_add_count(b, all->samples);
 	str_add(b, all->samples == 1 ? " sample" : " samples");
 	if (s->value) {
 		const struct profile_value_type *type = &meta->values[s->value];
 		bool cpu = streq(type->type, "cpu");
 
 		str_add(b, " \xc2\xb7 ");
-		text_add_value(b, all->value, type->unit);
+		markup_add_value(b, all->value, type->unit);
 		str_add_c(b, ' ');
-		text_add_xml(b, cpu ? "CPU time" : type->type,
-			     strlen(cpu ? "CPU time" : type->type));
+		markup_add_xml(b, cpu ? "CPU time" : type->type,
+			       strlen(cpu ? "CPU time" : type->type));
 	}
 	if (meta->duration_ns > 0) {
 		str_add(b, " in ");
-		text_add_value(b, meta->duration_ns, "nanoseconds");
+		markup_add_value(b, meta->duration_ns, "nanoseconds");
 	}
 	add_rate(meta, b);
 	add_date(meta, b);
@@ -156,21 +156,23 @@ void svg_put_footer(const struct svg *s, struct str *b)
 		 "y=\"21\">",
 		 SVG_HEADER + s->depth * SVG_ROW, SVG_MARGIN);
 	if (!total)
-		str_add(b, "No samples.");
+		str_add(b, "No samples. ");
 	if (s->not_drawn) {
-		text_add_count(b, s->not_drawn);
+		markup_add_count(b, s->not_drawn);
 		str_add(b, s->not_drawn == 1 ? " box" : " boxes");
 		str_add(b, " narrower than ");
-		text_add_percent(b, s->threshold, total);
-		if (s->depth == SVG_MAX_DEPTH)
-			str_addf(b, " or deeper than %d", SVG_MAX_DEPTH);
+		markup_add_percent(b, s->threshold, total);
+		if (s->depth == SVG_MAX_DEPTH) {
+			str_add(b, " or deeper than ");
+			markup_add_count(b, SVG_MAX_DEPTH);
+		}
 		str_add(b, " not drawn, together ");
-		text_add_percent(b, s->not_drawn_value, total);
+		markup_add_percent(b, s->not_drawn_value, total);
 		str_add(b, " of all. ");
 	}
 	str_add(b, "The recording is in this file.");
 	str_addf(b, "</text><text class=\"l\" id=\"made\" text-anchor=\"end\" x=\"%d\" y=\"21\">",
 		 SVG_WIDTH - SVG_MARGIN);
-	text_add_xml(b, "krait " KRAIT_VERSION, strlen("krait " KRAIT_VERSION));
+	markup_add_xml(b, "krait " KRAIT_VERSION, strlen("krait " KRAIT_VERSION));
 	str_add(b, "</text></g>\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers and names for pictures; see text.h. */
-#include "render/text.h"
+/* Numbers and names for pictures; see markup.h. */
+#include "render/markup.h"
 
 /* Length of the sequence that @c starts and the smallest code point that needs it; 0 = none. */
 static unsigned sequence(unsigned char c, uint32_t *min)
@@ -14,7 +14,7 @@ static unsigned sequence(unsigned char c, uint32_t *min)
 	return 0;
 }
 
-uint32_t text_next(const char **s)
+uint32_t markup_next(const char **s)
 {
 	const unsigned char *p = (const unsigned char *)*s;
 	uint32_t min, c = p[0];
@@ -51,21 +51,21 @@ static bool wide(uint32_t c)
 	       (c >= 0x20000 && c <= 0x3fffd);
 }
 
-size_t text_columns(const char *s)
+size_t markup_columns(const char *s)
 {
 	size_t columns = 0;
 
-	for (uint32_t c = text_next(&s); c; c = text_next(&s))
+	for (uint32_t c = markup_next(&s); c; c = markup_next(&s))
 		columns += 1 + wide(c);
 	return columns;
 }
 
-size_t text_fit(const char *s, size_t columns)
+size_t markup_fit(const char *s, size_t columns)
 {
 	const char *start = s, *fits = s;
 	size_t used = 0;
 
-	for (uint32_t c = text_next(&s); c; c = text_next(&s)) {
+	for (uint32_t c = markup_next(&s); c; c = markup_next(&s)) {
 		used += 1 + wide(c);
 		if (used > columns)
 			break;
@@ -106,12 +106,12 @@ static uint32_t xml_char(uint32_t c)
 	return bad ? 0xfffd : c;
 }
 
-void text_add_xml(struct str *b, const char *s, size_t n)
+void markup_add_xml(struct str *b, const char *s, size_t n)
 {
 	const char *end = s + n;
 
 	while (s < end) {
-		uint32_t c = text_next(&s);
+		uint32_t c = markup_next(&s);
 
 		if (!c)
 			return;
@@ -129,10 +129,10 @@ void text_add_xml(struct str *b, const char *s, size_t n)
 	}
 }
 
-void text_add_json(struct str *b, const char *s)
+void markup_add_json(struct str *b, const char *s)
 {
 	str_add_c(b, '"');
-	for (uint32_t c = text_next(&s); c; c = text_next(&s)) {
+	for (uint32_t c = markup_next(&s); c; c = markup_next(&s)) {
 		c = xml_char(c);
 		if (c == '"' || c == '\\')
 			str_addf(b, "\\%c", (char)c);
@@ -144,7 +144,7 @@ void text_add_json(struct str *b, const char *s)
 	str_add_c(b, '"');
 }
 
-void text_add_count(struct str *b, int64_t n)
+void markup_add_count(struct str *b, int64_t n)
 {
 	char digits[24];
 	int len = snprintf(digits, sizeof(digits), "%llu",
@@ -165,10 +165,10 @@ static void add_scaled(struct str *b, double v, const char *unit)
 	str_addf(b, "%.*f %s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);
 }
 
-void text_add_value(struct str *b, int64_t value, const char *unit)
+void markup_add_value(struct str *b, int64_t value, const char *unit)
 {
 	if (!streq(unit, "nanoseconds")) {
-		text_add_count(b, value);
+		markup_add_count(b, value);
 		if (!streq(unit, "count"))
 			str_addf(b, " %s", unit);
 	} else if (value >= 999500000) {
@@ -182,7 +182,7 @@ void text_add_value(struct str *b, int64_t value, const char *unit)
 	}
 }
 
-void text_add_percent(struct str *b, double part, double whole)
+void markup_add_percent(struct str *b, double part, double whole)
 {
 	double v = whole > 0 ? 100 * part / whole : 0;
 	int digits = v >= 0.0995 || v == 0 ? 1 : v >= 0.00995 ? 3 : 4;
