@@ -89,17 +89,33 @@ class Report(object):
 
 
 class Checker(object):
-    """contract: frames of files that aren't the target's are left out before comparing."""
+    """contract: frames of files that aren't the target's are left out before comparing.
+
+    A stack is walked root first as by a finite automaton: a state is the set of the tree's nodes
+    that the frames so far can be. States and steps are kept: deep stacks share their beginnings.
+    """
 
     def __init__(self, truth, contract=False):
         self.truth, self.contract = truth, contract
+        self.states, self.state_ids, self.steps = [], {}, {}
+        for i, code in enumerate(truth.codes):
+            code["index"] = i
+
+    def state(self, entries):
+        """The number of a set of (node, code, call) entries."""
+        key = frozenset(node for node, _, _ in entries)
+        known = self.state_ids.get(key)
+        if known is None:
+            known = self.state_ids[key] = len(self.states)
+            self.states.append(entries)
+        return known
 
     def starts(self, stack, cut):
-        """Entries that the root frame can be."""
+        """The state of the root frame."""
         key = stack[0].key
         if cut:
-            return self.truth.by_code.get(key, [])
-        return self.truth.children.get((0,) + key, [])
+            return self.state(self.truth.by_code.get(key, []))
+        return self.state(self.truth.children.get((0,) + key, []))
 
     def explain(self, stack, at):
         """Why no path goes on at frame number at: a kind of error."""
@@ -110,42 +126,51 @@ class Checker(object):
             return "wrong line"
         return "impossible"
 
+    def step(self, state, loc, callee):
+        """The state after a call at loc; a kind of error if there is none."""
+        found, moved = [], False
+        for node, _, _ in self.states[state]:
+            for child in self.truth.children.get((node,) + callee.key, ()):
+                moved = True
+                if call_ok(child[2], loc):
+                    found.append(child)
+        here = any(line_ok(code, loc) for _, code, _ in self.states[state])
+        if not found and here:
+            # The interpreter itself called: a finalizer, a signal handler.
+            found = [e for e in self.truth.children.get((0,) + callee.key, ())
+                     if e[1]["index"] in self.truth.anywhere]
+        if found:
+            return self.state(found)
+        return "wrong line" if moved else "impossible"
+
+    def creates(self, state, loc, callee):
+        """Is callee a generator or coroutine that is being made? sys.setprofile() doesn't say."""
+        return (any(code["generator"] for code in self.truth.by_key.get(callee.key, ()))
+                and callee.line == callee.first
+                and any(line_ok(code, loc) for _, code, _ in self.states[state]))
+
     def walk(self, stack, cut):
         """None if the stack is a path; else (kind of error, index of the frame)."""
-        truth = self.truth
-        entries = self.starts(stack, cut)
-        if not entries:
+        state = self.starts(stack, cut)
+        if not self.states[state]:
             return self.explain(stack, 0), 0
+        last = len(stack) - 1
         for i, loc in enumerate(stack[:-1]):
-            callee = stack[i + 1]
-            found, moved = [], False
-            for node, code, _ in entries:
-                for child in truth.children.get((node,) + callee.key, ()):
-                    moved = True
-                    if call_ok(child[2], loc):
-                        found.append(child)
-            if not found:
-                # The interpreter itself called: a finalizer, a signal handler.
-                if any(line_ok(code, loc) for _, code, _ in entries):
-                    found = [e for e in truth.children.get((0,) + callee.key, ())
-                             if self.codes_index(e[1]) in truth.anywhere]
-            if not found:
-                if moved:
-                    return "wrong line", i
+            key = (state, id(loc), id(stack[i + 1]))
+            after = self.steps.get(key)
+            if after is None:
+                after = self.steps[key] = self.step(state, loc, stack[i + 1])
+            if isinstance(after, str):
+                if i + 1 == last and self.creates(state, loc, stack[last]):
+                    return None
+                if after == "wrong line":
+                    return after, i
                 kind = self.explain(stack, i + 1)
-                return (kind if kind == "wrong name" else "impossible"), i + 1
-            entries = found
-        if not any(line_ok(code, stack[-1]) for _, code, _ in entries):
-            return "wrong line", len(stack) - 1
+                return (kind if kind == "wrong name" else after), i + 1
+            state = after
+        if not any(line_ok(code, stack[-1]) for _, code, _ in self.states[state]):
+            return "wrong line", last
         return None
-
-    def codes_index(self, code):
-        index = code.get("index")
-        if index is None:
-            for i, each in enumerate(self.truth.codes):
-                each["index"] = i
-            index = code["index"]
-        return index
 
     def classify(self, locations):
         """('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python frames)."""
@@ -157,8 +182,7 @@ class Checker(object):
             return "foreign", 0, marks, frames
         if self.contract:
             frames = [l for l in frames if self.truth.is_own(l)]
-        cut = bool(marks)
-        error = self.walk(frames, cut)
+        error = self.walk(frames, bool(marks))
         return (error[0], error[1], marks, frames) if error else ("ok", 0, marks, frames)
 
 

@@ -27,7 +27,7 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
 INCOMPLETE = 0.001  # share of samples
-NO_PYTHON = 0.3     # of a storm: programs that start and end
+NO_PYTHON = 0.3     # where threads or processes begin and end
 FOREIGN = 0.3       # threads that begin and end
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
@@ -82,6 +82,7 @@ class Program:
         self.leaves = [(name, sign, int(percent) / 100) for name, sign, percent in
                        re.findall(r"(\w+) ([<>]) (\d+)%", declared.get("leaf", ""))]
         self.storm = "storm" in declared
+        self.no_python = "no python" in declared
         self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
         self.is_part = "part of" in declared or self.name == "rig"
 
@@ -222,7 +223,7 @@ class Oracle:
         what = "%s %s" % (interpreter.name, program.name)
         named = ", ".join("%s %d" % item for item in sorted(report.incomplete.items()))
         bad = report.bad()
-        if program.storm:
+        if program.no_python:
             absent = report.incomplete["[no Python]"]
             bad -= absent
             if absent > NO_PYTHON * report.samples:

@@ -16,6 +16,7 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "targets"))
 CO_OPTIMIZED = 1
+CO_GENERATORS = 0x20 | 0x80 | 0x200  # and coroutines, asynchronous generators
 
 
 def positions(code):
@@ -55,7 +56,6 @@ class Tracer(object):
     def __init__(self, target):
         self.target = target
         self.own = [os.path.dirname(target) + os.sep]
-        self.forked = False
         self.codes, self.code_ids = [], {}
         self.nodes, self.node_ids = [(None, 0, 0, None)], {}
         self.frames = {}
@@ -90,6 +90,8 @@ class Tracer(object):
                 "file": text(code.co_filename), "names": self.names(code),
                 "first": code.co_firstlineno, "lines": sorted(lines_of(code)),
                 "positions": sorted(set(units)) if units else None,
+                # From 3.11 the frame runs, to make the generator, where it is called.
+                "generator": bool(code.co_flags & CO_GENERATORS) and units is not None,
                 "object": (code, units)})  # the reference keeps id(code) unique
             self.code_ids[id(code)] = known
         return known

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # storm: children come and go
+# no python: processes that begin and end
 # contract: subprocess's frames
 # also: execs_child.py
 """Exec storms: short scripts one after another, two at once."""

@@ -22,8 +22,5 @@ def one_inner(n):
     return rig.spin(n)
 
 
-if rig.tracing:
-    zero(time.time() + 0.01)
-    one(time.time() + 0.01)
-else:
-    (zero, one)[int(sys.argv[1])](time.time() + 0.04)
+for which in (0, 1) if rig.tracing else [int(sys.argv[1])]:
+    (zero, one)[which](time.time() + 0.04)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# no python: threads that begin and end
 """Threads that Python didn't start call into it (ctypes and pthread_create)."""
 import ctypes
 

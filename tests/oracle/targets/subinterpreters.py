@@ -28,7 +28,7 @@ rig.own("<script>")
 def inside(i):
     if rig.tracing:
         for name in ("<string>", "<script>"):
-            exec(compile(SCRIPT % i, name, "exec"), {})
+            exec(compile(SCRIPT % i, name, "exec"), {"__krait_root__": True})
     else:
         run_string(IDS[i], SCRIPT % i)
 
