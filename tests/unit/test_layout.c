@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Layouts: the debug offsets of real interpreters, and the same bytes changed in ways that a future
+ * version or a hostile file would: whatever doesn't fit is refused. The tables' numbers are checked
+ * against headers in tests/layout/check.sh; here only that each version has a row.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "debug_offsets.h"
+#include "python/image_internal.h"
+
+static int read_offsets(const uint64_t *v, size_t n, struct py_layout *ret)
+{
+	return py_layout_from_debug_offsets((const uint8_t *)v, n * sizeof(*v), ret);
+}
+
+static void test_versions(void **state)
+{
+	static const unsigned versions[] = { 0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c };
+
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		const struct py_layout *l = py_layout_table(versions[i], 3);
+
+		assert_non_null(l);
+		assert_int_equal(l->version, versions[i]);
+		assert_int_not_equal(l->code_linetable, 0);
+	}
+	assert_null(py_layout_table(0x305, 0));
+	assert_null(py_layout_table(0x30d, 0));
+	assert_null(py_layout_table(0x206, 0));
+}
+
+/* 3.7.4 moved the second half of _PyRuntime. */
+static void test_runtime_rows(void **state)
+{
+	assert_int_equal(py_runtime_table(0x307, 3)->tstate_current, 1392);
+	assert_int_equal(py_runtime_table(0x307, 4)->tstate_current, 1480);
+	assert_int_equal(py_runtime_by_size(1424)->patch_last, 3);
+	assert_int_equal(py_runtime_by_size(672)->version, 0x30a);
+	assert_null(py_runtime_by_size(0));
+	assert_null(py_runtime_table(0x30f, 0)); /* no key any more */
+}
+
+/* Numbers from the headers of 3.13 and 3.15. */
+static void test_debug_offsets(void **state)
+{
+	struct py_layout l;
+
+	assert_int_equal(read_offsets(debug_offsets_3_13, ARRAY_SIZE(debug_offsets_3_13), &l), 0);
+	assert_int_equal(l.version, 0x30d);
+	assert_int_equal(l.walk, PY_WALK_CURRENT);
+	assert_int_equal(l.tstate_frame, 72);
+	assert_int_equal(l.tstate_thread_id, 152);
+	assert_int_equal(l.frame_owner, 70);
+	assert_int_equal(l.code_flags, 48);
+	assert_int_equal(l.code_version, 92);
+	assert_int_equal(l.code_firsttraceable, 184);
+	assert_int_equal(l.str_compact, 56);
+	assert_int_equal(l.str_kind_shift, 2);
+
+	assert_int_equal(read_offsets(debug_offsets_3_14, ARRAY_SIZE(debug_offsets_3_14), &l), 0);
+	assert_int_equal(l.frame_owner, 74);
+	assert_int_equal(l.code_adaptive, 208);
+
+	assert_int_equal(read_offsets(debug_offsets_3_15, ARRAY_SIZE(debug_offsets_3_15), &l), 0);
+	assert_int_equal(l.tstate_frame, 72);
+	assert_int_equal(l.tstate_thread_id, 176);
+	assert_int_equal(l.tuple_items, 32);
+	assert_int_equal(l.code_tlbc, 0);
+}
+
+static void test_free_threaded(void **state)
+{
+	struct py_layout l;
+
+	assert_int_equal(read_offsets(debug_offsets_3_13t, ARRAY_SIZE(debug_offsets_3_13t), &l), 0);
+	assert_int_equal(l.ob_type, 24);
+	assert_int_equal(l.code_firstlineno, 84);
+	assert_int_equal(l.code_version, 108);
+	assert_int_equal(l.str_state, 48);
+	assert_int_equal(l.bytes_data, 48);
+	assert_int_equal(l.code_adaptive, 216);
+}
+
+/* A version nobody has heard of: accepted with the newest list if that fits, else refused. */
+static void test_unknown_version(void **state)
+{
+	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
+	struct py_layout l;
+
+	memcpy(v, debug_offsets_3_15, sizeof(v));
+	v[1] = 0x031000f0;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
+	assert_int_equal(l.version, 0x0310);
+	memcpy(v, debug_offsets_3_14, sizeof(debug_offsets_3_14));
+	v[1] = 0x031000f0;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	assert_non_null(strstr(err_msg(), "don't fit"));
+	v[1] = 0x030c00f0;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	v[1] = 0x040000f0;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	v[1] = UINT64_MAX;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+}
+
+/* One member more or less anywhere before the last that krait reads: 89 + 4 in 3.15's list. */
+static void test_moved_members(void **state)
+{
+	enum { FIRST = 6, LAST = 92 };
+	uint64_t v[ARRAY_SIZE(debug_offsets_3_15) + 1];
+	struct py_layout l;
+
+	for (size_t i = FIRST; i <= LAST; i++) {
+		memcpy(v, debug_offsets_3_15, i * sizeof(*v));
+		v[i] = 24;
+		memcpy(v + i + 1, debug_offsets_3_15 + i, sizeof(debug_offsets_3_15) - i * sizeof(*v));
+		if (read_offsets(v, ARRAY_SIZE(v), &l) != -ENOTSUP)
+			fail_msg("a member inserted at %zu isn't noticed", i);
+		memcpy(v + i, debug_offsets_3_15 + i + 1,
+		       sizeof(debug_offsets_3_15) - (i + 1) * sizeof(*v));
+		if (read_offsets(v, ARRAY_SIZE(v), &l) != -ENOTSUP)
+			fail_msg("a member missing at %zu isn't noticed", i);
+	}
+}
+
+/* Hostile values: never accepted with an offset outside its structure. */
+static void test_hostile_values(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX };
+	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
+	struct py_layout l;
+
+	for (size_t i = 2; i < ARRAY_SIZE(v); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
+			memcpy(v, debug_offsets_3_15, sizeof(v));
+			v[i] = values[k];
+			if (read_offsets(v, ARRAY_SIZE(v), &l) < 0)
+				continue;
+			assert_true(l.tstate_frame < 4096 && l.tstate_thread_id < 4096);
+			assert_true(l.frame_back < 256 && l.frame_lasti < 256 && l.frame_owner < 256);
+			assert_true(l.code_adaptive < 1024 && l.code_linetable < 1024);
+			assert_true(l.str_compact < 256 && l.bytes_data < 256);
+		}
+	}
+}
+
+static void test_short_input(void **state)
+{
+	const uint64_t *v = debug_offsets_3_13;
+	struct py_layout l;
+
+	for (size_t n = 0; n < ARRAY_SIZE(debug_offsets_3_13) - 2; n++)
+		assert_int_equal(read_offsets(v, n, &l), -ENOTSUP);
+	assert_int_equal(py_layout_from_debug_offsets((const uint8_t *)"xdebugpx\0\0\0\0\0\0\0", 16, &l),
+			 -ENOTSUP);
+}
+
+/* Py_TRACE_REFS: objects move by 16, thread states and interpreter frames don't. */
+static void test_trace_refs(void **state)
+{
+	struct py_layout l = *py_layout_table(0x307, 0);
+
+	py_layout_trace_refs(&l);
+	assert_int_equal(l.ob_type, 24);
+	assert_int_equal(l.frame_back, 40);
+	assert_int_equal(l.code_qualname, 0);
+	assert_int_equal(l.tstate_frame, 24);
+	l = *py_layout_table(0x30c, 0);
+	py_layout_trace_refs(&l);
+	assert_int_equal(l.frame_back, 8);
+	assert_int_equal(l.code_version, 108);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_versions),	cmocka_unit_test(test_runtime_rows),
+		cmocka_unit_test(test_debug_offsets),	cmocka_unit_test(test_free_threaded),
+		cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_moved_members),
+		cmocka_unit_test(test_hostile_values),	cmocka_unit_test(test_short_input),
+		cmocka_unit_test(test_trace_refs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
