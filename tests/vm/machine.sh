@@ -19,7 +19,9 @@ machine_amd64() {
 	VM_KRAIT=${KRAIT:-$VM_DIR/../../build/static/krait}
 	VM_OBJECTS=$VM_DIR/../../build/release/bpf
 	VM_BUILD="make STATIC=1"
-	VM_QEMU=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu max)
+	# Without cx16: qemu 7.2 mixes up the flags of cmpxchg16b now and then (seen: 6.12 paniced in
+	# its allocator while booting, RFLAGS a piece of RAX).
+	VM_QEMU=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu "max,-cx16")
 	VM_CONSOLE=ttyS0
 }
 

@@ -47,6 +47,11 @@ one() {
 		return 0
 	fi
 	boot "$(cat "$out.image")" "$out"
+	if ! grep -aq '^KERNEL ' "$out.console"; then
+		mv "$out.console" "$out.console.first"
+		echo "vm-$1: the emulated machine never got to init, once more ($out.console.first)"
+		boot "$(cat "$out.image")" "$out"
+	fi
 	rm -f "$out.cpio"
 	/usr/bin/python3 "$VM_DIR/judge.py" "vm-$1" "$out.console"
 }
