@@ -159,6 +159,16 @@ static void examine(struct image_ctx *c)
 		image_roots(c);
 }
 
+static void name_pypy(struct image_ctx *c)
+{
+	unsigned version = image_pypy_version(c);
+
+	if (version)
+		image_unsupported(c->image, "PyPy %u.%u", version >> 8, version & 0xff);
+	else
+		image_unsupported(c->image, "PyPy");
+}
+
 int py_image_read(int fd, const char *name, struct py_image *ret)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
@@ -174,7 +184,7 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 	c.elf = elf;
 	find_all_symbols(&c);
 	if (is_pypy(&c)) {
-		image_unsupported(ret, "PyPy");
+		name_pypy(&c);
 		return 1;
 	}
 	if (!find_runtime(&c) && !has_interpreter(&c))

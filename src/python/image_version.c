@@ -32,6 +32,11 @@ static unsigned version_by_name(struct image_ctx *c)
 	return version ? version : version_after(name, "python");
 }
 
+unsigned image_pypy_version(struct image_ctx *c)
+{
+	return version_after(elf_file_name(c->elf), "pypy");
+}
+
 /* "3.8.18", "3.8.0rc1", "3.9.2+": PY_VERSION_HEX without the serial number; 0 = something else. */
 static uint32_t parse_version(const char *s, size_t n)
 {

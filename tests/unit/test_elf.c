@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ELF files, made by hand: what is read out of them, and that broken ones are refused or harmless. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "elf/elf_file.h"
+#include "elf_writer.h"
+
+static struct elf_file *open_elf(int fd)
+{
+	struct elf_file *f = NULL;
+
+	assert_int_equal(elf_file_open(fd, "test", &f), 0);
+	return f;
+}
+
+static void test_identity(void **state)
+{
+	static const uint8_t id[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	uint8_t got[ELF_BUILD_ID_MAX];
+	struct elf_writer w;
+	uint64_t start;
+
+	ew_init(&w, ET_DYN);
+	ew_build_id(&w, id, sizeof(id));
+	ew_dyn_string(&w, DT_NEEDED, "libfoo.so.1");
+	ew_dyn_string(&w, DT_SONAME, "libbar.so");
+	ew_dyn_string(&w, DT_NEEDED, "libc.so.6");
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	assert_int_equal(elf_file_build_id(f, got), sizeof(id));
+	assert_memory_equal(got, id, sizeof(id));
+	assert_string_equal(elf_file_needed(f, 0), "libfoo.so.1");
+	assert_string_equal(elf_file_needed(f, 1), "libc.so.6");
+	assert_null(elf_file_needed(f, 2));
+	assert_string_equal(elf_file_soname(f), "libbar.so");
+	assert_true(elf_file_text_start(f, &start));
+	assert_int_equal(start, EW_TEXT);
+	assert_false(elf_file_is_exec(f));
+	assert_false(elf_file_is_program(f));
+	assert_int_equal(elf_file_machine(f), ELF_X86_64);
+}
+
+static void test_symbols(void **state)
+{
+	static const char *const names[] = { "absolute", "nothing", "defined", "undefined" };
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_symbol sym[4];
+	struct elf_writer w;
+
+	ew_init(&w, ET_DYN);
+	ew_symbol(&w, "undefined", 0x10, 1, SHN_UNDEF);
+	ew_symbol(&w, "absolute", 0x2010, 2, SHN_ABS); /* as BOLT leaves _PyRuntime */
+	ew_symbol(&w, "defined", 0x2020, 3, 1);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	assert_int_equal(elf_file_find(f, names, sym, 4), 2);
+	assert_int_equal(sym[0].value, 0x2010);
+	assert_int_equal(sym[1].value, 0);
+	assert_int_equal(sym[2].size, 3);
+	assert_int_equal(sym[3].value, 0);
+}
+
+static void test_memory(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	uint8_t buf[16] = { 0 };
+	struct elf_writer w;
+	uint64_t v, offset;
+
+	ew_init(&w, ET_EXEC);
+	ew_u64(&w, 0x1122334455667788);
+	memset(w.data + sizeof(w.data) - 4, 0xaa, 4);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	assert_true(elf_file_is_exec(f));
+	assert_true(elf_file_read_u64(f, EW_DATA, &v));
+	assert_true(v == 0x1122334455667788);
+	/* Across the end of the file's part: zeros follow. */
+	assert_int_equal(elf_file_read(f, EW_ZERO - 4, buf, 8), 8);
+	assert_memory_equal(buf, "\xaa\xaa\xaa\xaa\0\0\0\0", 8);
+	/* Across the end of memory, and outside. */
+	assert_int_equal(elf_file_read(f, EW_END - 4, buf, 8), 4);
+	assert_int_equal(elf_file_read(f, EW_END, buf, 8), 0);
+	assert_int_equal(elf_file_read(f, UINT64_MAX - 3, buf, 8), 0);
+	assert_true(elf_file_offset(f, EW_DATA + 8, &offset));
+	assert_int_equal(offset, EW_DATA + 8);
+	assert_false(elf_file_offset(f, EW_ZERO, &offset));
+}
+
+static void test_relocations(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	uint64_t relative, global, foreign, tls, plain, v;
+	struct elf_reloc reloc;
+	struct elf_writer w;
+	size_t sym, undef;
+
+	ew_init(&w, ET_DYN);
+	relative = ew_u64(&w, 0);
+	global = ew_u64(&w, 0);
+	foreign = ew_u64(&w, 0);
+	tls = ew_u64(&w, 0);
+	plain = ew_u64(&w, 0x2345);
+	sym = ew_symbol(&w, "here", 0x2100, 8, 1);
+	undef = ew_symbol(&w, "there", 0, 0, SHN_UNDEF);
+	ew_rela(&w, tls, R_X86_64_DTPMOD64, 0, 0); /* not in order of address */
+	ew_rela(&w, relative, R_X86_64_RELATIVE, 0, 0x2222);
+	ew_rela(&w, foreign, R_X86_64_GLOB_DAT, undef, 0);
+	ew_rela(&w, global, R_X86_64_GLOB_DAT, sym, 0);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	assert_true(elf_file_pointer(f, relative, &v) && v == 0x2222);
+	assert_true(elf_file_pointer(f, global, &v) && v == 0x2100);
+	assert_false(elf_file_pointer(f, foreign, &v));
+	assert_false(elf_file_pointer(f, tls, &v));
+	assert_true(elf_file_pointer(f, plain, &v) && v == 0x2345);
+	assert_true(elf_file_reloc(f, global, &reloc));
+	assert_string_equal(reloc.symbol, "here");
+	assert_true(elf_file_reloc(f, tls, &reloc));
+	assert_int_equal(reloc.type, R_X86_64_DTPMOD64);
+	assert_null(reloc.symbol);
+	assert_false(elf_file_reloc(f, plain, &reloc));
+}
+
+static void test_not_elf(void **state)
+{
+	_cleanup_close_ int fd = memfd_create("text", MFD_CLOEXEC);
+	_cleanup_close_ int other = -1;
+	struct elf_file *f = NULL;
+	struct elf_writer w;
+
+	assert_int_equal(elf_file_open(fd, "empty", &f), -ENOEXEC);
+	ew_put(fd, 0, "#!/bin/sh\n", 10);
+	assert_int_equal(elf_file_open(fd, "script", &f), -ENOEXEC);
+	assert_non_null(strstr(err_msg(), "script: not an ELF file"));
+	ew_init(&w, ET_DYN);
+	w.machine = EM_386;
+	other = ew_write(&w);
+	assert_int_equal(elf_file_open(other, "i386", &f), -ENOEXEC);
+	assert_null(f);
+}
+
+/* Cut off anywhere: an error or missing parts, never more. */
+static void test_truncated(void **state)
+{
+	static const char *const names[] = { "defined" };
+	struct elf_writer w;
+
+	for (off_t size = 0; size < 0x8200; size += 61) {
+		_cleanup_elf_ struct elf_file *f = NULL;
+		_cleanup_close_ int fd = -1;
+		struct elf_symbol sym;
+		struct elf_reloc reloc;
+		uint8_t id[ELF_BUILD_ID_MAX];
+		uint64_t v;
+
+		ew_init(&w, ET_DYN);
+		ew_symbol(&w, "defined", 0x2020, 3, 1);
+		ew_rela(&w, 0x2000, R_X86_64_RELATIVE, 0, 0x2222);
+		ew_dyn_string(&w, DT_NEEDED, "libfoo.so.1");
+		fd = ew_write(&w);
+		assert_int_equal(ftruncate(fd, size), 0);
+		if (elf_file_open(fd, "cut", &f) < 0)
+			continue;
+		elf_file_find(f, names, &sym, 1);
+		elf_file_reloc(f, 0x2000, &reloc);
+		elf_file_needed(f, 0);
+		elf_file_build_id(f, id);
+		elf_file_read_u64(f, 0x2000, &v);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_identity),    cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_memory),	    cmocka_unit_test(test_relocations),
+		cmocka_unit_test(test_not_elf),	    cmocka_unit_test(test_truncated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Interpreters in ELF files made by hand: what is recognised, how the version is told, what is
+ * refused and with which words. Real interpreters are read in tests/layout/{check,live}.sh.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "debug_offsets.h"
+#include "elf_writer.h"
+#include "python/image.h"
+
+struct fake {
+	struct elf_writer w;
+	uint64_t type; /* of PyCode_Type */
+	uint64_t members;
+};
+
+static uint64_t add_string(struct fake *f, const char *s)
+{
+	return ew_data(&f->w, s, strlen(s) + 1);
+}
+
+static void add_pointer(struct fake *f, uint64_t at, uint64_t to)
+{
+	ew_rela(&f->w, at, R_X86_64_RELATIVE, 0, (int64_t)to);
+}
+
+/* PyCode_Type of 3.8 (shift 0) or of a build that puts @shift bytes before every object. */
+static void add_code_type(struct fake *f, uint64_t shift, uint64_t co_name)
+{
+	static const char *const names[] = { "co_argcount", "co_flags", "co_firstlineno",
+					     "co_filename", "co_name",	"co_lnotab" };
+	const uint64_t offsets[] = { 16, 36, 40, 104, co_name, 120 };
+	uint64_t name = add_string(f, "code"), at[ARRAY_SIZE(names)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		at[i] = add_string(f, names[i]);
+	f->members = EW_DATA + f->w.data_n;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		add_pointer(f, ew_u64(&f->w, 0), at[i]);
+		ew_u64(&f->w, 0);
+		ew_u64(&f->w, offsets[i] + shift);
+		ew_u64(&f->w, 0);
+		ew_u64(&f->w, 0);
+	}
+	for (int i = 0; i < 5; i++)
+		ew_u64(&f->w, 0);
+	f->type = EW_DATA + f->w.data_n;
+	for (int i = 0; i < 40; i++)
+		ew_u64(&f->w, 0);
+	add_pointer(f, f->type + 24 + shift, name);
+	add_pointer(f, f->type + 240 + shift, f->members);
+	ew_symbol(&f->w, "PyCode_Type", f->type, 408, 1);
+}
+
+static int read_image(struct fake *f, const char *name, struct py_image *image)
+{
+	_cleanup_close_ int fd = ew_write(&f->w);
+
+	return py_image_read(fd, name, image);
+}
+
+/* A stripped 3.8 under a name that says nothing: the size of _PyRuntime tells it. */
+static void test_size_tells(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 0, 112);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	assert_int_equal(read_image(&f, "/usr/bin/app", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.hex_version >> 16, 0x308);
+	assert_int_equal(image.layout.version, 0x308);
+	assert_int_equal(image.where.tss, PY_TSS_KEY_GLIBC);
+	assert_int_equal(image.where.tss_key, 0x4000 + 1396);
+	assert_int_equal(image.where.tstate_current, 0x4000 + 1368);
+	assert_int_equal(image.where.interp_head, 0x4000 + 32);
+	assert_int_equal(image.where.code_type, f.type);
+	assert_int_equal(image.start_vaddr, EW_TEXT);
+}
+
+/* The patch level stands at the end of a longer string; a size of no release, the name says 3.8. */
+static void test_string_tells(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 0, 112);
+	add_string(&f, "1.2.13");
+	add_string(&f, "/opt/python-3.8.18");
+	add_string(&f, "3.9.1");
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 2000, 1);
+	assert_int_equal(read_image(&f, "/opt/lib/libpython3.8.so.1.0", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.hex_version, 0x03081200);
+}
+
+static void test_wrong_offset(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 0, 120);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	assert_int_equal(read_image(&f, "python3.8", &image), 1);
+	assert_string_equal(image.unsupported, "CPython 3.8 with unknown code objects");
+}
+
+static void test_trace_refs(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 16, 112);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	assert_int_equal(read_image(&f, "python3.8", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.layout.ob_type, 24);
+	assert_int_equal(image.layout.code_name, 128);
+	assert_int_equal(image.layout.tstate_frame, 24);
+}
+
+static void test_unknown_object(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 8, 112);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	assert_int_equal(read_image(&f, "python3.8", &image), 1);
+	assert_string_equal(image.unsupported, "CPython 3.8 whose objects begin in an unknown way");
+}
+
+static void test_old_and_unknown(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	ew_init(&f.w, ET_DYN);
+	ew_symbol(&f.w, "_PyThreadState_Current", 0x4000, 8, 1);
+	ew_symbol(&f.w, "PyCode_Type", 0x4100, 408, 1);
+	assert_int_equal(read_image(&f, "/usr/lib/libpython3.5m.so.1.0", &image), 1);
+	assert_string_equal(image.unsupported, "CPython 3.5");
+	assert_int_equal(read_image(&f, "/usr/bin/app", &image), 1);
+	assert_string_equal(image.unsupported, "CPython of an unknown version");
+}
+
+static void test_others(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+
+	/* A program that needs libpython isn't an interpreter, whatever it defines. */
+	ew_init(&f.w, ET_DYN);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
+	ew_dyn_string(&f.w, DT_NEEDED, "libpython3.8.so.1.0");
+	assert_int_equal(read_image(&f, "python3.8", &image), 0);
+
+	ew_init(&f.w, ET_DYN);
+	ew_symbol(&f.w, "rpython_startup_code", 0x1000, 16, 1);
+	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.11-c.so", &image), 1);
+	assert_string_equal(image.unsupported, "PyPy 3.11");
+
+	ew_init(&f.w, ET_DYN);
+	ew_symbol(&f.w, "main", 0x1000, 16, 1);
+	assert_int_equal(read_image(&f, "/usr/bin/python3.11", &image), 0);
+}
+
+/* 3.13+: PyCode_Type in the order of PyMemberDefs that matter, sizes by the debug offsets. */
+static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n)
+{
+	static const char *const names[] = { "co_argcount", "co_flags",	   "co_filename",
+					     "co_name",	    "co_qualname", "co_linetable" };
+	static const uint64_t at[] = { 52, 48, 112, 120, 128, 136 };
+	uint64_t name = add_string(f, "code"), s[ARRAY_SIZE(names)], runtime;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		s[i] = add_string(f, names[i]);
+	f->members = EW_DATA + f->w.data_n;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const uint64_t member[] = { s[i], 0, at[i], 0, 0 };
+
+		ew_data(&f->w, member, sizeof(member));
+	}
+	f->type = ew_u64(&f->w, 0) + 40; /* the array's end, then anything */
+	for (int i = 0; i < 40; i++)
+		ew_u64(&f->w, 0);
+	ew_set_u64(&f->w, f->type + 24, name);
+	ew_set_u64(&f->w, f->type + 32, 208);
+	ew_set_u64(&f->w, f->type + 240, f->members);
+	runtime = ew_data(&f->w, offsets, n * sizeof(*offsets));
+	return runtime;
+}
+
+/* 3.15 without any symbol but the accessor's: section, and type by its own description. */
+static void test_section_and_scan(void **state)
+{
+	static const uint8_t accessor[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+	struct py_image image;
+	struct fake f = { 0 };
+	uint64_t runtime;
+
+	ew_init(&f.w, ET_EXEC);
+	runtime = add_new_python(&f, debug_offsets_3_15, ARRAY_SIZE(debug_offsets_3_15));
+	ew_symbol(&f.w, "PyGILState_GetThisThreadState", ew_text(&f.w, accessor, sizeof(accessor)),
+		  10, 1);
+	f.w.named = ".PyRuntime";
+	f.w.named_sh = (Elf64_Shdr){ 0, SHT_PROGBITS, SHF_ALLOC, runtime, runtime, 1000 };
+	assert_int_equal(read_image(&f, "app", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.hex_version, 0x030f02f0);
+	assert_int_equal(image.where.code_type, f.type);
+	assert_int_equal(image.where.interp_head, runtime + 936);
+	assert_int_equal(image.where.tss, PY_TSS_TLS_STATIC);
+	assert_int_equal(image.where.tls_offset, -40);
+	assert_true(image.exec_fixed);
+}
+
+/* 3.14 without section headers: the cookie. */
+static void test_cookie(void **state)
+{
+	struct py_image image;
+	struct fake f = { 0 };
+	uint64_t runtime;
+
+	ew_init(&f.w, ET_EXEC);
+	runtime = add_new_python(&f, debug_offsets_3_14, ARRAY_SIZE(debug_offsets_3_14));
+	f.w.no_sections = true;
+	assert_int_equal(read_image(&f, "app", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.layout.version, 0x30e);
+	assert_int_equal(image.where.tss_key, runtime + 2340);
+}
+
+static void test_unknown_debug_offsets(void **state)
+{
+	uint64_t offsets[ARRAY_SIZE(debug_offsets_3_15)];
+	struct py_image image;
+	struct fake f = { 0 };
+
+	memcpy(offsets, debug_offsets_3_15, sizeof(offsets));
+	offsets[1] = 0x031000f0;
+	offsets[44] = 4000; /* owner */
+	ew_init(&f.w, ET_EXEC);
+	ew_symbol(&f.w, "_PyRuntime", add_new_python(&f, offsets, ARRAY_SIZE(offsets)), 1000, 1);
+	assert_int_equal(read_image(&f, "app", &image), 1);
+	assert_non_null(strstr(image.unsupported, "CPython 3.16: debug offsets don't fit"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_size_tells),
+		cmocka_unit_test(test_string_tells),
+		cmocka_unit_test(test_wrong_offset),
+		cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_unknown_object),
+		cmocka_unit_test(test_old_and_unknown),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_section_and_scan),
+		cmocka_unit_test(test_cookie),
+		cmocka_unit_test(test_unknown_debug_offsets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
