@@ -127,7 +127,7 @@ static bool may_hold(struct search *s, const uint8_t *raw)
 static bool find_in_batch(struct search *s, const struct heap_item *items, size_t n)
 {
 	uint8_t raw[BATCH * PIECE];
-	uint64_t addr[BATCH];
+	uint64_t addr[BATCH] = {};
 
 	for (size_t i = 0; i < n; i++)
 		addr[i] = items[i].value;
