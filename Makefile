@@ -143,6 +143,38 @@ $(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
+##@ Installing
+# Manual page and completions come from the option tables in the binary; a cross build borrows the
+# native one's.
+KRAIT_HERE ?= $(if $(CROSS),build/release,$(B))/krait
+DOCS       := $(addprefix $(B)/share/,krait.1 krait.bash _krait krait.fish)
+docs: $(DOCS) ## manual page and completions in build/<variant>/share/
+$(B)/share/krait.1: man/krait.1.in $(KRAIT_HERE)
+	@mkdir -p $(@D)
+	$(Q)$(KRAIT_HERE) man < $< > $@
+$(B)/share/krait.bash: $(KRAIT_HERE)
+	@mkdir -p $(@D)
+	$(Q)$(KRAIT_HERE) completion bash > $@
+$(B)/share/_krait: $(KRAIT_HERE)
+	@mkdir -p $(@D)
+	$(Q)$(KRAIT_HERE) completion zsh > $@
+$(B)/share/krait.fish: $(KRAIT_HERE)
+	@mkdir -p $(@D)
+	$(Q)$(KRAIT_HERE) completion fish > $@
+
+INSTALL   ?= install
+share     := $(DESTDIR)$(PREFIX)/share
+install: all docs ## binary, manual page and completions below DESTDIR and PREFIX (/usr/local)
+	$(INSTALL) -D -m 755 $(B)/krait $(DESTDIR)$(PREFIX)/bin/krait
+	$(INSTALL) -D -m 644 $(B)/share/krait.1 $(share)/man/man1/krait.1
+	$(INSTALL) -D -m 644 $(B)/share/krait.bash $(share)/bash-completion/completions/krait
+	$(INSTALL) -D -m 644 $(B)/share/_krait $(share)/zsh/site-functions/_krait
+	$(INSTALL) -D -m 644 $(B)/share/krait.fish $(share)/fish/vendor_completions.d/krait.fish
+uninstall: ## what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/krait $(share)/man/man1/krait.1 \
+		$(share)/bash-completion/completions/krait $(share)/zsh/site-functions/_krait \
+		$(share)/fish/vendor_completions.d/krait.fish
+
 ##@ Housekeeping
 clean: ## remove build/
 	rm -rf build compile_commands.json
@@ -150,4 +182,4 @@ help:
 	@awk -F':.*## ' '/^##@/ {print "\n" substr($$0,5)} /^[a-z][a-z-]*:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build clean help install force
+.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build clean help docs install uninstall force

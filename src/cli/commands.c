@@ -8,7 +8,8 @@
 #include "render/render.h"
 
 const struct command *const commands[] = {
-	&command_record, &command_doctor, &command_help, &command_version, NULL,
+	&command_record, &command_doctor,     &command_help, &command_version,
+	&command_man,	 &command_completion, NULL,
 };
 
 const struct command *command_by_name(const char *name)

@@ -5,12 +5,15 @@
 
 #include "cli/options.h"
 
-/* Stands in option_row.complete for the names of all formats. */
+/* Stand in option_row.complete for the names of all formats and events. */
 #define COMPLETE_FORMAT "<format>"
+#define COMPLETE_EVENT	"<event>"
 
 extern const struct command command_record;
 extern const struct command command_doctor;
+extern const struct command command_completion;
 extern const struct command command_help;
+extern const struct command command_man;
 extern const struct command command_version;
 
 #endif

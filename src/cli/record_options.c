@@ -79,8 +79,7 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(event),
 	 .initial = "cpu-clock",
-	 .complete = "cpu-clock task-clock cycles cycles:u instructions cache-misses branch-misses "
-		     "page-faults context-switches",
+	 .complete = COMPLETE_EVENT,
 	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel "
 		 "code only"},
 
@@ -90,7 +89,7 @@ static const struct option_row rows[] = {
 	 .arg = "FILE",
 	 .set = value_string,
 	 .field = FIELD(output),
-	 .initial = "krait-NAME-DATE-TIME, with the extension of the first format",
+	 .initial = "krait-NAME-DATE-TIME.svg",
 	 .complete = COMPLETE_FILE,
 	 .help = "where to write; the extension picks the format, - is standard output"},
 	{.name = "format",

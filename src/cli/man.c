@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `krait man`, which the build calls: fills the template of the manual page (man/krait.1.in, on
+ * standard input) with what the tables know. A line "@WORD@" of it becomes that part.
+ */
+#include <stdlib.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/help.h"
+#include "cli/rights.h"
+#include "records.h"
+#include "render/render.h"
+#include "sampler/events.h"
+
+/* Text as roff has it: no hyphenation of options, no line that begins with a request. */
+static void text(const char *s)
+{
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", stdout);
+	for (; *s; s++) {
+		if (*s == '-')
+			fputs("\\-", stdout);
+		else if (*s == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(*s);
+	}
+}
+
+static void item(const char *name, const char *meaning)
+{
+	fputs(".TP\n.B ", stdout);
+	text(name);
+	putchar('\n');
+	text(meaning);
+	putchar('\n');
+}
+
+static void option(const struct option_row *row)
+{
+	fputs(".TP\n", stdout);
+	if (row->letter)
+		printf("\\fB\\-%c\\fR, ", row->letter);
+	fputs("\\fB\\-\\-", stdout);
+	text(row->name);
+	fputs("\\fR", stdout);
+	if (row->arg) {
+		fputs(" \\fI", stdout);
+		text(row->arg);
+		fputs("\\fR", stdout);
+	}
+	putchar('\n');
+	text(row->help);
+	if (row->initial) {
+		fputs(" (default: ", stdout);
+		text(row->initial);
+		putchar(')');
+	}
+	fputs(".\n", stdout);
+}
+
+static void synopsis(void)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		for (const char *const *s = (*c)->synopsis; !(*c)->hidden && *s; s++) {
+			fputs(".B krait\n", stdout);
+			text(*s);
+			fputs("\n.br\n", stdout);
+		}
+}
+
+static void options(void)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		const char *group = NULL;
+
+		if ((*c)->hidden)
+			continue;
+		printf(".SS krait %s\n", (*c)->name);
+		text((*c)->summary);
+		putchar('\n');
+		for (const struct option_row *row = (*c)->rows; row->name; row++) {
+			const char *before = group;
+
+			if (help_group(row, &group) != before) {
+				fputs(".PP\n.I ", stdout);
+				text(group);
+				putchar('\n');
+			}
+			option(row);
+		}
+	}
+}
+
+static void examples(void)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		for (const char *const *e = (*c)->examples; e && *e; e++) {
+			_cleanup_free_ char *line = strdup(*e);
+			char *tab = line ? strchr(line, '\t') : NULL;
+
+			if (!tab)
+				continue;
+			*tab = '\0';
+			item(line, tab + 1);
+		}
+}
+
+static void formats(void)
+{
+	for (size_t i = 0; i < render_n_formats; i++) {
+		const struct render_format *f = &render_formats[i];
+		_cleanup_str_ struct str meaning = {};
+
+		for (const char *const *e = f->extensions; *e; e++)
+			str_addf(&meaning, "%s%s", meaning.n ? ", " : "", *e);
+		str_addf(&meaning, "; loses %s", f->loses);
+		item(f->name, str_cstr(&meaning));
+	}
+}
+
+static void event_list(void)
+{
+	for (const char *const *name = event_names(); *name; name++) {
+		text(*name);
+		fputs(name[1] ? ",\n" : ".\n", stdout);
+	}
+}
+
+static void exit_codes(void)
+{
+#define X(name, code, words) item(#code, words);
+	EXIT_CODES(X)
+#undef X
+}
+
+static void outcomes(void)
+{
+#define X(name, words) item(#name, words);
+	WALK_OUTCOMES(X)
+#undef X
+}
+
+static void capabilities(void)
+{
+#define X(cap, kind, why)                                                                          \
+	item("CAP_" #cap, kind == RIGHT_NEEDED	  ? "needed: " why                                 \
+			  : kind == RIGHT_GRANTED ? "given by --grant too: " why                   \
+						  : "root only: " why);
+	RIGHTS(X)
+#undef X
+}
+
+static void version(void)
+{
+	printf(".TH KRAIT 1 \"\" \"krait %s\" \"User Commands\"\n", KRAIT_VERSION);
+}
+
+static const struct {
+	const char *word;
+	void (*print)(void);
+} parts[] = {
+	{"@title@\n", version},	    {"@synopsis@\n", synopsis}, {"@options@\n", options},
+	{"@examples@\n", examples}, {"@formats@\n", formats},	{"@events@\n", event_list},
+	{"@exit@\n", exit_codes},   {"@outcomes@\n", outcomes}, {"@capabilities@\n", capabilities},
+};
+
+static void line(const char *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (streq(s, parts[i].word)) {
+			parts[i].print();
+			return;
+		}
+	fputs(s, stdout);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_free_ char *buf = NULL;
+	struct operands operands;
+	size_t size = 0;
+	int r = options_read(self, argc, argv, NULL, &operands);
+
+	if (r >= 0)
+		return r;
+	while (getline(&buf, &size, stdin) >= 0)
+		line(buf);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const struct option_row rows[] = {OPTION_HELP, {}};
+
+const struct command command_man = {
+	.name = "man",
+	.summary = "Fill the template of the manual page on standard input; for the build.",
+	.synopsis = (const char *const[]){"man < man/krait.1.in > krait.1", NULL},
+	.rows = rows,
+	.hidden = true,
+	.run = run,
+};
