@@ -25,10 +25,11 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 	if (ph->p_type == PT_INTERP)
 		f->is_program = true;
 	if (ph->p_type == PT_TLS)
-		f->tls = (struct elf_tls){ ph->p_vaddr, load.filesz, ph->p_memsz, ph->p_align };
+		f->tls = (struct elf_tls){ph->p_vaddr, load.filesz, ph->p_memsz, ph->p_align};
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
 		return 0;
-	/* A segment that wraps around can't be loaded; leave it out rather than check everywhere. */
+	/* A segment that wraps around can't be loaded; leave it out rather than check everywhere.
+	 */
 	if (load.vaddr + load.memsz < load.vaddr || load.offset + load.filesz < load.offset)
 		return 0;
 	return vec_push(&f->loads, load);
@@ -139,7 +140,7 @@ bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
 {
 	bool found = false;
 
-	vec_foreach(load, &f->loads) {
+	vec_foreach (load, &f->loads) {
 		if (!load->exec || (found && load->vaddr >= *ret))
 			continue;
 		*ret = load->vaddr;
@@ -150,7 +151,7 @@ bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
 
 static const struct elf_load *load_at(const struct elf_file *f, uint64_t vaddr)
 {
-	vec_foreach(load, &f->loads) {
+	vec_foreach (load, &f->loads) {
 		if (vaddr >= load->vaddr && vaddr - load->vaddr < load->memsz)
 			return load;
 	}

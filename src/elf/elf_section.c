@@ -35,8 +35,8 @@ bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *
 		s = elf_strptr(f->elf, f->shstrndx, sh.sh_name);
 		if (!s || !streq(s, name))
 			continue;
-		*ret = (struct elf_section){ sh.sh_addr, sh.sh_size, sh.sh_offset,
-					     sh.sh_type == SHT_NOBITS };
+		*ret = (struct elf_section){sh.sh_addr, sh.sh_size, sh.sh_offset,
+					    sh.sh_type == SHT_NOBITS};
 		return true;
 	}
 	return false;

@@ -11,8 +11,8 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 	GElf_Sym sym;
 
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
-		struct elf_symbol s = { sym.st_value, sym.st_size, GELF_ST_TYPE(sym.st_info),
-					GELF_ST_BIND(sym.st_info) };
+		struct elf_symbol s = {sym.st_value, sym.st_size, GELF_ST_TYPE(sym.st_info),
+				       GELF_ST_BIND(sym.st_info)};
 		const char *name;
 		int r;
 
@@ -64,7 +64,7 @@ static int find_one(const char *name, const struct elf_symbol *sym, void *arg)
 size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
 			struct elf_symbol *ret, size_t n)
 {
-	struct find find = { names, ret, n, 0 };
+	struct find find = {names, ret, n, 0};
 
 	for (size_t i = 0; i < n; i++)
 		find.found += is_filled(&ret[i]);
@@ -93,7 +93,8 @@ static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_
 	GElf_Shdr sh;
 	GElf_Sym sym;
 
-	if (!scn || !gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
+	if (!scn || !gelf_getshdr(scn, &sh) ||
+	    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
 		return;
 	data = elf_section_data(scn, &sh);
 	if (!data || i > INT32_MAX || !gelf_getsym(data, (int)i, &sym))
@@ -116,7 +117,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	int r = 0;
 
 	for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++) {
-		struct elf_reloc_ref ref = { rela.r_offset, (uint32_t)elf_ndxscn(scn), (uint32_t)i };
+		struct elf_reloc_ref ref = {rela.r_offset, (uint32_t)elf_ndxscn(scn), (uint32_t)i};
 
 		r = f->relocs.n < RELOCS_MAX ? vec_push(&f->relocs, ref) : -E2BIG;
 	}
@@ -150,15 +151,15 @@ static bool reloc_at(struct elf_file *f, const struct elf_reloc_ref *ref, struct
 	data = elf_section_data(scn, &sh);
 	if (!data || !gelf_getrela(data, (int)ref->index, &rela))
 		return false;
-	*ret = (struct elf_reloc){ ref->vaddr, rela.r_addend, (uint32_t)GELF_R_TYPE(rela.r_info),
-				   NULL, 0 };
+	*ret = (struct elf_reloc){ref->vaddr, rela.r_addend, (uint32_t)GELF_R_TYPE(rela.r_info),
+				  NULL, 0};
 	reloc_symbol(f, sh.sh_link, GELF_R_SYM(rela.r_info), ret);
 	return true;
 }
 
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret)
 {
-	struct elf_reloc_ref key = { .vaddr = vaddr }, *ref;
+	struct elf_reloc_ref key = {.vaddr = vaddr}, *ref;
 
 	if (!f->relocs_sorted)
 		sort_relocs(f);

@@ -8,5 +8,5 @@
 
 struct accessor accessor_arm64(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr)
 {
-	return (struct accessor){ ACCESS_NONE };
+	return (struct accessor){ACCESS_NONE};
 }

@@ -72,7 +72,7 @@ static int64_t fetch_signed(struct decoder *d, size_t bytes)
 
 static void finish(struct decoder *d, enum access kind, uint64_t addr, int64_t offset)
 {
-	d->ret = (struct accessor){ kind, addr, offset };
+	d->ret = (struct accessor){kind, addr, offset};
 	d->done = true;
 }
 
@@ -91,7 +91,7 @@ static struct value plus(struct value v, int64_t disp)
 static void modrm(struct decoder *d, struct insn *in, size_t imm)
 {
 	uint8_t b = (uint8_t)fetch(d, 1), mod = b >> 6;
-	struct value base = { V_UNKNOWN };
+	struct value base = {V_UNKNOWN};
 
 	in->reg = (b >> 3 & 7) | (in->rex & 4) << 1;
 	in->rm = (b & 7) | (in->rex & 1) << 3;
@@ -107,13 +107,13 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 	} else if (mod == 0 && (b & 7) == 5) {
 		int64_t disp = fetch_signed(d, 4);
 
-		in->mem = (struct value){ V_ADDR, d->vaddr + d->at + imm + (uint64_t)disp, 0 };
+		in->mem = (struct value){V_ADDR, d->vaddr + d->at + imm + (uint64_t)disp, 0};
 		return;
 	} else {
 		base = d->reg[in->rm];
 	}
 	if (in->absolute)
-		in->mem = (struct value){ V_ADDR, (uint64_t)fetch_signed(d, 4), 0 };
+		in->mem = (struct value){V_ADDR, (uint64_t)fetch_signed(d, 4), 0};
 	else if (mod == 0)
 		in->mem = base;
 	else
@@ -127,18 +127,18 @@ static struct value load_global(struct decoder *d, uint64_t addr)
 	uint64_t pointer;
 
 	if (!elf_file_reloc(d->elf, addr, &reloc))
-		return (struct value){ V_LOADED, addr, 0 };
+		return (struct value){V_LOADED, addr, 0};
 	if (reloc.type == R_X86_64_TPOFF64)
-		return (struct value){ V_DESC, addr, 0 };
+		return (struct value){V_DESC, addr, 0};
 	if (elf_file_pointer(d->elf, addr, &pointer))
-		return (struct value){ V_ADDR, pointer, 0 };
-	return (struct value){ V_UNKNOWN };
+		return (struct value){V_ADDR, pointer, 0};
+	return (struct value){V_UNKNOWN};
 }
 
 static void load_fs(struct decoder *d, const struct insn *in)
 {
 	if (in->mem.kind == V_ADDR && in->mem.x == 0 && in->absolute)
-		d->reg[in->reg] = (struct value){ V_TP, 0, 0 };
+		d->reg[in->reg] = (struct value){V_TP, 0, 0};
 	else if (in->mem.kind == V_ADDR)
 		finish(d, ACCESS_TLS, 0, (int64_t)in->mem.x);
 	else if (in->mem.kind == V_DESC)
@@ -158,7 +158,7 @@ static void load(struct decoder *d, const struct insn *in)
 	else if (in->mem.kind == V_ADDR && in->rex & 8)
 		*dst = load_global(d, in->mem.x);
 	else if (in->mem.kind == V_ADDR)
-		*dst = (struct value){ V_INT, in->mem.x, 0 };
+		*dst = (struct value){V_INT, in->mem.x, 0};
 	else if (in->mem.kind == V_TP)
 		finish(d, ACCESS_TLS, 0, in->mem.off);
 	else if (in->mem.kind == V_BLOCK)
@@ -166,7 +166,7 @@ static void load(struct decoder *d, const struct insn *in)
 	else if (in->mem.kind == V_DESC_TP)
 		finish(d, ACCESS_TLS_DESC, in->mem.x, in->mem.off);
 	else
-		*dst = (struct value){ V_UNKNOWN };
+		*dst = (struct value){V_UNKNOWN};
 }
 
 /* add r, r/m: only the thread pointer is ever added (to a TLS offset). */
@@ -177,11 +177,11 @@ static void add(struct decoder *d, const struct insn *in)
 	bool tp = in->fs && in->absolute && in->mem.x == 0;
 
 	if (tp && dst->kind == V_ADDR)
-		*dst = (struct value){ V_TP, 0, (int64_t)dst->x };
+		*dst = (struct value){V_TP, 0, (int64_t)dst->x};
 	else if (tp && dst->kind == V_DESC)
 		dst->kind = V_DESC_TP;
 	else
-		*dst = (struct value){ V_UNKNOWN };
+		*dst = (struct value){V_UNKNOWN};
 }
 
 /*
@@ -197,13 +197,13 @@ static void leave(struct decoder *d, bool is_call, const struct insn *indirect)
 
 	if (indirect && indirect->is_mem && indirect->mem.kind == V_ADDR &&
 	    elf_file_reloc(d->elf, indirect->mem.x, &reloc) && reloc.type == R_X86_64_TLSDESC) {
-		d->reg[RAX] = (struct value){ V_DESC, indirect->mem.x + 8, 0 };
+		d->reg[RAX] = (struct value){V_DESC, indirect->mem.x + 8, 0};
 	} else if (arg.kind == V_INT) {
 		finish(d, ACCESS_KEY, arg.x, 0);
 	} else if (arg.kind == V_ADDR && elf_file_reloc(d->elf, arg.x, &reloc) &&
 		   reloc.type == R_X86_64_DTPMOD64 && is_call) {
 		memset(d->reg, 0, sizeof(d->reg)); /* rbx is of no interest from here on */
-		d->reg[RAX] = (struct value){ V_BLOCK, arg.x, 0 };
+		d->reg[RAX] = (struct value){V_BLOCK, arg.x, 0};
 	} else if (arg.kind == V_ADDR) {
 		finish(d, ACCESS_ARGUMENT, arg.x, 0);
 	} else {
@@ -259,7 +259,7 @@ static void move_immediate(struct decoder *d, const struct insn *in)
 {
 	uint64_t imm = in->rex & 8 ? fetch(d, 8) : fetch(d, 4);
 
-	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){ V_ADDR, imm, 0 };
+	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){V_ADDR, imm, 0};
 }
 
 /* Instructions without ModRM; false: not one of them. */
@@ -303,7 +303,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		break;
 	case 0xc7:
 		modrm(d, in, 4);
-		in->mem = (struct value){ V_ADDR, (uint64_t)fetch_signed(d, 4), 0 };
+		in->mem = (struct value){V_ADDR, (uint64_t)fetch_signed(d, 4), 0};
 		if (!in->is_mem)
 			d->reg[in->rm] = in->mem;
 		break;
@@ -339,7 +339,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 
 static void step(struct decoder *d)
 {
-	struct insn in = { 0 };
+	struct insn in = {0};
 	uint8_t b = (uint8_t)fetch(d, 1);
 
 	for (; b == 0x66 || b == 0x64 || b == 0xf3; b = (uint8_t)fetch(d, 1)) {
@@ -360,10 +360,10 @@ static void step(struct decoder *d)
 
 struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr)
 {
-	struct decoder d = { .elf = elf, .code = code, .n = n, .vaddr = vaddr };
+	struct decoder d = {.elf = elf, .code = code, .n = n, .vaddr = vaddr};
 
 	/* A branch back isn't followed, so this ends at the latest with the bytes. */
 	while (!d.done && !d.bad)
 		step(&d);
-	return d.done && !d.bad ? d.ret : (struct accessor){ ACCESS_NONE };
+	return d.done && !d.bad ? d.ret : (struct accessor){ACCESS_NONE};
 }

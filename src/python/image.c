@@ -111,7 +111,8 @@ static bool use_debug_offsets(struct image_ctx *c)
 		return false;
 	memcpy(&image->hex_version, bytes + 8, sizeof(image->hex_version));
 	if (py_debug_offsets(bytes, n, &d) < 0) {
-		image_unsupported(image, "CPython %u.%u: %s", major(image), minor(image), err_msg());
+		image_unsupported(image, "CPython %u.%u: %s", major(image), minor(image),
+				  err_msg());
 		return true;
 	}
 	image->layout = d.layout;
@@ -172,7 +173,7 @@ static void name_pypy(struct image_ctx *c)
 int py_image_read(int fd, const char *name, struct py_image *ret)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
-	struct image_ctx c = { .image = ret };
+	struct image_ctx c = {.image = ret};
 	int r;
 
 	memset(ret, 0, sizeof(*ret));

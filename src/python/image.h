@@ -15,17 +15,18 @@ struct py_image {
 	struct py_layout layout;
 	struct py_where where; /* addresses as in the file (add the load bias); .layout unused */
 	/*
-	 * TLS descriptors and initial-exec: address (as in the file) of a word that the dynamic loader
-	 * fills, 0 = not this way. Read from a process, a value below 1 << 31 (as s64, also negative) is
-	 * the variable's offset from the thread pointer (PY_TSS_TLS_STATIC), a larger one the address
-	 * of a pair {module, offset} (PY_TSS_TLS_DTV). where.tls_offset is to be added in both cases;
-	 * where.tss is PY_TSS_NONE until then.
+	 * TLS descriptors and initial-exec: address (as in the file) of a word that the dynamic
+	 * loader fills, 0 = not this way. Read from a process, a value below 1 << 31 (as s64, also
+	 * negative) is the variable's offset from the thread pointer (PY_TSS_TLS_STATIC), a larger
+	 * one the address of a pair {module, offset} (PY_TSS_TLS_DTV). where.tls_offset is to be
+	 * added in both cases; where.tss is PY_TSS_NONE until then.
 	 */
 	uint64_t tls_word;
 	bool free_threaded, debug;
-	bool exec_fixed;	 /* ET_EXEC: bias 0 */
-	uint64_t start_vaddr;	 /* lowest p_vaddr of an executable PT_LOAD (kernel's mm.start_code) */
-	char unsupported[128]; /* why it can't be profiled ("PyPy 3.11", "free-threaded 3.13"); "" = it can */
+	bool exec_fixed;      /* ET_EXEC: bias 0 */
+	uint64_t start_vaddr; /* lowest p_vaddr of an executable PT_LOAD (kernel's mm.start_code) */
+	char unsupported[128]; /* why it can't be profiled ("PyPy 3.11", "free-threaded 3.13"); "" =
+				  it can */
 };
 
 /*
@@ -46,6 +47,7 @@ const struct py_layout *py_layout_table(unsigned version, unsigned patch);
  * Layout from the bytes of `_PyRuntime` (3.13+, starts with the cookie "xdebugpy"), with @n bytes
  * readable. 0; -ENOTSUP with a message saying what couldn't be validated.
  */
-_must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n, struct py_layout *ret);
+_must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
+					    struct py_layout *ret);
 
 #endif

@@ -7,7 +7,8 @@
 #include "python/image_internal.h"
 
 #define MEMBERS_MAX 64 /* PyCode_Type has about 20 */
-#define MEMBER_SIZE 40 /* PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
+#define MEMBER_SIZE                                                                                \
+	40 /* PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
 
 /* Offsets from tp_name in PyTypeObject, the same since 2.7. */
 #define TYPE_BASICSIZE 8
@@ -37,15 +38,15 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 		const char *name;
 		uint16_t offset;
 	} fields[] = {
-		{ "co_argcount", l->code_argcount },
-		{ "co_flags", l->code_flags },
-		{ "co_firstlineno", l->code_firstlineno },
-		{ "co_filename", l->code_filename },
-		{ "co_name", l->code_name },
-		{ "co_qualname", l->code_qualname },
-		{ "co_linetable", l->code_linetable },
-		{ "co_lnotab", l->version < 0x030a ? l->code_linetable : 0 },
-		{ "co_varnames", l->version < 0x030b ? l->code_varnames : 0 },
+		{"co_argcount", l->code_argcount},
+		{"co_flags", l->code_flags},
+		{"co_firstlineno", l->code_firstlineno},
+		{"co_filename", l->code_filename},
+		{"co_name", l->code_name},
+		{"co_qualname", l->code_qualname},
+		{"co_linetable", l->code_linetable},
+		{"co_lnotab", l->version < 0x030a ? l->code_linetable : 0},
+		{"co_varnames", l->version < 0x030b ? l->code_varnames : 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -79,17 +80,17 @@ static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree
 void py_layout_trace_refs(struct py_layout *l)
 {
 	uint16_t *const fields[] = {
-		&l->ob_type,	     &l->type_name,	  &l->tuple_items,   &l->bytes_data,
-		&l->str_length,	     &l->str_hash,	  &l->str_ascii,     &l->code_argcount,
-		&l->code_flags,	     &l->code_firstlineno, &l->code_filename, &l->code_name,
+		&l->ob_type,	    &l->type_name,	  &l->tuple_items,   &l->bytes_data,
+		&l->str_length,	    &l->str_hash,	  &l->str_ascii,     &l->code_argcount,
+		&l->code_flags,	    &l->code_firstlineno, &l->code_filename, &l->code_name,
 		&l->code_linetable, &l->code_varnames,
 	};
 	uint16_t *const optional[] = {
 		&l->str_state,	   &l->str_compact,	    &l->code_qualname,
 		&l->code_adaptive, &l->code_firsttraceable, &l->code_version,
 	};
-	uint16_t *const frame[] = { &l->frame_code, &l->frame_back, &l->frame_lasti,
-				    &l->frame_locals };
+	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_lasti,
+				   &l->frame_locals};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		*fields[i] += 16;

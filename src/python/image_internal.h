@@ -6,6 +6,7 @@
 #include "elf/elf_file.h"
 #include "python/image.h"
 
+/* clang-format off */
 /* Symbols that are looked up, once per file: X(name). */
 #define IMAGE_SYMBOLS(X)                                                                           \
 	X(_PyRuntime)		       /* 3.7+, exported */                                        \
@@ -22,12 +23,13 @@
 	X(rpython_startup_code)	       /* PyPy */                                                  \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)
+/* clang-format on */
 
 enum image_symbol {
 #define X(name) SYM_##name,
 	IMAGE_SYMBOLS(X)
 #undef X
-	SYM_MAX
+		SYM_MAX
 };
 
 /* One file while it is examined. */
@@ -66,8 +68,8 @@ struct py_debug_offsets {
 _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
 
 /*
- * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings, size
- * of _PyRuntime); 0 = not known. The low 16 bits are 0 where the patch level isn't known.
+ * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings,
+ * size of _PyRuntime); 0 = not known. The low 16 bits are 0 where the patch level isn't known.
  */
 uint32_t image_version(struct image_ctx *c);
 

@@ -9,7 +9,6 @@
 #include "python/accessor.h"
 #include "python/image_internal.h"
 
-
 static struct accessor read_accessor(struct image_ctx *c, enum image_symbol which)
 {
 	return accessor_read(c->elf, c->sym[which].value);
@@ -39,7 +38,8 @@ static void old_roots(struct image_ctx *c)
 	w->tss = w->tss_key ? PY_TSS_KEY_GLIBC : PY_TSS_NONE;
 }
 
-/* Address of the key's number (Py_tss_t: {int is_initialized, key}) by the accessor, 0 = unknown. */
+/* Address of the key's number (Py_tss_t: {int is_initialized, key}) by the accessor, 0 = unknown.
+ */
 static uint64_t accessor_key(struct image_ctx *c)
 {
 	struct accessor a = read_accessor(c, SYM_PyGILState_GetThisThreadState);
@@ -86,7 +86,8 @@ static void tls_roots(struct image_ctx *c)
 	} else if (a.kind == ACCESS_TLS_DESC) {
 		c->image->tls_word = a.addr;
 	} else {
-		image_unsupported(c->image, "CPython %u.%u: thread states are found in an unknown way",
+		image_unsupported(c->image,
+				  "CPython %u.%u: thread states are found in an unknown way",
 				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
 	}
 }

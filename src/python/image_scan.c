@@ -22,7 +22,8 @@ bool image_scan_next(struct image_scan *s)
 
 	for (; s->load < n; s->load++) {
 		const struct elf_load *l = &loads[s->load];
-		uint64_t at = s->n ? s->vaddr + s->n : l->vaddr, end = l->vaddr + MIN(l->filesz, SCAN_MAX);
+		uint64_t at = s->n ? s->vaddr + s->n : l->vaddr,
+			 end = l->vaddr + MIN(l->filesz, SCAN_MAX);
 
 		if (l->write && at < end) {
 			s->vaddr = at;

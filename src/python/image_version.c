@@ -43,7 +43,8 @@ static uint32_t parse_version(const char *s, size_t n)
 	unsigned major, minor, patch;
 	int end = 0;
 
-	if (n < 5 || n > 12 || (s[0] != '2' && s[0] != '3') || sscanf(s, "%1u.%2u.%2u%n", &major, &minor, &patch, &end) != 3)
+	if (n < 5 || n > 12 || (s[0] != '2' && s[0] != '3') ||
+	    sscanf(s, "%1u.%2u.%2u%n", &major, &minor, &patch, &end) != 3)
 		return 0;
 	if ((major == 2 && minor != 7) || strspn(s + end, VERSION_CHARS) != n - (size_t)end)
 		return 0;

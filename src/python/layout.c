@@ -9,6 +9,7 @@
  */
 #include "python/image_internal.h"
 
+/* clang-format off */
 /* Headers of objects: the same from 3.6 on; PyASCIIObject lost wstr in 3.12 (PEP 623). */
 #define OBJECTS_3_6                                                                                \
 	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
@@ -20,6 +21,7 @@
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
 	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32
+/* clang-format on */
 
 static const struct py_layout layouts[] = {
 	{
@@ -198,15 +200,15 @@ static const struct py_layout layouts[] = {
  * in their debug offsets.
  */
 static const struct py_runtime_row runtimes[] = {
-	{ 0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420 },
-	{ 0x0307, 4, 99, .size = 1520, .interp_head = 24, .tstate_current = 1480, .tss_key = 1508 },
-	{ 0x0308, 0, 99, .size = 1464, .interp_head = 32, .tstate_current = 1368, .tss_key = 1396 },
-	{ 0x0309, 0, 99, .size = 656, .interp_head = 32, .tstate_current = 568, .tss_key = 588 },
-	{ 0x030a, 0, 99, .size = 672, .interp_head = 32, .tstate_current = 568, .tss_key = 588 },
-	{ 0x030b, 0, 99, .size = 166688, .interp_head = 40, .tstate_current = 576, .tss_key = 596 },
-	{ 0x030c, 0, 99, .size = 459944, .interp_head = 40, .tss_key = 1548 },
-	{ 0x030d, 0, 99, .size = 0, .tss_key = 2164 },
-	{ 0x030e, 0, 99, .size = 0, .tss_key = 2340 },
+	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420},
+	{0x0307, 4, 99, .size = 1520, .interp_head = 24, .tstate_current = 1480, .tss_key = 1508},
+	{0x0308, 0, 99, .size = 1464, .interp_head = 32, .tstate_current = 1368, .tss_key = 1396},
+	{0x0309, 0, 99, .size = 656, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
+	{0x030a, 0, 99, .size = 672, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
+	{0x030b, 0, 99, .size = 166688, .interp_head = 40, .tstate_current = 576, .tss_key = 596},
+	{0x030c, 0, 99, .size = 459944, .interp_head = 40, .tss_key = 1548},
+	{0x030d, 0, 99, .size = 0, .tss_key = 2164},
+	{0x030e, 0, 99, .size = 0, .tss_key = 2340},
 };
 
 const struct py_layout *py_layout_table(unsigned version, unsigned patch)

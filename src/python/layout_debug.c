@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "python/image_internal.h"
 
+/* clang-format off */
 /* Groups that never changed. */
 #define HEAD(X)                                                                                    \
 	X(cookie) X(version) X(free_threaded)                                                      \
@@ -61,19 +62,20 @@
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) X(tp_basicsize) X(tp_dictoffset)                      \
 	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)
+/* clang-format on */
 
 /* The newest list has every member; in an older version those it lacks are 0. */
 enum member {
 #define X(name) M_##name,
 	MEMBERS_3_15(X)
 #undef X
-	M_MAX
+		M_MAX
 };
 
 #define X(name) M_##name,
-static const uint8_t order_3_13[] = { MEMBERS_3_13(X) };
-static const uint8_t order_3_14[] = { MEMBERS_3_14(X) };
-static const uint8_t order_3_15[] = { MEMBERS_3_15(X) };
+static const uint8_t order_3_13[] = {MEMBERS_3_13(X)};
+static const uint8_t order_3_14[] = {MEMBERS_3_14(X)};
+static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
 #undef X
 
 static const struct order {
@@ -81,9 +83,9 @@ static const struct order {
 	uint16_t n;
 	const uint8_t *member;
 } orders[] = {
-	{ 0x030d, ARRAY_SIZE(order_3_13), order_3_13 },
-	{ 0x030e, ARRAY_SIZE(order_3_14), order_3_14 },
-	{ 0x030f, ARRAY_SIZE(order_3_15), order_3_15 },
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13},
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15},
 };
 
 static const char *const names[] = {
@@ -92,6 +94,7 @@ static const char *const names[] = {
 #undef X
 };
 
+/* clang-format off */
 /* a == b + delta in every build of every version since 3.13 (GIL, free-threaded, debug). */
 static const struct relation {
 	uint8_t a, b;
@@ -140,6 +143,7 @@ static const struct inside {
 	{ M_co_code_adaptive, M_code_size, 8 },	 { M_co_tlbc, M_co_code_adaptive, 8 },
 	{ M_tuple_items, M_tuple_size, 8 },	 { M_interpreters_head, M_runtime_size, 8 },
 };
+/* clang-format on */
 
 static int check_relations(const uint64_t *m)
 {
@@ -147,7 +151,8 @@ static int check_relations(const uint64_t *m)
 		const struct relation *r = &relations[i];
 
 		if (m[r->a] != m[r->b] + (uint64_t)(int64_t)r->delta)
-			return err_set(-ENOTSUP, "debug offsets don't fit: %s is %llu beside %s %llu",
+			return err_set(-ENOTSUP,
+				       "debug offsets don't fit: %s is %llu beside %s %llu",
 				       names[r->a], (unsigned long long)m[r->a], names[r->b],
 				       (unsigned long long)m[r->b]);
 	}
@@ -197,8 +202,8 @@ static const struct order *find_order(unsigned version)
 		if (orders[i].version == version)
 			return &orders[i];
 	}
-	return version > orders[ARRAY_SIZE(orders) - 1].version ? &orders[ARRAY_SIZE(orders) - 1] :
-								  NULL;
+	return version > orders[ARRAY_SIZE(orders) - 1].version ? &orders[ARRAY_SIZE(orders) - 1]
+								: NULL;
 }
 
 static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
@@ -269,10 +274,10 @@ static void fill(const uint64_t *m, struct py_layout *ret)
  */
 static void derive(const uint64_t *m, struct py_layout *ret)
 {
-	ret->code_flags = ret->code_argcount - 4;	 /* co_flags, co_argcount */
+	ret->code_flags = ret->code_argcount - 4;	/* co_flags, co_argcount */
 	ret->code_version = ret->code_firstlineno + 24; /* five ints between them */
-	ret->str_hash = ret->str_length + 8;		 /* length, hash, state */
-	ret->str_compact = ret->str_ascii + 16;		 /* utf8_length, utf8 */
+	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
+	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
 	/* _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }

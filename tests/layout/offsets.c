@@ -180,8 +180,8 @@ static void runtime(void)
 #endif
 #if VERSION >= 0x0307 && VERSION < 0x030c
 	AT("runtime_tstate_current", _PyRuntimeState, gilstate.tstate_current);
-	say("runtime_tss_key", offsetof(_PyRuntimeState, gilstate.autoTSSkey) +
-				       offsetof(Py_tss_t, _key));
+	say("runtime_tss_key",
+	    offsetof(_PyRuntimeState, gilstate.autoTSSkey) + offsetof(Py_tss_t, _key));
 #elif VERSION >= 0x030c && VERSION < 0x030f
 	say("runtime_tss_key", offsetof(_PyRuntimeState, autoTSSkey) + offsetof(Py_tss_t, _key));
 #endif

@@ -24,7 +24,7 @@ struct target {
 
 static bool peek(const struct target *t, uint64_t addr, void *buf, size_t n)
 {
-	struct iovec local = { buf, n }, remote = { (void *)(uintptr_t)addr, n };
+	struct iovec local = {buf, n}, remote = {(void *)(uintptr_t)addr, n};
 
 	return process_vm_readv(t->pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
@@ -71,7 +71,8 @@ static bool find_image(struct target *t)
 	f = fopen(full, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %4095[^\n]", &start, &end, &offset,
-			   path) != 4 || path[0] != '/' || streq(path, last))
+			   path) != 4 ||
+		    path[0] != '/' || streq(path, last))
 			continue;
 		strcpy(last, path);
 		snprintf(full, sizeof(full), "/proc/%d/map_files/%lx-%lx", t->pid, start, end);
@@ -130,8 +131,8 @@ static uint64_t find_tstate(const struct target *t, uint64_t tp)
 	if (!t->image.tls_word)
 		return by_list(t, tp);
 	word = (int64_t)peek64(t, t->image.tls_word + t->bias);
-	return word < 1ll << 31 ? peek64(t, tp + (uint64_t)(word + w->tls_offset)) :
-				  by_pair(t, tp, (uint64_t)word);
+	return word < 1ll << 31 ? peek64(t, tp + (uint64_t)(word + w->tls_offset))
+				: by_pair(t, tp, (uint64_t)word);
 }
 
 static void print_name(const struct target *t, uint64_t code)
@@ -190,7 +191,7 @@ static bool check_thread(const struct target *t, pid_t tid)
 
 int main(int argc, char **argv)
 {
-	struct target t = { .pid = argc > 1 ? atoi(argv[1]) : 0 };
+	struct target t = {.pid = argc > 1 ? atoi(argv[1]) : 0};
 	_cleanup_closedir_ DIR *d = NULL;
 	char path[64];
 	int rc = 0;

@@ -90,12 +90,12 @@ static inline void ew_set_u64(struct elf_writer *w, uint64_t vaddr, uint64_t v)
 	memcpy(w->data + (vaddr - EW_DATA), &v, sizeof(v));
 }
 
-static inline size_t ew_symbol(struct elf_writer *w, const char *name, uint64_t value, uint64_t size,
-			       uint16_t shndx)
+static inline size_t ew_symbol(struct elf_writer *w, const char *name, uint64_t value,
+			       uint64_t size, uint16_t shndx)
 {
 	assert(w->sym_n < ARRAY_SIZE(w->sym));
-	w->sym[w->sym_n] = (Elf64_Sym){ ew_str(w, name), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0,
-					shndx, value, size };
+	w->sym[w->sym_n] = (Elf64_Sym){
+		ew_str(w, name), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, shndx, value, size};
 	return w->sym_n++;
 }
 
@@ -103,18 +103,18 @@ static inline void ew_rela(struct elf_writer *w, uint64_t vaddr, uint32_t type, 
 			   int64_t addend)
 {
 	assert(w->rela_n < ARRAY_SIZE(w->rela));
-	w->rela[w->rela_n++] = (Elf64_Rela){ vaddr, ELF64_R_INFO(sym, type), addend };
+	w->rela[w->rela_n++] = (Elf64_Rela){vaddr, ELF64_R_INFO(sym, type), addend};
 }
 
 static inline void ew_dyn_string(struct elf_writer *w, int64_t tag, const char *s)
 {
 	assert(w->dyn_n < ARRAY_SIZE(w->dyn));
-	w->dyn[w->dyn_n++] = (Elf64_Dyn){ tag, { ew_str(w, s) } };
+	w->dyn[w->dyn_n++] = (Elf64_Dyn){tag, {ew_str(w, s)}};
 }
 
 static inline void ew_build_id(struct elf_writer *w, const uint8_t *id, uint32_t n)
 {
-	Elf64_Nhdr nh = { 4, n, NT_GNU_BUILD_ID };
+	Elf64_Nhdr nh = {4, n, NT_GNU_BUILD_ID};
 
 	memcpy(w->note, &nh, sizeof(nh));
 	memcpy(w->note + sizeof(nh), "GNU", 4);
@@ -123,32 +123,54 @@ static inline void ew_build_id(struct elf_writer *w, const uint8_t *id, uint32_t
 }
 
 /* File offsets: everything has its own place, so that sizes may be anything. */
-enum { EW_AT_SYM = 0x4000, EW_AT_STR = 0x5000, EW_AT_RELA = 0x6000, EW_AT_DYN = 0x7000,
-       EW_AT_NOTE = 0x7800, EW_AT_SH = 0x8000 };
+enum {
+	EW_AT_SYM = 0x4000,
+	EW_AT_STR = 0x5000,
+	EW_AT_RELA = 0x6000,
+	EW_AT_DYN = 0x7000,
+	EW_AT_NOTE = 0x7800,
+	EW_AT_SH = 0x8000
+};
 
 static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr *sh)
 {
 	size_t sym = 2, str = 3, n = 1;
 
-	ph[0] = (Elf64_Phdr){ PT_LOAD, PF_R | PF_X, EW_TEXT, EW_TEXT, EW_TEXT, 4096, 4096, 4096 };
-	ph[1] = (Elf64_Phdr){ PT_LOAD, PF_R | PF_W, EW_DATA, EW_DATA, EW_DATA, 4096,
-			      EW_END - EW_DATA, 4096 };
-	ph[2] = (Elf64_Phdr){ PT_NOTE, PF_R, EW_AT_NOTE, 0, 0, w->note_n, w->note_n, 4 };
-	sh[n++] = (Elf64_Shdr){ ew_str(w, ".rodata"), SHT_PROGBITS, SHF_ALLOC, EW_DATA, EW_DATA, 4096 };
-	sh[n++] = (Elf64_Shdr){ ew_str(w, w->symtab ? ".symtab" : ".dynsym"),
-				w->symtab ? SHT_SYMTAB : SHT_DYNSYM, SHF_ALLOC, 0, EW_AT_SYM,
-				w->sym_n * sizeof(Elf64_Sym), (uint32_t)str, 1, 8, sizeof(Elf64_Sym) };
+	ph[0] = (Elf64_Phdr){PT_LOAD, PF_R | PF_X, EW_TEXT, EW_TEXT, EW_TEXT, 4096, 4096, 4096};
+	ph[1] = (Elf64_Phdr){PT_LOAD, PF_R | PF_W, EW_DATA,	     EW_DATA,
+			     EW_DATA, 4096,	   EW_END - EW_DATA, 4096};
+	ph[2] = (Elf64_Phdr){PT_NOTE, PF_R, EW_AT_NOTE, 0, 0, w->note_n, w->note_n, 4};
+	sh[n++] =
+		(Elf64_Shdr){ew_str(w, ".rodata"), SHT_PROGBITS, SHF_ALLOC, EW_DATA, EW_DATA, 4096};
+	sh[n++] = (Elf64_Shdr){ew_str(w, w->symtab ? ".symtab" : ".dynsym"),
+			       w->symtab ? SHT_SYMTAB : SHT_DYNSYM,
+			       SHF_ALLOC,
+			       0,
+			       EW_AT_SYM,
+			       w->sym_n * sizeof(Elf64_Sym),
+			       (uint32_t)str,
+			       1,
+			       8,
+			       sizeof(Elf64_Sym)};
 	n++; /* .dynstr: when all strings are there */
-	sh[n++] = (Elf64_Shdr){ ew_str(w, ".rela.dyn"), SHT_RELA, SHF_ALLOC, 0, EW_AT_RELA,
-				w->rela_n * sizeof(Elf64_Rela), (uint32_t)sym, 0, 8, sizeof(Elf64_Rela) };
-	sh[n++] = (Elf64_Shdr){ ew_str(w, ".dynamic"), SHT_DYNAMIC, SHF_ALLOC, 0, EW_AT_DYN,
-				(w->dyn_n + 1) * sizeof(Elf64_Dyn), (uint32_t)str, 0, 8,
-				sizeof(Elf64_Dyn) };
+	sh[n++] = (Elf64_Shdr){
+		ew_str(w, ".rela.dyn"),		SHT_RELA,      SHF_ALLOC, 0, EW_AT_RELA,
+		w->rela_n * sizeof(Elf64_Rela), (uint32_t)sym, 0,	  8, sizeof(Elf64_Rela)};
+	sh[n++] = (Elf64_Shdr){ew_str(w, ".dynamic"),
+			       SHT_DYNAMIC,
+			       SHF_ALLOC,
+			       0,
+			       EW_AT_DYN,
+			       (w->dyn_n + 1) * sizeof(Elf64_Dyn),
+			       (uint32_t)str,
+			       0,
+			       8,
+			       sizeof(Elf64_Dyn)};
 	if (w->named) {
 		w->named_sh.sh_name = ew_str(w, w->named);
 		sh[n++] = w->named_sh;
 	}
-	sh[str] = (Elf64_Shdr){ ew_str(w, ".dynstr"), SHT_STRTAB, SHF_ALLOC, 0, EW_AT_STR, w->str_n };
+	sh[str] = (Elf64_Shdr){ew_str(w, ".dynstr"), SHT_STRTAB, SHF_ALLOC, 0, EW_AT_STR, w->str_n};
 	return n;
 }
 
@@ -162,8 +184,8 @@ static inline int ew_write(struct elf_writer *w)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	Elf64_Phdr ph[3];
-	Elf64_Shdr sh[8] = { { 0 } };
-	Elf64_Ehdr eh = { { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT } };
+	Elf64_Shdr sh[8] = {{0}};
+	Elf64_Ehdr eh = {{0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
 	size_t n = ew_headers(w, ph, sh);
 
 	eh.e_type = w->type;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ELF files, made by hand: what is read out of them, and that broken ones are refused or harmless. */
+/* ELF files, made by hand: what is read out of them, and that broken ones are refused or harmless.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static struct elf_file *open_elf(int fd)
 
 static void test_identity(void **state)
 {
-	static const uint8_t id[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	static const uint8_t id[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 	_cleanup_close_ int fd = -1;
 	_cleanup_elf_ struct elf_file *f = NULL;
 	uint8_t got[ELF_BUILD_ID_MAX];
@@ -49,7 +50,7 @@ static void test_identity(void **state)
 
 static void test_symbols(void **state)
 {
-	static const char *const names[] = { "absolute", "nothing", "defined", "undefined" };
+	static const char *const names[] = {"absolute", "nothing", "defined", "undefined"};
 	_cleanup_close_ int fd = -1;
 	_cleanup_elf_ struct elf_file *f = NULL;
 	struct elf_symbol sym[4];
@@ -72,7 +73,7 @@ static void test_memory(void **state)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_elf_ struct elf_file *f = NULL;
-	uint8_t buf[16] = { 0 };
+	uint8_t buf[16] = {0};
 	struct elf_writer w;
 	uint64_t v, offset;
 
@@ -153,7 +154,7 @@ static void test_not_elf(void **state)
 /* Cut off anywhere: an error or missing parts, never more. */
 static void test_truncated(void **state)
 {
-	static const char *const names[] = { "defined" };
+	static const char *const names[] = {"defined"};
 	struct elf_writer w;
 
 	for (off_t size = 0; size < 0x8200; size += 61) {
@@ -183,9 +184,9 @@ static void test_truncated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identity),    cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_memory),	    cmocka_unit_test(test_relocations),
-		cmocka_unit_test(test_not_elf),	    cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_identity), cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_memory),	 cmocka_unit_test(test_relocations),
+		cmocka_unit_test(test_not_elf),	 cmocka_unit_test(test_truncated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

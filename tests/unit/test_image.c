@@ -33,9 +33,9 @@ static void add_pointer(struct fake *f, uint64_t at, uint64_t to)
 /* PyCode_Type of 3.8 (shift 0) or of a build that puts @shift bytes before every object. */
 static void add_code_type(struct fake *f, uint64_t shift, uint64_t co_name)
 {
-	static const char *const names[] = { "co_argcount", "co_flags", "co_firstlineno",
-					     "co_filename", "co_name",	"co_lnotab" };
-	const uint64_t offsets[] = { 16, 36, 40, 104, co_name, 120 };
+	static const char *const names[] = {"co_argcount", "co_flags", "co_firstlineno",
+					    "co_filename", "co_name",  "co_lnotab"};
+	const uint64_t offsets[] = {16, 36, 40, 104, co_name, 120};
 	uint64_t name = add_string(f, "code"), at[ARRAY_SIZE(names)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -69,7 +69,7 @@ static int read_image(struct fake *f, const char *name, struct py_image *image)
 static void test_size_tells(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	add_code_type(&f, 0, 112);
@@ -90,7 +90,7 @@ static void test_size_tells(void **state)
 static void test_string_tells(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	add_code_type(&f, 0, 112);
@@ -106,7 +106,7 @@ static void test_string_tells(void **state)
 static void test_wrong_offset(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	add_code_type(&f, 0, 120);
@@ -118,7 +118,7 @@ static void test_wrong_offset(void **state)
 static void test_trace_refs(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	add_code_type(&f, 16, 112);
@@ -133,7 +133,7 @@ static void test_trace_refs(void **state)
 static void test_unknown_object(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	add_code_type(&f, 8, 112);
@@ -145,7 +145,7 @@ static void test_unknown_object(void **state)
 static void test_old_and_unknown(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	ew_init(&f.w, ET_DYN);
 	ew_symbol(&f.w, "_PyThreadState_Current", 0x4000, 8, 1);
@@ -159,7 +159,7 @@ static void test_old_and_unknown(void **state)
 static void test_others(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	/* A program that needs libpython isn't an interpreter, whatever it defines. */
 	ew_init(&f.w, ET_DYN);
@@ -180,16 +180,16 @@ static void test_others(void **state)
 /* 3.13+: PyCode_Type in the order of PyMemberDefs that matter, sizes by the debug offsets. */
 static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n)
 {
-	static const char *const names[] = { "co_argcount", "co_flags",	   "co_filename",
-					     "co_name",	    "co_qualname", "co_linetable" };
-	static const uint64_t at[] = { 52, 48, 112, 120, 128, 136 };
+	static const char *const names[] = {"co_argcount", "co_flags",	  "co_filename",
+					    "co_name",	   "co_qualname", "co_linetable"};
+	static const uint64_t at[] = {52, 48, 112, 120, 128, 136};
 	uint64_t name = add_string(f, "code"), s[ARRAY_SIZE(names)], runtime;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		s[i] = add_string(f, names[i]);
 	f->members = EW_DATA + f->w.data_n;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const uint64_t member[] = { s[i], 0, at[i], 0, 0 };
+		const uint64_t member[] = {s[i], 0, at[i], 0, 0};
 
 		ew_data(&f->w, member, sizeof(member));
 	}
@@ -206,9 +206,10 @@ static uint64_t add_new_python(struct fake *f, const uint64_t *offsets, size_t n
 /* 3.15 without any symbol but the accessor's: section, and type by its own description. */
 static void test_section_and_scan(void **state)
 {
-	static const uint8_t accessor[] = { 0x64, 0x48, 0x8b, 0x04, 0x25, 0xd8, 0xff, 0xff, 0xff, 0xc3 };
+	static const uint8_t accessor[] = {0x64, 0x48, 0x8b, 0x04, 0x25,
+					   0xd8, 0xff, 0xff, 0xff, 0xc3};
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 	uint64_t runtime;
 
 	ew_init(&f.w, ET_EXEC);
@@ -216,7 +217,7 @@ static void test_section_and_scan(void **state)
 	ew_symbol(&f.w, "PyGILState_GetThisThreadState", ew_text(&f.w, accessor, sizeof(accessor)),
 		  10, 1);
 	f.w.named = ".PyRuntime";
-	f.w.named_sh = (Elf64_Shdr){ 0, SHT_PROGBITS, SHF_ALLOC, runtime, runtime, 1000 };
+	f.w.named_sh = (Elf64_Shdr){0, SHT_PROGBITS, SHF_ALLOC, runtime, runtime, 1000};
 	assert_int_equal(read_image(&f, "app", &image), 1);
 	assert_string_equal(image.unsupported, "");
 	assert_int_equal(image.hex_version, 0x030f02f0);
@@ -231,7 +232,7 @@ static void test_section_and_scan(void **state)
 static void test_cookie(void **state)
 {
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 	uint64_t runtime;
 
 	ew_init(&f.w, ET_EXEC);
@@ -247,7 +248,7 @@ static void test_unknown_debug_offsets(void **state)
 {
 	uint64_t offsets[ARRAY_SIZE(debug_offsets_3_15)];
 	struct py_image image;
-	struct fake f = { 0 };
+	struct fake f = {0};
 
 	memcpy(offsets, debug_offsets_3_15, sizeof(offsets));
 	offsets[1] = 0x031000f0;
@@ -261,16 +262,11 @@ static void test_unknown_debug_offsets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size_tells),
-		cmocka_unit_test(test_string_tells),
-		cmocka_unit_test(test_wrong_offset),
-		cmocka_unit_test(test_trace_refs),
-		cmocka_unit_test(test_unknown_object),
-		cmocka_unit_test(test_old_and_unknown),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_section_and_scan),
-		cmocka_unit_test(test_cookie),
-		cmocka_unit_test(test_unknown_debug_offsets),
+		cmocka_unit_test(test_size_tells),     cmocka_unit_test(test_string_tells),
+		cmocka_unit_test(test_wrong_offset),   cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_unknown_object), cmocka_unit_test(test_old_and_unknown),
+		cmocka_unit_test(test_others),	       cmocka_unit_test(test_section_and_scan),
+		cmocka_unit_test(test_cookie),	       cmocka_unit_test(test_unknown_debug_offsets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

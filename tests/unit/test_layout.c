@@ -21,7 +21,7 @@ static int read_offsets(const uint64_t *v, size_t n, struct py_layout *ret)
 
 static void test_versions(void **state)
 {
-	static const unsigned versions[] = { 0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c };
+	static const unsigned versions[] = {0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c};
 
 	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
 		const struct py_layout *l = py_layout_table(versions[i], 3);
@@ -119,7 +119,8 @@ static void test_moved_members(void **state)
 	for (size_t i = FIRST; i <= LAST; i++) {
 		memcpy(v, debug_offsets_3_15, i * sizeof(*v));
 		v[i] = 24;
-		memcpy(v + i + 1, debug_offsets_3_15 + i, sizeof(debug_offsets_3_15) - i * sizeof(*v));
+		memcpy(v + i + 1, debug_offsets_3_15 + i,
+		       sizeof(debug_offsets_3_15) - i * sizeof(*v));
 		if (read_offsets(v, ARRAY_SIZE(v), &l) != -ENOTSUP)
 			fail_msg("a member inserted at %zu isn't noticed", i);
 		memcpy(v + i, debug_offsets_3_15 + i + 1,
@@ -132,7 +133,7 @@ static void test_moved_members(void **state)
 /* Hostile values: never accepted with an offset outside its structure. */
 static void test_hostile_values(void **state)
 {
-	static const uint64_t values[] = { 0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX };
+	static const uint64_t values[] = {0, 1, 7, 0xffff, 0x10000, 0x7fffffffffffffff, UINT64_MAX};
 	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
 	struct py_layout l;
 
@@ -143,7 +144,8 @@ static void test_hostile_values(void **state)
 			if (read_offsets(v, ARRAY_SIZE(v), &l) < 0)
 				continue;
 			assert_true(l.tstate_frame < 4096 && l.tstate_thread_id < 4096);
-			assert_true(l.frame_back < 256 && l.frame_lasti < 256 && l.frame_owner < 256);
+			assert_true(l.frame_back < 256 && l.frame_lasti < 256 &&
+				    l.frame_owner < 256);
 			assert_true(l.code_adaptive < 1024 && l.code_linetable < 1024);
 			assert_true(l.str_compact < 256 && l.bytes_data < 256);
 		}
@@ -157,8 +159,9 @@ static void test_short_input(void **state)
 
 	for (size_t n = 0; n < ARRAY_SIZE(debug_offsets_3_13) - 2; n++)
 		assert_int_equal(read_offsets(v, n, &l), -ENOTSUP);
-	assert_int_equal(py_layout_from_debug_offsets((const uint8_t *)"xdebugpx\0\0\0\0\0\0\0", 16, &l),
-			 -ENOTSUP);
+	assert_int_equal(
+		py_layout_from_debug_offsets((const uint8_t *)"xdebugpx\0\0\0\0\0\0\0", 16, &l),
+		-ENOTSUP);
 }
 
 /* Py_TRACE_REFS: objects move by 16, thread states and interpreter frames don't. */
