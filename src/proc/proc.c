@@ -114,7 +114,8 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 		cgroup_path(str_cstr(&text), text.n, &path);
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
-	if (!container_from_cgroup(str_cstr(&path), &id) && !text.failed) {
+	/* mountinfo can be long: only where our own cgroup namespace may hide the path */
+	if (!container_from_cgroup(str_cstr(&path), &id) && streq(str_cstr(&path), "/")) {
 		str_clear(&text);
 		if (!proc_file_read(p->dirfd, "mountinfo", MOUNTINFO_BYTES, &text))
 			container_from_mountinfo(str_cstr(&text), text.n, &id);

@@ -145,7 +145,7 @@ static void test_overlay(void **state)
 	assert_int_equal(read(fd, text, 5), 5);
 	assert_string_equal(text, "befor");
 	close(fd);
-	other = e; /* as kernels before 6.8 show it: the lower file's own device and inode */
+	other = e; /* as where maps shows the lower file's own device */
 	other.dev ^= 1;
 	fd = file_open_mapping(p.dirfd, &other, lib, &how);
 	assert_true(fd >= 0);

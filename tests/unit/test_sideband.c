@@ -336,6 +336,27 @@ static void test_order(void **state)
 	assert_true(late <= 5); /* ones that were being written during a drain */
 }
 
+static int count_fds(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void test_leaves_nothing(void **state)
+{
+	int before = count_fds();
+
+	for (int i = 0; i < 50; i++) {
+		start(0);
+		sideband_close(band);
+		band = NULL;
+	}
+	assert_int_equal(count_fds(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +366,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_pid_namespace, teardown),
 		cmocka_unit_test_teardown(test_lost, teardown),
 		cmocka_unit_test_teardown(test_order, teardown),
+		cmocka_unit_test_teardown(test_leaves_nothing, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
