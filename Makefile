@@ -31,7 +31,7 @@ BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
 WARN    := -Wall -Wextra -Werror -Wno-unused-parameter -Wstrict-prototypes -Wmissing-prototypes \
 	   -Wold-style-definition -Wvla -Wshadow -Wno-missing-field-initializers
-CPPFLAGS += -D_GNU_SOURCE -DKRAIT_VERSION='"$(VERSION)"' -Iabi -Isrc -I$(B)/gen
+CPPFLAGS += -D_GNU_SOURCE -Iabi -Isrc -I$(B)/gen
 CFLAGS  ?= -O2 -g
 KCFLAGS := -std=gnu17 $(WARN) -fno-strict-aliasing $(CFLAGS)
 LDFLAGS ?=
@@ -86,6 +86,13 @@ FLAGS_ID := $(CC) $(CPPFLAGS) $(KCFLAGS) $(LDFLAGS) $(LDLIBS)
 $(B)/flags: force
 	@mkdir -p $(B) && printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' | cmp -s - $@ || \
 		printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' > $@
+
+# The version changes with every commit: only what shows it is compiled again.
+VERSIONED := $(patsubst %.c,$(B)/%.o,$(shell grep -l KRAIT_VERSION src/*/*.c))
+$(VERSIONED): CPPFLAGS += -DKRAIT_VERSION='"$(VERSION)"'
+$(VERSIONED): $(B)/version
+$(B)/version: force
+	@mkdir -p $(B) && echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
 
 $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 	$(call say,CC,$<)
