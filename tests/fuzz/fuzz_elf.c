@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ELF files from any bytes: everything that is read out of them for an interpreter, symbols and
+ * identity. An input that begins with an even byte is a file; an odd one changes a sound file (a
+ * 3.14 made by hand) at the places it names, so that the deeper readers are reached.
+ */
+#include <stdlib.h>
+#include "../unit/debug_offsets.h"
+#include "../unit/elf_writer.h"
+#include "base/cleanup.h"
+#include "elf/elf_file.h"
+#include "python/image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void add_code_type(struct elf_writer *w)
+{
+	static const uint8_t accessor[] = {0x83, 0x3d, 0, 0x10, 0, 0, 0, 0x74, 0x0a, 0xbf, 0x20,
+					   0x49, 0,    0, 0xe9, 0, 0, 0, 0,    0x31, 0xc0, 0xc3};
+	uint64_t name = ew_data(w, "code", 5), member = ew_data(w, "co_filename", 12);
+	const uint64_t members[] = {member, 0, 112, 0, 0, 0, 0, 0};
+	uint64_t table = ew_data(w, members, sizeof(members));
+	uint64_t type[52] = {[3] = name, [4] = 208, [30] = table};
+
+	ew_symbol(w, "PyCode_Type", ew_data(w, type, sizeof(type)), sizeof(type), 1);
+	ew_symbol(w, "PyGILState_GetThisThreadState", ew_text(w, accessor, sizeof(accessor)), 8, 1);
+}
+
+/* Triples {offset low, offset high, byte}. */
+static int patched(const uint8_t *data, size_t n)
+{
+	struct elf_writer w;
+	int fd;
+
+	ew_init(&w, ET_DYN);
+	add_code_type(&w);
+	ew_symbol(&w, "_PyRuntime", ew_data(&w, debug_offsets_3_14, sizeof(debug_offsets_3_14)),
+		  4096, 1);
+	ew_rela(&w, EW_DATA, R_X86_64_RELATIVE, 0, EW_DATA);
+	ew_dyn_string(&w, DT_NEEDED, "libc.so.6");
+	ew_build_id(&w, (const uint8_t *)"0123456789abcdefghij", 20);
+	fd = ew_write(&w);
+	for (size_t i = 0; i + 3 <= n; i += 3)
+		ew_put(fd, data[i] | (data[i + 1] & 0x8f) << 8, &data[i + 2], 1);
+	return fd;
+}
+
+static int any_symbol(const char *name, const struct elf_symbol *sym, void *arg)
+{
+	*(size_t *)arg += strlen(name) + sym->size;
+	return 0;
+}
+
+static void use_elf(int fd)
+{
+	_cleanup_elf_ struct elf_file *f = NULL;
+	uint8_t id[ELF_BUILD_ID_MAX], bytes[256];
+	struct elf_section section;
+	struct elf_reloc reloc;
+	uint64_t v;
+	size_t sum = 0;
+
+	if (elf_file_open(fd, "fuzz", &f) < 0)
+		return;
+	check(elf_file_build_id(f, id) <= sizeof(id));
+	elf_file_symbols(f, any_symbol, &sum);
+	if (elf_file_section(f, ".rodata", &section))
+		check(elf_file_read(f, section.vaddr, bytes, sizeof(bytes)) <= sizeof(bytes));
+	for (uint64_t at = 0; at < 0x40; at += 8) {
+		elf_file_reloc(f, EW_DATA + at, &reloc);
+		elf_file_pointer(f, EW_DATA + at, &v);
+	}
+	for (size_t i = 0; i < 4 && elf_file_needed(f, i); i++)
+		sum += strlen(elf_file_needed(f, i));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_close_ int fd = -1;
+	struct py_image image;
+	int r;
+
+	if (!n)
+		return 0;
+	if (data[0] & 1) {
+		fd = patched(data + 1, n - 1);
+	} else {
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+		ew_put(fd, 0, data + 1, n - 1);
+	}
+	r = py_image_read(fd, "/usr/bin/python3.8", &image);
+	check(r <= 1);
+	if (r == 1 && !image.unsupported[0])
+		check(image.layout.version && image.where.code_type && image.where.interp_head);
+	use_elf(fd);
+	return 0;
+}
