@@ -167,7 +167,10 @@ static void add_scaled(struct str *b, double v, const char *unit)
 
 void markup_add_value(struct str *b, int64_t value, const char *unit)
 {
-	if (!streq(unit, "nanoseconds")) {
+	if (streq(unit, "nanoseconds") && value >= 1000 * (int64_t)NSEC_PER_SEC) {
+		markup_add_count(b, value / (int64_t)NSEC_PER_SEC);
+		str_add(b, " s");
+	} else if (!streq(unit, "nanoseconds")) {
 		markup_add_count(b, value);
 		if (!streq(unit, "count"))
 			str_addf(b, " %s", unit);

@@ -61,6 +61,8 @@ function scaled(v, unit) {
 function quantity(v) {
 	if (data.unit !== 'nanoseconds')
 		return grouped(v) + (data.unit === 'count' ? ' samples' : ' ' + data.unit);
+	if (v >= 1e12)
+		return grouped(Math.floor(v / 1e9)) + ' s';
 	if (v >= 999500000)
 		return scaled(v / 1e9, 's');
 	if (v >= 999500)

@@ -26,6 +26,7 @@ class Browser:
     def __init__(self, width=1200, height=800, dark=False):
         self.errors = []
         self.events = []
+        self.on_event = None  # called with (method, params)
         self.next_id = 0
         self.buffer = b""
         self.profile = tempfile.mkdtemp(prefix="krait-browser-")
@@ -96,6 +97,8 @@ class Browser:
     def _event(self, message):
         method, params = message.get("method"), message.get("params", {})
         self.events.append(method)
+        if self.on_event:
+            self.on_event(method, params)
         if method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(params["exceptionDetails"])[:500])
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):

@@ -367,6 +367,7 @@ static void test_numbers(void **state)
 	check_value(12345678, "nanoseconds", "12.3 ms");
 	check_value(999600000, "nanoseconds", "1.00 s");
 	check_value(123456000000, "nanoseconds", "123 s");
+	check_value(1234567890123456, "nanoseconds", "1,234,567 s");
 	check_value(-1234567, "count", "-1,234,567");
 	check_value(123, "cycles", "123 cycles");
 	check_percent(1, 3, "33.3 %");

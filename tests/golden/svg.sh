@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Pictures as their readers meet them: well-formed XML by two parsers, contrast, nothing fetched, and in
+# a headless Chromium, if there is one, what is drawn and what zoom, search and keys do.
+# KEEP=DIR leaves pictures and screenshots there.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+program=build/asan/tests/unit/test_render_svg
+pictures=${KEEP:-$(mktemp -d)}
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$pictures"' EXIT
+
+make --no-print-directory VARIANT=asan "$program" >/dev/null
+KRAIT_PICTURES=$pictures "$program" >/dev/null 2>&1 ||
+	{ echo "FAIL svg: $program, which makes the pictures"; exit 1; }
+if command -v xmllint >/dev/null; then
+	# --huge: an embedded recording is one long text.
+	xmllint --noout --nonet --huge "$pictures"/*.svg && echo "PASS svg-xmllint" ||
+		echo "FAIL svg-xmllint: a picture isn't well-formed"
+else
+	echo "SKIP svg-xmllint: no xmllint (libxml2-utils)"
+fi
+exec python3 tests/golden/svg.py "$pictures"
