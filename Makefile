@@ -142,6 +142,8 @@ $(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf
+# The BPF machine loads unaligned words.
+$(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
 
 fuzzers: ## libFuzzer programs in build/fuzz
 	$(Q)$(MAKE) --no-print-directory VARIANT=fuzz fuzz-build

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The check of a code object is computed twice: by the kernel program for every frame
+ * (bpf/code.bpf.h, compiled here for the host) and by user space when it reads a code object
+ * afterwards (src/python/code_fill.c). Both must give the same value for the same memory, with
+ * cached hashes and without, for every kind of string and any length.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+/* The BPF side has global functions without prototypes. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "code.bpf.h"
+
+#include "base/cleanup.h"
+#include "python/code.h"
+#include "python/image.h"
+
+static struct walk the_walk;
+static struct walk_out the_out;
+static struct walk_addrs the_addrs;
+static struct py_layout the_layout;
+
+walk_inline long read_user(void *dst, __u32 n, __u64 addr)
+{
+	if (!addr)
+		return -EFAULT;
+	memcpy(dst, (const void *)(uintptr_t)addr, n);
+	return 0;
+}
+
+walk_inline struct walk *walk_state(void)
+{
+	return &the_walk;
+}
+
+__attribute__((unused)) walk_inline struct walk_out *walk_out(void)
+{
+	return &the_out;
+}
+
+__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(void)
+{
+	return &the_addrs;
+}
+
+walk_inline const struct py_layout *walk_layout(__u32 index)
+{
+	return &the_layout;
+}
+
+/* A code object and its strings, with the real offsets of a release. */
+struct object {
+	_Alignas(16) uint8_t bytes[70 << 10];
+};
+
+struct target {
+	struct object code, file, name, table;
+};
+
+static void put(struct object *o, size_t off, const void *v, size_t n)
+{
+	memcpy(o->bytes + off, v, n);
+}
+
+static void put_u64(struct object *o, size_t off, uint64_t v)
+{
+	put(o, off, &v, sizeof(v));
+}
+
+static void put_u32(struct object *o, size_t off, uint32_t v)
+{
+	put(o, off, &v, sizeof(v));
+}
+
+/* A compact str of @len code points of @kind bytes; @hash ~0: not cached. */
+static void make_str(struct object *o, uint32_t len, unsigned kind, uint64_t hash)
+{
+	const struct py_layout *l = &the_layout;
+	bool ascii = kind == 1 && len % 2;
+	size_t data = !l->str_state || ascii ? l->str_ascii : l->str_compact;
+
+	memset(o, 0, sizeof(*o));
+	put_u64(o, l->str_length, len);
+	put_u64(o, l->str_hash, hash);
+	if (l->str_state)
+		put_u32(o, l->str_state, (kind | 8 | (ascii ? 16 : 0)) << l->str_kind_shift);
+	for (size_t i = 0; i < (size_t)len * kind; i++)
+		o->bytes[data + i] = (uint8_t)(i * 7 + len);
+}
+
+static void make_table(struct object *o, uint32_t len)
+{
+	const struct py_layout *l = &the_layout;
+
+	memset(o, 0, sizeof(*o));
+	put_u64(o, l->str_length, len);
+	put_u64(o, l->str_hash, ~0ull);
+	for (size_t i = 0; i < len; i++)
+		o->bytes[l->bytes_data + i] = (uint8_t)(i * 5 + len);
+}
+
+static void make_code(struct target *t, uint32_t version)
+{
+	const struct py_layout *l = &the_layout;
+
+	memset(&t->code, 0, sizeof(t->code));
+	put_u32(&t->code, l->code_firstlineno, 4711);
+	put_u64(&t->code, l->code_filename, (uintptr_t)&t->file);
+	put_u64(&t->code, l->code_name, (uintptr_t)&t->name);
+	if (l->code_qualname)
+		put_u64(&t->code, l->code_qualname, (uintptr_t)&t->name);
+	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
+	if (l->code_version)
+		put_u32(&t->code, l->code_version, version);
+}
+
+static uint64_t kernel_check(const struct target *t)
+{
+	__u64 check = 0;
+
+	the_walk = (struct walk){};
+	assert_true(load_check(&the_walk, &the_layout, (uintptr_t)&t->code, &check));
+	return check;
+}
+
+static uint64_t user_check(const struct target *t)
+{
+	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+
+	assert_int_equal(py_code_from_process(getpid(), &the_layout, (uintptr_t)&t->code, 0, &code),
+			 0);
+	return code->check;
+}
+
+static void compare(struct target *t, uint32_t len, unsigned kind, uint64_t hash, uint32_t version)
+{
+	make_str(&t->file, len + 3, kind, hash);
+	make_str(&t->name, len, kind, hash);
+	make_table(&t->table, len);
+	make_code(t, version);
+	assert_true(kernel_check(t) == user_check(t));
+}
+
+static void test_same(void **state)
+{
+	static const unsigned releases[] = {0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c};
+	static const uint32_t lengths[] = {0, 1, 7, 8, 9, 255, 256, 257, 4000};
+	struct target *t = calloc(1, sizeof(*t));
+
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {
+		the_layout = *py_layout_table(releases[i], 10);
+		the_layout.code_block = MIN(the_layout.code_firstlineno, the_layout.code_filename);
+		for (size_t k = 0; k < ARRAY_SIZE(lengths); k++) {
+			for (unsigned kind = 1; kind <= (releases[i] > 0x300 ? 4u : 1u); kind *= 2) {
+				compare(t, lengths[k], kind, ~0ull, 0);
+				compare(t, lengths[k], kind, 0x1234567890abcdef + k, 0);
+				compare(t, lengths[k], kind, ~0ull, 42);
+			}
+		}
+	}
+	free(t);
+}
+
+/* One changed byte anywhere, or another length, is another code object. */
+static void test_differs(void **state)
+{
+	struct target *t = calloc(1, sizeof(*t));
+	uint64_t first;
+
+	the_layout = *py_layout_table(0x308, 10);
+	the_layout.code_block = MIN(the_layout.code_firstlineno, the_layout.code_filename);
+	compare(t, 300, 1, ~0ull, 0);
+	first = kernel_check(t);
+	for (size_t i = 0; i < 300; i++) {
+		t->table.bytes[the_layout.bytes_data + i] ^= 1;
+		assert_true(kernel_check(t) != first);
+		t->table.bytes[the_layout.bytes_data + i] ^= 1;
+	}
+	put_u64(&t->table, the_layout.str_length, 301);
+	assert_true(kernel_check(t) != first);
+	put_u64(&t->table, the_layout.str_length, 300);
+	put_u32(&t->code, the_layout.code_firstlineno, 4712);
+	assert_true(kernel_check(t) != first);
+	assert_true(kernel_check(t) == user_check(t));
+	free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_differs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
