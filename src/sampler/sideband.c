@@ -7,6 +7,7 @@
 #include "sampler/sideband.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -208,15 +209,31 @@ static void forget_hung_up(struct sideband *s)
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
+/* The longest is an MMAP2 with a path of PATH_MAX (kernel/events/core.c, perf_event_mmap_event()).
+ */
+#define LONGEST_RECORD (sizeof(struct body_mmap2) + PATH_MAX + 64)
+
+/* Takes note of what was written. True if a ring was so full that a record may not have fit. */
+static bool begin_all(struct sideband *s)
+{
+	bool full = false;
+
+	vec_foreach (c, &s->cpus) {
+		perf_ring_begin(&c->ring);
+		full |= c->ring.head - c->ring.tail + LONGEST_RECORD > c->ring.bytes;
+	}
+	return full;
+}
+
 size_t sideband_drain(struct sideband *s)
 {
 	struct channel *c;
 	struct record r = {};
+	bool full;
 	size_t n = 0;
 
 	forget_hung_up(s);
-	vec_foreach (it, &s->cpus)
-		perf_ring_begin(&it->ring);
+	full = begin_all(s);
 	for (; (c = oldest(s, &r)); n++) {
 		if (!dispatch(s, &r))
 			s->stats.malformed++;
@@ -226,6 +243,8 @@ size_t sideband_drain(struct sideband *s)
 	}
 	vec_foreach (it, &s->cpus)
 		perf_ring_end(&it->ring);
+	if (full && s->config.ops->lost)
+		s->config.ops->lost(s->config.ctx, 0);
 	s->stats.records += n;
 	return n;
 }

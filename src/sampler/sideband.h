@@ -36,7 +36,11 @@ struct sideband_ops {
 		     uint32_t parent_tid, uint64_t time_ns);
 	/* A thread ended; the process has when its last one has (tid == tgid may come before). */
 	void (*exit)(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns);
-	/* @n records were lost: what is known of processes may be stale, look into /proc again. */
+	/*
+	 * @n records were lost: what is known of processes may be stale, look into /proc again. The
+	 * kernel reports a loss with the next record that fits again, which may take long. So it is
+	 * also called, with @n 0, after a ring was so full that something may have been lost.
+	 */
 	void (*lost)(void *ctx, uint64_t n);
 };
 
