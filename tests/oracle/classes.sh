@@ -32,7 +32,7 @@ check() { # NAME PATH
 		echo "FAIL classes $1: names differ"; head -8 "$WORK/diff" "$WORK/err" | cut -c1-200
 		return 1
 	fi
-	echo "ok classes $1: $(wc -l <"$WORK/want") names"
+	echo "PASS classes $1: $(wc -l <"$WORK/want") names"
 }
 
 main() {

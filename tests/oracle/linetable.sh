@@ -35,7 +35,7 @@ check() { # NAME PATH
 			"(shifted by one: $noticed)"
 		return 1
 	fi
-	echo "ok linetable $1: $instructions instructions, 0 wrong (shifted by one: $noticed wrong)"
+	echo "PASS linetable $1: $instructions instructions, 0 wrong (shifted by one: $noticed wrong)"
 }
 
 main() {

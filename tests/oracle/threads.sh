@@ -43,7 +43,7 @@ check() { # NAME COMMAND...
 		echo "FAIL threads $name: names differ"; head -5 "$WORK/diff" "$WORK/err" | cut -c1-200
 		return 1
 	fi
-	echo "ok threads $name: $(wc -l <"$WORK/want") names and tids"
+	echo "PASS threads $name: $(wc -l <"$WORK/want") names and tids"
 }
 
 # interpreter_pid PID: the process that really is the interpreter (wrappers may stay in between).
