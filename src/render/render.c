@@ -10,6 +10,7 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
+/* The first row is what a recording without -o is written as. */
 const struct render_format render_formats[] = {
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},
 	{"pprof", {".pb.gz"}, "nothing: the recording", write_pprof},

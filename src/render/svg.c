@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The picture: one SVG file that needs nothing but itself. Without a script it is a complete flame
- * graph with titles to hover; svg.js adds zoom, search and details. The recording is embedded, so
- * that a picture somebody sent can be reported on.
+ * graph with titles to hover; the scripts add zoom, search and details. The recording is embedded,
+ * so that a picture somebody sent can be reported on.
  */
 #include "render/svg.h"
 
@@ -10,7 +10,9 @@
 #include "render/base64.h"
 #include "render/formats.h"
 #include "svg.css.h"
-#include "svg.js.h"
+#include "svg_input.js.h"
+#include "svg_model.js.h"
+#include "svg_view.js.h"
 
 static void put_start(const struct svg *s, struct str *b)
 {
@@ -88,7 +90,10 @@ static int write_picture(struct svg *s, FILE *out)
 	if (!r)
 		r = put_recording(s, out);
 	if (!r)
-		fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
+		fprintf(out,
+			"<script><![CDATA[\n(() => {\n'use "
+			"strict';\n%s%s%s})();\n]]></script>\n</svg>\n",
+			asset_svg_model_js, asset_svg_view_js, asset_svg_input_js);
 	return r;
 }
 

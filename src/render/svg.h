@@ -11,11 +11,11 @@
 /* The tag before the recording: pprof, gzipped, base64. docs/format.md names it. */
 #define SVG_RECORDING "<metadata id=\"krait-recording\">"
 
-/* Geometry of the static picture, in px; svg.js has its own width. */
+/* Geometry of the static picture, in px; svg_model.js has them too, with its own width. */
 enum {
 	SVG_WIDTH = 1200,
 	SVG_MARGIN = 12,
-	SVG_ROW = 20,
+	SVG_ROW = 18,
 	SVG_HEADER = 88,
 	SVG_FOOTER = 34,
 	SVG_MAX_BOXES = 20000, /* more make browsers slow: about 7 MB of elements */
@@ -30,7 +30,7 @@ struct svg_function {
 	enum frame_kind kind;
 	enum render_origin origin;
 	bool root;     /* all, a process, a label: no function at all */
-	char class[8]; /* colour in svg.css */
+	char class[3]; /* colour in svg.css */
 };
 
 struct svg_box {

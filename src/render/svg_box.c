@@ -123,7 +123,7 @@ void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b)
 	str_addf(b, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", x, y,
 		 width > 3 ? width - 1 : width * 0.7, SVG_ROW - 1);
 	if (width >= 2 * pad_px + 3 * char_px) {
-		str_addf(b, "<text x=\"%.1f\" y=\"%u\">", x + pad_px, y + 14);
+		str_addf(b, "<text x=\"%.1f\" y=\"%u\">", x + pad_px, y + 13);
 		add_label(f, (width - 2 * pad_px) / char_px, b);
 		str_add(b, "</text>");
 	}

@@ -9,52 +9,40 @@
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
 
 /* FNV-1a, 32 bits, with the high bits folded in: few colours are taken from it. */
-static uint32_t hash(const char *s, size_t n)
+static uint32_t hash(const char *s)
 {
 	uint32_t h = 2166136261u;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
 	return h ^ h >> 16;
 }
 
-/* The top package, or the file itself: "numpy" of numpy/core/a.py, "app.py". */
-static uint32_t hash_package(const char *file)
+static char family(const struct svg_function *f)
 {
-	return hash(file, strcspn(file + (*file == '/'), "/") + (*file == '/'));
+	static const char by_origin[] = {
+		[ORIGIN_OWN] = 'p', [ORIGIN_PACKAGE] = 'q', [ORIGIN_STDLIB] = 's'};
+	static const char by_kind[KIND_MAX] = {
+		[KIND_NATIVE] = 'n', [KIND_KERNEL] = 'k', [KIND_GC] = 'g', [KIND_MARK] = 'm'};
+
+	if (f->root)
+		return 'r';
+	return f->kind == KIND_PYTHON ? by_origin[f->origin] : by_kind[f->kind];
 }
 
 void svg_class(struct svg_function *f)
 {
-	static const char family[] = {
-		[ORIGIN_OWN] = 'p', [ORIGIN_PACKAGE] = 'q', [ORIGIN_STDLIB] = 's'};
-	unsigned n;
-
-	if (f->root) {
-		strcpy(f->class, "r");
+	f->class[0] = family(f);
+	f->class[1] = '\0';
+	if (f->root)
 		return;
-	}
-	switch (f->kind) {
-	case KIND_PYTHON:
-		n = (f->origin == ORIGIN_OWN ? hash(f->file, strlen(f->file))
-					     : hash_package(f->file)) %
-		    PYTHON_COLOURS;
-		snprintf(f->class, sizeof(f->class), "%c%u", family[f->origin], n);
-		return;
-	case KIND_NATIVE:
-		n = hash(f->module, strlen(f->module)) % NATIVE_COLOURS;
-		snprintf(f->class, sizeof(f->class), "n%u", n);
-		return;
-	case KIND_KERNEL:
-		n = hash(f->name, strlen(f->name)) % KERNEL_COLOURS;
-		snprintf(f->class, sizeof(f->class), "k%u", n);
-		return;
-	case KIND_GC:
-		strcpy(f->class, "g");
-		return;
-	default:
-		strcpy(f->class, "m");
-	}
+	if (f->kind == KIND_PYTHON)
+		f->class[1] = '0' + hash(f->file) % PYTHON_COLOURS;
+	else if (f->kind == KIND_NATIVE)
+		f->class[1] = '0' + hash(f->module) % NATIVE_COLOURS;
+	else if (f->kind == KIND_KERNEL)
+		f->class[1] = '0' + hash(f->name) % KERNEL_COLOURS;
+	f->class[2] = '\0';
 }
 
 const char *svg_kind_name(const struct svg_function *f)

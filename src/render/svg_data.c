@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers behind the boxes for svg.js, as JSON in an element of its own: entry i of each array
- * is the i-th box of the picture. The script computes with these, never with rounded coordinates.
+ * The numbers behind the boxes for svg_model.js, as JSON in an element of its own: entry i of each
+ * array is the i-th box of the picture. The script computes with these, never with rounded
+ * coordinates.
  */
 #include "render/svg.h"
 

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 import browser
 
 SVG = "{http://www.w3.org/2000/svg}"
-MARGIN, INNER = 12, 1200 - 24
+MARGIN, INNER, ROW = 12, 1200 - 24, 18
 # (name, depth, first sample, samples): widest first, equal ones by name.
 SHARES = [("app.py", 0, 0, 100), ("main", 1, 0, 100), ("a", 2, 0, 30), ("b", 2, 30, 30),
           ("a", 3, 30, 20), ("deflate", 2, 60, 25), ("do_syscall_64", 2, 85, 15)]
@@ -54,7 +54,7 @@ def static_boxes():
         assert f"\n{samples:.1f} % of all" in "\n" + title.split("\n", 1)[1], title
         assert abs(float(rect.get("x")) - MARGIN - first * INNER / 100) < 0.02
         assert abs(float(rect.get("width")) + 1 - samples * INNER / 100) < 0.02
-        equal(int(rect.get("y")), 88 + 20 * depth, name)
+        equal(int(rect.get("y")), 88 + ROW * depth, name)
 
 
 def luminance(colour):
@@ -161,7 +161,7 @@ def zoom():
             x, y, width = rect(b, i)
             assert abs(x - MARGIN - first * inner / 100) < 0.01, (i, x)
             assert abs(width + 1 - samples * inner / 100) < 0.01, (i, width)
-            equal(y, 88 + 20 * depth, "row")
+            equal(y, 88 + ROW * depth, "row")
         equal(b.js("document.querySelector('#reset').disabled"), True, "reset disabled")
         b.click(*middle(b, 3))
         equal(texts(b), ["app.py", "main", "b", "a"], "zoomed on b")
@@ -178,7 +178,7 @@ def zoom():
         b.js("document.querySelector('#reset').click()")
         equal(len(texts(b)), 7, "reset")
         b.js("document.querySelector('#flip').click()")
-        equal([rect(b, i)[1] for i in (0, 1, 4)], [88 + 60, 88 + 40, 88], "flipped rows")
+        equal([rect(b, i)[1] for i in (0, 1, 4)], [88 + 3 * ROW, 88 + 2 * ROW, 88], "flipped rows")
         no_errors(b)
 
 

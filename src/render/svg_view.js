@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The picture in its reader's window: layout, zoom, search. See svg_model.js.
+// Layout: the zoomed box and its ancestors take the whole width.
+
+const rowOf = (depth) => state.flip ? rows - 1 - depth : depth;
+
+function place(i, x, w) {
+	const box = boxes[i], y = top + rowOf(data.depth[i]) * ROW;
+	const limit = Math.floor((w - 2 * PAD) / charWidth);
+	box.g.style.display = '';
+	box.rect.setAttribute('x', x);
+	box.rect.setAttribute('y', y);
+	box.rect.setAttribute('width', w > 3 ? w - 1 : w * 0.7);
+	if (limit < 3) {
+		if (box.text)
+			box.text.style.display = 'none';
+		return;
+	}
+	if (!box.text)
+		box.text = box.g.appendChild(element(SVG, 'text', {}));
+	box.text.style.display = '';
+	box.text.setAttribute('x', x + PAD);
+	box.text.setAttribute('y', y + 13);
+	setLabel(box, functionOf(i), limit);
+}
+
+function draw() {
+	const z = state.zoom, inner = width - 2 * MARGIN, scale = inner / (data.value[z] || 1);
+	const ancestors = new Set();
+	for (let i = parent[z]; i >= 0; i = parent[i])
+		ancestors.add(i);
+	for (let i = 0; i < count; i++) {
+		const inside = i >= z && i <= last[z], w = data.value[i] * scale;
+		boxes[i].g.classList.toggle('up', ancestors.has(i));
+		if (ancestors.has(i))
+			place(i, MARGIN, inner);
+		else if (inside && w >= 0.1)
+			place(i, MARGIN + (data.start[i] - data.start[z]) * scale, w);
+		else
+			boxes[i].g.style.display = 'none';
+	}
+}
+
+function resize() {
+	width = standalone ? Math.max(window.innerWidth, 360) : 1200;
+	const narrow = width < 860;
+	top = HEADER + (narrow ? BAR_HEIGHT : 0);
+	const needed = top + rows * ROW + FOOTER;
+	const height = standalone ? Math.max(needed, window.innerHeight) : needed;
+	bar.setAttribute('x', narrow ? MARGIN : width - MARGIN - BAR_WIDTH);
+	bar.setAttribute('width', Math.min(BAR_WIDTH, width - 2 * MARGIN));
+	bar.firstChild.classList.toggle('left', narrow);
+	barTop = narrow ? HEADER - 6 : 10;
+	if (standalone) {
+		svg.setAttribute('width', width);
+		svg.setAttribute('height', height);
+	}
+	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+	byId('footer').setAttribute('transform', `translate(0 ${top + rows * ROW})`);
+	byId('made').setAttribute('x', width - MARGIN);
+	follow();
+	draw();
+}
+
+// The controls stay in sight of whoever scrolls through a deep picture.
+function follow() {
+	const floating = standalone && window.scrollY > barTop;
+	bar.setAttribute('y', floating ? window.scrollY : barTop);
+	bar.firstChild.classList.toggle('floating', floating);
+}
+
+// Zoom and search.
+
+function zoom(i) {
+	state.zoom = i;
+	hideDetails();
+	draw();
+	report();
+	reset.disabled = !i;
+	remember();
+}
+
+// A pattern if it is one, else the text itself; case doesn't matter.
+function matcher(query) {
+	try {
+		return new RegExp(query, 'iu');
+	} catch {
+		return new RegExp(query.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu');
+	}
+}
+
+function search(query) {
+	state.query = query;
+	const re = query && matcher(query);
+	const match = functions.map((f) => query && (re.test(f.name) || re.test(f.where)));
+	hits = [];
+	for (let i = 0; i < count; i++) {
+		const hit = Boolean(match[data.function[i]]);
+		boxes[i].g.classList.toggle('hit', hit);
+		if (hit)
+			hits.push(i);
+	}
+	byId('boxes').classList.toggle('searching', Boolean(query));
+	report();
+	remember();
+}
+
+// Value of the hits within box @i; one inside another counts once.
+function matched(i) {
+	let sum = 0, end = -1;
+	for (const h of hits) {
+		if (h <= end || h > last[i] || last[h] < i)
+			continue;
+		if (h < i)
+			return data.value[i];
+		sum += data.value[h];
+		end = last[h];
+	}
+	return sum;
+}
+
+function report() {
+	if (!state.query) {
+		result.textContent = '';
+		return;
+	}
+	let text = `matched ${percent(matched(0), total)} of all`;
+	if (state.zoom)
+		text += `, ${percent(matched(state.zoom), data.value[state.zoom])} of shown`;
+	result.textContent = text;
+}
+
+// The address keeps what is shown, so that a reload or a sent link shows it too.
+function remember() {
+	const p = new URLSearchParams();
+	if (state.zoom)
+		p.set('box', state.zoom);
+	if (state.query)
+		p.set('search', state.query);
+	if (state.flip)
+		p.set('flip', '1');
+	try {
+		window.history.replaceState(null, '', p.size ? '#' + p : location.pathname);
+	} catch {
+		// Not allowed in this document: the picture works without.
+	}
+}
+
+function recall() {
+	const p = new URLSearchParams(location.hash.slice(1));
+	const box = Number(p.get('box'));
+	state.flip = p.get('flip') === '1';
+	state.zoom = Number.isInteger(box) && box > 0 && box < count ? box : 0;
+	reset.disabled = !state.zoom;
+	input.value = p.get('search') || '';
+	if (input.value)
+		search(input.value);
+}
