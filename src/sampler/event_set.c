@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sampling events on all CPUs: opened, switched, their throttling counted. */
+#include "sampler/events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "proc/cpus.h"
+
+uint32_t event_max_sample_rate(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned v;
+
+	return f && fscanf(f, "%u", &v) == 1 ? v : 0;
+}
+
+static struct perf_event_attr attr_of(const struct event *e)
+{
+	struct perf_event_attr attr = {
+		.type = e->type,
+		.config = e->config,
+		.disabled = 1,
+		.exclude_user = e->exclude_user,
+		.exclude_kernel = e->exclude_kernel,
+		.exclude_hv = e->exclude_kernel,
+		.precise_ip = e->precise,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC, /* of THROTTLE records */
+	};
+
+	/* arm64's PMU refuses it; a hardware event of the idle task is dropped by the program. */
+	attr.exclude_idle = e->type == PERF_TYPE_SOFTWARE;
+	if (e->period) {
+		attr.sample_period = e->period;
+	} else {
+		attr.freq = 1;
+		attr.sample_freq = e->hz;
+	}
+	return attr;
+}
+
+/* Whether this machine has the event at all, asked about our own process in user mode. */
+static bool available(const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	struct perf_event_attr attr;
+	struct event e;
+
+	if (event_parse(&e, name))
+		return false;
+	e.period = 1u << 20;
+	e.exclude_kernel = true;
+	attr = attr_of(&e);
+	fd = perf_event_open_fd(&attr, 0, -1);
+	return fd >= 0;
+}
+
+void event_available(struct str *ret)
+{
+	size_t before = ret->n;
+
+	for (const char *const *name = event_names(); *name; name++)
+		if (available(*name))
+			str_addf(ret, "%s%s", ret->n > before ? ", " : "", *name);
+}
+
+static int open_error(int r, const struct event *e)
+{
+	_cleanup_str_ struct str list = {};
+	uint32_t max = event_max_sample_rate();
+
+	switch (r) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -EOPNOTSUPP:
+		event_available(&list);
+		return err_set(r,
+			       "this machine has no event %s (virtual machines often lack a CPU's "
+			       "counters); it has %s",
+			       e->name, list.n ? list.s : "none");
+	case -EINVAL:
+		if (!e->period && max && e->hz > max)
+			return err_set(r,
+				       "%u Hz is above the kernel's limit of %u; raise it with "
+				       "`sysctl kernel.perf_event_max_sample_rate=%u`",
+				       e->hz, max, e->hz);
+		return err_set(r, "the kernel refuses event %s with these modifiers or this rate",
+			       e->name);
+	default:
+		return perf_event_error(r, "sampling all processes");
+	}
+}
+
+static int open_cpu(struct event_set *s, const struct event *e, int cpu, bool watch_throttle)
+{
+	struct perf_event_attr attr = attr_of(e);
+	_cleanup_close_ int fd = perf_event_open_fd(&attr, -1, cpu);
+	struct event_cpu c = {.cpu = cpu};
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (watch_throttle && (r = perf_ring_map(&c.ring, fd, 1)))
+		return r;
+	c.fd = fd;
+	r = vec_push(&s->cpus, c);
+	if (r)
+		perf_ring_unmap(&c.ring);
+	else
+		TAKE_FD(fd);
+	return r;
+}
+
+static void warn_of_limit(const struct event *e)
+{
+	uint32_t max = event_max_sample_rate();
+
+	/* A fixed period is accepted above the limit, and then throttled in every tick. */
+	if (e->clock && max && NSEC_PER_SEC / e->period > max)
+		log_warn("%llu Hz is above the kernel's limit of %u: samples will be throttled; "
+			 "raise it "
+			 "with `sysctl kernel.perf_event_max_sample_rate=%llu`",
+			 NSEC_PER_SEC / e->period, max, NSEC_PER_SEC / e->period);
+}
+
+int event_set_open(struct event_set *ret, const struct event *e, bool watch_throttle)
+{
+	struct event_set s = {};
+	cpu_vec cpus = {};
+	int r = cpus_online(&cpus), gone = 0;
+
+	if (r)
+		return r;
+	warn_of_limit(e);
+	vec_foreach (cpu, &cpus) {
+		r = open_cpu(&s, e, *cpu, watch_throttle);
+		if (r == -ENODEV || r == -ENXIO) {
+			gone = r; /* this CPU went offline since the list was read */
+			r = 0;
+		}
+		if (r)
+			break;
+	}
+	vec_fini(&cpus);
+	if (!r && !s.cpus.n)
+		r = gone;
+	if (r) {
+		event_set_close(&s);
+		return open_error(r, e);
+	}
+	*ret = s;
+	return 0;
+}
+
+void event_set_close(struct event_set *s)
+{
+	vec_foreach (c, &s->cpus) {
+		perf_ring_unmap(&c->ring);
+		close(c->fd);
+	}
+	vec_fini(&s->cpus);
+}
+
+int event_set_enable(struct event_set *s, bool on)
+{
+	unsigned long what = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	vec_foreach (c, &s->cpus)
+		if (ioctl(c->fd, what, 0))
+			return err_sys(-errno, "can't switch the sampling of CPU %d %s", c->cpu,
+				       on ? "on" : "off");
+	return 0;
+}
+
+/* THROTTLE and UNTHROTTLE: {u64 time, id, stream_id}; LOST: {u64 id, lost}. */
+static void count_record(struct event_set *s, struct event_cpu *c,
+			 const struct perf_event_header *h)
+{
+	uint64_t first = 0;
+
+	if (h->size >= sizeof(*h) + sizeof(first))
+		memcpy(&first, h + 1, sizeof(first));
+	if (h->type == PERF_RECORD_THROTTLE) {
+		s->throttled++;
+		c->throttled_at_ns = first;
+	} else if (h->type == PERF_RECORD_UNTHROTTLE && c->throttled_at_ns) {
+		s->throttled_ns += first - MIN(c->throttled_at_ns, first);
+		c->throttled_at_ns = 0;
+	} else if (h->type == PERF_RECORD_LOST) {
+		s->throttle_lost++;
+	}
+}
+
+void event_set_poll(struct event_set *s)
+{
+	const struct perf_event_header *h;
+
+	vec_foreach (c, &s->cpus) {
+		perf_ring_begin(&c->ring);
+		for (; (h = perf_ring_peek(&c->ring)); perf_ring_next(&c->ring))
+			count_record(s, c, h);
+		perf_ring_end(&c->ring);
+	}
+}
