@@ -61,13 +61,16 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 	return 0;
 }
 
-static bool has_uid(pid_t pid, const void *arg)
+/* Is it that user's own process? sudo, setuid, isn't: its groups are root's by then. */
+static bool is_users(pid_t pid, const void *arg)
 {
+	const uid_t want = *(const uid_t *)arg;
+	unsigned int real, effective, saved;
 	char line[128];
 
-	/* "Uid:\treal\teffective\t..." */
 	return status_line(pid, "Uid:", line, sizeof(line)) &&
-	       strtoul(line, NULL, 10) == *(const uid_t *)arg;
+	       sscanf(line, "%u %u %u", &real, &effective, &saved) == 3 && real == want &&
+	       effective == want && saved == want;
 }
 
 static bool is_sudo(pid_t pid, const void *arg)
@@ -96,7 +99,7 @@ static int groups_of_process(pid_t pid, gid_vec *ret)
 
 static int find_groups(struct caller *c)
 {
-	pid_t pid = find_ancestor(has_uid, &c->uid);
+	pid_t pid = find_ancestor(is_users, &c->uid);
 	struct user u;
 	int r;
 

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rights.sh: the ways of an ordinary user: `sudo krait record -- cmd`, file capabilities by
+# `krait doctor --grant`, and --if-permitted. The user, their sudo rule and all of /etc that changes
+# live in a mount namespace of this script's own. Wants root, sudo, setpriv.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+KRAIT=${KRAIT:-build/release/krait}
+path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export PATH=$path
+
+if [ "${1:-}" != inside ]; then
+	lack=
+	[ "$(id -u)" = 0 ] || lack="not root"
+	for tool in sudo setpriv unshare python3; do
+		command -v $tool >/dev/null || lack="no $tool"
+	done
+	[ -z "$lack" ] || { echo "SKIP rights: $lack"; exit 0; }
+	exec unshare --mount --propagation private -- "$0" inside
+fi
+
+work=$(mktemp -d "$PWD/build/rights.XXXXXX")
+trap 'umount -l /etc 2>/dev/null; rm -rf "$work"' EXIT
+bad=0
+pass() { echo "PASS rights $1"; }
+fail() { echo "FAIL rights $1: $2"; bad=1; }
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then pass "$name"; else fail "$name" "see the log"; fi
+}
+
+# Alice (4711) may use sudo, Bob (4712) is there to be looked at.
+make_users() {
+	cp -a /etc "$work/etc"
+	mount --bind "$work/etc" /etc
+	printf 'alice:x:4711:4711::%s:/bin/sh\nbob:x:4712:4712::/:/bin/sh\n' "$work/home" >>/etc/passwd
+	printf 'alice:x:4711:\nbob:x:4712:\nartists:x:4713:alice\n' >>/etc/group
+	printf 'alice:*:19000::::::\nbob:*:19000::::::\n' >>/etc/shadow
+	echo 'alice ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/krait-test
+	chmod 440 /etc/sudoers.d/krait-test
+	mkdir "$work/home"
+	chown 4711:4711 "$work/home"
+	chmod 755 "$work"
+	cp "$KRAIT" "$work/krait"
+}
+
+# as USER COMMAND...: in Alice's directory, with an environment of a user's own.
+as() {
+	local user=$1; shift
+	( cd "$work/home" && env -i PATH=$path HOME="$work/home" USER="$user" LOGNAME="$user" \
+		MINE=kept LD_LIBRARY_PATH=/nowhere VIRTUAL_ENV=/venv \
+		setpriv --reuid "$user" --regid "$user" --init-groups --inh-caps=-all -- "$@" )
+}
+
+# What the recorded command says of itself.
+whoami_py='
+import os, time
+print(os.getuid(), os.geteuid(), os.getgid(), 4713 in os.getgroups(), os.getcwd(),
+      os.environ.get("MINE"), os.environ.get("LD_LIBRARY_PATH"), os.environ.get("VIRTUAL_ENV"),
+      os.environ.get("HOME"), "".join(l.split()[1] for l in open("/proc/self/status")
+      if l[:6] in ("CapInh", "CapPrm", "CapEff", "CapAmb")).strip("0") or "no-caps")
+def busy_in_alice():
+    end = time.process_time() + 0.5
+    while time.process_time() < end: pass
+busy_in_alice()'
+
+said() { # FILE WORD...
+	local file=$1; shift
+	[ "$(cat "$file")" = "$*" ] || { echo "it said: $(cat "$file")"; echo "wanted:  $*"; return 1; }
+}
+
+owned_by_alice() { [ "$(stat -c %u:%g "$1")" = 4711:4711 ] || { stat "$1"; return 1; }; }
+
+through_sudo() {
+	as alice sudo "$work/krait" record -q -o sudo.folded -- python3 -c "$whoami_py" >"$work/said"
+	check sudo-runs-as-caller said "$work/said" 4711 4711 4711 True "$work/home" kept /nowhere \
+		/venv "$work/home" no-caps
+	check sudo-file-is-callers owned_by_alice "$work/home/sudo.folded"
+	check sudo-profile grep -q busy_in_alice "$work/home/sudo.folded"
+	local rc=0
+	as alice sudo "$work/krait" record -q -o x.folded -- sh -c 'exit 9' || rc=$?
+	check sudo-exit-code [ $rc = 9 ]
+}
+
+denied() {
+	local rc=0
+	as alice "$work/krait" record -o denied.folded -- python3 -c "$whoami_py" >"$work/said" \
+		2>"$work/err" || rc=$?
+	check denied-exit-code [ $rc = 3 ]
+	check denied-names-the-command grep -q 'krait doctor --grant' "$work/err"
+	check denied-runs-nothing [ ! -s "$work/said" ]
+	check denied-leaves-no-file [ ! -e "$work/home/denied.folded" ]
+	rc=0
+	as alice "$work/krait" record --if-permitted -o denied.folded -- sh -c 'echo ran; exit 5' \
+		>"$work/said" 2>"$work/err" || rc=$?
+	check if-permitted-exit-code [ $rc = 5 ]
+	check if-permitted-runs said "$work/said" ran
+	check if-permitted-warns-once [ "$(grep -c warning "$work/err")" = 1 ]
+}
+
+granted() {
+	local rc=0 pid
+	"$work/krait" doctor --grant >"$work/grant" || rc=$?
+	check grant [ $rc = 0 ]
+	check grant-mode [ "$(stat -c %u:%a "$work/krait")" = 0:755 ]
+	as alice "$work/krait" record -q -o cap.folded -- python3 -c "$whoami_py" >"$work/said"
+	check grant-keeps-environment said "$work/said" 4711 4711 4711 True "$work/home" kept \
+		/nowhere /venv "$work/home" no-caps
+	check grant-file-is-users owned_by_alice "$work/home/cap.folded"
+	check grant-profile grep -q busy_in_alice "$work/home/cap.folded"
+	as alice python3 -c "$(busy_for 20 busy_of_alice)" & pid=$!
+	sleep 0.5
+	pid=$(pgrep -u alice -f busy_of_alice | tail -n 1)
+	rc=0
+	as alice "$work/krait" record -q -d 1 -o pid.folded -p "$pid" || rc=$?
+	check grant-pid grep -q busy_of_alice "$work/home/pid.folded"
+	foreign
+	kill "$pid"
+	wait
+}
+
+busy_for() { # SECONDS NAME: a program
+	printf 'import time\ndef %s():\n  end = time.time() + %s\n  while time.time() < end: pass\n%s()' \
+		"$2" "$1" "$2"
+}
+
+# Bob's processes are none of Alice's business: neither by number nor with everybody else's.
+foreign() {
+	local rc=0 pid
+	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \
+		python3 -c "$(busy_for 20 busy_of_bob)" ) &
+	sleep 0.5
+	pid=$(pgrep -u bob -f busy_of_bob | tail -n 1)
+	as alice "$work/krait" record -q -d 1 -o bob.folded -p "$pid" 2>"$work/err" || rc=$?
+	check foreign-pid-refused [ $rc != 0 ]
+	check foreign-pid-unseen [ ! -s "$work/home/bob.folded" ]
+	cat "$work/err"
+	as alice "$work/krait" record -q -d 1 -o all.folded
+	check machine-shows-own grep -q busy_of_alice "$work/home/all.folded"
+	check machine-hides-others sh -c '! grep -q busy_of_bob "$1"' sh "$work/home/all.folded"
+	"$work/krait" record -q -d 1 -o "$work/root.folded"
+	check root-sees-all grep -q busy_of_bob "$work/root.folded"
+	kill "$pid"
+}
+
+make_users
+through_sudo
+denied
+granted
+exit $bad
