@@ -158,7 +158,7 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n)
 
 	if (t->size)
 		n = t->size;
-	if (n >= UINT32_MAX || t->n >= UINT32_MAX - 1 || grow_slots(t))
+	if (n >= UINT32_MAX || t->n >= INT32_MAX || grow_slots(t))
 		return 0;
 	hash = (uint32_t)XXH3_64bits_withSeed(key, n, t->seed);
 	for (i = hash & (t->n_slots - 1); t->slots[i].id; i = (i + 1) & (t->n_slots - 1)) {

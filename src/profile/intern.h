@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interning: equal bytes get the same id. Ids are dense from 1 in first-use order. Items never
+ * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order. Items
+ * never
  * move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item beside its own
  * bytes. The hash is seeded per table: a file can't be made to collide.
  */

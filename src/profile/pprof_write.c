@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A profile as pprof. The profile's ids are pprof's: strings, functions and locations are numbered
- * the same, mappings but for the main one, which comes first. Tables come before samples, so that a
- * reader needs one pass. Samples are summed by (stack, labels, time bucket) and sorted by bucket,
- * a window of time at a time: memory depends on the window, not on the recording.
+ * the same, mappings but for the main one, which comes first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -12,29 +10,16 @@
 #include "base/error.h"
 #include "profile/pprof.h"
 #include "profile/pprof_out.h"
-#include "profile/samplelog.h"
-#include "profile/sums.h"
-
-#define BUCKET_NS	(10 * (int64_t)NSEC_PER_MSEC)
-#define WINDOW_SAMPLES	(1u << 17)
-#define BINS		(1u << 16)
+#include "profile/pprof_samples.h"
 
 struct writer {
 	struct profile *p;
 	struct pprof_out out;
 	enum pprof_times times;
 	struct pb msg, part, line;
-	struct sums sums;
 	uint32_t main_mapping; /* profile's id of the one written first */
-	uint32_t time_key, time_unit, other_time_key;
+	uint32_t time_key, time_unit;
 	unsigned n_values;
-};
-
-/* How many samples fall in which time, in bins of (BUCKET_NS << shift). */
-struct histogram {
-	unsigned shift;
-	uint64_t timeless;
-	uint32_t bin[BINS];
 };
 
 static uint32_t mapping_id(const struct writer *w, uint32_t id)
@@ -136,19 +121,16 @@ static void put_locations(struct writer *w)
 	}
 }
 
-/* A label called "time" can't stand beside the number of that name: pprof wants one kind a key. */
 static void put_labels(struct writer *w, uint32_t id)
 {
 	size_t n;
 	const struct profile_label *labels = profile_get_labels(w->p, id, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t key = labels[i].key == w->time_key ? w->other_time_key : labels[i].key;
-
 		pb_tag(&w->msg, SAMPLE_LABEL, PB_BYTES);
-		pb_varint(&w->msg, 2 + pb_varint_size(key) + pb_varint_size(labels[i].value));
+		pb_varint(&w->msg, 2 + pb_varint_size(labels[i].key) + pb_varint_size(labels[i].value));
 		pb_tag(&w->msg, LABEL_KEY, PB_VARINT);
-		pb_varint(&w->msg, key);
+		pb_varint(&w->msg, labels[i].key);
 		pb_tag(&w->msg, LABEL_STR, PB_VARINT);
 		pb_varint(&w->msg, labels[i].value);
 	}
@@ -165,8 +147,9 @@ static void put_time(struct writer *w, int64_t time_ns)
 }
 
 /* What differs between neighbours, the time, comes last: the rest is one match for deflate. */
-static void put_sample(struct writer *w, const struct profile_sample *s)
+static int put_sample(void *arg, const struct profile_sample *s)
 {
+	struct writer *w = arg;
 	size_t n;
 	const uint32_t *stack = profile_get_stack(w->p, s->stack, &n);
 
@@ -184,105 +167,7 @@ static void put_sample(struct writer *w, const struct profile_sample *s)
 	if (s->time_ns >= 0)
 		put_time(w, s->time_ns);
 	pprof_out_bytes(&w->out, PROFILE_SAMPLE, w->msg.v, w->msg.n);
-}
-
-static int count_in_bin(void *arg, const struct profile_sample *s)
-{
-	struct histogram *h = arg;
-	uint64_t bucket = (uint64_t)s->time_ns / (uint64_t)BUCKET_NS;
-
-	if (s->time_ns < 0) {
-		h->timeless++;
-		return 0;
-	}
-	while (bucket >> h->shift >= BINS) { /* bins twice as wide */
-		for (unsigned i = 0; i < BINS / 2; i++) {
-			if (__builtin_add_overflow(h->bin[2 * i], h->bin[2 * i + 1], &h->bin[i]))
-				h->bin[i] = UINT32_MAX;
-		}
-		memset(h->bin + BINS / 2, 0, sizeof(h->bin) / 2);
-		h->shift++;
-	}
-	h->bin[bucket >> h->shift] += h->bin[bucket >> h->shift] != UINT32_MAX;
-	return 0;
-}
-
-static int add_to_window(void *arg, const struct profile_sample *sample)
-{
-	struct writer *w = arg;
-	struct profile_sample s = *sample;
-
-	if (w->times == PPROF_TIMES_NONE)
-		s.time_ns = -1;
-	else if (w->times == PPROF_TIMES_10MS && s.time_ns >= 0)
-		s.time_ns -= s.time_ns % BUCKET_NS;
-	return sums_add(&w->sums, &s);
-}
-
-/* By time, then by first use, which keeps the file the same when it is read and written again. */
-static int by_time(const void *a, const void *b, void *arg)
-{
-	const struct profile_sample *v = arg;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-
-	if (v[i].time_ns != v[j].time_ns)
-		return v[i].time_ns < v[j].time_ns ? -1 : 1;
-	return i < j ? -1 : i > j;
-}
-
-/* Writes the sums of all samples with first_ns <= time <= last_ns. */
-static int put_window(struct writer *w, int64_t first_ns, int64_t last_ns)
-{
-	_cleanup_free_ uint32_t *order = NULL;
-	size_t n;
-	int r;
-
-	sums_clear(&w->sums);
-	r = samplelog_each(profile_log(w->p), first_ns, last_ns, add_to_window, w);
-	if (r)
-		return r;
-	n = w->sums.entries.n;
-	order = reallocarray(NULL, n ? n : 1, sizeof(*order));
-	if (!order)
-		return err_set(-ENOMEM, "out of memory for sorting samples");
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	qsort_r(order, n, sizeof(*order), by_time, w->sums.entries.v);
-	for (size_t i = 0; i < n && !w->out.error; i++)
-		put_sample(w, &w->sums.entries.v[order[i]]);
-	return 0;
-}
-
-/* Windows are as many bins as hold WINDOW_SAMPLES samples, at least one. */
-static int put_samples(struct writer *w)
-{
-	_cleanup_free_ struct histogram *h = calloc(1, sizeof(*h));
-	uint32_t first = 0;
-	int r;
-
-	if (w->times == PPROF_TIMES_NONE)
-		return put_window(w, -1, INT64_MAX);
-	if (!h)
-		return err_set(-ENOMEM, "out of memory for sorting samples");
-	r = profile_each(w->p, count_in_bin, h);
-	if (!r && h->timeless)
-		r = put_window(w, -1, -1);
-	while (!r && first < BINS) {
-		uint64_t n = h->bin[first];
-		uint32_t end = first + 1;
-		int64_t width = BUCKET_NS << h->shift, last_ns;
-
-		while (end < BINS && n + h->bin[end] <= WINDOW_SAMPLES)
-			n += h->bin[end++];
-		if (end == BINS || __builtin_mul_overflow(width, (int64_t)end, &last_ns))
-			last_ns = INT64_MAX;
-		else
-			last_ns--;
-		if (n)
-			r = put_window(w, width * first, last_ns);
-		first = end;
-	}
-	return r;
+	return w->out.error; /* pprof_out_finish() says what it was */
 }
 
 /* pprof takes the first mapping for the program's: that of Python, if there is one. */
@@ -295,21 +180,6 @@ static uint32_t find_main(const struct profile *p)
 	return 1;
 }
 
-/* What a label called "time" is written as, if there is one. */
-static uint32_t find_other_time_key(const struct writer *w)
-{
-	for (uint32_t id = 1; id <= profile_n_labels(w->p); id++) {
-		size_t n;
-		const struct profile_label *labels = profile_get_labels(w->p, id, &n);
-
-		for (size_t i = 0; i < n; i++) {
-			if (labels[i].key == w->time_key)
-				return profile_string(w->p, PPROF_TIME_KEY ".label");
-		}
-	}
-	return 0;
-}
-
 static int put_all(struct writer *w)
 {
 	int r;
@@ -318,7 +188,6 @@ static int put_all(struct writer *w)
 	w->n_values = profile_meta(w->p)->n_values;
 	w->time_key = profile_string(w->p, PPROF_TIME_KEY);
 	w->time_unit = profile_string(w->p, PPROF_TIME_UNIT);
-	w->other_time_key = find_other_time_key(w);
 	put_meta(w);
 	if (profile_failed(w->p))
 		return err_set(-ENOMEM, "out of memory for the profile's names");
@@ -326,7 +195,9 @@ static int put_all(struct writer *w)
 	put_mappings(w);
 	put_functions(w);
 	put_locations(w);
-	r = put_samples(w);
+	r = pprof_samples_each(w->p, w->times, put_sample, w);
+	if (r && r == w->out.error)
+		return pprof_out_finish(&w->out);
 	if (!r && (w->msg.failed || w->part.failed || w->line.failed))
 		r = err_set(-ENOMEM, "out of memory for writing the profile");
 	if (r)
@@ -344,13 +215,11 @@ int pprof_write(struct profile *p, FILE *out, enum pprof_times times)
 		return err_set(-ENOMEM, "out of memory for writing the profile");
 	w->p = p;
 	w->times = times;
-	sums_init(&w->sums);
 	r = pprof_out_init(&w->out, out);
 	if (!r) {
 		r = put_all(w);
 		pprof_out_fini(&w->out);
 	}
-	sums_fini(&w->sums);
 	free(w->msg.v);
 	free(w->part.v);
 	free(w->line.v);

@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "profile/intern.h"
 #include "profile/profile.h"
 #include "profile/samplelog.h"
+#include "profile/tables.h"
 #include "profile/utf8.h"
-
-struct node {
-	uint32_t parent, location; /* parent: node id, 0 = this is the root frame */
-};
 
 struct profile {
 	struct profile_meta meta;
-	struct intern strings, mappings, functions, locations, nodes, stacks, labels;
+	struct profile_tables t;
 	struct samplelog log;
 	struct str scratch;
 	uint32_t *stack_buf[2]; /* for profile_get_stack(): each holds the deepest stack */
@@ -51,13 +47,13 @@ struct profile *profile_new(void)
 
 	if (!p)
 		return NULL;
-	intern_init(&p->strings, 0);
-	intern_init(&p->mappings, sizeof(struct profile_mapping));
-	intern_init(&p->functions, sizeof(struct profile_function));
-	intern_init(&p->locations, sizeof(struct profile_location));
-	intern_init(&p->nodes, sizeof(struct node));
-	intern_init(&p->stacks, sizeof(uint32_t));
-	intern_init(&p->labels, 0);
+	intern_init(&p->t.strings, 0);
+	intern_init(&p->t.mappings, sizeof(struct profile_mapping));
+	intern_init(&p->t.functions, sizeof(struct profile_function));
+	intern_init(&p->t.locations, sizeof(struct profile_location));
+	intern_init(&p->t.nodes, sizeof(struct profile_node));
+	intern_init(&p->t.stacks, sizeof(uint32_t));
+	intern_init(&p->t.labels, 0);
 	samplelog_init(&p->log);
 	return p;
 }
@@ -68,13 +64,13 @@ void profile_free(struct profile *p)
 		return;
 	for (unsigned i = 0; i < p->meta.n_comments; i++)
 		free(p->meta.comment[i]);
-	intern_fini(&p->strings);
-	intern_fini(&p->mappings);
-	intern_fini(&p->functions);
-	intern_fini(&p->locations);
-	intern_fini(&p->nodes);
-	intern_fini(&p->stacks);
-	intern_fini(&p->labels);
+	intern_fini(&p->t.strings);
+	intern_fini(&p->t.mappings);
+	intern_fini(&p->t.functions);
+	intern_fini(&p->t.locations);
+	intern_fini(&p->t.nodes);
+	intern_fini(&p->t.stacks);
+	intern_fini(&p->t.labels);
 	samplelog_fini(&p->log);
 	str_fini(&p->scratch);
 	free(p->stack_buf[0]);
@@ -105,14 +101,14 @@ uint32_t profile_string_n(struct profile *p, const char *s, size_t n)
 	if (!n)
 		return 0;
 	if (utf8_valid(s, n) == n)
-		return put(p, &p->strings, s, n);
+		return put(p, &p->t.strings, s, n);
 	str_clear(&p->scratch);
 	utf8_clean(&p->scratch, s, n);
 	if (p->scratch.failed) {
 		p->failed = true;
 		return 0;
 	}
-	return put(p, &p->strings, p->scratch.s, p->scratch.n);
+	return put(p, &p->t.strings, p->scratch.s, p->scratch.n);
 }
 
 uint32_t profile_string(struct profile *p, const char *s)
@@ -131,21 +127,21 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 	key.start = m->start;
 	key.limit = m->limit;
 	key.offset = m->offset;
-	return put(p, &p->mappings, &key, sizeof(key));
+	return put(p, &p->t.mappings, &key, sizeof(key));
 }
 
 uint32_t profile_function(struct profile *p, const struct profile_function *f)
 {
 	_Static_assert(sizeof(*f) == 3 * sizeof(uint32_t) + sizeof(int32_t), "no padding");
 
-	return put(p, &p->functions, f, sizeof(*f));
+	return put(p, &p->t.functions, f, sizeof(*f));
 }
 
 uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
 	_Static_assert(sizeof(*l) == 4 * sizeof(uint32_t) + sizeof(uint64_t), "no padding");
 
-	return put(p, &p->locations, l, sizeof(*l));
+	return put(p, &p->t.locations, l, sizeof(*l));
 }
 
 /* Makes both buffers of profile_get_stack() hold @n ids, so that looking up can't fail. */
@@ -175,11 +171,17 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		at = put(p, &p->nodes, &(struct node){ at, locations[i] }, 0);
+		at = put(p, &p->t.nodes, &(struct profile_node){ at, locations[i] }, 0);
 		if (!at)
 			return 0;
 	}
-	return put(p, &p->stacks, &at, 0);
+	return put(p, &p->t.stacks, &at, 0);
+}
+
+/* "time" is the sample's time in pprof, which allows one kind of value a key. */
+static uint32_t label_key(struct profile *p, uint32_t key)
+{
+	return streq(profile_get_string(p, key), "time") ? profile_string(p, "time.label") : key;
 }
 
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n)
@@ -196,15 +198,17 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	}
 	/* Insertion by key: a set has about ten labels, and the last of equal keys wins. */
 	for (size_t i = 0; i < n; i++) {
-		for (at = used; at && set[at - 1].key >= labels[i].key; at--)
+		uint32_t key = label_key(p, labels[i].key);
+
+		for (at = used; at && set[at - 1].key >= key; at--)
 			;
-		if (at == used || set[at].key != labels[i].key) {
+		if (at == used || set[at].key != key) {
 			memmove(set + at + 1, set + at, (used - at) * sizeof(*set));
 			used++;
 		}
-		set[at] = labels[i];
+		set[at] = (struct profile_label){ key, labels[i].value };
 	}
-	return put(p, &p->labels, set, used * sizeof(*set));
+	return put(p, &p->t.labels, set, used * sizeof(*set));
 }
 
 /*
@@ -227,22 +231,22 @@ bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t valu
 
 const char *profile_get_string(const struct profile *p, uint32_t id)
 {
-	return id ? intern_get(&p->strings, id, NULL) : "";
+	return id ? intern_get(&p->t.strings, id, NULL) : "";
 }
 
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->mappings, id, NULL);
+	return intern_get(&p->t.mappings, id, NULL);
 }
 
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->functions, id, NULL);
+	return intern_get(&p->t.functions, id, NULL);
 }
 
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id)
 {
-	return intern_get(&p->locations, id, NULL);
+	return intern_get(&p->t.locations, id, NULL);
 }
 
 /* The buffers and whose turn it is are a cache: const to the caller. */
@@ -250,11 +254,11 @@ const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *
 {
 	struct profile *cache = (struct profile *)p;
 	uint32_t *buf = p->stack_buf[cache->stack_turn ^= 1];
-	uint32_t at = *(const uint32_t *)intern_get(&p->stacks, id, NULL);
+	uint32_t at = *(const uint32_t *)intern_get(&p->t.stacks, id, NULL);
 	size_t depth = 0;
 
 	while (at) {
-		const struct node *node = intern_get(&p->nodes, at, NULL);
+		const struct profile_node *node = intern_get(&p->t.nodes, at, NULL);
 
 		buf[depth++] = node->location;
 		at = node->parent;
@@ -269,46 +273,46 @@ const struct profile_label *profile_get_labels(const struct profile *p, uint32_t
 	size_t bytes = 0;
 
 	if (id)
-		labels = intern_get(&p->labels, id, &bytes);
+		labels = intern_get(&p->t.labels, id, &bytes);
 	*n = bytes / sizeof(*labels);
 	return labels;
 }
 
 size_t profile_n_strings(const struct profile *p)
 {
-	return p->strings.n;
+	return p->t.strings.n;
 }
 
 size_t profile_n_mappings(const struct profile *p)
 {
-	return p->mappings.n;
+	return p->t.mappings.n;
 }
 
 size_t profile_n_functions(const struct profile *p)
 {
-	return p->functions.n;
+	return p->t.functions.n;
 }
 
 size_t profile_n_locations(const struct profile *p)
 {
-	return p->locations.n;
+	return p->t.locations.n;
 }
 
 size_t profile_n_stacks(const struct profile *p)
 {
-	return p->stacks.n;
+	return p->t.stacks.n;
 }
 
 size_t profile_n_labels(const struct profile *p)
 {
-	return p->labels.n;
+	return p->t.labels.n;
 }
 
 size_t profile_bytes(const struct profile *p)
 {
-	const struct intern *const all[] = { &p->strings,   &p->mappings, &p->functions,
-					     &p->locations, &p->nodes,	  &p->stacks,
-					     &p->labels };
+	const struct profile_tables *t = &p->t;
+	const struct intern *const all[] = { &t->strings, &t->mappings, &t->functions, &t->locations,
+					     &t->nodes,	  &t->stacks,	&t->labels };
 	size_t n = 2 * p->stack_cap * sizeof(*p->stack_buf[0]);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -324,6 +328,11 @@ int profile_add(struct profile *p, const struct profile_sample *s)
 int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s), void *arg)
 {
 	return samplelog_each(&p->log, -1, INT64_MAX, fn, arg);
+}
+
+const struct profile_tables *profile_tables(const struct profile *p)
+{
+	return &p->t;
 }
 
 const struct samplelog *profile_log(const struct profile *p)

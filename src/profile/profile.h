@@ -74,8 +74,12 @@ uint32_t profile_string(struct profile *p, const char *s);
 uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
 uint32_t profile_function(struct profile *p, const struct profile_function *f);
 uint32_t profile_location(struct profile *p, const struct profile_location *l);
-uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n); /* leaf first; n may be 0 */
-/* Any order; of labels with the same key the last counts. No labels: 0. */
+uint32_t profile_stack(struct profile *p, const uint32_t *locations,
+		       size_t n); /* leaf first; n may be 0 */
+/*
+ * Any order; of labels with the same key the last counts; "time" becomes "time.label", because
+ * "time" is the sample's time in files. No labels: 0.
+ */
 uint32_t profile_labels(struct profile *p, const struct profile_label *labels, size_t n);
 /*
  * Changes the value of @key in the label set @id, for all samples that have it, also earlier ones:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sample is coded as
- *   1 byte   bits 0-1 label set: 0..2 place among the latest, 3 four bytes follow
+ *   1 byte   bits 0-1 label set: 0..2 place among the latest, 3 two or four bytes follow
  *            bit 2    the values differ from those of the sample before
  *            bit 3    the time is less than that of the sample before (with code 3: there is none)
  *            bits 4-5 bytes of stack id, less one
@@ -21,6 +21,7 @@
 #define RECORD_MAX	 (1 + 4 + 4 + 8 + 1 + 10 * PROFILE_MAX_VALUES)
 #define RECORD_RESERVE	 (RECORD_MAX + 8) /* stores are 8 bytes wide */
 #define LABELS_EXPLICIT	 3
+#define LABELS_WIDE	 0x8000u
 #define F_VALUES	 0x04
 #define F_BACK		 0x08
 #define STACK_SHIFT	 4
@@ -175,6 +176,15 @@ static inline unsigned mru_use(struct samplelog_state *st, uint32_t labels)
 	return i;
 }
 
+/* Two bytes below LABELS_WIDE, else four, the first two with that bit. */
+static inline uint8_t *put_labels(uint8_t *at, uint32_t labels)
+{
+	if (labels < LABELS_WIDE)
+		return put(at, labels, 2);
+	at = put(at, LABELS_WIDE | labels >> 16, 2);
+	return put(at, labels, 2);
+}
+
 static uint8_t *put_values(uint8_t *at, const int64_t *old, const int64_t *v)
 {
 	uint8_t *mask = at++;
@@ -224,7 +234,7 @@ int samplelog_add(struct samplelog *l, const struct profile_sample *s)
 	at = put(start + 1, s->stack, stack_bytes);
 	head = mru_use(st, s->labels) | (stack_bytes - 1) << STACK_SHIFT;
 	if ((head & 3) == LABELS_EXPLICIT)
-		at = put(at, s->labels, 4);
+		at = put_labels(at, s->labels);
 	at = put_time(at, st->last.time_ns, time_ns, &head);
 	if (memcmp(st->last.values, s->values, sizeof(s->values))) {
 		head |= F_VALUES;
@@ -249,6 +259,13 @@ static inline uint64_t get(const uint8_t **at, unsigned n)
 		v |= (uint64_t)(*at)[i] << (8 * i);
 	*at += n;
 	return v;
+}
+
+static inline uint32_t get_labels(const uint8_t **at)
+{
+	uint32_t v = (uint32_t)get(at, 2);
+
+	return v < LABELS_WIDE ? v : (v & ~LABELS_WIDE) << 16 | (uint32_t)get(at, 2);
 }
 
 static void get_values(const uint8_t **at, int64_t *v)
@@ -276,7 +293,7 @@ static const uint8_t *decode(const uint8_t *at, struct samplelog_state *st,
 	uint64_t diff;
 
 	s->stack = (uint32_t)get(&at, (head >> STACK_SHIFT & 3) + 1);
-	s->labels = (head & 3) == LABELS_EXPLICIT ? (uint32_t)get(&at, 4) : st->mru[head & 3];
+	s->labels = (head & 3) == LABELS_EXPLICIT ? get_labels(&at) : st->mru[head & 3];
 	mru_use(st, s->labels);
 	if (code == TIME_ABSOLUTE) {
 		s->time_ns = head & F_BACK ? -1 : (int64_t)get(&at, 8);

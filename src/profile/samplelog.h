@@ -35,9 +35,6 @@ struct samplelog {
 	struct samplelog_state state;
 };
 
-/* The log inside a profile, for src/profile only. */
-const struct samplelog *profile_log(const struct profile *p);
-
 void samplelog_init(struct samplelog *l);
 void samplelog_fini(struct samplelog *l);
 

@@ -16,8 +16,9 @@
 #include "profile/pprof.h"
 
 #define BUCKET 10000000
+#define GROUP  (1000ll * BUCKET)
 
-enum { STACKS = 40, LABEL_SETS = 5, LOCATIONS = 60, FUNCTIONS = 30, BUCKETS = 400 };
+enum { STACKS = 40, LABEL_SETS = 5, LOCATIONS = 60, FUNCTIONS = 30, BUCKETS = 4000 };
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -99,8 +100,8 @@ static void fill_tables(struct made *made)
 	}
 }
 
-/* Times go forward, with samples that come up to a second late, and some without a time. */
-static struct made *make_profile(unsigned n, enum pprof_times times)
+/* @n samples over @buckets of time. Times go forward, with samples that come up to a second late, and some without a time. */
+static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times times)
 {
 	struct made *made = calloc(1, sizeof(*made));
 	uint64_t seed = n;
@@ -114,7 +115,7 @@ static struct made *make_profile(unsigned n, enum pprof_times times)
 		int64_t late = next_random(&seed) % 16 ? 0 : (int64_t)(next_random(&seed) % 1000000000);
 		struct profile_sample s = {
 			.stack = made->stack[st], .labels = made->labels[la],
-			.time_ns = (int64_t)i * BUCKETS * BUCKET / n - late,
+			.time_ns = (int64_t)i * buckets * BUCKET / n - late,
 			.values = { 1, 1001001 + (int64_t)(next_random(&seed) % 100) },
 		};
 
@@ -361,8 +362,10 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 /* Every sum is there once and whole, or, with exact times, in parts; nothing else is. */
 static void check_samples(struct decoded *d, struct made *made, enum pprof_times times)
 {
-	int64_t last_ns = -1, time_ns, *want;
+	int64_t group = -1, time_ns, *want, seen[STACKS];
+	unsigned last_stack = 0;
 
+	memset(seen, 0xfe, sizeof(seen));
 	vec_foreach(s, &d->samples) {
 		struct cursor ids = {}, values = {}, c = *s;
 		unsigned set = check_labels(d, *s, &time_ns), stack;
@@ -375,8 +378,12 @@ static void check_samples(struct decoded *d, struct made *made, enum pprof_times
 		c = ids;
 		stack = c.at ? (unsigned)varint(&c) - 1 : 0; /* its leaf is location stack + 1 */
 		check_stack(d, ids, made->p, made->stack[stack]);
-		assert_true(time_ns >= last_ns);
-		last_ns = time_ns;
+		/* Groups of 10 s in order; in a group the samples of a stack are together. */
+		assert_true((time_ns < 0 ? -1 : time_ns / GROUP) >= group);
+		group = time_ns < 0 ? -1 : time_ns / GROUP;
+		assert_true(stack == last_stack || seen[stack] != group);
+		seen[stack] = group;
+		last_stack = stack;
 		assert_true(times != PPROF_TIMES_NONE || time_ns == -1);
 		assert_true(times != PPROF_TIMES_10MS || time_ns == -1 || time_ns % BUCKET == 0);
 		want = made->want[stack][set][time_ns < 0 ? 0 : time_ns / BUCKET + 1];
@@ -391,9 +398,9 @@ static void check_samples(struct decoded *d, struct made *made, enum pprof_times
 		assert_int_equal((&made->want[0][0][0][0])[i], 0);
 }
 
-static void check_written(unsigned n, enum pprof_times times)
+static void check_written(unsigned n, unsigned buckets, enum pprof_times times)
 {
-	struct made *made = make_profile(n, times);
+	struct made *made = make_profile(n, buckets, times);
 	_cleanup_free_ char *gz = NULL;
 	size_t gz_n = write_profile(made->p, times, &gz), raw_n;
 	_cleanup_free_ uint8_t *raw = gunzip(gz, gz_n, &raw_n);
@@ -407,24 +414,25 @@ static void check_written(unsigned n, enum pprof_times times)
 
 static void sums_are_right_in_buckets(void **state)
 {
-	check_written(1, PPROF_TIMES_10MS);
-	check_written(4000, PPROF_TIMES_10MS);
-	check_written(300000, PPROF_TIMES_10MS); /* more than one window */
+	check_written(1, 1, PPROF_TIMES_10MS);
+	check_written(4000, BUCKETS, PPROF_TIMES_10MS);
+	check_written(200000, 2200, PPROF_TIMES_10MS); /* more than one window */
+	check_written(150000, 100, PPROF_TIMES_10MS);  /* a group that doesn't fit in one */
 }
 
 static void sums_are_right_with_exact_times(void **state)
 {
-	check_written(4000, PPROF_TIMES_EXACT);
+	check_written(4000, BUCKETS, PPROF_TIMES_EXACT);
 }
 
 static void sums_are_right_without_times(void **state)
 {
-	check_written(4000, PPROF_TIMES_NONE);
+	check_written(4000, BUCKETS, PPROF_TIMES_NONE);
 }
 
-static void check_round_trip(unsigned n, enum pprof_times times, bool plain)
+static void check_round_trip(unsigned n, unsigned buckets, enum pprof_times times, bool plain)
 {
-	struct made *made = make_profile(n, times);
+	struct made *made = make_profile(n, buckets, times);
 	struct profile *again = NULL;
 	_cleanup_free_ char *first = NULL, *second = NULL;
 	size_t first_n = write_profile(made->p, times, &first), second_n, raw_n;
@@ -443,18 +451,18 @@ static void check_round_trip(unsigned n, enum pprof_times times, bool plain)
 
 static void reading_and_writing_changes_nothing(void **state)
 {
-	check_round_trip(0, PPROF_TIMES_10MS, false);
-	check_round_trip(4000, PPROF_TIMES_10MS, false);
-	check_round_trip(4000, PPROF_TIMES_10MS, true);
-	check_round_trip(4000, PPROF_TIMES_EXACT, false);
-	check_round_trip(4000, PPROF_TIMES_NONE, true);
-	check_round_trip(300000, PPROF_TIMES_10MS, false);
+	check_round_trip(0, 1, PPROF_TIMES_10MS, false);
+	check_round_trip(4000, BUCKETS, PPROF_TIMES_10MS, false);
+	check_round_trip(4000, BUCKETS, PPROF_TIMES_10MS, true);
+	check_round_trip(4000, BUCKETS, PPROF_TIMES_EXACT, false);
+	check_round_trip(4000, BUCKETS, PPROF_TIMES_NONE, true);
+	check_round_trip(150000, 100, PPROF_TIMES_10MS, false);
 }
 
 /* A label "time" and the time itself have one name; pprof wants one kind of value a name. */
 static void a_label_called_time_is_renamed(void **state)
 {
-	struct made *made = make_profile(0, PPROF_TIMES_10MS);
+	struct made *made = make_profile(0, 1, PPROF_TIMES_10MS);
 	struct profile *p = made->p, *again;
 	struct profile_label l = { profile_string(p, "time"), profile_string(p, "noon") };
 	struct profile_sample s = { .stack = made->stack[1], .labels = profile_labels(p, &l, 1),
@@ -479,7 +487,7 @@ static void a_label_called_time_is_renamed(void **state)
 
 static void a_full_disk_is_an_error(void **state)
 {
-	struct made *made = make_profile(4000, PPROF_TIMES_EXACT);
+	struct made *made = make_profile(4000, BUCKETS, PPROF_TIMES_EXACT);
 	_cleanup_fclose_ FILE *full = fopen("/dev/full", "w");
 
 	assert_non_null(full);
@@ -492,7 +500,7 @@ static void a_full_disk_is_an_error(void **state)
 static void times_may_be_huge(void **state)
 {
 	static const int64_t times[] = { INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7 };
-	struct made *made = make_profile(0, PPROF_TIMES_EXACT);
+	struct made *made = make_profile(0, 1, PPROF_TIMES_EXACT);
 	_cleanup_free_ char *gz = NULL;
 	_cleanup_free_ uint8_t *raw = NULL;
 	struct decoded *d;

@@ -152,8 +152,9 @@ static void two_stacks_can_be_compared(void **state)
 static void labels_have_one_value_a_key(void **state)
 {
 	struct profile *p = profile_new();
-	struct profile_label in[] = { { 5, 1 }, { 2, 2 }, { 5, 3 }, { 9, 4 } };
-	struct profile_label other[] = { { 9, 4 }, { 5, 3 }, { 2, 2 } };
+	uint32_t a = profile_string(p, "a"), b = profile_string(p, "b"), c = profile_string(p, "c");
+	struct profile_label in[] = { { b, 1 }, { a, 2 }, { b, 3 }, { c, 4 } };
+	struct profile_label other[] = { { c, 4 }, { b, 3 }, { a, 2 } };
 	uint32_t id = profile_labels(p, in, 4);
 	const struct profile_label *got;
 	size_t n;
@@ -161,10 +162,10 @@ static void labels_have_one_value_a_key(void **state)
 	assert_int_equal(profile_labels(p, other, 3), id);
 	got = profile_get_labels(p, id, &n);
 	assert_int_equal(n, 3);
-	assert_int_equal(got[0].key, 2);
-	assert_int_equal(got[1].key, 5);
+	assert_int_equal(got[0].key, a);
+	assert_int_equal(got[1].key, b);
 	assert_int_equal(got[1].value, 3);
-	assert_int_equal(got[2].key, 9);
+	assert_int_equal(got[2].key, c);
 	assert_int_equal(profile_labels(p, in, 0), 0);
 	profile_get_labels(p, 0, &n);
 	assert_int_equal(n, 0);

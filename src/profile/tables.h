@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a profile holds inside, for the files of src/profile only; everybody else: profile.h. */
+#ifndef PROFILE_TABLES_H
+#define PROFILE_TABLES_H
+
+#include "profile/intern.h"
+#include "profile/profile.h"
+
+/* A stack is a path in a tree: nodes with a parent, root frame first. */
+struct profile_node {
+	uint32_t parent, location; /* parent: node id, 0 = this is the root frame */
+};
+
+struct profile_tables {
+	struct intern strings, mappings, functions, locations, labels;
+	struct intern nodes;  /* a parent's id is less than its children's */
+	struct intern stacks; /* node ids, 0 = the empty stack */
+};
+
+const struct profile_tables *profile_tables(const struct profile *p);
+
+struct samplelog;
+const struct samplelog *profile_log(const struct profile *p);
+
+#endif
