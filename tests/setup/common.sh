@@ -13,9 +13,11 @@ say() { printf '%s\n' "$*" >&2; }
 fail() { say "$*"; return 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# need COMMAND PACKAGE: install PACKAGE if COMMAND isn't there and we may.
+# need COMMAND-OR-FILE PACKAGE: install PACKAGE if COMMAND isn't there and we may.
 need() {
-	have "$1" && return 0
+	if have "$1" || [ -e "$1" ]; then
+		return 0
+	fi
 	[ "$(id -u)" = 0 ] || fail "$1 is missing: apt-get install $2"
 	apt-get install -y --no-install-recommends "$2" >/dev/null || fail "can't install $2"
 }

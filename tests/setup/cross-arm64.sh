@@ -28,14 +28,17 @@ fetch() {
 
 libs_for_arm64() {
 	need "$TRIPLET-gcc" gcc-aarch64-linux-gnu
-	[ -d "/usr/$TRIPLET/include" ] || apt-get install -y libc6-dev-arm64-cross >/dev/null
+	need "/usr/$TRIPLET/lib/libc.a" libc6-dev-arm64-cross
 	stamped sysroot-arm64 "$SETUP_DIR/cross-arm64.sh" || attempt sysroot-arm64 fetch
-	[ -e "$SYSROOT/root/usr/lib/$TRIPLET/libbpf.a" ] || fail "no arm64 libraries"
 }
 
 main() {
 	local include=$SYSROOT/root/usr/include lib=$SYSROOT/root/usr/lib/$TRIPLET cflags ldflags libs
 	libs_for_arm64
+	if [ ! -e "$lib/libbpf.a" ]; then
+		echo "SKIP build-arm64: no arm64 libraries obtainable"
+		exit 0
+	fi
 	cflags="-O2 -g -idirafter $include -idirafter $include/$TRIPLET"
 	ldflags="-static -L$lib"
 	libs="-lbpf -lelf -lz -lcap"

@@ -35,6 +35,8 @@ one() {
 	local rc out
 	machine_of "$1"
 	mkdir -p "$VM_CACHE/log"
+	exec 9>"$VM_CACHE/lock"
+	flock 9 # two runs would share kernels and logs
 	out=$VM_CACHE/log/${1##*:}
 	rm -f "$out".*
 	# Not in an `if`: errexit would be off in all that this calls.
