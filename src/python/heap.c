@@ -182,9 +182,29 @@ bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
+static const struct heap_type *find_type(struct heap *h, uint64_t type)
+{
+	struct heap_type *t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(h->types); i++)
+		if (h->types[i].addr == type)
+			return &h->types[i];
+	t = &h->types[h->next_type++ % ARRAY_SIZE(h->types)];
+	t->addr = 0;
+	if (heap_read(h, type + h->head + HEAP_TYPE_FIRST, t->bytes, sizeof(t->bytes)))
+		return NULL;
+	t->addr = type;
+	return t;
+}
+
 uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field)
 {
-	return heap_ptr(h, type + h->head + field);
+	const struct heap_type *t = type ? find_type(h, type) : NULL;
+	uint64_t value = 0;
+
+	if (t)
+		memcpy(&value, t->bytes + field - HEAP_TYPE_FIRST, sizeof(value));
+	return value;
 }
 
 bool heap_type_is(struct heap *h, uint64_t type, const char *name)

@@ -22,6 +22,10 @@ struct heap_layout {
 	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
 };
 
+/* From the end of PyTypeObject's header: tp_basicsize to tp_mro. */
+#define HEAP_TYPE_FIRST 16
+#define HEAP_TYPE_BYTES 320
+
 struct heap {
 	pid_t pid;
 	const struct py_layout *l;
@@ -29,6 +33,11 @@ struct heap {
 	bool known;	 /* this version's dicts, ints and attributes can be read; strings always can */
 	uint16_t head;	 /* sizeof(PyObject) */
 	uint64_t budget; /* bytes that may still be read; a call costs HEAP_CALL_COST on top */
+	struct heap_type {
+		uint64_t addr;
+		uint8_t bytes[HEAP_TYPE_BYTES];
+	} types[8]; /* read last: most objects have one of few types */
+	unsigned next_type;
 };
 
 #define HEAP_BUDGET    (64ull << 20)
@@ -76,19 +85,25 @@ _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 uint64_t heap_find(struct heap *h, const heap_items *items, const char *key);
 uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
 
-/* Instance attribute @name of the object at @obj (its own dict or inline values), 0 if none. */
+/* Appends the attributes of the instance at @obj (its own dict or inline values). As heap_dict(). */
+_must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
+
+/* One of them, 0 if none. */
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
-/* Fields of PyTypeObject, the same distance from the header in all versions (2.7-3.15). */
+/*
+ * Fields of PyTypeObject by their distance from the end of its header, the same in all versions
+ * (2.7-3.15).
+ */
 enum heap_type_field {
-	TYPE_BASICSIZE = 16,
+	TYPE_BASICSIZE = HEAP_TYPE_FIRST,
 	TYPE_FLAGS = 152,
 	TYPE_DICT = 248,
 	TYPE_DICTOFFSET = 272,
 	TYPE_MRO = 328,
 };
 
-/* A field by its distance from the end of the object's header. */
+/* 0 if not readable. */
 uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field);
 
 #endif

@@ -205,18 +205,20 @@ static void managed(struct heap *h, uint64_t obj, uint64_t type, uint64_t flags,
 	}
 }
 
-static int instance_items(struct heap *h, uint64_t obj, heap_items *ret)
+int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret)
 {
-	uint64_t type = heap_ptr(h, obj + h->l->ob_type), flags, dict = 0, values = 0;
+	uint64_t type = obj ? heap_ptr(h, obj + h->l->ob_type) : 0, flags, dict = 0, values = 0;
 	int64_t offset;
 	struct table t;
 	int r;
 
-	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
+	if (!h->known)
+		return -ENOTSUP;
+	flags = heap_type_field(h, type, TYPE_FLAGS);
 	if (h->l->version >= 0x30b && flags & FLAG_MANAGED_DICT) {
 		managed(h, obj, type, flags, &dict, &values);
 	} else {
-		offset = type ? (int64_t)heap_type_field(h, type, TYPE_DICTOFFSET) : 0;
+		offset = (int64_t)heap_type_field(h, type, TYPE_DICTOFFSET);
 		if (offset > 0 && offset < 4096)
 			dict = heap_ptr(h, obj + (uint64_t)offset);
 	}
@@ -233,7 +235,7 @@ uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name)
 	heap_items items = {};
 	uint64_t value = 0;
 
-	if (obj && h->known && !instance_items(h, obj, &items))
+	if (!heap_attrs(h, obj, &items))
 		value = heap_find(h, &items, name);
 	vec_fini(&items);
 	return value;

@@ -72,22 +72,32 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	return 0;
 }
 
+/* Attributes of a Thread: its name, 0 or -errno, and its native id where it has one. */
+static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64_t *native)
+{
+	heap_items attrs = {};
+	int e = heap_attrs(h, thread, &attrs);
+
+	if (!e)
+		e = heap_str(h, heap_find(h, &attrs,
+					  h->l->version < 0x300 ? "_Thread__name" : "_name"),
+			     name);
+	if (e || h->l->version < 0x308 ||
+	    !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
+		*native = 0;
+	vec_fini(&attrs);
+	return e;
+}
+
 static int add_thread(struct reader *r, const struct heap_item *item)
 {
-	bool py2 = r->heap.l->version < 0x300;
 	_cleanup_str_ struct str name = {};
-	uint64_t ident, native = 0;
+	uint64_t ident, native;
 	char *text;
 
-	if (!heap_int(&r->heap, item->key, &ident) || r->ret->list.n >= MAX_THREADS)
+	if (r->ret->list.n >= MAX_THREADS || !heap_int(&r->heap, item->key, &ident) ||
+	    read_thread(&r->heap, item->value, &name, &native) || !name.n)
 		return 0;
-	if (heap_str(&r->heap, heap_attr(&r->heap, item->value, py2 ? "_Thread__name" : "_name"),
-		     &name) ||
-	    !name.n)
-		return 0;
-	if (r->heap.l->version >= 0x308 &&
-	    !heap_int(&r->heap, heap_attr(&r->heap, item->value, "_native_id"), &native))
-		native = 0;
 	text = str_take(&name);
 	return text ? put(r, ident, text, native) : -ENOMEM;
 }
