@@ -13,10 +13,15 @@
 #include "render/roots.h"
 #include "render/tree.h"
 
-/* NEL and the line and paragraph separators: Python's splitlines() takes them for line breaks. */
-static size_t unicode_break(const char *s)
+/*
+ * Length of a C1 control (some terminals obey them, U+0085 ends a line) or of the line and
+ * paragraph separators, which Python's splitlines() takes for line breaks too.
+ */
+static size_t unicode_control(const char *s)
 {
-	if (!strncmp(s, "\xc2\x85", 2))
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] <= 0x9f)
 		return 2;
 	return !strncmp(s, "\xe2\x80\xa8", 3) || !strncmp(s, "\xe2\x80\xa9", 3) ? 3 : 0;
 }
@@ -26,7 +31,7 @@ static void add_clean(struct str *b, const char *s)
 {
 	while (*s) {
 		unsigned char c = *s;
-		size_t n = unicode_break(s);
+		size_t n = unicode_control(s);
 
 		if (n || c < ' ' || c == 0x7f)
 			str_add_c(b, ' ');

@@ -74,7 +74,7 @@ int svg_put_data(const struct svg *s, FILE *out)
 		return -ENOMEM;
 	str_add(&b, "<metadata id=\"krait-boxes\">{\"unit\":");
 	markup_add_json(&b, profile_meta(s->p)->values[s->value].unit);
-	str_add(&b, ",\"functions\":[");
+	str_addf(&b, ",\"notDrawn\":%u,\"functions\":[", s->not_drawn);
 	vec_foreach (f, &s->functions) {
 		str_add(&b, f == s->functions.v ? "\n" : ",\n");
 		add_function(f, &b);

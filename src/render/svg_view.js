@@ -124,7 +124,9 @@ function report() {
 		result.textContent = '';
 		return;
 	}
-	let text = `matched ${percent(matched(0), total)} of all`;
+	// What isn't drawn isn't searched.
+	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
+	let text = `matched ${least}${percent(matched(0), total)} of all`;
 	if (state.zoom)
 		text += `, ${percent(matched(state.zoom), data.value[state.zoom])} of shown`;
 	result.textContent = text;

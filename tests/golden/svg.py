@@ -271,6 +271,9 @@ def others():
                 b.open(pictures / f"{name}.svg")
                 if name != "deep":
                     labels_fit(b)
+                if name == "large":
+                    find(b, "function_99")
+                    assert matched(b).startswith("matched at least "), matched(b)
             b.open(pictures / "shares.svg")
             fill = b.js("getComputedStyle(document.querySelector('#page')).fill")
             equal(fill, "rgb(23, 24, 28)" if dark else "rgb(252, 252, 253)", "page")

@@ -66,7 +66,7 @@ static void test_odd_names(void **state)
 
 	test_sample(p,
 		    FRAMES({"a;b\nc\td", "x y.py", 1},
-			   {"\xe2\x80\xa8\xc2\x85|\xf0\x9f\x90\x8d é", "z.py", 2},
+			   {"\xe2\x80\xa8\xc2\x9b|\xf0\x9f\x90\x8d é", "z.py", 2},
 			   {"tail 12", "<f;g>", 3}),
 		    NULL, 1);
 	assert_folded(p, &(struct render_options){0},
