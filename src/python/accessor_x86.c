@@ -3,43 +3,12 @@
  * Accessors on x86-64: a straight-line interpreter over symbolic register values for the handful of
  * instructions that gcc and clang emit for them, with and without -fpic, frame pointers, endbr64,
  * and in all TLS models (general and local dynamic, descriptors, initial and local exec, and the
- * forms a linker relaxes them to: ELF Handling For Thread-Local Storage, 4.4 and 5). Conditional
- * branches guard against a key or interpreter that isn't set up yet: first the way straight on is
- * tried, then the branch.
+ * forms a linker relaxes them to: ELF Handling For Thread-Local Storage, 4.4 and 5).
  */
 #include <elf.h>
-#include "python/accessor.h"
+#include "python/accessor_internal.h"
 
-enum { RAX = 0, RSP = 4, RBP = 5, RDI = 7 };
-
-/* What a register or memory operand is known to be. */
-enum value_kind {
-	V_UNKNOWN = 0,
-	V_ADDR,	  /* constant, or address in the file: x */
-	V_LOADED, /* 64 bits from address x */
-	V_INT,	  /* 32 bits from address x */
-	V_TP,	  /* thread pointer + off */
-	V_BLOCK,  /* TLS block of the GOT pair at x, + off */
-	V_DESC,	  /* offset from the thread pointer that the word at x leads to, + off */
-	V_DESC_TP /* the same with the thread pointer added */
-};
-
-struct value {
-	enum value_kind kind;
-	uint64_t x;
-	int64_t off;
-};
-
-struct decoder {
-	struct elf_file *elf;
-	const uint8_t *code;
-	size_t n, at;
-	uint64_t vaddr;
-	struct value reg[16];
-	size_t branch; /* where the last conditional branch goes; 0 = none */
-	struct accessor ret;
-	bool done, bad;
-};
+enum { RAX = 0, RDI = 7 };
 
 struct insn {
 	uint8_t rex, op;
@@ -68,23 +37,6 @@ static int64_t fetch_signed(struct decoder *d, size_t bytes)
 	uint64_t v = fetch(d, bytes);
 
 	return bytes == 1 ? (int8_t)v : (int32_t)v;
-}
-
-static void finish(struct decoder *d, enum access kind, uint64_t addr, int64_t offset)
-{
-	d->ret = (struct accessor){kind, addr, offset};
-	d->done = true;
-}
-
-static struct value plus(struct value v, int64_t disp)
-{
-	if (v.kind == V_ADDR)
-		v.x += (uint64_t)disp;
-	else if (v.kind == V_TP || v.kind == V_BLOCK || v.kind >= V_DESC)
-		v.off += disp;
-	else if (disp)
-		v.kind = V_UNKNOWN;
-	return v;
 }
 
 /* @imm bytes of immediate follow: a RIP-relative operand counts from the instruction's end. */
@@ -117,118 +69,37 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 	else if (mod == 0)
 		in->mem = base;
 	else
-		in->mem = plus(base, fetch_signed(d, mod == 1 ? 1 : 4));
+		in->mem = value_plus(base, fetch_signed(d, mod == 1 ? 1 : 4));
 }
 
-/* 64-bit load from an address in the file: the loader's work is known, the program's isn't. */
-static struct value load_global(struct decoder *d, uint64_t addr)
-{
-	struct elf_reloc reloc;
-	uint64_t pointer;
-
-	if (!elf_file_reloc(d->elf, addr, &reloc))
-		return (struct value){V_LOADED, addr, 0};
-	if (reloc.type == R_X86_64_TPOFF64)
-		return (struct value){V_DESC, addr, 0};
-	if (elf_file_pointer(d->elf, addr, &pointer))
-		return (struct value){V_ADDR, pointer, 0};
-	return (struct value){V_UNKNOWN};
-}
-
+/* The operand's address counts from the thread pointer. */
 static void load_fs(struct decoder *d, const struct insn *in)
 {
-	if (in->mem.kind == V_ADDR && in->mem.x == 0 && in->absolute)
+	if (in->absolute && in->mem.x == 0) /* which points to itself */
 		d->reg[in->reg] = (struct value){V_TP, 0, 0};
-	else if (in->mem.kind == V_ADDR)
-		finish(d, ACCESS_TLS, 0, (int64_t)in->mem.x);
-	else if (in->mem.kind == V_DESC)
-		finish(d, ACCESS_TLS_DESC, in->mem.x, in->mem.off);
 	else
-		d->bad = true;
+		d->reg[in->reg] =
+			decoder_load(d, value_add((struct value){V_TP, 0, 0}, in->mem), true);
 }
 
 static void load(struct decoder *d, const struct insn *in)
 {
-	struct value *dst = &d->reg[in->reg];
-
 	if (!in->is_mem)
-		*dst = d->reg[in->rm];
+		d->reg[in->reg] = d->reg[in->rm];
 	else if (in->fs)
 		load_fs(d, in);
-	else if (in->mem.kind == V_ADDR && in->rex & 8)
-		*dst = load_global(d, in->mem.x);
-	else if (in->mem.kind == V_ADDR)
-		*dst = (struct value){V_INT, in->mem.x, 0};
-	else if (in->mem.kind == V_TP)
-		finish(d, ACCESS_TLS, 0, in->mem.off);
-	else if (in->mem.kind == V_BLOCK)
-		finish(d, ACCESS_TLS_PAIR, in->mem.x, in->mem.off);
-	else if (in->mem.kind == V_DESC_TP)
-		finish(d, ACCESS_TLS_DESC, in->mem.x, in->mem.off);
 	else
-		*dst = (struct value){V_UNKNOWN};
+		d->reg[in->reg] = decoder_load(d, in->mem, in->rex & 8);
 }
 
 /* add r, r/m: only the thread pointer is ever added (to a TLS offset). */
 static void add(struct decoder *d, const struct insn *in)
 {
-	struct value *dst = &d->reg[in->reg];
+	struct value v = {V_UNKNOWN};
 
-	bool tp = in->fs && in->absolute && in->mem.x == 0;
-
-	if (tp && dst->kind == V_ADDR)
-		*dst = (struct value){V_TP, 0, (int64_t)dst->x};
-	else if (tp && dst->kind == V_DESC)
-		dst->kind = V_DESC_TP;
-	else
-		*dst = (struct value){V_UNKNOWN};
-}
-
-/*
- * A call or a jump out of the function. The callee is told by its argument: a GOT pair means
- * __tls_get_addr, a descriptor's address in rax its resolver, else it is the getter of a key:
- * PyThread_get_key_value(int), pthread_getspecific(key), PyThread_tss_get(Py_tss_t *); debug
- * builds up to 3.11 pass on the whole struct _gilstate_runtime_state.
- */
-static void leave(struct decoder *d, bool is_call, const struct insn *indirect)
-{
-	struct value arg = d->reg[RDI];
-	struct elf_reloc reloc;
-
-	if (indirect && indirect->is_mem && indirect->mem.kind == V_ADDR &&
-	    elf_file_reloc(d->elf, indirect->mem.x, &reloc) && reloc.type == R_X86_64_TLSDESC) {
-		d->reg[RAX] = (struct value){V_DESC, indirect->mem.x + 8, 0};
-	} else if (arg.kind == V_INT) {
-		finish(d, ACCESS_KEY, arg.x, 0);
-	} else if (arg.kind == V_ADDR && elf_file_reloc(d->elf, arg.x, &reloc) &&
-		   reloc.type == R_X86_64_DTPMOD64 && is_call) {
-		memset(d->reg, 0, sizeof(d->reg)); /* rbx is of no interest from here on */
-		d->reg[RAX] = (struct value){V_BLOCK, arg.x, 0};
-	} else if (arg.kind == V_ADDR) {
-		finish(d, ACCESS_ARGUMENT, arg.x, 0);
-	} else {
-		d->bad = true;
-	}
-}
-
-static void ret(struct decoder *d)
-{
-	struct value v = d->reg[RAX];
-
-	if (v.kind == V_LOADED) {
-		finish(d, ACCESS_GLOBAL, v.x, 0);
-	} else if (d->branch) {
-		d->at = d->branch;
-		d->branch = 0;
-	} else {
-		d->bad = true;
-	}
-}
-
-static void branch(struct decoder *d, int64_t disp)
-{
-	if (disp > 0 && (uint64_t)disp < d->n - d->at && !d->bad)
-		d->branch = d->at + (size_t)disp;
+	if (in->fs && in->absolute && in->mem.x == 0)
+		v = value_add(d->reg[in->reg], (struct value){V_TP, 0, 0});
+	d->reg[in->reg] = v;
 }
 
 static void two_bytes(struct decoder *d, struct insn *in)
@@ -236,7 +107,7 @@ static void two_bytes(struct decoder *d, struct insn *in)
 	uint8_t op = (uint8_t)fetch(d, 1);
 
 	if (op >= 0x80 && op <= 0x8f)
-		branch(d, fetch_signed(d, 4));
+		decoder_branch(d, fetch_signed(d, 4));
 	else if (op == 0x1e || op == 0x1f) /* endbr64, nop */
 		modrm(d, in, 0);
 	else
@@ -248,9 +119,9 @@ static void group_ff(struct decoder *d, struct insn *in)
 {
 	modrm(d, in, 0);
 	if ((in->reg & 7) == 2)
-		leave(d, true, in);
+		decoder_leave(d, true, in->mem);
 	else if ((in->reg & 7) == 4)
-		leave(d, false, in);
+		decoder_leave(d, false, in->mem);
 	else
 		d->bad = true;
 }
@@ -270,16 +141,16 @@ static bool plain(struct decoder *d, struct insn *in)
 	if (in->op >= 0x58 && in->op <= 0x5f)
 		d->reg[(in->op & 7) | (in->rex & 1) << 3].kind = V_UNKNOWN;
 	else if (in->op >= 0x70 && in->op <= 0x7f)
-		branch(d, fetch_signed(d, 1));
+		decoder_branch(d, fetch_signed(d, 1));
 	else if (in->op >= 0xb8 && in->op <= 0xbf)
 		move_immediate(d, in);
 	else if (in->op == 0x90)
 		;
 	else if (in->op == 0xe8 || in->op == 0xe9) {
 		fetch(d, 4);
-		leave(d, in->op == 0xe8, NULL);
+		decoder_leave(d, in->op == 0xe8, (struct value){V_UNKNOWN});
 	} else if (in->op == 0xc3)
-		ret(d);
+		decoder_return(d);
 	else
 		return false;
 	return true;
@@ -360,7 +231,15 @@ static void step(struct decoder *d)
 
 struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr)
 {
-	struct decoder d = {.elf = elf, .code = code, .n = n, .vaddr = vaddr};
+	static const struct tls_relocs relocs = {R_X86_64_DTPMOD64, R_X86_64_TPOFF64,
+						 R_X86_64_TLSDESC};
+	struct decoder d = {.elf = elf,
+			    .relocs = &relocs,
+			    .code = code,
+			    .n = n,
+			    .vaddr = vaddr,
+			    .arg = RDI,
+			    .result = RAX};
 
 	/* A branch back isn't followed, so this ends at the latest with the bytes. */
 	while (!d.done && !d.bad)

@@ -41,13 +41,20 @@ struct image_ctx {
 	struct py_image *image;
 };
 
-/* Where things lie in _PyRuntime of a release; 0 = not there, or said by the debug offsets. */
+/*
+ * Where things lie in _PyRuntime of a release; 0 = not there, or said by the debug offsets. On
+ * AArch64 with glibc the two mutexes of the GIL are 8 bytes larger (48): there the size, and up to
+ * 3.11 what follows the GIL (tstate_current, tss_key), is image_mutex_growth() more.
+ */
 struct py_runtime_row {
 	uint16_t version;
 	uint8_t patch_first, patch_last;
 	uint32_t size; /* of the release build; 0 = varies */
 	uint32_t interp_head, tstate_current, tss_key;
 };
+
+/* 16 on AArch64 with glibc, else 0. */
+unsigned image_mutex_growth(struct image_ctx *c);
 
 /* NULL: not known. */
 const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);

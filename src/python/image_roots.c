@@ -61,6 +61,8 @@ static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *row)
 	struct py_where *w = &c->image->where;
 	uint64_t table = c->runtime + row->tss_key, key = accessor_key(c), moved = 0;
 
+	if (row->tstate_current) /* the GIL lies before both */
+		moved = image_mutex_growth(c);
 	if (key > c->runtime && key - c->runtime < MAX(c->runtime_size, (uint64_t)row->size))
 		moved = key - table;
 	w->tss_key = table + moved;

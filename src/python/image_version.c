@@ -108,11 +108,26 @@ static uint32_t version_by_symbol(struct image_ctx *c)
 	return value >> 24 == 3 ? (uint32_t)value : 0;
 }
 
+unsigned image_mutex_growth(struct image_ctx *c)
+{
+	const char *s;
+
+	if (elf_file_machine(c->elf) != ELF_AARCH64)
+		return 0;
+	/* musl's pthread_mutex_t has 40 bytes everywhere. */
+	for (size_t i = 0; (s = elf_file_needed(c->elf, i)); i++) {
+		if (str_starts(s, "libc.musl-") || streq(s, "libc.so"))
+			return 0;
+	}
+	return 16;
+}
+
 uint32_t image_version(struct image_ctx *c)
 {
 	uint32_t hex = version_by_symbol(c);
-	const struct py_runtime_row *row = py_runtime_by_size(c->runtime_size);
-	unsigned version;
+	unsigned version, growth = image_mutex_growth(c);
+	const struct py_runtime_row *row =
+		py_runtime_by_size(c->runtime_size - MIN(c->runtime_size, (uint64_t)growth));
 
 	if (hex)
 		return hex;

@@ -245,6 +245,81 @@ static void test_branch(void **state)
 	assert_int_equal(a.addr, 0x2f00);
 }
 
+static struct accessor decode_arm64(struct elf_writer *w, const uint32_t *code, size_t n)
+{
+	w->machine = EM_AARCH64;
+	return decode(w, (const uint8_t *)code, n);
+}
+
+/* 3.13, executable: bti c; adrp; add; ldr w1; cbz; ldr w0,[x0,#2164]; b pthread_getspecific */
+static void test_arm64_key(void **state)
+{
+	static const uint32_t code[] = {0xd503245f, 0xd0000000, 0x9122a000, 0xb9487001, 0x34000061,
+					0xb9487400, 0x17fe2d9e, 0xd2800000, 0xd65f03c0};
+	struct elf_writer w;
+	struct accessor a;
+
+	ew_init(&w, ET_EXEC);
+	a = decode_arm64(&w, code, sizeof(code));
+	assert_int_equal(a.kind, ACCESS_KEY);
+	assert_int_equal(a.addr, 0x3000 + 0x8a8 + 2164);
+}
+
+/* 3.11, shared: adrp; ldr GOT; ldr x1; cbz; add x0,x0,#0x260; b PyThread_tss_get */
+static void test_arm64_argument(void **state)
+{
+	static const uint32_t code[] = {0xb0000000, 0xf9400000, 0xf9412c01, 0xb4000061,
+					0x91098000, 0x17fe6ad7, 0xd2800000, 0xd65f03c0};
+	struct elf_writer w;
+	struct accessor a;
+
+	ew_init(&w, ET_DYN);
+	ew_rela(&w, ew_u64(&w, 0), R_AARCH64_GLOB_DAT,
+		ew_symbol(&w, "_PyRuntime", 0x4000, 8, SHN_ABS), 0);
+	a = decode_arm64(&w, code, sizeof(code));
+	assert_int_equal(a.kind, ACCESS_ARGUMENT);
+	assert_int_equal(a.addr, 0x4260);
+}
+
+/* 3.15, executable, gcc; and the form that lld makes of clang's (3.14 of another packager). */
+static void test_arm64_static(void **state)
+{
+	static const uint32_t gcc[] = {0xd503245f, 0xd53bd040, 0xd503233f, 0xa9bf7bfd,
+				       0xd503201f, 0x91008000, 0x910003fd, 0xa8c17bfd,
+				       0xd50323bf, 0xf9400000, 0xd65f03c0};
+	static const uint32_t lld[] = {0xd2a00000, 0xf2800500, 0xd503201f, 0xd503201f,
+				       0xd53bd048, 0xf8606900, 0xd65f03c0};
+	struct elf_writer w;
+	struct accessor a;
+
+	ew_init(&w, ET_EXEC);
+	a = decode_arm64(&w, gcc, sizeof(gcc));
+	assert_int_equal(a.kind, ACCESS_TLS);
+	assert_int_equal(a.offset, 0x20);
+	ew_init(&w, ET_DYN);
+	a = decode_arm64(&w, lld, sizeof(lld));
+	assert_int_equal(a.kind, ACCESS_TLS);
+	assert_int_equal(a.offset, 0x28);
+}
+
+/* 3.15, shared: mrs x1; adrp; ldr x2; add x0; blr x2; ldr x0,[x1,x0] */
+static void test_arm64_descriptor(void **state)
+{
+	static const uint32_t code[] = {0xd503233f, 0xd53bd041, 0xa9bf7bfd, 0x910003fd,
+					0xb0000000, 0xf9400402, 0x91002000, 0xd63f0040,
+					0xf8606820, 0xa8c17bfd, 0xd50323bf, 0xd65f03c0};
+	struct elf_writer w;
+	struct accessor a;
+
+	ew_init(&w, ET_DYN);
+	ew_u64(&w, 0);
+	ew_rela(&w, ew_u64(&w, 0), R_AARCH64_TLSDESC, 0, 0);
+	ew_u64(&w, 0);
+	a = decode_arm64(&w, code, sizeof(code));
+	assert_int_equal(a.kind, ACCESS_TLS_DESC);
+	assert_int_equal(a.addr, EW_DATA + 16);
+}
+
 /* Anything else is not understood; nothing loops or reads outside. */
 static void test_nonsense(void **state)
 {
@@ -259,6 +334,7 @@ static void test_nonsense(void **state)
 			code[k] = (uint8_t)(seed >> 24);
 		}
 		ew_init(&w, ET_DYN);
+		w.machine = i & 1 ? EM_AARCH64 : EM_X86_64;
 		decode(&w, code, 1 + (seed >> 8) % sizeof(code));
 	}
 }
@@ -278,6 +354,10 @@ int main(void)
 		cmocka_unit_test(test_tls_descriptor),
 		cmocka_unit_test(test_tls_initial_exec),
 		cmocka_unit_test(test_branch),
+		cmocka_unit_test(test_arm64_key),
+		cmocka_unit_test(test_arm64_argument),
+		cmocka_unit_test(test_arm64_static),
+		cmocka_unit_test(test_arm64_descriptor),
 		cmocka_unit_test(test_nonsense),
 	};
 

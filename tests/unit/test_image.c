@@ -103,6 +103,29 @@ static void test_string_tells(void **state)
 	assert_int_equal(image.hex_version, 0x03081200);
 }
 
+/* AArch64: glibc's mutexes are larger, musl's aren't; 672 is 3.9's size there, 3.10's elsewhere. */
+static void test_arm64(void **state)
+{
+	struct py_image image;
+	struct fake f = {0};
+
+	ew_init(&f.w, ET_DYN);
+	add_code_type(&f, 0, 112);
+	ew_symbol(&f.w, "_PyRuntime", 0x4000, 672, 1);
+	f.w.machine = EM_AARCH64;
+	for (size_t i = 0; i < f.w.rela_n; i++)
+		f.w.rela[i].r_info = ELF64_R_INFO(0, R_AARCH64_RELATIVE);
+	assert_int_equal(read_image(&f, "app", &image), 1);
+	assert_string_equal(image.unsupported, "");
+	assert_int_equal(image.layout.version, 0x309);
+	assert_int_equal(image.where.tss_key, 0x4000 + 604);
+	assert_int_equal(image.where.tstate_current, 0x4000 + 584);
+	assert_int_equal(image.where.interp_head, 0x4000 + 32);
+	ew_dyn_string(&f.w, DT_NEEDED, "libc.musl-aarch64.so.1");
+	assert_int_equal(read_image(&f, "app", &image), 1);
+	assert_int_equal(image.hex_version >> 16, 0x30a);
+}
+
 static void test_wrong_offset(void **state)
 {
 	struct py_image image;
@@ -262,11 +285,17 @@ static void test_unknown_debug_offsets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size_tells),     cmocka_unit_test(test_string_tells),
-		cmocka_unit_test(test_wrong_offset),   cmocka_unit_test(test_trace_refs),
-		cmocka_unit_test(test_unknown_object), cmocka_unit_test(test_old_and_unknown),
-		cmocka_unit_test(test_others),	       cmocka_unit_test(test_section_and_scan),
-		cmocka_unit_test(test_cookie),	       cmocka_unit_test(test_unknown_debug_offsets),
+		cmocka_unit_test(test_size_tells),
+		cmocka_unit_test(test_string_tells),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_wrong_offset),
+		cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_unknown_object),
+		cmocka_unit_test(test_old_and_unknown),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_section_and_scan),
+		cmocka_unit_test(test_cookie),
+		cmocka_unit_test(test_unknown_debug_offsets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
