@@ -133,8 +133,8 @@ foreign() {
 	pid=$(pgrep -u bob -f busy_of_bob | tail -n 1)
 	as alice "$work/krait" record -q -d 1 -o bob.folded -p "$pid" 2>"$work/err" || rc=$?
 	check foreign-pid-refused [ $rc != 0 ]
+	check foreign-pid-says-so grep -q "another user's" "$work/err"
 	check foreign-pid-unseen [ ! -s "$work/home/bob.folded" ]
-	cat "$work/err"
 	as alice "$work/krait" record -q -d 1 -o all.folded
 	check machine-shows-own grep -q busy_of_alice "$work/home/all.folded"
 	check machine-hides-others sh -c '! grep -q busy_of_bob "$1"' sh "$work/home/all.folded"

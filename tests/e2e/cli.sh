@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# cli.sh: what a user types and gets: exit codes, one sentence for bad input, outputs that can't be
+# written, signals. Wants root (to record) and python3.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+KRAIT=$PWD/${KRAIT:-build/release/krait}
+work=$(mktemp -d)
+trap 'cd /; kill $(jobs -p) 2>/dev/null; umount -l "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work"
+bad=0
+pass() { echo "PASS cli $1"; }
+fail() { echo "FAIL cli $1: $2"; bad=1; }
+
+# expect NAME CODE WORDS ARGUMENT...: exit code, and one line on stderr that has WORDS (a regex).
+expect() {
+	local name=$1 code=$2 words=$3 rc=0; shift 3
+	timeout 30 "$KRAIT" "$@" >out 2>err </dev/null || rc=$?
+	if [ $rc != "$code" ]; then
+		fail "$name" "exit code $rc, not $code: $(head -c 300 err)"
+	elif [ -n "$words" ] && ! grep -qE -- "$words" err; then
+		fail "$name" "doesn't say '$words': $(head -c 300 err)"
+	elif [ "$(grep -c 'krait: error' err)" -gt 1 ]; then
+		fail "$name" "more than one sentence: $(head -c 300 err)"
+	else
+		pass "$name"
+	fi
+}
+
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then pass "$name"; else fail "$name" "$*"; fi
+}
+
+busy='
+import time
+def busy_here():
+    end = time.time() + 30
+    while time.time() < end: pass
+busy_here()'
+
+usage_errors() {
+	expect no-words 2 Usage
+	expect unknown-command 2 'did you mean `krait record`' recrod
+	expect unknown-option 2 'did you mean --duration' record --duraton 3
+	expect bad-duration 2 'not a duration' record -d 10x
+	expect zero-duration 2 'no time to sample' record -d 0
+	expect bad-frequency 2 'not a frequency' record -F fast
+	expect frequency-too-high 2 'not a frequency' record -F 2000000
+	expect bad-count 2 'not a count' record -c 0
+	expect bad-event 2 'cpu-clock' record -e no-such-event
+	expect bad-extension 2 'weird' record -o x.weird
+	expect bad-format 2 'no such format' record --format weird
+	expect bad-pid 2 'not a process id' record -p init
+	expect pid-and-command 2 'exclude each other' record -p 1 -- true
+	expect command-without-dashes 2 'krait record -- python3' record python3 app.py
+	expect nothing-after-dashes 2 'no command follows' record --
+	check nothing-written test "$(find . -name '*krait*' -o -name '*weird*' | wc -l)" = 0
+}
+
+helps() {
+	expect help 0 '' --help
+	check help-names-commands grep -q doctor out
+	expect record-help 0 '' record --help
+	check help-names-options grep -q -- --duration out
+	expect version 0 '' --version
+	check version-says-krait grep -q '^krait ' out
+}
+
+running_shows_it() {
+	expect no-such-process 1 '4194999|no such process|there is no process' record -d 1 -p 4194999
+	sleep 100 & local sleeper=$!
+	expect not-python 1 "isn't.* Python" record -d 1 -o x.folded -p $sleeper
+	kill $sleeper
+	expect no-directory 1 'No such file or directory' record -d 1 -o /no/such/dir/x.svg
+	expect output-is-directory 1 'directory' record -d 1 --format folded -o "$work"
+	expect command-not-found 127 'no command' record -o x.folded -- no-such-command-at-all
+	expect command-not-runnable 126 "can't run" record -o x.folded -- "$work"
+	expect own-exit-code 7 samples record -o x.folded -- sh -c 'exit 7'
+	expect killed-command 137 samples record -o x.folded -- sh -c 'kill -9 $$'
+	expect no-samples 0 'warning' record -o x.folded -- sleep 0.1
+	expect require-samples 1 'samples' record --require-samples -o x.folded -- sleep 0.1
+}
+
+# An output on a full disk: one sentence, exit code 1, the older file as it was, no leftovers.
+full_disk() {
+	mkdir full
+	mount -t tmpfs -o size=64k tmpfs full 2>/dev/null || { echo "SKIP cli full-disk: can't mount"; return; }
+	echo old >full/x.pb.gz
+	head -c 1m /dev/zero >full/filler 2>/dev/null
+	expect full-disk 1 'No space left' record -d 1 -o full/x.pb.gz -- python3 -c "${busy/30/1}"
+	check full-disk-keeps-older test "$(cat full/x.pb.gz)" = old
+	check full-disk-no-leftover test "$(ls full | wc -l)" = 2
+	umount full
+}
+
+signals() {
+	local rc
+	python3 -c "$busy" & local target=$!
+	sleep 0.3
+	for signal in INT TERM HUP; do
+		rc=0
+		timeout -s $signal 1.5 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
+		check "SIG$signal-writes" grep -q busy_here $signal.folded
+		check "SIG$signal-exit-code" test $rc = 124
+	done
+	"$KRAIT" record -q -d 30 -o killed.folded -p $target & local krait=$!
+	sleep 1
+	kill -9 $krait
+	wait $krait 2>/dev/null
+	check kill-leaves-no-half-file test ! -e killed.folded
+	kill $target
+	wait $target 2>/dev/null
+}
+
+# -d with -- ends the recording, not the command.
+duration_and_command() {
+	expect duration-leaves-command 3 samples record -d 0.5 -o d.folded -- \
+		sh -c 'python3 -c "import time; time.sleep(1)"; echo done; exit 3'
+	check command-ran-on grep -q done out
+}
+
+folded_on_stdout() {
+	python3 -c "$busy" & local target=$!
+	sleep 0.3
+	"$KRAIT" -p $target -f -d 1 >stacks 2>err
+	check folded-on-stdout grep -qE 'busy_here .* [0-9]+$' stacks
+	check words-on-stderr grep -q samples err
+	kill $target
+}
+
+usage_errors
+helps
+if [ "$(id -u)" != 0 ]; then
+	echo "SKIP cli recording: not root"
+else
+	running_shows_it
+	full_disk
+	signals
+	duration_and_command
+	folded_on_stdout
+fi
+exit $bad

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# install.sh: `make install` puts everything in place, and what it puts there works: the manual page by
+# groff's own word, the completions in bash, zsh and fish.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS install $name"; else echo "FAIL install $name: see the log"; bad=1; fi
+}
+have() { command -v "$1" >/dev/null || { echo "SKIP install $2: no $1"; return 1; }; }
+
+make install DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1 || { cat "$root/log"; echo "FAIL install: make"; exit 1; }
+share=$root/usr/share
+krait=$root/usr/bin/krait
+
+# Every option of --help stands in the manual page.
+all_options_documented() {
+	local option
+	for option in $("$krait" record --help | grep -oE '^ .{0,5} --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+		grep -q -- "${option//-/\\\\-}" "$share/man/man1/krait.1" || { echo "$option missing"; return 1; }
+	done
+}
+
+no_markers_left() { ! grep -n '^@' "$share/man/man1/krait.1"; }
+lint_is_silent() { [ -z "$(groff -man -ww -z -Tutf8 "$share/man/man1/krait.1" 2>&1)" ]; }
+
+in_bash() { # LINE... : what Tab offers for these words
+	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _krait
+		echo "${COMPREPLY[*]}"' bash "$share/bash-completion/completions/krait" "$@"
+}
+in_fish() { # LINE
+	fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+		"$share/fish/vendor_completions.d/krait.fish" "$1" | cut -f1 | tr '\n' ' '
+}
+
+# zsh completes only for a terminal: give it one, type, press Tab, and read what it made of it.
+in_zsh() { # LINE
+	HOME=$root python3 - "$share/zsh/site-functions" "$1" <<'PY'
+import os, pty, re, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "dumb"
+    os.execvp("zsh", ["zsh", "-f"])
+def until(pattern, seconds=10):
+    got, end = b"", time.time() + seconds
+    while time.time() < end and not re.search(pattern, got):
+        if select.select([fd], [], [], 0.1)[0]:
+            try:
+                got += os.read(fd, 65536)
+            except OSError:
+                break
+    return got
+os.write(fd, b"fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D; PS1='rea''dy '; unsetopt zle_bracketed_paste; stty cols 200\n" % sys.argv[1].encode())
+until(b"ready ")
+os.write(fd, sys.argv[2].encode() + b"\t")
+until(re.escape(sys.argv[2].encode()) + rb"\S+", 5)
+os.write(fd, b"\x01echo 'IS: \x05'\n")
+out = until(rb"\nIS: [^\n]*\n").decode(errors="replace")
+os.close(fd)
+print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else out)
+PY
+}
+
+equals() { # WANTED GOT
+	[ "${2% }" = "$1" ] || { echo "wanted '$1', got '$2'"; return 1; }
+}
+
+check binary "$krait" --version
+check options-in-manual all_options_documented
+check manual-complete no_markers_left
+have groff manual-lint && check manual-lint lint_is_silent
+check bash-command equals record "$(in_bash krait rec)"
+check bash-option equals --frequency "$(in_bash krait record --fre)"
+check bash-option-without-command equals --frequency "$(in_bash krait --fre)"
+check bash-value equals always "$(in_bash krait record --color = al)"
+check bash-event equals cpu-clock "$(in_bash krait record -e cpu-cl)"
+check bash-format equals folded "$(in_bash krait record --format fo)"
+if have fish fish; then
+	check fish-command equals record "$(in_fish 'krait rec')"
+	check fish-option equals --frequency "$(in_fish 'krait record --fre')"
+	check fish-value equals --color=always "$(in_fish 'krait record --color=al')"
+	check fish-event equals cpu-clock "$(in_fish 'krait record -e cpu-cl')"
+fi
+if have zsh zsh; then
+	check zsh-command equals 'krait record' "$(in_zsh 'krait rec')"
+	check zsh-option equals 'krait record --frequency' "$(in_zsh 'krait record --freq')"
+	check zsh-option-without-command equals 'krait --frequency' "$(in_zsh 'krait --freq')"
+	check zsh-event equals 'krait record -e cpu-clock' "$(in_zsh 'krait record -e cpu-cl')"
+fi
+make uninstall DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1
+check uninstall [ -z "$(find "$root/usr" -type f)" ]
+exit $bad
