@@ -29,6 +29,7 @@ HZ = 9999
 INCOMPLETE = 0.001  # share of samples
 NO_PYTHON = 0.3     # where threads or processes begin and end
 FOREIGN = 0.3       # threads that begin and end
+MIN_LEAVES = 20     # samples that make a share
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
 
 
@@ -110,8 +111,9 @@ def odd_leaves(program, report):
     out = []
     if report.foreign > FOREIGN * report.samples and not program.storm:
         out.append("%d samples without a frame of the program" % report.foreign)
-    for name, sign, bound in program.leaves:
-        share = report.leaves[name] / max(1, report.samples)
+    named = sum(report.leaves.values())
+    for name, sign, bound in program.leaves if named >= MIN_LEAVES else ():
+        share = report.leaves[name] / named
         if not (share < bound if sign == "<" else share > bound):
             out.append("%s is the leaf of %.1f %%, not %s %d %%" % (
                 name, 100 * share, sign, 100 * bound))
@@ -198,26 +200,24 @@ class Oracle:
         return pprof.read(out)
 
     def batch(self, interpreter, some, samples):
-        """Profiles some programs at once; {program: (report or error)}."""
+        """Profiles some programs at once; {program: report}."""
         storm = some[0].storm
         seconds = max(1.0, 1.3 * samples * len(some) / HZ / (os.cpu_count() or 1))
         running = [Running(interpreter, program, 900) for program in some]
-        reports = {}
         try:
             for one in running:
                 one.wait_ready()
             profile = self.record("%s-%s" % (interpreter.name, some[0].name),
                                   [one.pid for one in running], seconds, storm)
             for one in running:
-                checker = check.load(truth_of(interpreter, one.program), one.program.contract)
-                reports[one.program] = check.verdict(
-                    profile, checker, None if storm else {str(one.pid)})
                 if one.process.poll() is not None:
                     raise RuntimeError("%s ended early: %s" % (one.program.name, one.said()))
         finally:
             for one in running:
                 one.stop()
-        return reports
+        return {one.program: check.verdict(
+            profile, check.load(truth_of(interpreter, one.program), one.program.contract),
+            None if storm else {str(one.pid)}) for one in running}
 
     def judge(self, interpreter, program, report, samples):
         what = "%s %s" % (interpreter.name, program.name)

@@ -66,6 +66,14 @@ class Tracer(object):
     def anywhere(self, function):
         self.async_codes.add(getattr(function, "__func__", function).__code__)
 
+    def imported(self, module):
+        """A module that was imported before tracing began: its body may run at the import."""
+        file = os.path.splitext(module.__file__)[0] + ".py"
+        with open(file, "rb") as f:
+            code = compile(f.read(), file, "exec", 0, True)
+        self.async_codes.add(code)
+        self.nodes.append((0, 0, 0, self.code_id(code)))
+
     def names(self, code):
         """Every name that is right for this code; the first is the best one."""
         if hasattr(code, "co_qualname"):
@@ -160,6 +168,7 @@ def main():
     tracer = rig.tracing = Tracer(target)
     code, namespace, _old = load(target)
     tracer.names(code)
+    tracer.imported(rig)
     threading.setprofile(tracer.event)
     sys.setprofile(tracer.event)
     try:

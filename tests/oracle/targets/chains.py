@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# leaf: a_4 > 5%, spin > 5%, round_ < 10%, rounds < 10%
+# leaf: a_4 > 5%, spin > 2%, round_ < 10%, rounds < 10%
 """Call chains that can never mix: a_3 is called by a_2 only, and only from one line."""
 import hashlib
 

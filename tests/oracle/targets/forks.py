@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # storm: children come and go
+# contract: what the standard library runs at a fork
 # no python: processes that begin and end
 """Fork storms: each child works for some milliseconds in functions of its own, and may fork too."""
 import os

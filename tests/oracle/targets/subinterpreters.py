@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# no python: between the script and the interpreter it runs in
 # needs: module _xxsubinterpreters|_interpreters
 """Code in sub-interpreters, which has thread states and stacks of its own."""
 import os

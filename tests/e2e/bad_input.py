@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bad input: each a sentence that says what was wrong, with the exit code of docs/exit codes."""
+import os
+import pwd
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, check, folder, krait, python, refused
+
+
+@kit.case
+def no_such_process():
+    refused(1, "no process 999999", "record", "-p", 999999, "-d", 1, "-o", "/dev/null",
+            "--format", "folded")
+
+
+@kit.case
+def not_python():
+    with Background("sleep", "60") as sleep:
+        refused(1, "python", "record", "-p", sleep.pid, "-d", 1, "-f")
+
+
+@kit.case
+def exits_at_once():
+    """A process that ends right after the start: no error, no hang."""
+    with folder() as d, python("import time; time.sleep(2)") as short:
+        done = krait("record", "-p", short.pid, "-d", 20, "-o", d + "/o.folded", timeout=15)
+        check(done.returncode == 0, done.stderr)
+
+
+@kit.case
+def exited():
+    short = Background("true")
+    short.process.wait()
+    refused(1, "no process", "record", "-p", short.pid, "-d", 1, "-f")
+
+
+@kit.case
+def zombie():
+    """A process that has ended but that its parent hasn't waited for."""
+    with Background("true") as ended:
+        kit.wait_for(lambda: "Z" in open("/proc/%d/stat" % ended.pid).read().split()[2], 5)
+        refused(1, "ended", "record", "-p", ended.pid, "-d", 1, "-f")
+
+
+@kit.case
+def other_users():
+    """An ordinary user without rights is told what is missing (3)."""
+    nobody = pwd.getpwnam("nobody")
+
+    def drop():
+        os.setgid(nobody.pw_gid)
+        os.setuid(nobody.pw_uid)
+    with folder() as d, python() as target:
+        copy = os.path.join(d, "krait")
+        shutil.copy(kit.KRAIT, copy)
+        os.chmod(d, 0o755)
+        done = subprocess.run([copy, "record", "-p", str(target.pid), "-d", "1", "-f"],
+                              preexec_fn=drop, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8", timeout=30, check=False)
+        check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
+
+
+BAD_LINES = [
+    ("duration", ["-d", "soon"]), ("duration", ["-d", "-1"]), ("duration", ["-d", "0"]),
+    ("duration", ["-d", "1e9999"]), ("duration", ["-d", ""]),
+    ("frequency", ["-F", "0"]), ("frequency", ["-F", "x"]), ("frequency", ["-F", "99999999999"]),
+    ("count", ["-c", "0"]), ("count", ["-c", "-3"]),
+    ("event", ["-e", "no-such-event"]), ("event", ["-e", ""]),
+    ("extension", ["-o", "x.doc"]), ("format", ["--format", "doc"]),
+    ("pid", ["-p", "me"]), ("pid", ["-p", "0"]), ("pid", ["-p", "-5"]),
+    ("pid", ["-p", "99999999999999"]),
+    ("--", ["-p", "1", "--", "true"]), ("label", ["--add-label", "novalue"]),
+    ("native", ["--native=some"]), ("", ["--no-such-option"]), ("", ["-o"]),
+]
+
+
+@kit.case
+def command_line():
+    """What the command line alone shows: exit code 2, without rights."""
+    for words, args in BAD_LINES:
+        if words == "native" and "--native" not in krait("record", "--help").stdout:
+            continue
+        try:
+            refused(2, words, "record", *args)
+        except AssertionError as error:
+            raise AssertionError("%s: %s" % (" ".join(args), error)) from None
+
+
+@kit.case
+def unwritable():
+    with folder() as d:
+        refused(1, "No such file or directory", "record", "-d", 1, "-o", d + "/none/x.folded")
+        refused(1, "directory", "record", "-d", 1, "-o", d, "--format", "folded")
+        os.mkdir(d + "/ro")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", d + "/ro"], check=True)
+        try:
+            refused(1, "Read-only", "record", "-d", 1, "-o", d + "/ro/x.folded")
+        finally:
+            subprocess.run(["umount", d + "/ro"], check=True)
+
+
+@kit.case
+def full_disk():
+    """A full file system: an error, no half file, an older file unharmed."""
+    with folder() as d, python() as target:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", d], check=True)
+        try:
+            with open(d + "/x.svg", "w") as f:
+                f.write("old")
+            with open(d + "/fill", "wb") as f:
+                f.write(b"x" * (52 << 10))
+            done = krait("record", "-p", target.pid, "-d", 1, "-F", 4999, "--times",
+                         "-o", d + "/x.svg")
+            check(done.returncode == 1, "exit code %d: %s" % (done.returncode, done.stderr))
+            check("space" in done.stderr, done.stderr)
+            check(sorted(os.listdir(d)) == ["fill", "x.svg"], str(os.listdir(d)))
+            check(open(d + "/x.svg").read() == "old", "the older file was changed")
+        finally:
+            subprocess.run(["umount", d], check=True)
+
+
+@kit.case
+def full_pipe():
+    """A reader that goes away: no signal death, exit code 1."""
+    with python() as target:
+        with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            said = process.stderr.read().decode()
+        check(process.returncode == 1, "exit code %d: %s" % (process.returncode, said))
+
+
+def damaged(change):
+    """Runs a copy of the interpreter, then spoils its file on disk; krait must not mind."""
+    with folder() as d:
+        path = d + "/python3"
+        shutil.copy(kit.PYTHON, path)
+        with python(executable=path) as target:
+            # A running executable can't be written: a new file takes its name.
+            with open(path, "rb") as f:
+                data = bytearray(f.read())
+            os.rename(path, d + "/old")
+            with open(path, "wb") as f:
+                f.write(change(data))
+            os.chmod(path, 0o755)
+            out = d + "/o.pb.gz"
+            done = krait("record", "-p", target.pid, "-d", 1, "-o", out)
+            check(done.returncode in (0, 1), "exit code %d: %s" % (done.returncode, done.stderr))
+            return done, out
+
+
+@kit.case
+def truncated_elf():
+    """The file at the executable's path isn't the one that is mapped."""
+    for change in (lambda data: data[:1000], lambda data: data[:100000], lambda data: b"",
+                   lambda data: data[:64] + b"\xff" * 100000):
+        damaged(change)
+
+
+@kit.case
+def truncated_elf_mapped():
+    """A process that maps a truncated or senseless ELF file as if it were a library."""
+    source = """
+import ctypes, mmap, os, sys
+for path in sys.argv[1:]:
+    f = open(path, "rb")
+    keep = mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+    globals()["keep%d" % len(globals())] = keep
+""" + kit.BUSY
+    with folder() as d, open("/usr/bin/python3", "rb") as f:
+        whole = f.read()
+        files = []
+        header = bytearray(whole[:4096])
+        struct.pack_into("<Q", header, 40, 1 << 60)  # e_shoff
+        struct.pack_into("<H", header, 56, 0xffff)   # e_phnum
+        for i, data in enumerate((whole[:5000], bytes(header), b"\x7fELF" + b"\xff" * 5000,
+                                  whole[:len(whole) // 2])):
+            files.append("%s/libpython3.%d.so.1.0" % (d, 8 + i))
+            with open(files[-1], "wb") as out:
+                out.write(data)
+        with Background(kit.PYTHON, "-c", source, *files) as target:
+            time.sleep(0.4)
+            done = krait("record", "-p", target.pid, "-d", 1, "-o", d + "/o.pb.gz")
+            check(done.returncode == 0, done.stderr)
+            kit.sees(d + "/o.pb.gz")
+
+
+@kit.case
+def no_samples():
+    """Nothing ran: a warning and 0; with --require-samples 1."""
+    with folder() as d, python("import time; time.sleep(60)") as idle:
+        done = krait("record", "-p", idle.pid, "-d", 0.5, "-o", d + "/x.folded")
+        check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+        check("no samples" in done.stderr.lower() or "0 samples" in done.stderr, done.stderr)
+        done = krait("record", "-p", idle.pid, "-d", 0.5, "-o", d + "/x.folded",
+                     "--require-samples")
+        check(done.returncode == 1, "exit code %d with --require-samples" % done.returncode)
+
+
+@kit.case
+def odd_outputs():
+    """/dev/null, /dev/full, a FIFO, a symbolic link: written to, not replaced."""
+    with folder() as d, python() as target:
+        args = ("record", "-p", target.pid, "-d", 0.3, "--format", "folded", "-o")
+        check(krait(*args, "/dev/null").returncode == 0, "/dev/null")
+        check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null was replaced")
+        done = krait(*args, "/dev/full")
+        check(done.returncode == 1 and "space" in done.stderr, "/dev/full: " + done.stderr)
+        os.symlink(d + "/real", d + "/link")
+        check(krait(*args, d + "/link").returncode == 0, "a link")
+        check(os.path.islink(d + "/link") and os.path.getsize(d + "/real"), "the link was replaced")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait record -- COMMAND, and signals: exit codes, what is written, what is left behind."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import KRAIT, Background, check, folder, krait, python
+
+SHORT = "sum(i & 3 for i in range(3000000))"
+
+
+@kit.case
+def exit_codes():
+    """The command's own code; 128+n for a signal; 126 and 127."""
+    with folder() as d:
+        plain = d + "/plain"
+        with open(plain, "w") as f:
+            f.write("x")
+        for code, command in ((0, [kit.PYTHON, "-c", SHORT]),
+                              (7, [kit.PYTHON, "-c", SHORT + "; exit(7)"]),
+                              (1, [kit.PYTHON, "-c", "nonsense +"]),
+                              (128 + 9, [kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 9)"]),
+                              (128 + 15, ["sh", "-c", "kill -15 $$"]),
+                              (126, [plain]), (126, [d]), (127, [d + "/none"]),
+                              (127, ["krait-no-such-command"])):
+            done = krait("record", "-o", d + "/o.folded", "--", *command)
+            check(done.returncode == code, "%s: exit code %d, not %d: %s" % (
+                command, done.returncode, code, done.stderr))
+
+
+@kit.case
+def from_the_first_instruction():
+    """The import phase is in the profile; the command's streams are its own."""
+    with folder() as d:
+        done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
+                     "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
+                     + SHORT, text="hello")
+        check(done.returncode == 0 and done.stdout == "hellohello\n", repr(done))
+        total, found = kit.share(d + "/o.pb.gz", "_find_and_load")
+        check(found > 10, "%d of %d samples in the import system" % (found, total))
+
+
+@kit.case
+def duration_ends_the_recording():
+    with folder() as d:
+        started = time.time()
+        done = krait("record", "-d", 0.5, "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
+                     "import time\nend = time.time() + 2\nwhile time.time() < end: pass\nexit(5)")
+        check(done.returncode == 5, "exit code %d: %s" % (done.returncode, done.stderr))
+        check(time.time() - started > 1.9, "the command was ended")
+
+
+@kit.case
+def unwritable_output_runs_nothing():
+    """An output that can't be written is told before the command runs."""
+    with folder() as d:
+        done = krait("record", "-o", d + "/none/o.folded", "--", "touch", d + "/ran")
+        check(done.returncode == 1, "exit code %d" % done.returncode)
+        check(not os.path.exists(d + "/ran"), "the command was run")
+
+
+def interrupted(*numbers):
+    """Signals to a recording of a busy program; exit code, words, files left, and the output."""
+    with folder() as d, python() as target:
+        with kit.recorder(d + "/o.folded", "-p", target.pid) as running:
+            time.sleep(0.5)
+            for number in numbers[:-1]:
+                running.process.send_signal(number)
+            code, said = running.finish(numbers[-1])
+        check(target.process.poll() is None, "the target died")
+        files = sorted(os.listdir(d))
+        return code, said, files, open(d + "/o.folded").read() if files == ["o.folded"] else ""
+
+
+@kit.case
+def first_interrupt_writes():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        code, said, files, text = interrupted(number)
+        check(files == ["o.folded"] and "busy" in text, "%s: %s %s" % (number, files, said))
+        check(code == 0, "signal %d: exit code %d: %s" % (number, code, said))
+
+
+@kit.case
+def kill_leaves_no_half_file():
+    with folder() as d, python() as target:
+        with open(d + "/o.folded", "w") as f:
+            f.write("old")
+        with kit.recorder(d + "/o.folded", "-p", target.pid, "-F", 4999) as running:
+            time.sleep(0.5)
+            running.finish(signal.SIGKILL)
+        check(open(d + "/o.folded").read() == "old", "the older file was changed")
+        check(target.process.poll() is None, "the target died")
+
+
+@kit.case
+def interrupt_of_a_command():
+    """Ctrl-C reaches the command and krait alike; what was recorded is written."""
+    with folder() as d:
+        running = Background(KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
+                             kit.BUSY)
+        with running:
+            time.sleep(1.5)
+            os.killpg(running.pid, signal.SIGINT)
+            _, said = running.process.communicate(timeout=30)
+        check(running.process.returncode == 130, "exit code %d: %s" % (
+            running.process.returncode, said.decode()))
+        check("busy" in open(d + "/o.folded").read(), "nothing was written")
+
+
+@kit.case
+def second_interrupt_aborts():
+    """During the writing, which a slow reader holds up, a second Ctrl-C ends krait at once."""
+    with folder() as d, python() as target:
+        fifo = d + "/o.folded"
+        os.mkfifo(fifo)
+        with Background(KRAIT, "record", "-F", "999", "-p", target.pid, "-o", fifo) as running:
+            time.sleep(1)
+            for _ in range(2):
+                running.process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            try:
+                running.process.wait(5)
+            except subprocess.TimeoutExpired:
+                raise AssertionError("still there after two interrupts") from None
+            check(running.process.returncode != 0, "exit code 0 after an abort")
+
+
+@kit.case
+def target_ends_recording_ends():
+    with folder() as d, python("import time\nend = time.time() + 1\nwhile time.time() < end: pass"
+                               ) as target:
+        done = krait("record", "-p", target.pid, "-o", d + "/o.folded", timeout=20)
+        check(done.returncode == 0, done.stderr)
+
+
+@kit.case
+def children_too():
+    """Children of -p, present and later; --no-children leaves them out."""
+    source = """
+import os, time
+def early(): 
+    while True: pass
+def late():
+    while True: pass
+if os.fork() == 0: early()
+time.sleep(1.2)
+if os.fork() == 0: late()
+time.sleep(60)
+"""
+    for option, present in (([], True), (["--no-children"], False)):
+        with folder() as d, python(source) as target:
+            done = krait("record", "-p", target.pid, "-d", 2, "-o", d + "/o.pb.gz", *option)
+            check(done.returncode == 0, done.stderr)
+            for name in ("early", "late"):
+                found = kit.share(d + "/o.pb.gz", name)[1]
+                check((found > 10) == present, "%s %s: %d samples" % (option, name, found))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+import pprof  # noqa: E402
+
+KRAIT = os.environ.get("KRAIT", os.path.join(ROOT, "build", "release", "krait"))
+CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
+FULL = bool(os.environ.get("KRAIT_TEST_FULL"))
+PYTHON = "/usr/bin/python3"
+BUSY = """
+def busy(n):
+    total = 0
+    for i in range(n):
+        total += i & 3
+    return total
+def main():
+    while True:
+        busy(100000)
+main()
+"""
+CASES = []
+
+
+class Skip(Exception):
+    """Something the test needs isn't here."""
+
+
+def case(function):
+    """Registers a test; its docstring says what must hold."""
+    CASES.append(function)
+    return function
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def interpreters():
+    """(name, version tuple, kind, path) of every test interpreter."""
+    with open(os.path.join(CACHE, "interpreters.tsv")) as f:
+        for line in f:
+            name, version, kind, path = line.rstrip("\n").split("\t")
+            yield name, tuple(int(p) for p in version.split(".")[:2]), kind, path
+
+
+def interpreter(kind, minimum=(0, 0)):
+    """Path of the newest interpreter of a kind."""
+    found = [(version, path) for _, version, k, path in interpreters()
+             if k == kind and version >= minimum]
+    if not found:
+        raise Skip("no interpreter of kind %s" % kind)
+    return max(found)[1]
+
+
+def krait(*args, timeout=60, text=None, **kw):
+    """Runs krait to its end; .returncode, .stdout and .stderr as text."""
+    return subprocess.run([KRAIT] + [str(a) for a in args], input=text, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                          timeout=timeout, check=False, **kw)
+
+
+def refused(code, words, *args, **kw):
+    """krait must exit with code and one sentence on stderr that has these words."""
+    done = krait(*args, **kw)
+    said = done.stderr.strip()
+    check(done.returncode == code, "exit code %d, not %d: %s" % (done.returncode, code, said))
+    check(words.lower() in said.lower(), "%r doesn't say %r" % (said, words))
+    check(len(said.splitlines()) <= 3, "more than a sentence: %r" % said)
+    return said
+
+
+class Background:
+    """A process that is killed, with its group, at the end of a with block."""
+
+    def __init__(self, *args, **kw):
+        kw.setdefault("stdout", subprocess.DEVNULL)
+        kw.setdefault("stderr", subprocess.PIPE)
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen([str(a) for a in args], start_new_session=True, **kw)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop(signal.SIGKILL)
+
+    def stop(self, number=signal.SIGTERM):
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            pass
+        return self.process.wait()
+
+    def finish(self, number=signal.SIGINT, timeout=30):
+        """A signal to the process alone; its exit code and what it said."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=timeout)
+        return self.process.returncode, said.decode(errors="replace")
+
+
+def recorder(out, *args):
+    """krait record in the background, once it samples."""
+    running = Background(KRAIT, "record", "-o", out, *args)
+    wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 10)
+    time.sleep(0.2)
+    return running
+
+
+def attached(pid):
+    """Does this process hold perf events?"""
+    try:
+        return any("perf_event" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
+                   for fd in os.listdir("/proc/%d/fd" % pid))
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds):
+    end = time.time() + seconds
+    while not condition():
+        if time.time() > end:
+            raise AssertionError("waited %s s in vain" % seconds)
+        time.sleep(0.02)
+
+
+def python(source=BUSY, executable=PYTHON, **kw):
+    """A Python program in the background."""
+    running = Background(executable, "-c", source, **kw)
+    time.sleep(0.15)
+    return running
+
+
+def share(path, name, file=None, pids=None):
+    """(samples in the profile, of these with a Python function of this name and file)."""
+    profile, total, found = pprof.read(path), 0, 0
+    for sample in profile.samples:
+        if pids is not None and int(sample.labels.get("pid", 0)) not in pids:
+            continue
+        total += sample.values[0]
+        if any(l.kind == "python" and l.name == name and l.line > 0 and (not file or l.file == file)
+               for l in profile.stack(sample)):
+            found += sample.values[0]
+    return total, found
+
+
+def sees(out, name="busy", least=0.9, file=None, pids=None):
+    """Most samples of a profile must have this function."""
+    total, found = share(out, name, file, pids)
+    check(total >= 20, "only %d samples" % total)
+    check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
+
+
+def folder():
+    return tempfile.TemporaryDirectory(prefix="krait-e2e.")
+
+
+def main():
+    """Runs the cases of the calling script; names of cases may be given."""
+    script = os.path.basename(sys.argv[0]).rsplit(".", 1)[0]
+    failed = False
+    for function in CASES:
+        name = "%s %s" % (script, function.__name__)
+        if len(sys.argv) > 1 and function.__name__ not in sys.argv[1:]:
+            continue
+        if os.getuid() != 0:
+            print("SKIP %s: needs root" % name)
+            continue
+        try:
+            function()
+            print("PASS " + name, flush=True)
+        except Skip as reason:
+            print("SKIP %s: %s" % (name, reason), flush=True)
+        except AssertionError as error:
+            failed = True
+            print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
+        except Exception:  # a broken test is a failure with its place
+            failed = True
+            print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
+            traceback.print_exc()
+    return 1 if failed else 0
+
+
+def need(command):
+    if not shutil.which(command):
+        raise Skip("no " + command)
