@@ -39,4 +39,24 @@ static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 l
 	return check_mix(check_mix(h, len), hash);
 }
 
+/*
+ * Which build of a library is it? Over the entries of its dynamic section that the loader doesn't
+ * relocate in place (glibc adds the bias to the addresses of tables): offsets of names and sizes of
+ * tables differ from build to build.
+ */
+static inline __attribute__((always_inline)) __u64 check_dynamic(__u64 h, __u64 tag, __u64 value)
+{
+	switch (tag) {
+	case 1:	 /* DT_NEEDED */
+	case 2:	 /* DT_PLTRELSZ */
+	case 8:	 /* DT_RELASZ */
+	case 10: /* DT_STRSZ */
+	case 14: /* DT_SONAME */
+	case 27: /* DT_INIT_ARRAYSZ */
+	case 28: /* DT_FINI_ARRAYSZ */
+		return check_mix(h, tag << 56 ^ value);
+	}
+	return h;
+}
+
 #endif

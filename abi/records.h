@@ -14,6 +14,7 @@
 #define ABI_NAME_BYTES	   16384 /* raw bytes of one name that are copied (4 bytes a code point) */
 #define ABI_LINETABLE_BYTES 65536
 #define ABI_COMM_BYTES	   16
+#define ABI_ARGS_BYTES	   256
 
 /*
  * How a walk ended. X(NAME, words shown to the user). The first is success; the others are shown as
@@ -118,6 +119,7 @@ enum proc_state {
 	PROC_PYTHON,
 	PROC_IGNORED,	  /* not wanted, or not Python */
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
+	PROC_LINKING,	  /* its executable is linked with a known libpython, not mapped yet */
 };
 
 /* An executable file as the kernel knows it. */
@@ -137,6 +139,8 @@ struct rec_proc {
 	__u64 time_ns;
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
+	struct py_where where; /* if state is PROC_PYTHON */
+	char args[ABI_ARGS_BYTES]; /* beginning of the command line, NUL-separated */
 };
 
 /* Map `procs`: tgid -> what is known of it. */
@@ -149,11 +153,25 @@ struct proc_entry {
 	struct py_where where;
 };
 
-/* Map `exes`: executable file -> interpreter inside it, so that a new process needs no user space. */
-struct exe_entry {
-	struct py_where where; /* addresses as in the file */
-	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
+/* What running an executable means. */
+enum exe_kind {
+	EXE_PYTHON = 1, /* the interpreter is in it */
+	EXE_LINKED,	/* it is linked with a libpython whose dynamic section is known */
+	EXE_OTHER,	/* neither: not Python unless it maps a libpython later */
 };
+
+/* Map `exes`: executable file -> interpreter, so that a new process needs no user space. */
+struct exe_entry {
+	struct py_where where; /* addresses as in the file that has the interpreter */
+	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
+	__u64 debug_slot;      /* EXE_LINKED: p_vaddr of DT_DEBUG's value in the executable */
+	__u64 lib_dynamic;     /* EXE_LINKED: p_vaddr of libpython's dynamic section */
+	__u64 lib_check;       /* EXE_LINKED: dynamic_check_*() over its first entries */
+	__u8 kind;	       /* enum exe_kind */
+	__u8 reserved[7];
+};
+
+#define ABI_DYNAMIC_ENTRIES 16 /* of a dynamic section that lib_check covers */
 
 /* Map `counters` (per CPU): X(NAME, words for the closing lines and -v). */
 #define BPF_COUNTERS(X)                                                                            \

@@ -37,30 +37,41 @@ walk_global int hash_text(__u32 from, __u32 n)
 	return 0;
 }
 
-/* Adds acc_len bytes at acc_addr of the target to acc; negative if they can't be read. */
-walk_global int hash_bytes(__u32 unused)
+/* Adds the next TEXT_BYTES at most; 0 = there is more, 1 = all added, negative = not readable. */
+walk_global int hash_next(void)
 {
 	struct walk *w = walk_state();
+	__u64 n;
 
 	if (!w)
 		return -1;
-	for (int i = 0; i < ABI_LINETABLE_BYTES / TEXT_BYTES; i++) {
-		__u64 left = w->acc_len;
+	n = w->acc_len;
+	if (!n)
+		return 1;
+	if (n > TEXT_BYTES)
+		n = TEXT_BYTES;
+	opaque(n);
+	if (n > TEXT_BYTES || read_user(w->text, n, w->acc_addr))
+		return -1;
+	hash_text(0, n);
+	w->acc_addr += n;
+	w->acc_len -= n;
+	return 0;
+}
 
-		if (!left)
-			return 0;
-		if (left > TEXT_BYTES)
-			left = TEXT_BYTES;
-		opaque(left);
-		if (left > TEXT_BYTES)
-			return -1;
-		if (read_user(w->text, left, w->acc_addr))
-			return -1;
-		hash_text(0, left);
-		w->acc_addr += left;
-		w->acc_len -= left;
+/*
+ * Adds acc_len bytes at acc_addr of the target to acc; negative if they can't be read. Beyond
+ * ABI_LINETABLE_BYTES only the length proves; user space knows.
+ */
+walk_global int hash_bytes(void)
+{
+	for (int i = 0; i < ABI_LINETABLE_BYTES / TEXT_BYTES; i++) {
+		int r = hash_next();
+
+		if (r)
+			return r < 0 ? r : 0;
 	}
-	return 0; /* beyond the cap only the length proves; user space knows */
+	return 0;
 }
 
 /*
@@ -87,7 +98,7 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 		w->acc_addr = addr + (state >> 4 & 1 ? l->str_ascii : l->str_compact);
 	}
 	w->acc_len = head[0] * kind;
-	return hash_bytes(0) == 0;
+	return hash_bytes() == 0;
 }
 
 /* A line table: mostly short, and from a .pyc without a cached hash, so head and data at once. */
@@ -116,11 +127,11 @@ walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 add
 	}
 	w->acc_addr = addr + l->bytes_data;
 	w->acc_len = head[0];
-	return hash_bytes(0) == 0;
+	return hash_bytes() == 0;
 }
 
 /* The check by contents, for the code object whose fields are in w->object. */
-walk_global int check_contents(__u32 unused)
+walk_global int check_contents(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
@@ -174,7 +185,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 cod
 				       object_u64(w, l->code_linetable - base));
 		return true;
 	}
-	if (check_contents(0))
+	if (check_contents())
 		return false;
 	*check = w->acc;
 	return true;

@@ -132,7 +132,7 @@ walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_a
 }
 
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
-walk_global int walk_group(__u32 unused)
+walk_global int walk_group(void)
 {
 	struct walk *w = walk_state();
 	struct walk_out *out = walk_out();
@@ -176,7 +176,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	if (!find_frame(w, l))
 		return;
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
-		if (walk_group(0))
+		if (walk_group())
 			break;
 	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
 }

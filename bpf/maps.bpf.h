@@ -79,6 +79,14 @@ struct {
 	__type(value, __u32);
 } roots SEC(".maps");
 
+/* Processes that mapped a libpython although their executable isn't known for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32);
+} suspects SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);

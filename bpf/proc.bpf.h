@@ -124,15 +124,21 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 	rec->exe.generation = BPF_CORE_READ(inode, i_generation);
 }
 
-walk_inline bool known_exe(struct task_struct *task, struct meeting *m)
+/* What the executable says; 0 if it isn't known. */
+walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 {
 	struct exe_entry *exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
 
 	if (!exe)
-		return false;
+		return PROC_PENDING;
+	if (exe->kind == EXE_OTHER)
+		return bpf_map_lookup_elem(&suspects, &m->entry.key.tgid) ? PROC_PENDING
+									   : PROC_IGNORED;
+	if (exe->kind == EXE_LINKED)
+		return PROC_LINKING;
 	m->entry.where = exe->where;
 	add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
-	return true;
+	return PROC_PYTHON;
 }
 
 /* A fork that hasn't exec'ed since has its parent's mappings. */
@@ -153,15 +159,30 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 	return true;
 }
 
-walk_inline void ask_user(struct meeting *m, __u64 now)
+/* Name and arguments, for people: the process may be gone when user space looks. */
+walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
+{
+	__u64 start = BPF_CORE_READ(task, mm, arg_start), n = BPF_CORE_READ(task, mm, arg_end);
+
+	BPF_CORE_READ_STR_INTO(&rec->comm, task, group_leader, comm);
+	n -= start;
+	if (n > sizeof(rec->args))
+		n = sizeof(rec->args);
+	opaque(n);
+	if (n > sizeof(rec->args))
+		return;
+	read_user(rec->args, n, start);
+}
+
+/* Tells user space of m->entry; wakes it, as it may have to answer, or the process be gone soon. */
+walk_inline void tell_user(struct meeting *m, __u64 now)
 {
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
 	m->rec.proc = m->entry.key;
+	m->rec.where = m->entry.where;
 	m->rec.time_ns = now;
-	/* Until there is an answer this process's samples have no stack: wake user space. */
-	ring_output(&m->rec, sizeof(m->rec),
-		    m->entry.state == PROC_PENDING ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	ring_output(&m->rec, sizeof(m->rec), BPF_RB_FORCE_WAKEUP);
 	m->entry.asked_ns = now;
 	m->entry.asks++;
 }
@@ -180,15 +201,15 @@ walk_global int meet_process(__u32 tgid)
 		return 0;
 	__builtin_memset(m, 0, sizeof(*m));
 	read_key(task, tgid, &m->entry.key);
-	if (!is_wanted(task, tgid)) {
-		m->entry.state = PROC_IGNORED;
-		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
-		return 0;
+	m->entry.state = PROC_IGNORED;
+	if (is_wanted(task, tgid)) {
+		read_exe(task, &m->rec);
+		m->entry.state = known_parent(task, m) ? PROC_PYTHON : known_exe(task, m);
 	}
-	BPF_CORE_READ_STR_INTO(&m->rec.comm, task, group_leader, comm);
-	read_exe(task, &m->rec);
-	m->entry.state = known_parent(task, m) || known_exe(task, m) ? PROC_PYTHON : PROC_PENDING;
-	ask_user(m, bpf_ktime_get_ns());
+	if (m->entry.state != PROC_IGNORED) {
+		read_names(task, &m->rec);
+		tell_user(m, bpf_ktime_get_ns());
+	}
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
 }
@@ -210,9 +231,9 @@ walk_global int ask_again(__u32 tgid)
 		return 0;
 	__builtin_memset(m, 0, sizeof(*m));
 	m->entry = *p;
-	BPF_CORE_READ_STR_INTO(&m->rec.comm, task, group_leader, comm);
 	read_exe(task, &m->rec);
-	ask_user(m, now);
+	read_names(task, &m->rec);
+	tell_user(m, now);
 	p->asked_ns = m->entry.asked_ns;
 	p->asks = m->entry.asks;
 	return 0;

@@ -4,7 +4,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#include "proc.bpf.h"
+#include "linked.bpf.h"
 #include "frames.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -35,6 +35,11 @@ walk_inline bool take_stack(struct walk *w, struct task_struct *task, const stru
 		w->outcome = WALK_PENDING;
 		ask_again(p->key.tgid);
 		return true;
+	case PROC_LINKING:
+		w->outcome = WALK_NO_PYTHON;
+		if (!find_linked(p->key.tgid))
+			return true;
+		break;
 	case PROC_UNSUPPORTED:
 		w->outcome = WALK_UNSUPPORTED;
 		return true;

@@ -9,7 +9,7 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS 256 /* thread states looked at in one sample */
+#define MAX_LISTED_THREADS 512 /* thread states looked at in one sample */
 #define GLIBC_KEYS_PER_BLOCK 32 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
@@ -92,36 +92,40 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 	return object_u64(w, l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset;
 }
 
+/* Compares w->tstate's thread and goes on to the next; 1 = it is this thread's, -1 = the end. */
+walk_global int next_listed_tstate(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+
+	if (!w)
+		return -1;
+	l = walk_layout(w->where.layout);
+	if (!l || !w->tstate)
+		return -1;
+	if (read_u64(w->tstate + l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset)
+		return 1;
+	w->tstate = read_u64(w->tstate + l->tstate_next);
+	return 0;
+}
+
 /*
  * The list of thread states: only 2.7 has no other way for a thread that doesn't hold the GIL.
  * The first interpreter's list; sub-interpreters' threads hold the GIL or stay unseen there.
  */
-walk_global int find_listed_tstate(__u32 unused)
+walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 {
-	struct walk *w = walk_state();
-	const struct py_layout *l;
-	__u64 tstate, interp;
+	__u64 interp = read_u64(w->where.interp_head);
 
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
-	if (!l)
-		return 0;
-	interp = read_u64(w->where.interp_head);
-	if (!interp)
-		return 0;
-	tstate = read_u64(interp + l->interp_tstate_head);
+	w->tstate = interp ? read_u64(interp + l->interp_tstate_head) : 0;
 	for (int i = 0; i < MAX_LISTED_THREADS; i++) {
-		if (!tstate)
-			return 0;
-		if (read_u64(tstate + l->tstate_thread_id) ==
-		    w->tp + (__s64)w->where.self_offset) {
-			w->tstate = tstate;
-			return 1;
-		}
-		tstate = read_u64(tstate + l->tstate_next);
+		int r = next_listed_tstate();
+
+		if (r)
+			return r > 0;
 	}
-	return 0;
+	w->tstate = 0;
+	return false;
 }
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
@@ -136,8 +140,7 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 		w->tstate = tss_value(w);
 		return load_tstate(w, l, w->tstate);
 	}
-	w->tstate = 0;
-	return find_listed_tstate(0) && load_tstate(w, l, w->tstate);
+	return find_listed_tstate(w, l) && load_tstate(w, l, w->tstate);
 }
 
 /* Sets w->frame to the innermost frame; false with an outcome set if there is none. */

@@ -63,11 +63,19 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
+static void adapter_ask_again(void *ctx, uint32_t tgid)
+{
+	struct session *s = ctx;
+
+	sampler_suspect(s->sampler, tgid);
+}
+
 static const struct collect_ops collect_ops = {
 	.add_layout = adapter_layout,
 	.layout = adapter_get_layout,
 	.set_proc = adapter_proc,
 	.add_exe = adapter_exe,
+	.ask_again = adapter_ask_again,
 };
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -81,7 +89,15 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 {
 	struct session *s = ctx;
 
-	collect_mapped(s->collect, m->tgid, m->dev, m->ino);
+	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
+							     m->dev, m->ino, m->path});
+}
+
+static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	collect_exit(s->collect, tgid, tid);
 }
 
 static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
@@ -110,12 +126,15 @@ static void on_lost(void *ctx, uint64_t n)
 	struct session *s = ctx;
 
 	s->sideband_lost += n;
+	/* A mapping may have been missed: whoever isn't known to be Python is looked at again. */
+	collect_look_again(s->collect);
 }
 
 static const struct sideband_ops sideband_ops = {
 	.mmap = on_mmap,
 	.comm = on_comm,
 	.fork = on_fork,
+	.exit = on_exit_event,
 	.lost = on_lost,
 };
 
@@ -229,7 +248,7 @@ static int add_target(struct session *s, pid_t pid)
 	map_foreach(p, &s->match.pids) {
 		int is = collect_examine(s->collect, p->key);
 
-		if (is == -ENOTSUP && (pid_t)p->key == pid)
+		if ((is == -ENOTSUP || is == -EPERM) && (pid_t)p->key == pid)
 			return is;
 		any |= is == 1;
 	}
@@ -257,9 +276,11 @@ static bool targets_ended(struct session *s)
 {
 	if (!s->match.by_pid || s->options->cmd)
 		return false;
-	map_foreach(p, &s->match.pids)
+	map_foreach(p, &s->match.pids) {
 		if (!kill((pid_t)p->key, 0) || errno != ESRCH)
 			return false;
+		proc_match_exit(&s->match, (pid_t)p->key);
+	}
 	return true;
 }
 

@@ -25,7 +25,11 @@ static void process_fini(struct process *p)
 	free(p->name);
 	free(p->cgroup);
 	free(p->container);
-	map_fini(&p->codes);
+	vec_foreach(code, &p->codes)
+		py_code_free(*code);
+	vec_fini(&p->codes);
+	vec_fini(&p->stack_ids);
+	map_fini(&p->code_index);
 	map_fini(&p->threads);
 }
 
@@ -35,13 +39,11 @@ void collect_free(struct collect *c)
 		return;
 	vec_foreach(p, &c->processes)
 		process_fini(p);
-	vec_foreach(code, &c->codes)
-		py_code_free(*code);
 	vec_foreach(raw, &c->raw)
 		free(raw->frames);
 	vec_fini(&c->files);
 	vec_fini(&c->processes);
-	vec_fini(&c->codes);
+	vec_fini(&c->live);
 	vec_fini(&c->threads);
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
@@ -58,6 +60,16 @@ static void broken(struct collect *c)
 	c->stats.broken_records++;
 }
 
+static void keep_code(struct collect *c, struct process *p, struct py_code *code)
+{
+	if (vec_push(&p->codes, code)) {
+		py_code_free(code);
+		return;
+	}
+	(void)!map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n);
+	c->stats.codes++;
+}
+
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
@@ -70,13 +82,9 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	}
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
-	if (vec_push(&c->codes, code)) {
-		py_code_free(code);
-		return;
-	}
-	(void)!map_put(&c->processes.v[p].codes, rec->code ^ rec->check * 0x9e3779b97f4a7c15ull,
-		       c->codes.n);
-	c->stats.codes++;
+	if (rec->self_obj)
+		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj);
+	keep_code(c, &c->processes.v[p], code);
 }
 
 static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
@@ -117,7 +125,7 @@ static void on_proc(struct collect *c, const struct rec_proc *rec)
 	long p = process_of(c, &rec->proc);
 
 	if (p >= 0)
-		(void)!process_examine(c, p, &rec->exe);
+		process_met(c, p, rec);
 }
 
 void collect_record(struct collect *c, const void *data, size_t n)
@@ -163,7 +171,8 @@ static int name_stacks(struct collect *c, bool last)
 			c->raw.v[kept++] = *raw;
 			continue;
 		}
-		if (map_put(&c->stacks, raw->id, id))
+		if (map_put(&c->stacks, raw->id, id) ||
+		    vec_push(&c->processes.v[raw->process].stack_ids, raw->id))
 			return err_set(-ENOMEM, "out of memory for stacks");
 		free(raw->frames);
 		c->stats.stacks++;
@@ -266,6 +275,7 @@ int collect_flush(struct collect *c, bool last)
 	}
 	c->waiting.n = kept;
 	thread_names(c, last);
+	process_forget_ended(c);
 	if (!r && profile_failed(c->profile))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	return r;

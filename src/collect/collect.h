@@ -21,6 +21,8 @@ struct collect_ops {
 	int (*set_proc)(void *ctx, const struct proc_key *key, enum proc_state state,
 			const struct py_where *where);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
+	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
+	void (*ask_again)(void *ctx, uint32_t tgid);
 };
 
 struct collect_config {
@@ -48,9 +50,19 @@ void collect_record(struct collect *c, const void *data, size_t n);
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
-/* Side band: a process mapped an executable file, its name changed, it ended. */
-void collect_mapped(struct collect *c, uint32_t tgid, uint64_t dev, uint64_t ino);
+struct collect_mapping {
+	uint32_t tgid;
+	uint64_t addr, len, offset, dev, ino;
+	const char *path;
+};
+
+/* Side band: a process mapped an executable file, its name changed, a thread ended. */
+void collect_mapped(struct collect *c, const struct collect_mapping *m);
+void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid);
 void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm, bool exec);
+
+/* Side band events were lost: processes that may have become Python are examined again. */
+void collect_look_again(struct collect *c);
 
 /*
  * Looks at process @tgid now, before it is sampled (so that its files are known). 1: Python that

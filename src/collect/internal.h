@@ -6,14 +6,21 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "collect/collect.h"
+#include "elf/elf_dynamic.h"
+#include "proc/maps.h"
+#include "proc/proc.h"
 #include "python/code.h"
 #include "python/image.h"
 
 /* What was found in one ELF file, by device and inode. */
 struct image_file {
-	uint64_t dev, ino, mtime_ns, bytes;
+	uint64_t dev, ino;
+	int64_t mtime_ns, bytes; /* another file may get the inode */
 	bool is_python;
-	struct py_image image;
+	struct py_image image;	 /* if is_python */
+	struct elf_dynamic dynamic;
+	uint64_t text_start; /* lowest executable p_vaddr */
+	bool exec_fixed;     /* ET_EXEC */
 };
 
 /* One image of one process. Stays after its end: its samples may still be on the way. */
@@ -30,7 +37,10 @@ struct process {
 	struct py_where where;	/* state PROC_PYTHON: absolute addresses */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	uint8_t names_tries;	/* times left to look for names of new threads */
-	struct map codes;	/* code_key() -> index + 1 in collect.codes */
+	VEC(struct py_code *) codes;
+	struct map code_index;	/* code_key() -> index + 1 in codes */
+	VEC(uint64_t) stack_ids; /* in collect.stacks */
+	uint8_t ended;		/* flushes since its end, 0 = it runs */
 	struct map threads;	/* tid -> index + 1 in collect.threads */
 };
 
@@ -60,9 +70,9 @@ struct collect {
 	VEC(struct image_file) files;
 	struct map file_index; /* hash of dev and ino -> index + 1 */
 	VEC(struct process) processes;
+	VEC(uint32_t) live; /* indices of processes that haven't been forgotten */
 	struct map by_key;  /* hash of proc_key -> index + 1 */
 	struct map by_tgid; /* -> index + 1 of the newest image */
-	VEC(struct py_code *) codes;
 	VEC(struct thread) threads;
 	struct map stacks; /* wire id -> profile stack id */
 	VEC(struct raw_stack) raw;
@@ -75,11 +85,40 @@ struct collect {
 /* process.c: the process of @key, made if it is new; index or negative. */
 long process_of(struct collect *c, const struct proc_key *key);
 
+/* The kernel met process @i: what it knows of it, or is asked. */
+void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
+
 /*
  * Finds out what process @i runs and tells the kernel programs. @exe: its executable's key, or
  * NULL. 1 Python, 0 not (yet), -ENOTSUP, -errno.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
+
+/* After each flush: forgets what only a process that has ended needed. */
+void process_forget_ended(struct collect *c);
+
+/* image.c: what is in the file behind @m, read once; NULL if it can't be opened. */
+struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
+			    const char *path);
+
+/* The file with the interpreter and its lowest executable mapping; NULL if there is none. */
+struct image_file *image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+			      const struct mapping **at);
+
+/* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
+void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,
+		 const struct exe_key *exe, const struct image_file *f,
+		 const struct py_where *where);
+
+/* An executable that may still become Python: it is called so, or linked with libpython. */
+bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
+		    const struct exe_key *exe);
+
+/* Key of a code object among its process's. */
+static inline uint64_t code_key(uint64_t code, uint64_t check)
+{
+	return code ^ check * 0x9e3779b97f4a7c15ull;
+}
 
 /* thread.c: profile labels of the sampled thread; adds to what it ran between its samples. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -21,6 +21,8 @@
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
+#define FLUSHES_AFTER_END 3
+
 static uint64_t key_hash(const struct proc_key *k)
 {
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
@@ -34,80 +36,31 @@ long process_of(struct collect *c, const struct proc_key *key)
 	if (i)
 		return *i - 1;
 	if (vec_push(&c->processes, p) || map_put(&c->by_key, key_hash(key), c->processes.n) ||
-	    map_put(&c->by_tgid, key->tgid, c->processes.n))
+	    map_put(&c->by_tgid, key->tgid, c->processes.n) ||
+	    vec_push(&c->live, c->processes.n - 1))
 		return -ENOMEM;
 	return c->processes.n - 1;
 }
 
-/* What is in the file behind @m; NULL if it can't be opened. */
-static struct image_file *file_of(struct collect *c, const struct proc *proc,
-				  const struct mapping *m, const char *path)
+static struct libc_info read_libc(const struct proc *proc, const struct maps *maps)
 {
-	uint64_t key = m->dev * 0x9e3779b97f4a7c15ull ^ m->ino;
-	uint64_t *i = map_get(&c->file_index, key);
-	struct image_file f = {.dev = m->dev, .ino = m->ino};
+	enum libc_kind kind = LIBC_NONE;
+	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
 	_cleanup_close_ int fd = -1;
-	int r;
 
-	if (i)
-		return &c->files.v[*i - 1];
-	fd = file_open_mapping(proc->dirfd, m, path, NULL);
-	if (fd < 0)
-		return NULL;
-	r = py_image_read(fd, path, &f.image);
-	if (r < 0)
-		log_info("%s: %s", path, err_msg());
-	f.is_python = r > 0;
-	if (vec_push(&c->files, f) || map_put(&c->file_index, key, c->files.n))
-		return NULL;
-	return &c->files.v[c->files.n - 1];
-}
-
-static bool named_python(const char *path)
-{
-	const char *base = strrchr(path, '/');
-
-	return strstr(base ? base : path, "python") || strstr(base ? base : path, "pypy");
-}
-
-/*
- * The file with the interpreter and its lowest executable mapping. Files called python come first;
- * if none of them has it, every executable mapping is looked at (embedded interpreters).
- */
-static struct image_file *find_image(struct collect *c, const struct proc *proc,
-				     const struct maps *maps, const struct mapping **at)
-{
-	for (int all = 0; all < 2; all++) {
-		vec_foreach(m, &maps->list) {
-			const char *path = maps_path(maps, m);
-			struct image_file *f;
-
-			if (!m->ino || !(m->prot & 4) || named_python(path) != !all)
-				continue;
-			f = file_of(c, proc, m, path);
-			if (!f || !f->is_python)
-				continue;
-			*at = m;
-			return f;
-		}
-	}
-	return NULL;
+	if (threads)
+		m = threads;
+	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
+	       : file_open_exe(proc->dirfd); /* static: the library is in the executable */
+	if (fd >= 0)
+		return libc_read(fd, kind);
+	return libc_default(kind == LIBC_NONE ? LIBC_GLIBC : kind);
 }
 
 static void set_libc(struct py_where *w, const struct proc *proc, const struct maps *maps)
 {
-	enum libc_kind kind = LIBC_NONE;
-	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
-	struct libc_info info = libc_default(kind == LIBC_NONE ? LIBC_GLIBC : kind);
+	struct libc_info info = read_libc(proc, maps);
 
-	if (threads)
-		m = threads;
-	if (m) {
-		_cleanup_close_ int fd = file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL);
-
-		if (fd >= 0)
-			info = libc_read(fd, kind);
-	}
 	w->tsd_offset = info.tsd_offset;
 #if defined(__aarch64__)
 	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start. */
@@ -131,15 +84,15 @@ static void add_bias(struct py_where *w, uint64_t bias)
 			*fields[i] += bias;
 }
 
-/* Tells the kernel programs of the executable, so that the next process needs no answer. */
-static void teach_exe(struct collect *c, const struct exe_key *exe, const struct mapping *at,
-		      const struct py_image *image, const struct py_where *where)
+static void set_python(struct collect *c, struct process *p, uint16_t version)
 {
-	struct exe_entry e = {.where = *where, .start_vaddr = image->start_vaddr};
+	char name[32];
 
-	if (!exe || exe->ino != at->ino || (exe->dev != at->dev && at->dev))
-		return;
-	(void)!c->config.ops->add_exe(c->config.ctx, exe, &e);
+	p->version = version;
+	p->state = PROC_PYTHON;
+	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
+	p->mapping = profile_mapping(c->profile, &(struct profile_mapping){
+		.name = profile_string(c->profile, name), .kind = KIND_PYTHON});
 }
 
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
@@ -147,21 +100,14 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		    const struct exe_key *exe)
 {
 	struct py_where where = f->image.where;
-	uint64_t bias = f->image.exec_fixed ? 0 : at->start - (f->image.start_vaddr & ~4095ull);
-	char name[32];
-	int r;
+	int r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &where.layout);
 
-	p->version = f->image.layout.version;
-	snprintf(name, sizeof(name), "[python %u.%u]", p->version >> 8, p->version & 0xff);
-	p->mapping = profile_mapping(c->profile, &(struct profile_mapping){
-		.name = profile_string(c->profile, name), .kind = KIND_PYTHON});
-	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &where.layout);
 	if (r)
 		return r;
+	set_python(c, p, f->image.layout.version);
 	set_libc(&where, proc, maps);
-	teach_exe(c, exe, at, &f->image, &where);
-	add_bias(&where, bias);
-	p->state = PROC_PYTHON;
+	image_teach(c, proc, maps, exe, f, &where);
+	add_bias(&where, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
 	p->where = where;
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &where);
 	return r ? r : 1;
@@ -176,16 +122,26 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
-static int give_up(struct collect *c, struct process *p)
+static int ignore(struct collect *c, struct process *p)
+{
+	p->state = PROC_IGNORED;
+	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL);
+}
+
+/* No interpreter: certain for an executable that has nothing to do with Python, else later. */
+static int give_up(struct collect *c, struct process *p, const struct proc *proc,
+		   const struct maps *maps, const struct exe_key *exe)
 {
 	struct timespec now;
 
+	if (exe && !image_may_come(c, proc, maps, exe)) {
+		image_teach(c, proc, maps, exe, NULL, NULL);
+		return ignore(c, p);
+	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if ((uint64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec - p->key.start_ns < GIVE_UP_NS)
 		return 0;
-	p->state = PROC_IGNORED;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL);
-	return 0;
+	return ignore(c, p);
 }
 
 /* Name, cgroup, container; false if the process isn't wanted. */
@@ -208,6 +164,49 @@ static bool read_facts(struct collect *c, struct process *p, const struct proc *
 	return !c->config.match || proc_match(c->config.match, &facts);
 }
 
+static bool is_wanted(struct collect *c, struct process *p, const struct proc *proc)
+{
+	return read_facts(c, p, proc) && (!c->config.may_see || c->config.may_see(proc->dirfd));
+}
+
+/* What the kernel program read: all there is of a process that is gone already. */
+static void name_from_record(struct process *p, const struct rec_proc *rec)
+{
+	char comm[ABI_COMM_BYTES + 1] = "";
+	_cleanup_str_ struct str name = {};
+
+	memcpy(comm, rec->comm, ABI_COMM_BYTES);
+	proc_name_from(rec->args, sizeof(rec->args), NULL, comm, &name);
+	if (!p->name)
+		p->name = str_take(&name);
+}
+
+/* The kernel program recognized it: a known executable, or a fork of a known process. */
+static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->where.layout);
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+
+	if (!layout)
+		return;
+	p->where = rec->where;
+	set_python(c, p, layout->version);
+	if (!proc_open(&proc, p->key.tgid) && !is_wanted(c, p, &proc))
+		(void)!ignore(c, p);
+}
+
+void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
+{
+	struct process *p = &c->processes.v[i];
+
+	name_from_record(p, rec);
+	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id, rec->state);
+	if (rec->state == PROC_PYTHON)
+		adopt(c, p, rec);
+	else if (rec->state == PROC_PENDING)
+		(void)!process_examine(c, i, &rec->exe);
+}
+
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 {
 	struct process *p = &c->processes.v[i];
@@ -220,28 +219,87 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	r = proc_open(&proc, p->key.tgid);
 	if (r)
 		return r;
-	if (!read_facts(c, p, &proc) || (c->config.may_see && !c->config.may_see(proc.dirfd))) {
-		p->state = PROC_IGNORED;
-		return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL);
-	}
+	if (!is_wanted(c, p, &proc))
+		return ignore(c, p);
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
 		return r;
-	f = find_image(c, &proc, &maps, &at);
+	f = image_find(c, &proc, &maps, &at);
 	if (!f)
-		return give_up(c, p);
+		return give_up(c, p, &proc, &maps, exe);
 	if (f->image.unsupported[0])
 		return refuse(c, p, f->image.unsupported);
 	return describe(c, p, &proc, &maps, f, at, exe);
 }
 
-void collect_mapped(struct collect *c, uint32_t tgid, uint64_t dev, uint64_t ino)
+/*
+ * A file was mapped executable. Most are known and not Python. A process that the kernel program
+ * ignores because of its executable is unknown here: it is asked about again.
+ */
+void collect_mapped(struct collect *c, const struct collect_mapping *m)
+{
+	uint64_t *i = map_get(&c->by_tgid, m->tgid);
+	struct process *p = i ? &c->processes.v[*i - 1] : NULL;
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct mapping map = {.start = m->addr, .end = m->addr + m->len, .offset = m->offset,
+			      .dev = m->dev, .ino = m->ino, .prot = PROT_EXEC | PROT_READ};
+	const struct image_file *f;
+
+	if (!m->ino || (p && p->state == PROC_PYTHON) || proc_open(&proc, m->tgid))
+		return;
+	f = image_of(c, &proc, &map, m->path);
+	if (!f || !f->is_python)
+		return;
+	if (p && p->state == PROC_PENDING)
+		(void)!process_examine(c, *i - 1, NULL);
+	else
+		c->config.ops->ask_again(c->config.ctx, m->tgid);
+}
+
+void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid)
 {
 	uint64_t *i = map_get(&c->by_tgid, tgid);
-	struct process *p = i ? &c->processes.v[*i - 1] : NULL;
 
-	if (p && (p->state == PROC_PENDING || p->state == PROC_IGNORED))
-		(void)!process_examine(c, *i - 1, NULL);
+	if (i && tid == tgid)
+		c->processes.v[*i - 1].ended = 1;
+}
+
+static void forget(struct collect *c, struct process *p)
+{
+	vec_foreach(code, &p->codes)
+		py_code_free(*code);
+	vec_foreach(id, &p->stack_ids)
+		map_del(&c->stacks, *id);
+	vec_fini(&p->codes);
+	vec_fini(&p->stack_ids);
+	map_fini(&p->code_index);
+	map_fini(&p->threads);
+}
+
+/* What was in the rings when it ended has been read two flushes later. */
+void process_forget_ended(struct collect *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+
+		if (p->ended && p->ended++ > FLUSHES_AFTER_END)
+			forget(c, p);
+		else
+			c->live.v[kept++] = c->live.v[i];
+	}
+	c->live.n = kept;
+}
+
+void collect_look_again(struct collect *c)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+
+		if (!p->ended && (p->state == PROC_PENDING || p->state == PROC_IGNORED))
+			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
+	}
 }
 
 void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm, bool exec)
@@ -273,7 +331,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 		r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
 		return r;
-	f = find_image(c, &proc, &maps, &at);
+	f = image_find(c, &proc, &maps, &at);
 	if (!f)
 		return 0;
 	if (f->image.unsupported[0])

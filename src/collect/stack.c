@@ -39,12 +39,11 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 	return mark(c, text);
 }
 
-static const struct py_code *find_code(const struct collect *c, const struct process *p,
-				       const struct wire_frame *f)
+static const struct py_code *find_code(const struct process *p, const struct wire_frame *f)
 {
-	uint64_t *i = map_get(&p->codes, f->code ^ f->check * 0x9e3779b97f4a7c15ull);
+	uint64_t *i = map_get(&p->code_index, code_key(f->code, f->check));
 
-	return i ? c->codes.v[*i - 1] : NULL;
+	return i ? p->codes.v[*i - 1] : NULL;
 }
 
 static uint32_t code_location(struct collect *c, const struct process *p,
@@ -75,7 +74,7 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 	if (!loc)
 		return 0;
 	for (size_t i = 0; i < raw->n; i++) {
-		const struct py_code *code = find_code(c, p, &raw->frames[i]);
+		const struct py_code *code = find_code(p, &raw->frames[i]);
 
 		if (!code && !last)
 			return 0;

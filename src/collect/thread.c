@@ -139,8 +139,10 @@ static void name_threads(struct collect *c, struct process *p)
 
 void thread_names(struct collect *c, bool last)
 {
-	vec_foreach(p, &c->processes) {
-		if (p->state != PROC_PYTHON || !p->walked || (!last && !p->names_tries))
+	vec_foreach(i, &c->live) {
+		struct process *p = &c->processes.v[*i];
+
+		if (p->ended || p->state != PROC_PYTHON || !p->walked || (!last && !p->names_tries))
 			continue;
 		if (p->names_tries)
 			p->names_tries--;

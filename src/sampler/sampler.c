@@ -195,18 +195,25 @@ static int update(struct bpf_map *map, const void *key, const void *value)
 	return bpf_map_update_elem(bpf_map__fd(map), key, value, BPF_ANY) ? -errno : 0;
 }
 
+/* A process that was judged unwanted is judged again at its next sample. */
+static void forget_if_ignored(struct sampler *s, pid_t tgid)
+{
+	int fd = bpf_map__fd(s->skel->maps.procs);
+	uint32_t key = tgid;
+	struct proc_entry e;
+
+	if (!bpf_map_lookup_elem(fd, &key, &e) && e.state == PROC_IGNORED)
+		bpf_map_delete_elem(fd, &key);
+}
+
 int sampler_add_root(struct sampler *s, pid_t tgid)
 {
 	uint32_t key = tgid, one = 1;
-	struct proc_entry e;
 	int r = update(s->skel->maps.roots, &key, &one);
 
 	if (r)
 		return err_sys(r, "can't add process %d", tgid);
-	/* Sampled before it was a root: judged unwanted then. */
-	if (!bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.procs), &key, &e) &&
-	    e.state == PROC_IGNORED)
-		sampler_forget_proc(s, tgid);
+	forget_if_ignored(s, tgid); /* sampled before it was a root */
 	return 0;
 }
 
@@ -264,11 +271,12 @@ int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_st
 	return r ? err_sys(r, "can't describe process %u", tgid) : 0;
 }
 
-void sampler_forget_proc(struct sampler *s, pid_t tgid)
+void sampler_suspect(struct sampler *s, pid_t tgid)
 {
-	uint32_t key = tgid;
+	uint32_t key = tgid, one = 1;
 
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.procs), &key);
+	(void)!update(s->skel->maps.suspects, &key, &one);
+	forget_if_ignored(s, tgid);
 }
 
 int sampler_add_exe(struct sampler *s, const struct exe_key *key, const struct exe_entry *entry)

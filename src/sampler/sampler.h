@@ -46,8 +46,8 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 /* What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where);
-/* Forgets what is known: the next sample asks again. */
-void sampler_forget_proc(struct sampler *s, pid_t tgid);
+/* Whatever its executable says: the next sample of this process asks. */
+void sampler_suspect(struct sampler *s, pid_t tgid);
 
 /* An executable whose processes the kernel program may recognize by itself. */
 _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An executable that is linked with libpython maps it wherever the kernel likes: found through the
+ * loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which debuggers
+ * use), so that a 60 ms process needs no answer from user space.
+ */
+#ifndef BPF_LINKED_H
+#define BPF_LINKED_H
+
+#include "proc.bpf.h"
+
+#define MAX_LIBRARIES	  32  /* libpython is linked: it comes early in the list */
+#define MAX_LINKING_TRIES 200 /* samples; then user space is asked */
+
+struct link_map {
+	__u64 addr, name, dynamic, next;
+};
+
+/* w->acc = check of the dynamic section at @addr; negative if it isn't readable. */
+walk_global int check_library(__u64 addr)
+{
+	struct walk *w = walk_state();
+	__u64 h = 0;
+
+	if (!w || read_user(w->text, TEXT_BYTES, addr))
+		return -1;
+	for (__u32 i = 0; i < ABI_DYNAMIC_ENTRIES; i++)
+		h = check_dynamic(h, ((__u64 *)w->text)[2 * i], ((__u64 *)w->text)[2 * i + 1]);
+	w->acc = h;
+	return 0;
+}
+
+/* Load bias of libpython in the current process, 0 = not mapped (yet). */
+walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u64 bias)
+{
+	__u64 debug = 0, at = 0;
+	struct link_map map;
+
+	if (read_user(&debug, sizeof(debug), exe->debug_slot + bias) || !debug ||
+	    read_user(&at, sizeof(at), debug + 8))
+		return 0;
+	for (int i = 0; i < MAX_LIBRARIES; i++) {
+		if (!at || read_user(&map, sizeof(map), at))
+			return 0;
+		if (map.dynamic - map.addr == exe->lib_dynamic &&
+		    !check_library(map.dynamic) && w->acc == exe->lib_check)
+			return map.addr;
+		at = map.next;
+	}
+	return 0;
+}
+
+/* Looks for libpython in a process in state PROC_LINKING; returns 1 when it was found. */
+walk_global int find_linked(__u32 tgid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 zero = 0;
+	struct walk *w = walk_state();
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	struct exe_entry *exe;
+	__u64 bias;
+
+	if (!w || !m || !p)
+		return 0;
+	__builtin_memset(&m->rec, 0, sizeof(m->rec));
+	read_exe(task, &m->rec);
+	exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
+	bias = exe ? find_library(w, exe, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr)
+		   : 0;
+	if (!bias) {
+		if (!exe || p->asks++ > MAX_LINKING_TRIES)
+			p->state = PROC_PENDING;
+		return 0;
+	}
+	p->where = exe->where;
+	add_bias(&p->where, bias);
+	p->state = PROC_PYTHON;
+	m->entry = *p;
+	read_names(task, &m->rec);
+	tell_user(m, bpf_ktime_get_ns());
+	return 1;
+}
+
+#endif

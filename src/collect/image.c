@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ELF files: what is in one is learnt once, so that the hundredth worker costs a look at its
+ * mappings only, and a new process of a known executable not even that.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "proc/files.h"
+
+static uint64_t file_key(uint64_t dev, uint64_t ino)
+{
+	return dev * 0x9e3779b97f4a7c15ull ^ ino;
+}
+
+static int64_t mtime_ns(const struct stat *st)
+{
+	return st->st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st->st_mtim.tv_nsec;
+}
+
+/* False if the inode has another file's contents now. Without rights for map_files: true. */
+static bool unchanged(const struct proc *proc, const struct mapping *m, const struct image_file *f)
+{
+	char name[64];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	if (fstatat(proc->dirfd, name, &st, 0))
+		return true;
+	return mtime_ns(&st) == f->mtime_ns && st.st_size == f->bytes;
+}
+
+static int read_file(int fd, const char *path, struct image_file *f)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st))
+		return -errno;
+	f->mtime_ns = mtime_ns(&st);
+	f->bytes = st.st_size;
+	r = elf_file_open(fd, path, &elf);
+	if (r)
+		return r;
+	elf_file_dynamic(elf, &f->dynamic);
+	f->exec_fixed = elf_file_is_exec(elf);
+	elf_file_text_start(elf, &f->text_start);
+	r = py_image_read(fd, path, &f->image);
+	f->is_python = r > 0;
+	return r;
+}
+
+struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
+			    const char *path)
+{
+	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
+	struct image_file f = {.dev = m->dev, .ino = m->ino}, *old = i ? &c->files.v[*i - 1] : NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (old && unchanged(proc, m, old))
+		return old;
+	fd = file_open_mapping(proc->dirfd, m, path, NULL);
+	if (fd < 0)
+		return NULL;
+	if (read_file(fd, path, &f) < 0)
+		log_info("%s: %s", path, err_msg());
+	if (old) {
+		*old = f;
+		return old;
+	}
+	if (vec_push(&c->files, f) || map_put(&c->file_index, file_key(m->dev, m->ino), c->files.n))
+		return NULL;
+	return &c->files.v[c->files.n - 1];
+}
+
+static bool named_python(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return strstr(base ? base : path, "python") || strstr(base ? base : path, "pypy");
+}
+
+/*
+ * Files called python come first; if none of them has it, every executable mapping is looked at
+ * (embedded interpreters).
+ */
+struct image_file *image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+			      const struct mapping **at)
+{
+	for (int all = 0; all < 2; all++) {
+		vec_foreach(m, &maps->list) {
+			const char *path = maps_path(maps, m);
+			struct image_file *f;
+
+			if (!m->ino || !(m->prot & PROT_EXEC) || named_python(path) != !all)
+				continue;
+			f = image_of(c, proc, m, path);
+			if (!f || !f->is_python)
+				continue;
+			*at = m;
+			return f;
+		}
+	}
+	return NULL;
+}
+
+static const struct image_file *exe_file(struct collect *c, const struct proc *proc,
+					 const struct maps *maps, const struct exe_key *exe,
+					 bool *called_python)
+{
+	vec_foreach(m, &maps->list) {
+		const char *path = maps_path(maps, m);
+
+		if (m->ino != exe->ino || !(m->prot & PROT_EXEC))
+			continue;
+		*called_python = named_python(path);
+		return image_of(c, proc, m, path);
+	}
+	return NULL;
+}
+
+bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
+		    const struct exe_key *exe)
+{
+	bool called_python = false;
+	const struct image_file *f = exe ? exe_file(c, proc, maps, exe, &called_python) : NULL;
+
+	return !f || called_python || f->dynamic.needs_python;
+}
+
+void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,
+		 const struct exe_key *exe, const struct image_file *f,
+		 const struct py_where *where)
+{
+	bool called_python;
+	const struct image_file *x = exe ? exe_file(c, proc, maps, exe, &called_python) : NULL;
+	struct exe_entry e = {.kind = EXE_OTHER};
+
+	if (!x)
+		return;
+	e.start_vaddr = x->text_start;
+	if (f)
+		e.where = *where;
+	if (f == x) {
+		e.kind = EXE_PYTHON;
+	} else if (f) {
+		e.kind = EXE_LINKED;
+		e.debug_slot = x->dynamic.debug_slot;
+		e.lib_dynamic = f->dynamic.vaddr;
+		e.lib_check = f->dynamic.check;
+		if (!x->dynamic.needs_python || !e.debug_slot || !e.lib_dynamic)
+			return; /* dlopened: only the mapping's event tells */
+	}
+	(void)!c->config.ops->add_exe(c->config.ctx, exe, &e);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading the dynamic section; see elf_dynamic.h. */
+#include "elf/elf_dynamic.h"
+
+#include <elf.h>
+
+#include "check.h"
+#include "records.h"
+
+#define MAX_ENTRIES 512 /* looked at for DT_DEBUG */
+
+static bool needs_python(struct elf_file *f)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = elf_file_needed(f, i)); i++)
+		if (str_starts(name, "libpython"))
+			return true;
+	return false;
+}
+
+void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret)
+{
+	struct elf_section s;
+
+	*ret = (struct elf_dynamic){};
+	if (!elf_file_section(f, ".dynamic", &s) || !s.vaddr)
+		return;
+	ret->vaddr = s.vaddr;
+	ret->needs_python = needs_python(f);
+	for (size_t i = 0; i < MAX_ENTRIES; i++) {
+		uint64_t entry[2];
+
+		if (elf_file_read(f, s.vaddr + 16 * i, entry, sizeof(entry)) != sizeof(entry))
+			return;
+		if (i < ABI_DYNAMIC_ENTRIES)
+			ret->check = check_dynamic(ret->check, entry[0], entry[1]);
+		if (entry[0] == DT_DEBUG)
+			ret->debug_slot = s.vaddr + 16 * i + 8;
+		if (entry[0] == DT_NULL && i >= ABI_DYNAMIC_ENTRIES)
+			return;
+	}
+}

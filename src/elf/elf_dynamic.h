@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the dynamic section tells of how a file is loaded: enough for the kernel program to find
+ * libpython in a new process by itself (bpf/linked.bpf.h).
+ */
+#ifndef ELF_ELF_DYNAMIC_H
+#define ELF_ELF_DYNAMIC_H
+
+#include "elf/elf_file.h"
+
+struct elf_dynamic {
+	uint64_t vaddr;	     /* of the section; 0 = there is none */
+	uint64_t check;	     /* check_dynamic() over its first entries */
+	uint64_t debug_slot; /* p_vaddr of DT_DEBUG's value; 0 = none (a library) */
+	bool needs_python;   /* a DT_NEEDED is called libpython* */
+};
+
+void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret);
+
+#endif
