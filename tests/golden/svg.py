@@ -5,6 +5,10 @@ What shares.svg must show is written down here, by hand, from the samples in tha
 main > a 30, main > b:4 > a 20, main > b:5 10, main > deflate 25, main > do_syscall_64 15.
 """
 
+import base64
+import collections
+import gzip
+import json
 import pathlib
 import re
 import sys
@@ -12,6 +16,9 @@ import traceback
 import xml.etree.ElementTree as ET
 
 import browser
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
+import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 SVG = "{http://www.w3.org/2000/svg}"
 MARGIN, INNER, ROW = 12, 1200 - 24, 18
@@ -55,6 +62,67 @@ def static_boxes():
         assert abs(float(rect.get("x")) - MARGIN - first * INNER / 100) < 0.02
         assert abs(float(rect.get("width")) + 1 - samples * INNER / 100) < 0.02
         equal(int(rect.get("y")), 88 + ROW * depth, name)
+
+
+def metadata(root, name):
+    return root.find(f"{SVG}metadata[@id='{name}']").text
+
+
+def recording_of(root):
+    return pprof.Profile(gzip.decompress(base64.b64decode(metadata(root, "krait-recording"))))
+
+
+def recording():
+    """The recording in shares.svg, read by another reader, is the hand-written samples."""
+    profile = recording_of(ET.parse(pictures / "shares.svg").getroot())
+    counts = collections.Counter()
+    for sample in profile.samples:
+        counts[";".join(f"{x.name}:{x.line}" for x in profile.stack(sample))] += sample.values[0]
+    equal(counts, {"main:10;a:3": 30, "main:10;b:4;a:3": 20, "main:10;b:5": 10,
+                   "main:10;deflate:0": 25, "main:10;do_syscall_64:0": 15}, "samples")
+
+
+class Node:
+    """One caller's function, summed from the recording without krait's help."""
+
+    def __init__(self):
+        self.children = collections.defaultdict(Node)
+        self.value = self.self = 0
+        self.lines = collections.Counter()
+
+
+def sum_up(profile, value):
+    root = Node()
+    for sample in profile.samples:
+        node, amount = root, sample.values[value]
+        root.value += amount
+        for frame in profile.stack(sample):
+            node = node.children[frame.name, frame.file]
+            node.value += amount
+            node.lines[frame.line] += amount
+        node.self += amount
+    return root
+
+
+def boxes_add_up():
+    """Every box and line share equals the sum over the recording; siblings don't overlap."""
+    for name in ("shares", "samples", "large", "deep", "empty"):
+        root = ET.parse(pictures / f"{name}.svg").getroot()
+        data = json.loads(metadata(root, "krait-boxes"))
+        tree = sum_up(recording_of(root), 0 if name == "samples" else 1)
+        path, ends = [], []
+        for i, depth in enumerate(data["depth"]):
+            function, _, file = data["functions"][data["function"][i]][:3]
+            del path[depth:], ends[depth + 1:]
+            node = path[-1].children[function, file] if depth else tree
+            path.append(node)
+            ends[depth:] = [ends[depth] if depth < len(ends) else data["start"][i]]
+            assert data["start"][i] >= ends[depth], (name, i)
+            ends[depth] = data["start"][i] + data["value"][i]
+            assert not depth or ends[depth] <= ends[depth - 1], (name, i)
+            equal((data["value"][i], data["self"][i]), (node.value, node.self), f"{name} box {i}")
+            lines = data["lines"][i]
+            equal(dict(zip(lines[::2], lines[1::2])), dict(node.lines), f"{name} lines of {i}")
 
 
 def luminance(colour):
@@ -297,7 +365,7 @@ def run(name, test):
 
 def main():
     bad = sum(run("svg-" + t.__name__.replace("_", "-"), t)
-              for t in (self_contained, static_boxes, text_contrast))
+              for t in (self_contained, static_boxes, recording, boxes_add_up, text_contrast))
     in_browser = (without_scripts, zoom, search, details, keyboard, hostile, others)
     if not browser.find():
         print("SKIP svg-browser: no Chromium")
