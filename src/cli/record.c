@@ -6,6 +6,7 @@
 #include "cli/record.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/exit.h"
 #include "cli/kernel_danger.h"
 #include "cli/output.h"
@@ -180,6 +182,39 @@ static int make_profile(struct session *s)
 			return err_sys(r, "labels");
 	}
 	return 0;
+}
+
+/* Appends a comment to the recording; what doesn't fit is left out. */
+static void add_comment(struct session *s, const char *key, const char *value)
+{
+	struct profile_meta *m = profile_meta(s->profile);
+
+	if (!value || m->n_comments == ARRAY_SIZE(m->comment))
+		return;
+	if (asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
+		m->n_comments++;
+}
+
+/* What was profiled, for the picture's title and for whoever reads the recording later. */
+static void describe_target(struct session *s)
+{
+	char cwd[PATH_MAX], link[64] = "/proc/self/cwd";
+	_cleanup_str_ struct str title = {};
+	ssize_t n;
+
+	for (char **arg = s->options->cmd; arg && *arg; arg++)
+		str_addf(&title, "%s%s", title.n ? " " : "", *arg);
+	if (s->options->pids.n)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", s->options->pids.v[0]);
+	n = readlink(link, cwd, sizeof(cwd) - 1);
+	if (n > 0 && (s->options->cmd || s->options->pids.n)) {
+		cwd[n] = '\0';
+		add_comment(s, "cwd", cwd);
+	}
+	if (title.n && !title.failed) {
+		add_comment(s, "command", title.s);
+		s->title = str_take(&title);
+	}
 }
 
 static int make_event(struct session *s)
@@ -405,7 +440,8 @@ static int stop(struct session *s)
 
 static int write_profile(struct session *s)
 {
-	struct render_options opt = {.by = s->options->by,
+	struct render_options opt = {.title = s->title,
+				     .by = s->options->by,
 				     .value = s->options->value,
 				     .times = s->options->times};
 	int r = s->options->format->write(s->profile, s->output.stream, &opt), q;
@@ -429,6 +465,7 @@ static void session_fini(struct session *s)
 	proc_match_fini(&s->match);
 	vec_fini(&s->labels);
 	free(s->path);
+	free(s->title);
 	caller_fini(&s->caller);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
@@ -573,8 +610,10 @@ static int record(struct session *s)
 	if (r)
 		return fail(r, EXIT_FAILED);
 	r = set_up(s);
-	if (!r)
+	if (!r) {
+		describe_target(s);
 		r = rights_drop(s->caller.other);
+	}
 	if (r)
 		return fail(r, exit_of(r));
 	r = start(s);

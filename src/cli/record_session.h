@@ -28,7 +28,8 @@ struct session {
 	struct collect *collect;
 	struct spawn spawn;
 	struct output output;
-	char *path; /* of the output */
+	char *path;  /* of the output */
+	char *title; /* the command line, NULL = made from the profile */
 	int epoll_fd;
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	uint64_t sideband_lost;
