@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a walk can't be cheaper than without reading blocks: the frame chain of one thread, one
+ * 8-byte user read a step and nothing else. bench/run walk puts krait's walk beside it.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+
+#define MAX_STEPS 1024
+
+/* Set before loading. */
+const volatile __u64 first_addr; /* of the pointer to the innermost frame ... */
+const volatile __u32 via_cframe; /* ... or, 3.11 and 3.12, to a _PyCFrame that has it */
+const volatile __u32 cframe_off;
+const volatile __u32 back_off; /* of the caller in a frame */
+
+/* One thread is sampled: nothing else writes at the same time. */
+__u64 samples, steps;
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct chain {
+	__u64 frame;
+	__u32 n;
+};
+
+static int step(__u64 i, struct chain *c)
+{
+	if (!c->frame)
+		return 1;
+	c->n++;
+	if (bpf_probe_read_user(&c->frame, sizeof(c->frame), (void *)(c->frame + back_off)))
+		return 1;
+	return 0;
+}
+
+SEC("perf_event")
+int on_bare(void *ctx)
+{
+	struct chain c = {};
+
+	if (bpf_probe_read_user(&c.frame, sizeof(c.frame), (void *)first_addr))
+		return 0;
+	if (via_cframe &&
+	    bpf_probe_read_user(&c.frame, sizeof(c.frame), (void *)(c.frame + cframe_off)))
+		return 0;
+	bpf_loop(MAX_STEPS, step, &c, 0);
+	samples++;
+	steps += c.n;
+	return 0;
+}

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the measurements share: interpreters, krait as a process with the kernel's account of its
+BPF programs, the target, a few statistics, the table."""
+import glob
+import json
+import math
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("KRAIT_BUILD", os.path.join(ROOT, "build/release"))
+KRAIT = os.path.join(BUILD, "krait")
+CACHE = os.environ.get("KRAIT_TEST_CACHE", os.path.expanduser("~/.cache/krait-tests"))
+TARGET = os.path.join(ROOT, "bench/target.py")
+
+
+class Skip(Exception):
+    """A measurement can't be made here: the message says what is missing."""
+
+
+class Row:
+    """One line of the table. LIMIT None: no limit; LEAST: the value must be at least the limit."""
+
+    def __init__(self, what, value, unit, limit=None, least=False, note=""):
+        self.what, self.value, self.unit = what, value, unit
+        self.limit, self.least, self.note = limit, least, note
+
+    def verdict(self):
+        if self.limit is None:
+            return ""
+        good = self.value >= self.limit if self.least else self.value <= self.limit
+        return "ok" if good else "OVER" if not self.least else "UNDER"
+
+    def cells(self):
+        sign = ">=" if self.least else "<="
+        limit = "" if self.limit is None else "%s %s" % (sign, number(self.limit))
+        return [self.what, number(self.value), self.unit, limit, self.verdict(), self.note]
+
+
+def number(v):
+    if isinstance(v, int):
+        return "{:,}".format(v)
+    return "{:,.0f}".format(v) if abs(v) >= 100 else "%.3g" % v
+
+
+def print_table(head, rows):
+    widths = [max(len(r[i]) for r in [head] + rows) for i in range(len(head))]
+    for r in [head, ["-" * w for w in widths]] + rows:
+        print("| " + " | ".join(c.ljust(w) for c, w in zip(r, widths)) + " |")
+
+
+def interpreters():
+    """{"3.12": path}: one ordinary build of each version of the test cache."""
+    found = {}
+    table = os.path.join(CACHE, "interpreters.tsv")
+    if not os.path.exists(table):
+        return {}
+    for line in open(table):
+        _, version, kind, path = line.rstrip("\n").split("\t")
+        minor = ".".join(version.split(".")[:2])
+        rank = {"static": 0, "shared": 1}.get(kind)
+        if rank is not None and os.access(path, os.X_OK):
+            found.setdefault(minor, []).append((rank, path))
+    return {v: min(found[v])[1] for v in sorted(found, key=version_key)}
+
+
+def version_key(minor):
+    return tuple(int(x) for x in minor.split("."))
+
+
+def newest_interpreter():
+    got = interpreters()
+    return got[max(got, key=version_key)] if got else sys.executable
+
+
+def quantile(values, q):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(q * len(values)))]
+
+
+def median_interval(values, repeats=2000, seed=1):
+    """Median with its 95 % confidence interval, by resampling."""
+    rng = random.Random(seed)
+    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(repeats))
+    return statistics.median(values), medians[int(repeats * 0.025)], medians[int(repeats * 0.975)]
+
+
+def read(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def field(text, name):
+    m = re.search(r"^%s:\s*(\d+)" % name, text, re.M)
+    return int(m.group(1)) if m else 0
+
+
+def rss_bytes(pid, name="VmRSS"):
+    return field(read("/proc/%d/status" % pid), name) << 10
+
+
+def cpu_seconds(pid):
+    """CPU time of all threads, from schedstat: nanoseconds, not ticks."""
+    return sum(int((read(t + "/schedstat") or "0").split()[0])
+               for t in glob.glob("/proc/%d/task/*" % pid)) / 1e9
+
+
+class Sysctl:
+    """Sets kernel parameters for as long as a with block lasts."""
+
+    def __init__(self, **values):
+        self.values, self.old = values, {}
+
+    @staticmethod
+    def path(name):
+        return "/proc/sys/kernel/" + name
+
+    def __enter__(self):
+        for name, value in self.values.items():
+            self.old[name] = read(self.path(name)).strip()
+            with open(self.path(name), "w") as f:
+                f.write(str(value))
+
+    def __exit__(self, *_):
+        for name, value in self.old.items():
+            with open(self.path(name), "w") as f:
+                f.write(value)
+
+
+class Program:
+    """What the kernel says of one BPF program, through the descriptor of the process that has it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def now(self):
+        text = read(self.path)
+        return field(text, "run_cnt"), field(text, "run_time_ns")
+
+
+class Krait:
+    """krait record in the background. with Krait([...]) as k: ... ; then k.summary is the closing JSON."""
+
+    def __init__(self, arguments, output="/dev/null", directory="/tmp", fmt="folded", quiet=True):
+        self.json = os.path.join(directory, "krait-bench-%d.json" % os.getpid())
+        self.command = [KRAIT, "record", "-o", output, "--summary-json", self.json] + arguments
+        if fmt:
+            self.command[2:2] = ["--format", fmt]
+        self.quiet, self.summary, self.errors = quiet, {}, ""
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        self.errors = self.process.communicate(timeout=60)[1]
+        if self.process.returncode:
+            raise RuntimeError("%s: %s" % (" ".join(self.command), self.errors))
+        try:
+            with open(self.json) as f:
+                self.summary = json.load(f)
+            os.unlink(self.json)
+        except FileNotFoundError:
+            pass
+
+    def fdinfo(self, wanted):
+        for path in glob.glob("/proc/%d/fdinfo/*" % self.pid):
+            text = read(path)
+            if wanted in text:
+                yield path, text
+
+    def program(self, timeout=10):
+        """The program that samples; waits until it is loaded."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end and self.process.poll() is None:
+            for path, text in self.fdinfo("prog_type:\t7"):  # BPF_PROG_TYPE_PERF_EVENT
+                return Program(path)
+            time.sleep(0.02)
+        raise RuntimeError("%s: no program: %s" % (" ".join(self.command), self.process.stderr.read()))
+
+    def map_bytes(self):
+        return sum(field(text, "memlock") for _, text in self.fdinfo("map_type:"))
+
+    def counter(self, index):
+        """Counter INDEX of enum bpf_counter (abi/records.h), over all CPUs."""
+        for path, text in self.fdinfo("map_type:\t6"):  # BPF_MAP_TYPE_PERCPU_ARRAY
+            n = field(text, "map_id")
+            info = json.loads(subprocess.check_output(["bpftool", "-j", "map", "show", "id", str(n)]))
+            if info.get("name") != "counters":
+                continue
+            rows = json.loads(subprocess.check_output(["bpftool", "-j", "map", "dump", "id", str(n)]))
+            return sum(little(v["value"]) for v in rows[index]["values"])
+        raise RuntimeError("krait has no map of counters")
+
+
+def little(hex_bytes):
+    return int.from_bytes(bytes(int(b, 16) for b in hex_bytes), "little")
+
+
+class Target:
+    """bench/target.py, spinning at a depth. A process of its own interpreter."""
+
+    def __init__(self, python, threads=0):
+        self.process = subprocess.Popen([python, TARGET, str(threads)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self._answer()
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the target ended: " + self.process.stderr.read()[-300:])
+        return int(line)
+
+    def depth(self, n):
+        """Number of frames in its stack from now on."""
+        self.process.stdin.write("%d\n" % n)
+        self.process.stdin.flush()
+        return self._answer()
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

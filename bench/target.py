@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The profiled program of several measurements, for CPython 2.7 to 3.15: for each line DEPTH on
+stdin it prints the number of frames of its stack and spins at the end of a chain of DEPTH different
+functions, until the next line. Line 0: it sleeps. It ends with stdin.
+With arguments THREADS: that many threads that wait for ever besides; "tree DEPTH": other functions
+on the way all the time (see tree())."""
+import os
+import select
+import shutil
+import sys
+import tempfile
+import threading
+
+FUNCTIONS = 200
+# Of ordinary length: what a check of the line table costs depends on it.
+SOURCE = '''
+def step_%(i)d(n, leaf, values=None, limit=%(i)d):
+    total = limit
+    if values:
+        for value in values:
+            total += value
+            if total > limit:
+                break
+    if n <= 1:
+        return leaf(
+            total)
+    return step_%(next)d(
+        n - 1,
+        leaf)
+'''
+
+
+def make_module(directory):
+    path = os.path.join(directory, "chain_of_steps.py")
+    with open(path, "w") as f:
+        for i in range(FUNCTIONS):
+            f.write(SOURCE % {"i": i, "next": (i + 1) % FUNCTIONS})
+    sys.path.insert(0, directory)
+    import chain_of_steps
+    return chain_of_steps.step_0
+
+
+def frames():
+    frame, n = sys._getframe(1), 0
+    while frame:
+        frame, n = frame.f_back, n + 1
+    return n
+
+
+def say(n):
+    sys.stdout.write("%d\n" % n)
+    sys.stdout.flush()
+
+
+def asked():
+    return select.select([sys.stdin], [], [], 0)[0]
+
+
+def spin():
+    i = 0
+    while i < 400000:
+        i += 1
+
+
+def leaf(unused):
+    say(frames())
+    while not asked():
+        i = 0
+        while i < 400000:
+            i += 1
+
+
+def idle_threads(n):
+    lock = threading.Lock()
+    lock.acquire()
+    if n > 200:
+        threading.stack_size(256 * 1024)
+    for _ in range(n):
+        thread = threading.Thread(target=lock.acquire)
+        thread.daemon = True
+        thread.start()
+
+
+def main():
+    idle_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    directory = tempfile.mkdtemp()
+    first = make_module(directory)
+    shutil.rmtree(directory)
+    say(0)
+    while True:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        depth = int(line)
+        if depth:
+            first(depth, leaf)
+        else:
+            say(0)
+
+
+main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""BPF time of a warm sample per CPython version: a fixed part and a slope per frame, between depths of
+different functions, beside the slope of a bare loop over the same stack in the same windows.
+
+krait's program also runs for processes it doesn't want; what that costs is measured while the target is
+stopped and taken off."""
+import os
+import signal
+import statistics
+import subprocess
+import time
+
+import lib
+
+DEPTHS = (10, 200)
+HZ = 999
+COUNT_SAMPLES = 0  # enum bpf_counter
+
+
+def limits(version):
+    """(ns per frame, ratio to the bare loop)"""
+    v = lib.version_key(version)
+    return (110, 1.9) if v >= (3, 12) else (220, 3.5) if v >= (3, 11) else (290, 4.5)
+
+
+class Bare:
+    def __init__(self, pid):
+        self.process = subprocess.Popen([os.path.join(lib.BUILD, "bench/bare"), str(pid), str(HZ)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self._read()
+
+    def _read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise lib.Skip("no bare loop: " + self.process.stderr.read().strip()[-200:])
+        return [int(x) for x in line.split()]
+
+    def now(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def close(self):
+        self.process.communicate()
+
+
+class State:
+    def __init__(self, krait, program, bare):
+        self.samples, self.run = krait.counter(COUNT_SAMPLES), program.now()
+        self.bare = bare.now()
+
+
+def window(k, program, bare, seconds):
+    """Deltas: samples of the target, runs and ns of krait's program; runs, ns, steps of the bare loop."""
+    a = State(k, program, bare)
+    time.sleep(seconds)
+    b = State(k, program, bare)
+    return {"samples": b.samples - a.samples, "runs": b.run[0] - a.run[0], "ns": b.run[1] - a.run[1],
+            "bare_runs": b.bare[2] - a.bare[2], "bare_ns": b.bare[3] - a.bare[3],
+            "bare_steps": b.bare[1] - a.bare[1]}
+
+
+def foreign_cost(k, program, bare, target, seconds):
+    """ns of a run for a process that isn't wanted."""
+    os.kill(target.pid, signal.SIGSTOP)
+    time.sleep(0.01)
+    w = window(k, program, bare, seconds)
+    os.kill(target.pid, signal.SIGCONT)
+    return w["ns"] / w["runs"] if w["runs"] > 20 else 300.0
+
+
+def measure(python, windows, seconds):
+    """{depth: (frames, [krait ns], [bare ns])}"""
+    result = {d: (0, [], []) for d in DEPTHS}
+    with lib.Target(python) as target, lib.Krait(["-p", str(target.pid), "-F", str(HZ)]) as k:
+        program = k.program()
+        bare = Bare(target.pid)
+        for _ in range(windows):
+            for d in DEPTHS:
+                frames = target.depth(d)
+                time.sleep(0.25)
+                w = window(k, program, bare, seconds)
+                foreign = foreign_cost(k, program, bare, target, seconds / 3)
+                ns = w["ns"] - foreign * max(0, w["runs"] - w["samples"])
+                if w["samples"] < 20 or w["bare_runs"] < 20:
+                    continue
+                result[d][1].append(ns / w["samples"])
+                result[d][2].append(w["bare_ns"] / w["bare_runs"])
+                result[d] = (frames,) + result[d][1:]
+        target.depth(0)
+        bare.close()
+    return result
+
+
+def line(result, which):
+    """(fixed, slope) of the medians at the two depths."""
+    (n0, *a), (n1, *b) = result[DEPTHS[0]], result[DEPTHS[1]]
+    low, high = statistics.median(a[which]), statistics.median(b[which])
+    slope = (high - low) / (n1 - n0)
+    return low - n0 * slope, slope
+
+
+def run(options):
+    got = lib.interpreters()
+    if not got:
+        raise lib.Skip("no test interpreters (tests/setup/interpreters.sh)")
+    wanted = options.versions or got
+    seconds = 0.5
+    windows = max(2, int(options.seconds / len(wanted) / len(DEPTHS) / (seconds * 4 / 3 + 0.4)))
+    for version in wanted:
+        r = measure(got[version], windows, seconds)
+        fixed, slope = line(r, 0)
+        bare_fixed, bare_slope = line(r, 1)
+        most, ratio = limits(version)
+        yield lib.Row("%s fixed" % version, fixed, "ns", 2000, note="bare %.0f" % bare_fixed)
+        yield lib.Row("%s slope" % version, slope, "ns/frame", most, note="bare %.0f" % bare_slope)
+        yield lib.Row("%s slope / bare" % version, slope / bare_slope, "", ratio,
+                      note="%d windows" % len(r[DEPTHS[0]][1]))
