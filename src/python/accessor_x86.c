@@ -133,6 +133,15 @@ static void move_immediate(struct decoder *d, const struct insn *in)
 	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){V_ADDR, imm, 0};
 }
 
+/* Inside the function, forward only. */
+static void jump(struct decoder *d, int64_t disp)
+{
+	if (disp < 0 || (uint64_t)disp >= d->n - d->at)
+		d->bad = true;
+	else
+		d->at += (size_t)disp;
+}
+
 /* Instructions without ModRM; false: not one of them. */
 static bool plain(struct decoder *d, struct insn *in)
 {
@@ -149,7 +158,9 @@ static bool plain(struct decoder *d, struct insn *in)
 	else if (in->op == 0xe8 || in->op == 0xe9) {
 		fetch(d, 4);
 		decoder_leave(d, in->op == 0xe8, (struct value){V_UNKNOWN});
-	} else if (in->op == 0xc3)
+	} else if (in->op == 0xeb)
+		jump(d, fetch_signed(d, 1));
+	else if (in->op == 0xc3)
 		decoder_return(d);
 	else
 		return false;

@@ -53,6 +53,9 @@ struct py_runtime_row {
 	uint32_t interp_head, tstate_current, tss_key;
 };
 
+/* @row where the mutexes are together @growth bytes larger. */
+struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth);
+
 /* 16 on AArch64 with glibc, else 0. */
 unsigned image_mutex_growth(struct image_ctx *c);
 

@@ -56,21 +56,20 @@ static uint64_t accessor_key(struct image_ctx *c)
  * 3.7-3.14. The accessor's word on the key counts more than the table's: a build with other
  * options may have moved struct _gilstate_runtime_state, but not its inside.
  */
-static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *row)
+static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
 {
+	struct py_runtime_row row = py_runtime_grow(table, image_mutex_growth(c));
 	struct py_where *w = &c->image->where;
-	uint64_t table = c->runtime + row->tss_key, key = accessor_key(c), moved = 0;
+	uint64_t key = accessor_key(c), moved = 0;
 
-	if (row->tstate_current) /* the GIL lies before both */
-		moved = image_mutex_growth(c);
-	if (key > c->runtime && key - c->runtime < MAX(c->runtime_size, (uint64_t)row->size))
-		moved = key - table;
-	w->tss_key = table + moved;
+	if (key > c->runtime && key - c->runtime < MAX(c->runtime_size, (uint64_t)row.size))
+		moved = key - c->runtime - row.tss_key;
+	w->tss_key = c->runtime + row.tss_key + moved;
 	w->tss = PY_TSS_KEY_GLIBC;
-	if (row->tstate_current)
-		w->tstate_current = c->runtime + row->tstate_current + moved;
-	if (row->interp_head)
-		w->interp_head = c->runtime + row->interp_head;
+	if (row.tstate_current)
+		w->tstate_current = c->runtime + row.tstate_current + moved;
+	if (row.interp_head)
+		w->interp_head = c->runtime + row.interp_head;
 }
 
 /* 3.15+: _Py_tss_gilstate, set as long as the thread has a state, GIL or not. */

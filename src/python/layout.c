@@ -238,3 +238,16 @@ const struct py_runtime_row *py_runtime_by_size(uint64_t size)
 	}
 	return NULL;
 }
+
+struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth)
+{
+	struct py_runtime_row r = *row;
+
+	if (r.size)
+		r.size += growth;
+	if (r.tstate_current) { /* up to 3.11: the GIL lies before both */
+		r.tstate_current += growth;
+		r.tss_key += growth;
+	}
+	return r;
+}

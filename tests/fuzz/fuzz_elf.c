@@ -33,12 +33,13 @@ static void add_code_type(struct elf_writer *w)
 }
 
 /* Triples {offset low, offset high, byte}. */
-static int patched(const uint8_t *data, size_t n)
+static int patched(uint16_t machine, const uint8_t *data, size_t n)
 {
 	struct elf_writer w;
 	int fd;
 
 	ew_init(&w, ET_DYN);
+	w.machine = machine;
 	add_code_type(&w);
 	ew_symbol(&w, "_PyRuntime", ew_data(&w, debug_offsets_3_14, sizeof(debug_offsets_3_14)),
 		  4096, 1);
@@ -89,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	if (data[0] & 1) {
-		fd = patched(data + 1, n - 1);
+		fd = patched(data[0] & 2 ? EM_AARCH64 : EM_X86_64, data + 1, n - 1);
 	} else {
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
 		ew_put(fd, 0, data + 1, n - 1);

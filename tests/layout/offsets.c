@@ -30,10 +30,14 @@
 #include <code.h>
 #endif
 
+#ifdef OFFSETS_ASM /* for another machine: into the assembly, as .ascii "->name offset" */
+#define say(name, offset) asm volatile("\n.ascii \"->" name " %c0\"" ::"i"((unsigned long)(offset)))
+#else
 static void say(const char *name, size_t offset)
 {
 	printf("%s %zu\n", name, offset);
 }
+#endif
 
 #define AT(name, type, member) say(name, offsetof(type, member))
 #define NO(name)	       say(name, 0)
@@ -157,7 +161,7 @@ static void objects(void)
 /* The bit of `kind` in the state word, found by setting it. */
 static void str_bits(void)
 {
-#if VERSION >= 0x0300
+#if VERSION >= 0x0300 && !defined(OFFSETS_ASM)
 	PyASCIIObject o;
 	unsigned v = 0, i;
 
@@ -167,7 +171,7 @@ static void str_bits(void)
 	for (i = 0; i < 31 && !(v >> i & 1); i++)
 		;
 	say("str_kind_shift", i);
-#else
+#elif VERSION < 0x0300
 	NO("str_kind_shift");
 #endif
 }

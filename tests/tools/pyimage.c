@@ -2,9 +2,9 @@
 /*
  * pyimage FILE...: what py_image_read() learns from ELF files, one "name value" a line, for tests
  * and for whoever looks into a strange interpreter. pyimage --layout 3.7.2 prints a table's row
- * (--trace-refs: for a build with Py_TRACE_REFS), pyimage --debug-offsets FILE what the first bytes
- * of a _PyRuntime in FILE give.
- * Exit: 0 an interpreter, 1 none in one of the files, 2 usage or error.
+ * (--trace-refs: for a build with Py_TRACE_REFS, --arm64: AArch64 with glibc), pyimage
+ * --debug-offsets FILE what the first bytes of a _PyRuntime in FILE give. Exit: 0 an interpreter, 1
+ * none in one of the files, 2 usage or error.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,11 +65,12 @@ static int print_image(const char *path)
 	return 0;
 }
 
-static int print_table(const char *version, bool trace_refs)
+static int print_table(const char *version, bool trace_refs, unsigned growth)
 {
 	unsigned major, minor, patch = 0;
-	const struct py_runtime_row *row;
 	const struct py_layout *table;
+	const struct py_runtime_row *row;
+	struct py_runtime_row grown;
 	struct py_layout l;
 
 	if (sscanf(version, "%u.%u.%u", &major, &minor, &patch) < 2)
@@ -82,8 +83,10 @@ static int print_table(const char *version, bool trace_refs)
 	if (trace_refs)
 		py_layout_trace_refs(&l);
 	print_layout(&l);
-	if (row)
-		print_runtime(row);
+	if (row) {
+		grown = py_runtime_grow(row, growth);
+		print_runtime(&grown);
+	}
 	return 0;
 }
 
@@ -112,9 +115,11 @@ int main(int argc, char **argv)
 	int rc = argc > 1 ? 0 : 2;
 
 	if (argc == 3 && streq(argv[1], "--layout"))
-		return print_table(argv[2], false);
+		return print_table(argv[2], false, 0);
 	if (argc == 3 && streq(argv[1], "--trace-refs"))
-		return print_table(argv[2], true);
+		return print_table(argv[2], true, 0);
+	if (argc == 3 && streq(argv[1], "--arm64"))
+		return print_table(argv[2], false, 16);
 	if (argc == 3 && streq(argv[1], "--debug-offsets"))
 		return print_debug_offsets(argv[2]);
 	for (int i = 1; i < argc; i++)

@@ -245,6 +245,22 @@ static void test_branch(void **state)
 	assert_int_equal(a.addr, 0x2f00);
 }
 
+/* gcc -O0: cmpq; jne 1f; mov $0,%eax; jmp 2f; 1: mov key,%eax; mov %eax,%edi; call; 2: pop; ret */
+static void test_unoptimized(void **state)
+{
+	uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0x3d, 0,	  0,	0,    0,    0,
+			  0x75, 0x07, 0xb8, 0,	  0,	0,    0,    0xeb, 0x0d, 0x8b, 0x05, 0,
+			  0,	0,    0,    0x89, 0xc7, 0xe8, 0,    0,	  0,	0,    0x5d, 0xc3};
+	struct elf_writer w;
+	struct accessor a;
+
+	ew_init(&w, ET_DYN);
+	patch(code, 23, 27, 0x2f00);
+	a = decode(&w, code, sizeof(code));
+	assert_int_equal(a.kind, ACCESS_KEY);
+	assert_int_equal(a.addr, 0x2f00);
+}
+
 static struct accessor decode_arm64(struct elf_writer *w, const uint32_t *code, size_t n)
 {
 	w->machine = EM_AARCH64;
@@ -354,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_tls_descriptor),
 		cmocka_unit_test(test_tls_initial_exec),
 		cmocka_unit_test(test_branch),
+		cmocka_unit_test(test_unoptimized),
 		cmocka_unit_test(test_arm64_key),
 		cmocka_unit_test(test_arm64_argument),
 		cmocka_unit_test(test_arm64_static),
