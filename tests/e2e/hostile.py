@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Targets that spoil their own interpreter structures while krait looks at them.
+
+A program keeps one thread busy and, from another, writes random bytes, cycles and huge sizes over
+what a walker reads: frames, code objects, strings, thread states' links. krait must neither hang
+nor crash, and another process profiled at the same time must stay right.
+"""
+import sys
+import time
+
+import kit
+from kit import Background, check, folder, krait, python
+
+# The spoiler forks: the child is the victim; it may crash at once, then the next one is made.
+HOSTILE = r"""
+import ctypes, os, random, sys, threading, time
+def spin(n):
+    total = 0
+    for i in range(n):
+        total += i & 3
+    return total
+def deep(n):
+    return deep(n - 1) if n else spin(10000)
+def victim(seed):
+    random.seed(seed)
+    code = deep.__code__
+    addresses = [(id(code), 160), (id(code.co_name), 64), (id(code.co_filename), 64),
+                 (id(getattr(code, "co_linetable", getattr(code, "co_lnotab", b""))), 64)]
+    frame = sys._getframe()
+    addresses.append((id(frame), 120))
+    # What the frame object and the code object point to: interpreter frames, names, tables.
+    for base, size in list(addresses):
+        for offset in range(16, size, 8):
+            pointer = ctypes.c_uint64.from_address(base + offset).value
+            if 0x10000 < pointer < 1 << 47 and not pointer & 7 and mapped(pointer):
+                addresses.append((pointer, 96))
+    values = [0, 1, 2**63, 2**64 - 1, 2**31, 0xdeadbeef, 4096, 2**47 - 8]
+    def spoil():
+        time.sleep(0.05)
+        end = time.time() + 0.5
+        while time.time() < end:
+            base, size = random.choice(addresses)
+            at = base + random.randrange(16, size, 8)
+            if not mapped(at):
+                continue
+            kind = random.randrange(4)
+            if kind == 0:
+                new = random.getrandbits(64)
+            elif kind == 1:
+                new = random.choice(values)
+            elif kind == 2:
+                new = random.choice(addresses)[0]  # cycles, and things of another type
+            else:
+                new = at & ~15
+            ctypes.c_uint64.from_address(at).value = new
+            time.sleep(0.001)
+    threading.Thread(target=spoil, daemon=True).start()
+    end = time.time() + 0.7
+    while time.time() < end:
+        deep(20)
+maps = []
+def mapped(address):
+    if not maps:
+        for line in open("/proc/self/maps"):
+            span, rights = line.split()[:2]
+            if "w" in rights:
+                maps.append([int(x, 16) for x in span.split("-")])
+    return any(low <= address < high - 8 for low, high in maps)
+seed = int(sys.argv[1])
+end = time.time() + float(sys.argv[2])
+while time.time() < end:
+    seed += 1
+    pid = os.fork()
+    if pid == 0:
+        os.close(2)
+        try:
+            victim(seed)
+        finally:
+            os._exit(0)
+    late = time.time() + 1
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.time() > late:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+            break
+        time.sleep(0.01)
+"""
+SECONDS = 60 if kit.FULL else 6
+
+
+def spoiled(path, seconds):
+    with folder() as d, python() as honest:
+        hostile = [Background(path, "-c", HOSTILE, seed, seconds, cwd=kit.ROOT,
+                              stderr=kit.subprocess.DEVNULL) for seed in (1000, 2000)]
+        try:
+            out = d + "/o.pb.gz"
+            args = [a for one in hostile + [honest] for a in ("-p", one.pid)]
+            started = time.time()
+            done = krait("record", "-d", seconds, "-F", 4999, "-o", out, *args,
+                         timeout=seconds + 60)
+            took = time.time() - started
+            check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+            check(took < seconds + 20, "%.1f s for %d s" % (took, seconds))
+            kit.sees(out, pids={honest.pid})
+        finally:
+            for one in hostile:
+                one.stop(9)
+
+
+@kit.case
+def spoiled_structures():
+    """One of each way of frames: before 3.11, 3.11 and later, the newest."""
+    paths = [path for name, version, kind, path in kit.interpreters()
+             if kind in ("static", "shared") and "pypy" not in name and "t-" not in name
+             and (kit.FULL or version in ((3, 9), (3, 12), (3, 15)) or name == "python3-dist")]
+    for path in paths:
+        try:
+            spoiled(path, max(3, SECONDS // 2))
+        except AssertionError as error:
+            raise AssertionError("%s: %s" % (path, error)) from None
+
+
+@kit.case
+def spoiled_process():
+    """Names and titles: a comm of control characters, a thread name of invalid UTF-8."""
+    source = r"""
+import ctypes
+libc = ctypes.CDLL(None)
+libc.prctl(15, b"\x1b[31m\xff\n;%s", 0, 0, 0)
+""" + kit.BUSY
+    with folder() as d, python(source) as target:
+        for name in ("o.folded", "o.svg", "o.pb.gz"):
+            done = krait("record", "-p", target.pid, "-d", 0.5, "-F", 499, "-o", d + "/" + name,
+                         "--by", "thread")
+            check(done.returncode == 0, done.stderr)
+            check("\x1b" not in done.stderr, "an escape sequence reached the terminal")
+        for name in ("o.folded", "o.svg"):
+            with open(d + "/" + name, "rb") as f:
+                data = f.read()
+            check(b"\x1b" not in data, "an escape sequence in " + name)
+            data.decode("utf-8")
+
+
+@kit.case
+def endless_mappings():
+    """Tens of thousands of mappings: krait starts in time."""
+    source = """
+import mmap
+keep = []
+for i in range(20000):
+    keep.append(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ if i & 1 else 3))
+print("ready", flush=True)
+""" + kit.BUSY
+    with folder() as d, python(source, stdout=kit.subprocess.PIPE) as target:
+        target.process.stdout.readline()
+        started = time.time()
+        done = krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        check(time.time() - started < 10, "%.1f s" % (time.time() - started))
+        kit.sees(d + "/o.pb.gz")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

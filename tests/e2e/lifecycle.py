@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, check, folder, krait, python
+
+ROUNDS = 1000 if kit.FULL else 50
+KILLS = 100 if kit.FULL else 10
+
+
+def kernel_objects():
+    """Ids of all BPF programs, maps and links of the machine."""
+    kit.need("bpftool")
+    out = {}
+    for kind in ("prog", "map", "link"):
+        listed = subprocess.run(["bpftool", "-j", kind, "show"], stdout=subprocess.PIPE,
+                                check=True).stdout
+        out[kind] = {(kind, o["id"], o.get("name", "")) for o in json.loads(listed or b"[]")}
+    return set.union(*out.values())
+
+
+def of_krait(objects):
+    """bpftool's own programs, and other people's, come and go: krait's have its names."""
+    return {o for o in objects if not o[2].startswith("pid_iter")}
+
+
+def settled(before):
+    """What is there and wasn't before, once the kernel has freed what it frees late."""
+    left = set()
+    for _ in range(50):
+        left = of_krait(kernel_objects()) - before
+        if not left:
+            break
+        time.sleep(0.1)
+    return left
+
+
+@kit.case
+def starts_and_stops():
+    """SIGINT, SIGTERM, a duration's end and SIGKILL at any moment, also during the start."""
+    before = of_krait(kernel_objects())
+    with folder() as d, python() as target:
+        for i in range(ROUNDS):
+            out = d + "/o.folded"
+            running = Background(kit.KRAIT, "record", "-p", target.pid, "-o", out, "-d",
+                                 "0.05" if i % 3 == 0 else "60", "-F", "99")
+            with running:
+                if i % (ROUNDS // KILLS) == 0:
+                    time.sleep(0.5 * (i * 7919 % 100) / 100)
+                    running.stop(signal.SIGKILL)
+                elif i % 3:
+                    kit.wait_for(lambda: kit.attached(running.pid), 20)
+                    code, said = running.finish((signal.SIGINT, signal.SIGTERM)[i % 2])
+                    check(code == 0, "round %d: exit code %d: %s" % (i, code, said))
+                else:
+                    running.process.wait(20)
+            check(target.process.poll() is None, "the target died in round %d" % i)
+        left = settled(before)
+        check(not left, "%d objects left: %s" % (len(left), sorted(left)[:5]))
+        files = [f for f in os.listdir(d) if f != "o.folded"]
+        check(len(files) <= KILLS, "files left: %s" % files[:5])
+
+
+@kit.case
+def children_have_no_descriptors():
+    """The profiled command inherits nothing of krait's."""
+    with folder() as d:
+        done = krait("record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
+                     "import os; print([os.readlink('/proc/self/fd/' + f) for f in "
+                     "os.listdir('/proc/self/fd') if int(f) > 2 and "
+                     "os.path.exists('/proc/self/fd/' + f)])")
+        check(done.stdout.strip() == "[]", done.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

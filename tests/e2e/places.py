@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where an interpreter can hide: deleted files, other namespaces, other names, other programs."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, Skip, check, folder, krait, python
+
+
+def profiled(pid, name="busy", least=0.9, args=()):
+    """Records pid for a second; nearly every sample has the function."""
+    with folder() as d:
+        done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", *args)
+        check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+        kit.sees(d + "/o.pb.gz", name, least)
+
+
+@kit.case
+def every_kind_of_interpreter():
+    """Static, shared, debug, dlopened, in another root: one of each."""
+    for kind in ("static", "shared", "dbg", "dlopen", "chroot"):
+        path = kit.interpreter(kind)
+        with python(executable=path, cwd=kit.ROOT) as target:
+            time.sleep(0.5)
+            try:
+                profiled(target.pid)
+            except AssertionError as error:
+                raise AssertionError("%s: %s" % (path, error)) from None
+
+
+@kit.case
+def renamed():
+    """An executable that isn't called python."""
+    with folder() as d:
+        shutil.copy(kit.PYTHON, d + "/my-server")
+        with python(executable=d + "/my-server") as target:
+            profiled(target.pid)
+
+
+@kit.case
+def deleted():
+    """The executable was replaced by a package upgrade while it ran."""
+    with folder() as d:
+        shutil.copy(kit.PYTHON, d + "/python3")
+        with python(executable=d + "/python3") as target:
+            os.remove(d + "/python3")
+            profiled(target.pid)
+            shutil.copy("/bin/true", d + "/python3")
+            profiled(target.pid)
+
+
+@kit.case
+def deleted_library():
+    """libpython itself was replaced while the program ran."""
+    for _, version, kind, path in kit.interpreters():
+        if kind != "shared" or version < (3, 8):
+            continue
+        config = "import sysconfig as s; print(s.get_config_var('LIBDIR'), s.get_config_var(" \
+                 "'INSTSONAME'), __import__('sys').executable)"
+        said = subprocess.run([path, "-c", config], stdout=subprocess.PIPE, encoding="utf-8",
+                              check=True).stdout.split()
+        library = os.path.join(*said[:2]) if len(said) == 3 else ""
+        if not os.path.exists(library) or not os.path.exists(said[2]):
+            continue
+        with folder() as d:
+            copy = os.path.join(d, said[1])
+            shutil.copy(library, copy)
+            environment = dict(os.environ, LD_LIBRARY_PATH=d)
+            with python(executable=said[2], env=environment) as target:
+                with open("/proc/%d/maps" % target.pid) as f:
+                    if copy not in f.read():
+                        continue
+                os.remove(copy)
+                profiled(target.pid)
+                return
+    raise Skip("no interpreter with a library that can be copied")
+
+
+@kit.case
+def virtual_environment():
+    with folder() as d:
+        made = subprocess.run([kit.PYTHON, "-m", "venv", "--without-pip", d + "/venv"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if made.returncode:
+            raise Skip("no venv module")
+        done = krait("record", "-F", 999, "-o", d + "/o.pb.gz", "--", d + "/venv/bin/python", "-c",
+                     "def busy():\n    for i in range(9000000): i & 3\nbusy()")
+        check(done.returncode == 0, done.stderr)
+        kit.sees(d + "/o.pb.gz", least=0.6)
+
+
+def unshared(*flags):
+    return Background("unshare", *flags, kit.PYTHON, "-c", kit.BUSY)
+
+
+def child_of(pid):
+    """The process that unshare --fork made."""
+    def find():
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return f.read().split()
+    kit.wait_for(find, 5)
+    time.sleep(0.3)
+    return int(find()[0])
+
+
+@kit.case
+def mount_namespace():
+    """Its files can't be reached by their paths from here."""
+    with folder() as d:
+        script = "mount -t tmpfs none %s && cp %s %s/hidden && exec %s/hidden -c '%s'" % (
+            d, kit.PYTHON, d, d, kit.BUSY)
+        with Background("unshare", "--mount", "sh", "-c", script) as target:
+            time.sleep(0.5)
+            check(not os.path.exists(d + "/hidden"), "the file is visible here")
+            profiled(target.pid)
+
+
+@kit.case
+def pid_namespace():
+    """PIDs are those of krait's own namespace, for -p, for children and in the labels."""
+    with unshared("--pid", "--fork", "--mount-proc") as target:
+        child = child_of(target.pid)
+        profiled(child)
+        profiled(target.pid)
+        with folder() as d:
+            krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
+            kit.sees(d + "/o.pb.gz", pids={child})
+
+
+@kit.case
+def krait_in_pid_namespace():
+    """krait itself in a PID namespace, as in a container with its own /proc."""
+    script = "%s -c '%s' & sleep 0.4; exec %s record -p $! -d 1 -F 499 -o %s/o.pb.gz"
+    with folder() as d:
+        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                               script % (kit.PYTHON, kit.BUSY, kit.KRAIT, d)], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        check(done.returncode == 0, done.stderr.decode())
+        kit.sees(d + "/o.pb.gz")
+        check(kit.share(d + "/o.pb.gz", "busy", pids=set(range(1, 30)))[1] > 20,
+              "the labels have other PIDs than the namespace's")
+
+
+@kit.case
+def user_namespace():
+    with unshared("--user", "--map-root-user", "--pid", "--fork") as target:
+        profiled(child_of(target.pid))
+
+
+@kit.case
+def exec_into_python():
+    """A shell that becomes Python after krait started."""
+    with folder() as d, Background("sh", "-c", "sleep 1; exec %s -c '%s'" % (
+            kit.PYTHON, kit.BUSY)) as target:
+        with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running:
+            time.sleep(2.5)
+            code, said = running.finish()
+        check(code == 0, said)
+        kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
+
+
+@kit.case
+def python_into_python():
+    """One interpreter execs another of a different version: nothing of the first is used."""
+    others = [path for _, version, kind, path in kit.interpreters()
+              if kind in ("static", "shared") and version in ((3, 8), (2, 7), (3, 13))]
+    if not others:
+        raise Skip("only one version")
+    for other in others:
+        source = ("import os, time\ndef before():\n    end = time.time() + 0.6\n"
+                  "    while time.time() < end: pass\nbefore()\nos.execv(%r, [%r, '-c', %r])" % (
+                      other, other, kit.BUSY))
+        with folder() as d:
+            done = krait("record", "-F", 499, "-d", 2, "-o", d + "/o.pb.gz", "--", "timeout", "3",
+                         kit.PYTHON, "-c", source)
+            check(done.returncode == 124, done.stderr)
+            total, busy = kit.share(d + "/o.pb.gz", "busy")
+            before = kit.share(d + "/o.pb.gz", "before")[1]
+            check(busy > 0.4 * total and before > 0.1 * total,
+                  "%s: %d before, %d busy of %d" % (other, before, busy, total))
+
+
+@kit.case
+def two_interpreters_at_once():
+    """Processes of all versions in one recording, each seen right."""
+    paths = [path for _, _, kind, path in kit.interpreters() if kind in ("static", "shared")
+             and "pypy" not in path and "t-" not in os.path.basename(path)]
+    running = [python(executable=path, cwd=kit.ROOT) for path in paths]
+    try:
+        time.sleep(1)
+        with folder() as d:
+            args = [a for one in running for a in ("-p", one.pid)]
+            done = krait("record", "-d", 4, "-F", 999, "-o", d + "/o.pb.gz", *args)
+            check(done.returncode == 0, done.stderr)
+            for one, path in zip(running, paths):
+                try:
+                    kit.sees(d + "/o.pb.gz", pids={one.pid})
+                except AssertionError as error:
+                    raise AssertionError("%s: %s" % (path, error)) from None
+    finally:
+        for one in running:
+            one.stop(9)
+
+
+@kit.case
+def other_interpreters_are_named():
+    """PyPy isn't understood: it is named, its samples are counted."""
+    path = [p for name, _, _, p in kit.interpreters() if name.startswith("pypy")]
+    if not path:
+        raise Skip("no PyPy")
+    with folder() as d, python(executable=path[0], cwd=kit.ROOT) as target:
+        time.sleep(1)
+        done = krait("record", "-p", target.pid, "-d", 1, "-o", d + "/o.pb.gz")
+        check("pypy" in done.stderr.lower(), "exit code %d: %s" % (done.returncode, done.stderr))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

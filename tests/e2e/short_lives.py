@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""200 scripts of 60 ms, krait started before them: nearly every sample of their work is named.
+
+Each script says how much CPU time its busy function took; that times the frequency is what krait
+must have seen. First one after another, then 8 at once.
+"""
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+import kit
+from kit import check, folder
+
+SCRIPTS = 200
+HZ = 999
+LEAST = 0.95
+SCRIPT = """import time
+clock = getattr(time, "thread_time", None) or time.clock
+def busy(seconds):
+    start = clock()
+    while clock() - start < seconds:
+        for i in range(2000):
+            i & 3
+    return clock() - start
+def main():
+    took = busy(0.06)
+    print(took)
+main()
+"""
+
+
+def run(executable, path):
+    """One script; the CPU seconds of its busy function and its process id."""
+    with subprocess.Popen([executable, path], stdout=subprocess.PIPE) as process:
+        return float(process.communicate()[0]), process.pid
+
+
+def storm(executable, at_once, *targets):
+    with folder() as d:
+        script, out = os.path.join(d, "script.py"), os.path.join(d, "o.pb.gz")
+        with open(script, "w") as f:
+            f.write(SCRIPT)
+        with kit.recorder(out, "-F", HZ, *targets) as running:
+            with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+                done = list(pool.map(lambda _: run(executable, script), range(SCRIPTS)))
+            code, said = running.finish()
+        check(code == 0, said)
+        expected = sum(seconds for seconds, _ in done) * HZ
+        total, found = kit.share(out, "busy", script, {pid for _, pid in done})
+        text = "%d samples in busy of %.0f expected (%.1f %%), %d in all" % (
+            found, expected, 100 * found / expected, total)
+        print("  %s, %d at once: %s" % (os.path.basename(executable), at_once, text))
+        check(found >= LEAST * expected, text)
+
+
+def versions():
+    """The distribution's Python, and one of each way to find a thread's state."""
+    wanted = [path for name, version, kind, path in kit.interpreters()
+              if name == "python3-dist" or (kind in ("static", "shared") and version in (
+                  (3, 8), (3, 12), (3, 14)) and "dist" not in name and "pbs" not in name)]
+    if kit.FULL:
+        wanted = [path for name, _, kind, path in kit.interpreters()
+                  if kind in ("static", "shared") and "pypy" not in name and "t-" not in name]
+    return wanted
+
+
+@kit.case
+def one_after_another():
+    """krait watches every Python process of the machine."""
+    storm(kit.interpreter("static"), 1)
+
+
+@kit.case
+def eight_at_once():
+    storm(kit.interpreter("static"), 8)
+
+
+@kit.case
+def below_a_process():
+    """krait watches this process's children, for several versions."""
+    for path in versions():
+        storm(path, 8, "-p", os.getpid())
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""shares.py [VERSION]: do samples fall where the CPU time went?
+
+targets/phases.py measures the CPU time of its phases with the thread's own clock; of 20,000
+samples, no phase's share may be off by more than three standard errors. One of a hundred right
+profilers would fail somewhere among all phases and versions by chance, so that what is off is
+measured once more, and fails if it is off again.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import oracle
+import pprof
+
+SAMPLES = 20000
+HZ = 3999
+ERRORS = 3
+
+
+def measured(krait, interpreter, folder):
+    """{phase: (share of the CPU time, share of the samples)} and the number of samples."""
+    out = os.path.join(folder, interpreter.name + ".pb.gz")
+    program = os.path.join(oracle.HERE, "targets", "phases.py")
+    done = subprocess.run(
+        [krait, "record", "-q", "-F", str(HZ), "--no-times", "-o", out, "--",
+         interpreter.path, program, "%.2f" % (1.06 * SAMPLES / HZ)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=oracle.ROOT, timeout=300, check=False,
+        env=interpreter.environment())
+    if done.returncode:
+        raise RuntimeError("exit code %d: %s" % (done.returncode, done.stderr.decode()[-300:]))
+    spent = json.loads(done.stdout)
+    profile, seen, others = pprof.read(out), dict.fromkeys(spent, 0), 0
+    for sample in profile.samples:
+        names = {l.name for l in profile.stack(sample) if l.kind == "python"}
+        phase = names & set(spent)
+        if len(phase) > 1:
+            raise RuntimeError("two phases in one stack")
+        if phase:
+            seen[phase.pop()] += sample.values[0]
+        else:
+            others += sample.values[0]
+    total, cpu = sum(seen.values()), sum(spent.values())
+    if total < SAMPLES:
+        raise RuntimeError("only %d samples in phases, %d elsewhere" % (total, others))
+    return {p: (spent[p] / cpu, seen[p] / total) for p in spent}, total
+
+
+def off(shares, total):
+    """Phases that are off, with by how many standard errors."""
+    out = {}
+    for phase, (true, found) in shares.items():
+        errors = (found - true) / math.sqrt(true * (1 - true) / total)
+        if abs(errors) > ERRORS:
+            out[phase] = errors
+    return out
+
+
+def test(krait, interpreter, folder):
+    what = "shares " + interpreter.name
+    try:
+        shares, total = measured(krait, interpreter, folder)
+        wrong = off(shares, total)
+        if wrong:
+            again, total = measured(krait, interpreter, folder)
+            repeated = off(again, total)
+            wrong = {p: e for p, e in repeated.items() if p in wrong and e * wrong[p] > 0}
+            shares = again
+    except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+        print("FAIL %s: %s" % (what, error), flush=True)
+        return False
+    text = ", ".join("%s %.2f/%.2f %%" % (p[6:], 100 * found, 100 * true)
+                     for p, (true, found) in sorted(shares.items()))
+    said = "".join("; %s off by %.1f standard errors" % each for each in sorted(wrong.items()))
+    print("%s %s: seen/true %s%s" % ("FAIL" if wrong else "PASS", what, text, said), flush=True)
+    return not wrong
+
+
+def main():
+    krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
+    only = sys.argv[1] if len(sys.argv) > 1 else None
+    rows = oracle.interpreters(bool(os.environ.get("KRAIT_TEST_FULL")), only)
+    rows = [row for row in rows if row.kind in ("static", "shared")]
+    with tempfile.TemporaryDirectory() as folder:
+        results = [test(krait, row, folder) for row in rows]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# part of: shares.py, not of the oracle
+"""Measures the CPU time of its own phases: plain loops, tiny calls, C code, generators, recursion.
+
+phases.py SECONDS: runs for so much CPU time and prints {phase: CPU nanoseconds} as JSON.
+"""
+import ctypes
+import json
+import random
+import sys
+import time
+import zlib
+
+DATA = bytes(bytearray(i * 7 & 255 for i in range(20000)))
+
+
+class Timespec(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+
+
+def old_clock():
+    """CLOCK_THREAD_CPUTIME_ID, before time.thread_time_ns() of 3.7."""
+    now = Timespec()
+    libc.clock_gettime(3, ctypes.byref(now))
+    return now.seconds * 1000000000 + now.nanoseconds
+
+
+libc = ctypes.CDLL(None)
+clock = getattr(time, "thread_time_ns", old_clock)
+
+
+def phase_loops(n):
+    total = 0
+    for _ in range(n * 30):
+        for i in range(200):
+            total += i & 7
+    return total
+
+
+def nothing():
+    pass
+
+
+def tiny(x):
+    return x
+
+
+def phase_calls(n):
+    for _ in range(n * 350):
+        nothing()
+        tiny(1)
+        nothing()
+        tiny(2)
+
+
+def phase_c(n):
+    for _ in range(n * 2):
+        zlib.compress(DATA, 6)
+        sorted(DATA)
+
+
+def numbers(n):
+    for i in range(n):
+        yield i
+
+
+def doubled(n):
+    for i in numbers(n):
+        yield i * 2
+
+
+def phase_generators(n):
+    total = 0
+    for _ in range(n):
+        for i in doubled(500):
+            total += i
+    return total
+
+
+def deep(n):
+    if n:
+        return deep(n - 1)
+    return 0
+
+
+def phase_recursion(n):
+    for _ in range(n * 4):
+        deep(200)
+
+
+PHASES = (phase_loops, phase_calls, phase_c, phase_generators, phase_recursion)
+
+
+def main():
+    sys.setrecursionlimit(2000)
+    spent = dict((phase.__name__, 0) for phase in PHASES)
+    end = clock() + int(float(sys.argv[1]) * 1e9)
+    now = 0
+    while now < end:
+        for phase in PHASES:
+            n = random.randrange(3, 12)  # no rhythm that the sampling could share
+            before = clock()
+            phase(n)
+            now = clock()
+            spent[phase.__name__] += now - before
+    print(json.dumps(spent))
+
+
+main()
