@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rules.sh: what CONTRIBUTING.md asks of every file and a compiler doesn't see: the licence line, rooms
+# that include only what lies below them, layout, shell scripts without errors.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+bad=0
+verdict() { # NAME FINDINGS
+	if [ -z "$2" ]; then echo "PASS rules $1"; else printf '%s\n' "$2"; echo "FAIL rules $1: see the log"; bad=1; fi
+}
+
+# A release archive has no .git: then every file below these directories counts.
+files() {
+	git ls-files -- "$@" 2>/dev/null | grep . || find abi bpf src tests packaging bench -type f
+}
+sources() { files abi bpf src tests | grep -E '\.[ch]$'; }
+scripts() { files . | xargs grep -lE '^#!/bin/(ba)?sh' 2>/dev/null; }
+
+verdict licence "$(files abi bpf src tests packaging bench | grep -E '\.([ch]|sh|py)$' |
+	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
+		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
+
+# Which rooms each room may include, itself aside.
+verdict rooms "$(awk '
+	BEGIN {
+		may["base"] = ""; may["elf"] = "base"; may["proc"] = "base elf"
+		may["python"] = "base elf proc"; may["symbol"] = "base elf proc python"
+		may["sampler"] = "base proc"; may["profile"] = "base"
+		may["collect"] = "base elf proc python symbol profile"
+		may["render"] = "base profile"
+	}
+	{ split(FILENAME, part, "/"); room = part[2] }
+	room in may && match($0, /^#include "[a-z]+\//) {
+		other = substr($0, 11, RLENGTH - 11)
+		if (other != room && index(" " may[room] " ", " " other " ") == 0 && other ~ /^(cli|render|collect|sampler|profile|symbol|python|proc|elf|base)$/)
+			print FILENAME ":" FNR ": " $0
+	}
+	room != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
+	' $(sources | grep '^src/'))"
+
+verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
+	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
+
+# Another version lays out differently.
+if clang-format --version 2>/dev/null | grep -q 'version 14'; then
+	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
+else
+	echo "SKIP rules layout: no clang-format 14"
+fi
+if command -v shellcheck >/dev/null; then
+	# Warnings are for a reader to weigh; errors are not.
+	verdict shell "$(scripts | xargs shellcheck -S error 2>&1)"
+else
+	echo "SKIP rules shell: no shellcheck"
+fi
+exit $bad
