@@ -31,6 +31,7 @@
 	X(TSTATE_FAULT, "thread state not readable")                                               \
 	X(TSTATE_MISMATCH, "thread state of another thread")                                       \
 	X(FRAME_FAULT, "frame not readable")                                                       \
+	X(FRAME_TORN, "caught while one frame took the place of another")                           \
 	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
 	X(CODE_FAULT, "code object not readable")                                                  \
 	X(NOT_CODE, "not a code object")                                                           \
@@ -145,7 +146,8 @@ struct rec_proc {
 
 /* Map `procs`: tgid -> what is known of it. */
 struct proc_entry {
-	struct proc_key key; /* start_ns 0: adopted by the first sample */
+	struct proc_key key; /* start_ns 0: user space was first; adopted by the first sample */
+	__u64 start_code;    /* of the image that user space looked at: mm.start_code */
 	__u64 asked_ns;	     /* last REC_PROC */
 	__u32 asks;
 	__u8 state; /* enum proc_state */
@@ -179,8 +181,7 @@ struct exe_entry {
 	X(RING_FULL, "records lost because the ring was full")                                     \
 	X(STACKS_SENT, "distinct stacks sent")                                                     \
 	X(CODES_SENT, "code objects sent")                                                         \
-	X(IGNORED, "samples of other processes")                                                   \
-	X(BLOCK_READS, "blocks read")
+	X(IGNORED, "samples of other processes")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,

@@ -67,11 +67,44 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 	w->n = i + 1;
 }
 
-/* 3.12+: the shim of a C evaluation loop closes the group of frames pushed before it. */
+walk_inline void start_stack(struct walk *w)
+{
+	w->n = 0;
+	w->hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
+}
+
+/*
+ * The walk can't go on. If all there is so far is an innermost loop that wasn't set up yet, its
+ * frames are dropped: the thread is still in the frame that called.
+ */
+walk_inline void fail(struct walk *w, __u8 outcome)
+{
+	if (w->inner != INNER_UNPROVED) {
+		/* Not even _PyCFrame.previous was set when it was published. */
+		walk_end(w, w->inner == INNER_DROPPED && !w->n ? WALK_FRAME_TORN : outcome);
+		return;
+	}
+	w->inner = INNER_DROPPED;
+	w->frame = w->outer;
+	start_stack(w);
+	w->closed = 1;
+	if (!w->frame)
+		walk_end(w, WALK_NO_PYTHON);
+}
+
+/* The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. */
 walk_inline void close_group(struct walk *w, struct walk_out *out)
 {
 	__u32 i = w->n;
 
+	w->closed = 1;
+	if (w->inner == INNER_UNPROVED) {
+		if (w->frame != w->outer) {
+			fail(w, WALK_FRAME_TORN);
+			return;
+		}
+		w->inner = INNER_PROVED;
+	}
 	if (!i)
 		return;
 	i = (i - 1) & (ABI_MAX_FRAMES - 1);
@@ -87,27 +120,28 @@ walk_inline void step_iframe(struct walk *w, struct walk_out *out, struct walk_a
 {
 	__u64 frame = w->frame, code, instr, check = 0;
 	__s32 off = load_frame(w, frame);
-	__u32 flags = 0;
+	bool shim, entry;
 
 	if (off < 0) {
-		walk_end(w, WALK_FRAME_FAULT);
+		fail(w, WALK_FRAME_FAULT);
 		return;
 	}
 	w->frame = block_u64(w, off + l->frame_back);
 	code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
 	instr = block_u64(w, off + l->frame_lasti);
-	if (l->frame_is_entry) {
-		flags = block_u8(w, off + l->frame_is_entry) ? FRAME_ENTRY : 0;
-	} else if (block_u8(w, off + l->frame_owner) >= 3) {
+	shim = l->frame_owner && block_u8(w, off + l->frame_owner) >= 3;
+	entry = shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
+	w->closed = 0;
+	if (!shim) {
+		if (!code || !load_check(w, l, code, &check)) {
+			fail(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
+			return;
+		}
+		push_frame(w, out, addrs, frame, code, check,
+			   (__s32)(instr - code - l->code_adaptive), 0);
+	}
+	if (entry)
 		close_group(w, out);
-		return;
-	}
-	if (!code || !load_check(w, l, code, &check)) {
-		walk_end(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
-		return;
-	}
-	push_frame(w, out, addrs, frame, code, check, (__s32)(instr - code - l->code_adaptive),
-		   flags);
 }
 
 /* One PyFrameObject (2.7-3.10): one C evaluation loop each. */
@@ -148,8 +182,12 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			walk_end(w, WALK_OK);
-			return 1;
+			/* A whole chain ends in a frame that a C evaluation loop began with. */
+			if (w->closed || l->walk == PY_WALK_OBJECT)
+				walk_end(w, WALK_OK);
+			else
+				fail(w, WALK_FRAME_TORN);
+			continue;
 		}
 		if (w->steps++ >= MAX_STEPS) {
 			walk_end(w, WALK_FRAME_CYCLE);
@@ -166,13 +204,13 @@ walk_global int walk_group(void)
 /* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
-	w->n = w->steps = 0;
-	w->done = 0;
+	start_stack(w);
+	w->steps = 0;
+	w->done = w->closed = w->inner = 0;
 	w->outcome = WALK_OK;
 	w->block_start = w->block_end = 0;
 	w->memo_addr = 0;
 	w->tstate = w->frame = 0;
-	w->hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
 	if (!find_frame(w, l))
 		return;
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)

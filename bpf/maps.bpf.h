@@ -14,6 +14,9 @@ const volatile __u32 pidns_inum;
 const volatile bool whole_machine;    /* every process, not only trees of `roots` */
 const volatile bool follow_children;
 
+/* False until user space has described the processes there are (attaching starts the event). */
+bool armed;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

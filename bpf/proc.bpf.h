@@ -239,6 +239,30 @@ walk_global int ask_again(__u32 tgid)
 	return 0;
 }
 
+/*
+ * An entry that user space made before the first sample: taken over if the process still runs the
+ * image that was looked at, else it is met as any other. Returns 0.
+ */
+walk_global int adopt_process(__u32 tgid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 zero = 0;
+	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
+	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+
+	if (!m || !p)
+		return 0;
+	if (p->start_code != BPF_CORE_READ(task, mm, start_code))
+		return meet_process(tgid);
+	read_key(task, tgid, &p->key);
+	__builtin_memset(m, 0, sizeof(*m));
+	m->entry = *p;
+	read_exe(task, &m->rec);
+	read_names(task, &m->rec);
+	tell_user(m, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* The entry of the current process image, made if need be; NULL if there is no room for it. */
 walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid)
 {
@@ -246,11 +270,12 @@ walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid
 	struct proc_key key;
 
 	read_key(task, tgid, &key);
-	if (p && !p->key.start_ns && p->key.tgid == tgid)
-		p->key = key; /* put there by user space at the start */
 	if (p && same_key(&p->key, &key))
 		return p;
-	meet_process(tgid);
+	if (p && !p->key.start_ns)
+		adopt_process(tgid);
+	else
+		meet_process(tgid);
 	return bpf_map_lookup_elem(&procs, &tgid);
 }
 

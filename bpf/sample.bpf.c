@@ -68,7 +68,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	struct walk *w = walk_state();
 	__u32 tgid;
 
-	if (!w || !out || BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_EXITING))
+	if (!armed || !w || !out || BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	tgid = tgid_of(task);
 	if (!tgid)

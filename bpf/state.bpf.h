@@ -29,19 +29,27 @@
 #define TEXT_BYTES   256
 #define SLACK	     256 /* behind every buffer: the largest access past a masked offset */
 
+enum inner {
+	INNER_PROVED,	/* they lead to `outer`, or there is nothing to prove */
+	INNER_UNPROVED, /* not found to lead there yet */
+	INNER_DROPPED,	/* they didn't: the walk began again at `outer` */
+};
+
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
 	__u64 tp;     /* thread pointer of the sampled thread */
 	__u64 tstate; /* its PyThreadState */
 	__u64 frame;  /* next frame to read, 0 = end of the chain */
+	__u64 outer;  /* 3.11, 3.12: innermost frame of the next C evaluation loop further out */
 	__u64 hash;   /* over the frames so far: the stack's id */
 	__u64 block_start, block_end; /* what block[] holds of the target */
 	__u64 memo_addr, memo_hash;   /* file name object checked last in this sample */
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
 	__u32 n;		      /* frames in walk_out */
 	__u8 outcome, done;
-	__u8 reserved[2];
+	__u8 closed;	/* 3.11+: the last frame was the outermost of its C evaluation loop */
+	__u8 inner;	/* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;	   /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 staged;	   /* send_code(): bytes in the staging buffer */
 	__u8 block[2 * BLOCK_BYTES]; /* up to a page of the data stack, then one frame by itself */

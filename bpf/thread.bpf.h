@@ -38,10 +38,16 @@ walk_inline __u64 glibc_key_value(const struct walk *w, __u32 key)
 
 walk_inline __u64 key_value(const struct walk *w)
 {
-	__s32 key = -1;
+	__s32 tss[2] = {1, -1}; /* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
+	const struct py_layout *l = walk_layout(w->where.layout);
+	__u32 key;
 
-	if (read_user(&key, sizeof(key), w->where.tss_key) || key < 0)
+	if (!l || (l->version >= 0x307 ? read_user(tss, 8, w->where.tss_key - 4)
+				       : read_user(&tss[1], 4, w->where.tss_key)))
 		return 0;
+	if (!tss[0] || tss[1] < 0)
+		return 0;
+	key = tss[1];
 	if (w->where.tss == PY_TSS_KEY_GLIBC)
 		return glibc_key_value(w, key);
 	if (key >= 128) /* musl: PTHREAD_KEYS_MAX */
@@ -143,6 +149,25 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 	return find_listed_tstate(w, l) && load_tstate(w, l, w->tstate);
 }
 
+/*
+ * 3.11, 3.12: an evaluation loop publishes its _PyCFrame a few instructions before it sets
+ * current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault), which holds whatever lay on the C
+ * stack until then. What the loop further out has is certain: w->outer; the innermost loop's frames
+ * are believed once they lead there.
+ */
+walk_inline bool load_cframe(struct walk *w, const struct py_layout *l, __u64 cframe)
+{
+	__u64 pair[2] = {}; /* current_frame, previous */
+
+	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame))
+		return false;
+	w->frame = pair[0];
+	if (!pair[1])
+		return true; /* the one in the thread state: no loop runs */
+	w->inner = INNER_UNPROVED;
+	return read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame) == 0;
+}
+
 /* Sets w->frame to the innermost frame; false with an outcome set if there is none. */
 walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 {
@@ -151,15 +176,11 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 		return false;
 	}
 	w->frame = object_u64(w, l->tstate_frame);
-	if (l->walk == PY_WALK_CFRAME && w->frame) {
-		__u64 cframe = w->frame;
-
-		if (read_user(&w->frame, sizeof(w->frame), cframe + l->cframe_current_frame)) {
-			walk_end(w, WALK_TSTATE_FAULT);
-			return false;
-		}
+	if (l->walk == PY_WALK_CFRAME && w->frame && !load_cframe(w, l, w->frame)) {
+		walk_end(w, WALK_TSTATE_FAULT);
+		return false;
 	}
-	if (!w->frame) {
+	if (!w->frame && w->inner == INNER_PROVED) {
 		walk_end(w, WALK_NO_PYTHON);
 		return false;
 	}

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,11 +51,11 @@ static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
 }
 
 static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where)
+			const struct py_where *where, uint64_t start_code)
 {
 	struct session *s = ctx;
 
-	return sampler_set_proc(s->sampler, key, state, where);
+	return sampler_set_proc(s->sampler, key, state, where, start_code);
 }
 
 static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
@@ -295,12 +296,26 @@ static int add_target(struct session *s, pid_t pid)
 	return 0;
 }
 
+/* The whole machine: the processes there are, so that no sample of theirs waits for an answer. */
+static int examine_all(struct session *s)
+{
+	pid_vec all = {};
+	int r = proc_list(&all);
+
+	for (size_t i = 0; !r && i < all.n; i++)
+		(void)!collect_examine(s->collect, all.v[i]);
+	vec_fini(&all);
+	return r;
+}
+
 static int add_targets(struct session *s)
 {
 	int r = 0;
 
 	if (s->options->cmd)
 		return add_tree(s, s->spawn.pid);
+	if (!s->options->pids.n)
+		return examine_all(s);
 	for (size_t i = 0; !r && i < s->options->pids.n; i++)
 		r = add_target(s, s->options->pids.v[i]);
 	return r;
@@ -401,6 +416,12 @@ static int run(struct session *s)
 	return r;
 }
 
+/*
+ * krait needs little, but at once: answers about new processes, room in the rings. On a busy
+ * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they are.
+ */
+#define NICENESS -10
+
 static int set_up(struct session *s)
 {
 	int r = make_event(s);
@@ -413,6 +434,7 @@ static int set_up(struct session *s)
 		r = open_kernel_side(s);
 	if (!r)
 		r = make_collector(s);
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 	return r;
 }
 

@@ -19,7 +19,7 @@ struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
 	int (*set_proc)(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where);
+			const struct py_where *where, uint64_t start_code);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
 	void (*ask_again)(void *ctx, uint32_t tgid);
@@ -65,7 +65,7 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 void collect_look_again(struct collect *c);
 
 /*
- * Looks at process @tgid now, before it is sampled (so that its files are known). 1: Python that
+ * Looks at process @tgid now and tells the kernel programs, before it is sampled. 1: Python that
  * can be profiled, 0: not Python, -ENOTSUP with a message: not understood, -errno: gone, no rights.
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);

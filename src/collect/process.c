@@ -4,10 +4,12 @@
  * is learnt once per file, so that the hundredth worker costs a look at its mappings only.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -42,36 +44,46 @@ long process_of(struct collect *c, const struct proc_key *key)
 	return c->processes.n - 1;
 }
 
-static struct libc_info read_libc(const struct proc *proc, const struct maps *maps)
+/*
+ * The C library; -EAGAIN if the loader hasn't mapped it yet. @linked: there will be one.
+ */
+static int read_libc(const struct proc *proc, const struct maps *maps, bool linked,
+		     struct libc_info *ret)
 {
 	enum libc_kind kind = LIBC_NONE;
 	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
 	_cleanup_close_ int fd = -1;
 
+	if (!m && linked)
+		return -EAGAIN;
 	if (threads)
 		m = threads;
 	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
 	       : file_open_exe(proc->dirfd); /* static: the library is in the executable */
-	if (fd >= 0)
-		return libc_read(fd, kind);
-	return libc_default(kind == LIBC_NONE ? LIBC_GLIBC : kind);
+	*ret = fd >= 0 ? libc_read(fd, kind) : libc_default(kind);
+	if (ret->kind == LIBC_NONE)
+		*ret = libc_default(LIBC_GLIBC);
+	return 0;
 }
 
-static void set_libc(struct py_where *w, const struct proc *proc, const struct maps *maps)
+static int set_libc(struct py_where *w, const struct proc *proc, const struct maps *maps,
+		    bool linked)
 {
-	struct libc_info info = read_libc(proc, maps);
+	struct libc_info info;
+	int r = read_libc(proc, maps, linked, &info);
 
+	if (r)
+		return r;
 	w->tsd_offset = info.tsd_offset;
 #if defined(__aarch64__)
 	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start. */
 	w->self_offset = info.tsd_offset - 272;
 #endif
-	if (info.kind != LIBC_MUSL)
-		return;
-	if (w->tss == PY_TSS_KEY_GLIBC)
+	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
 		w->tss = PY_TSS_KEY_MUSL;
-	if (w->tss == PY_TSS_TLS_DTV)
+	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
 		w->tss = PY_TSS_TLS_DTV_MUSL;
+	return 0;
 }
 
 static void add_bias(struct py_where *w, uint64_t bias)
@@ -95,21 +107,37 @@ static void set_python(struct collect *c, struct process *p, uint16_t version)
 		.name = profile_string(c->profile, name), .kind = KIND_PYTHON});
 }
 
+/* Absolute addresses of the interpreter of @f, mapped at @at. */
+static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
+		  const struct image_file *f, const struct mapping *at, const struct exe_key *exe,
+		  struct py_where *ret)
+{
+	int r;
+
+	*ret = f->image.where;
+	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
+	if (r)
+		return r;
+	r = set_libc(ret, proc, maps, f->dynamic.linked);
+	if (r)
+		return r;
+	image_teach(c, proc, maps, exe, f, ret);
+	add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
+	return 0;
+}
+
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct maps *maps, const struct image_file *f, const struct mapping *at,
 		    const struct exe_key *exe)
 {
-	struct py_where where = f->image.where;
-	int r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &where.layout);
+	int r = locate(c, proc, maps, f, at, exe, &p->where);
 
+	if (r == -EAGAIN)
+		return 0; /* being loaded: the next sample asks again */
 	if (r)
 		return r;
 	set_python(c, p, f->image.layout.version);
-	set_libc(&where, proc, maps);
-	image_teach(c, proc, maps, exe, f, &where);
-	add_bias(&where, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
-	p->where = where;
-	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &where);
+	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, 0);
 	return r ? r : 1;
 }
 
@@ -118,14 +146,14 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
 	p->state = PROC_UNSUPPORTED;
 	p->mapping = c->marks;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL);
+	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, 0);
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
 static int ignore(struct collect *c, struct process *p)
 {
 	p->state = PROC_IGNORED;
-	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL);
+	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, 0);
 }
 
 /* No interpreter: certain for an executable that has nothing to do with Python, else later. */
@@ -316,19 +344,45 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 	c->threads.v[*t - 1].labels = 0;
 }
 
+/* mm.start_code of a process: the lowest executable p_vaddr of its executable, biased. */
+static uint64_t start_code(struct collect *c, const struct proc *proc, const struct maps *maps)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlinkat(proc->dirfd, "exe", path, sizeof(path) - 1);
+
+	if (n < 0)
+		return 0;
+	path[n] = '\0';
+	vec_foreach(m, &maps->list) {
+		const struct image_file *f;
+
+		if (!m->ino || !streq(maps_path(maps, m), path))
+			continue;
+		f = image_of(c, proc, m, path);
+		if (!f)
+			return 0;
+		return f->exec_fixed ? f->text_start : m->start + (f->text_start & 4095);
+	}
+	return 0;
+}
+
 int collect_examine(struct collect *c, pid_t tgid)
 {
+	const struct proc_key key = {.tgid = tgid};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
 	const struct mapping *at;
 	struct image_file *f;
+	struct py_where where;
+	uint64_t code;
 	int r = proc_open(&proc, tgid);
 
-	if (!r && c->config.may_see && !c->config.may_see(proc.dirfd))
-		r = err_set(-EPERM, "process %d is another user's; `sudo krait record -p %d` shows it",
-			    tgid, tgid);
-	if (!r)
-		r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	if (r)
+		return r;
+	if (c->config.may_see && !c->config.may_see(proc.dirfd))
+		return err_set(-EPERM, "process %d is another user's; `sudo krait record -p %d` shows it",
+			       tgid, tgid);
+	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
 		return r;
 	f = image_find(c, &proc, &maps, &at);
@@ -337,5 +391,9 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (f->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
 			       f->image.unsupported);
-	return 1;
+	r = locate(c, &proc, &maps, f, at, NULL, &where);
+	code = start_code(c, &proc, &maps);
+	if (!r && code && !c->config.match)
+		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, code);
+	return r ? r : 1;
 }

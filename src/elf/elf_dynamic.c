@@ -27,6 +27,7 @@ void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret)
 	if (!elf_file_section(f, ".dynamic", &s) || !s.vaddr)
 		return;
 	ret->vaddr = s.vaddr;
+	ret->linked = elf_file_needed(f, 0) != NULL;
 	ret->needs_python = needs_python(f);
 	for (size_t i = 0; i < MAX_ENTRIES; i++) {
 		uint64_t entry[2];

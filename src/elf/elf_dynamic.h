@@ -12,7 +12,8 @@ struct elf_dynamic {
 	uint64_t vaddr;	     /* of the section; 0 = there is none */
 	uint64_t check;	     /* check_dynamic() over its first entries */
 	uint64_t debug_slot; /* p_vaddr of DT_DEBUG's value; 0 = none (a library) */
-	bool needs_python;   /* a DT_NEEDED is called libpython* */
+	bool linked;	     /* needs other libraries */
+	bool needs_python;   /* one of them is called libpython* */
 };
 
 void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret);

@@ -187,6 +187,7 @@ int sampler_enable(struct sampler *s, bool on)
 {
 	int r = event_set_enable(&s->events, on);
 
+	s->skel->bss->armed = on;
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
 
@@ -259,9 +260,9 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index)
 }
 
 int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_state state,
-		     const struct py_where *where)
+		     const struct py_where *where, uint64_t start_code)
 {
-	struct proc_entry e = {.key = *key, .state = state};
+	struct proc_entry e = {.key = *key, .state = state, .start_code = start_code};
 	uint32_t tgid = key->tgid;
 	int r;
 

@@ -43,9 +43,13 @@ _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *lay
 				  uint16_t *index);
 const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 
-/* What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. */
+/*
+ * What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. A key with only
+ * .tgid: nobody sampled it yet; holds if the image's mm.start_code is @start_code then.
+ */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
-				enum proc_state state, const struct py_where *where);
+				enum proc_state state, const struct py_where *where,
+				uint64_t start_code);
 /* Whatever its executable says: the next sample of this process asks. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 
