@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# pprof files as Go's pprof and protoc read them, against sums that tests/tools/pprof made itself.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+tool=build/release/tests/tools/pprof
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+make -s build/release/libkrait.a >/dev/null
+mkdir -p "$(dirname $tool)"
+${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iabi -Isrc \
+	-o $tool tests/tools/pprof.c build/release/libkrait.a -lz
+python3 tests/golden/pprof-check.py $tool "$work"
