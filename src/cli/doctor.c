@@ -15,8 +15,8 @@
 #include "cli/values.h"
 
 static void (*const checks[])(struct doctor *d) = {
-	check_kernel,	check_btf,  check_lockdown,	check_rights, check_memlock,
-	check_programs, check_perf, check_kernel_names, check_clock,  check_place,
+	check_kernel,	check_btf,  check_lockdown, check_rights, check_memlock,
+	check_programs, check_perf, check_clock,    check_place,
 };
 
 static const char *const state_words[] = {

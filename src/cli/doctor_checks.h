@@ -23,7 +23,6 @@ void check_rights(struct doctor *d);
 void check_memlock(struct doctor *d);
 void check_programs(struct doctor *d);
 void check_perf(struct doctor *d);
-void check_kernel_names(struct doctor *d);
 void check_clock(struct doctor *d);
 void check_place(struct doctor *d);
 

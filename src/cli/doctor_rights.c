@@ -191,26 +191,6 @@ void check_perf(struct doctor *d)
 	check_events(d);
 }
 
-/* Kernel functions have names if /proc/kallsyms shows addresses to this process. */
-void check_kernel_names(struct doctor *d)
-{
-	char text[64];
-	struct finding *f;
-
-	if (!doctor_file(d, "/proc/kallsyms", text, sizeof(text)))
-		return;
-	if (strtoull(text, NULL, 16)) {
-		finding_add(d, "kernel names", FINDING_OK, "/proc/kallsyms shows addresses");
-		return;
-	}
-	f = finding_add(d, "kernel names", FINDING_WARN,
-			"/proc/kallsyms hides the addresses (kernel.kptr_restrict is %ld): kernel "
-			"functions have no names",
-			number_in(d, "/proc/sys/kernel/kptr_restrict", 0));
-	finding_remedy(f,
-		       d->rights.uid ? "sudo krait record ..." : "sysctl kernel.kptr_restrict=1");
-}
-
 void check_place(struct doctor *d)
 {
 	_cleanup_str_ struct str id = {};

@@ -35,8 +35,7 @@ static const struct {
 };
 
 /* Before 5.8 and 5.9 these were part of CAP_SYS_ADMIN, and it still stands for them. */
-static const uint64_t in_sys_admin =
-	BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYSLOG);
+static const uint64_t in_sys_admin = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE);
 
 static void cleanup_cap(cap_t *caps)
 {
@@ -138,8 +137,8 @@ int rights_drop(bool as_caller)
 	 * to pass a signal on to the command.
 	 */
 	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_PTRACE) |
-			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) | BIT(CAP_SETUID) |
-			BIT(CAP_SETGID) | BIT(CAP_KILL);
+			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
+			BIT(CAP_KILL);
 	int r;
 
 	if (!as_caller)

@@ -15,17 +15,19 @@
 enum right_kind {
 	RIGHT_NEEDED,  /* nothing works without; --grant gives it */
 	RIGHT_GRANTED, /* helps with one's own processes; --grant gives it */
-	RIGHT_OTHERS,  /* for other users' processes and the kernel's names; root has it */
+	RIGHT_OTHERS,  /* for other users' processes; root has it */
 };
 
-/* X(CAP_ name, kind, what for). The only list of them. */
+/*
+ * X(CAP_ name, kind, what for). The only list of them; tests/e2e/capabilities.sh takes each away in
+ * turn and shows what is lost.
+ */
 #define RIGHTS(X)                                                                                  \
 	X(BPF, RIGHT_NEEDED, "load the kernel programs")                                           \
 	X(PERFMON, RIGHT_NEEDED, "sample the CPUs and read stacks")                                \
 	X(CHECKPOINT_RESTORE, RIGHT_GRANTED, "read program files that were deleted or replaced")   \
 	X(SYS_PTRACE, RIGHT_OTHERS, "look at other users' processes")                              \
-	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")                        \
-	X(SYSLOG, RIGHT_OTHERS, "name kernel functions")
+	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")
 
 struct rights {
 	uint64_t effective; /* bit CAP_*; CAP_SYS_ADMIN counts as those that it stands for */
