@@ -18,12 +18,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/doctor.h"
 #include "cli/exit.h"
 #include "cli/kernel_danger.h"
 #include "cli/output.h"
 #include "cli/record_session.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
+#include "cli/viewer.h"
 #include "render/render.h"
 
 #define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
@@ -571,6 +573,8 @@ static int finish(struct session *s)
 	if (r)
 		return fail(r, EXIT_FAILED);
 	code = close_recording(s);
+	if (s->options->open && viewer_open(&s->caller, s->path))
+		log_warn("%s", err_msg());
 	if (!s->options->cmd)
 		return code;
 	spawn_pass_on_stop(&s->spawn);
@@ -620,6 +624,18 @@ static int check_permitted(struct session *s)
 	return r ? r : rights_check(&s->rights);
 }
 
+/*
+ * What rights or the kernel refuse, the doctor explains: in a container, what to run outside. An
+ * ordinary user without rights was told the command already.
+ */
+static int refuse(struct session *s, int r, int code)
+{
+	fail(r, code);
+	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
+		doctor_explain(s->options->color);
+	return code;
+}
+
 static int record(struct session *s)
 {
 	int r = check_permitted(s);
@@ -627,7 +643,7 @@ static int record(struct session *s)
 	if (r && s->options->if_permitted && s->options->cmd)
 		return run_unprofiled(s);
 	if (r)
-		return fail(r, EXIT_RIGHTS);
+		return refuse(s, r, EXIT_RIGHTS);
 	r = prepare(s);
 	if (r)
 		return fail(r, EXIT_FAILED);
@@ -637,7 +653,7 @@ static int record(struct session *s)
 		r = rights_drop(s->caller.other);
 	}
 	if (r)
-		return fail(r, exit_of(r));
+		return refuse(s, r, exit_of(r));
 	r = start(s);
 	if (r)
 		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);

@@ -27,7 +27,6 @@ struct record_options {
 	VEC(const char *) containers; /* names or id prefixes */
 	char **cmd;		      /* NULL-terminated command after --, or NULL */
 	bool no_children;	      /* only the -p processes themselves */
-	bool all;		      /* processes without Python too */
 
 	/* Sampling. Exactly one of freq_hz and count is non-zero. */
 	uint64_t duration_ns; /* 0 = until Ctrl-C or the end of all targets */

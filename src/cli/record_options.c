@@ -46,10 +46,6 @@ static const struct option_row rows[] = {
 	 .field = FIELD(containers),
 	 .help = "processes of this container, by its name or the beginning of its id; may be "
 		 "repeated"},
-	{.name = "all",
-	 .set = value_flag,
-	 .field = FIELD(all),
-	 .help = "processes without Python too; they show up as [no Python]"},
 
 	{.group = "Sampling",
 	 .name = "duration",
@@ -193,9 +189,9 @@ static int check_targets(const struct record_options *o)
 	if (o->cmd && o->pids.n)
 		return err_set(-EINVAL, "--pid and a command after -- exclude each other; record "
 					"them one after the other");
-	if (o->cmd && (chosen || o->all))
+	if (o->cmd && chosen)
 		return err_set(-EINVAL, "a command after -- is the only target; leave --comm, "
-					"--cgroup, --container and --all out");
+					"--cgroup and --container out");
 	if (o->no_children && !o->cmd && !o->pids.n)
 		return err_set(-EINVAL,
 			       "--no-children needs a process: --pid or a command after --");
