@@ -20,7 +20,9 @@ ARCH    := $(firstword $(subst -, ,$(CROSS)))
 VARIANT := $(CROSS)
 endif
 CLANG   ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+# Ubuntu's /usr/sbin/bpftool only finds the one for the running kernel; any will do here.
+BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool \
+	     /usr/local/sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 B       := build/$(VARIANT)
 V       ?= 0
