@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order. Items
- * never
- * move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item beside its own
- * bytes. The hash is seeded per table: a file can't be made to collide.
+ * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order.
+ * Items never move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item
+ * beside its own bytes. The hash is seeded per table: a file can't be made to collide.
  */
 #ifndef PROFILE_INTERN_H
 #define PROFILE_INTERN_H
@@ -17,7 +16,7 @@ struct intern {
 	struct intern_slot {
 		uint32_t hash, id; /* id 0: free */
 	} *slots;
-	size_t n_slots;	     /* 0 or a power of two */
+	size_t n_slots;	      /* 0 or a power of two */
 	VEC(uint8_t *) items; /* chunks of items, or of pointers to items of any length */
 	VEC(uint8_t *) arena; /* blocks with the bytes of items of any length */
 	size_t arena_left;    /* free bytes at the end of the last common block */

@@ -177,7 +177,8 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 	if (f->wire == PB_BYTES) {
 		if (f->v > (size_t)(c->end - c->at))
 			return pb_bad(f->off, c->what, "field %u says %llu bytes, %zu are left",
-				      f->number, (unsigned long long)f->v, (size_t)(c->end - c->at));
+				      f->number, (unsigned long long)f->v,
+				      (size_t)(c->end - c->at));
 		f->s = c->at;
 		f->n = (size_t)f->v;
 		c->at += f->n;

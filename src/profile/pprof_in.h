@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader's bottom: the fields of a protocol buffers message, taken one by one from gzip or plain
- * bytes. Everything is hostile. Only one top-level field is in memory at a time. Errors say at which
- * byte of the (uncompressed) message and in which field.
+ * The reader's bottom: the fields of a protocol buffers message, taken one by one from gzip or
+ * plain bytes. Everything is hostile. Only one top-level field is in memory at a time. Errors say
+ * at which byte of the (uncompressed) message and in which field.
  */
 #ifndef PROFILE_PPROF_IN_H
 #define PROFILE_PPROF_IN_H
@@ -60,7 +60,8 @@ _must_use_ int pb_enter(const struct pb_field *f, const char *what, struct pb_cu
 _must_use_ int pb_next(struct pb_cursor *c, struct pb_field *f);
 
 /* Stores @f in @out if @specs has it, ignores it otherwise. 0 or -EINVAL + message. */
-_must_use_ int pb_take(const struct pb_scalar *specs, size_t n, const struct pb_field *f, void *out);
+_must_use_ int pb_take(const struct pb_scalar *specs, size_t n, const struct pb_field *f,
+		       void *out);
 
 /* Appends the numbers of a repeated field, packed or not; more than @limit in all are refused. */
 _must_use_ int pb_repeated(const struct pb_field *f, const char *name, size_t limit,

@@ -17,14 +17,14 @@
 #include "profile/pprof_tables.h"
 
 /* Far above what real files need (a sample takes 8 bytes, a table entry some more). */
-#define BUDGET_BASE	(256ull << 20)
-#define BUDGET_PER_BYTE 64
-#define SAMPLES_BASE	(1u << 20)
+#define BUDGET_BASE	 (256ull << 20)
+#define BUDGET_PER_BYTE	 64
+#define SAMPLES_BASE	 (1u << 20)
 #define SAMPLES_PER_BYTE 4
-#define WORK_PER_BYTE	64 /* frames of stacks that aren't in the cache */
-#define MAX_DEPTH	65536
-#define MAX_LABELS	256
-#define CACHE		4096
+#define WORK_PER_BYTE	 64 /* frames of stacks that aren't in the cache */
+#define MAX_DEPTH	 65536
+#define MAX_LABELS	 256
+#define CACHE		 4096
 
 struct raw_label {
 	uint64_t key, str, num, num_unit, off;
@@ -89,7 +89,8 @@ static int take_number(struct reader *r, const struct raw_label *raw, uint32_t k
 {
 	_cleanup_str_ struct str text = {};
 
-	if (key == r->time_key && unit == r->time_unit && s->time_ns < 0 && (int64_t)raw->num >= 0) {
+	if (key == r->time_key && unit == r->time_unit && s->time_ns < 0 &&
+	    (int64_t)raw->num >= 0) {
 		s->time_ns = (int64_t)raw->num;
 		return 0;
 	}
@@ -146,8 +147,10 @@ static int expand_stack(struct reader *r, uint64_t off)
 	}
 	r->work += r->frames.n;
 	if (r->work > off * WORK_PER_BYTE + SAMPLES_BASE)
-		return err_set(-E2BIG, "pprof: byte %llu: the stacks have far more frames than a "
-				       "file of this size should", (unsigned long long)off);
+		return err_set(-E2BIG,
+			       "pprof: byte %llu: the stacks have far more frames than a "
+			       "file of this size should",
+			       (unsigned long long)off);
 	return 0;
 }
 
@@ -206,8 +209,10 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 	for (unsigned i = 0; i < m->n_values; i++)
 		s.values[i] = (int64_t)r->values.v[r->t.value_at[i]];
 	if (profile_n_samples(r->p) >= SAMPLES_BASE + r->bytes * SAMPLES_PER_BYTE)
-		return err_set(-E2BIG, "pprof: byte %llu: far more samples than a file of this size "
-				       "should have", (unsigned long long)f->off);
+		return err_set(-E2BIG,
+			       "pprof: byte %llu: far more samples than a file of this size "
+			       "should have",
+			       (unsigned long long)f->off);
 	err = pprof_tables_check(&r->t, f->off);
 	return err ? err : profile_add(r->p, &s);
 }

@@ -145,8 +145,8 @@ static int do_window(struct sorter *s, uint64_t first, uint64_t last)
 		const struct profile_sample *e = &s->sums.entries.v[i];
 
 		s->keys.v[i] = (struct sort_key){ group_of(s, e->time_ns), e->time_ns,
-						  s->stack_rank[e->stack], s->labels_rank[e->labels],
-						  (uint32_t)i };
+						  s->stack_rank[e->stack],
+						  s->labels_rank[e->labels], (uint32_t)i };
 	}
 	qsort(s->keys.v, n, sizeof(*s->keys.v), by_key);
 	for (size_t i = 0; i < n && !r; i++)

@@ -8,13 +8,19 @@
 #define MAX_INLINED	256
 #define MAX_VALUE_TYPES 64
 
-#define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
-#define SPEC(type, field, number) { number, #type "." #field, offsetof(struct pprof_raw_##type, field) }
+#define NO_MEMORY	err_set(-ENOMEM, "out of memory for reading the profile")
+#define SPEC(type, field, number)                                                                  \
+	{                                                                                          \
+		number, #type "." #field, offsetof(struct pprof_raw_##type, field)                 \
+	}
 
 static const struct pb_scalar mapping_spec[] = {
-	SPEC(mapping, id, MAPPING_ID),		   SPEC(mapping, start, MAPPING_START),
-	SPEC(mapping, limit, MAPPING_LIMIT),	   SPEC(mapping, offset, MAPPING_OFFSET),
-	SPEC(mapping, filename, MAPPING_FILENAME), SPEC(mapping, build_id, MAPPING_BUILD_ID),
+	SPEC(mapping, id, MAPPING_ID),
+	SPEC(mapping, start, MAPPING_START),
+	SPEC(mapping, limit, MAPPING_LIMIT),
+	SPEC(mapping, offset, MAPPING_OFFSET),
+	SPEC(mapping, filename, MAPPING_FILENAME),
+	SPEC(mapping, build_id, MAPPING_BUILD_ID),
 };
 static const struct pb_scalar function_spec[] = {
 	SPEC(function, id, FUNCTION_ID),
@@ -39,7 +45,9 @@ static const struct pb_scalar value_type_spec[] = {
 };
 
 #define META(field, number)                                                                        \
-	{ number, "Profile." #field, offsetof(struct pprof_tables, meta.field) }
+	{                                                                                          \
+		number, "Profile." #field, offsetof(struct pprof_tables, meta.field)               \
+	}
 
 static const struct pb_scalar meta_spec[] = {
 	META(time_ns, PROFILE_TIME_NANOS),
@@ -231,7 +239,8 @@ static int resolve_mappings(struct pprof_tables *t)
 		struct profile_mapping m = { .start = raw->start,
 					     .limit = raw->limit,
 					     .offset = raw->offset };
-		int r = pprof_tables_string(t, raw->filename, raw->off, "Mapping.filename", &m.name);
+		int r = pprof_tables_string(t, raw->filename, raw->off, "Mapping.filename",
+					    &m.name);
 
 		if (!r)
 			r = pprof_tables_string(t, raw->build_id, raw->off, "Mapping.build_id",
@@ -282,8 +291,8 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
 	uint32_t file = profile_get_function(t->p, function)->file;
-	const char *name = str_ends(profile_get_string(t->p, file), ".py") ? "[python]"
-									   : "[unknown]";
+	const char *name =
+		str_ends(profile_get_string(t->p, file), ".py") ? "[python]" : "[unknown]";
 	struct profile_mapping m = { .name = profile_string(t->p, name),
 				     .kind = profile_kind(name) };
 

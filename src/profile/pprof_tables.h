@@ -37,7 +37,7 @@ struct pprof_id_range {
 
 struct pprof_tables {
 	struct profile *p;
-	size_t budget; /* bytes that p and these tables may take */
+	size_t budget;	       /* bytes that p and these tables may take */
 	VEC(uint32_t) strings; /* index in the file → id in p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
@@ -51,9 +51,10 @@ struct pprof_tables {
 	} meta;
 
 	/* Valid after pprof_tables_resolve(). */
-	struct map mapping_ids, function_ids, location_ids; /* id in the file → in p; of a location: .ranges */
+	struct map mapping_ids, function_ids,
+		location_ids; /* id in the file → in p; of a location: .ranges */
 	VEC(struct pprof_id_range) ranges;
-	VEC(uint32_t) expanded; /* location ids in p, innermost line first */
+	VEC(uint32_t) expanded;		       /* location ids in p, innermost line first */
 	unsigned value_at[PROFILE_MAX_VALUES]; /* which of the file's values each of ours is */
 };
 

@@ -49,7 +49,8 @@ static void put_meta(struct writer *w)
 		put_value_type(w, PROFILE_SAMPLE_TYPE, &m->values[i]);
 	pprof_out_uint(&w->out, PROFILE_TIME_NANOS, (uint64_t)m->time_ns);
 	pprof_out_uint(&w->out, PROFILE_DURATION_NANOS, (uint64_t)m->duration_ns);
-	put_value_type(w, PROFILE_PERIOD_TYPE, period->type ? period : &m->values[m->default_value]);
+	put_value_type(w, PROFILE_PERIOD_TYPE,
+		       period->type ? period : &m->values[m->default_value]);
 	pprof_out_uint(&w->out, PROFILE_PERIOD, (uint64_t)m->period);
 	for (unsigned i = 0; i < m->n_comments; i++)
 		pprof_out_uint(&w->out, PROFILE_COMMENT, profile_string(w->p, m->comment[i]));
@@ -128,7 +129,8 @@ static void put_labels(struct writer *w, uint32_t id)
 
 	for (size_t i = 0; i < n; i++) {
 		pb_tag(&w->msg, SAMPLE_LABEL, PB_BYTES);
-		pb_varint(&w->msg, 2 + pb_varint_size(labels[i].key) + pb_varint_size(labels[i].value));
+		pb_varint(&w->msg,
+			  2 + pb_varint_size(labels[i].key) + pb_varint_size(labels[i].value));
 		pb_tag(&w->msg, LABEL_KEY, PB_VARINT);
 		pb_varint(&w->msg, labels[i].key);
 		pb_tag(&w->msg, LABEL_STR, PB_VARINT);

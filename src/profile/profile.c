@@ -311,8 +311,9 @@ size_t profile_n_labels(const struct profile *p)
 size_t profile_bytes(const struct profile *p)
 {
 	const struct profile_tables *t = &p->t;
-	const struct intern *const all[] = { &t->strings, &t->mappings, &t->functions, &t->locations,
-					     &t->nodes,	  &t->stacks,	&t->labels };
+	const struct intern *const all[] = { &t->strings,   &t->mappings, &t->functions,
+					     &t->locations, &t->nodes,	  &t->stacks,
+					     &t->labels };
 	size_t n = 2 * p->stack_cap * sizeof(*p->stack_buf[0]);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)

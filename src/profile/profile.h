@@ -25,7 +25,7 @@ struct profile_value_type {
 /* What krait records has values[0] = samples/count; another tool's file need not have it. */
 struct profile_meta {
 	struct profile_value_type values[PROFILE_MAX_VALUES];
-	unsigned n_values, default_value;		      /* default_value: index */
+	unsigned n_values, default_value; /* default_value: index */
 	struct profile_value_type period_type;
 	int64_t period;
 	int64_t time_ns; /* wall clock of the start, since the epoch */
@@ -35,7 +35,8 @@ struct profile_meta {
 };
 
 /*
- * The name tells the kind, because that is all that files keep: "[python 3.12]", "[kernel]", "[gc]",
+ * The name tells the kind, because that is all that files keep: "[python 3.12]", "[kernel]",
+ * "[gc]",
  * "[krait]" for marks, else a native file. profile_kind() must give .kind back.
  */
 struct profile_mapping {
@@ -115,19 +116,19 @@ struct profile_sample {
 };
 
 /*
- * Appends a sample; 0 or -ENOMEM. About 10 ns. A time below 0 is "none". Values beyond meta.n_values
- * must be 0. A full disk loses nothing: samples then stay in memory.
+ * Appends a sample; 0 or -ENOMEM. Tens of ns. A time below 0 is "none". Values beyond
+ * meta.n_values must be 0. A full disk loses nothing: samples then stay in memory.
  */
 _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 
 /* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
-_must_use_ int profile_each(struct profile *p,
-			    int (*fn)(void *arg, const struct profile_sample *s), void *arg);
+_must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
+			    void *arg);
 uint64_t profile_n_samples(const struct profile *p); /* number of profile_add() calls */
 
 /*
- * Samples summed by (stack, labels), in first-use order: what pictures and tables need. Caller frees
- * *ret. Sums stop at INT64_MAX.
+ * Samples summed by (stack, labels), in first-use order: what pictures and tables need. Caller
+ * frees *ret. Sums stop at INT64_MAX.
  */
 struct profile_sum {
 	uint32_t stack, labels;

@@ -44,7 +44,8 @@ static uint32_t *walk_order(const struct intern *nodes)
 	for (uint32_t id = 0; id <= nodes->n; id++)
 		size[id] = 1;
 	for (uint32_t id = nodes->n; id; id--)
-		size[((const struct profile_node *)intern_get(nodes, id, NULL))->parent] += size[id];
+		size[((const struct profile_node *)intern_get(nodes, id, NULL))->parent] +=
+			size[id];
 	qsort_r(ids + 1, nodes->n, sizeof(*ids), by_parent, (void *)nodes);
 	free_place[0] = 1;
 	for (uint32_t i = 1; i <= nodes->n; i++) {

@@ -17,16 +17,16 @@
 #include "base/error.h"
 #include "profile/samplelog.h"
 
-#define SAMPLELOG_BLOCK	 65536u
-#define RECORD_MAX	 (1 + 4 + 4 + 8 + 1 + 10 * PROFILE_MAX_VALUES)
-#define RECORD_RESERVE	 (RECORD_MAX + 8) /* stores are 8 bytes wide */
-#define LABELS_EXPLICIT	 3
-#define LABELS_WIDE	 0x8000u
-#define F_VALUES	 0x04
-#define F_BACK		 0x08
-#define STACK_SHIFT	 4
-#define TIME_SHIFT	 6
-#define TIME_ABSOLUTE	 3
+#define SAMPLELOG_BLOCK 65536u
+#define RECORD_MAX	(1 + 4 + 4 + 8 + 1 + 10 * PROFILE_MAX_VALUES)
+#define RECORD_RESERVE	(RECORD_MAX + 8) /* stores are 8 bytes wide */
+#define LABELS_EXPLICIT 3
+#define LABELS_WIDE	0x8000u
+#define F_VALUES	0x04
+#define F_BACK		0x08
+#define STACK_SHIFT	4
+#define TIME_SHIFT	6
+#define TIME_ABSOLUTE	3
 
 void samplelog_init(struct samplelog *l)
 {

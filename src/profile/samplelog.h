@@ -31,7 +31,7 @@ struct samplelog {
 	bool no_file;
 	uint64_t file_size, n;
 	VEC(struct samplelog_block) blocks; /* full ones */
-	struct samplelog_block open;	    /* being filled; .mem has SAMPLELOG_BLOCK bytes or is NULL */
+	struct samplelog_block open; /* being filled; .mem has SAMPLELOG_BLOCK bytes or is NULL */
 	struct samplelog_state state;
 };
 
@@ -42,9 +42,9 @@ void samplelog_fini(struct samplelog *l);
 _must_use_ int samplelog_add(struct samplelog *l, const struct profile_sample *s);
 
 /*
- * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside are
- * not touched. Stops at the first non-zero return and returns it; -errno + message if the temporary
- * file can't be read. @fn may add samples (which aren't shown to it).
+ * Calls @fn for the samples with first_ns <= time <= last_ns, in the order added; blocks outside
+ * are not touched. Stops at the first non-zero return and returns it; -errno + message if the
+ * temporary file can't be read. @fn may add samples (which aren't shown to it).
  */
 _must_use_ int samplelog_each(const struct samplelog *l, int64_t first_ns, int64_t last_ns,
 			      int (*fn)(void *arg, const struct profile_sample *s), void *arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests/golden/pprof-check.py. `pprof make FILE` writes a profile and prints what it holds, added
- * up here: "function FLAT CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE" and "total N".
- * `pprof copy FROM TO` reads and writes.
+ * For tests/golden/pprof-check.py. `pprof make FILE` writes a profile and prints what it holds,
+ * added up here: "function FLAT CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE" and
+ * "total N". `pprof copy FROM TO` reads and writes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,8 @@ static uint32_t random_stack(struct profile *p, uint32_t location[N][LINES], uin
 	size_t depth = 1 + next_random(seed) % DEPTH;
 
 	for (size_t d = 0; d < depth; d++) {
-		unsigned i = (unsigned)(next_random(seed) % N), j = (unsigned)(next_random(seed) % LINES);
+		unsigned i = (unsigned)(next_random(seed) % N),
+			 j = (unsigned)(next_random(seed) % LINES);
 
 		frames[d] = location[i][j];
 		t->flat[i][j] += d ? 0 : value;

@@ -71,16 +71,23 @@ static void fill_tables(struct made *made)
 	uint64_t seed = 7;
 
 	/* The kernel first, though pprof's first mapping has to be Python's. */
-	mapping[0] = profile_mapping(p, &(struct profile_mapping){
-		.name = profile_string(p, "[kernel]"), .kind = KIND_KERNEL });
-	mapping[1] = profile_mapping(p, &(struct profile_mapping){
-		.name = profile_string(p, "[python 3.12]"), .kind = KIND_PYTHON,
-		.build_id = profile_string(p, "c0ffee"), .start = 0x1000, .limit = 0x2000 });
+	mapping[0] =
+		profile_mapping(p, &(struct profile_mapping){ .name = profile_string(p, "[kernel]"),
+							      .kind = KIND_KERNEL });
+	mapping[1] = profile_mapping(
+		p, &(struct profile_mapping){ .name = profile_string(p, "[python 3.12]"),
+					      .kind = KIND_PYTHON,
+					      .build_id = profile_string(p, "c0ffee"),
+					      .start = 0x1000,
+					      .limit = 0x2000 });
 	for (unsigned i = 0; i < LOCATIONS; i++)
-		location[i] = profile_location(p, &(struct profile_location){
-			.mapping = mapping[i % 5 != 0], .line = (int32_t)i, .column = (int32_t)i % 9,
-			.function = add_function(p, i % FUNCTIONS),
-			.address = i % 5 ? 0 : 0xffffffff81000000u + i });
+		location[i] = profile_location(
+			p, &(struct profile_location){
+				   .mapping = mapping[i % 5 != 0],
+				   .line = (int32_t)i,
+				   .column = (int32_t)i % 9,
+				   .function = add_function(p, i % FUNCTIONS),
+				   .address = i % 5 ? 0 : 0xffffffff81000000u + i });
 	for (unsigned i = 0; i < STACKS; i++) {
 		made->depth[i] = i % 32;
 		for (size_t j = 0; j < made->depth[i]; j++)
@@ -100,7 +107,8 @@ static void fill_tables(struct made *made)
 	}
 }
 
-/* @n samples over @buckets of time. Times go forward, with samples that come up to a second late, and some without a time. */
+/* @n samples over @buckets of time. Times go forward, with samples that come up to a second late,
+ * and some without a time. */
 static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times times)
 {
 	struct made *made = calloc(1, sizeof(*made));
@@ -112,9 +120,11 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned st = (unsigned)(next_random(&seed) % STACKS), bucket;
 		unsigned la = (unsigned)(next_random(&seed) % LABEL_SETS);
-		int64_t late = next_random(&seed) % 16 ? 0 : (int64_t)(next_random(&seed) % 1000000000);
+		int64_t late =
+			next_random(&seed) % 16 ? 0 : (int64_t)(next_random(&seed) % 1000000000);
 		struct profile_sample s = {
-			.stack = made->stack[st], .labels = made->labels[la],
+			.stack = made->stack[st],
+			.labels = made->labels[la],
 			.time_ns = (int64_t)i * buckets * BUCKET / n - late,
 			.values = { 1, 1001001 + (int64_t)(next_random(&seed) % 100) },
 		};
@@ -122,7 +132,8 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times 
 		if (next_random(&seed) % 50 == 0)
 			s.time_ns = -1;
 		bucket = s.time_ns < 0 || times == PPROF_TIMES_NONE
-			? 0 : 1 + (unsigned)(s.time_ns / BUCKET);
+				 ? 0
+				 : 1 + (unsigned)(s.time_ns / BUCKET);
 		/* Stacks and label sets that are equal count together: the empty ones. */
 		st = made->depth[st] ? st : 0;
 		la = la % 3 ? la : 0;
@@ -233,7 +244,7 @@ static struct decoded *decode(const uint8_t *bytes, size_t n)
 	struct field f;
 
 	while (next_field(&c, &f)) {
-		int r = f.number == 1   ? vec_push(&d->types, f.bytes)
+		int r = f.number == 1	? vec_push(&d->types, f.bytes)
 			: f.number == 2 ? vec_push(&d->samples, f.bytes)
 			: f.number == 3 ? vec_push(&d->mappings, f.bytes)
 			: f.number == 4 ? vec_push(&d->locations, f.bytes)
@@ -304,7 +315,8 @@ static void check_contract(struct decoded *d, const struct profile *p)
 }
 
 /* Frame by frame: the location's line, function name and mapping are those of the profile. */
-static void check_stack(struct decoded *d, struct cursor ids, const struct profile *p, uint32_t stack)
+static void check_stack(struct decoded *d, struct cursor ids, const struct profile *p,
+			uint32_t stack)
 {
 	size_t n;
 	const uint32_t *want = profile_get_stack(p, stack, &n);
@@ -327,8 +339,9 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 		assert_string_equal(text(d, number(function, 2)), profile_get_string(p, fn->name));
 		assert_string_equal(text(d, number(function, 4)), profile_get_string(p, fn->file));
 		assert_int_equal(number(function, 5), fn->start_line);
-		assert_string_equal(text(d, number(d->mappings.v[number(got, 2) - 1], 5)),
-				    profile_get_string(p, profile_get_mapping(p, l->mapping)->name));
+		assert_string_equal(
+			text(d, number(d->mappings.v[number(got, 2) - 1], 5)),
+			profile_get_string(p, profile_get_mapping(p, l->mapping)->name));
 	}
 	assert_ptr_equal(ids.at, ids.end);
 }
@@ -465,8 +478,10 @@ static void a_label_called_time_is_renamed(void **state)
 	struct made *made = make_profile(0, 1, PPROF_TIMES_10MS);
 	struct profile *p = made->p, *again;
 	struct profile_label l = { profile_string(p, "time"), profile_string(p, "noon") };
-	struct profile_sample s = { .stack = made->stack[1], .labels = profile_labels(p, &l, 1),
-				    .time_ns = 5 * BUCKET, .values = { 1, 1 } };
+	struct profile_sample s = { .stack = made->stack[1],
+				    .labels = profile_labels(p, &l, 1),
+				    .time_ns = 5 * BUCKET,
+				    .values = { 1, 1 } };
 	_cleanup_free_ struct profile_sum *sums = NULL;
 	_cleanup_free_ char *bytes = NULL;
 	const struct profile_label *got;
@@ -507,7 +522,8 @@ static void times_may_be_huge(void **state)
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		struct profile_sample s = { .stack = made->stack[1], .time_ns = times[i],
+		struct profile_sample s = { .stack = made->stack[1],
+					    .time_ns = times[i],
 					    .values = { 1, 1 } };
 
 		assert_int_equal(profile_add(made->p, &s), 0);

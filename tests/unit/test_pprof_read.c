@@ -78,9 +78,23 @@ static void add_label(struct pb *sample, unsigned key, unsigned str, int64_t num
 	free(m.v);
 }
 
-static const char *const names[] = { "", "cpu", "nanoseconds", "leaf", "/x/app.py", "inlined",
-				     "time", "bytes", "kind", "a", "b", "/bin/prog", "outer", NULL };
-enum { S_CPU = 1, S_NS, S_LEAF, S_PY, S_INLINED, S_TIME, S_BYTES, S_KIND, S_A, S_B, S_PROG, S_OUTER };
+static const char *const names[] = { "",	"cpu",	     "nanoseconds", "leaf", "/x/app.py",
+				     "inlined", "time",	     "bytes",	    "kind", "a",
+				     "b",	"/bin/prog", "outer",	    NULL };
+enum {
+	S_CPU = 1,
+	S_NS,
+	S_LEAF,
+	S_PY,
+	S_INLINED,
+	S_TIME,
+	S_BYTES,
+	S_KIND,
+	S_A,
+	S_B,
+	S_PROG,
+	S_OUTER
+};
 
 /* One sample: location 900 (inlined into outer), then 5 (no mapping, Python), then 6 (no lines). */
 static void add_sample(struct pb *b, int64_t value)
@@ -232,7 +246,8 @@ static void go_profiles_are_read(void **state)
 	assert_non_null(f);
 	n = fread(bytes, 1, sizeof(bytes), f);
 	assert_int_equal(pprof_read(bytes, n, &p), 0);
-	/* As `go tool pprof -raw` says: 13 samples, 38 counts, 380 ms, 19 locations, 6 with 2 lines */
+	/* As `go tool pprof -raw` says: 13 samples, 38 counts, 380 ms, 19 locations, 6 with 2 lines
+	 */
 	assert_int_equal(profile_n_samples(p), 13);
 	assert_int_equal(profile_n_locations(p), 25);
 	assert_int_equal(profile_each(p, sum_value, sums), 0);

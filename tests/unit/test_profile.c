@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The profile in memory: interning, stacks, labels, the sample log (in memory, in a file, over block
- * borders) and sums. The truth is kept by the test in plain arrays.
+ * The profile in memory: interning, stacks, labels, the sample log (in memory, in a file, over
+ * block borders) and sums. The truth is kept by the test in plain arrays.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -68,15 +68,22 @@ static void invalid_utf8_is_replaced(void **state)
 	} cases[] = {
 		{ "caf\xc3\xa9", 5, "caf\xc3\xa9" },
 		{ "\xff", 1, "\xef\xbf\xbd" },
-		{ "a\0b", 3, "a\xef\xbf\xbd" "b" },
+		{ "a\0b", 3,
+		  "a\xef\xbf\xbd"
+		  "b" },
 		{ "\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd" },		       /* overlong */
 		{ "\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* surrogate */
 		{ "\xf0\x9f\x90", 3, "\xef\xbf\xbd" },			       /* cut short */
 		{ "\xf0\x9f\x90\x8dz", 5, "\xf0\x9f\x90\x8dz" },
 		{ "\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
 		/* Unicode 15 table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 */
-		{ "a\xf1\x80\x80\xe1\x80\xc2" "b\x80" "c", 10,
-		  "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" "b\xef\xbf\xbd" "c" },
+		{ "a\xf1\x80\x80\xe1\x80\xc2"
+		  "b\x80"
+		  "c",
+		  10,
+		  "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+		  "b\xef\xbf\xbd"
+		  "c" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -176,15 +183,16 @@ static void labels_have_one_value_a_key(void **state)
 static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 {
 	struct profile_sample s = {
-		.stack = 1 + (uint32_t)(next_random(seed) % (next_random(seed) % 8 ? 300 : 1u << 30)),
+		.stack = 1 +
+			 (uint32_t)(next_random(seed) % (next_random(seed) % 8 ? 300 : 1u << 30)),
 		.labels = (uint32_t)(next_random(seed) % (next_random(seed) % 8 ? 3 : 1u << 30)),
 		.values = { 1, 1001001 },
 	};
 	uint64_t what = next_random(seed) % 64;
 
-	*now += what == 0 ? (int64_t)(next_random(seed) << 20)
-	      : what == 1 ? -MIN(*now, (int64_t)next_random(seed))
-			  : (int64_t)(next_random(seed) % 2000000);
+	*now += what == 0   ? (int64_t)(next_random(seed) << 20)
+		: what == 1 ? -MIN(*now, (int64_t)next_random(seed))
+			    : (int64_t)(next_random(seed) % 2000000);
 	s.time_ns = what == 2 ? -1 : *now;
 	if (what == 3)
 		s.values[1] = (int64_t)next_random(seed) - (1 << 30);
