@@ -1,2 +1,146 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-int main(void) { return 0; }
+/*
+ * feed [MILLIONS]: gives the collector synthetic records (one process, 200 stacks of 20 frames, then
+ * samples, flushed every 1,000 as in krait record) and prints records a second of CPU time and the
+ * growth of resident memory after the first fifth.
+ */
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/collect.h"
+
+#define STACKS	   200
+#define FRAMES	   20
+#define FLUSH_EVERY 1000
+
+static const struct proc_key key = {.start_ns = 1, .tgid = 1, .exec_id = 1};
+static struct py_layout the_layout = {.version = 0x030c, .walk = PY_WALK_CFRAME};
+
+static int add_layout(void *ctx, const struct py_layout *layout, uint16_t *index)
+{
+	*index = 0;
+	return 0;
+}
+
+static const struct py_layout *layout(void *ctx, uint16_t index)
+{
+	return &the_layout;
+}
+
+static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
+		    const struct py_where *where)
+{
+	return 0;
+}
+
+static int add_exe(void *ctx, const struct exe_key *k, const struct exe_entry *entry)
+{
+	return 0;
+}
+
+static const struct collect_ops ops = {add_layout, layout, set_proc, add_exe};
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static size_t resident(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/statm", "re");
+	size_t pages = 0;
+
+	return f && fscanf(f, "%*u %zu", &pages) == 1 ? pages * 4096 : 0;
+}
+
+static uint64_t code_of(unsigned stack, unsigned i)
+{
+	return 0x10000 + (uint64_t)(stack * FRAMES + i) * 512;
+}
+
+static void send_code(struct collect *c, uint64_t code)
+{
+	struct {
+		struct rec_code head;
+		char name[64];
+	} rec = {.head = {.type = REC_CODE, .firstlineno = 1, .code = code, .check = code | 1,
+			  .proc = key, .version = 1}};
+	int n = snprintf(rec.name, sizeof(rec.name), "f%llx", (unsigned long long)code);
+
+	for (unsigned i = CODE_FILENAME; i <= CODE_QUALNAME; i += CODE_QUALNAME)
+		rec.head.text[i] = (struct wire_text){.addr = 1, .len = n, .kind = 1, .ascii = 1};
+	rec.head.text[CODE_QUALNAME].bytes = n;
+	collect_record(c, &rec, sizeof(rec.head) + (size_t)((n + 7) & ~7));
+}
+
+static void send_stack(struct collect *c, unsigned stack)
+{
+	struct {
+		struct rec_stack head;
+		struct wire_frame frame[FRAMES];
+	} rec = {.head = {.type = REC_STACK, .n = FRAMES, .stack = stack + 1, .proc = key}};
+
+	for (unsigned i = 0; i < FRAMES; i++) {
+		uint64_t code = code_of(stack, i);
+
+		send_code(c, code);
+		rec.frame[i] = (struct wire_frame){code, code | 1, 0, i + 1 == FRAMES};
+	}
+	collect_record(c, &rec, sizeof(rec));
+}
+
+static bool send_samples(struct collect *c, size_t from, size_t to)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE, .tid = 1, .proc = key, .weight = 100000};
+
+	for (size_t i = from; i < to; i++) {
+		rec.time_ns = i * 100000;
+		rec.runtime_ns = rec.time_ns;
+		rec.stack = 1 + i * 7 % STACKS;
+		rec.tid = 1 + i % 4;
+		collect_record(c, &rec, sizeof(rec));
+		if (i % FLUSH_EVERY == 0 && collect_flush(c, false))
+			return false;
+	}
+	return !collect_flush(c, false);
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = (argc > 1 ? strtoul(argv[1], NULL, 10) : 10) * 1000000, before, after;
+	struct profile *p = profile_new();
+	struct collect_config config = {.profile = p, .ops = &ops, .clock = true};
+	struct collect *c = p ? collect_new(&config) : NULL;
+	struct collect_stats st;
+	double begin;
+
+	if (!c)
+		return 1;
+	profile_meta(p)->n_values = 2;
+	for (unsigned i = 0; i < STACKS; i++)
+		send_stack(c, i);
+	begin = cpu_seconds();
+	if (!send_samples(c, 0, n / 5))
+		return 1;
+	before = resident();
+	if (!send_samples(c, n / 5, n))
+		return 1;
+	begin = cpu_seconds() - begin;
+	after = resident();
+	collect_stats(c, &st);
+	if (st.samples != n || st.broken_records || st.stacks != STACKS) {
+		fprintf(stderr, "%llu samples, %llu broken, %zu stacks\n",
+			(unsigned long long)st.samples, (unsigned long long)st.broken_records,
+			st.stacks);
+		return 1;
+	}
+	printf("records %zu\nrecords_per_second %.0f\ngrowth_bytes %zd\n", n, n / begin,
+	       (ssize_t)(after - before));
+	collect_free(c);
+	profile_free(p);
+	return 0;
+}

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The profiled program of several measurements, for CPython 2.7 to 3.15: for each line DEPTH on
-stdin it prints the number of frames of its stack and spins at the end of a chain of DEPTH different
-functions, until the next line. Line 0: it sleeps. It ends with stdin.
-With arguments THREADS: that many threads that wait for ever besides; "tree DEPTH": other functions
-on the way all the time (see tree())."""
+"""target.py [THREADS]: the profiled program of several measurements, for CPython 2.7 to 3.15. For each
+line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain of DEPTH different
+functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a second of the last
+spinning. It ends with stdin. THREADS: so many threads that wait for ever besides."""
 import os
 import select
 import shutil
 import sys
 import tempfile
 import threading
+import time
 
 FUNCTIONS = 200
+clock = getattr(time, "perf_counter", time.time)
+speed = [0.0]  # rounds a second of the last stay in leaf()
 # Of ordinary length: what a check of the line table costs depends on it.
 SOURCE = '''
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
@@ -48,26 +50,19 @@ def frames():
 
 
 def say(n):
-    sys.stdout.write("%d\n" % n)
+    sys.stdout.write("%d %f\n" % (n, speed[0]))
     sys.stdout.flush()
-
-
-def asked():
-    return select.select([sys.stdin], [], [], 0)[0]
-
-
-def spin():
-    i = 0
-    while i < 400000:
-        i += 1
 
 
 def leaf(unused):
     say(frames())
-    while not asked():
+    rounds, begin = 0, clock()
+    while not select.select([sys.stdin], [], [], 0)[0]:
         i = 0
-        while i < 400000:
+        while i < 20000:
             i += 1
+        rounds += 1
+    speed[0] = rounds / (clock() - begin)
 
 
 def idle_threads(n):

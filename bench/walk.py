@@ -2,6 +2,7 @@
 """BPF time of a warm sample per CPython version: a fixed part and a slope per frame, between depths of
 different functions, beside the slope of a bare loop over the same stack in the same windows.
 
+The target has a high priority: other processes would take its place in the caches between samples.
 krait's program also runs for processes it doesn't want; what that costs is measured while the target is
 stopped and taken off."""
 import os
@@ -14,7 +15,6 @@ import lib
 
 DEPTHS = (10, 200)
 HZ = 999
-COUNT_SAMPLES = 0  # enum bpf_counter
 
 
 def limits(version):
@@ -47,7 +47,7 @@ class Bare:
 
 class State:
     def __init__(self, krait, program, bare):
-        self.samples, self.run = krait.counter(COUNT_SAMPLES), program.now()
+        self.samples, self.run = krait.counter("SAMPLES"), program.now()
         self.bare = bare.now()
 
 
@@ -73,7 +73,7 @@ def foreign_cost(k, program, bare, target, seconds):
 def measure(python, windows, seconds):
     """{depth: (frames, [krait ns], [bare ns])}"""
     result = {d: (0, [], []) for d in DEPTHS}
-    with lib.Target(python) as target, lib.Krait(["-p", str(target.pid), "-F", str(HZ)]) as k:
+    with lib.Target(python, nice=-19) as target, lib.Krait(["-p", str(target.pid), "-F", str(HZ)]) as k:
         program = k.program()
         bare = Bare(target.pid)
         for _ in range(windows):

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait's own memory and CPU time while programs with thousands of stacks run: resident memory plus what
+the kernel counts for its maps. Per-CPU rings are projected to a machine of 8 CPUs."""
+import time
+
+import lib
+from start import Group
+
+MIB = 1 << 20
+RING = 1 << 20  # SAMPLER_RING_BYTES: once in the kernel's count, twice in the resident memory
+CPUS = 8
+
+
+def memory(k):
+    """(bytes now, bytes on 8 CPUs)"""
+    now = lib.rss_bytes(k.pid) + k.map_bytes()
+    missing = max(0, CPUS - lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online")))
+    return now, now + missing * 3 * RING
+
+
+def watch(workers, spinning, hz, seconds):
+    """Memory after a third and at the end of the time, krait's CPU time per second in between."""
+    with Group(lib.newest_interpreter(), workers, spinning) as group:
+        with lib.Krait(["-p", str(group.pid), "-F", str(hz)]) as k:
+            k.program()
+            time.sleep(seconds / 3)
+            early, cpu, begin = memory(k), lib.cpu_seconds(k.pid), time.monotonic()
+            time.sleep(seconds * 2 / 3)
+            late, used = memory(k), lib.cpu_seconds(k.pid) - cpu
+            share = used / (time.monotonic() - begin)
+    return early, late, share, k.summary
+
+
+def run(options):
+    seconds = max(3, options.seconds / 3)
+    for workers, spinning, hz, most, cpu in ((0, 0, 999, 48, 1), (0, 0, 9999, None, 5), (100, 2, 999, 96, 1)):
+        name = "%d processes, %d Hz: " % (workers or 1, hz)
+        early, late, share, summary = watch(workers, spinning, hz, seconds)
+        if most:
+            yield lib.Row(name + "memory on %d CPUs" % CPUS, late[1] / MIB, "MiB", most,
+                          note="%.1f here, %d stacks" % (late[0] / MIB, summary.get("stacks", 0)))
+        yield lib.Row(name + "growth", (late[0] - early[0]) / MIB / seconds * 1.5 * 60, "MiB/min",
+                      note="%d samples" % summary["samples"])
+        yield lib.Row(name + "krait's CPU", share * 100, "% of one", cpu)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From the exec of krait to its programs being attached, and to the first stack that it sent, seen from
+outside: links and counters of the kernel."""
+import os
+import signal
+import statistics
+import subprocess
+import time
+
+import lib
+
+
+class Group:
+    """varied.py with workers, in a process group of its own."""
+
+    def __init__(self, python, workers, spinning):
+        self.process = subprocess.Popen([python, os.path.join(lib.ROOT, "bench/varied.py"), str(workers),
+                                         str(spinning)], start_new_session=True)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        time.sleep(1)
+        return self
+
+    def __exit__(self, *_):
+        os.killpg(self.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def links(pid):
+    """Attached programs: descriptors of perf event links."""
+    n = 0
+    for fd in os.listdir("/proc/%d/fdinfo" % pid):
+        n += "link_type:" in lib.read("/proc/%d/fdinfo/%s" % (pid, fd))
+    return n
+
+
+def start_once(arguments):
+    """(ms to attached, ms to the first stack sent)"""
+    begin, attached, first = time.monotonic(), 0.0, 0.0
+    cpus = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online"))
+    with lib.Krait(arguments) as k:
+        while not first and time.monotonic() - begin < 20 and k.process.poll() is None:
+            now = time.monotonic()
+            if not attached and links(k.pid) == cpus:
+                attached = now - begin
+            if attached and k.counter("STACKS_SENT"):
+                first = now - begin
+            time.sleep(0.002)
+    if not first:
+        raise RuntimeError("no sample within 20 s")
+    return attached * 1000, first * 1000
+
+
+def repeated(arguments, times):
+    got = [start_once(arguments) for _ in range(times)]
+    return [statistics.median(g[i] for g in got) for i in (0, 1)], [max(g[i] for g in got) for i in (0, 1)]
+
+
+def run(options):
+    python = lib.newest_interpreter()
+    times = max(3, int(options.seconds / 4))
+    with Group(python, 0, 0) as group:
+        medians, worst = repeated(["-p", str(group.pid)], times)
+        yield lib.Row("attached, -p", medians[0], "ms", 300, note="worst %.0f of %d" % (worst[0], times))
+        yield lib.Row("first stack, 1 process", medians[1], "ms", 400, note="worst %.0f" % worst[1])
+    with Group(python, 100, 1) as group:
+        medians, worst = repeated(["-p", str(group.pid)], times)
+        yield lib.Row("first stack, -p with 100 processes", medians[1], "ms", 1000, note="worst %.0f" % worst[1])
+        medians, worst = repeated(["--comm", "python*", "-F", "999"], times)
+        yield lib.Row("first stack, machine with 100 processes", medians[1], "ms", 1000,
+                      note="worst %.0f" % worst[1])
