@@ -6,6 +6,7 @@ nanosecond. Files of other tools are read and written by krait and must say the 
 """
 
 import gzip
+import os
 import re
 import shutil
 import subprocess
@@ -101,14 +102,37 @@ def check_protoc(path):
     result("pprof-protoc", wrong)
 
 
+def numbers(*command):
+    """What TOOL printed as "NAME NUMBER" lines."""
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {name: float(n) for name, n in (line.split() for line in out.splitlines())}
+
+
 def check_copy(tool, name, path, copy):
     """krait in the middle changes nothing that pprof shows."""
-    subprocess.run([tool, "copy", path, copy], check=True)
+    numbers(tool, "copy", path, copy)
     wrong = []
     for args in (["-functions"], ["-lines"]):
         wrong += difference(top(path, *args), top(copy, *args))
     wrong += difference(labels(path), labels(copy))
     result(name, wrong)
+
+
+def check_bulk(tool, made, again):
+    """Many samples: memory doesn't grow with them, and the file stays small."""
+    n = 10_000_000 if os.environ.get("KRAIT_TEST_FULL") else 300_000
+    first = numbers(tool, "bulk", made, str(n))
+    size = os.path.getsize(made) / n
+    second = numbers(tool, "copy", made, again)
+    with open(made, "rb") as a, open(again, "rb") as b:
+        same = a.read() == b.read()
+    said = (f"{n} samples: {first['add']:.0f} ns to add one, {size:.1f} bytes each, writing "
+            f"{first['memory'] / 1024:.0f} MiB, reading and writing {second['memory'] / 1024:.0f} MiB")
+    wrong = [said] if first["samples"] != n or size > 9 or not same else []
+    wrong += [said] if first["memory"] > 32 * 1024 else []
+    # The file itself is mapped while it is read.
+    wrong += [said] if second["memory"] > 32 * 1024 + os.path.getsize(made) / 1024 else []
+    result(f"pprof-bulk ({said})", wrong)
 
 
 def main():
@@ -122,6 +146,7 @@ def main():
         check_go(made, known, total)
         check_copy(tool, "pprof-copy", made, again)
         check_copy(tool, "pprof-copy-of-go", "tests/golden/go-cpu.pb.gz", again)
+    check_bulk(tool, made + ".bulk", again)
     if shutil.which("protoc"):
         check_protoc(made)
     else:

@@ -4,13 +4,19 @@
  * added up here: "function FLAT CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE" and
  * "total N". `pprof copy FROM TO` reads and writes.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/pprof.h"
 
 enum { SAMPLES = 20000, DEPTH = 12, THREADS = 3 };
+enum { BULK_STACKS = 5000, BULK_DEPTH = 30, BULK_LOCATIONS = 2000 };
 
 /* What other tools stumble over: angle brackets, templates, semicolons, blanks, other scripts. */
 static const struct {
@@ -157,18 +163,116 @@ static int make(const char *name)
 	return r;
 }
 
+/* The most memory that was resident, of this program's own image. */
+static void print_memory(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "VmHWM: %ld", &kib) == 1)
+			break;
+	}
+	printf("memory %ld\n", kib);
+}
+
+/* Half of the samples in ten stacks, most of the others in 300; two threads take turns. */
+static uint32_t pick_stack(uint64_t *seed)
+{
+	uint64_t how = next_random(seed) % 10;
+
+	return 1 + (uint32_t)(next_random(seed) % (how < 5 ? 10 : how < 9 ? 300 : BULK_STACKS));
+}
+
+static void fill_bulk(struct profile *p)
+{
+	uint32_t frames[BULK_DEPTH], location[BULK_LOCATIONS];
+	struct profile_location l = { .function = 1 };
+	uint64_t seed = 5;
+
+	l.mapping = profile_mapping(
+		p, &(struct profile_mapping){ .name = profile_string(p, "[python 3.12]"),
+					      .kind = KIND_PYTHON });
+	for (unsigned i = 0; i < BULK_LOCATIONS; i++) {
+		char name[32];
+		struct profile_function f = { .file = profile_string(p, "/srv/app/main.py") };
+
+		snprintf(name, sizeof(name), "Class%u.method%u", i / 50, i / 5);
+		f.name = profile_string(p, name);
+		l.function = profile_function(p, &f);
+		l.line = (int32_t)i;
+		location[i] = profile_location(p, &l);
+	}
+	while (profile_n_stacks(p) < BULK_STACKS) {
+		/* Root ends stay for a while, leaf ends change. */
+		for (unsigned i = 0; i < BULK_DEPTH; i++) {
+			if (i < 4 || next_random(&seed) % 16 == 0 || !profile_n_stacks(p))
+				frames[i] = location[next_random(&seed) % BULK_LOCATIONS];
+		}
+		profile_stack(p, frames, BULK_DEPTH);
+	}
+}
+
+static int bulk(const char *name, unsigned n)
+{
+	struct profile *p = profile_new();
+	uint32_t labels[2];
+	struct timespec begin, end;
+	uint64_t seed = 9;
+	int r = 0;
+
+	fill_meta(p);
+	fill_bulk(p);
+	for (unsigned i = 0; i < 2; i++) {
+		struct profile_label l[] = {
+			{ profile_string(p, "pid"), profile_string(p, "1234") },
+			{ profile_string(p, "process"), profile_string(p, "app.py") },
+			{ profile_string(p, "thread"), profile_string(p, i ? "MainThread" : "io") },
+			{ profile_string(p, "tid"), profile_string(p, i ? "1234" : "1235") },
+		};
+
+		labels[i] = profile_labels(p, l, ARRAY_SIZE(l));
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	for (unsigned i = 0; i < n && !r; i++) {
+		struct profile_sample s = {
+			.stack = pick_stack(&seed),
+			.labels = labels[i % 2],
+			.time_ns = i * 500000ll + (int64_t)(next_random(&seed) % 50000),
+			.values = { 1, 1001001 },
+		};
+
+		r = profile_add(p, &s);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	printf("add %.1f\nsamples %llu\n",
+	       ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+		       n,
+	       (unsigned long long)profile_n_samples(p));
+	r = r ? 1 : write_file(p, name);
+	print_memory();
+	profile_free(p);
+	return r;
+}
+
 static int copy(const char *from, const char *to)
 {
-	static uint8_t bytes[16 << 20];
-	_cleanup_fclose_ FILE *f = fopen(from, "r");
+	_cleanup_close_ int fd = open(from, O_RDONLY | O_CLOEXEC);
+	off_t n = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	void *bytes = n > 0 ? mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 	struct profile *p;
 	int r;
 
-	if (!f || pprof_read(bytes, fread(bytes, 1, sizeof(bytes), f), &p)) {
-		fprintf(stderr, "%s: %s\n", from, f ? err_msg() : "can't be opened");
+	if (bytes == MAP_FAILED || pprof_read(bytes, (size_t)n, &p)) {
+		fprintf(stderr, "%s: %s\n", from,
+			bytes == MAP_FAILED ? "can't be read" : err_msg());
 		return 1;
 	}
+	munmap(bytes, (size_t)n);
 	r = write_file(p, to);
+	printf("samples %llu\n", (unsigned long long)profile_n_samples(p));
+	print_memory();
 	profile_free(p);
 	return r;
 }
@@ -177,8 +281,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && streq(argv[1], "make"))
 		return make(argv[2]);
+	if (argc == 4 && streq(argv[1], "bulk"))
+		return bulk(argv[2], (unsigned)atoi(argv[3]));
 	if (argc == 4 && streq(argv[1], "copy"))
 		return copy(argv[2], argv[3]);
-	fprintf(stderr, "usage: pprof make FILE | pprof copy FROM TO\n");
+	fprintf(stderr, "usage: pprof make FILE | bulk FILE N | copy FROM TO\n");
 	return 2;
 }
