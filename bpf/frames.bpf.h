@@ -165,6 +165,19 @@ walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_a
 	push_frame(w, out, addrs, frame, code, check, lasti, FRAME_ENTRY);
 }
 
+/*
+ * The chain ended. A whole one ends in a frame that a C evaluation loop began with. Only the
+ * innermost frame can have no caller for a moment (a generator that is being left, a frame that is
+ * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
+ * caller may be the last.
+ */
+walk_inline bool is_whole(const struct walk *w)
+{
+	if (w->closed)
+		return true;
+	return w->n > 1 && (w->inner == INNER_PROVED || (w->inner == INNER_UNPROVED && !w->outer));
+}
+
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
 walk_global int walk_group(void)
 {
@@ -182,8 +195,7 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			/* A whole chain ends in a frame that a C evaluation loop began with. */
-			if (w->closed || l->walk == PY_WALK_OBJECT)
+			if (l->walk == PY_WALK_OBJECT || is_whole(w))
 				walk_end(w, WALK_OK);
 			else
 				fail(w, WALK_FRAME_TORN);
@@ -216,6 +228,8 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
 		if (walk_group())
 			break;
+	if (!w->n && w->outcome == WALK_OK)
+		w->outcome = WALK_NO_PYTHON; /* a loop that is being entered or left */
 	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
 }
 

@@ -10,6 +10,7 @@
 #include "state.bpf.h"
 
 #define MAX_LISTED_THREADS 512 /* thread states looked at in one sample */
+#define ROOT_CFRAME_BYTES 1024 /* PyThreadState.root_cframe lies within (3.11: at 336) */
 #define GLIBC_KEYS_PER_BLOCK 32 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
@@ -155,16 +156,20 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
  * stack until then. What the loop further out has is certain: w->outer; the innermost loop's frames
  * are believed once they lead there.
  */
-walk_inline bool load_cframe(struct walk *w, const struct py_layout *l, __u64 cframe)
+walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
-	__u64 pair[2] = {}; /* current_frame, previous */
+	__u64 pair[2] = {}, cframe = w->frame; /* pair: current_frame, previous */
+
+	w->frame = 0;
 
 	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame))
 		return false;
-	w->frame = pair[0];
-	if (!pair[1])
+	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
 		return true; /* the one in the thread state: no loop runs */
+	w->frame = pair[0];
 	w->inner = INNER_UNPROVED;
+	if (!pair[1])
+		return true; /* not set yet either */
 	return read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame) == 0;
 }
 
@@ -176,7 +181,7 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 		return false;
 	}
 	w->frame = object_u64(w, l->tstate_frame);
-	if (l->walk == PY_WALK_CFRAME && w->frame && !load_cframe(w, l, w->frame)) {
+	if (l->walk == PY_WALK_CFRAME && w->frame && !load_cframe(w, l)) {
 		walk_end(w, WALK_TSTATE_FAULT);
 		return false;
 	}
