@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests/golden/pprof-check.py. `pprof make FILE` writes a profile and prints what it holds,
- * added up here: "function FLAT CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE" and
- * "total N". `pprof copy FROM TO` reads and writes.
+ * For tests/golden/pprof-check.py.
+ *	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
+ *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
+ *	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
+ *	pprof copy FROM TO  reads and writes
+ * The latter two also print "samples N" and "memory PEAK_KIB".
  */
 #include <errno.h>
 #include <fcntl.h>
