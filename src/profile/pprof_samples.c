@@ -17,7 +17,7 @@
 
 #define BUCKET_NS (10 * (int64_t)NSEC_PER_MSEC)
 #define GROUP_NS  (10 * (int64_t)NSEC_PER_SEC)
-#define WINDOW	  (1u << 17)
+#define WINDOW	  (1u << 16)
 
 struct group {
 	uint64_t number, n; /* 0: samples without a time; samples in it */

@@ -24,7 +24,9 @@ struct writer {
 
 static uint32_t mapping_id(const struct writer *w, uint32_t id)
 {
-	return id == w->main_mapping ? 1 : id < w->main_mapping ? id + 1 : id;
+	if (!id || id > w->main_mapping)
+		return id;
+	return id == w->main_mapping ? 1 : id + 1;
 }
 
 static uint32_t mapping_of_id(const struct writer *w, uint32_t id)
