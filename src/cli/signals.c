@@ -3,20 +3,40 @@
 #include "cli/signals.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 #include "cli/exit.h"
 
 #define SENT_BY_PROCESS 0x100
 
+/*
+ * timeout(1) sends its signal to the process and then to the group, which is twice to krait. What
+ * comes so soon after the first isn't somebody's second try.
+ */
+#define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
+
 /* 0, or the number of the first signal, with SENT_BY_PROCESS. */
 static volatile sig_atomic_t stop_flag;
+static uint64_t stopped_at_ns; /* of that signal; for the handler alone */
 
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	if (stop_flag)
-		_exit(EXIT_ABORTED);
+	if (stop_flag) {
+		if (now_ns() - stopped_at_ns > SAME_SIGNAL_NS)
+			_exit(EXIT_ABORTED);
+		return;
+	}
+	stopped_at_ns = now_ns();
 	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
 	stop_flag = number | (info->si_code <= 0 ? SENT_BY_PROCESS : 0);
 }
@@ -32,6 +52,9 @@ void signals_take(void)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
+		sigaddset(&action.sa_mask, stopping[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
 		if (!is_ignored(stopping[i]))
 			sigaction(stopping[i], &action, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ctrl-C and its kin. The first SIGINT, SIGTERM or SIGHUP asks to stop: what was recorded is
- * written. The second one, of whichever kind, ends krait at once with EXIT_ABORTED. The stop flag
- * is the second of the two global variables of the program.
+ * written. The second one, of whichever kind, half a second later or more, ends krait at once with
+ * EXIT_ABORTED. The stop flag is the second of the two global variables of the program.
  */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H

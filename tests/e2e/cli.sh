@@ -100,7 +100,8 @@ signals() {
 	sleep 0.3
 	for signal in INT TERM HUP; do
 		rc=0
-		timeout -s $signal 3 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
+		# A shell has its background jobs ignore SIGINT, and krait leaves that so.
+		env --default-signal=$signal timeout -s $signal 3 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
 		check "SIG$signal-writes" grep -q busy_here $signal.folded
 		check "SIG$signal-exit-code" test $rc = 124
 	done

@@ -15,6 +15,7 @@ if [ "${1:-}" != inside ]; then
 	for tool in sudo setpriv unshare python3; do
 		command -v $tool >/dev/null || lack="no $tool"
 	done
+	unshare --mount --propagation private true 2>/dev/null || lack="no mount namespace here"
 	[ -z "$lack" ] || { echo "SKIP rights: $lack"; exit 0; }
 	exec unshare --mount --propagation private -- "$0" inside
 fi

@@ -14,6 +14,8 @@ check() { # NAME COMMAND...
 if [ "${1:-}" != inside ]; then
 	make STATIC=1 >/dev/null || { echo "FAIL static build: make STATIC=1"; exit 1; }
 	[ "$(id -u)" = 0 ] || { echo "SKIP static: not root"; exit 0; }
+	unshare --mount --propagation private true 2>/dev/null ||
+		{ echo "SKIP static: no mount namespace here"; exit 0; }
 	exec unshare --mount --propagation private -- "$0" inside
 fi
 

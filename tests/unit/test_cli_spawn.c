@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/exit.h"
@@ -119,6 +120,24 @@ static void test_first_signal_stops(void **state)
 	assert_true(signals_stop_was_sent());
 }
 
+/* timeout(1) sends twice in a row: that doesn't abort. Later, it does. */
+static void test_second_signal_aborts(void **state)
+{
+	int status;
+	pid_t pid;
+
+	kill(getpid(), SIGTERM);
+	assert_int_equal(signals_stop(), SIGTERM);
+	pid = fork();
+	if (pid == 0) {
+		usleep(600000);
+		kill(getpid(), SIGINT);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(spawn_exit_code(status), EXIT_ABORTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +148,7 @@ int main(void)
 		cmocka_unit_test(test_prepare_fails),
 		cmocka_unit_test(test_what_is_inherited),
 		cmocka_unit_test(test_first_signal_stops),
+		cmocka_unit_test(test_second_signal_aborts),
 	};
 
 	signals_take();
