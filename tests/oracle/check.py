@@ -64,6 +64,10 @@ def call_ok(call, loc):
     return loc.line == call[0] and (not loc.column or loc.column == call[1])
 
 
+def short(text):
+    return text if len(text) < 120 else "%s...%s" % (text[:50], text[-50:])
+
+
 class Report(object):
     def __init__(self):
         self.samples = self.startup = self.foreign = self.empty = self.truncated = 0
@@ -71,6 +75,15 @@ class Report(object):
         self.incomplete = collections.Counter()
         self.leaves = collections.Counter()
         self.examples = []
+
+    def add(self, other):
+        """Takes in what another recording of the same program has shown."""
+        for name in ("samples", "startup", "foreign", "empty", "truncated", "impossible",
+                     "wrong_lines", "wrong_names"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.incomplete.update(other.incomplete)
+        self.leaves.update(other.leaves)
+        self.examples += other.examples
 
     def wrong(self):
         return self.impossible + self.wrong_lines + self.wrong_names
@@ -80,8 +93,8 @@ class Report(object):
 
     def example(self, kind, count, stack, at):
         if len(self.examples) < 12:
-            shown = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", l.name, l.file,
-                                                   l.line, l.column, l.first)
+            shown = ["%s%s (%s:%d:%d) first %d" % ("> " if i == at else "  ", short(l.name),
+                                                   short(l.file), l.line, l.column, l.first)
                      for i, l in enumerate(stack)]
             if len(shown) > 14:
                 shown = shown[:3] + ["  ..."] + shown[max(3, at - 4):at + 4][-10:]

@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import check
+import modules
 import pprof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,6 +29,8 @@ SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
 INCOMPLETE = 0.001  # share of samples
 NO_PYTHON = 0.3     # where threads or processes begin and end
+FEW = 3             # incomplete samples of one program
+ROUNDS = 4
 FOREIGN = 0.3       # threads that begin and end
 MIN_LEAVES = 20     # samples that make a share
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
@@ -42,7 +45,7 @@ class Interpreter:
 
     def environment(self):
         return dict(os.environ, KRAIT_ORACLE_TMP=self.scratch, PYTHONDONTWRITEBYTECODE="1",
-                    PYTHONPATH=os.path.join(CACHE, "oracle", "modules", "%d.%d" % self.version[:2]),
+                    PYTHONPATH=modules.folder(CACHE, self.version),
                     PYTHONHASHSEED="0")
 
     def has_module(self, name):
@@ -219,32 +222,35 @@ class Oracle:
             profile, check.load(truth_of(interpreter, one.program), one.program.contract),
             None if storm else {str(one.pid)}) for one in running}
 
-    def judge(self, interpreter, program, report, samples):
-        what = "%s %s" % (interpreter.name, program.name)
-        named = ", ".join("%s %d" % item for item in sorted(report.incomplete.items()))
+    @staticmethod
+    def incomplete(program, report):
+        """Samples that lack frames which were there."""
         bad = report.bad()
-        if program.no_python:
-            absent = report.incomplete["[no Python]"]
+        absent = report.incomplete["[no Python]"]
+        if program.no_python and absent <= NO_PYTHON * report.samples:
             bad -= absent
-            if absent > NO_PYTHON * report.samples:
-                bad += absent
-        few = report.samples < samples / 10
-        text = "%d samples, %d impossible, %d wrong lines, %d wrong names, %d incomplete%s%s%s" % (
+        return bad
+
+    def judge(self, interpreter, program, report):
+        named = ", ".join("%s %d" % item for item in sorted(report.incomplete.items()))
+        bad = self.incomplete(program, report)
+        odd = odd_leaves(program, report)
+        text = "%d samples, %d impossible, %d wrong lines, %d wrong names, %d incomplete%s%s" % (
             report.samples, report.impossible, report.wrong_lines, report.wrong_names,
             report.bad(), " (%s)" % named if named else "",
-            ", %d truncated" % report.truncated if report.truncated else "",
-            ", too few" if few else "")
-        odd = odd_leaves(program, report)
-        text += "".join(", " + each for each in odd)
-        good = not (report.wrong() or few or odd or bad > INCOMPLETE * report.samples)
-        self.say(good, what, text)
+            ", %d truncated" % report.truncated if report.truncated else "")
+        # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
+        many = bad > max(FEW, INCOMPLETE * report.samples)
+        good = not (report.wrong() or odd or many or not report.samples)
+        self.say(good, "%s %s" % (interpreter.name, program.name),
+                 text + "".join(", " + each for each in odd))
         if report.wrong():
             for example in report.examples[:self.options.examples]:
                 print("  " + example.replace("\n", "\n  "), flush=True)
 
-    def interpreter(self, interpreter):
-        os.makedirs(interpreter.scratch, exist_ok=True)
-        able, total = [], 0
+    def able(self, interpreter):
+        """The programs that can run, with their truth made."""
+        able = []
         for program in programs(self.options.program):
             lacks = program.lacks(interpreter)
             if lacks:
@@ -255,24 +261,42 @@ class Oracle:
                 able.append(program)
             except (subprocess.SubprocessError, OSError) as error:
                 self.say(False, "%s %s" % (interpreter.name, program.name), "no truth: %s" % error)
-        each = max(500, self.options.samples // max(1, len(able)))
+        return able
+
+    def interpreter(self, interpreter):
+        os.makedirs(interpreter.scratch, exist_ok=True)
+        modules.fetch(CACHE, interpreter.version)
+        able = self.able(interpreter)
+        wanted, size = self.options.samples, self.options.batch
         steady = [p for p in able if not p.storm]
-        batches = [steady[i:i + self.options.batch]
-                   for i in range(0, len(steady), self.options.batch)]
-        for some in batches + [[p] for p in able if p.storm]:
-            try:
-                reports = self.batch(interpreter, some, each)
-            except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
-                self.say(False, "%s %s" % (interpreter.name, " ".join(p.name for p in some)),
-                         str(error))
-                continue
-            for program, report in reports.items():
-                self.judge(interpreter, program, report, each)
-                total += report.samples
-        wanted = self.options.samples
-        if not self.options.program:
-            self.say(total >= wanted, interpreter.name + " total",
-                     "%d samples, %d wanted" % (total, wanted))
+        batches = [[p] for p in able if p.storm]
+        batches += [steady[i:i + size] for i in range(0, len(steady), size)]
+        reports = {}
+        for _ in range(ROUNDS):  # more on a machine that has other things to do
+            total = sum(r.samples for r in reports.values())
+            if total >= wanted and all(p in reports for p in able):
+                break
+            each = max(500, (wanted - total) // max(1, len(able)))
+            for some in batches:
+                try:
+                    for program, report in self.batch(interpreter, some, each).items():
+                        reports.setdefault(program, check.Report()).add(report)
+                except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+                    self.say(False, "%s %s" % (interpreter.name, " ".join(p.name for p in some)),
+                             str(error))
+        for program in able:
+            if program in reports:
+                self.judge(interpreter, program, reports[program])
+        self.sum(interpreter, reports)
+
+    def sum(self, interpreter, reports):
+        total = sum(r.samples for r in reports.values())
+        bad = sum(self.incomplete(p, r) for p, r in reports.items())
+        good = bad <= INCOMPLETE * total and (total >= self.options.samples or self.options.program)
+        self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
+                 "%d incomplete (%.3f %%)" % (total, self.options.samples,
+                                              sum(r.wrong() for r in reports.values()), bad,
+                                              100 * bad / max(1, total)))
 
 
 def main():

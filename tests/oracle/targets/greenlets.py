@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: module greenlet
+# no python: a greenlet has no frame while it is made and when it is done
 """Greenlets that switch from deep inside: a stack must be that of one greenlet."""
 import greenlet
 

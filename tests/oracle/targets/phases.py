@@ -2,7 +2,7 @@
 # part of: shares.py, not of the oracle
 """Measures the CPU time of its own phases: plain loops, tiny calls, C code, generators, recursion.
 
-phases.py SECONDS: runs for so much CPU time and prints {phase: CPU nanoseconds} as JSON.
+phases.py SECONDS: runs for so much CPU time in all and prints {phase: CPU nanoseconds} as JSON.
 """
 import ctypes
 import json
@@ -11,7 +11,7 @@ import sys
 import time
 import zlib
 
-DATA = bytes(bytearray(i * 7 & 255 for i in range(20000)))
+DATA = bytes(bytearray(i * 7 & 255 for i in range(400)))
 
 
 class Timespec(ctypes.Structure):
@@ -31,7 +31,7 @@ clock = getattr(time, "thread_time_ns", old_clock)
 
 def phase_loops(n):
     total = 0
-    for _ in range(n * 30):
+    for _ in range(n * 20):
         for i in range(200):
             total += i & 7
     return total
@@ -46,7 +46,7 @@ def tiny(x):
 
 
 def phase_calls(n):
-    for _ in range(n * 350):
+    for _ in range(n * 900):
         nothing()
         tiny(1)
         nothing()
@@ -54,7 +54,7 @@ def phase_calls(n):
 
 
 def phase_c(n):
-    for _ in range(n * 2):
+    for _ in range(n * 8):
         zlib.compress(DATA, 6)
         sorted(DATA)
 
@@ -71,7 +71,7 @@ def doubled(n):
 
 def phase_generators(n):
     total = 0
-    for _ in range(n):
+    for _ in range(n * 4):
         for i in doubled(500):
             total += i
     return total
@@ -84,7 +84,7 @@ def deep(n):
 
 
 def phase_recursion(n):
-    for _ in range(n * 4):
+    for _ in range(n * 12):
         deep(200)
 
 

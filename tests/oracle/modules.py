@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Extension modules that targets use, fetched as wheels for each version of Python.
+
+By this machine's pip, unpacked into the test cache: the interpreters stay as they are, and those
+without a pip of their own have the modules too.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+WHEELS = ("greenlet",)
+
+
+def folder(cache, version):
+    return os.path.join(cache, "oracle", "modules", "%d.%d" % version[:2])
+
+
+def fetch(cache, version):
+    """Makes folder(), with what can be had; tried once."""
+    target = folder(cache, version)
+    if os.path.isdir(target):
+        return
+    os.makedirs(target)
+    for name in WHEELS:
+        with tempfile.TemporaryDirectory() as fresh:
+            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps",
+                       "--disable-pip-version-check", "--only-binary=:all:", "--python-version",
+                       "%d.%d" % version[:2], "-d", fresh, name]
+            if version[0] == 2:
+                command += ["--abi", "cp27mu", "--abi", "cp27m"]
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  stdin=subprocess.DEVNULL, timeout=120, check=False)
+            for wheel in os.listdir(fresh) if done.returncode == 0 else ():
+                with zipfile.ZipFile(os.path.join(fresh, wheel)) as z:
+                    z.extractall(target)
