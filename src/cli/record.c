@@ -22,6 +22,7 @@
 #include "cli/exit.h"
 #include "cli/kernel_danger.h"
 #include "cli/output.h"
+#include "cli/output_name.h"
 #include "cli/record_session.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
@@ -495,34 +496,12 @@ static void session_fini(struct session *s)
 		close(s->epoll_fd);
 }
 
-/* krait-NAME-YYYYmmdd-HHMMSS.svg */
 static int name_output(struct session *s)
 {
-	const char *ext = s->options->format->extensions[0], *name = "python";
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-	_cleanup_free_ char *of_pid = NULL;
-	char stamp[32];
-	time_t now = time(NULL);
-	struct tm tm;
-
-	if (s->options->output) {
-		s->path = strdup(s->options->output);
-		return s->path ? 0 : -ENOMEM;
-	}
-	if (s->options->cmd)
-		name = s->options->cmd[0];
-	if (s->options->pids.n && !proc_open(&proc, s->options->pids.v[0]) &&
-	    !proc_name(&proc, &of_pid))
-		name = of_pid;
-	if (strrchr(name, '/'))
-		name = strrchr(name, '/') + 1;
-	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	if (asprintf(&s->path, "krait-%s-%s%s", name, stamp, ext) < 0)
-		return -ENOMEM;
-	for (char *p = s->path; *p; p++)
-		if (*p == '/' || *p == ' ')
-			*p = '_';
-	return 0;
+	if (!s->options->output)
+		return output_name(s->options, time(NULL), &s->path);
+	s->path = strdup(s->options->output);
+	return s->path ? 0 : -ENOMEM;
 }
 
 /* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
