@@ -2,6 +2,7 @@
 /* Checks of krait doctor that concern the kernel: version, type information, limits, clock. */
 #include "cli/doctor_checks.h"
 
+#include <linux/capability.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "base/error.h"
@@ -72,7 +73,7 @@ void check_memlock(struct doctor *d)
 	if (kernel_version_running(&v) || kernel_at_least(&v, 5, 11) ||
 	    getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
-	if (limit.rlim_cur == RLIM_INFINITY || rights_have(&d->rights, 24 /* CAP_SYS_RESOURCE */)) {
+	if (limit.rlim_cur == RLIM_INFINITY || rights_have(&d->rights, CAP_SYS_RESOURCE)) {
 		finding_add(d, "locked memory", FINDING_OK, "enough for the maps");
 		return;
 	}
