@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF walkers compiled for the host: the seam of bpf/state.bpf.h and bpf/send.bpf.h over pages
+ * in memory or over a live process. Reads can be made to fail; every read's destination is checked
+ * to lie within the one buffer it belongs to, and each buffer is an allocation of its own, so that
+ * ASan sees what runs past it.
+ */
+#ifndef TESTS_WALK_HOST_H
+#define TESTS_WALK_HOST_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+/* The BPF side has global functions without prototypes. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "frames.bpf.h"
+#include "send.bpf.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+
+#define HOST_PAGE 4096ull
+
+struct host_record {
+	size_t n;
+	uint8_t *bytes;
+};
+
+static struct host {
+	struct map pages;   /* page number -> address of its own 4 KiB allocation */
+	pid_t pid;	    /* not 0: a live process instead of the pages */
+	unsigned fail_nth;  /* every Nth read fails; 0 = none */
+	bool keep_on_fault; /* a failed read leaves its destination alone instead of zeroing it */
+	uint64_t reads, bytes;
+	uint64_t fault_at; /* reads that touch this address fail; 0 = none */
+	unsigned refuse;   /* records still to be refused by the ring */
+	struct py_layout layout;
+	struct walk *w;
+	struct walk_out *out;
+	struct walk_addrs *addrs;
+	struct staging *staging;
+	struct map codes, stacks;
+	VEC(struct host_record) sent;
+	uint64_t counters[COUNT_MAX];
+} host;
+
+/* A bug of the walker, not of the target: ends the program, also under a fuzzer. */
+static inline void host_must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "walker: %s\n", what);
+	abort();
+}
+
+static inline void host_room(const void *dst, size_t n, const void *buf, size_t size)
+{
+	uintptr_t at = (uintptr_t)dst, from = (uintptr_t)buf;
+
+	if (at >= from && at < from + size)
+		host_must(n <= size - (at - from), "read past the end of a buffer");
+}
+
+static inline void host_check_room(const void *dst, size_t n)
+{
+	struct walk *w = host.w;
+
+	host_room(dst, n, w->block, sizeof(w->block));
+	host_room(dst, n, w->object, sizeof(w->object));
+	host_room(dst, n, w->text, sizeof(w->text));
+	host_room(dst, n, host.staging->bytes, STAGING_BYTES);
+}
+
+static inline uint8_t *host_page(uint64_t addr)
+{
+	uint64_t *p = map_get(&host.pages, addr / HOST_PAGE);
+
+	return p ? (uint8_t *)(uintptr_t)*p : NULL;
+}
+
+static inline bool host_read_pages(void *dst, uint64_t addr, size_t n)
+{
+	uint8_t *to = dst;
+
+	if (addr + n < addr)
+		return false;
+	while (n) {
+		size_t off = addr % HOST_PAGE, some = MIN(n, HOST_PAGE - off);
+		const uint8_t *page = host_page(addr);
+
+		if (!page)
+			return false;
+		memcpy(to, page + off, some);
+		to += some;
+		addr += some;
+		n -= some;
+	}
+	return true;
+}
+
+static inline bool host_read(void *dst, uint64_t addr, size_t n)
+{
+	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};
+
+	if (host.fail_nth && host.reads % host.fail_nth == 0)
+		return false;
+	if (host.fault_at && addr <= host.fault_at && host.fault_at - addr < n)
+		return false;
+	if (host.pid)
+		return process_vm_readv(host.pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
+	return host_read_pages(dst, addr, n);
+}
+
+/* As bpf_probe_read_user(): all or nothing. */
+walk_inline long read_user(void *dst, __u32 n, __u64 addr)
+{
+	host_check_room(dst, n);
+	host.reads++;
+	host.bytes += n;
+	if (host.keep_on_fault) {
+		_Alignas(8) static uint8_t copy[STAGING_BYTES];
+
+		host_must(n <= sizeof(copy), "a read larger than any buffer");
+		if (!host_read(copy, addr, n))
+			return -EFAULT;
+		memcpy(dst, copy, n);
+		return 0;
+	}
+	if (host_read(dst, addr, n))
+		return 0;
+	memset(dst, 0, n);
+	return -EFAULT;
+}
+
+walk_inline struct walk *walk_state(void)
+{
+	return host.w;
+}
+
+walk_inline struct walk_out *walk_out(void)
+{
+	return host.out;
+}
+
+walk_inline struct walk_addrs *walk_addrs(void)
+{
+	return host.addrs;
+}
+
+walk_inline const struct py_layout *walk_layout(__u32 index)
+{
+	return index ? NULL : &host.layout;
+}
+
+walk_inline struct staging *walk_staging(void)
+{
+	return host.staging;
+}
+
+walk_inline long send_bytes(const void *data, __u64 n)
+{
+	struct host_record r = {.n = n, .bytes = malloc(n)};
+
+	if (host.refuse) {
+		host.refuse--;
+		free(r.bytes);
+		return -ENOSPC;
+	}
+	memcpy(r.bytes, data, n);
+	host_must(!vec_push(&host.sent, r), "out of memory");
+	return 0;
+}
+
+walk_inline bool code_seen(__u64 key)
+{
+	return map_get(&host.codes, key);
+}
+
+walk_inline void code_mark(__u64 key)
+{
+	host_must(!map_put(&host.codes, key, 1), "out of memory");
+}
+
+walk_inline bool stack_seen(__u64 id)
+{
+	return map_get(&host.stacks, id);
+}
+
+walk_inline void stack_mark(__u64 id)
+{
+	host_must(!map_put(&host.stacks, id, 1), "out of memory");
+}
+
+walk_inline void count(__u32 counter)
+{
+	host.counters[counter]++;
+}
+
+/* As src/sampler does when it loads a layout. */
+static inline void host_set_layout(const struct py_layout *l)
+{
+	uint16_t low = MIN(l->code_firstlineno, l->code_filename);
+
+	low = MIN(low, l->code_name);
+	low = MIN(low, l->code_linetable);
+	host.layout = *l;
+	host.layout.code_block = low & ~7u;
+}
+
+static inline void host_init(void)
+{
+	host.w = calloc(1, sizeof(*host.w));
+	host.out = calloc(1, sizeof(*host.out));
+	host.addrs = calloc(1, sizeof(*host.addrs));
+	host.staging = calloc(1, sizeof(*host.staging));
+	host_must(host.w && host.out && host.addrs && host.staging, "out of memory");
+}
+
+/* As if nothing had been sent yet. */
+static inline void host_forget_sent(void)
+{
+	vec_foreach (r, &host.sent)
+		free(r->bytes);
+	host.sent.n = 0;
+	map_clear(&host.codes);
+	map_clear(&host.stacks);
+}
+
+static inline void host_unmap_all(void)
+{
+	map_foreach(slot, &host.pages) free((void *)(uintptr_t)slot->value);
+	map_clear(&host.pages);
+}
+
+static inline void host_fini(void)
+{
+	host_forget_sent();
+	host_unmap_all();
+	vec_fini(&host.sent);
+	map_fini(&host.codes);
+	map_fini(&host.stacks);
+	map_fini(&host.pages);
+	free(host.w);
+	free(host.out);
+	free(host.addrs);
+	free(host.staging);
+	memset(&host, 0, sizeof(host));
+}
+
+/* Walks the thread of @where and @tp; the outcome. Frames are in host.out, their number in w->n. */
+static inline enum walk_outcome host_walk(const struct py_where *where, uint64_t tp)
+{
+	struct walk *w = host.w;
+
+	w->proc = (struct proc_key){.start_ns = 1234567, .tgid = 42, .exec_id = 1};
+	w->where = *where;
+	w->tp = tp;
+	host.reads = host.bytes = 0;
+	walk_python(w, &host.layout);
+	host_must(w->n <= ABI_MAX_FRAMES && w->outcome < WALK_OUTCOME_MAX, "state out of range");
+	return w->outcome;
+}
+
+#endif
