@@ -9,16 +9,16 @@
 
 #include "base/util.h"
 
-int value_flag(void *field, const char *text);	    /* bool: true; @text is NULL */
-int value_more(void *field, const char *text);	    /* int: one more each time; @text is NULL */
-int value_string(void *field, const char *text);    /* const char *: @text, not empty */
-int value_strings(void *field, const char *text);   /* VEC(const char *): appended, not empty */
-int value_pid(void *field, const char *text);	    /* VEC(pid_t): 1 to 2^31-1, each once */
-int value_duration(void *field, const char *text);  /* uint64_t ns: 10, 1.5s, 500ms, 2m; > 0 */
-int value_frequency(void *field, const char *text); /* uint32_t Hz: 1 to 1,000,000; 10k */
-int value_count(void *field, const char *text);	    /* uint64_t: 1 to 2^62; k M G */
-int value_label(void *field, const char *text); /* VEC(struct label_option): KEY=VALUE */
-int value_color(void *field, const char *text); /* enum color_mode */
+int value_flag(void *field, const char *text);	      /* bool: true; @text is NULL */
+int value_more(void *field, const char *text);	      /* int: one more each time; @text is NULL */
+int value_string(void *field, const char *text);      /* const char *: @text, not empty */
+int value_strings(void *field, const char *text);     /* VEC(const char *): appended, not empty */
+int value_pid(void *field, const char *text);	      /* VEC(pid_t): 1 to 2^31-1, each once */
+int value_duration(void *field, const char *text);    /* uint64_t ns: 10, 1.5s, 500ms, 2m; > 0 */
+int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
+int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */
+int value_label(void *field, const char *text);	      /* VEC(struct label_option): KEY=VALUE */
+int value_color(void *field, const char *text);	      /* enum color_mode */
 int value_times_exact(void *field, const char *text); /* enum pprof_times; @text is NULL */
 int value_times_none(void *field, const char *text);
 
