@@ -16,8 +16,9 @@ import pprof
 
 # fault: program that shows it, versions (first, last) in which it can be made
 FAULTS = {
-    "instruction_later": ("multiline", None, None),
-    "instruction_earlier": ("multiline", None, None),
+    # Before 3.8 the instructions on either side of a call have the call's own line.
+    "instruction_later": ("multiline", (3, 8), None),
+    "instruction_earlier": ("multiline", (3, 8), None),
     "instruction_zero": ("chains", None, None),
     "instruction_halved": ("chains", None, None),
     "instruction_doubled": ("chains", None, None),
@@ -48,13 +49,14 @@ FAULTS = {
     "file_cut": ("chains", None, None),
 }
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
-SECONDS = "0.8"
+SECONDS = {"churn": "2.5"}  # of the target's time; addresses must be used again
 
 
 def sampled(interpreter, program, fault, folder):
     """A report on the program, sampled from inside."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
-    command = [interpreter.path, os.path.join(oracle.HERE, "sampler.py"), program.path, SECONDS, out]
+    command = [interpreter.path, os.path.join(oracle.HERE, "sampler.py"), program.path,
+               SECONDS.get(program.name, "0.8"), out]
     subprocess.run(command + ([fault] if fault else []), check=True, timeout=300, cwd=oracle.ROOT,
                    env=interpreter.environment(), stdout=subprocess.DEVNULL)
     checker = check.load(oracle.truth_of(interpreter, program), program.contract)
@@ -72,7 +74,7 @@ def test(interpreter, program, fault, folder):
         return False
     odd = oracle.odd_leaves(program, report) if fault else []
     found = report.wrong() + len(odd)
-    good = bool(found) == bool(fault) and report.samples > 20
+    good = bool(found) == bool(fault) and report.samples > 5
     print("%s %s: %d samples, %d impossible, %d wrong lines, %d wrong names%s" % (
         "PASS" if good else "FAIL", what, report.samples, report.impossible, report.wrong_lines,
         report.wrong_names, "".join(", " + each for each in odd)), flush=True)

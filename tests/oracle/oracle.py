@@ -301,8 +301,8 @@ class Oracle:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--full", action="store_true",
-                        default=bool(os.environ.get("KRAIT_TEST_FULL")))
+    parser.add_argument("--full", action="store_true", help="every interpreter, %d samples each"
+                        % FULL_SAMPLES)
     parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
     parser.add_argument("--program", help="a glob of target programs")
     parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")

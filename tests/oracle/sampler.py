@@ -126,8 +126,9 @@ class Faulty(object):
             for start, new in truth.dis.findlinestarts(frame.f_code):
                 if start > frame.f_lasti:
                     break
-                line += abs(new - at)
-                at = new
+                if new is not None:
+                    line += abs(new - at)
+                    at = new
             stack[i][3] = line
 
     def stale_name(self, frames, stack):
@@ -195,7 +196,7 @@ class Faulty(object):
 
     def cut_at_leaf(self, frames, stack):
         """The outermost frames kept instead of the innermost."""
-        del stack[:max(0, len(stack) - 100)]
+        del stack[:max(0, len(stack) - 12)]
 
     def name_cut(self, frames, stack):
         for each in stack:
