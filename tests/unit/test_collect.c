@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records in, profile out: order of records, what is missing, what is broken. Needs no kernel. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "collect/collect.h"
+
+static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
+
+static struct py_layout layout = {.version = 0x30c};
+
+static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)
+{
+	*index = 0;
+	return 0;
+}
+
+static const struct py_layout *get_layout(void *ctx, uint16_t index)
+{
+	return index ? NULL : &layout;
+}
+
+static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
+		    const struct py_where *where, uint64_t start_code)
+{
+	return 0;
+}
+
+static int add_exe(void *ctx, const struct exe_key *k, const struct exe_entry *e)
+{
+	return 0;
+}
+
+static void ask_again(void *ctx, uint32_t tgid)
+{
+}
+
+static const struct collect_ops ops = {add_layout, get_layout, set_proc, add_exe, ask_again};
+
+struct fixture {
+	struct profile *profile;
+	struct collect *collect;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct collect_config config = {.ops = &ops, .start_ns = 500, .clock = true};
+
+	f->profile = profile_new();
+	profile_meta(f->profile)->n_values = 2;
+	config.profile = f->profile;
+	f->collect = collect_new(&config);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	collect_free(f->collect);
+	profile_free(f->profile);
+	free(f);
+	return 0;
+}
+
+static void send_proc(struct fixture *f)
+{
+	struct rec_proc rec = {.type = REC_PROC, .state = PROC_PYTHON, .proc = key, .comm = "prog"};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+/* A code object with ASCII texts and an empty line table: every line is the first one. */
+static void send_code(struct fixture *f, uint64_t addr, const char *name)
+{
+	struct rec_code rec = {.type = REC_CODE, .firstlineno = 7, .code = addr, .check = addr + 1,
+			       .proc = key, .version = 1};
+	const char *texts[] = {"/app/prog.py", NULL, name, NULL};
+	_cleanup_str_ struct str out = {};
+
+	for (int i = 0; i < CODE_TEXT_MAX; i++)
+		if (texts[i])
+			rec.text[i] = (struct wire_text){.addr = 1, .len = strlen(texts[i]),
+							 .bytes = strlen(texts[i]), .kind = 1,
+							 .ascii = 1};
+	str_add_n(&out, &rec, sizeof(rec));
+	for (int i = 0; i < CODE_TEXT_MAX; i++) {
+		if (texts[i])
+			str_add(&out, texts[i]);
+		while (out.n % 8)
+			str_add_c(&out, '\0');
+	}
+	collect_record(f->collect, out.s, out.n);
+}
+
+static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, uint16_t n,
+		       uint8_t outcome)
+{
+	struct rec_stack rec = {.type = REC_STACK, .outcome = outcome, .n = n, .stack = id,
+				.proc = key};
+	_cleanup_str_ struct str out = {};
+
+	str_add_n(&out, &rec, sizeof(rec));
+	for (int i = 0; i < n; i++)
+		str_add_n(&out, &(struct wire_frame){.code = codes[i], .check = codes[i] + 1,
+						     .lasti = -1}, sizeof(struct wire_frame));
+	collect_record(f->collect, out.s, out.n);
+}
+
+static void send_sample(struct fixture *f, uint64_t stack, uint8_t outcome)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE, .outcome = outcome, .tid = key.tgid,
+				 .time_ns = 2500, .stack = stack, .proc = key, .weight = 1000};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+struct seen {
+	unsigned n;
+	struct profile_sample last;
+};
+
+static int remember(void *arg, const struct profile_sample *s)
+{
+	struct seen *seen = arg;
+
+	seen->n++;
+	seen->last = *s;
+	return 0;
+}
+
+static struct seen samples(struct fixture *f)
+{
+	struct seen seen = {};
+
+	assert_int_equal(profile_each(f->profile, remember, &seen), 0);
+	return seen;
+}
+
+static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_t want)
+{
+	size_t n;
+	const uint32_t *loc = profile_get_stack(f->profile, stack, &n);
+
+	assert_int_equal(n, want);
+	return profile_get_string(
+		f->profile,
+		profile_get_function(f->profile,
+				     profile_get_location(f->profile, loc[i])->function)->name);
+}
+
+static void test_in_order(void **state)
+{
+	struct fixture *f = *state;
+	struct seen seen;
+
+	send_proc(f);
+	send_code(f, 0x10, "leaf");
+	send_code(f, 0x20, "root");
+	send_stack(f, 99, (uint64_t[]){0x10, 0x20}, 2, WALK_OK);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	seen = samples(f);
+	assert_int_equal(seen.n, 1);
+	assert_int_equal(seen.last.values[0], 1);
+	assert_int_equal(seen.last.values[1], 1000);
+	assert_int_equal(seen.last.time_ns, 2000);
+	assert_string_equal(frame_name(f, seen.last.stack, 0, 2), "leaf");
+	assert_string_equal(frame_name(f, seen.last.stack, 1, 2), "root");
+}
+
+/* The rings of two CPUs are read one after the other: anything may come before what it needs. */
+static void test_out_of_order(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 0);
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 0);
+	send_code(f, 0x10, "leaf");
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
+}
+
+static void test_lost(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	send_stack(f, 98, (uint64_t[]){0x10}, 1, WALK_OK); /* its code object never comes */
+	send_sample(f, 98, WALK_OK);
+	send_sample(f, 99, WALK_OK); /* nor this stack */
+	assert_int_equal(collect_flush(f->collect, true), 0);
+	assert_int_equal(samples(f).n, 2);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.lost_names, 1);
+	assert_int_equal(st.lost_stacks, 1);
+	assert_int_equal(st.samples, 2);
+}
+
+static void test_marks(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_code(f, 0x10, "leaf");
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_TRUNCATED);
+	send_sample(f, 99, WALK_TRUNCATED);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_string_equal(frame_name(f, samples(f).last.stack, 1, 2), "[truncated]");
+	send_sample(f, 0, WALK_NO_PYTHON);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "[no Python]");
+}
+
+/* A process that is gone before anybody knew what it was isn't Python as far as anyone can say. */
+static void test_pending(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_sample(f, 0, WALK_PENDING);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 0);
+	assert_int_equal(collect_flush(f->collect, true), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.not_python, 1);
+	assert_int_equal(st.samples, 0);
+}
+
+static void test_broken(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[512];
+	struct collect_stats st;
+	unsigned sent = 0;
+
+	srand(1);
+	for (int round = 0; round < 20000; round++) {
+		size_t n = rand() % sizeof(bytes);
+
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = rand();
+		if (n)
+			bytes[0] = rand() % 6;
+		if (bytes[0] == REC_PROC && n)
+			continue; /* would look at real processes */
+		collect_record(f->collect, bytes, n);
+		sent++;
+	}
+	assert_int_equal(collect_flush(f->collect, true), 0);
+	collect_stats(f->collect, &st);
+	assert_true(st.broken_records > 0 && st.broken_records <= sent);
+}
+
+static void test_end_forgets(void **state)
+{
+	struct fixture *f = *state;
+
+	test_in_order(state);
+	collect_exit(f->collect, key.tgid, key.tgid);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(collect_flush(f->collect, false), 0);
+	/* The samples stay; the code objects are gone, which ASan's leak check and this flush show. */
+	assert_int_equal(samples(f).n, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("collect", tests, NULL, NULL);
+}
