@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,12 +12,28 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#define MAX_NAMES 1000 /* left by krait processes that were killed while renaming */
+
 /* Not a regular file (or nothing there yet): what can't be replaced by renaming. */
 static bool in_place(const char *path)
 {
 	struct stat st;
 
 	return !stat(path, &st) && !S_ISREG(st.st_mode);
+}
+
+/* A file without a name in the directory of o->path. Descriptor or -errno. */
+static int open_unnamed(struct output *o)
+{
+	_cleanup_free_ char *copy = strdup(o->path);
+	int fd;
+
+	/* It gets its name through /proc, which may be missing in a container. */
+	if (!copy || access("/proc/self/fd", X_OK))
+		return -ENOENT;
+	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	o->unnamed = fd >= 0;
+	return fd >= 0 ? fd : -errno;
 }
 
 static int open_temporary(struct output *o)
@@ -40,6 +57,37 @@ static int open_temporary(struct output *o)
 	return fd;
 }
 
+static int open_in_place(struct output *o)
+{
+	int fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	return fd >= 0 ? fd : -errno;
+}
+
+/*
+ * Where @path leads: through symbolic links, which stay. /dev/stdout of a shell's `>` is one to a
+ * regular file.
+ */
+static char *destination(const char *path)
+{
+	struct stat st;
+	char *real = NULL;
+
+	if (!lstat(path, &st) && S_ISLNK(st.st_mode))
+		real = realpath(path, NULL);
+	return real ? real : strdup(path);
+}
+
+static int open_file(struct output *o)
+{
+	int fd;
+
+	if (in_place(o->path))
+		return open_in_place(o);
+	fd = open_unnamed(o);
+	return fd >= 0 ? fd : open_temporary(o);
+}
+
 int output_open(struct output *o, const char *path)
 {
 	int fd;
@@ -49,12 +97,10 @@ int output_open(struct output *o, const char *path)
 		o->stream = stdout;
 		return 0;
 	}
-	o->path = strdup(path);
+	o->path = destination(path);
 	if (!o->path)
 		return err_sys(-ENOMEM, "output");
-	fd = in_place(path) ? open(path, O_WRONLY | O_TRUNC | O_CLOEXEC) : open_temporary(o);
-	if (fd == -1)
-		fd = -errno;
+	fd = open_file(o);
 	if (fd < 0)
 		return err_sys(fd, "can't write %s", path);
 	o->stream = fdopen(fd, "w");
@@ -65,22 +111,52 @@ int output_open(struct output *o, const char *path)
 	return 0;
 }
 
+/* Gives the unnamed file a name: its own if that is free, else one to be renamed. */
+static int name_it(struct output *o)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->stream));
+	if (!linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW))
+		return 0;
+	for (unsigned int i = 0; errno == EEXIST && i < MAX_NAMES; i++) {
+		free(o->temporary);
+		if (asprintf(&o->temporary, "%s.%d-%u", o->path, getpid(), i) < 0) {
+			o->temporary = NULL;
+			return -ENOMEM;
+		}
+		if (!linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW))
+			return 0;
+	}
+	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
+	return -errno;
+}
+
+/* Everything written, and closed; 0 or -errno. */
+static int close_stream(struct output *o)
+{
+	FILE *stream = o->stream;
+	int r = 0;
+
+	errno = 0;
+	if (fflush(stream) || ferror(stream))
+		r = errno ? -errno : -EIO;
+	if (!r && o->unnamed)
+		r = name_it(o);
+	if (stream == stdout)
+		return r;
+	o->stream = NULL;
+	if (fclose(stream) && !r)
+		r = -errno;
+	return r;
+}
+
 int output_commit(struct output *o)
 {
-	const char *name = o->path ? o->path : "standard output";
-	FILE *stream = TAKE_PTR(o->stream);
+	int r = close_stream(o);
 
-	if (fflush(stream) || ferror(stream)) {
-		int r = errno ? -errno : -EIO;
-
-		if (stream != stdout)
-			fclose(stream);
-		return err_sys(r, "can't write %s", name);
-	}
-	if (stream == stdout)
-		return 0;
-	if (fclose(stream))
-		return err_sys(-errno, "can't write %s", name);
+	if (r)
+		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
 	if (!o->temporary)
 		return 0;
 	if (rename(o->temporary, o->path))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The output file. A regular file is written under a temporary name in the same directory and
- * renamed at the end: a full disk or a kill leaves no half file and never harms an older one.
+ * The output file. A regular file is written without a name (O_TMPFILE; where the file system has
+ * none, under a temporary name in the same directory) and put in its place at the end: a full disk
+ * or a kill leaves no half file and never harms an older one. A symbolic link is followed.
  */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
@@ -11,10 +12,13 @@
 
 struct output {
 	FILE *stream;
-	char *path, *temporary; /* temporary: NULL = written in place (stdout, a FIFO, a device) */
+	char *path;	 /* where it is going to be; NULL = stdout */
+	char *temporary; /* its name until then, NULL = none */
+	bool unnamed;	 /* no name until then; neither = written in place (a FIFO, a device) */
 };
 
-/* @path "-" is stdout. Fails before anything is recorded if it can't be written. 0 or -errno + message. */
+/* @path "-" is stdout. Fails before anything is recorded if it can't be written. 0 or -errno +
+ * message. */
 _must_use_ int output_open(struct output *o, const char *path);
 
 /* Flushes and puts the file in its place. 0 or -errno + message. */

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Output files: in place only when whole, links followed, nothing left behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/output.h"
+
+static char dir[64];
+
+static int setup(void **state)
+{
+	strcpy(dir, "/tmp/krait-output-XXXXXX");
+	return mkdtemp(dir) && !chdir(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return chdir("/") || system(command);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void assert_holds(const char *path, const char *text)
+{
+	char got[64] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	assert_true(fgets(got, sizeof(got), f) || !*text);
+	fclose(f);
+	assert_string_equal(got, text);
+}
+
+static int entries(void)
+{
+	_cleanup_closedir_ DIR *d = opendir(".");
+	int n = 0;
+
+	while (readdir(d))
+		n++;
+	return n - 2; /* . and .. */
+}
+
+static void write_to(const char *path, bool commit)
+{
+	struct output o;
+
+	assert_int_equal(output_open(&o, path), 0);
+	fputs("new", o.stream);
+	if (commit)
+		assert_int_equal(output_commit(&o), 0);
+	output_fini(&o);
+}
+
+static void test_new_file(void **state)
+{
+	struct stat st;
+	mode_t mask = umask(027);
+
+	write_to("x.folded", true);
+	umask(mask);
+	assert_holds("x.folded", "new");
+	assert_int_equal(entries(), 1);
+	assert_int_equal(stat("x.folded", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void test_older_file(void **state)
+{
+	put("x", "old");
+	write_to("x", false);
+	assert_holds("x", "old");
+	assert_int_equal(entries(), 1);
+	write_to("x", true);
+	assert_holds("x", "new");
+	assert_int_equal(entries(), 1);
+}
+
+static void test_leftover_names(void **state)
+{
+	char taken[64];
+
+	put("x", "old");
+	snprintf(taken, sizeof(taken), "x.%d-0", getpid());
+	put(taken, "somebody's");
+	write_to("x", true);
+	assert_holds("x", "new");
+	assert_holds(taken, "somebody's");
+	assert_int_equal(entries(), 2);
+}
+
+static void test_link_is_followed(void **state)
+{
+	struct stat st;
+
+	put("target", "old");
+	assert_int_equal(symlink("target", "link"), 0);
+	write_to("link", true);
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_holds("target", "new");
+	assert_int_equal(entries(), 2);
+}
+
+/* As `krait record -o /dev/stdout > file`: /dev/stdout must stay what it is. */
+static void test_descriptor_link(void **state)
+{
+	_cleanup_close_ int fd = open("file", O_WRONLY | O_CREAT, 0600);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	write_to(path, true);
+	assert_holds("file", "new");
+	assert_int_equal(entries(), 1);
+}
+
+static void test_cannot_write(void **state)
+{
+	struct output o;
+
+	assert_int_equal(output_open(&o, "no/such/dir/x"), -ENOENT);
+	assert_non_null(strstr(err_msg(), "can't write no/such/dir/x"));
+	output_fini(&o);
+	assert_int_equal(output_open(&o, "."), -EISDIR);
+	output_fini(&o);
+	assert_int_equal(entries(), 0);
+}
+
+static void test_full(void **state)
+{
+	struct output o;
+
+	assert_int_equal(output_open(&o, "/dev/full"), 0);
+	fputs("new", o.stream);
+	assert_int_equal(output_commit(&o), -ENOSPC);
+	assert_non_null(strstr(err_msg(), "No space left"));
+	output_fini(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leftover_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_link_is_followed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_descriptor_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cannot_write, setup, teardown),
+		cmocka_unit_test(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
