@@ -138,6 +138,17 @@ class Sysctl:
                 f.write(value)
 
 
+class BpfStats:
+    """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: they belong to a
+    descriptor, so nothing stays on whatever happens."""
+
+    def __enter__(self):
+        self.fd = bpf(32, struct.pack("I", 0) + bytes(124))  # BPF_ENABLE_STATS, BPF_STATS_RUN_TIME
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+
 class Program:
     """What the kernel says of one BPF program, through the descriptor of the process that has it."""
 
