@@ -1,341 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait record: puts sampler, side band and collector together, runs until the end that was asked
- * for, writes the profile.
+ * krait record: starts what is to be recorded, runs until the end that was asked for, writes the
+ * profile.
  */
 #include "cli/record.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
 #include "cli/kernel_danger.h"
-#include "cli/output.h"
 #include "cli/output_name.h"
-#include "cli/record_session.h"
+#include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
 #include "cli/viewer.h"
 #include "render/render.h"
 
 #define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
-static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
-{
-	struct session *s = ctx;
-
-	return sampler_add_layout(s->sampler, l, index);
-}
-
-static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
-{
-	struct session *s = ctx;
-
-	return sampler_layout(s->sampler, index);
-}
-
-static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where, uint64_t start_code)
-{
-	struct session *s = ctx;
-
-	return sampler_set_proc(s->sampler, key, state, where, start_code);
-}
-
-static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
-{
-	struct session *s = ctx;
-
-	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen. */
-	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
-}
-
-static void adapter_ask_again(void *ctx, uint32_t tgid)
-{
-	struct session *s = ctx;
-
-	sampler_suspect(s->sampler, tgid);
-}
-
-static const struct collect_ops collect_ops = {
-	.add_layout = adapter_layout,
-	.layout = adapter_get_layout,
-	.set_proc = adapter_proc,
-	.add_exe = adapter_exe,
-	.ask_again = adapter_ask_again,
-};
-
-static void on_record(void *ctx, const void *data, size_t n)
-{
-	struct session *s = ctx;
-
-	collect_record(s->collect, data, n);
-}
-
-static void on_mmap(void *ctx, const struct sideband_mmap *m)
-{
-	struct session *s = ctx;
-
-	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
-							     m->dev, m->ino, m->path});
-}
-
-static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
-{
-	struct session *s = ctx;
-
-	collect_exit(s->collect, tgid, tid);
-}
-
-static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
-		    uint64_t time_ns)
-{
-	struct session *s = ctx;
-
-	collect_comm(s->collect, tgid, tid, comm, exec);
-}
-
-static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
-		    uint32_t parent_tid, uint64_t time_ns)
-{
-	struct session *s = ctx;
-
-	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
-	if (tgid == parent_tgid || !s->match.by_pid || s->options->no_children ||
-	    !map_get(&s->match.pids, parent_tgid))
-		return;
-	if (!proc_match_fork(&s->match, parent_tgid, tgid))
-		(void)!sampler_add_root(s->sampler, tgid);
-}
-
-static void on_lost(void *ctx, uint64_t n)
-{
-	struct session *s = ctx;
-
-	s->sideband_lost += n;
-	/* A mapping may have been missed: whoever isn't known to be Python is looked at again. */
-	collect_look_again(s->collect);
-}
-
-static const struct sideband_ops sideband_ops = {
-	.mmap = on_mmap,
-	.comm = on_comm,
-	.fork = on_fork,
-	.exit = on_exit_event,
-	.lost = on_lost,
-};
-
-static int make_match(struct session *s)
-{
-	const struct record_options *o = s->options;
-	int r = 0;
-
-	proc_match_init(&s->match);
-	for (size_t i = 0; !r && i < o->comms.n; i++)
-		r = vec_push(&s->match.comm, o->comms.v[i]);
-	for (size_t i = 0; !r && i < o->cgroups.n; i++)
-		r = vec_push(&s->match.cgroup, o->cgroups.v[i]);
-	for (size_t i = 0; !r && i < o->containers.n; i++)
-		r = vec_push(&s->match.container, o->containers.v[i]);
-	s->filtered = o->comms.n || o->cgroups.n || o->containers.n;
-	return r ? err_sys(r, "filters") : 0;
-}
-
-static int make_profile(struct session *s)
-{
-	struct profile_meta *m;
-
-	s->profile = profile_new();
-	if (!s->profile)
-		return err_sys(-ENOMEM, "profile");
-	m = profile_meta(s->profile);
-	m->values[0] = (struct profile_value_type){"samples", "count"};
-	m->values[1] = (struct profile_value_type){s->event.sample_type, s->event.unit};
-	m->n_values = 2;
-	m->default_value = 1;
-	m->period_type = m->values[1];
-	m->period = s->event.period ? s->event.period : 1;
-	m->time_ns = clock_ns(CLOCK_REALTIME);
-	vec_foreach(l, &s->options->labels) {
-		struct profile_label label = {
-			profile_string_n(s->profile, l->key, l->key_len),
-			profile_string(s->profile, l->value),
-		};
-		int r = vec_push(&s->labels, label);
-
-		if (r)
-			return err_sys(r, "labels");
-	}
-	return 0;
-}
-
-/* Appends a comment to the recording; what doesn't fit is left out. */
-static void add_comment(struct session *s, const char *key, const char *value)
-{
-	struct profile_meta *m = profile_meta(s->profile);
-
-	if (!value || m->n_comments == ARRAY_SIZE(m->comment))
-		return;
-	if (asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
-		m->n_comments++;
-}
-
-/* What was profiled, for the picture's title and for whoever reads the recording later. */
-static void describe_target(struct session *s)
-{
-	char cwd[PATH_MAX], link[64] = "/proc/self/cwd";
-	_cleanup_str_ struct str title = {};
-	ssize_t n;
-
-	for (char **arg = s->options->cmd; arg && *arg; arg++)
-		str_addf(&title, "%s%s", title.n ? " " : "", *arg);
-	if (s->options->pids.n)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", s->options->pids.v[0]);
-	n = readlink(link, cwd, sizeof(cwd) - 1);
-	if (n > 0 && (s->options->cmd || s->options->pids.n)) {
-		cwd[n] = '\0';
-		add_comment(s, "cwd", cwd);
-	}
-	if (title.n && !title.failed) {
-		add_comment(s, "command", title.s);
-		s->title = str_take(&title);
-	}
-}
-
-static int make_event(struct session *s)
-{
-	int r = event_parse(&s->event, s->options->event);
-
-	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
-}
-
-static int open_kernel_side(struct session *s)
-{
-	struct sampler_config config = {
-		.event = s->event,
-		.whole_machine = !s->options->pids.n && !s->options->cmd,
-		.follow_children = !s->options->no_children,
-		.watch_throttle = true,
-		.record = on_record,
-		.ctx = s,
-	};
-	struct sideband_config side = {.ops = &sideband_ops, .ctx = s};
-	int r = sampler_open(&s->sampler, &config);
-
-	return r ? r : sideband_open(&s->sideband, &side);
-}
-
-static int make_collector(struct session *s)
-{
-	struct collect_config config = {
-		.profile = s->profile,
-		.ops = &collect_ops,
-		.ctx = s,
-		.match = s->filtered ? &s->match : NULL,
-		.labels = s->labels.v,
-		.n_labels = s->labels.n,
-		.start_ns = clock_ns(CLOCK_MONOTONIC),
-		.clock = s->event.clock,
-		.may_see = s->rights.from_file ? rights_may_see : NULL,
-	};
-
-	s->collect = collect_new(&config);
-	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
-}
-
-static int add_tree(struct session *s, pid_t pid)
-{
-	pid_vec tree = {};
-	int r = s->options->no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
-
-	for (size_t i = 0; !r && i < tree.n; i++) {
-		r = sampler_add_root(s->sampler, tree.v[i]);
-		if (!r)
-			r = map_put(&s->match.pids, tree.v[i], 1);
-	}
-	s->match.by_pid = true;
-	vec_fini(&tree);
-	return r;
-}
-
-/* One process that was asked for by number. At least one of its tree must be Python. */
-static int add_target(struct session *s, pid_t pid)
-{
-	int r = add_tree(s, pid), any = 0;
-
-	if (r)
-		return r;
-	map_foreach(p, &s->match.pids) {
-		int is = collect_examine(s->collect, p->key);
-
-		if ((is == -ENOTSUP || is == -EPERM) && (pid_t)p->key == pid)
-			return is;
-		any |= is == 1;
-	}
-	if (!any)
-		return err_set(-EINVAL,
-			       "process %d isn't running Python, nor is a child of it; "
-			       "`krait record` without -p shows which processes are",
-			       pid);
-	return 0;
-}
-
-/* The whole machine: the processes there are, so that no sample of theirs waits for an answer. */
-static int examine_all(struct session *s)
-{
-	pid_vec all = {};
-	int r = proc_list(&all);
-
-	for (size_t i = 0; !r && i < all.n; i++)
-		(void)!collect_examine(s->collect, all.v[i]);
-	vec_fini(&all);
-	return r;
-}
-
-static int add_targets(struct session *s)
-{
-	int r = 0;
-
-	if (s->options->cmd)
-		return add_tree(s, s->spawn.pid);
-	if (!s->options->pids.n)
-		return examine_all(s);
-	for (size_t i = 0; !r && i < s->options->pids.n; i++)
-		r = add_target(s, s->options->pids.v[i]);
-	return r;
-}
-
-/* True once every process of -p has ended (a number that is used again isn't that process). */
-static bool targets_ended(struct session *s)
-{
-	if (!s->match.by_pid || s->options->cmd)
-		return false;
-	map_foreach(p, &s->match.pids) {
-		if (!kill((pid_t)p->key, 0) || errno != ESRCH)
-			return false;
-		proc_match_exit(&s->match, (pid_t)p->key);
-	}
-	return true;
-}
 
 static int drain(struct session *s, bool last)
 {
@@ -386,7 +74,7 @@ static bool finished(struct session *s, uint64_t now)
 		return true;
 	if (s->options->cmd)
 		return spawn_ended(&s->spawn);
-	return targets_ended(s);
+	return session_targets_ended(s);
 }
 
 static int wait_ms(const struct session *s, uint64_t now)
@@ -403,7 +91,7 @@ static int run(struct session *s)
 	int r = 0;
 
 	for (;;) {
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
 		struct epoll_event e[4];
 
 		if (finished(s, now))
@@ -415,41 +103,19 @@ static int run(struct session *s)
 		show_progress(s, now);
 	}
 	log_progress(NULL);
-	s->end_ns = clock_ns(CLOCK_MONOTONIC);
-	return r;
-}
-
-/*
- * krait needs little, but at once: answers about new processes, room in the rings. On a busy
- * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they are.
- */
-#define NICENESS -10
-
-static int set_up(struct session *s)
-{
-	int r = make_event(s);
-
-	if (!r)
-		r = make_match(s);
-	if (!r)
-		r = make_profile(s);
-	if (!r)
-		r = open_kernel_side(s);
-	if (!r)
-		r = make_collector(s);
-	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+	s->end_ns = session_clock_ns(CLOCK_MONOTONIC);
 	return r;
 }
 
 static int start(struct session *s)
 {
-	int r = add_targets(s);
+	int r = session_add_targets(s);
 
 	if (!r)
 		r = make_epoll(s);
 	if (!r)
 		r = sampler_enable(s->sampler, true);
-	s->start_ns = clock_ns(CLOCK_MONOTONIC);
+	s->start_ns = session_clock_ns(CLOCK_MONOTONIC);
 	if (!r && s->options->cmd)
 		r = spawn_go(&s->spawn);
 	return r;
@@ -477,23 +143,6 @@ static int write_profile(struct session *s)
 	r = output_commit(&s->output);
 	caller_leave(&s->caller);
 	return q ? q : r;
-}
-
-static void session_fini(struct session *s)
-{
-	spawn_fini(&s->spawn);
-	sampler_close(s->sampler);
-	sideband_close(s->sideband);
-	collect_free(s->collect);
-	profile_free(s->profile);
-	output_fini(&s->output);
-	proc_match_fini(&s->match);
-	vec_fini(&s->labels);
-	free(s->path);
-	free(s->title);
-	caller_fini(&s->caller);
-	if (s->epoll_fd >= 0)
-		close(s->epoll_fd);
 }
 
 static int name_output(struct session *s)
@@ -524,18 +173,16 @@ static int fail(int r, int code)
 }
 
 /* The closing lines and what they decide. */
-static int close_recording(struct session *s)
+static int close_recording(struct session *s, const struct summary *m)
 {
-	struct summary m;
 	int r = 0, code = EXIT_DONE;
 
-	summary_take(&m, s);
-	summary_print(s, &m);
+	summary_print(m);
 	if (s->options->summary_json)
-		r = summary_write_json(s, &m, s->options->summary_json);
+		r = summary_write_json(s, m, s->options->summary_json);
 	if (r)
 		code = fail(r, EXIT_FAILED);
-	if (s->options->require_samples && !m.collect.samples) {
+	if (s->options->require_samples && !m->collect.samples) {
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
 	}
@@ -544,14 +191,26 @@ static int close_recording(struct session *s)
 	return code;
 }
 
+/* The recording says itself what it got and what it lost. */
+static int write_with_summary(struct session *s, const struct summary *m)
+{
+	vec_foreach(l, &m->lines)
+		if (l->level <= LOG_NOTE)
+			session_add_comment(s, "note", l->text);
+	return write_profile(s);
+}
+
 /* The end of a recording that worked: the file, the closing lines, the exit code. */
 static int finish(struct session *s)
 {
-	int r = write_profile(s), code;
+	struct summary m __attribute__((cleanup(summary_fini)));
+	int r, code;
 
+	summary_take(&m, s);
+	r = write_with_summary(s, &m);
 	if (r)
 		return fail(r, EXIT_FAILED);
-	code = close_recording(s);
+	code = close_recording(s, &m);
 	if (s->options->open && viewer_open(&s->caller, s->path))
 		log_warn("%s", err_msg());
 	if (!s->options->cmd)
@@ -626,9 +285,9 @@ static int record(struct session *s)
 	r = prepare(s);
 	if (r)
 		return fail(r, EXIT_FAILED);
-	r = set_up(s);
+	r = session_set_up(s);
 	if (!r) {
-		describe_target(s);
+		session_describe_target(s);
 		r = rights_drop(s->caller.other);
 	}
 	if (r)

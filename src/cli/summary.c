@@ -2,8 +2,9 @@
 /* Closing lines on stderr and as JSON; see summary.h. */
 #include "cli/summary.h"
 
-#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
@@ -34,6 +35,21 @@ static const char *const outcome_words[] = {
 #undef X
 };
 
+static void line(struct summary *m, enum log_level level, const char *fmt, ...) _printf_(3, 4);
+
+static void line(struct summary *m, enum log_level level, const char *fmt, ...)
+{
+	struct summary_line l = {.level = level};
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&l.text, fmt, ap) < 0)
+		l.text = NULL;
+	va_end(ap);
+	if (l.text && vec_push(&m->lines, l))
+		free(l.text);
+}
+
 static double seconds(uint64_t ns)
 {
 	return (double)ns / NSEC_PER_SEC;
@@ -56,7 +72,7 @@ static size_t peak_rss(void)
 	return kib << 10;
 }
 
-void summary_take(struct summary *m, struct session *s)
+static void take_figures(struct summary *m, struct session *s)
 {
 	struct rusage self;
 
@@ -76,75 +92,96 @@ void summary_take(struct summary *m, struct session *s)
 		m->missing = m->due - m->collect.due;
 }
 
-static void print_outcomes(const struct collect_stats *st)
+static void add_outcomes(struct summary *m)
 {
+	const struct collect_stats *st = &m->collect;
+
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++) {
 		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
 			continue;
-		log_note("%llu samples (%.2f %%): %s", (ull)st->outcomes[i],
+		line(m, LOG_NOTE, "%llu samples (%.2f %%): %s", (ull)st->outcomes[i],
 			 percent(st->outcomes[i], st->samples), outcome_words[i]);
 	}
 	for (size_t i = 0; i < st->n_unsupported; i++)
-		log_note("%llu samples of %u process%s not understood: %s",
+		line(m, LOG_NOTE, "%llu samples of %u process%s not understood: %s",
 			 (ull)st->unsupported[i].samples, st->unsupported[i].processes,
 			 st->unsupported[i].processes == 1 ? "" : "es", st->unsupported[i].reason);
 }
 
-static void print_losses(const struct session *s, const struct summary *m)
+static void add_losses(const struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
 
 	if (m->kernel.counters[COUNT_RING_FULL])
-		log_warn("%llu records lost because the ring was full; sample less often (-F)",
+		line(m, LOG_WARN, "%llu records lost because the ring was full; sample less often (-F)",
 			 (ull)m->kernel.counters[COUNT_RING_FULL]);
 	if (m->missing)
-		log_warn("%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
+		line(m, LOG_WARN, "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
 			 (ull)m->missing, percent(m->missing, m->due), (ull)m->due);
 	if (m->kernel.throttled)
-		log_warn("the kernel throttled sampling %llu times, %.1f s in all; "
+		line(m, LOG_WARN, "the kernel throttled sampling %llu times, %.1f s in all; "
 			 "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
 			 (ull)m->kernel.throttled, seconds(m->kernel.throttled_ns));
 	if (st->broken_records)
-		log_warn("%llu records made no sense", (ull)st->broken_records);
+		line(m, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
 	if (st->lost_stacks || st->lost_names)
-		log_warn("%llu samples without their stack, %llu frames without a name",
+		line(m, LOG_WARN, "%llu samples without their stack, %llu frames without a name",
 			 (ull)st->lost_stacks, (ull)st->lost_names);
 	if (s->sideband_lost)
-		log_info("%llu process events lost", (ull)s->sideband_lost);
+		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
 }
 
-static void print_presence(const struct session *s, const struct summary *m)
+static void add_presence(const struct session *s, struct summary *m)
 {
 	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
 
 	if (!m->collect.samples)
-		log_warn("no samples: nothing that was asked for ran on a CPU");
+		line(m, LOG_WARN, "no samples: nothing that was asked for ran on a CPU");
 	else if (s->event.clock && share < HARDLY_PERCENT)
-		log_note("the target was hardly on the CPU (%.2f %% of one): it waits; "
+		line(m, LOG_NOTE, "the target was hardly on the CPU (%.2f %% of one): it waits; "
 			 "this profile shows only where it ran",
 			 share);
 }
 
-void summary_print(const struct session *s, const struct summary *m)
+static void compose(const struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
 
-	print_presence(s, m);
-	log_note("%llu samples of %u process%s in %.1f s", (ull)st->samples, st->processes,
+	add_presence(s, m);
+	line(m, LOG_NOTE, "%llu samples of %u process%s in %.1f s", (ull)st->samples, st->processes,
 		 st->processes == 1 ? "" : "es", seconds(m->wall_ns));
 	if (m->reached_hz > 0)
-		log_note("%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
+		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
 			 (double)NSEC_PER_SEC / s->event.period);
-	print_outcomes(st);
-	print_losses(s, m);
-	log_note("krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
+	add_outcomes(m);
+	add_losses(s, m);
+	line(m, LOG_NOTE, "krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
 		 seconds(m->own_cpu_ns), percent(m->own_cpu_ns, m->wall_ns),
 		 m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
 	if (m->kernel.run_count)
-		log_info("%.0f ns in the kernel per sample", (double)m->kernel.run_ns / m->kernel.run_count);
-	log_info("%zu stacks, %zu code objects", st->stacks, st->codes);
+		line(m, LOG_INFO, "%.0f ns in the kernel per sample", (double)m->kernel.run_ns / m->kernel.run_count);
+	line(m, LOG_INFO, "%zu stacks, %zu code objects", st->stacks, st->codes);
 	for (unsigned i = 0; i < COUNT_MAX; i++)
-		log_debug("%s: %llu", sampler_counter_words(i), (ull)m->kernel.counters[i]);
+		line(m, LOG_DEBUG, "%s: %llu", sampler_counter_words(i), (ull)m->kernel.counters[i]);
+}
+
+void summary_take(struct summary *m, struct session *s)
+{
+	take_figures(m, s);
+	compose(s, m);
+}
+
+void summary_fini(struct summary *m)
+{
+	vec_foreach(l, &m->lines)
+		free(l->text);
+	vec_fini(&m->lines);
+}
+
+void summary_print(const struct summary *m)
+{
+	vec_foreach(l, &m->lines)
+		log_at(l->level, "%s", l->text);
 }
 
 static void json_outcomes(FILE *f, const struct collect_stats *st)

@@ -3,7 +3,14 @@
 #ifndef CLI_SUMMARY_H
 #define CLI_SUMMARY_H
 
-#include "cli/record_session.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cli/session.h"
+
+struct summary_line {
+	enum log_level level;
+	char *text;
+};
 
 struct summary {
 	struct sampler_stats kernel;
@@ -13,13 +20,15 @@ struct summary {
 	double reached_hz;     /* samples a second of the targets' CPU time; 0 = not known */
 	uint64_t own_cpu_ns;
 	size_t own_rss_bytes;
+	VEC(struct summary_line) lines; /* the closing lines */
 };
 
-/* Takes the figures; before the sampler is closed. */
+/* Takes the figures and puts them into words; before the sampler is closed. */
 void summary_take(struct summary *m, struct session *s);
+void summary_fini(struct summary *m);
 
 /* On stderr. The output's path is not among them: it is the last line of all. */
-void summary_print(const struct session *s, const struct summary *m);
+void summary_print(const struct summary *m);
 
 /* --summary-json: the same as JSON; "-" is stdout. 0 or -errno + message. */
 _must_use_ int summary_write_json(const struct session *s, const struct summary *m,

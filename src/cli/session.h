@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One run of `krait record`: everything it holds, for record.c and its closing lines. */
-#ifndef CLI_RECORD_SESSION_H
-#define CLI_RECORD_SESSION_H
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include <time.h>
 
 #include "base/vec.h"
 #include "cli/caller.h"
@@ -34,5 +36,23 @@ struct session {
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	uint64_t sideband_lost;
 };
+
+uint64_t session_clock_ns(clockid_t id);
+
+/* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
+_must_use_ int session_set_up(struct session *s);
+void session_fini(struct session *s);
+
+/* What was profiled, for the picture's title and for whoever reads the recording later. */
+void session_describe_target(struct session *s);
+
+/* Adds "key: value" to the recording's comments; what doesn't fit is left out. */
+void session_add_comment(struct session *s, const char *key, const char *value);
+
+/* Tells the kernel programs which processes are wanted and what is known of them. 0 or -errno. */
+_must_use_ int session_add_targets(struct session *s);
+
+/* True once every process of -p has ended (a number that is used again isn't that process). */
+bool session_targets_ended(struct session *s);
 
 #endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts sampler, side band, collector and profile together for one recording; see session.h. */
+#include "cli/session.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+
+uint64_t session_clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
+{
+	struct session *s = ctx;
+
+	return sampler_add_layout(s->sampler, l, index);
+}
+
+static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
+{
+	struct session *s = ctx;
+
+	return sampler_layout(s->sampler, index);
+}
+
+static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
+			const struct py_where *where, uint64_t start_code)
+{
+	struct session *s = ctx;
+
+	return sampler_set_proc(s->sampler, key, state, where, start_code);
+}
+
+static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
+{
+	struct session *s = ctx;
+
+	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen. */
+	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
+}
+
+static void adapter_ask_again(void *ctx, uint32_t tgid)
+{
+	struct session *s = ctx;
+
+	sampler_suspect(s->sampler, tgid);
+}
+
+static const struct collect_ops collect_ops = {
+	.add_layout = adapter_layout,
+	.layout = adapter_get_layout,
+	.set_proc = adapter_proc,
+	.add_exe = adapter_exe,
+	.ask_again = adapter_ask_again,
+};
+
+static void on_record(void *ctx, const void *data, size_t n)
+{
+	struct session *s = ctx;
+
+	collect_record(s->collect, data, n);
+}
+
+static void on_mmap(void *ctx, const struct sideband_mmap *m)
+{
+	struct session *s = ctx;
+
+	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
+							     m->dev, m->ino, m->path});
+}
+
+static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	collect_exit(s->collect, tgid, tid);
+}
+
+static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
+		    uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	collect_comm(s->collect, tgid, tid, comm, exec);
+}
+
+static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,
+		    uint32_t parent_tid, uint64_t time_ns)
+{
+	struct session *s = ctx;
+
+	/* The kernel program finds descendants by itself unless a parent has ended meanwhile. */
+	if (tgid == parent_tgid || !s->match.by_pid || s->options->no_children ||
+	    !map_get(&s->match.pids, parent_tgid))
+		return;
+	if (!proc_match_fork(&s->match, parent_tgid, tgid))
+		(void)!sampler_add_root(s->sampler, tgid);
+}
+
+static void on_lost(void *ctx, uint64_t n)
+{
+	struct session *s = ctx;
+
+	s->sideband_lost += n;
+	/* A mapping may have been missed: whoever isn't known to be Python is looked at again. */
+	collect_look_again(s->collect);
+}
+
+static const struct sideband_ops sideband_ops = {
+	.mmap = on_mmap,
+	.comm = on_comm,
+	.fork = on_fork,
+	.exit = on_exit_event,
+	.lost = on_lost,
+};
+
+static int make_match(struct session *s)
+{
+	const struct record_options *o = s->options;
+	int r = 0;
+
+	proc_match_init(&s->match);
+	for (size_t i = 0; !r && i < o->comms.n; i++)
+		r = vec_push(&s->match.comm, o->comms.v[i]);
+	for (size_t i = 0; !r && i < o->cgroups.n; i++)
+		r = vec_push(&s->match.cgroup, o->cgroups.v[i]);
+	for (size_t i = 0; !r && i < o->containers.n; i++)
+		r = vec_push(&s->match.container, o->containers.v[i]);
+	s->filtered = o->comms.n || o->cgroups.n || o->containers.n;
+	return r ? err_sys(r, "filters") : 0;
+}
+
+static int make_profile(struct session *s)
+{
+	struct profile_meta *m;
+
+	s->profile = profile_new();
+	if (!s->profile)
+		return err_sys(-ENOMEM, "profile");
+	m = profile_meta(s->profile);
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->values[1] = (struct profile_value_type){s->event.sample_type, s->event.unit};
+	m->n_values = 2;
+	m->default_value = 1;
+	m->period_type = m->values[1];
+	m->period = s->event.period ? s->event.period : 1;
+	m->time_ns = session_clock_ns(CLOCK_REALTIME);
+	vec_foreach(l, &s->options->labels) {
+		struct profile_label label = {
+			profile_string_n(s->profile, l->key, l->key_len),
+			profile_string(s->profile, l->value),
+		};
+		int r = vec_push(&s->labels, label);
+
+		if (r)
+			return err_sys(r, "labels");
+	}
+	return 0;
+}
+
+/* Appends a comment to the recording; what doesn't fit is left out. */
+void session_add_comment(struct session *s, const char *key, const char *value)
+{
+	struct profile_meta *m = profile_meta(s->profile);
+
+	if (!value || m->n_comments == ARRAY_SIZE(m->comment))
+		return;
+	if (asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
+		m->n_comments++;
+}
+
+/* What was profiled, for the picture's title and for whoever reads the recording later. */
+void session_describe_target(struct session *s)
+{
+	char cwd[PATH_MAX], link[64] = "/proc/self/cwd";
+	_cleanup_str_ struct str title = {};
+	ssize_t n;
+
+	for (char **arg = s->options->cmd; arg && *arg; arg++)
+		str_addf(&title, "%s%s", title.n ? " " : "", *arg);
+	if (s->options->pids.n)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", s->options->pids.v[0]);
+	n = readlink(link, cwd, sizeof(cwd) - 1);
+	if (n > 0 && (s->options->cmd || s->options->pids.n)) {
+		cwd[n] = '\0';
+		session_add_comment(s, "cwd", cwd);
+	}
+	if (title.n && !title.failed) {
+		session_add_comment(s, "command", title.s);
+		s->title = str_take(&title);
+	}
+}
+
+static int make_event(struct session *s)
+{
+	int r = event_parse(&s->event, s->options->event);
+
+	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
+}
+
+static int open_kernel_side(struct session *s)
+{
+	struct sampler_config config = {
+		.event = s->event,
+		.whole_machine = !s->options->pids.n && !s->options->cmd,
+		.follow_children = !s->options->no_children,
+		.watch_throttle = true,
+		.record = on_record,
+		.ctx = s,
+	};
+	struct sideband_config side = {.ops = &sideband_ops, .ctx = s};
+	int r = sampler_open(&s->sampler, &config);
+
+	return r ? r : sideband_open(&s->sideband, &side);
+}
+
+static int make_collector(struct session *s)
+{
+	struct collect_config config = {
+		.profile = s->profile,
+		.ops = &collect_ops,
+		.ctx = s,
+		.match = s->filtered ? &s->match : NULL,
+		.labels = s->labels.v,
+		.n_labels = s->labels.n,
+		.start_ns = session_clock_ns(CLOCK_MONOTONIC),
+		.clock = s->event.clock,
+		.may_see = s->rights.from_file ? rights_may_see : NULL,
+	};
+
+	s->collect = collect_new(&config);
+	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
+}
+
+/*
+ * krait needs little, but at once: answers about new processes, room in the rings. On a busy
+ * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they are.
+ */
+#define NICENESS -10
+
+int session_set_up(struct session *s)
+{
+	int r = make_event(s);
+
+	if (!r)
+		r = make_match(s);
+	if (!r)
+		r = make_profile(s);
+	if (!r)
+		r = open_kernel_side(s);
+	if (!r)
+		r = make_collector(s);
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+	return r;
+}
+
+void session_fini(struct session *s)
+{
+	spawn_fini(&s->spawn);
+	sampler_close(s->sampler);
+	sideband_close(s->sideband);
+	collect_free(s->collect);
+	profile_free(s->profile);
+	output_fini(&s->output);
+	proc_match_fini(&s->match);
+	vec_fini(&s->labels);
+	free(s->path);
+	free(s->title);
+	caller_fini(&s->caller);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+}
+
