@@ -137,11 +137,34 @@ static void exit_codes(void)
 #undef X
 }
 
+/* The marks as src/collect writes them; what isn't a mark of its own is a reason. */
+static void outcome(enum walk_outcome which, const char *words, struct str *reasons)
+{
+	switch (which) {
+	case WALK_OK:
+		return;
+	case WALK_TRUNCATED:
+		item("[truncated]", words);
+		return;
+	case WALK_NO_PYTHON:
+		item("[no Python]", "as before the interpreter is up");
+		return;
+	case WALK_UNSUPPORTED:
+		item("[unsupported: NAME]", words);
+		return;
+	default:
+		str_addf(reasons, "%s%s", reasons->n ? "; " : "", words);
+	}
+}
+
 static void outcomes(void)
 {
-#define X(name, words) item(#name, words);
+	_cleanup_str_ struct str reasons = {};
+
+#define X(name, words) outcome(WALK_##name, words, &reasons);
 	WALK_OUTCOMES(X)
 #undef X
+	item("[incomplete: REASON]", str_cstr(&reasons));
 }
 
 static void capabilities(void)
