@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LD_PRELOADed into krait: gives its kernel programs a wrong table of offsets, as a mistake in the
+ * source would, so that the oracle can be tested on krait itself (krait_faults.py). KRAIT_FAULT is
+ * FIELD+N, FIELD-N (of struct py_layout) or FIELD=OTHER (its value).
+ *
+ * libbpf makes system calls through libc's syscall(), which is replaced here.
+ */
+#include <dlfcn.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "layout.h"
+
+static const struct field {
+	const char *name;
+	size_t offset, size;
+} fields[] = {
+#define X(name) {#name, offsetof(struct py_layout, name), sizeof(__u16)},
+	PY_OFFSETS(X)
+#undef X
+	{"version", offsetof(struct py_layout, version), sizeof(__u16)},
+	{"walk", offsetof(struct py_layout, walk), sizeof(__u8)},
+	{"str_kind_shift", offsetof(struct py_layout, str_kind_shift), sizeof(__u8)},
+};
+
+static const struct field *find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (strlen(fields[i].name) == n && !memcmp(fields[i].name, name, n))
+			return &fields[i];
+	fprintf(stderr, "fault_preload: no field '%.*s'\n", (int)n, name);
+	exit(99);
+}
+
+static long get(const struct py_layout *l, const struct field *f)
+{
+	const unsigned char *at = (const unsigned char *)l + f->offset;
+
+	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
+}
+
+static void spoil(struct py_layout *l)
+{
+	const char *fault = getenv("KRAIT_FAULT");
+	size_t n = fault ? strcspn(fault, "+-=") : 0;
+	unsigned char *at;
+	const struct field *f;
+	long value;
+
+	if (!fault)
+		return;
+	f = find(fault, n);
+	value = get(l, f);
+	if (fault[n] == '=')
+		value = get(l, find(fault + n + 1, strlen(fault + n + 1)));
+	else
+		value += strtol(fault + n, NULL, 10);
+	at = (unsigned char *)l + f->offset;
+	at[0] = value & 255;
+	if (f->size == 2)
+		at[1] = value >> 8 & 255;
+	fprintf(stderr, "fault_preload: %s\n", fault);
+}
+
+static long (*real)(long number, ...);
+
+static int is_layouts(int fd)
+{
+	struct bpf_map_info info = {};
+	union bpf_attr attr = {};
+
+	attr.info.bpf_fd = (unsigned)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (unsigned long)&info;
+	return !real(SYS_bpf, (long)BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr), 0L, 0L, 0L) &&
+	       !strcmp(info.name, "layouts");
+}
+
+long syscall(long number, ...)
+{
+	struct py_layout layout;
+	union bpf_attr attr = {}, *given;
+	long a[6];
+	va_list ap;
+
+	if (!real)
+		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	given = (union bpf_attr *)a[1];
+	if (number == SYS_bpf && a[0] == BPF_MAP_UPDATE_ELEM && is_layouts((int)given->map_fd)) {
+		memcpy(&attr, given, offsetof(union bpf_attr, flags) + sizeof(attr.flags));
+		memcpy(&layout, (void *)(unsigned long)given->value, sizeof(layout));
+		spoil(&layout);
+		attr.value = (unsigned long)&layout;
+		a[1] = (long)&attr;
+		a[2] = sizeof(attr);
+	}
+	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
