@@ -10,7 +10,8 @@
 
 #include "layout.h"
 
-/* One multiply and one shift per word; a 64-bit state, so that 2^32 objects still hardly collide. */
+/* One multiply and one shift per word; a 64-bit state, so that 2^32 objects still hardly collide.
+ */
 static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word)
 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
@@ -22,7 +23,7 @@ static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word
  * pointers tell interpreters with own counters (3.13+) apart.
  */
 static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
-								  __u64 qualname, __u64 linetable)
+								 __u64 qualname, __u64 linetable)
 {
 	__u64 h = check_mix((__u64)version << 32 | firstlineno, qualname);
 

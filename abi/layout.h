@@ -37,51 +37,53 @@ enum py_walk {
 	X(tstate_thread_id)                                                                        \
 	X(tstate_native_thread_id)                                                                 \
 	X(cframe_current_frame)                                                                    \
-	X(frame_code) /* f_code or f_executable */                                                 \
-	X(frame_back) /* f_back or previous */                                                     \
-	X(frame_lasti) /* int f_lasti, or pointer prev_instr / instr_ptr */                        \
-	X(frame_owner) /* char; >= 3 is a shim (3.12+) */                                          \
-	X(frame_is_entry) /* bool, 3.11 only */                                                    \
-	X(frame_locals) /* f_localsplus / localsplus */                                            \
+	X(frame_code)	    /* f_code or f_executable */                                           \
+	X(frame_back)	    /* f_back or previous */                                               \
+	X(frame_lasti)	    /* int f_lasti, or pointer prev_instr / instr_ptr */                   \
+	X(frame_owner)	    /* char; >= 3 is a shim (3.12+) */                                     \
+	X(frame_is_entry)   /* bool, 3.11 only */                                                  \
+	X(frame_locals)	    /* f_localsplus / localsplus */                                        \
 	X(frame_tlbc_index) /* s32, 3.14t+ */                                                      \
 	X(code_argcount)                                                                           \
 	X(code_flags)                                                                              \
 	X(code_firstlineno)                                                                        \
 	X(code_filename)                                                                           \
 	X(code_name)                                                                               \
-	X(code_qualname) /* 3.11+ */                                                               \
-	X(code_linetable) /* co_lnotab (<= 3.9) or co_linetable */                                 \
-	X(code_varnames) /* <= 3.10: tuple; 3.11+: co_localsplusnames */                           \
-	X(code_version) /* u32, 3.12+ */                                                           \
-	X(code_adaptive) /* 3.11+: first instruction inside the object */                          \
+	X(code_qualname)       /* 3.11+ */                                                         \
+	X(code_linetable)      /* co_lnotab (<= 3.9) or co_linetable */                            \
+	X(code_varnames)       /* <= 3.10: tuple; 3.11+: co_localsplusnames */                     \
+	X(code_version)	       /* u32, 3.12+ */                                                    \
+	X(code_adaptive)       /* 3.11+: first instruction inside the object */                    \
 	X(code_firsttraceable) /* int, 3.11+ */                                                    \
-	X(code_tlbc) /* 3.14t+ */                                                                  \
+	X(code_tlbc)	       /* 3.14t+ */                                                        \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \
-	X(str_state) /* u32 bit field; 0 in 2.7: a byte string */                                  \
-	X(str_ascii) /* data of a compact ASCII string; 2.7: of the byte string */                 \
+	X(str_state)   /* u32 bit field; 0 in 2.7: a byte string */                                \
+	X(str_ascii)   /* data of a compact ASCII string; 2.7: of the byte string */               \
 	X(str_compact) /* data of a compact non-ASCII string */                                    \
 	X(bytes_data)                                                                              \
 	X(tuple_items)                                                                             \
 	X(type_name) /* tp_name */
 
 struct py_layout {
-	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
-	__u8 walk;     /* enum py_walk */
-	__u8 str_kind_shift; /* bit of `kind` in str_state: 2, or 8 in 3.14t+; compact = +3, ascii = +4 */
+	__u16 version;	     /* 0x0207 .. 0x030f: major << 8 | minor */
+	__u8 walk;	     /* enum py_walk */
+	__u8 str_kind_shift; /* bit of `kind` in str_state: 2, or 8 in 3.14t+; compact = +3, ascii =
+				+4 */
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
-	__u16 code_block; /* lowest offset of the code fields that a walk reads; set when it is loaded */
+	__u16 code_block; /* lowest offset of the code fields that a walk reads; set when it is
+			     loaded */
 };
 
 /* Where the PyThreadState of the current thread is found. */
 enum py_tss {
-	PY_TSS_NONE = 0,    /* 2.7: only tstate_current and the list, by thread_id */
-	PY_TSS_KEY_GLIBC,   /* pthread key, glibc: two-level table in struct pthread */
-	PY_TSS_KEY_MUSL,    /* pthread key, musl: tsd array */
-	PY_TSS_TLS_STATIC,  /* *(thread pointer + tls_offset) */
-	PY_TSS_TLS_DTV,	    /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
+	PY_TSS_NONE = 0,   /* 2.7: only tstate_current and the list, by thread_id */
+	PY_TSS_KEY_GLIBC,  /* pthread key, glibc: two-level table in struct pthread */
+	PY_TSS_KEY_MUSL,   /* pthread key, musl: tsd array */
+	PY_TSS_TLS_STATIC, /* *(thread pointer + tls_offset) */
+	PY_TSS_TLS_DTV, /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
 	PY_TSS_TLS_DTV_MUSL, /* the same, 8-byte slots */
 };
 
@@ -90,16 +92,19 @@ enum py_tss {
  * are absolute in the target's address space, 0 = none.
  */
 struct py_where {
-	__u64 tstate_current; /* of a PyThreadState *: _PyThreadState_Current, gilstate.tstate_current */
+	__u64 tstate_current; /* of a PyThreadState *: _PyThreadState_Current,
+				 gilstate.tstate_current */
 	__u64 interp_head;    /* of a PyInterpreterState *: list of interpreters */
-	__u64 tss_key;	      /* of the int key number (3.7+: Py_tss_t.key, is_initialized lies 4 before) */
-	__u64 tls_got;	      /* of the GOT pair {module id, offset} */
-	__s64 tls_offset;     /* static: from the thread pointer; DTV: added to the pair's offset */
-	__u64 code_type;      /* of PyCode_Type */
-	__s32 tsd_offset;     /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
-	__s32 self_offset;    /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64 */
-	__u16 layout;	      /* index into the table of layouts */
-	__u8 tss;	      /* enum py_tss */
+	__u64 tss_key; /* of the int key number (3.7+: Py_tss_t.key, is_initialized lies 4 before)
+			*/
+	__u64 tls_got; /* of the GOT pair {module id, offset} */
+	__s64 tls_offset;  /* static: from the thread pointer; DTV: added to the pair's offset */
+	__u64 code_type;   /* of PyCode_Type */
+	__s32 tsd_offset;  /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
+	__s32 self_offset; /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread)
+			      on aarch64 */
+	__u16 layout;	   /* index into the table of layouts */
+	__u8 tss;	   /* enum py_tss */
 	__u8 reserved[5];
 };
 

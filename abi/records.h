@@ -9,12 +9,12 @@
 
 #include "layout.h"
 
-#define ABI_MAX_FRAMES	   1024 /* Python frames in one stack; deeper ones are cut at the root end */
-#define ABI_MAX_LAYOUTS	   128
-#define ABI_NAME_BYTES	   16384 /* raw bytes of one name that are copied (4 bytes a code point) */
+#define ABI_MAX_FRAMES	    1024 /* Python frames in one stack; deeper ones are cut at the root end */
+#define ABI_MAX_LAYOUTS	    128
+#define ABI_NAME_BYTES	    16384 /* raw bytes of one name that are copied (4 bytes a code point) */
 #define ABI_LINETABLE_BYTES 65536
-#define ABI_COMM_BYTES	   16
-#define ABI_ARGS_BYTES	   256
+#define ABI_COMM_BYTES	    16
+#define ABI_ARGS_BYTES	    256
 
 /*
  * How a walk ended. X(NAME, words shown to the user). The first is success; the others are shown as
@@ -31,7 +31,7 @@
 	X(TSTATE_FAULT, "thread state not readable")                                               \
 	X(TSTATE_MISMATCH, "thread state of another thread")                                       \
 	X(FRAME_FAULT, "frame not readable")                                                       \
-	X(FRAME_TORN, "caught while one frame took the place of another")                           \
+	X(FRAME_TORN, "caught while one frame took the place of another")                          \
 	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
 	X(CODE_FAULT, "code object not readable")                                                  \
 	X(NOT_CODE, "not a code object")                                                           \
@@ -41,7 +41,7 @@ enum walk_outcome {
 #define X(name, words) WALK_##name,
 	WALK_OUTCOMES(X)
 #undef X
-	WALK_OUTCOME_MAX
+		WALK_OUTCOME_MAX
 };
 
 enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC };
@@ -62,7 +62,7 @@ struct rec_sample {
 	__u64 time_ns;
 	__u64 stack; /* id of the stack, 0 = no frames */
 	struct proc_key proc;
-	__u64 weight; /* event periods this sample stands for: ns for clocks */
+	__u64 weight;	  /* event periods this sample stands for: ns for clocks */
 	__u64 runtime_ns; /* CPU time of this thread so far: shows samples that never came */
 };
 
@@ -125,7 +125,7 @@ enum proc_state {
 
 /* An executable file as the kernel knows it. */
 struct exe_key {
-	__u32 dev; /* kernel's encoding: major << 20 | minor */
+	__u32 dev;	  /* kernel's encoding: major << 20 | minor */
 	__u32 generation; /* inode.i_generation: an inode number that is used again */
 	__u64 ino;
 };
@@ -140,7 +140,7 @@ struct rec_proc {
 	__u64 time_ns;
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
-	struct py_where where; /* if state is PROC_PYTHON */
+	struct py_where where;	   /* if state is PROC_PYTHON */
 	char args[ABI_ARGS_BYTES]; /* beginning of the command line, NUL-separated */
 };
 
@@ -187,7 +187,7 @@ enum bpf_counter {
 #define X(name, words) COUNT_##name,
 	BPF_COUNTERS(X)
 #undef X
-	COUNT_MAX
+		COUNT_MAX
 };
 
 _Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");

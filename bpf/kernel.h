@@ -21,7 +21,7 @@ typedef __u32 __wsum;
 
 #ifndef __bool_true_false_are_defined
 typedef _Bool bool;
-#define true  1
+#define true 1
 #define false 0
 #endif
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * An executable that is linked with libpython maps it wherever the kernel likes: found through the
- * loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which debuggers
- * use), so that a 60 ms process needs no answer from user space.
+ * loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which
+ * debuggers use), so that a 60 ms process needs no answer from user space.
  */
 #ifndef BPF_LINKED_H
 #define BPF_LINKED_H
@@ -42,8 +42,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 	for (int i = 0; i < MAX_LIBRARIES; i++) {
 		if (!at || read_user(&map, sizeof(map), at))
 			return 0;
-		if (map.dynamic - map.addr == exe->lib_dynamic &&
-		    !check_library(map.dynamic) && w->acc == exe->lib_check)
+		if (map.dynamic - map.addr == exe->lib_dynamic && !check_library(map.dynamic) &&
+		    w->acc == exe->lib_check)
 			return map.addr;
 		at = map.next;
 	}

@@ -9,9 +9,9 @@
 #include "send.bpf.h"
 
 /* Options of the run, constant from load on. */
-const volatile __u32 pidns_level;     /* depth of krait's own PID namespace, 0 = the host's */
+const volatile __u32 pidns_level; /* depth of krait's own PID namespace, 0 = the host's */
 const volatile __u32 pidns_inum;
-const volatile bool whole_machine;    /* every process, not only trees of `roots` */
+const volatile bool whole_machine; /* every process, not only trees of `roots` */
 const volatile bool follow_children;
 
 /* False until user space has described the processes there are (attaching starts the event). */

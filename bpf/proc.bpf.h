@@ -14,7 +14,8 @@
 #define ASK_FIRST_NS	1000000ull /* between questions about one process: doubled up to ... */
 #define ASK_SHIFT_MAX	10	   /* ... a second */
 
-/* Scratch for what is too large for the 512-byte stack; own map, as sampling may come in between. */
+/* Scratch for what is too large for the 512-byte stack; own map, as sampling may come in between.
+ */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
@@ -133,7 +134,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 		return PROC_PENDING;
 	if (exe->kind == EXE_OTHER)
 		return bpf_map_lookup_elem(&suspects, &m->entry.key.tgid) ? PROC_PENDING
-									   : PROC_IGNORED;
+									  : PROC_IGNORED;
 	if (exe->kind == EXE_LINKED)
 		return PROC_LINKING;
 	m->entry.where = exe->where;

@@ -9,8 +9,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-walk_inline void fill_sample(struct rec_sample *rec, struct task_struct *task,
-			     const struct walk *w, const struct bpf_perf_event_data *ctx)
+walk_inline void fill_sample(struct rec_sample *rec, struct task_struct *task, const struct walk *w,
+			     const struct bpf_perf_event_data *ctx)
 {
 	rec->type = REC_SAMPLE;
 	rec->in_kernel = !CTX_USER_MODE(ctx);

@@ -60,8 +60,8 @@ walk_global int copy_text(__u32 which)
 	rec = (struct rec_code *)s->bytes;
 	t = &rec->text[which];
 	__builtin_memset(t, 0, sizeof(*t));
-	field = which == CODE_FILENAME ? l->code_filename
-		: which == CODE_NAME   ? l->code_name
+	field = which == CODE_FILENAME	 ? l->code_filename
+		: which == CODE_NAME	 ? l->code_name
 		: which == CODE_QUALNAME ? l->code_qualname
 					 : l->code_linetable;
 	if (!field)
@@ -149,8 +149,7 @@ walk_global int send_code(__u32 i)
 		read_user(&rec->firsttraceable, sizeof(rec->firsttraceable),
 			  f->code + l->code_firsttraceable);
 	if (!l->code_qualname)
-		read_user(&rec->self_obj, sizeof(rec->self_obj),
-			  addrs->frame[i] + l->frame_locals);
+		read_user(&rec->self_obj, sizeof(rec->self_obj), addrs->frame[i] + l->frame_locals);
 	if (w->where.code_type &&
 	    (read_user(&type, sizeof(type), f->code + l->ob_type) || type != w->where.code_type))
 		rec->reserved = 1; /* not a code object: user space shows it as such */

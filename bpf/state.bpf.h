@@ -48,10 +48,10 @@ struct walk {
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
 	__u32 n;		      /* frames in walk_out */
 	__u8 outcome, done;
-	__u8 closed;	/* 3.11+: the last frame was the outermost of its C evaluation loop */
-	__u8 inner;	/* enum inner: 3.11, 3.12: the innermost loop's frames */
-	__u32 steps;	   /* frames visited, shims included: bounds a chain that runs in a circle */
-	__u32 staged;	   /* send_code(): bytes in the staging buffer */
+	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
+	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 staged; /* send_code(): bytes in the staging buffer */
 	__u8 block[2 * BLOCK_BYTES]; /* up to a page of the data stack, then one frame by itself */
 	__u8 block_slack[SLACK];
 	__u8 object[256]; /* thread state, code object, head of a str or bytes */

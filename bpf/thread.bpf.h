@@ -9,9 +9,9 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS 512 /* thread states looked at in one sample */
-#define ROOT_CFRAME_BYTES 1024 /* PyThreadState.root_cframe lies within (3.11: at 336) */
-#define GLIBC_KEYS_PER_BLOCK 32 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+#define MAX_LISTED_THREADS   512  /* thread states looked at in one sample */
+#define ROOT_CFRAME_BYTES    1024 /* PyThreadState.root_cframe lies within (3.11: at 336) */
+#define GLIBC_KEYS_PER_BLOCK 32	  /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
 {
@@ -39,7 +39,8 @@ walk_inline __u64 glibc_key_value(const struct walk *w, __u32 key)
 
 walk_inline __u64 key_value(const struct walk *w)
 {
-	__s32 tss[2] = {1, -1}; /* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
+	__s32 tss[2] = {1,
+			-1}; /* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
 	const struct py_layout *l = walk_layout(w->where.layout);
 	__u32 key;
 
@@ -86,7 +87,8 @@ walk_inline __u64 tss_value(const struct walk *w)
 	return 0;
 }
 
-/* Reads the part of a thread state that holds every field a walk needs; true if it is this thread's. */
+/* Reads the part of a thread state that holds every field a walk needs; true if it is this
+ * thread's. */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
 {
 	__u32 n = (__u32)l->tstate_thread_id + 8;
@@ -137,7 +139,8 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
-	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key. */
+	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key.
+	 */
 	if (w->where.tstate_current) {
 		w->tstate = read_u64(w->where.tstate_current);
 		if (load_tstate(w, l, w->tstate))

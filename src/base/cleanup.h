@@ -39,11 +39,11 @@ static inline void cleanup_closedir(DIR **d)
 		closedir(*d);
 }
 
-#define _cleanup_(fn)	    __attribute__((cleanup(fn)))
-#define _cleanup_free_	    _cleanup_(cleanup_free)
-#define _cleanup_close_	    _cleanup_(cleanup_close)
-#define _cleanup_fclose_    _cleanup_(cleanup_fclose)
-#define _cleanup_closedir_  _cleanup_(cleanup_closedir)
+#define _cleanup_(fn)	   __attribute__((cleanup(fn)))
+#define _cleanup_free_	   _cleanup_(cleanup_free)
+#define _cleanup_close_	   _cleanup_(cleanup_close)
+#define _cleanup_fclose_   _cleanup_(cleanup_fclose)
+#define _cleanup_closedir_ _cleanup_(cleanup_closedir)
 
 #define TAKE_PTR(p)                                                                                \
 	({                                                                                         \

@@ -13,7 +13,7 @@ struct map {
 	struct map_slot {
 		uint64_t key, value;
 		uint8_t state; /* 0 free, 1 used, 2 deleted */
-	} *slots;
+	} * slots;
 	size_t n, used, size; /* live entries; live and deleted; slots (power of two) */
 };
 

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define _must_use_	__attribute__((warn_unused_result))
-#define _printf_(f, a)	__attribute__((format(printf, f, a)))
+#define _must_use_     __attribute__((warn_unused_result))
+#define _printf_(f, a) __attribute__((format(printf, f, a)))
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
 
 #define MIN(a, b)                                                                                  \
 	({                                                                                         \
@@ -43,7 +43,7 @@ static inline bool str_ends(const char *s, const char *suffix)
 	return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
-#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_SEC  1000000000ull
 #define NSEC_PER_MSEC 1000000ull
 
 #endif

@@ -34,8 +34,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 	return 0;
 }
 
-#define vec_reserve(vec, need)                                                                     \
-	vec_grow((void **)&(vec)->v, &(vec)->cap, (need), sizeof(*(vec)->v))
+#define vec_reserve(vec, need) vec_grow((void **)&(vec)->v, &(vec)->cap, (need), sizeof(*(vec)->v))
 
 /* Appends @...; 0 or -ENOMEM. */
 #define vec_push(vec, ...)                                                                         \

@@ -86,7 +86,7 @@ void doctor_examine(struct doctor *d)
 
 void doctor_fini(struct doctor *d)
 {
-	vec_foreach (f, &d->findings) {
+	vec_foreach(f, &d->findings) {
 		str_fini(&f->text);
 		str_fini(&f->remedy);
 	}
@@ -95,7 +95,7 @@ void doctor_fini(struct doctor *d)
 
 bool doctor_usable(const struct doctor *d)
 {
-	vec_foreach (f, &d->findings)
+	vec_foreach(f, &d->findings)
 		if (f->state == FINDING_FAIL)
 			return false;
 	return !d->failed;
@@ -109,7 +109,7 @@ void doctor_print(FILE *out, const struct doctor *d, bool problems_only, bool co
 		[FINDING_FAIL] = COLOR_RED,
 	};
 
-	vec_foreach (f, &d->findings) {
+	vec_foreach(f, &d->findings) {
 		if (problems_only && f->state != FINDING_FAIL)
 			continue;
 		fprintf(out, "  %s%-4s%s  %-14s %s\n", color_code(colored, colors[f->state]),
@@ -139,7 +139,7 @@ static void print_json(FILE *out, const struct doctor *d)
 	str_addf(&b, "{\"version\": ");
 	json_string(&b, KRAIT_VERSION);
 	str_addf(&b, ", \"usable\": %s, \"checks\": [", doctor_usable(d) ? "true" : "false");
-	vec_foreach (f, &d->findings) {
+	vec_foreach(f, &d->findings) {
 		str_addf(&b, "%s\n  {\"name\": ", comma);
 		json_string(&b, f->name);
 		str_addf(&b, ", \"state\": \"%s\", \"text\": ",

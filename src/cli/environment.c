@@ -17,7 +17,7 @@ static const char *const set_by_sudo[] = {
 
 void environment_fini(struct environment *e)
 {
-	vec_foreach (entry, &e->v)
+	vec_foreach(entry, &e->v)
 		free(*entry);
 	vec_fini(&e->v);
 }
@@ -42,7 +42,7 @@ static int set(struct environment *e, const char *entry)
 
 	if (!copy)
 		return -ENOMEM;
-	vec_foreach (have, &e->v)
+	vec_foreach(have, &e->v)
 		if (*have && same_name(*have, copy)) {
 			free(*have);
 			*have = copy;
@@ -163,7 +163,7 @@ int environment_add_own(struct environment *e)
 
 const char *environment_get(const struct environment *e, const char *name)
 {
-	vec_foreach (entry, &e->v)
+	vec_foreach(entry, &e->v)
 		if (*entry && same_name(*entry, name))
 			return *entry + name_length(*entry) + 1;
 	return NULL;

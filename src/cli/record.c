@@ -306,7 +306,8 @@ static int record(struct session *s)
 
 int cmd_record(const struct record_options *o)
 {
-	struct session s = {.options = o, .epoll_fd = -1, .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct session s = {
+		.options = o, .epoll_fd = -1, .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
 	int code;
 
 	signals_take();

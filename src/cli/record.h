@@ -32,7 +32,7 @@ struct record_options {
 	uint64_t duration_ns; /* 0 = until Ctrl-C or the end of all targets */
 	uint32_t freq_hz;     /* the default is filled in: 999 for -p and --, else 99 */
 	uint64_t count;	      /* event units per sample (ns for clocks) */
-	const char *event; /* perf's name, "cpu-clock" unless given; event_parse() takes it */
+	const char *event;    /* perf's name, "cpu-clock" unless given; event_parse() takes it */
 
 	/* Output. */
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */

@@ -45,7 +45,8 @@ static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_en
 {
 	struct session *s = ctx;
 
-	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen. */
+	/* A filter, or an ordinary user's rights, must see each process: none is recognized unseen.
+	 */
 	return s->filtered || s->rights.from_file ? 0 : sampler_add_exe(s->sampler, key, e);
 }
 
@@ -244,7 +245,8 @@ static int make_collector(struct session *s)
 
 /*
  * krait needs little, but at once: answers about new processes, room in the rings. On a busy
- * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they are.
+ * machine it would wait tens of milliseconds for a CPU. Without the right to, things stay as they
+ * are.
  */
 #define NICENESS -10
 
@@ -280,4 +282,3 @@ void session_fini(struct session *s)
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }
-

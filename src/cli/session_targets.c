@@ -81,4 +81,3 @@ bool session_targets_ended(struct session *s)
 	}
 	return true;
 }
-

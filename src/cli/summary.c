@@ -100,12 +100,12 @@ static void add_outcomes(struct summary *m)
 		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
 			continue;
 		line(m, LOG_NOTE, "%llu samples (%.2f %%): %s", (ull)st->outcomes[i],
-			 percent(st->outcomes[i], st->samples), outcome_words[i]);
+		     percent(st->outcomes[i], st->samples), outcome_words[i]);
 	}
 	for (size_t i = 0; i < st->n_unsupported; i++)
 		line(m, LOG_NOTE, "%llu samples of %u process%s not understood: %s",
-			 (ull)st->unsupported[i].samples, st->unsupported[i].processes,
-			 st->unsupported[i].processes == 1 ? "" : "es", st->unsupported[i].reason);
+		     (ull)st->unsupported[i].samples, st->unsupported[i].processes,
+		     st->unsupported[i].processes == 1 ? "" : "es", st->unsupported[i].reason);
 }
 
 static void add_losses(const struct session *s, struct summary *m)
@@ -113,20 +113,23 @@ static void add_losses(const struct session *s, struct summary *m)
 	const struct collect_stats *st = &m->collect;
 
 	if (m->kernel.counters[COUNT_RING_FULL])
-		line(m, LOG_WARN, "%llu records lost because the ring was full; sample less often (-F)",
-			 (ull)m->kernel.counters[COUNT_RING_FULL]);
+		line(m, LOG_WARN,
+		     "%llu records lost because the ring was full; sample less often (-F)",
+		     (ull)m->kernel.counters[COUNT_RING_FULL]);
 	if (m->missing)
-		line(m, LOG_WARN, "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
-			 (ull)m->missing, percent(m->missing, m->due), (ull)m->due);
+		line(m, LOG_WARN,
+		     "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
+		     (ull)m->missing, percent(m->missing, m->due), (ull)m->due);
 	if (m->kernel.throttled)
-		line(m, LOG_WARN, "the kernel throttled sampling %llu times, %.1f s in all; "
-			 "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
-			 (ull)m->kernel.throttled, seconds(m->kernel.throttled_ns));
+		line(m, LOG_WARN,
+		     "the kernel throttled sampling %llu times, %.1f s in all; "
+		     "sysctl kernel.perf_cpu_time_max_percent=0 stops that",
+		     (ull)m->kernel.throttled, seconds(m->kernel.throttled_ns));
 	if (st->broken_records)
 		line(m, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
 	if (st->lost_stacks || st->lost_names)
 		line(m, LOG_WARN, "%llu samples without their stack, %llu frames without a name",
-			 (ull)st->lost_stacks, (ull)st->lost_names);
+		     (ull)st->lost_stacks, (ull)st->lost_names);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
 }
@@ -138,9 +141,10 @@ static void add_presence(const struct session *s, struct summary *m)
 	if (!m->collect.samples)
 		line(m, LOG_WARN, "no samples: nothing that was asked for ran on a CPU");
 	else if (s->event.clock && share < HARDLY_PERCENT)
-		line(m, LOG_NOTE, "the target was hardly on the CPU (%.2f %% of one): it waits; "
-			 "this profile shows only where it ran",
-			 share);
+		line(m, LOG_NOTE,
+		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
+		     "this profile shows only where it ran",
+		     share);
 }
 
 static void compose(const struct session *s, struct summary *m)
@@ -149,20 +153,23 @@ static void compose(const struct session *s, struct summary *m)
 
 	add_presence(s, m);
 	line(m, LOG_NOTE, "%llu samples of %u process%s in %.1f s", (ull)st->samples, st->processes,
-		 st->processes == 1 ? "" : "es", seconds(m->wall_ns));
+	     st->processes == 1 ? "" : "es", seconds(m->wall_ns));
 	if (m->reached_hz > 0)
 		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
-			 (double)NSEC_PER_SEC / s->event.period);
+		     (double)NSEC_PER_SEC / s->event.period);
 	add_outcomes(m);
 	add_losses(s, m);
-	line(m, LOG_NOTE, "krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
-		 seconds(m->own_cpu_ns), percent(m->own_cpu_ns, m->wall_ns),
-		 m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
+	line(m, LOG_NOTE,
+	     "krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
+	     seconds(m->own_cpu_ns), percent(m->own_cpu_ns, m->wall_ns),
+	     m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
 	if (m->kernel.run_count)
-		line(m, LOG_INFO, "%.0f ns in the kernel per sample", (double)m->kernel.run_ns / m->kernel.run_count);
+		line(m, LOG_INFO, "%.0f ns in the kernel per sample",
+		     (double)m->kernel.run_ns / m->kernel.run_count);
 	line(m, LOG_INFO, "%zu stacks, %zu code objects", st->stacks, st->codes);
 	for (unsigned i = 0; i < COUNT_MAX; i++)
-		line(m, LOG_DEBUG, "%s: %llu", sampler_counter_words(i), (ull)m->kernel.counters[i]);
+		line(m, LOG_DEBUG, "%s: %llu", sampler_counter_words(i),
+		     (ull)m->kernel.counters[i]);
 }
 
 void summary_take(struct summary *m, struct session *s)
@@ -226,8 +233,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	json_string(f, s->path);
 	fprintf(f, ",\n  \"wall_seconds\": %.3f,\n  \"samples\": %llu,\n  \"processes\": %u,\n",
 		seconds(m->wall_ns), (ull)st->samples, st->processes);
-	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n", m->reached_hz,
-		(ull)m->due, (ull)m->missing);
+	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
+		m->reached_hz, (ull)m->due, (ull)m->missing);
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
 		(ull)m->kernel.counters[COUNT_RING_FULL], (ull)m->kernel.throttled);
 	json_outcomes(f, st);
@@ -236,8 +243,9 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		(ull)st->not_python, st->stacks, st->codes);
 	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
 		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);
-	fprintf(f, "  \"krait_cpu_seconds\": %.3f,\n  \"krait_rss_bytes\": %zu,\n"
-		   "  \"krait_kernel_bytes\": %zu\n}\n",
+	fprintf(f,
+		"  \"krait_cpu_seconds\": %.3f,\n  \"krait_rss_bytes\": %zu,\n"
+		"  \"krait_kernel_bytes\": %zu\n}\n",
 		seconds(m->own_cpu_ns), m->own_rss_bytes, m->kernel.map_bytes);
 }
 

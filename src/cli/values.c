@@ -69,7 +69,7 @@ int value_pid(void *field, const char *text)
 		return err_set(-EINVAL, "'%s' is not a process id; write one as in `-p 1234`%s",
 			       text,
 			       strchr(text, ',') ? ", and -p again for each further one" : "");
-	vec_foreach (have, pids)
+	vec_foreach(have, pids)
 		if ((uint64_t)*have == n)
 			return 0;
 	return vec_push(pids, (pid_t)n);

@@ -15,8 +15,9 @@ struct collect *collect_new(const struct collect_config *config)
 		return NULL;
 	c->config = *config;
 	c->profile = config->profile;
-	c->marks = profile_mapping(c->profile, &(struct profile_mapping){
-		.name = profile_string(c->profile, "[krait]"), .kind = KIND_MARK});
+	c->marks = profile_mapping(
+		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, "[krait]"),
+						      .kind = KIND_MARK});
 	return c;
 }
 

@@ -32,8 +32,8 @@ struct collect_config {
 	const struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0 */
-	bool clock;	   /* weights are nanoseconds */
+	uint64_t start_ns;	      /* CLOCK_MONOTONIC of the profile's time 0 */
+	bool clock;		      /* weights are nanoseconds */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 };
 
@@ -77,14 +77,14 @@ struct collect_unsupported {
 };
 
 struct collect_stats {
-	uint64_t samples;		     /* in the profile */
-	uint64_t weight;		     /* their sum, in the event's unit */
-	uint64_t cpu_ns;		     /* CPU time of the sampled threads between their samples */
-	uint64_t due;			     /* samples that came in that time */
+	uint64_t samples; /* in the profile */
+	uint64_t weight;  /* their sum, in the event's unit */
+	uint64_t cpu_ns;  /* CPU time of the sampled threads between their samples */
+	uint64_t due;	  /* samples that came in that time */
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* by how the walk ended */
-	uint64_t not_python;		     /* samples of processes that turned out not to be Python */
+	uint64_t not_python; /* samples of processes that turned out not to be Python */
 	uint64_t broken_records, lost_stacks, lost_names;
-	unsigned processes, threads;	     /* Python processes with samples; their threads */
+	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	const struct collect_unsupported *unsupported;
 	size_t n_unsupported;

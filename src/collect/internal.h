@@ -17,7 +17,7 @@ struct image_file {
 	uint64_t dev, ino;
 	int64_t mtime_ns, bytes; /* another file may get the inode */
 	bool is_python;
-	struct py_image image;	 /* if is_python */
+	struct py_image image; /* if is_python */
 	struct elf_dynamic dynamic;
 	uint64_t text_start; /* lowest executable p_vaddr */
 	bool exec_fixed;     /* ET_EXEC */
@@ -27,26 +27,26 @@ struct image_file {
 struct process {
 	struct proc_key key;
 	enum proc_state state;
-	bool walked;		/* a sample had Python frames */
-	bool reported;		/* counted among the unsupported ones */
-	uint16_t version;	/* major << 8 | minor of its interpreter */
+	bool walked;	  /* a sample had Python frames */
+	bool reported;	  /* counted among the unsupported ones */
+	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
 	char unsupported[128];
-	uint32_t mapping;	/* profile id of "[python 3.12]" */
+	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
 	struct py_where where;	/* state PROC_PYTHON: absolute addresses */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	uint8_t names_tries;	/* times left to look for names of new threads */
 	VEC(struct py_code *) codes;
-	struct map code_index;	/* code_key() -> index + 1 in codes */
+	struct map code_index;	 /* code_key() -> index + 1 in codes */
 	VEC(uint64_t) stack_ids; /* in collect.stacks */
-	uint8_t ended;		/* flushes since its end, 0 = it runs */
-	struct map threads;	/* tid -> index + 1 in collect.threads */
+	uint8_t ended;		 /* flushes since its end, 0 = it runs */
+	struct map threads;	 /* tid -> index + 1 in collect.threads */
 };
 
 struct thread {
-	uint32_t tid, labels;	    /* labels: profile id, 0 = not made yet */
-	uint64_t runtime_ns;	    /* CPU time at the last sample, 0 = none yet */
+	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
+	uint64_t runtime_ns;  /* CPU time at the last sample, 0 = none yet */
 	char name[64];
 };
 

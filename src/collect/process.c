@@ -21,7 +21,7 @@
 #include "proc/proc.h"
 
 /* A process that still has no interpreter this long after its start is called "not Python". */
-#define GIVE_UP_NS (3 * NSEC_PER_SEC)
+#define GIVE_UP_NS	  (3 * NSEC_PER_SEC)
 
 #define FLUSHES_AFTER_END 3
 
@@ -76,7 +76,8 @@ static int set_libc(struct py_where *w, const struct proc *proc, const struct ma
 		return r;
 	w->tsd_offset = info.tsd_offset;
 #if defined(__aarch64__)
-	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start. */
+	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
+	 */
 	w->self_offset = info.tsd_offset - 272;
 #endif
 	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
@@ -89,7 +90,7 @@ static int set_libc(struct py_where *w, const struct proc *proc, const struct ma
 static void add_bias(struct py_where *w, uint64_t bias)
 {
 	__u64 *fields[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
-			      &w->code_type};
+			   &w->code_type};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (*fields[i])
@@ -103,8 +104,9 @@ static void set_python(struct collect *c, struct process *p, uint16_t version)
 	p->version = version;
 	p->state = PROC_PYTHON;
 	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
-	p->mapping = profile_mapping(c->profile, &(struct profile_mapping){
-		.name = profile_string(c->profile, name), .kind = KIND_PYTHON});
+	p->mapping = profile_mapping(
+		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, name),
+						      .kind = KIND_PYTHON});
 }
 
 /* Absolute addresses of the interpreter of @f, mapped at @at. */
@@ -228,7 +230,8 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	struct process *p = &c->processes.v[i];
 
 	name_from_record(p, rec);
-	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id, rec->state);
+	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
+		  rec->state);
 	if (rec->state == PROC_PYTHON)
 		adopt(c, p, rec);
 	else if (rec->state == PROC_PENDING)
@@ -269,8 +272,12 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 	uint64_t *i = map_get(&c->by_tgid, m->tgid);
 	struct process *p = i ? &c->processes.v[*i - 1] : NULL;
 	_cleanup_proc_ struct proc proc = PROC_INIT;
-	struct mapping map = {.start = m->addr, .end = m->addr + m->len, .offset = m->offset,
-			      .dev = m->dev, .ino = m->ino, .prot = PROT_EXEC | PROT_READ};
+	struct mapping map = {.start = m->addr,
+			      .end = m->addr + m->len,
+			      .offset = m->offset,
+			      .dev = m->dev,
+			      .ino = m->ino,
+			      .prot = PROT_EXEC | PROT_READ};
 	const struct image_file *f;
 
 	if (!m->ino || (p && p->state == PROC_PYTHON) || proc_open(&proc, m->tgid))
@@ -380,7 +387,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (r)
 		return r;
 	if (c->config.may_see && !c->config.may_see(proc.dirfd))
-		return err_set(-EPERM, "process %d is another user's; `sudo krait record -p %d` shows it",
+		return err_set(-EPERM,
+			       "process %d is another user's; `sudo krait record -p %d` shows it",
 			       tgid, tgid);
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)

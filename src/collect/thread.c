@@ -9,7 +9,8 @@
 
 #define MAX_LABELS 32
 
-/* A thread registers itself with `threading` a moment after it began to run: looked for so often. */
+/* A thread registers itself with `threading` a moment after it began to run: looked for so often.
+ */
 #define NAMES_TRIES 3
 
 struct label_list {
@@ -104,8 +105,8 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	if (streq(t->name, name))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	if (t->labels && !profile_relabel(p, t->labels, profile_string(p, "thread"),
-					  profile_string(p, name)))
+	if (t->labels &&
+	    !profile_relabel(p, t->labels, profile_string(p, "thread"), profile_string(p, name)))
 		t->labels = 0;
 }
 

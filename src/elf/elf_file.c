@@ -140,7 +140,7 @@ bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
 {
 	bool found = false;
 
-	vec_foreach (load, &f->loads) {
+	vec_foreach(load, &f->loads) {
 		if (!load->exec || (found && load->vaddr >= *ret))
 			continue;
 		*ret = load->vaddr;
@@ -151,7 +151,7 @@ bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
 
 static const struct elf_load *load_at(const struct elf_file *f, uint64_t vaddr)
 {
-	vec_foreach (load, &f->loads) {
+	vec_foreach(load, &f->loads) {
 		if (vaddr >= load->vaddr && vaddr - load->vaddr < load->memsz)
 			return load;
 	}

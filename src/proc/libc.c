@@ -63,7 +63,7 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 	const struct mapping *libc = NULL, *threads = NULL;
 
 	*ret = LIBC_NONE;
-	vec_foreach (e, &m->list) {
+	vec_foreach(e, &m->list) {
 		const char *path = maps_path(m, e), *slash = strrchr(path, '/');
 		const char *base = slash ? slash + 1 : path;
 

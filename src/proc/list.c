@@ -79,13 +79,13 @@ static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 	int r = proc_list(&all);
 
 	map_init(&parents);
-	vec_foreach (pid, &all)
+	vec_foreach(pid, &all)
 		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
 			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
 	/* Numbers wrap around: a child may have a lower one than its parent. */
 	for (*ret_more = 0; again && !r;) {
 		again = false;
-		vec_foreach (pid, &all) {
+		vec_foreach(pid, &all) {
 			uint64_t *up = map_get(&parents, (uint64_t)*pid);
 
 			if (r || !up || map_get(in, (uint64_t)*pid) || !map_get(in, *up))

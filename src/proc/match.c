@@ -34,7 +34,7 @@ int proc_match_add_pid(struct proc_match *m, pid_t tgid, bool tree)
 		r = proc_open(&p, tgid);
 		r = r ? r : vec_push(&all, tgid);
 	}
-	vec_foreach (pid, &all)
+	vec_foreach(pid, &all)
 		r = r ? r : map_put(&m->pids, (uint64_t)*pid, 1);
 	vec_fini(&all);
 	m->by_pid |= !r;
@@ -58,7 +58,7 @@ bool proc_match_all(const struct proc_match *m)
 
 static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)
 {
-	vec_foreach (glob, &m->comm)
+	vec_foreach(glob, &m->comm)
 		if (!fnmatch(*glob, f->comm, 0) || !fnmatch(*glob, f->name, 0))
 			return true;
 	return !m->comm.n;
@@ -84,7 +84,7 @@ static bool component_fits(const char *glob, const char *path)
 
 static bool cgroup_fits(const struct proc_match *m, const struct proc_facts *f)
 {
-	vec_foreach (glob, &m->cgroup)
+	vec_foreach(glob, &m->cgroup)
 		if (!fnmatch(*glob, f->cgroup, 0) ||
 		    (!strchr(*glob, '/') && component_fits(*glob, f->cgroup)))
 			return true;
@@ -99,12 +99,12 @@ static bool container_fits(const struct proc_match *m, const struct proc_facts *
 		return true;
 	if (!*f->container)
 		return false;
-	vec_foreach (want, &m->container)
+	vec_foreach(want, &m->container)
 		if (**want && str_starts(f->container, *want))
 			return true;
 	if (!container_name(f->container, &name))
 		return false;
-	vec_foreach (want, &m->container)
+	vec_foreach(want, &m->container)
 		if (streq(str_cstr(&name), *want))
 			return true;
 	return false;

@@ -13,7 +13,7 @@
 
 void intern_init(struct intern *t, size_t size)
 {
-	*t = (struct intern){ .size = size };
+	*t = (struct intern){.size = size};
 	if (getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
 		t->seed = (uintptr_t)t;
 }
@@ -167,6 +167,6 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n)
 	}
 	if (store(t, key, n))
 		return 0;
-	t->slots[i] = (struct intern_slot){ hash, ++t->n };
+	t->slots[i] = (struct intern_slot){hash, ++t->n};
 	return t->n;
 }

@@ -15,7 +15,7 @@ struct intern {
 	uint32_t n; /* items */
 	struct intern_slot {
 		uint32_t hash, id; /* id 0: free */
-	} *slots;
+	} * slots;
 	size_t n_slots;	      /* 0 or a power of two */
 	VEC(uint8_t *) items; /* chunks of items, or of pointers to items of any length */
 	VEC(uint8_t *) arena; /* blocks with the bytes of items of any length */

@@ -21,7 +21,7 @@ int pb_bad(uint64_t off, const char *name, const char *fmt, ...)
 
 int pprof_in_open(struct pprof_in *in, const uint8_t *data, size_t n)
 {
-	*in = (struct pprof_in){ .data = data, .n = n };
+	*in = (struct pprof_in){.data = data, .n = n};
 	in->gzip = n >= 2 && data[0] == 0x1f && data[1] == 0x8b;
 	if (in->gzip && inflateInit2(&in->z, 15 + 16) != Z_OK)
 		return err_set(-ENOMEM, "out of memory for reading the profile");
@@ -133,7 +133,7 @@ static int field_head(struct pb_cursor *c, struct pb_field *f)
 	uint64_t tag, v = 0;
 	unsigned size;
 
-	*f = (struct pb_field){ .off = c->off };
+	*f = (struct pb_field){.off = c->off};
 	if (!varint(&c->at, c->end, &tag))
 		return pb_bad(c->off, c->what, "a field's tag is cut short");
 	f->number = (unsigned)(tag >> 3);
@@ -189,7 +189,7 @@ int pb_next(struct pb_cursor *c, struct pb_field *f)
 
 int pprof_in_next(struct pprof_in *in, struct pb_field *f)
 {
-	struct pb_cursor c = { .what = "Profile" };
+	struct pb_cursor c = {.what = "Profile"};
 	int r = fill(in, 20); /* a tag and a length */
 
 	if (r || in->at == in->end)
@@ -222,7 +222,7 @@ int pb_enter(const struct pb_field *f, const char *what, struct pb_cursor *c)
 {
 	if (f->wire != PB_BYTES)
 		return pb_bad(f->off, what, "wire type %u instead of a message", (unsigned)f->wire);
-	*c = (struct pb_cursor){ f->s, f->s + f->n, f->data_off, what };
+	*c = (struct pb_cursor){f->s, f->s + f->n, f->data_off, what};
 	return 0;
 }
 

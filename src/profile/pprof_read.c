@@ -51,10 +51,10 @@ struct reader {
 };
 
 static const struct pb_scalar label_spec[] = {
-	{ LABEL_KEY, "Label.key", offsetof(struct raw_label, key) },
-	{ LABEL_STR, "Label.str", offsetof(struct raw_label, str) },
-	{ LABEL_NUM, "Label.num", offsetof(struct raw_label, num) },
-	{ LABEL_NUM_UNIT, "Label.num_unit", offsetof(struct raw_label, num_unit) },
+	{LABEL_KEY, "Label.key", offsetof(struct raw_label, key)},
+	{LABEL_STR, "Label.str", offsetof(struct raw_label, str)},
+	{LABEL_NUM, "Label.num", offsetof(struct raw_label, num)},
+	{LABEL_NUM_UNIT, "Label.num_unit", offsetof(struct raw_label, num_unit)},
 };
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
@@ -80,7 +80,7 @@ static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t of
 	}
 	if (r->labels.n == MAX_LABELS)
 		return pb_bad(off, "Sample.label", "more than %d labels", MAX_LABELS);
-	return vec_push(&r->labels, (struct profile_label){ key, value }) ? NO_MEMORY : 0;
+	return vec_push(&r->labels, (struct profile_label){key, value}) ? NO_MEMORY : 0;
 }
 
 /* A number as text, "4096 bytes", but for the time. */
@@ -103,7 +103,7 @@ static int take_number(struct reader *r, const struct raw_label *raw, uint32_t k
 
 static int take_label(struct reader *r, const struct pb_field *f, struct profile_sample *s)
 {
-	struct raw_label raw = { .off = f->off };
+	struct raw_label raw = {.off = f->off};
 	uint32_t key = 0, value = 0, unit = 0;
 	struct pb_cursor c;
 	struct pb_field field;
@@ -188,7 +188,7 @@ static int take_sample_field(struct reader *r, const struct pb_field *f, struct 
 
 static int take_sample(struct reader *r, const struct pb_field *f)
 {
-	struct profile_sample s = { .time_ns = -1 };
+	struct profile_sample s = {.time_ns = -1};
 	const struct profile_meta *m = profile_meta(r->p);
 	struct pb_cursor c;
 	struct pb_field field;

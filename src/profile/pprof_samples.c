@@ -91,7 +91,7 @@ static int find_groups(struct sorter *s)
 	if (r)
 		return r;
 	map_foreach(slot, &s->counts) {
-		if (vec_push(&s->groups, (struct group){ slot->key, slot->value }))
+		if (vec_push(&s->groups, (struct group){slot->key, slot->value}))
 			return err_set(-ENOMEM, "out of memory for sorting samples");
 	}
 	if (s->groups.n)
@@ -144,9 +144,9 @@ static int do_window(struct sorter *s, uint64_t first, uint64_t last)
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_sample *e = &s->sums.entries.v[i];
 
-		s->keys.v[i] = (struct sort_key){ group_of(s, e->time_ns), e->time_ns,
-						  s->stack_rank[e->stack],
-						  s->labels_rank[e->labels], (uint32_t)i };
+		s->keys.v[i] = (struct sort_key){group_of(s, e->time_ns), e->time_ns,
+						 s->stack_rank[e->stack], s->labels_rank[e->labels],
+						 (uint32_t)i};
 	}
 	qsort(s->keys.v, n, sizeof(*s->keys.v), by_key);
 	for (size_t i = 0; i < n && !r; i++)
@@ -209,7 +209,7 @@ static int do_all(struct sorter *s)
 int pprof_samples_each(struct profile *p, enum pprof_times times,
 		       int (*fn)(void *arg, const struct profile_sample *s), void *arg)
 {
-	struct sorter s = { .p = p, .times = times, .last_rank = UINT32_MAX, .fn = fn, .arg = arg };
+	struct sorter s = {.p = p, .times = times, .last_rank = UINT32_MAX, .fn = fn, .arg = arg};
 	int r = profile_rank_stacks(p, &s.stack_rank);
 
 	sums_init(&s.sums);

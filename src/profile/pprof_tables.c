@@ -58,7 +58,7 @@ static const struct pb_scalar meta_spec[] = {
 
 void pprof_tables_init(struct pprof_tables *t, struct profile *p, size_t budget)
 {
-	*t = (struct pprof_tables){ .p = p, .budget = budget };
+	*t = (struct pprof_tables){.p = p, .budget = budget};
 	map_init(&t->mapping_ids);
 	map_init(&t->function_ids);
 	map_init(&t->location_ids);
@@ -126,7 +126,7 @@ static int take_string(struct pprof_tables *t, const struct pb_field *f)
 
 static int take_location(struct pprof_tables *t, const struct pb_field *f)
 {
-	struct pprof_raw_location l = { .off = f->off, .first_line = t->lines.n };
+	struct pprof_raw_location l = {.off = f->off, .first_line = t->lines.n};
 	struct pb_cursor c;
 	struct pb_field field;
 	int r = pb_enter(f, "Location", &c);
@@ -151,7 +151,7 @@ static int take_location(struct pprof_tables *t, const struct pb_field *f)
 
 static int take_mapping(struct pprof_tables *t, const struct pb_field *f)
 {
-	struct pprof_raw_mapping m = { .off = f->off };
+	struct pprof_raw_mapping m = {.off = f->off};
 	int r = TAKE(f, "Mapping", mapping_spec, &m);
 
 	return !r && vec_push(&t->mappings, m) ? NO_MEMORY : r;
@@ -159,7 +159,7 @@ static int take_mapping(struct pprof_tables *t, const struct pb_field *f)
 
 static int take_function(struct pprof_tables *t, const struct pb_field *f)
 {
-	struct pprof_raw_function fn = { .off = f->off };
+	struct pprof_raw_function fn = {.off = f->off};
 	int r = TAKE(f, "Function", function_spec, &fn);
 
 	return !r && vec_push(&t->functions, fn) ? NO_MEMORY : r;
@@ -236,9 +236,8 @@ static int put_id(struct map *ids, uint64_t id, uint64_t value, uint64_t off, co
 static int resolve_mappings(struct pprof_tables *t)
 {
 	vec_foreach(raw, &t->mappings) {
-		struct profile_mapping m = { .start = raw->start,
-					     .limit = raw->limit,
-					     .offset = raw->offset };
+		struct profile_mapping m = {
+			.start = raw->start, .limit = raw->limit, .offset = raw->offset};
 		int r = pprof_tables_string(t, raw->filename, raw->off, "Mapping.filename",
 					    &m.name);
 
@@ -258,7 +257,7 @@ static int resolve_mappings(struct pprof_tables *t)
 static int resolve_functions(struct pprof_tables *t)
 {
 	vec_foreach(raw, &t->functions) {
-		struct profile_function f = { .start_line = to_line(raw->start_line) };
+		struct profile_function f = {.start_line = to_line(raw->start_line)};
 		int r = pprof_tables_string(t, raw->name, raw->off, "Function.name", &f.name);
 
 		if (!r)
@@ -293,8 +292,7 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	uint32_t file = profile_get_function(t->p, function)->file;
 	const char *name =
 		str_ends(profile_get_string(t->p, file), ".py") ? "[python]" : "[unknown]";
-	struct profile_mapping m = { .name = profile_string(t->p, name),
-				     .kind = profile_kind(name) };
+	struct profile_mapping m = {.name = profile_string(t->p, name), .kind = profile_kind(name)};
 
 	return profile_mapping(t->p, &m);
 }
@@ -302,9 +300,9 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			const struct pprof_raw_line *line)
 {
-	struct profile_location l = { .address = raw->address,
-				      .line = to_line(line->line),
-				      .column = to_line(line->column) };
+	struct profile_location l = {.address = raw->address,
+				     .line = to_line(line->line),
+				     .column = to_line(line->column)};
 	const uint64_t *function = map_get(&t->function_ids, line->function_id);
 	const uint64_t *mapping = map_get(&t->mapping_ids, raw->mapping_id);
 	uint32_t id;
@@ -330,8 +328,8 @@ static int resolve_locations(struct pprof_tables *t)
 	static const struct pprof_raw_line no_line;
 
 	vec_foreach(raw, &t->locations) {
-		struct pprof_id_range range = { (uint32_t)t->expanded.n,
-						(uint32_t)MAX(raw->n_lines, (size_t)1) };
+		struct pprof_id_range range = {(uint32_t)t->expanded.n,
+					       (uint32_t)MAX(raw->n_lines, (size_t)1)};
 		int r = put_id(&t->location_ids, raw->id, t->ranges.n, raw->off, "Location");
 
 		if (!r && vec_push(&t->ranges, range))

@@ -28,10 +28,10 @@ enum frame_kind profile_kind(const char *mapping)
 		const char *prefix;
 		enum frame_kind kind;
 	} kinds[] = {
-		{ "[python", KIND_PYTHON },
-		{ "[kernel", KIND_KERNEL }, /* also perf's [kernel.kallsyms] */
-		{ "[gc]", KIND_GC },
-		{ "[krait]", KIND_MARK },
+		{"[python", KIND_PYTHON},
+		{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
+		{"[gc]", KIND_GC},
+		{"[krait]", KIND_MARK},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -171,7 +171,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		at = put(p, &p->t.nodes, &(struct profile_node){ at, locations[i] }, 0);
+		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);
 		if (!at)
 			return 0;
 	}
@@ -206,7 +206,7 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 			memmove(set + at + 1, set + at, (used - at) * sizeof(*set));
 			used++;
 		}
-		set[at] = (struct profile_label){ key, labels[i].value };
+		set[at] = (struct profile_label){key, labels[i].value};
 	}
 	return put(p, &p->t.labels, set, used * sizeof(*set));
 }
@@ -311,9 +311,8 @@ size_t profile_n_labels(const struct profile *p)
 size_t profile_bytes(const struct profile *p)
 {
 	const struct profile_tables *t = &p->t;
-	const struct intern *const all[] = { &t->strings,   &t->mappings, &t->functions,
-					     &t->locations, &t->nodes,	  &t->stacks,
-					     &t->labels };
+	const struct intern *const all[] = {&t->strings, &t->mappings, &t->functions, &t->locations,
+					    &t->nodes,	 &t->stacks,   &t->labels};
 	size_t n = 2 * p->stack_cap * sizeof(*p->stack_buf[0]);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)

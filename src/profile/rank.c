@@ -97,7 +97,7 @@ static int to_ranks(const uint32_t *ids, uint32_t n, uint32_t **ret)
 
 int profile_rank_stacks(const struct profile *p, uint32_t **ret)
 {
-	struct stack_order order = { &profile_tables(p)->stacks };
+	struct stack_order order = {&profile_tables(p)->stacks};
 	_cleanup_free_ uint32_t *place = walk_order(&profile_tables(p)->nodes);
 	_cleanup_free_ uint32_t *ids = new_ids(order.stacks->n);
 

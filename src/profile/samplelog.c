@@ -30,7 +30,7 @@
 
 void samplelog_init(struct samplelog *l)
 {
-	*l = (struct samplelog){ .fd = -1 };
+	*l = (struct samplelog){.fd = -1};
 }
 
 void samplelog_fini(struct samplelog *l)
@@ -50,7 +50,7 @@ void samplelog_fini(struct samplelog *l)
  */
 static int temp_file(void)
 {
-	const char *const dirs[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	const char *const dirs[] = {secure_getenv("TMPDIR"), "/var/tmp", "/tmp"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		_cleanup_free_ char *name = NULL;
@@ -122,7 +122,7 @@ static int close_block(struct samplelog *l)
 		b.off = l->file_size;
 		b.mem = NULL;
 		l->file_size += b.n;
-		l->open = (struct samplelog_block){ .mem = l->open.mem };
+		l->open = (struct samplelog_block){.mem = l->open.mem};
 	} else {
 		l->no_file = true;
 		shrunk = realloc(b.mem, b.n);

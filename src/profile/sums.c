@@ -32,7 +32,7 @@ void sums_clear(struct sums *s)
 
 static size_t home(const struct sums *s, const struct profile_sample *e)
 {
-	const uint64_t key[2] = { (uint64_t)e->stack << 32 | e->labels, (uint64_t)e->time_ns };
+	const uint64_t key[2] = {(uint64_t)e->stack << 32 | e->labels, (uint64_t)e->time_ns};
 
 	return XXH3_64bits_withSeed(key, sizeof(key), s->seed) & (s->n_slots - 1);
 }

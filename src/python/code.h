@@ -22,8 +22,8 @@ struct py_code {
 	int32_t firstlineno;
 	int32_t firsttraceable; /* 3.11+, code units; 0 before */
 	uint16_t version;	/* major << 8 | minor */
-	uint8_t missing;	/* 1 << enum code_text: texts that py_code_fill_from_process() can bring */
-	bool internal;		/* CPython's own helper code: not for users' eyes */
+	uint8_t missing; /* 1 << enum code_text: texts that py_code_fill_from_process() can bring */
+	bool internal;	 /* CPython's own helper code: not for users' eyes */
 	struct wire_text text[CODE_TEXT_MAX]; /* where and how long the texts were at first sight */
 };
 
@@ -49,9 +49,10 @@ static inline void cleanup_py_code(struct py_code **code)
 struct py_position py_code_position(const struct py_code *code, int lasti);
 
 /*
- * Up to 3.10 a code object knows only its bare name. If @self_obj (rec_code.self_obj: the first local
- * variable of a frame that ran it, 0 = none) is an instance or a class, and a class in its MRO holds
- * a function with exactly this code object (also behind staticmethod, classmethod, property, or
+ * Up to 3.10 a code object knows only its bare name. If @self_obj (rec_code.self_obj: the first
+ * local variable of a frame that ran it, 0 = none) is an instance or a class, and a class in its
+ * MRO holds a function with exactly this code object (also behind staticmethod, classmethod,
+ * property, or
  * __wrapped__), the name becomes "Class.name"; in 2.7 with the class' bare name. Reads the live
  * process @pid. 1: done; 0: not certain, name unchanged; -ESTALE, -ESRCH, ...: name unchanged.
  */

@@ -12,11 +12,11 @@
 
 #include "python/heap.h"
 
-#define MAX_MRO	   64
-#define MAX_DEPTH  4 /* of wrappers around a function */
-#define PIECE	   112 /* of each class attribute: up to func_qualname of 3.6-3.9 */
-#define BATCH	   32
-#define BUDGET	   (4ull << 20)
+#define MAX_MRO		   64
+#define MAX_DEPTH	   4   /* of wrappers around a function */
+#define PIECE		   112 /* of each class attribute: up to func_qualname of 3.6-3.9 */
+#define BATCH		   32
+#define BUDGET		   (4ull << 20)
 #define FLAG_HEAPTYPE	   (1ull << 9)	/* Py_TPFLAGS_HEAPTYPE */
 #define FLAG_TYPE_SUBCLASS (1ull << 31) /* Py_TPFLAGS_TYPE_SUBCLASS */
 
@@ -161,7 +161,8 @@ static size_t tuple_items(struct heap *h, uint64_t tuple, uint64_t items[static 
 	return n && !heap_read(h, tuple + h->l->tuple_items, items, n * sizeof(*items)) ? n : 0;
 }
 
-/* PyClassObject of 2.7: cl_bases, cl_dict, cl_name. Bases depth first, as 2.7 looks attributes up. */
+/* PyClassObject of 2.7: cl_bases, cl_dict, cl_name. Bases depth first, as 2.7 looks attributes up.
+ */
 static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 {
 	struct heap *h = &s->h;

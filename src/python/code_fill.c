@@ -72,9 +72,9 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 	r = mix_object(h, heap_ptr(h, code + l->code_filename), false, &file);
 	acc = check_mix(acc, file);
 	if (!r)
-		r = mix_object(h, heap_ptr(h, code + (l->code_qualname ? l->code_qualname
-								       : l->code_name)),
-			       false, &acc);
+		r = mix_object(
+			h, heap_ptr(h, code + (l->code_qualname ? l->code_qualname : l->code_name)),
+			false, &acc);
 	if (!r)
 		r = mix_object(h, heap_ptr(h, code + l->code_linetable), true, &acc);
 	*ret = acc | 1;

@@ -18,7 +18,7 @@
 /* Beyond the walker's py_layout; bytes from the object's start. */
 struct heap_layout {
 	uint16_t version;
-	uint16_t ht_qualname, ht_cached_keys;	     /* PyHeapTypeObject; 0 in 2.7 */
+	uint16_t ht_qualname, ht_cached_keys;	      /* PyHeapTypeObject; 0 in 2.7 */
 	uint16_t func_code, func_dict, func_qualname; /* PyFunctionObject */
 };
 
@@ -30,7 +30,7 @@ struct heap {
 	pid_t pid;
 	const struct py_layout *l;
 	struct heap_layout h;
-	bool known;	 /* this version's dicts, ints and attributes can be read; strings always can */
+	bool known; /* this version's dicts, ints and attributes can be read; strings always can */
 	uint16_t head;	 /* sizeof(PyObject) */
 	uint64_t budget; /* bytes that may still be read; a call costs HEAP_CALL_COST on top */
 	struct heap_type {
@@ -85,7 +85,8 @@ _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 uint64_t heap_find(struct heap *h, const heap_items *items, const char *key);
 uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);
 
-/* Appends the attributes of the instance at @obj (its own dict or inline values). As heap_dict(). */
+/* Appends the attributes of the instance at @obj (its own dict or inline values). As heap_dict().
+ */
 _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 
 /* One of them, 0 if none. */

@@ -28,8 +28,10 @@ static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 	width = head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : head[1] <= 0xffffffff ? 4 : 8;
 	if (head[1] > HEAP_DICT_MAX * 64ull)
 		return -EINVAL;
-	*t = (struct table){.entries = keys + sizeof(head) + head[1] * width, .n = head[4],
-			    .entry_bytes = 24, .skip = 8};
+	*t = (struct table){.entries = keys + sizeof(head) + head[1] * width,
+			    .n = head[4],
+			    .entry_bytes = 24,
+			    .skip = 8};
 	return 0;
 }
 
@@ -43,7 +45,8 @@ static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 	if (r)
 		return r;
 	log2_index_bytes = head[1] >> 8 & 0xff;
-	kind = head[1] >> 16 & 0xff; /* DICT_KEYS_GENERAL, _UNICODE, _SPLIT: str keys have no hash */
+	kind = head[1] >> 16 &
+	       0xff; /* DICT_KEYS_GENERAL, _UNICODE, _SPLIT: str keys have no hash */
 	if (log2_index_bytes > 30 || kind > 2)
 		return -EINVAL;
 	*t = (struct table){.entries = keys + sizeof(head) + (1ull << log2_index_bytes),

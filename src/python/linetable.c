@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The four line table formats of CPython 2.7-3.15; see linetable.h. Formats: Objects/lnotab_notes.txt
- * (2.7-3.10) and Objects/locations.md (3.11+). Line sums are kept in 64 bits: a table is at most a
- * few hundred KiB and a varint keeps 36 bits, so that hostile deltas end in clamp_line(), not in
- * overflow.
+ * The four line table formats of CPython 2.7-3.15; see linetable.h. Formats:
+ * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line sums are kept in 64
+ * bits: a table is at most a few hundred KiB and a varint keeps 36 bits, so that hostile deltas end
+ * in clamp_line(), not in overflow.
  */
 #include "python/linetable.h"
 
@@ -139,7 +139,8 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 		unsigned head = next_byte(&c);
 		struct py_position pos;
 
-		/* Only first bytes have bit 7; CPython never writes another, so the rest is garbage. */
+		/* Only first bytes have bit 7; CPython never writes another, so the rest is
+		 * garbage. */
 		if (!(head & 0x80))
 			break;
 		end += (head & 7) + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Strings as they lie in a target's memory -> UTF-8 that can stand in any output. Python strings are
- * arrays of code points (PEP 393: 1, 2 or 4 bytes each, by the largest one); those of 2.7 are bytes
- * of unknown encoding.
+ * Strings as they lie in a target's memory -> UTF-8 that can stand in any output. Python strings
+ * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, by the largest one); those of 2.7 are
+ * bytes of unknown encoding.
  */
 #ifndef PYTHON_TEXT_H
 #define PYTHON_TEXT_H

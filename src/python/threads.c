@@ -79,11 +79,10 @@ static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64
 	int e = heap_attrs(h, thread, &attrs);
 
 	if (!e)
-		e = heap_str(h, heap_find(h, &attrs,
-					  h->l->version < 0x300 ? "_Thread__name" : "_name"),
-			     name);
-	if (e || h->l->version < 0x308 ||
-	    !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
+		e = heap_str(
+			h, heap_find(h, &attrs, h->l->version < 0x300 ? "_Thread__name" : "_name"),
+			name);
+	if (e || h->l->version < 0x308 || !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
 		*native = 0;
 	vec_fini(&attrs);
 	return e;
@@ -223,8 +222,8 @@ static pid_t task_by_libc(struct reader *r, uint64_t ident)
 	bool musl = r->where->tss == PY_TSS_KEY_MUSL || r->where->tss == PY_TSS_TLS_DTV_MUSL;
 	uint32_t tid;
 
-	if (!GLIBC_TID || heap_read(&r->heap, ident + (musl ? MUSL_TID : GLIBC_TID), &tid,
-				    sizeof(tid)))
+	if (!GLIBC_TID ||
+	    heap_read(&r->heap, ident + (musl ? MUSL_TID : GLIBC_TID), &tid, sizeof(tid)))
 		return 0;
 	return task_by_native(r, tid);
 }

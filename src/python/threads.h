@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The names that Python threads have in Python: threading._active of the target, {ident: Thread},
- * and Thread._name. Read from the live process, which goes on meanwhile and is hostile: bounded, and
- * what can't be read is left out. A program may rename a thread, and a new thread is registered only
- * after it has begun to run: read again for a thread that had no name, and once more at the end.
+ * and Thread._name. Read from the live process, which goes on meanwhile and is hostile: bounded,
+ * and what can't be read is left out. A program may rename a thread, and a new thread is registered
+ * only after it has begun to run: read again for a thread that had no name, and once more at the
+ * end.
  */
 #ifndef PYTHON_THREADS_H
 #define PYTHON_THREADS_H

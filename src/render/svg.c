@@ -46,7 +46,7 @@ static int put_picture(const struct svg *s, FILE *out)
 
 	put_start(s, &b);
 	r = put(&b, out);
-	vec_foreach (box, &s->boxes) {
+	vec_foreach(box, &s->boxes) {
 		svg_put_box(s, box, &b);
 		if (!r)
 			r = put(&b, out);

@@ -26,7 +26,7 @@ static void add_function(const struct svg_function *f, struct str *b)
 /* [line, value, line, value, ...] of each box; lines are sorted by node, boxes aren't. */
 static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 {
-	vec_foreach (box, &s->boxes) {
+	vec_foreach(box, &s->boxes) {
 		const char *comma = "";
 
 		fputs(box == s->boxes.v ? "[" : ",[", out);
@@ -46,7 +46,7 @@ static uint32_t *index_lines(const struct tree *t)
 
 	if (!first)
 		return NULL;
-	vec_foreach (line, &t->lines)
+	vec_foreach(line, &t->lines)
 		first[line->node + 1]++;
 	for (size_t i = 1; i <= t->nodes.n; i++)
 		first[i] += first[i - 1];
@@ -56,7 +56,7 @@ static uint32_t *index_lines(const struct tree *t)
 #define PUT_ARRAY(name, expression)                                                                \
 	do {                                                                                       \
 		fputs(",\n\"" name "\":[", out);                                                   \
-		vec_foreach (box, &s->boxes) {                                                     \
+		vec_foreach(box, &s->boxes) {                                                      \
 			const struct tree_node *n = &s->tree.nodes.v[box->node];                   \
 			(void)n;                                                                   \
 			fprintf(out, "%s%lld", box == s->boxes.v ? "" : ",",                       \
@@ -75,7 +75,7 @@ int svg_put_data(const struct svg *s, FILE *out)
 	str_add(&b, "<metadata id=\"krait-boxes\">{\"unit\":");
 	markup_add_json(&b, profile_meta(s->p)->values[s->value].unit);
 	str_addf(&b, ",\"notDrawn\":%u,\"functions\":[", s->not_drawn);
-	vec_foreach (f, &s->functions) {
+	vec_foreach(f, &s->functions) {
 		str_add(&b, f == s->functions.v ? "\n" : ",\n");
 		add_function(f, &b);
 	}

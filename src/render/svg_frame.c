@@ -111,7 +111,7 @@ static void add_legend(const struct svg *s, struct str *b)
 
 	str_add(b, "<g id=\"legend\">\n");
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
-		vec_foreach (f, &s->functions) {
+		vec_foreach(f, &s->functions) {
 			const char *name = svg_kind_name(f);
 
 			if (f->class[0] != families[i].family)

@@ -101,7 +101,7 @@ static int sort_children(struct tree *t, const struct tree_plan *plan)
 	t->order = calloc(t->nodes.n, sizeof(*t->order));
 	if (!t->order || !filled)
 		return -ENOMEM;
-	vec_foreach (node, &t->nodes) {
+	vec_foreach(node, &t->nodes) {
 		node->first = next;
 		next += node->n_children;
 	}
@@ -110,7 +110,7 @@ static int sort_children(struct tree *t, const struct tree_plan *plan)
 
 		t->order[t->nodes.v[parent].first + filled[parent]++] = i;
 	}
-	vec_foreach (node, &t->nodes) {
+	vec_foreach(node, &t->nodes) {
 		if (node->n_children > 1)
 			qsort_r(t->order + node->first, node->n_children, sizeof(*t->order),
 				compare_siblings, &arg);

@@ -139,7 +139,7 @@ int event_set_open(struct event_set *ret, const struct event *e, bool watch_thro
 	if (r)
 		return r;
 	warn_of_limit(e);
-	vec_foreach (cpu, &cpus) {
+	vec_foreach(cpu, &cpus) {
 		r = open_cpu(&s, e, *cpu, watch_throttle);
 		if (r == -ENODEV || r == -ENXIO) {
 			gone = r; /* this CPU went offline since the list was read */
@@ -161,7 +161,7 @@ int event_set_open(struct event_set *ret, const struct event *e, bool watch_thro
 
 void event_set_close(struct event_set *s)
 {
-	vec_foreach (c, &s->cpus) {
+	vec_foreach(c, &s->cpus) {
 		perf_ring_unmap(&c->ring);
 		close(c->fd);
 	}
@@ -172,7 +172,7 @@ int event_set_enable(struct event_set *s, bool on)
 {
 	unsigned long what = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 
-	vec_foreach (c, &s->cpus)
+	vec_foreach(c, &s->cpus)
 		if (ioctl(c->fd, what, 0))
 			return err_sys(-errno, "can't switch the sampling of CPU %d %s", c->cpu,
 				       on ? "on" : "off");
@@ -202,7 +202,7 @@ void event_set_poll(struct event_set *s)
 {
 	const struct perf_event_header *h;
 
-	vec_foreach (c, &s->cpus) {
+	vec_foreach(c, &s->cpus) {
 		perf_ring_begin(&c->ring);
 		for (; (h = perf_ring_peek(&c->ring)); perf_ring_next(&c->ring))
 			count_record(s, c, h);

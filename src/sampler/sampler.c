@@ -130,7 +130,7 @@ static int attach(struct sampler *s)
 
 	if (r)
 		return r;
-	vec_foreach (e, &s->events.cpus) {
+	vec_foreach(e, &s->events.cpus) {
 		struct bpf_link *link =
 			bpf_program__attach_perf_event(s->skel->progs.on_sample, e->fd);
 
@@ -171,11 +171,11 @@ void sampler_close(struct sampler *s)
 {
 	if (!s)
 		return;
-	vec_foreach (link, &s->links)
+	vec_foreach(link, &s->links)
 		bpf_link__destroy(*link);
 	event_set_close(&s->events);
 	ring_buffer__free(s->rings);
-	vec_foreach (fd, &s->ring_fds)
+	vec_foreach(fd, &s->ring_fds)
 		close(*fd);
 	sample_bpf__destroy(s->skel);
 	vec_fini(&s->links);
@@ -354,6 +354,6 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_count = info.run_cnt;
 	}
 	bpf_object__for_each_map(map, s->skel->obj) ret->map_bytes += fd_memory(bpf_map__fd(map));
-	vec_foreach (fd, &s->ring_fds)
+	vec_foreach(fd, &s->ring_fds)
 		ret->map_bytes += fd_memory(*fd);
 }

@@ -182,7 +182,7 @@ static struct channel *oldest(struct sideband *s, struct record *ret)
 	struct channel *best = NULL;
 	struct record r = {};
 
-	vec_foreach (c, &s->cpus) {
+	vec_foreach(c, &s->cpus) {
 		const struct perf_event_header *h = perf_ring_peek(&c->ring);
 
 		while (h && !split(h, &r)) {
@@ -218,7 +218,7 @@ static bool begin_all(struct sideband *s)
 {
 	bool full = false;
 
-	vec_foreach (c, &s->cpus) {
+	vec_foreach(c, &s->cpus) {
 		perf_ring_begin(&c->ring);
 		full |= c->ring.head - c->ring.tail + LONGEST_RECORD > c->ring.bytes;
 	}
@@ -241,7 +241,7 @@ size_t sideband_drain(struct sideband *s)
 		/* Callbacks may take long: give the space back as soon as it is read. */
 		perf_ring_end(&c->ring);
 	}
-	vec_foreach (it, &s->cpus)
+	vec_foreach(it, &s->cpus)
 		perf_ring_end(&it->ring);
 	if (full && s->config.ops->lost)
 		s->config.ops->lost(s->config.ctx, 0);
@@ -303,12 +303,12 @@ static int open_all(struct sideband *s)
 	cpu_vec cpus = {};
 	int r = cpus_online(&cpus);
 
-	vec_foreach (cpu, &cpus)
+	vec_foreach(cpu, &cpus)
 		r = r ? r : open_channel(s, *cpu);
 	vec_fini(&cpus);
 	if (!r && !s->cpus.n)
 		r = err_set(-ENODEV, "no CPU takes perf events");
-	vec_foreach (c, &s->cpus)
+	vec_foreach(c, &s->cpus)
 		if (!r && ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0))
 			r = err_sys(-errno, "can't switch on the events of CPU %d", c->cpu);
 	return r;
@@ -339,7 +339,7 @@ void sideband_close(struct sideband *s)
 {
 	if (!s)
 		return;
-	vec_foreach (c, &s->cpus) {
+	vec_foreach(c, &s->cpus) {
 		perf_ring_unmap(&c->ring);
 		close(c->fd);
 	}
@@ -357,6 +357,6 @@ int sideband_fd(const struct sideband *s)
 void sideband_stats(const struct sideband *s, struct sideband_stats *ret)
 {
 	*ret = s->stats;
-	vec_foreach (c, &s->cpus)
+	vec_foreach(c, &s->cpus)
 		ret->malformed += c->ring.malformed;
 }

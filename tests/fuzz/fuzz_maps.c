@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	unsigned want = n ? data[0] : 0;
 
 	check(!maps_parse((const char *)data, n, want, &m));
-	vec_foreach (e, &m.list) {
+	vec_foreach(e, &m.list) {
 		check(e->start < e->end && e->path < m.text.n);
 		check(strlen(maps_path(&m, e)) <= n);
 		write_line(&text, e, maps_path(&m, e));

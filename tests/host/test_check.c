@@ -156,7 +156,8 @@ static void test_same(void **state)
 		the_layout = *py_layout_table(releases[i], 10);
 		the_layout.code_block = MIN(the_layout.code_firstlineno, the_layout.code_filename);
 		for (size_t k = 0; k < ARRAY_SIZE(lengths); k++) {
-			for (unsigned kind = 1; kind <= (releases[i] > 0x300 ? 4u : 1u); kind *= 2) {
+			for (unsigned kind = 1; kind <= (releases[i] > 0x300 ? 4u : 1u);
+			     kind *= 2) {
 				compare(t, lengths[k], kind, ~0ull, 0);
 				compare(t, lengths[k], kind, 0x1234567890abcdef + k, 0);
 				compare(t, lengths[k], kind, ~0ull, 42);

@@ -164,7 +164,7 @@ static const char *find(void)
 
 	assert_int_equal(proc_open(&proc, target.pid), 0);
 	assert_int_equal(maps_read(proc.dirfd, MAPS_EXEC, &maps), 0);
-	vec_foreach (m, &maps.list) {
+	vec_foreach(m, &maps.list) {
 		_cleanup_close_ int fd = -1;
 
 		if (m->ino)
@@ -230,7 +230,7 @@ static pid_t second_thread(void)
 
 	assert_int_equal(proc_open(&proc, target.pid), 0);
 	assert_int_equal(proc_threads(&proc, &threads), 0);
-	vec_foreach (t, &threads)
+	vec_foreach(t, &threads)
 		tid = *t != target.pid ? *t : tid;
 	vec_fini(&threads);
 	return tid;
@@ -242,7 +242,7 @@ static struct py_code *code_of(size_t i)
 	const struct wire_frame *f = &host.out->frame[i];
 	struct py_code *code = NULL;
 
-	vec_foreach (r, &host.sent) {
+	vec_foreach(r, &host.sent) {
 		const struct rec_code *rec = (const void *)r->bytes;
 
 		if (rec->type != REC_CODE || rec->code != f->code || rec->check != f->check)

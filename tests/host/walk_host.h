@@ -225,7 +225,7 @@ static inline void host_init(void)
 /* As if nothing had been sent yet. */
 static inline void host_forget_sent(void)
 {
-	vec_foreach (r, &host.sent)
+	vec_foreach(r, &host.sent)
 		free(r->bytes);
 	host.sent.n = 0;
 	map_clear(&host.codes);
@@ -234,7 +234,8 @@ static inline void host_forget_sent(void)
 
 static inline void host_unmap_all(void)
 {
-	map_foreach(slot, &host.pages) free((void *)(uintptr_t)slot->value);
+	map_foreach(slot, &host.pages)
+		free((void *)(uintptr_t)slot->value);
 	map_clear(&host.pages);
 }
 

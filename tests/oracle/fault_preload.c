@@ -23,7 +23,7 @@ static const struct field {
 #define X(name) {#name, offsetof(struct py_layout, name), sizeof(__u16)},
 	PY_OFFSETS(X)
 #undef X
-	{"version", offsetof(struct py_layout, version), sizeof(__u16)},
+		{"version", offsetof(struct py_layout, version), sizeof(__u16)},
 	{"walk", offsetof(struct py_layout, walk), sizeof(__u8)},
 	{"str_kind_shift", offsetof(struct py_layout, str_kind_shift), sizeof(__u8)},
 };

@@ -34,8 +34,8 @@ static bool same(const struct py_position *a, const struct py_position *b)
 static void compare(const struct code *c, int lasti, const struct py_position *want,
 		    struct totals *t)
 {
-	struct py_position got = py_linetable_position(c->version, c->table, c->n, c->firstlineno,
-						       lasti + t->shift);
+	struct py_position got =
+		py_linetable_position(c->version, c->table, c->n, c->firstlineno, lasti + t->shift);
 
 	t->instructions++;
 	if (same(&got, want) || t->mismatches++ >= SHOWN || t->shift)

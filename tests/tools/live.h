@@ -14,7 +14,7 @@
 static void live_bias(struct py_where *w, uint64_t bias)
 {
 	__u64 *addr[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
-			    &w->code_type};
+			 &w->code_type};
 
 	for (size_t i = 0; i < ARRAY_SIZE(addr); i++)
 		if (*addr[i])

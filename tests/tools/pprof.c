@@ -2,10 +2,9 @@
 /*
  * For tests/golden/pprof-check.py.
  *	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
- *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
- *	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
- *	pprof copy FROM TO  reads and writes
- * The latter two also print "samples N" and "memory PEAK_KIB".
+ *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total
+ *N" pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE" pprof copy FROM TO
+ *reads and writes The latter two also print "samples N" and "memory PEAK_KIB".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +25,16 @@ static const struct {
 	const char *name, *file, *mapping;
 	enum frame_kind kind;
 } functions[] = {
-	{ "<module>", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON },
-	{ "<lambda>", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON },
-	{ "outer.<locals>.inner", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON },
-	{ "Größe.berechne", "/srv/app/größe.py", "[python 3.12]", KIND_PYTHON },
-	{ "名前", "/srv/app/with blank.py", "[python 3.12]", KIND_PYTHON },
-	{ "std::vector<int, std::allocator<int> >::push_back(int&&)", "", "/usr/lib/libx.so.1",
-	  KIND_NATIVE },
-	{ "operator new(unsigned long)", "", "/usr/lib/libx.so.1", KIND_NATIVE },
-	{ "do_syscall_64", "", "[kernel]", KIND_KERNEL },
-	{ "[truncated]", "", "[krait]", KIND_MARK },
+	{"<module>", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON},
+	{"<lambda>", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON},
+	{"outer.<locals>.inner", "/srv/app/main.py", "[python 3.12]", KIND_PYTHON},
+	{"Größe.berechne", "/srv/app/größe.py", "[python 3.12]", KIND_PYTHON},
+	{"名前", "/srv/app/with blank.py", "[python 3.12]", KIND_PYTHON},
+	{"std::vector<int, std::allocator<int> >::push_back(int&&)", "", "/usr/lib/libx.so.1",
+	 KIND_NATIVE},
+	{"operator new(unsigned long)", "", "/usr/lib/libx.so.1", KIND_NATIVE},
+	{"do_syscall_64", "", "[kernel]", KIND_KERNEL},
+	{"[truncated]", "", "[krait]", KIND_MARK},
 };
 
 enum { N = ARRAY_SIZE(functions), LINES = 3 };
@@ -54,8 +53,8 @@ static void fill_meta(struct profile *p)
 {
 	struct profile_meta *m = profile_meta(p);
 
-	m->values[0] = (struct profile_value_type){ "samples", "count" };
-	m->values[1] = (struct profile_value_type){ "cpu", "nanoseconds" };
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->values[1] = (struct profile_value_type){"cpu", "nanoseconds"};
 	m->n_values = 2;
 	m->default_value = 1;
 	m->period_type = m->values[1];
@@ -67,12 +66,12 @@ static void fill_meta(struct profile *p)
 static void fill_locations(struct profile *p, uint32_t location[N][LINES])
 {
 	for (unsigned i = 0; i < N; i++) {
-		struct profile_mapping m = { .name = profile_string(p, functions[i].mapping),
-					     .kind = functions[i].kind };
-		struct profile_function f = { .name = profile_string(p, functions[i].name),
-					      .file = profile_string(p, functions[i].file) };
-		struct profile_location l = { .mapping = profile_mapping(p, &m),
-					      .function = profile_function(p, &f) };
+		struct profile_mapping m = {.name = profile_string(p, functions[i].mapping),
+					    .kind = functions[i].kind};
+		struct profile_function f = {.name = profile_string(p, functions[i].name),
+					     .file = profile_string(p, functions[i].file)};
+		struct profile_location l = {.mapping = profile_mapping(p, &m),
+					     .function = profile_function(p, &f)};
 
 		for (unsigned j = 0; j < LINES; j++) {
 			l.line = *functions[i].file ? (int32_t)(10 * i + j + 1) : 0;
@@ -145,12 +144,12 @@ static int make(const char *name)
 	fill_locations(p, location);
 	for (unsigned i = 0; i < SAMPLES && !r; i++) {
 		char thread[16];
-		struct profile_label label = { profile_string(p, "thread"), 0 };
+		struct profile_label label = {profile_string(p, "thread"), 0};
 		int64_t value = 1001001 + (int64_t)(next_random(&seed) % 1000);
 		struct profile_sample s = {
 			.stack = random_stack(p, location, &seed, &t, value),
 			.time_ns = i * 1001001ll,
-			.values = { 1, value },
+			.values = {1, value},
 		};
 
 		t.total += value;
@@ -191,15 +190,15 @@ static uint32_t pick_stack(uint64_t *seed)
 static void fill_bulk(struct profile *p)
 {
 	uint32_t frames[BULK_DEPTH], location[BULK_LOCATIONS];
-	struct profile_location l = { .function = 1 };
+	struct profile_location l = {.function = 1};
 	uint64_t seed = 5;
 
 	l.mapping = profile_mapping(
-		p, &(struct profile_mapping){ .name = profile_string(p, "[python 3.12]"),
-					      .kind = KIND_PYTHON });
+		p, &(struct profile_mapping){.name = profile_string(p, "[python 3.12]"),
+					     .kind = KIND_PYTHON});
 	for (unsigned i = 0; i < BULK_LOCATIONS; i++) {
 		char name[32];
-		struct profile_function f = { .file = profile_string(p, "/srv/app/main.py") };
+		struct profile_function f = {.file = profile_string(p, "/srv/app/main.py")};
 
 		snprintf(name, sizeof(name), "Class%u.method%u", i / 50, i / 5);
 		f.name = profile_string(p, name);
@@ -229,10 +228,10 @@ static int bulk(const char *name, unsigned n)
 	fill_bulk(p);
 	for (unsigned i = 0; i < 2; i++) {
 		struct profile_label l[] = {
-			{ profile_string(p, "pid"), profile_string(p, "1234") },
-			{ profile_string(p, "process"), profile_string(p, "app.py") },
-			{ profile_string(p, "thread"), profile_string(p, i ? "MainThread" : "io") },
-			{ profile_string(p, "tid"), profile_string(p, i ? "1234" : "1235") },
+			{profile_string(p, "pid"), profile_string(p, "1234")},
+			{profile_string(p, "process"), profile_string(p, "app.py")},
+			{profile_string(p, "thread"), profile_string(p, i ? "MainThread" : "io")},
+			{profile_string(p, "tid"), profile_string(p, i ? "1234" : "1235")},
 		};
 
 		labels[i] = profile_labels(p, l, ARRAY_SIZE(l));
@@ -243,7 +242,7 @@ static int bulk(const char *name, unsigned n)
 			.stack = pick_stack(&seed),
 			.labels = labels[i % 2],
 			.time_ns = i * 500000ll + (int64_t)(next_random(&seed) % 50000),
-			.values = { 1, 1001001 },
+			.values = {1, 1001001},
 		};
 
 		r = profile_add(p, &s);

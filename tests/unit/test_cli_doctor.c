@@ -59,7 +59,7 @@ static void put(struct machine *m, const char *path, const char *text)
 
 static const struct finding *find(struct machine *m, const char *name)
 {
-	vec_foreach (f, &m->d.findings)
+	vec_foreach(f, &m->d.findings)
 		if (streq(f->name, name))
 			return f;
 	return NULL;

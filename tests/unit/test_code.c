@@ -23,8 +23,11 @@ struct built {
 static void put(struct built *b, size_t *n, enum code_text which, uint64_t at, unsigned kind,
 		const char *s, uint32_t len)
 {
-	b->head.text[which] = (struct wire_text){
-		.addr = at, .len = len, .bytes = s ? len : 0, .kind = (uint8_t)kind, .ascii = kind == 1};
+	b->head.text[which] = (struct wire_text){.addr = at,
+						 .len = len,
+						 .bytes = s ? len : 0,
+						 .kind = (uint8_t)kind,
+						 .ascii = kind == 1};
 	if (s)
 		memcpy((uint8_t *)b + *n, s, len);
 	*n += s ? (len + 7) & ~7u : 0;
@@ -134,7 +137,8 @@ static void test_hostile_records(void **state)
 	}
 	build(&b);
 	b.head.text[CODE_FILENAME].kind = 3;
-	assert_int_equal(py_code_from_record(&b.head, n, 0x30c, &(struct py_code *){NULL}), -EINVAL);
+	assert_int_equal(py_code_from_record(&b.head, n, 0x30c, &(struct py_code *){NULL}),
+			 -EINVAL);
 }
 
 /* A make-believe heap of a 3.12-like interpreter, read back through process_vm_readv. */
@@ -184,8 +188,11 @@ static void fake_init(struct fake *f)
 	set_str(&f->qualname, "D.g");
 	f->table = (struct fake_str){.len = 2, .hash = ~0ull};
 	memcpy(&f->table.state, "\x81\x12", 2);
-	f->code = (struct fake_code){.firstlineno = 5, .version = 9, .filename = &f->file,
-				     .name = &f->qualname, .qualname = &f->qualname,
+	f->code = (struct fake_code){.firstlineno = 5,
+				     .version = 9,
+				     .filename = &f->file,
+				     .name = &f->qualname,
+				     .qualname = &f->qualname,
 				     .linetable = &f->table};
 }
 
@@ -197,7 +204,8 @@ static struct py_code *unfilled(const struct fake *f, uint64_t check)
 	rec.text[CODE_FILENAME] = (struct wire_text){.addr = (uintptr_t)f->code.filename, .len = 4};
 	rec.text[CODE_NAME] = (struct wire_text){.addr = (uintptr_t)f->code.name};
 	rec.text[CODE_QUALNAME] = (struct wire_text){.addr = (uintptr_t)f->code.qualname};
-	rec.text[CODE_LINETABLE] = (struct wire_text){.addr = (uintptr_t)f->code.linetable, .len = 2};
+	rec.text[CODE_LINETABLE] =
+		(struct wire_text){.addr = (uintptr_t)f->code.linetable, .len = 2};
 	assert_int_equal(py_code_from_record(&rec, sizeof(rec), 0x30c, &code), 0);
 	assert_int_equal(code->missing,
 			 1 << CODE_FILENAME | 1 << CODE_QUALNAME | 1 << CODE_LINETABLE);
@@ -288,10 +296,10 @@ static void test_fill_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_record),	     cmocka_unit_test(test_old_record),
-		cmocka_unit_test(test_being_built),  cmocka_unit_test(test_internal),
+		cmocka_unit_test(test_record),		cmocka_unit_test(test_old_record),
+		cmocka_unit_test(test_being_built),	cmocka_unit_test(test_internal),
 		cmocka_unit_test(test_hostile_records), cmocka_unit_test(test_fill),
-		cmocka_unit_test(test_fill_stale),   cmocka_unit_test(test_fill_by_contents),
+		cmocka_unit_test(test_fill_stale),	cmocka_unit_test(test_fill_by_contents),
 		cmocka_unit_test(test_fill_faults),
 	};
 

@@ -80,15 +80,21 @@ static void send_proc(struct fixture *f)
 /* A code object with ASCII texts and an empty line table: every line is the first one. */
 static void send_code(struct fixture *f, uint64_t addr, const char *name)
 {
-	struct rec_code rec = {.type = REC_CODE, .firstlineno = 7, .code = addr, .check = addr + 1,
-			       .proc = key, .version = 1};
+	struct rec_code rec = {.type = REC_CODE,
+			       .firstlineno = 7,
+			       .code = addr,
+			       .check = addr + 1,
+			       .proc = key,
+			       .version = 1};
 	const char *texts[] = {"/app/prog.py", NULL, name, NULL};
 	_cleanup_str_ struct str out = {};
 
 	for (int i = 0; i < CODE_TEXT_MAX; i++)
 		if (texts[i])
-			rec.text[i] = (struct wire_text){.addr = 1, .len = strlen(texts[i]),
-							 .bytes = strlen(texts[i]), .kind = 1,
+			rec.text[i] = (struct wire_text){.addr = 1,
+							 .len = strlen(texts[i]),
+							 .bytes = strlen(texts[i]),
+							 .kind = 1,
 							 .ascii = 1};
 	str_add_n(&out, &rec, sizeof(rec));
 	for (int i = 0; i < CODE_TEXT_MAX; i++) {
@@ -103,21 +109,28 @@ static void send_code(struct fixture *f, uint64_t addr, const char *name)
 static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, uint16_t n,
 		       uint8_t outcome)
 {
-	struct rec_stack rec = {.type = REC_STACK, .outcome = outcome, .n = n, .stack = id,
-				.proc = key};
+	struct rec_stack rec = {
+		.type = REC_STACK, .outcome = outcome, .n = n, .stack = id, .proc = key};
 	_cleanup_str_ struct str out = {};
 
 	str_add_n(&out, &rec, sizeof(rec));
 	for (int i = 0; i < n; i++)
-		str_add_n(&out, &(struct wire_frame){.code = codes[i], .check = codes[i] + 1,
-						     .lasti = -1}, sizeof(struct wire_frame));
+		str_add_n(
+			&out,
+			&(struct wire_frame){.code = codes[i], .check = codes[i] + 1, .lasti = -1},
+			sizeof(struct wire_frame));
 	collect_record(f->collect, out.s, out.n);
 }
 
 static void send_sample(struct fixture *f, uint64_t stack, uint8_t outcome)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE, .outcome = outcome, .tid = key.tgid,
-				 .time_ns = 2500, .stack = stack, .proc = key, .weight = 1000};
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .outcome = outcome,
+				 .tid = key.tgid,
+				 .time_ns = 2500,
+				 .stack = stack,
+				 .proc = key,
+				 .weight = 1000};
 
 	collect_record(f->collect, &rec, sizeof(rec));
 }
@@ -152,8 +165,8 @@ static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_
 	assert_int_equal(n, want);
 	return profile_get_string(
 		f->profile,
-		profile_get_function(f->profile,
-				     profile_get_location(f->profile, loc[i])->function)->name);
+		profile_get_function(f->profile, profile_get_location(f->profile, loc[i])->function)
+			->name);
 }
 
 static void test_in_order(void **state)
@@ -273,7 +286,8 @@ static void test_end_forgets(void **state)
 	collect_exit(f->collect, key.tgid, key.tgid);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
-	/* The samples stay; the code objects are gone, which ASan's leak check and this flush show. */
+	/* The samples stay; the code objects are gone, which ASan's leak check and this flush show.
+	 */
 	assert_int_equal(samples(f).n, 1);
 }
 

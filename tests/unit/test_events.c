@@ -129,7 +129,7 @@ static uint64_t total(void)
 {
 	uint64_t sum = 0, one;
 
-	vec_foreach (c, &set.cpus) {
+	vec_foreach(c, &set.cpus) {
 		assert_int_equal(read(c->fd, &one, sizeof(one)), sizeof(one));
 		sum += one;
 	}

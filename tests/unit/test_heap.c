@@ -101,7 +101,8 @@ static void test_random_classes(void **state)
 static void test_read_many(void **state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *p =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct py_layout l = layout_of(0x30c);
 	uint8_t got[200 * 16];
 	uint64_t addr[200];

@@ -63,19 +63,19 @@ static void test_ranges(void **state)
 	assert_line(py_linetable_position(0x30a, table, n, 10, INT_MAX), 0);
 }
 
-#define HEAD(code, units) (0x80 | (code) << 3 | ((units) - 1))
+#define HEAD(code, units) (0x80 | (code) << 3 | ((units)-1))
 
 static void test_location_kinds(void **state)
 {
 	const uint8_t table[] = {
-		HEAD(0, 1),  0x12,		     /* columns 1-3 */
-		HEAD(9, 2),  0x7f,		     /* columns 79-94 */
-		HEAD(10, 1), 200, 210,		     /* same line */
-		HEAD(12, 1), 4,	  8,		     /* two lines on */
-		HEAD(13, 8), 0x03,		     /* -1 line, no columns */
+		HEAD(0, 1),  0x12,			   /* columns 1-3 */
+		HEAD(9, 2),  0x7f,			   /* columns 79-94 */
+		HEAD(10, 1), 200,  210,			   /* same line */
+		HEAD(12, 1), 4,	   8,			   /* two lines on */
+		HEAD(13, 8), 0x03,			   /* -1 line, no columns */
 		HEAD(14, 1), 0x02, 0x03, 0x05, 0x41, 0x01, /* +1, ends 3 later, 4 to 64 */
-		HEAD(15, 1),			     /* nothing */
-		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00, /* no columns in the long form */
+		HEAD(15, 1),				   /* nothing */
+		HEAD(14, 1), 0x00, 0x00, 0x00, 0x00,	   /* no columns in the long form */
 	};
 	size_t n = sizeof(table);
 
@@ -113,10 +113,10 @@ static void test_truncated(void **state)
 static void test_hostile(void **state)
 {
 	/* Line sums beyond an int, varints that never end, negative lines. */
-	assert_position(py_linetable_position(0x30c,
-					      TABLE(HEAD(13, 1), 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f),
-					      INT_MAX, 0),
-			0, 0, -1, -1);
+	assert_position(
+		py_linetable_position(0x30c, TABLE(HEAD(13, 1), 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 0x3f),
+				      INT_MAX, 0),
+		0, 0, -1, -1);
 	assert_position(py_linetable_position(0x30c,
 					      TABLE(HEAD(13, 1), 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f,
 						    0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f),
@@ -130,9 +130,9 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lnotab),	  cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_lnotab),	       cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_location_kinds), cmocka_unit_test(test_line_zero),
-		cmocka_unit_test(test_truncated), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

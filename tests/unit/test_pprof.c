@@ -39,7 +39,7 @@ struct made {
 static uint32_t add_function(struct profile *p, unsigned i)
 {
 	char name[64];
-	struct profile_function f = { .start_line = (int32_t)i * 10 };
+	struct profile_function f = {.start_line = (int32_t)i * 10};
 
 	snprintf(name, sizeof(name), i % 3 ? "Klass%u.méthode" : "<module>", i);
 	f.name = profile_string(p, name);
@@ -52,8 +52,8 @@ static void fill_meta(struct profile *p)
 {
 	struct profile_meta *m = profile_meta(p);
 
-	m->values[0] = (struct profile_value_type){ "samples", "count" };
-	m->values[1] = (struct profile_value_type){ "cpu", "nanoseconds" };
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->values[1] = (struct profile_value_type){"cpu", "nanoseconds"};
 	m->n_values = 2;
 	m->default_value = 1;
 	m->period_type = m->values[1];
@@ -72,22 +72,22 @@ static void fill_tables(struct made *made)
 
 	/* The kernel first, though pprof's first mapping has to be Python's. */
 	mapping[0] =
-		profile_mapping(p, &(struct profile_mapping){ .name = profile_string(p, "[kernel]"),
-							      .kind = KIND_KERNEL });
+		profile_mapping(p, &(struct profile_mapping){.name = profile_string(p, "[kernel]"),
+							     .kind = KIND_KERNEL});
 	mapping[1] = profile_mapping(
-		p, &(struct profile_mapping){ .name = profile_string(p, "[python 3.12]"),
-					      .kind = KIND_PYTHON,
-					      .build_id = profile_string(p, "c0ffee"),
-					      .start = 0x1000,
-					      .limit = 0x2000 });
+		p, &(struct profile_mapping){.name = profile_string(p, "[python 3.12]"),
+					     .kind = KIND_PYTHON,
+					     .build_id = profile_string(p, "c0ffee"),
+					     .start = 0x1000,
+					     .limit = 0x2000});
 	for (unsigned i = 0; i < LOCATIONS; i++)
 		location[i] = profile_location(
-			p, &(struct profile_location){
-				   .mapping = mapping[i % 5 != 0],
-				   .line = (int32_t)i,
-				   .column = (int32_t)i % 9,
-				   .function = add_function(p, i % FUNCTIONS),
-				   .address = i % 5 ? 0 : 0xffffffff81000000u + i });
+			p,
+			&(struct profile_location){.mapping = mapping[i % 5 != 0],
+						   .line = (int32_t)i,
+						   .column = (int32_t)i % 9,
+						   .function = add_function(p, i % FUNCTIONS),
+						   .address = i % 5 ? 0 : 0xffffffff81000000u + i});
 	for (unsigned i = 0; i < STACKS; i++) {
 		made->depth[i] = i % 32;
 		for (size_t j = 0; j < made->depth[i]; j++)
@@ -98,8 +98,8 @@ static void fill_tables(struct made *made)
 	}
 	for (unsigned i = 0; i < LABEL_SETS; i++) {
 		char text[16];
-		struct profile_label l[2] = { { profile_string(p, "pid"), 0 },
-					      { profile_string(p, "thread"), 0 } };
+		struct profile_label l[2] = {{profile_string(p, "pid"), 0},
+					     {profile_string(p, "thread"), 0}};
 
 		snprintf(text, sizeof(text), "%u", 100 + i);
 		l[0].value = l[1].value = profile_string(p, text);
@@ -126,7 +126,7 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times 
 			.stack = made->stack[st],
 			.labels = made->labels[la],
 			.time_ns = (int64_t)i * buckets * BUCKET / n - late,
-			.values = { 1, 1001001 + (int64_t)(next_random(&seed) % 100) },
+			.values = {1, 1001001 + (int64_t)(next_random(&seed) % 100)},
 		};
 
 		if (next_random(&seed) % 50 == 0)
@@ -163,7 +163,7 @@ static size_t write_profile(struct profile *p, enum pprof_times times, char **by
 
 static uint8_t *gunzip(const char *bytes, size_t n, size_t *out_n)
 {
-	z_stream z = { .next_in = (uint8_t *)bytes, .avail_in = (unsigned)n };
+	z_stream z = {.next_in = (uint8_t *)bytes, .avail_in = (unsigned)n};
 	size_t cap = 64 << 20;
 	uint8_t *out = malloc(cap);
 
@@ -207,12 +207,12 @@ static bool next_field(struct cursor *c, struct field *f)
 	if (c->at == c->end)
 		return false;
 	tag = varint(c);
-	*f = (struct field){ .number = (unsigned)(tag >> 3), .wire = tag & 7 };
+	*f = (struct field){.number = (unsigned)(tag >> 3), .wire = tag & 7};
 	f->v = varint(c);
 	assert_true(f->wire == 0 || f->wire == 2);
 	if (f->wire == 2) {
 		assert_true(f->v <= (uint64_t)(c->end - c->at));
-		f->bytes = (struct cursor){ c->at, c->at + f->v };
+		f->bytes = (struct cursor){c->at, c->at + f->v};
 		c->at += f->v;
 	}
 	return true;
@@ -240,7 +240,7 @@ struct decoded {
 static struct decoded *decode(const uint8_t *bytes, size_t n)
 {
 	struct decoded *d = calloc(1, sizeof(*d));
-	struct cursor c = d->all = (struct cursor){ bytes, bytes + n };
+	struct cursor c = d->all = (struct cursor){bytes, bytes + n};
 	struct field f;
 
 	while (next_field(&c, &f)) {
@@ -477,11 +477,11 @@ static void a_label_called_time_is_renamed(void **state)
 {
 	struct made *made = make_profile(0, 1, PPROF_TIMES_10MS);
 	struct profile *p = made->p, *again;
-	struct profile_label l = { profile_string(p, "time"), profile_string(p, "noon") };
-	struct profile_sample s = { .stack = made->stack[1],
-				    .labels = profile_labels(p, &l, 1),
-				    .time_ns = 5 * BUCKET,
-				    .values = { 1, 1 } };
+	struct profile_label l = {profile_string(p, "time"), profile_string(p, "noon")};
+	struct profile_sample s = {.stack = made->stack[1],
+				   .labels = profile_labels(p, &l, 1),
+				   .time_ns = 5 * BUCKET,
+				   .values = {1, 1}};
 	_cleanup_free_ struct profile_sum *sums = NULL;
 	_cleanup_free_ char *bytes = NULL;
 	const struct profile_label *got;
@@ -514,7 +514,7 @@ static void a_full_disk_is_an_error(void **state)
 /* Times at the far end: windows must not overflow, order must hold. */
 static void times_may_be_huge(void **state)
 {
-	static const int64_t times[] = { INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7 };
+	static const int64_t times[] = {INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7};
 	struct made *made = make_profile(0, 1, PPROF_TIMES_EXACT);
 	_cleanup_free_ char *gz = NULL;
 	_cleanup_free_ uint8_t *raw = NULL;
@@ -522,9 +522,8 @@ static void times_may_be_huge(void **state)
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
-		struct profile_sample s = { .stack = made->stack[1],
-					    .time_ns = times[i],
-					    .values = { 1, 1 } };
+		struct profile_sample s = {
+			.stack = made->stack[1], .time_ns = times[i], .values = {1, 1}};
 
 		assert_int_equal(profile_add(made->p, &s), 0);
 	}
@@ -533,8 +532,8 @@ static void times_may_be_huge(void **state)
 	d = decode(raw, n);
 	assert_int_equal(d->samples.n, 5);
 	for (size_t i = 0; i < 5; i++) {
-		static const int64_t sorted[] = { 0, 7, 86400ll * 1000000000, INT64_MAX - 1,
-						  INT64_MAX };
+		static const int64_t sorted[] = {0, 7, 86400ll * 1000000000, INT64_MAX - 1,
+						 INT64_MAX};
 		struct cursor c = d->samples.v[i];
 		struct field f;
 

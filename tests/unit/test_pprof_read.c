@@ -78,9 +78,9 @@ static void add_label(struct pb *sample, unsigned key, unsigned str, int64_t num
 	free(m.v);
 }
 
-static const char *const names[] = { "",	"cpu",	     "nanoseconds", "leaf", "/x/app.py",
-				     "inlined", "time",	     "bytes",	    "kind", "a",
-				     "b",	"/bin/prog", "outer",	    NULL };
+static const char *const names[] = {"",	       "cpu",	    "nanoseconds", "leaf", "/x/app.py",
+				    "inlined", "time",	    "bytes",	   "kind", "a",
+				    "b",       "/bin/prog", "outer",	   NULL};
 enum {
 	S_CPU = 1,
 	S_NS,
@@ -117,8 +117,8 @@ static void add_tables(struct pb *b)
 {
 	struct pb m = {};
 
-	add_location(b, 900, 77, 0xabc, (const uint64_t[]){ 31, 30 }, 2);
-	add_location(b, 5, 0, 0, (const uint64_t[]){ 32 }, 1);
+	add_location(b, 900, 77, 0xabc, (const uint64_t[]){31, 30}, 2);
+	add_location(b, 5, 0, 0, (const uint64_t[]){32}, 1);
 	add_location(b, 6, 77, 0xdef, NULL, 0);
 	pb_uint(&m, MAPPING_ID, 77);
 	pb_uint(&m, MAPPING_FILENAME, S_PROG);
@@ -320,10 +320,10 @@ static void bad_input_is_named(void **state)
 	add_function(&b, 99, 1000, 0);
 	refuse(&b, "Function.name: string 1000, but the table has 13");
 	make_foreign(&b);
-	add_location(&b, 99, 0, 0, (const uint64_t[]){ 1234 }, 1);
+	add_location(&b, 99, 0, 0, (const uint64_t[]){1234}, 1);
 	refuse(&b, "Line.function_id: no function 1234");
 	make_foreign(&b);
-	add_location(&b, 99, 1234, 0, (const uint64_t[]){ 30 }, 1);
+	add_location(&b, 99, 1234, 0, (const uint64_t[]){30}, 1);
 	refuse(&b, "Location.mapping_id: no mapping 1234");
 
 	make_foreign(&b);
@@ -346,7 +346,7 @@ static void bad_input_is_named(void **state)
 /* gzip of @n bytes, at most 1 MiB of it. */
 static void compress_into(struct pb *to, const uint8_t *raw, size_t n)
 {
-	z_stream z = { .next_in = (uint8_t *)raw, .avail_in = (unsigned)n };
+	z_stream z = {.next_in = (uint8_t *)raw, .avail_in = (unsigned)n};
 
 	assert_true(pb_reserve(to, to->n + n / 64 + 65536));
 	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, 0), Z_OK);

@@ -221,7 +221,7 @@ static void test_threads(void **state)
 
 static bool has(const pid_vec *v, pid_t pid)
 {
-	vec_foreach (one, v)
+	vec_foreach(one, v)
 		if (*one == pid)
 			return true;
 	return false;
@@ -256,7 +256,7 @@ static void test_tree_and_match(void **state)
 	assert_int_equal(proc_tree(getpid(), &tree), 0);
 	assert_true(has(&tree, child) && has(&tree, grandchild) && has(&tree, other));
 	assert_int_equal(proc_list(&all), 0);
-	vec_foreach (pid, &tree)
+	vec_foreach(pid, &tree)
 		assert_true(has(&all, *pid));
 	for (size_t i = 1; i < all.n; i++)
 		assert_true(all.v[i - 1] < all.v[i]);
@@ -265,7 +265,7 @@ static void test_tree_and_match(void **state)
 	assert_true(proc_match_all(&match));
 	assert_int_equal(proc_match_add_pid(&match, child, true), 0);
 	assert_false(proc_match_all(&match));
-	vec_foreach (pid, &tree)
+	vec_foreach(pid, &tree)
 		n += proc_match(&match,
 				&(struct proc_facts){
 					.tgid = *pid, .name = "", .cgroup = "", .container = ""});
@@ -327,7 +327,7 @@ static struct mapping exe_mapping(const struct proc *p, const char *exe, struct 
 {
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(maps_read(p->dirfd, MAPS_EXEC, m), 0);
-		vec_foreach (e, &m->list)
+		vec_foreach(e, &m->list)
 			if (streq(maps_path(m, e), exe))
 				return *e;
 		maps_fini(m);

@@ -203,7 +203,7 @@ static void test_many(void **state)
 		assert_true(mmap(p + (size_t)i * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
 				 0) != MAP_FAILED);
 	assert_int_equal(maps_read(dir, MAPS_FILE, &m), 0);
-	vec_foreach (e, &m.list)
+	vec_foreach(e, &m.list)
 		seen += e->shared && streq(maps_path(&m, e), path) && !e->deleted;
 	assert_int_equal(seen, n);
 	assert_false(m.truncated);

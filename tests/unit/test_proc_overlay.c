@@ -133,7 +133,7 @@ static void test_overlay(void **state)
 	inner = only_child_of(child);
 	assert_int_equal(proc_open(&p, inner), 0);
 	assert_int_equal(maps_read(p.dirfd, MAPS_EXEC, &m), 0);
-	vec_foreach (one, &m.list)
+	vec_foreach(one, &m.list)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);

@@ -66,24 +66,24 @@ static void invalid_utf8_is_replaced(void **state)
 		size_t n;
 		const char *out;
 	} cases[] = {
-		{ "caf\xc3\xa9", 5, "caf\xc3\xa9" },
-		{ "\xff", 1, "\xef\xbf\xbd" },
-		{ "a\0b", 3,
-		  "a\xef\xbf\xbd"
-		  "b" },
-		{ "\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd" },		       /* overlong */
-		{ "\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" }, /* surrogate */
-		{ "\xf0\x9f\x90", 3, "\xef\xbf\xbd" },			       /* cut short */
-		{ "\xf0\x9f\x90\x8dz", 5, "\xf0\x9f\x90\x8dz" },
-		{ "\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{"caf\xc3\xa9", 5, "caf\xc3\xa9"},
+		{"\xff", 1, "\xef\xbf\xbd"},
+		{"a\0b", 3,
+		 "a\xef\xbf\xbd"
+		 "b"},
+		{"\xc0\x80", 2, "\xef\xbf\xbd\xef\xbf\xbd"},		     /* overlong */
+		{"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
+		{"\xf0\x9f\x90", 3, "\xef\xbf\xbd"},			     /* cut short */
+		{"\xf0\x9f\x90\x8dz", 5, "\xf0\x9f\x90\x8dz"},
+		{"\xf4\x90\x80\x80", 4, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
 		/* Unicode 15 table 3-8: 61 F1 80 80 E1 80 C2 62 80 63 */
-		{ "a\xf1\x80\x80\xe1\x80\xc2"
-		  "b\x80"
-		  "c",
-		  10,
-		  "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-		  "b\xef\xbf\xbd"
-		  "c" },
+		{"a\xf1\x80\x80\xe1\x80\xc2"
+		 "b\x80"
+		 "c",
+		 10,
+		 "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+		 "b\xef\xbf\xbd"
+		 "c"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -98,18 +98,18 @@ static void invalid_utf8_is_replaced(void **state)
 static void objects_are_interned(void **state)
 {
 	struct profile *p = profile_new();
-	struct profile_mapping m = { .name = 1, .kind = KIND_NATIVE, .start = 7 };
-	struct profile_location l = { .mapping = 1, .function = 1, .line = 3 };
+	struct profile_mapping m = {.name = 1, .kind = KIND_NATIVE, .start = 7};
+	struct profile_location l = {.mapping = 1, .function = 1, .line = 3};
 
 	memset(&m, 0xff, sizeof(m)); /* padding must not count */
-	m = (struct profile_mapping){ .name = 1, .kind = KIND_NATIVE, .start = 7 };
+	m = (struct profile_mapping){.name = 1, .kind = KIND_NATIVE, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 1);
 	assert_int_equal(profile_location(p, &l), 1);
 	l.column = 1;
 	assert_int_equal(profile_location(p, &l), 2);
 	l.column = 0;
 	assert_int_equal(profile_location(p, &l), 1);
-	m = (struct profile_mapping){ .name = 1, .kind = KIND_KERNEL, .start = 7 };
+	m = (struct profile_mapping){.name = 1, .kind = KIND_KERNEL, .start = 7};
 	assert_int_equal(profile_mapping(p, &m), 2);
 	assert_int_equal(profile_get_mapping(p, 2)->kind, KIND_KERNEL);
 	assert_int_equal(profile_get_location(p, 2)->column, 1);
@@ -146,7 +146,7 @@ static void stacks_keep_their_frames(void **state)
 static void two_stacks_can_be_compared(void **state)
 {
 	struct profile *p = profile_new();
-	uint32_t a[] = { 1, 2, 3 }, b[] = { 4, 2, 3 };
+	uint32_t a[] = {1, 2, 3}, b[] = {4, 2, 3};
 	uint32_t ida = profile_stack(p, a, 3), idb = profile_stack(p, b, 3);
 	size_t n;
 	const uint32_t *va = profile_get_stack(p, ida, &n), *vb = profile_get_stack(p, idb, &n);
@@ -160,8 +160,8 @@ static void labels_have_one_value_a_key(void **state)
 {
 	struct profile *p = profile_new();
 	uint32_t a = profile_string(p, "a"), b = profile_string(p, "b"), c = profile_string(p, "c");
-	struct profile_label in[] = { { b, 1 }, { a, 2 }, { b, 3 }, { c, 4 } };
-	struct profile_label other[] = { { c, 4 }, { b, 3 }, { a, 2 } };
+	struct profile_label in[] = {{b, 1}, {a, 2}, {b, 3}, {c, 4}};
+	struct profile_label other[] = {{c, 4}, {b, 3}, {a, 2}};
 	uint32_t id = profile_labels(p, in, 4);
 	const struct profile_label *got;
 	size_t n;
@@ -186,7 +186,7 @@ static struct profile_sample random_sample(uint64_t *seed, int64_t *now)
 		.stack = 1 +
 			 (uint32_t)(next_random(seed) % (next_random(seed) % 8 ? 300 : 1u << 30)),
 		.labels = (uint32_t)(next_random(seed) % (next_random(seed) % 8 ? 3 : 1u << 30)),
-		.values = { 1, 1001001 },
+		.values = {1, 1001001},
 	};
 	uint64_t what = next_random(seed) % 64;
 
@@ -222,7 +222,7 @@ static int compare_sample(void *arg, const struct profile_sample *got)
 static void check_log(unsigned n)
 {
 	struct profile *p = profile_new();
-	struct replay r = { .seed = n };
+	struct replay r = {.seed = n};
 	uint64_t seed = n;
 	int64_t now = 0;
 
@@ -235,7 +235,7 @@ static void check_log(unsigned n)
 	assert_int_equal(profile_each(p, compare_sample, &r), 0);
 	assert_int_equal(r.n, n);
 	if (n > 10) {
-		r = (struct replay){ .seed = n, .stop_at = 10 };
+		r = (struct replay){.seed = n, .stop_at = 10};
 		assert_int_equal(profile_each(p, compare_sample, &r), 42);
 		assert_int_equal(r.n, 10);
 	}
@@ -256,7 +256,7 @@ static void a_full_disk_loses_nothing(void **state)
 	struct rlimit old, limit;
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-	limit = (struct rlimit){ 200000, old.rlim_max };
+	limit = (struct rlimit){200000, old.rlim_max};
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	check_log(200000);
@@ -269,7 +269,7 @@ static void samples_need_no_file(void **state)
 	struct rlimit old, limit;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	limit = (struct rlimit){ 3, old.rlim_max };
+	limit = (struct rlimit){3, old.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	check_log(200000);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
@@ -289,7 +289,7 @@ static void sums_add_up(void **state)
 			.stack = 1 + (uint32_t)next_random(&seed) % STACKS,
 			.labels = (uint32_t)next_random(&seed) % LABELS,
 			.time_ns = i,
-			.values = { 1, (int64_t)next_random(&seed) % 1000 },
+			.values = {1, (int64_t)next_random(&seed) % 1000},
 		};
 
 		distinct += !want[s.stack][s.labels][0];

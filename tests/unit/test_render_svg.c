@@ -101,7 +101,9 @@ static void test_picture(void **state)
 	assert_non_null(
 		strstr(b.s, "id=\"numbers\" x=\"12\" y=\"48\">100 samples \xc2\xb7 100 ms CPU time "
 			    "in 10.0 s \xc2\xb7 999 Hz \xc2\xb7 2023-11-14 22:13 UTC</text>"));
-	assert_non_null(strstr(b.s, "\"value\":[100100100,100100100,30030030,30030030,20020020,25025025,15015015]"));
+	assert_non_null(strstr(
+		b.s,
+		"\"value\":[100100100,100100100,30030030,30030030,20020020,25025025,15015015]"));
 	free(b.s);
 	profile_free(p);
 }

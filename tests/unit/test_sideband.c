@@ -115,7 +115,7 @@ static int teardown(void **state)
 
 static const struct seen *find(char kind, uint32_t tgid, uint32_t tid, const char *text)
 {
-	vec_foreach (e, &seen)
+	vec_foreach(e, &seen)
 		if (e->kind == kind && e->tgid == tgid && (!tid || e->tid == tid) &&
 		    (!text || streq(e->text, text)))
 			return e;
@@ -337,7 +337,7 @@ static void test_order(void **state)
 			if (!maybe_lost)
 				assert_true(f && x && f < x);
 		}
-		vec_foreach (e, &seen) {
+		vec_foreach(e, &seen) {
 			late += e->time_ns < last;
 			last = MAX(last, e->time_ns);
 		}

@@ -35,7 +35,10 @@ static void test_not_code_points(void **state)
 	const uint16_t two[] = {0xd800, 'a', 0xdfff};
 	const uint32_t four[] = {0x110000, 0xffffffff, 0xdc80};
 
-	assert_text(2, 3, two, sizeof(two), "\xef\xbf\xbd" "a" "\xef\xbf\xbd");
+	assert_text(2, 3, two, sizeof(two),
+		    "\xef\xbf\xbd"
+		    "a"
+		    "\xef\xbf\xbd");
 	assert_text(4, 3, four, sizeof(four), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
@@ -105,16 +108,17 @@ static void test_impossible(void **state)
 		struct wire_text w = {.len = 1, .kind = (uint8_t)kind};
 		bool ok = kind == 0 || kind == 1 || kind == 2 || kind == 4;
 
-		assert_int_equal(text_to_utf8(&w, (const uint8_t *)"abcd", 4, &s), ok ? 0 : -EINVAL);
+		assert_int_equal(text_to_utf8(&w, (const uint8_t *)"abcd", 4, &s),
+				 ok ? 0 : -EINVAL);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	       cmocka_unit_test(test_not_code_points),
-		cmocka_unit_test(test_byte_strings),   cmocka_unit_test(test_control_characters),
-		cmocka_unit_test(test_cut),	       cmocka_unit_test(test_impossible),
+		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_not_code_points),
+		cmocka_unit_test(test_byte_strings), cmocka_unit_test(test_control_characters),
+		cmocka_unit_test(test_cut),	     cmocka_unit_test(test_impossible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,8 @@ static int collect_logs(struct bpf_object *object)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object) {
+	bpf_object__for_each_program(program, object)
+	{
 		char *log = calloc(1, LOG_BYTES);
 
 		if (!log)
@@ -69,7 +70,8 @@ static int verify(const char *path)
 	}
 	err = bpf_object__load(object);
 	printf("OBJECT %s %s %.0f ms\n", path, err ? "refused" : "ok", now_ms() - start);
-	bpf_object__for_each_program(program, object) {
+	bpf_object__for_each_program(program, object)
+	{
 		size_t size;
 
 		printf("PROGRAM %s\n", bpf_program__name(program));
@@ -81,7 +83,7 @@ static int verify(const char *path)
 
 int main(int argc, char **argv)
 {
-	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	int bad = 0;
 
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
