@@ -38,8 +38,8 @@ FAULTS = {
     "code_adaptive+8": ("multiline", (3, 11), None),
     "code_version=code_firstlineno": ("churn", (3, 12), None),  # a proof of identity that proves nothing
     "str_length+8": ("chains", None, None),
-    "str_ascii+8": ("chains", None, None),
-    "str_ascii-8": ("chains", None, None),
+    "str_ascii+8": ("chains", (3, 6), None),
+    "str_ascii-8": ("chains", (3, 6), None),
     "str_compact+8": ("text", (3, 6), None),
     "str_compact-8": ("text", (3, 6), None),
     "str_kind_shift+1": ("text", (3, 6), None),
