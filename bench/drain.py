@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How fast krait's collector takes sample records (bench/feed.c), and whether it grows with them."""
+"""How fast krait's collector takes sample records (bench/feed.c), and whether it grows with them.
+"""
+
 import os
 import subprocess
 
@@ -9,7 +11,18 @@ import lib
 def run(options):
     out = subprocess.check_output([os.path.join(lib.BUILD, "bench/feed")], text=True)
     got = dict(line.split() for line in out.splitlines())
-    yield lib.Row("sample records", float(got["records_per_second"]) / 1e6, "M/s a core", 1, least=True,
-                  note="%s records, CPU time" % got["records"])
-    yield lib.Row("memory growth", float(got["growth_bytes"]) / float(got["records"]), "bytes/sample", 0.05,
-                  note="resident, from 2 M to %s samples" % got["records"])
+    yield lib.Row(
+        "sample records",
+        float(got["records_per_second"]) / 1e6,
+        "M/s a core",
+        1,
+        least=True,
+        note="%s records, CPU time" % got["records"],
+    )
+    yield lib.Row(
+        "memory growth",
+        float(got["growth_bytes"]) / float(got["records"]),
+        "bytes/sample",
+        0.05,
+        note="resident, from 2 M to %s samples" % got["records"],
+    )

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * feed [MILLIONS]: gives the collector synthetic records (one process, 200 stacks of 20 frames, then
- * samples, flushed every 1,000 as in krait record) and prints records a second of CPU time and the
- * growth of resident memory after the first fifth.
+ * feed [MILLIONS]: gives the collector synthetic records (one process, 200 stacks of 20 frames,
+ * then samples, flushed every 1,000 as in krait record) and prints records a second of CPU time and
+ * the growth of resident memory after the first fifth.
  */
 #include <time.h>
 
@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "collect/collect.h"
 
-#define STACKS	   200
-#define FRAMES	   20
+#define STACKS	    200
+#define FRAMES	    20
 #define FLUSH_EVERY 1000
 
 static const struct proc_key key = {.start_ns = 1, .tgid = 1, .exec_id = 1};
@@ -51,8 +51,12 @@ static void send_code(struct collect *c, uint64_t code)
 	struct {
 		struct rec_code head;
 		char name[64];
-	} rec = {.head = {.type = REC_CODE, .firstlineno = 1, .code = code, .check = code | 1,
-			  .proc = key, .version = 1}};
+	} rec = {.head = {.type = REC_CODE,
+			  .firstlineno = 1,
+			  .code = code,
+			  .check = code | 1,
+			  .proc = key,
+			  .version = 1}};
 	int n = snprintf(rec.name, sizeof(rec.name), "f%llx", (unsigned long long)code);
 
 	for (unsigned i = CODE_FILENAME; i <= CODE_QUALNAME; i += CODE_QUALNAME)

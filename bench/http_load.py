@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slowest hundredth of a web server's answers at a fixed load, with krait at 999 Hz against without:
-windows in turn, the median of the ratios. Latency counts from the moment a request was due."""
+"""The slowest hundredth of a web server's answers at a fixed load, with krait at 999 Hz against
+without: windows in turn, the median of the ratios. Latency counts from the moment a request was
+due."""
+
 import os
 import socket
 import subprocess
@@ -39,8 +41,10 @@ def drive(port, offset, latencies, seconds):
 
 def window(port):
     latencies = []
-    threads = [threading.Thread(target=drive, args=(port, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
-               for i in range(CONNECTIONS)]
+    threads = [
+        threading.Thread(target=drive, args=(port, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
+        for i in range(CONNECTIONS)
+    ]
     for t in threads:
         t.start()
     for t in threads:
@@ -49,8 +53,11 @@ def window(port):
 
 
 def row(python, kind, seconds):
-    server = subprocess.Popen([python, os.path.join(lib.ROOT, "bench/http_server.py"), kind],
-                              stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [python, os.path.join(lib.ROOT, "bench/http_server.py"), kind],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     port, ratios, end = int(server.stdout.readline()), [], time.monotonic() + seconds
     try:
         while time.monotonic() < end or len(ratios) < 3:
@@ -63,5 +70,10 @@ def row(python, kind, seconds):
         server.kill()
         server.wait()
     middle, low, high = lib.median_interval(ratios)
-    return lib.Row("%s server, 999 Hz: p99 latency" % kind, middle, "x without", 1.03,
-                   note="95 %%: %.2f..%.2f, %d pairs" % (low, high, len(ratios)))
+    return lib.Row(
+        "%s server, 999 Hz: p99 latency" % kind,
+        middle,
+        "x without",
+        1.03,
+        note="95 %%: %.2f..%.2f, %d pairs" % (low, high, len(ratios)),
+    )

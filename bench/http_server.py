@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""http_server.py asyncio|threads: a small web server that prints its port; each answer takes some Python."""
+"""http_server.py asyncio|threads: a small web server that prints its port; each answer takes some
+Python."""
+
 import asyncio
 import http.server
 import json

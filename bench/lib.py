@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the measurements share: interpreters, krait as a process with the kernel's account of its
 BPF programs, the target, a few statistics, the table."""
+
 import ctypes
 import glob
 import json
@@ -112,8 +113,13 @@ def rss_bytes(pid, name="VmRSS"):
 
 def cpu_seconds(pid):
     """CPU time of all threads, from schedstat: nanoseconds, not ticks."""
-    return sum(int((read(t + "/schedstat") or "0").split()[0])
-               for t in glob.glob("/proc/%d/task/*" % pid)) / 1e9
+    return (
+        sum(
+            int((read(t + "/schedstat") or "0").split()[0])
+            for t in glob.glob("/proc/%d/task/*" % pid)
+        )
+        / 1e9
+    )
 
 
 class Sysctl:
@@ -139,8 +145,8 @@ class Sysctl:
 
 
 class BpfStats:
-    """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: they belong to a
-    descriptor, so nothing stays on whatever happens."""
+    """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: they
+    belong to a descriptor, so nothing stays on whatever happens."""
 
     def __enter__(self):
         self.fd = bpf(32, struct.pack("I", 0) + bytes(124))  # BPF_ENABLE_STATS, BPF_STATS_RUN_TIME
@@ -150,7 +156,8 @@ class BpfStats:
 
 
 class Program:
-    """What the kernel says of one BPF program, through the descriptor of the process that has it."""
+    """What the kernel says of one BPF program, through the descriptor of the process that has it.
+    """
 
     def __init__(self, path):
         self.path = path
@@ -161,7 +168,8 @@ class Program:
 
 
 class Krait:
-    """krait record in the background. with Krait([...]) as k: ... ; then k.summary is the closing JSON."""
+    """krait record in the background. with Krait([...]) as k: ... ; then k.summary is the closing
+    JSON."""
 
     def __init__(self, arguments, output="/dev/null", directory="/tmp", fmt="folded"):
         self.json = os.path.join(directory, "krait-bench-%d.json" % os.getpid())
@@ -171,8 +179,13 @@ class Krait:
         self.summary, self.errors, self.counters = {}, "", None
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.pid = self.process.pid
         return self
 
@@ -202,10 +215,14 @@ class Krait:
             for path, text in self.fdinfo("prog_type:\t7"):  # BPF_PROG_TYPE_PERF_EVENT
                 return Program(path)
             time.sleep(0.02)
-        raise RuntimeError("%s: no program: %s" % (" ".join(self.command), self.process.stderr.read()))
+        raise RuntimeError(
+            "%s: no program: %s" % (" ".join(self.command), self.process.stderr.read())
+        )
 
     def map_bytes(self):
-        maps = {field(text, "map_id"): field(text, "memlock") for _, text in self.fdinfo("map_type:")}
+        maps = {
+            field(text, "map_id"): field(text, "memlock") for _, text in self.fdinfo("map_type:")
+        }
         return sum(maps.values())
 
     def counter(self, name):
@@ -221,7 +238,7 @@ class Krait:
 def counter_index(name):
     """Place in the X-macro list BPF_COUNTERS."""
     text = read(os.path.join(ROOT, "abi/records.h"))
-    text = text[text.index("define BPF_COUNTERS"):]
+    text = text[text.index("define BPF_COUNTERS") :]
     return re.findall(r"X\((\w+), \"", text).index(name)
 
 
@@ -244,8 +261,11 @@ class BpfMap:
     def sum(self, index):
         cpus = cpu_list_length(read("/sys/devices/system/cpu/possible"))
         key, values = ctypes.c_uint32(index), (ctypes.c_uint64 * cpus)()
-        bpf(1, struct.pack("IIQQQ", self.fd, 0, ctypes.addressof(key), ctypes.addressof(values), 0) +
-            bytes(96))  # LOOKUP_ELEM
+        bpf(
+            1,
+            struct.pack("IIQQQ", self.fd, 0, ctypes.addressof(key), ctypes.addressof(values), 0)
+            + bytes(96),
+        )  # LOOKUP_ELEM
         return sum(values)
 
 
@@ -262,8 +282,13 @@ class Target:
     """bench/target.py, spinning at a depth. A process of its own interpreter."""
 
     def __init__(self, python, threads=0, nice=0):
-        self.process = subprocess.Popen([python, TARGET, str(threads)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [python, TARGET, str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.pid = self.process.pid
         os.setpriority(os.PRIO_PROCESS, self.pid, nice)
         self._answer()

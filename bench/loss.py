@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every sample at 9,999 Hz on every CPU: what came against the CPU time that the kernel counted for the
-targets, with throttling off."""
+"""Every sample at 9,999 Hz on every CPU: what came against the CPU time that the kernel counted
+for the targets, with throttling off."""
+
 import os
 import time
 
@@ -29,9 +30,17 @@ def run(options):
         t.close()
     s = k.summary
     yield lib.Row("records lost", s["lost_records"], "", 0, note="%d samples" % s["samples"])
-    yield lib.Row("samples / (CPU time x Hz)", (b - a) / (cpu * HZ), "", 0.999, least=True,
-                  note="%.1f CPU-s" % cpu)
-    yield lib.Row("samples written / taken", s["samples"] / max(1, k_samples(s)), "", 1.0, least=True)
+    yield lib.Row(
+        "samples / (CPU time x Hz)",
+        (b - a) / (cpu * HZ),
+        "",
+        0.999,
+        least=True,
+        note="%.1f CPU-s" % cpu,
+    )
+    yield lib.Row(
+        "samples written / taken", s["samples"] / max(1, k_samples(s)), "", 1.0, least=True
+    )
     yield lib.Row("throttled", s["throttled"], "times", 0)
 
 

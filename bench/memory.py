@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait's own memory and CPU time while programs with thousands of stacks run: resident memory plus what
-the kernel counts for its maps. Per-CPU rings are projected to a machine of 8 CPUs."""
+"""krait's own memory and CPU time while programs with thousands of stacks run: resident memory
+plus what the kernel counts for its maps. Per-CPU rings are projected to a machine of 8 CPUs."""
+
 import time
 
 import lib
@@ -33,12 +34,25 @@ def watch(workers, spinning, hz, seconds):
 
 def run(options):
     seconds = max(3, options.seconds / 3)
-    for workers, spinning, hz, most, cpu in ((0, 0, 999, 48, 1), (0, 0, 9999, None, 5), (100, 2, 999, 96, 1)):
+    for workers, spinning, hz, most, cpu in (
+        (0, 0, 999, 48, 1),
+        (0, 0, 9999, None, 5),
+        (100, 2, 999, 96, 1),
+    ):
         name = "%d processes, %d Hz: " % (workers or 1, hz)
         early, late, share, summary = watch(workers, spinning, hz, seconds)
         if most:
-            yield lib.Row(name + "memory on %d CPUs" % CPUS, late[1] / MIB, "MiB", most,
-                          note="%.1f here, %d stacks" % (late[0] / MIB, summary.get("stacks", 0)))
-        yield lib.Row(name + "growth", (late[0] - early[0]) / MIB / seconds * 1.5 * 60, "MiB/min",
-                      note="%d samples" % summary["samples"])
+            yield lib.Row(
+                name + "memory on %d CPUs" % CPUS,
+                late[1] / MIB,
+                "MiB",
+                most,
+                note="%.1f here, %d stacks" % (late[0] / MIB, summary.get("stacks", 0)),
+            )
+        yield lib.Row(
+            name + "growth",
+            (late[0] - early[0]) / MIB / seconds * 1.5 * 60,
+            "MiB/min",
+            note="%d samples" % summary["samples"],
+        )
         yield lib.Row(name + "krait's CPU", share * 100, "% of one", cpu)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What other samplers of Python leave of the target's speed, beside krait and perf, in turn: the median of
-many short windows against windows alone. They come from a virtual environment in the test cache, made here."""
+"""What other samplers of Python leave of the target's speed, beside krait and perf, in turn: the
+median of many short windows against windows alone. They come from a virtual environment in the
+test cache, made here."""
+
 import os
 import shutil
 import signal
@@ -20,12 +22,17 @@ def install():
     if os.path.exists(os.path.join(HERE, "bin/py-spy")):
         return
     subprocess.run([sys.executable, "-m", "venv", HERE], check=True)
-    subprocess.run([os.path.join(HERE, "bin/pip"), "install", "-q", "py-spy", "austin-dist"], check=False)
+    subprocess.run(
+        [os.path.join(HERE, "bin/pip"), "install", "-q", "py-spy", "austin-dist"], check=False
+    )
 
 
 def works(command):
     try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+        return (
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+            == 0
+        )
     except OSError:
         return False
 
@@ -37,8 +44,12 @@ class Attached:
         self.command, self.wait = command, wait
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(self.wait)
         if self.process.poll() is not None:
             raise lib.Skip("%s ended with %d" % (self.command[0], self.process.returncode))
@@ -55,20 +66,76 @@ class Attached:
 def profilers(version, python):
     """{name: function of (pid, Hz) to a command} of those that can profile this version here."""
     spy, austin = (os.path.join(HERE, "bin", n) for n in ("py-spy", "austin"))
-    got = {"krait": lambda pid, hz: [lib.KRAIT, "record", "-q", "-o", "/dev/null", "--format", "pprof", "-F",
-                                     str(hz - 1), "-p", str(pid)]}
+    got = {
+        "krait": lambda pid, hz: [
+            lib.KRAIT,
+            "record",
+            "-q",
+            "-o",
+            "/dev/null",
+            "--format",
+            "pprof",
+            "-F",
+            str(hz - 1),
+            "-p",
+            str(pid),
+        ]
+    }
     if shutil.which("perf"):
-        got["perf, no stacks"] = lambda pid, hz: ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz - 1),
-                                                  "-o", "/dev/null", "-p", str(pid)]
+        got["perf, no stacks"] = lambda pid, hz: [
+            "perf",
+            "record",
+            "-q",
+            "-e",
+            "cpu-clock",
+            "-F",
+            str(hz - 1),
+            "-o",
+            "/dev/null",
+            "-p",
+            str(pid),
+        ]
     if works([spy, "--version"]) and lib.version_key(version) <= (3, 13):
-        got["py-spy"] = lambda pid, hz: [spy, "record", "-r", str(hz), "-d", "600", "-f", "raw", "-o", "/dev/null",
-                                         "-p", str(pid)]
+        got["py-spy"] = lambda pid, hz: [
+            spy,
+            "record",
+            "-r",
+            str(hz),
+            "-d",
+            "600",
+            "-f",
+            "raw",
+            "-o",
+            "/dev/null",
+            "-p",
+            str(pid),
+        ]
     if works([austin, "--version"]) and lib.version_key(version) <= (3, 14):
-        got["austin"] = lambda pid, hz: [austin, "-i", str(1000000 // hz), "-o", "/dev/null", "-p", str(pid)]
+        got["austin"] = lambda pid, hz: [
+            austin,
+            "-i",
+            str(1000000 // hz),
+            "-o",
+            "/dev/null",
+            "-p",
+            str(pid),
+        ]
     if lib.version_key(version) >= (3, 15):
-        got["profiling.sampling"] = lambda pid, hz: [python, "-m", "profiling.sampling", "attach", "-a", "-r",
-                                                     str(hz), "-d", "600", "--collapsed", "-o", "/dev/null",
-                                                     str(pid)]
+        got["profiling.sampling"] = lambda pid, hz: [
+            python,
+            "-m",
+            "profiling.sampling",
+            "attach",
+            "-a",
+            "-r",
+            str(hz),
+            "-d",
+            "600",
+            "--collapsed",
+            "-o",
+            "/dev/null",
+            str(pid),
+        ]
     return got
 
 
@@ -97,7 +164,11 @@ def run(options):
     rounds = max(2, int(options.seconds / len(versions) / len(SETTINGS) / 7))
     for version in versions:
         for setting in SETTINGS:
-            name = "%s, %d Hz, depth %d%s: " % (version, setting[0], setting[1],
-                                               ", %d idle threads" % setting[2] if setting[2] else "")
+            name = "%s, %d Hz, depth %d%s: " % (
+                version,
+                setting[0],
+                setting[1],
+                ", %d idle threads" % setting[2] if setting[2] else "",
+            )
             for who, speed in compare(got[version], version, setting, rounds).items():
                 yield lib.Row(name + who, speed, "% of alone", note="%d windows" % rounds)

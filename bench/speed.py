@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The target's speed while krait profiles it, against `perf record` without call graphs at the same rate:
-interleaved windows, the median of the ratios of neighbours with its 95 % interval. And what BPF time x
-Hz says of it. Last, the slowest hundredth of a server's answers."""
+"""The target's speed while krait profiles it, against `perf record` without call graphs at the
+same rate: interleaved windows, the median of the ratios of neighbours with its 95 % interval. And
+what BPF time x Hz says of it. Last, the slowest hundredth of a server's answers."""
+
 import shutil
 import signal
 import subprocess
@@ -24,12 +25,27 @@ class Perf:
     """perf record without call graphs."""
 
     def __init__(self, pids, hz):
-        self.command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null", "-p",
-                        ",".join(str(p) for p in pids)]
+        self.command = [
+            "perf",
+            "record",
+            "-q",
+            "-e",
+            "cpu-clock",
+            "-F",
+            str(hz),
+            "-o",
+            "/dev/null",
+            "-p",
+            ",".join(str(p) for p in pids),
+        ]
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(0.4)
         return self
 
@@ -82,14 +98,20 @@ def rows(got, hz):
     for (depth, threads), windows in zip(SETTINGS, got):
         name = "%d Hz, depth %d%s: " % (hz, depth, ", %d idle threads" % threads if threads else "")
         middle, low, high = lib.median_interval([100 * (1 - k / p) for p, k, _ in windows])
-        yield lib.Row(name + "slower than under perf", middle, "points", most_percent(hz, depth),
-                      note="95 %%: %.2f..%.2f, %d windows" % (low, high, len(windows)))
+        yield lib.Row(
+            name + "slower than under perf",
+            middle,
+            "points",
+            most_percent(hz, depth),
+            note="95 %%: %.2f..%.2f, %d windows" % (low, high, len(windows)),
+        )
         bare, low, high = lib.median_interval([100 * k / n for _, k, n in windows])
         yield lib.Row(name + "speed", bare, "% of alone", note="95 %%: %.1f..%.1f" % (low, high))
 
 
 def sample_ns(target, hz, depth):
-    """BPF time of one sample of the target, without krait's runs for other processes (about 300 ns)."""
+    """BPF time of one sample of the target, without krait's runs for other processes (about 300
+    ns)."""
     with krait([target.pid], hz) as k:
         program = k.program()
         target.depth(depth)
@@ -112,8 +134,13 @@ def run(options):
             for hz in rates:
                 for depth in (20, 100):
                     ns = sample_ns(targets[0], hz, depth)
-                    yield lib.Row("%d Hz, depth %d: BPF time" % (hz, depth), ns * hz / 1e7, "% of a core",
-                                  most_percent(hz, depth), note="%.0f ns a sample" % ns)
+                    yield lib.Row(
+                        "%d Hz, depth %d: BPF time" % (hz, depth),
+                        ns * hz / 1e7,
+                        "% of a core",
+                        most_percent(hz, depth),
+                        note="%.0f ns a sample" % ns,
+                    )
         for hz in rates:
             yield from rows(compare(targets, hz, options.seconds / len(rates) * 0.8), hz)
     finally:

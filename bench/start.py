@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From the exec of krait to its programs being attached, and to the first stack that it sent, seen from
-outside: links and counters of the kernel."""
+"""From the exec of krait to its programs being attached, and to the first stack that it sent,
+seen from outside: links and counters of the kernel."""
+
 import os
 import signal
 import statistics
@@ -14,8 +15,10 @@ class Group:
     """varied.py with workers, in a process group of its own."""
 
     def __init__(self, python, workers, spinning):
-        self.process = subprocess.Popen([python, os.path.join(lib.ROOT, "bench/varied.py"), str(workers),
-                                         str(spinning)], start_new_session=True)
+        self.process = subprocess.Popen(
+            [python, os.path.join(lib.ROOT, "bench/varied.py"), str(workers), str(spinning)],
+            start_new_session=True,
+        )
         self.pid = self.process.pid
 
     def __enter__(self):
@@ -54,7 +57,9 @@ def start_once(arguments):
 
 def repeated(arguments, times):
     got = [start_once(arguments) for _ in range(times)]
-    return [statistics.median(g[i] for g in got) for i in (0, 1)], [max(g[i] for g in got) for i in (0, 1)]
+    return [statistics.median(g[i] for g in got) for i in (0, 1)], [
+        max(g[i] for g in got) for i in (0, 1)
+    ]
 
 
 def run(options):
@@ -62,11 +67,24 @@ def run(options):
     times = max(3, int(options.seconds / 4))
     with Group(python, 0, 0) as group:
         medians, worst = repeated(["-p", str(group.pid)], times)
-        yield lib.Row("attached, -p", medians[0], "ms", 300, note="worst %.0f of %d" % (worst[0], times))
+        yield lib.Row(
+            "attached, -p", medians[0], "ms", 300, note="worst %.0f of %d" % (worst[0], times)
+        )
         yield lib.Row("first stack, 1 process", medians[1], "ms", 400, note="worst %.0f" % worst[1])
     with Group(python, 100, 1) as group:
         medians, worst = repeated(["-p", str(group.pid)], times)
-        yield lib.Row("first stack, -p with 100 processes", medians[1], "ms", 1000, note="worst %.0f" % worst[1])
+        yield lib.Row(
+            "first stack, -p with 100 processes",
+            medians[1],
+            "ms",
+            1000,
+            note="worst %.0f" % worst[1],
+        )
         medians, worst = repeated(["--comm", "python*", "-F", "999"], times)
-        yield lib.Row("first stack, machine with 100 processes", medians[1], "ms", 1000,
-                      note="worst %.0f" % worst[1])
+        yield lib.Row(
+            "first stack, machine with 100 processes",
+            medians[1],
+            "ms",
+            1000,
+            note="worst %.0f" % worst[1],
+        )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""target.py [THREADS]: the profiled program of several measurements, for CPython 2.7 to 3.15. For each
-line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain of DEPTH different
-functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a second of the last
-spinning. It ends with stdin. THREADS: so many threads that wait for ever besides."""
+"""target.py [THREADS]: the profiled program of several measurements, for CPython 2.7 to 3.15. For
+each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain of DEPTH
+different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a second
+of the last spinning. It ends with stdin. THREADS: so many threads that wait for ever besides."""
+
 import os
 import select
 import shutil
@@ -15,7 +16,7 @@ FUNCTIONS = 200
 clock = getattr(time, "perf_counter", time.time)
 speed = [0.0]  # rounds a second of the last stay in leaf()
 # Of ordinary length: what a check of the line table costs depends on it.
-SOURCE = '''
+SOURCE = """
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
     total = limit
     if values:
@@ -29,7 +30,7 @@ def step_%(i)d(n, leaf, values=None, limit=%(i)d):
     return step_%(next)d(
         n - 1,
         leaf)
-'''
+"""
 
 
 def make_module(directory):
@@ -39,6 +40,7 @@ def make_module(directory):
             f.write(SOURCE % {"i": i, "next": (i + 1) % FUNCTIONS})
     sys.path.insert(0, directory)
     import chain_of_steps
+
     return chain_of_steps.step_0
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""varied.py [WORKERS [SPINNING]]: a program with thousands of different stacks: it parses, compiles, prints and
-compresses the standard library, for ever. WORKERS: forked children, of which SPINNING (default: all) work; the
-others sleep."""
+"""varied.py [WORKERS [SPINNING]]: a program with thousands of different stacks: it parses,
+compiles, prints and compresses the standard library, for ever. WORKERS: forked children, of which
+SPINNING (default: all) work; the others sleep."""
+
 import ast
 import io
 import json

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""BPF time of a warm sample per CPython version: a fixed part and a slope per frame, between depths of
-different functions, beside the slope of a bare loop over the same stack in the same windows.
+"""BPF time of a warm sample per CPython version: a fixed part and a slope per frame, between
+depths of different functions, beside the slope of a bare loop over the same stack in the same
+windows.
 
-The target has a high priority: other processes would take its place in the caches between samples.
-krait's program also runs for processes it doesn't want; what that costs is measured while the target is
-stopped and taken off."""
+The target has a high priority: other processes would take its place in the caches between
+samples. krait's program also runs for processes it doesn't want; what that costs is measured
+while the target is stopped and taken off."""
+
 import os
 import signal
 import statistics
@@ -14,7 +16,7 @@ import time
 import lib
 
 DEPTHS = (10, 200)
-HZ = 999
+HZ = 3999  # warm: the stack is still in the caches at the next sample
 
 
 def limits(version):
@@ -25,9 +27,13 @@ def limits(version):
 
 class Bare:
     def __init__(self, pid):
-        self.process = subprocess.Popen([os.path.join(lib.BUILD, "bench/bare"), str(pid), str(HZ)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [os.path.join(lib.BUILD, "bench/bare"), str(pid), str(HZ)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self._read()
 
     def _read(self):
@@ -52,13 +58,19 @@ class State:
 
 
 def window(k, program, bare, seconds):
-    """Deltas: samples of the target, runs and ns of krait's program; runs, ns, steps of the bare loop."""
+    """Deltas: samples of the target, runs and ns of krait's program; runs, ns, steps of the bare
+    loop."""
     a = State(k, program, bare)
     time.sleep(seconds)
     b = State(k, program, bare)
-    return {"samples": b.samples - a.samples, "runs": b.run[0] - a.run[0], "ns": b.run[1] - a.run[1],
-            "bare_runs": b.bare[2] - a.bare[2], "bare_ns": b.bare[3] - a.bare[3],
-            "bare_steps": b.bare[1] - a.bare[1]}
+    return {
+        "samples": b.samples - a.samples,
+        "runs": b.run[0] - a.run[0],
+        "ns": b.run[1] - a.run[1],
+        "bare_runs": b.bare[2] - a.bare[2],
+        "bare_ns": b.bare[3] - a.bare[3],
+        "bare_steps": b.bare[1] - a.bare[1],
+    }
 
 
 def foreign_cost(k, program, bare, target, seconds):
@@ -73,7 +85,9 @@ def foreign_cost(k, program, bare, target, seconds):
 def measure(python, windows, seconds):
     """{depth: (frames, [krait ns], [bare ns])}"""
     result = {d: (0, [], []) for d in DEPTHS}
-    with lib.Target(python, nice=-19) as target, lib.Krait(["-p", str(target.pid), "-F", str(HZ)]) as k:
+    with lib.Target(python, nice=-19) as target, lib.Krait(
+        ["-p", str(target.pid), "-F", str(HZ)]
+    ) as k:
         program = k.program()
         bare = Bare(target.pid)
         for _ in range(windows):
@@ -115,5 +129,10 @@ def run(options):
         most, ratio = limits(version)
         yield lib.Row("%s fixed" % version, fixed, "ns", 2000, note="bare %.0f" % bare_fixed)
         yield lib.Row("%s slope" % version, slope, "ns/frame", most, note="bare %.0f" % bare_slope)
-        yield lib.Row("%s slope / bare" % version, slope / bare_slope, "", ratio,
-                      note="%d windows" % len(r[DEPTHS[0]][1]))
+        yield lib.Row(
+            "%s slope / bare" % version,
+            slope / bare_slope,
+            "",
+            ratio,
+            note="%d windows" % len(r[DEPTHS[0]][1]),
+        )
