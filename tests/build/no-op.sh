@@ -3,7 +3,10 @@
 # A build with nothing to do does nothing; a changed header rebuilds what includes it, BPF too.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-make >/dev/null || exit 1
+# Asked once: a commit in between would be a change.
+version=$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
+build() { make VERSION="$version" "$@"; }
+build >/dev/null || exit 1
 bad=0
 mark=build/release/no-op-mark
 
@@ -21,7 +24,7 @@ verdict() { # NAME REASON, from the status before
 }
 
 set_mark
-output=$(make 2>&1)
+output=$(build 2>&1)
 made=$(since)
 [ -z "$output$made" ]
 verdict no-op-rebuild "made: $output $made"
@@ -29,7 +32,7 @@ verdict no-op-rebuild "made: $output $made"
 # rebuilds NAME HEADER OBJECT
 rebuilds() {
 	set_mark
-	make -W "$2" "build/release/$3" >/dev/null
+	build -W "$2" "build/release/$3" >/dev/null
 	since | grep -qx "build/release/$3"
 	verdict "$1" "$3 wasn't made again for a changed $2"
 }
