@@ -292,10 +292,10 @@ class Oracle:
     def sum(self, interpreter, reports):
         total = sum(r.samples for r in reports.values())
         bad = sum(self.incomplete(p, r) for p, r in reports.items())
-        good = bad <= INCOMPLETE * total and (total >= self.options.samples or self.options.program)
+        wrong = sum(r.wrong() for r in reports.values())
+        good = not wrong and bad <= INCOMPLETE * total and (total >= self.options.samples or self.options.program)
         self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
-                 "%d incomplete (%.3f %%)" % (total, self.options.samples,
-                                              sum(r.wrong() for r in reports.values()), bad,
+                 "%d incomplete (%.3f %%)" % (total, self.options.samples, wrong, bad,
                                               100 * bad / max(1, total)))
 
 

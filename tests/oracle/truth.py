@@ -60,7 +60,7 @@ class Tracer(object):
         self.nodes, self.node_ids = [(None, 0, 0, None)], {}
         self.frames = {}
         self.async_codes = set()
-        self.qualnames = {}
+        self.qualnames, self.sources = {}, set()
         self.lock = threading.RLock()
 
     def anywhere(self, function):
@@ -80,6 +80,8 @@ class Tracer(object):
             return [code.co_qualname]
         if code.co_name == "<module>":
             names_below(code, u"", self.qualnames)
+        elif code not in self.qualnames and code.co_filename not in self.sources:
+            self.source(code.co_filename)
         plain = text(code.co_name)
         full = self.qualnames.get(code, plain)
         parts = full.split(u".")
@@ -88,6 +90,15 @@ class Tracer(object):
         if len(parts) > 1 and parts[-2] != u"<locals>":
             found.append(u".".join(parts[-2:]))
         return sorted(set(found), key=found.index)
+
+    def source(self, file):
+        """Qualified names of a module that was imported before tracing began (equal code)."""
+        self.sources.add(file)
+        try:
+            with open(file, "rb") as f:
+                names_below(compile(f.read(), file, "exec", 0, True), u"", self.qualnames)
+        except (IOError, SyntaxError, ValueError):
+            pass  # exec'd, frozen
 
     def code_id(self, code):
         known = self.code_ids.get(id(code))
