@@ -276,7 +276,7 @@ static int refuse(struct session *s, int r, int code)
 
 static int record(struct session *s)
 {
-	int r = check_permitted(s);
+	int r = check_permitted(s), broken;
 
 	if (r && s->options->if_permitted && s->options->cmd)
 		return run_unprofiled(s);
@@ -295,13 +295,14 @@ static int record(struct session *s)
 	r = start(s);
 	if (r)
 		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
-	r = run(s);
-	if (r)
+	broken = run(s);
+	if (broken)
 		log_error("%s; what was recorded until then is written", err_msg());
 	r = stop(s);
 	if (r)
 		return fail(r, EXIT_FAILED);
-	return finish(s);
+	r = finish(s);
+	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
 }
 
 int cmd_record(const struct record_options *o)
