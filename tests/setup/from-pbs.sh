@@ -16,14 +16,22 @@ setup_pbs() {
 	done
 }
 
+# What Go says about the module, as JSON; a failure is in there too.
+pbs_download() {
+	(
+		cd "$KRAIT_TEST_CACHE/pbs/mod" || exit
+		[ -f go.mod ] || go mod init krait-tests 2>/dev/null
+		go mod download -json "$PBS_MODULE@$1" || true
+	)
+}
+
 pbs_one() {
 	local version=$1 kind=$2 minor src dir
 	minor=$(echo "$version" | sed -n 's/^v0\.0\.0-\(3\.[0-9]*\)\..*/\1/p')
 	dir=$KRAIT_TEST_CACHE/pbs/$minor
 	mkdir -p "$KRAIT_TEST_CACHE/pbs/mod"
-	src=$(cd "$KRAIT_TEST_CACHE/pbs/mod" && { [ -f go.mod ] || go mod init krait-tests; } 2>/dev/null &&
-		go mod download -json "$PBS_MODULE@$version" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
-	[ -d "$src" ] || fail "$PBS_MODULE@$version: not obtainable"
+	src=$(pbs_download "$version" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
+	[ -d "$src" ] || fail "$PBS_MODULE@$version: $(pbs_download "$version" | grep -o '"Error": .*')"
 	rm -rf "$dir"
 	cp -r "$src/python/internal/data/linux-$(pbs_arch)" "$dir"
 	chmod -R u+w "$dir"
