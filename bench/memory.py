@@ -10,6 +10,7 @@ from start import Group
 MIB = 1 << 20
 RING = 1 << 20  # SAMPLER_RING_BYTES: once in the kernel's count, twice in the resident memory
 CPUS = 8
+SETTLE = 15  # seconds in which tables and the log of samples reach their size
 
 
 def memory(k):
@@ -24,7 +25,7 @@ def watch(workers, spinning, hz, seconds):
     with Group(lib.newest_interpreter(), workers, spinning) as group:
         with lib.Krait(["-p", str(group.pid), "-F", str(hz)]) as k:
             k.program()
-            time.sleep(seconds / 3)
+            time.sleep(max(SETTLE, seconds / 3))
             early, cpu, begin = memory(k), lib.cpu_seconds(k.pid), time.monotonic()
             time.sleep(seconds * 2 / 3)
             late, used = memory(k), lib.cpu_seconds(k.pid) - cpu
@@ -50,9 +51,10 @@ def run(options):
                 note="%.1f here, %d stacks" % (late[0] / MIB, summary.get("stacks", 0)),
             )
         yield lib.Row(
-            name + "growth",
-            (late[0] - early[0]) / MIB / seconds * 1.5 * 60,
-            "MiB/min",
+            name + "growth in %.0f s" % (seconds * 2 / 3),
+            (late[0] - early[0]) / MIB,
+            "MiB",
+            0.5,
             note="%d samples" % summary["samples"],
         )
         yield lib.Row(name + "krait's CPU", share * 100, "% of one", cpu)
