@@ -150,6 +150,8 @@ $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
 fuzzers: ## libFuzzer programs in build/fuzz
 	$(Q)$(MAKE) --no-print-directory VARIANT=fuzz fuzz-build
 fuzz-build: $(FUZZ:%=$(B)/%)
+$(B)/tests/fuzz/fuzz_walk.o: CPPFLAGS += -Ibpf
+$(B)/tests/fuzz/fuzz_walk.o: KCFLAGS += -fno-sanitize=alignment
 $(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)

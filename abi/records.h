@@ -26,7 +26,6 @@
 	X(NO_PYTHON, "no Python on this thread")                                                   \
 	X(PENDING, "process not examined yet")                                                     \
 	X(UNSUPPORTED, "interpreter not understood")                                               \
-	X(KERNEL_THREAD, "no user memory")                                                         \
 	X(TLS_FAULT, "thread's key table not readable")                                            \
 	X(TSTATE_FAULT, "thread state not readable")                                               \
 	X(TSTATE_MISMATCH, "thread state of another thread")                                       \
@@ -34,6 +33,7 @@
 	X(FRAME_TORN, "caught while one frame took the place of another")                          \
 	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
 	X(CODE_FAULT, "code object not readable")                                                  \
+	X(CODE_HUGE, "too much to read for the code objects' proof")                               \
 	X(NOT_CODE, "not a code object")                                                           \
 	X(NAME_FAULT, "name not readable")
 
@@ -181,7 +181,9 @@ struct exe_entry {
 	X(RING_FULL, "records lost because the ring was full")                                     \
 	X(STACKS_SENT, "distinct stacks sent")                                                     \
 	X(CODES_SENT, "code objects sent")                                                         \
-	X(IGNORED, "samples of other processes")
+	X(IGNORED, "samples of other processes")                                                   \
+	X(EXEC, "samples inside execve")                                                           \
+	X(NO_ROOM, "samples of processes that found no room in the kernel's table")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,

@@ -25,7 +25,7 @@ walk_global int hash_text(__u32 from, __u32 n)
 	from &= 31;
 	text = &w->text[from];
 	for (__u32 i = 0; i < TEXT_BYTES; i += 8) {
-		__u64 word = *(const __u64 *)&text[i];
+		__u64 word = load_u64(text + i);
 
 		if (i >= n)
 			break;
@@ -51,8 +51,9 @@ walk_global int hash_next(void)
 	if (n > TEXT_BYTES)
 		n = TEXT_BYTES;
 	opaque(n);
-	if (n > TEXT_BYTES || read_user(w->text, n, w->acc_addr))
+	if (n > TEXT_BYTES || w->hashed > HASH_BUDGET || read_user(w->text, n, w->acc_addr))
 		return -1;
+	w->hashed += n;
 	hash_text(0, n);
 	w->acc_addr += n;
 	w->acc_len -= n;
@@ -72,6 +73,20 @@ walk_global int hash_bytes(void)
 			return r < 0 ? r : 0;
 	}
 	return 0;
+}
+
+/*
+ * Where the characters of a str are: behind its head or, if it isn't compact (an instance of a
+ * subclass, or made by an old C API), where its pointer says.
+ */
+walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
+{
+	__u64 data = 0;
+
+	if (state >> 3 & 1)
+		return addr + (state >> 4 & 1 ? l->str_ascii : l->str_compact);
+	read_user(&data, sizeof(data), addr + l->str_compact);
+	return data;
 }
 
 /*
@@ -95,7 +110,7 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 		__u32 state = (__u32)head[2] >> l->str_kind_shift;
 
 		kind = state & 7;
-		w->acc_addr = addr + (state >> 4 & 1 ? l->str_ascii : l->str_compact);
+		w->acc_addr = str_data(l, addr, state);
 	}
 	w->acc_len = head[0] * kind;
 	return hash_bytes() == 0;
@@ -146,7 +161,7 @@ walk_global int check_contents(void)
 	base = l->code_block;
 	w->acc = check_mix(0, object_u32(w, l->code_firstlineno - base));
 	file = object_u64(w, l->code_filename - base);
-	if (file != w->memo_addr) {
+	if (!file || file != w->memo_addr) {
 		__u64 outer = w->acc;
 
 		w->acc = 0;
@@ -172,7 +187,7 @@ walk_inline bool load_code(struct walk *w, const struct py_layout *l, __u64 code
 }
 
 /* Reads the code object at @code into w->object and computes its check; false if not readable. */
-walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
+walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
 	__u32 base = l->code_block, version;
 
@@ -189,6 +204,40 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 cod
 		return false;
 	*check = w->acc;
 	return true;
+}
+
+/*
+ * The same, once per sample: as long as a frame of the chain refers to it, a code object can't be
+ * freed, so one address is one object. Without this a deep recursion of a function with a long line
+ * table would take tens of milliseconds.
+ */
+walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
+{
+	__u32 i = check_mix(0, code) >> 58;
+	struct code_memo *m;
+
+	i &= MEMO_CODES - 1;
+	opaque(i);
+	i &= MEMO_CODES - 1;
+	m = &w->memo[i];
+	if (m->code == code && m->sample == w->sample) {
+		*check = m->check;
+		return true;
+	}
+	if (!compute_check(w, l, code, check))
+		return false;
+	m->code = code;
+	m->check = *check;
+	m->sample = w->sample;
+	return true;
+}
+
+/* Why load_check() failed. */
+walk_inline __u8 check_outcome(const struct walk *w, __u64 code)
+{
+	if (!code)
+		return WALK_NOT_CODE;
+	return w->hashed > HASH_BUDGET ? WALK_CODE_HUGE : WALK_CODE_FAULT;
 }
 
 #endif

@@ -11,7 +11,7 @@
 #include "code.bpf.h"
 #include "thread.bpf.h"
 
-#define MAX_STEPS (2 * ABI_MAX_FRAMES) /* frames and shims together */
+#define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
 
 /* How far below the present block the next frame may lie to be called its neighbour. */
 #define NEIGHBOUR_BYTES 65536
@@ -36,8 +36,10 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
 /* Offset in w->block at which the frame's bytes are, or -1. */
 walk_inline __s32 load_frame(struct walk *w, __u64 frame)
 {
-	if (frame >= w->block_start && frame + FRAME_BYTES <= w->block_end)
-		return (__s32)(frame - w->block_start);
+	__u64 at = frame - w->block_start;
+
+	if (at < BLOCK_BYTES && at + FRAME_BYTES <= w->block_end - w->block_start)
+		return (__s32)at;
 	if (!w->block_end || (frame < w->block_start && w->block_start - frame < NEIGHBOUR_BYTES)) {
 		if (load_block(w, frame))
 			return (__s32)(frame - w->block_start);
@@ -70,6 +72,7 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 walk_inline void start_stack(struct walk *w)
 {
 	w->n = 0;
+	w->mark = 0;
 	w->hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
 }
 
@@ -79,9 +82,15 @@ walk_inline void start_stack(struct walk *w)
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
-	if (w->inner != INNER_UNPROVED) {
+	if (w->inner != INNER_UNPROVED || outcome == WALK_CODE_HUGE) {
 		/* Not even _PyCFrame.previous was set when it was published. */
 		walk_end(w, w->inner == INNER_DROPPED && !w->n ? WALK_FRAME_TORN : outcome);
+		return;
+	}
+	if (w->n && outcome != WALK_FRAME_TORN) {
+		/* Left over from another call, or really there and not readable: nothing is proved. */
+		start_stack(w);
+		walk_end(w, outcome);
 		return;
 	}
 	w->inner = INNER_DROPPED;
@@ -134,13 +143,13 @@ walk_inline void step_iframe(struct walk *w, struct walk_out *out, struct walk_a
 	w->closed = 0;
 	if (!shim) {
 		if (!code || !load_check(w, l, code, &check)) {
-			fail(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
+			fail(w, check_outcome(w, code));
 			return;
 		}
 		push_frame(w, out, addrs, frame, code, check,
 			   (__s32)(instr - code - l->code_adaptive), 0);
 	}
-	if (entry)
+	if (entry && !w->done)
 		close_group(w, out);
 }
 
@@ -151,7 +160,7 @@ walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_a
 	__u64 frame = w->frame, code, check = 0;
 	__s32 lasti;
 
-	if (read_user(&w->block[LONE_FRAME], 128, frame)) {
+	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, frame)) {
 		walk_end(w, WALK_FRAME_FAULT);
 		return;
 	}
@@ -159,7 +168,7 @@ walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_a
 	code = block_u64(w, LONE_FRAME + l->frame_code);
 	lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti);
 	if (!code || !load_check(w, l, code, &check)) {
-		walk_end(w, code ? WALK_CODE_FAULT : WALK_NOT_CODE);
+		walk_end(w, check_outcome(w, code));
 		return;
 	}
 	push_frame(w, out, addrs, frame, code, check, lasti, FRAME_ENTRY);
@@ -196,15 +205,17 @@ walk_global int walk_group(void)
 			return 1;
 		if (!w->frame) {
 			if (l->walk == PY_WALK_OBJECT || is_whole(w))
-				walk_end(w, WALK_OK);
+				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else
 				fail(w, WALK_FRAME_TORN);
 			continue;
 		}
-		if (w->steps++ >= MAX_STEPS) {
+		if (w->steps++ >= MAX_STEPS || w->frame == w->mark) {
 			walk_end(w, WALK_FRAME_CYCLE);
 			return 1;
 		}
+		if (!(w->steps & (w->steps - 1))) /* Brent's: finds every circle soon */
+			w->mark = w->frame;
 		if (l->walk == PY_WALK_OBJECT)
 			step_object(w, out, addrs, l);
 		else
@@ -217,7 +228,8 @@ walk_global int walk_group(void)
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
 	start_stack(w);
-	w->steps = 0;
+	w->steps = w->hashed = 0;
+	w->sample++;
 	w->done = w->closed = w->inner = 0;
 	w->outcome = WALK_OK;
 	w->block_start = w->block_end = 0;

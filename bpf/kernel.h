@@ -74,7 +74,7 @@ struct file {
 
 struct mm_struct {
 	struct file *exe_file;
-	unsigned long start_code, arg_start, arg_end;
+	unsigned long start_code, start_stack, arg_start, arg_end;
 } CORE;
 
 /* The user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value. */

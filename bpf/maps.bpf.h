@@ -9,8 +9,7 @@
 #include "send.bpf.h"
 
 /* Options of the run, constant from load on. */
-const volatile __u32 pidns_level; /* depth of krait's own PID namespace, 0 = the host's */
-const volatile __u32 pidns_inum;
+const volatile __u32 pidns_inum;   /* krait's own PID namespace, 0 = the host's: no translation */
 const volatile bool whole_machine; /* every process, not only trees of `roots` */
 const volatile bool follow_children;
 

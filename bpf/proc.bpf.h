@@ -9,7 +9,7 @@
 
 #include "maps.bpf.h"
 
-#define MAX_PIDNS_LEVEL 32
+#define MAX_PIDNS_LEVEL 33 /* kernel: MAX_PID_NS_LEVEL 32, and the host's own */
 #define MAX_ANCESTORS	16
 #define ASK_FIRST_NS	1000000ull /* between questions about one process: doubled up to ... */
 #define ASK_SHIFT_MAX	10	   /* ... a second */
@@ -28,37 +28,36 @@ struct {
 	__type(value, struct meeting);
 } meetings SEC(".maps");
 
+/* Number of @pid in krait's PID namespace, 0 = not visible there. */
+walk_inline __u32 number_of(struct pid *pid)
+{
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i < MAX_PIDNS_LEVEL; i++) {
+		struct upid up = {};
+
+		if (i > level)
+			return 0;
+		bpf_core_read(&up, sizeof(up), &pid->numbers[i]);
+		if (BPF_CORE_READ(up.ns, ns.inum) == pidns_inum)
+			return up.nr;
+	}
+	return 0;
+}
+
 /* @task's tgid (of its leader) in krait's PID namespace; 0 = not visible there. */
 walk_inline __u32 tgid_of(struct task_struct *task)
 {
-	struct task_struct *leader;
-	struct pid *pid;
-	struct upid up = {};
-
-	if (!pidns_level)
+	if (!pidns_inum)
 		return BPF_CORE_READ(task, tgid);
-	leader = BPF_CORE_READ(task, group_leader);
-	pid = BPF_CORE_READ(leader, thread_pid);
-	if (BPF_CORE_READ(pid, level) < pidns_level || pidns_level > MAX_PIDNS_LEVEL)
-		return 0;
-	bpf_core_read(&up, sizeof(up), &pid->numbers[pidns_level]);
-	if (BPF_CORE_READ(up.ns, ns.inum) != pidns_inum)
-		return 0;
-	return up.nr;
+	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
 }
 
 walk_inline __u32 tid_of(struct task_struct *task)
 {
-	struct pid *pid;
-	struct upid up = {};
-
-	if (!pidns_level)
+	if (!pidns_inum)
 		return BPF_CORE_READ(task, pid);
-	pid = BPF_CORE_READ(task, thread_pid);
-	if (pidns_level > MAX_PIDNS_LEVEL)
-		return 0;
-	bpf_core_read(&up, sizeof(up), &pid->numbers[pidns_level]);
-	return up.nr;
+	return number_of(BPF_CORE_READ(task, thread_pid));
 }
 
 walk_inline __u64 thread_pointer(struct task_struct *task)
@@ -142,7 +141,18 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
-/* A fork that hasn't exec'ed since has its parent's mappings. */
+/*
+ * Same executable, loaded by the same exec: equal exec counts don't say so (`sh -c 'a.py & exec b.py'`
+ * makes them equal), the place of the stack, random in each exec, does.
+ */
+walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
+{
+	return BPF_CORE_READ(a, mm, exe_file, f_inode) == BPF_CORE_READ(b, mm, exe_file, f_inode) &&
+	       BPF_CORE_READ(a, mm, start_code) == BPF_CORE_READ(b, mm, start_code) &&
+	       BPF_CORE_READ(a, mm, start_stack) == BPF_CORE_READ(b, mm, start_stack);
+}
+
+/* A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent. */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
 	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
@@ -154,7 +164,7 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 	if (!p || p->state != PROC_PYTHON)
 		return false;
 	read_key(parent, tgid, &key);
-	if (!same_key(&key, &p->key) || key.exec_id != m->entry.key.exec_id)
+	if (!same_key(&key, &p->key) || !same_image(parent, task))
 		return false;
 	m->entry.where = p->where;
 	return true;
@@ -264,7 +274,7 @@ walk_global int adopt_process(__u32 tgid)
 	return 0;
 }
 
-/* The entry of the current process image, made if need be; NULL if there is no room for it. */
+/* The entry of the current process image, made if need be; NULL if there is none. */
 walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid)
 {
 	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
@@ -273,6 +283,8 @@ walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid
 	read_key(task, tgid, &key);
 	if (p && same_key(&p->key, &key))
 		return p;
+	if (!BPF_CORE_READ(task, mm, start_code))
+		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */
 	if (p && !p->key.start_ns)
 		adopt_process(tgid);
 	else

@@ -74,7 +74,11 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!tgid)
 		return 0;
 	p = current_proc(task, tgid);
-	if (!p || !take_stack(w, task, p))
+	if (!p) {
+		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
+		return 0;
+	}
+	if (!take_stack(w, task, p))
 		return 0;
 	count(COUNT_SAMPLES);
 	send_stack(w, out);

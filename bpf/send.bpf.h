@@ -69,7 +69,8 @@ walk_global int copy_text(__u32 which)
 	addr = object_u64(w, field - l->code_block);
 	t->addr = addr;
 	if (which == CODE_NAME && l->code_qualname)
-		return 0; /* only its address is of use: the qualified name holds it */
+		return 0;     /* only its address is of use: the qualified name holds it */
+	t->len = 0xffffffffu; /* not known, as long as its head can't be read */
 	if (!addr || read_user(head, sizeof(head), addr + l->str_length))
 		return 0;
 	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];
@@ -83,7 +84,7 @@ walk_global int copy_text(__u32 which)
 
 		t->kind = state & 7;
 		t->ascii = state >> 4 & 1;
-		data = addr + (t->ascii ? l->str_ascii : l->str_compact);
+		data = str_data(l, addr, state);
 		n *= t->kind;
 	}
 	off = w->staged & (STAGING_HALF - 1);

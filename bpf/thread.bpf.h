@@ -22,22 +22,32 @@ walk_inline __u64 read_u64(__u64 addr)
 	return v;
 }
 
+/* On the way to the thread state: a fault isn't "no thread state". */
+walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
+{
+	__u64 v = 0;
+
+	if (read_user(&v, sizeof(v), addr))
+		w->outcome = WALK_TLS_FAULT;
+	return v;
+}
+
 /* nptl: specific_1stblock[32] of {seq, data}, then specific[32] pointers to further blocks. */
-walk_inline __u64 glibc_key_value(const struct walk *w, __u32 key)
+walk_inline __u64 glibc_key_value(struct walk *w, __u32 key)
 {
 	__u64 block = w->tp + (__s64)w->where.tsd_offset;
 
 	if (key >= GLIBC_KEYS_PER_BLOCK * GLIBC_KEYS_PER_BLOCK)
 		return 0;
 	if (key >= GLIBC_KEYS_PER_BLOCK)
-		block = read_u64(block + 16 * GLIBC_KEYS_PER_BLOCK +
-				 8 * (key / GLIBC_KEYS_PER_BLOCK));
+		block = tls_u64(w, block + 16 * GLIBC_KEYS_PER_BLOCK +
+					   8 * (key / GLIBC_KEYS_PER_BLOCK));
 	if (!block)
 		return 0;
-	return read_u64(block + 16 * (key % GLIBC_KEYS_PER_BLOCK) + 8);
+	return tls_u64(w, block + 16 * (key % GLIBC_KEYS_PER_BLOCK) + 8);
 }
 
-walk_inline __u64 key_value(const struct walk *w)
+walk_inline __u64 key_value(struct walk *w)
 {
 	__s32 tss[2] = {1,
 			-1}; /* 3.7+: Py_tss_t {is_initialized, key}; 3.6: a bare int, -1 = unset */
@@ -54,32 +64,34 @@ walk_inline __u64 key_value(const struct walk *w)
 		return glibc_key_value(w, key);
 	if (key >= 128) /* musl: PTHREAD_KEYS_MAX */
 		return 0;
-	return read_u64(read_u64(w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
+	return tls_u64(w, tls_u64(w, w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
 }
 
 /* Dynamic TLS: DTV entries are {pointer, to_free} in glibc, pointers in musl. */
-walk_inline __u64 dtv_value(const struct walk *w)
+walk_inline __u64 dtv_value(struct walk *w)
 {
 	__u64 pair[2] = {}, dtv = 0, block = 0;
 	__u64 slot = w->where.tss == PY_TSS_TLS_DTV ? 16 : 8;
 
-	if (read_user(pair, sizeof(pair), w->where.tls_got))
+	if (read_user(pair, sizeof(pair), w->where.tls_got)) {
+		w->outcome = WALK_TLS_FAULT;
 		return 0;
-	dtv = read_u64(w->tp + 8);
-	block = read_u64(dtv + slot * pair[0]);
+	}
+	dtv = tls_u64(w, w->tp + 8);
+	block = tls_u64(w, dtv + slot * pair[0]);
 	if (!block || block == ~0ull) /* glibc TLS_DTV_UNALLOCATED */
 		return 0;
-	return read_u64(block + pair[1] + w->where.tls_offset);
+	return tls_u64(w, block + pair[1] + w->where.tls_offset);
 }
 
-walk_inline __u64 tss_value(const struct walk *w)
+walk_inline __u64 tss_value(struct walk *w)
 {
 	switch (w->where.tss) {
 	case PY_TSS_KEY_GLIBC:
 	case PY_TSS_KEY_MUSL:
 		return key_value(w);
 	case PY_TSS_TLS_STATIC:
-		return read_u64(w->tp + w->where.tls_offset);
+		return tls_u64(w, w->tp + w->where.tls_offset);
 	case PY_TSS_TLS_DTV:
 	case PY_TSS_TLS_DTV_MUSL:
 		return dtv_value(w);
@@ -96,8 +108,12 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 	n &= 255;
 	opaque(n);
 	n &= 255;
-	if (!tstate || read_user(w->object, n, tstate))
+	if (!tstate)
 		return false;
+	if (read_user(w->object, n, tstate)) {
+		w->outcome = WALK_TSTATE_FAULT;
+		return false;
+	}
 	return object_u64(w, l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset;
 }
 
@@ -106,13 +122,18 @@ walk_global int next_listed_tstate(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
+	__u64 id = 0;
 
 	if (!w)
 		return -1;
 	l = walk_layout(w->where.layout);
 	if (!l || !w->tstate)
 		return -1;
-	if (read_u64(w->tstate + l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset)
+	if (read_user(&id, sizeof(id), w->tstate + l->tstate_thread_id)) {
+		w->outcome = WALK_TSTATE_FAULT;
+		return -1;
+	}
+	if (id == w->tp + (__s64)w->where.self_offset)
 		return 1;
 	w->tstate = read_u64(w->tstate + l->tstate_next);
 	return 0;
@@ -139,6 +160,8 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
+	if (!w->tp)
+		return false; /* the C library isn't set up yet */
 	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key.
 	 */
 	if (w->where.tstate_current) {
@@ -146,6 +169,7 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 		if (load_tstate(w, l, w->tstate))
 			return true;
 	}
+	w->outcome = WALK_OK;
 	if (w->where.tss != PY_TSS_NONE) {
 		w->tstate = tss_value(w);
 		return load_tstate(w, l, w->tstate);
@@ -180,7 +204,9 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 {
 	if (!find_tstate(w, l)) {
-		walk_end(w, w->tstate ? WALK_TSTATE_MISMATCH : WALK_NO_PYTHON);
+		if (w->outcome == WALK_OK)
+			w->outcome = w->tstate ? WALK_TSTATE_MISMATCH : WALK_NO_PYTHON;
+		walk_end(w, w->outcome);
 		return false;
 	}
 	w->frame = object_u64(w, l->tstate_frame);

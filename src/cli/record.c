@@ -178,8 +178,11 @@ static int close_recording(struct session *s, const struct summary *m)
 	int r = 0, code = EXIT_DONE;
 
 	summary_print(m);
-	if (s->options->summary_json)
-		r = summary_write_json(s, m, s->options->summary_json);
+	if (s->options->summary_json) {
+		r = caller_enter(&s->caller);
+		r = r ? r : summary_write_json(s, m, s->options->summary_json);
+		caller_leave(&s->caller);
+	}
 	if (r)
 		code = fail(r, EXIT_FAILED);
 	if (s->options->require_samples && !m->collect.samples) {
@@ -239,14 +242,16 @@ static int prepare(struct session *s)
 	return spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
 }
 
-/* --if-permitted: the command runs all the same. */
+/* --if-permitted: the command runs all the same. It may wait for its start already. */
 static int run_unprofiled(struct session *s)
 {
-	int r = caller_find(&s->caller);
+	int r = 0;
 
 	log_warn("%s; running the command without a profile", err_msg());
-	if (!r)
-		r = spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+	if (s->spawn.go_fd < 0) {
+		r = caller_find(&s->caller);
+		r = r ? r : spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+	}
 	if (!r)
 		r = spawn_go(&s->spawn);
 	if (r)
@@ -290,6 +295,8 @@ static int record(struct session *s)
 		session_describe_target(s);
 		r = rights_drop(s->caller.other);
 	}
+	if (r && exit_of(r) == EXIT_RIGHTS && s->options->if_permitted && s->options->cmd)
+		return run_unprofiled(s);
 	if (r)
 		return refuse(s, r, exit_of(r));
 	r = start(s);

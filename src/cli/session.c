@@ -85,6 +85,7 @@ static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_
 	struct session *s = ctx;
 
 	collect_exit(s->collect, tgid, tid);
+	session_exit(s, tgid, tid);
 }
 
 static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
@@ -155,7 +156,6 @@ static int make_profile(struct session *s)
 	m->default_value = 1;
 	m->period_type = m->values[1];
 	m->period = s->event.period ? s->event.period : 1;
-	m->time_ns = session_clock_ns(CLOCK_REALTIME);
 	vec_foreach(l, &s->options->labels) {
 		struct profile_label label = {
 			profile_string_n(s->profile, l->key, l->key_len),
@@ -219,7 +219,9 @@ static int open_kernel_side(struct session *s)
 		.record = on_record,
 		.ctx = s,
 	};
-	struct sideband_config side = {.ops = &sideband_ops, .ctx = s};
+	/* Rarely woken: what has to be answered at once comes through the rings (PROC_PENDING). */
+	struct sideband_config side = {
+		.ops = &sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};
 	int r = sampler_open(&s->sampler, &config);
 
 	return r ? r : sideband_open(&s->sideband, &side);
@@ -234,11 +236,12 @@ static int make_collector(struct session *s)
 		.match = s->filtered ? &s->match : NULL,
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
-		.start_ns = session_clock_ns(CLOCK_MONOTONIC),
+		.start_ns = session_clock_ns(CLOCK_MONOTONIC), /* time 0, also of the wall clock */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 	};
 
+	profile_meta(s->profile)->time_ns = session_clock_ns(CLOCK_REALTIME);
 	s->collect = collect_new(&config);
 	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
 }

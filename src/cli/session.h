@@ -52,7 +52,10 @@ void session_add_comment(struct session *s, const char *key, const char *value);
 /* Tells the kernel programs which processes are wanted and what is known of them. 0 or -errno. */
 _must_use_ int session_add_targets(struct session *s);
 
-/* True once every process of -p has ended (a number that is used again isn't that process). */
+/* Side band: thread @tid ended. A process that ended is no target any more: its number is free. */
+void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
+
+/* True once every process of -p has ended. */
 bool session_targets_ended(struct session *s);
 
 #endif

@@ -1,41 +1,58 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes a recording is about, and whether they are still there. */
 #include <errno.h>
-#include <signal.h>
 
 #include "base/error.h"
 #include "cli/session.h"
 #include "proc/proc.h"
+#include "proc/stat.h"
 
-static int add_tree(struct session *s, pid_t pid)
+static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 {
-	pid_vec tree = {};
-	int r = s->options->no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
+	int r = s->options->no_children ? vec_push(tree, pid) : proc_tree(pid, tree);
 
-	for (size_t i = 0; !r && i < tree.n; i++) {
-		r = sampler_add_root(s->sampler, tree.v[i]);
+	for (size_t i = 0; !r && i < tree->n; i++) {
+		r = sampler_add_root(s->sampler, tree->v[i]);
 		if (!r)
-			r = map_put(&s->match.pids, tree.v[i], 1);
+			r = map_put(&s->match.pids, tree->v[i], 1);
 	}
 	s->match.by_pid = true;
-	vec_fini(&tree);
 	return r;
+}
+
+/* Gone, or a zombie: its first thread has ended and there is no other one. */
+static bool has_ended(pid_t pid)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct proc_stat st;
+	pid_vec threads = {};
+	bool ended = proc_open(&proc, pid) || proc_stat_read(proc.dirfd, &st);
+
+	if (!ended && (st.state == 'Z' || st.state == 'X'))
+		ended = proc_threads(&proc, &threads) || threads.n < 2;
+	vec_fini(&threads);
+	return ended;
 }
 
 /* One process that was asked for by number. At least one of its tree must be Python. */
 static int add_target(struct session *s, pid_t pid)
 {
-	int r = add_tree(s, pid), any = 0;
+	pid_vec tree = {};
+	int r = add_tree(s, pid, &tree), any = 0;
 
-	if (r)
-		return r;
-	map_foreach(p, &s->match.pids) {
-		int is = collect_examine(s->collect, p->key);
+	if (!r && has_ended(pid))
+		r = err_set(-ESRCH, "process %d has ended already; its parent hasn't noticed yet",
+			    pid);
+	for (size_t i = 0; !r && i < tree.n; i++) {
+		int is = collect_examine(s->collect, tree.v[i]);
 
-		if ((is == -ENOTSUP || is == -EPERM) && (pid_t)p->key == pid)
-			return is;
+		if ((is == -ENOTSUP || is == -EPERM) && tree.v[i] == pid)
+			r = is;
 		any |= is == 1;
 	}
+	vec_fini(&tree);
+	if (r)
+		return r;
 	if (!any)
 		return err_set(-EINVAL,
 			       "process %d isn't running Python, nor is a child of it; "
@@ -58,10 +75,14 @@ static int examine_all(struct session *s)
 
 int session_add_targets(struct session *s)
 {
+	pid_vec tree = {};
 	int r = 0;
 
-	if (s->options->cmd)
-		return add_tree(s, s->spawn.pid);
+	if (s->options->cmd) {
+		r = add_tree(s, s->spawn.pid, &tree);
+		vec_fini(&tree);
+		return r;
+	}
 	if (!s->options->pids.n)
 		return examine_all(s);
 	for (size_t i = 0; !r && i < s->options->pids.n; i++)
@@ -69,13 +90,21 @@ int session_add_targets(struct session *s)
 	return r;
 }
 
-/* True once every process of -p has ended (a number that is used again isn't that process). */
+void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
+{
+	/* The last thread isn't always the first one: the others are looked at when they are last. */
+	if (!s->match.by_pid || !map_get(&s->match.pids, tgid) || !has_ended(tgid))
+		return;
+	proc_match_exit(&s->match, tgid);
+	sampler_remove_root(s->sampler, tgid);
+}
+
 bool session_targets_ended(struct session *s)
 {
 	if (!s->match.by_pid || s->options->cmd)
 		return false;
 	map_foreach(p, &s->match.pids) {
-		if (!kill((pid_t)p->key, 0) || errno != ESRCH)
+		if (!has_ended((pid_t)p->key))
 			return false;
 		proc_match_exit(&s->match, (pid_t)p->key);
 	}

@@ -42,6 +42,8 @@ void collect_free(struct collect *c)
 		process_fini(p);
 	vec_foreach(raw, &c->raw)
 		free(raw->frames);
+	vec_foreach(file, &c->files)
+		free(*file);
 	vec_fini(&c->files);
 	vec_fini(&c->processes);
 	vec_fini(&c->live);
@@ -77,6 +79,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	long p = process_of(c, &rec->proc);
 	struct py_code *code = NULL;
 
+	if (p >= 0 && map_get(&c->processes.v[p].code_index, code_key(rec->code, rec->check)))
+		return; /* sent again: the kernel's list of sent ones has forgotten it */
 	if (!layout || p < 0 || py_code_from_record(rec, n, layout->version, &code)) {
 		broken(c);
 		return;
@@ -239,7 +243,7 @@ static bool hand_on(struct collect *c, const struct waiting *w, bool last, int *
 	struct profile_sample s = {};
 
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
-		if (!last && p->state != PROC_IGNORED && is_newest(c, w->process))
+		if (!last && !p->ended && p->state != PROC_IGNORED && is_newest(c, w->process))
 			return false;
 		c->stats.not_python++;
 		return true;

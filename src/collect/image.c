@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -62,7 +63,7 @@ struct image_file *image_of(struct collect *c, const struct proc *proc, const st
 			    const char *path)
 {
 	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
-	struct image_file f = {.dev = m->dev, .ino = m->ino}, *old = i ? &c->files.v[*i - 1] : NULL;
+	struct image_file f = {.dev = m->dev, .ino = m->ino}, *old = i ? c->files.v[*i - 1] : NULL;
 	_cleanup_close_ int fd = -1;
 
 	if (old && unchanged(proc, m, old))
@@ -76,9 +77,16 @@ struct image_file *image_of(struct collect *c, const struct proc *proc, const st
 		*old = f;
 		return old;
 	}
-	if (vec_push(&c->files, f) || map_put(&c->file_index, file_key(m->dev, m->ino), c->files.n))
+	old = malloc(sizeof(*old));
+	if (!old)
 		return NULL;
-	return &c->files.v[c->files.n - 1];
+	*old = f;
+	if (vec_push(&c->files, old)) {
+		free(old);
+		return NULL;
+	}
+	(void)!map_put(&c->file_index, file_key(m->dev, m->ino), c->files.n);
+	return old;
 }
 
 static bool named_python(const char *path)

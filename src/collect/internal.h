@@ -45,8 +45,8 @@ struct process {
 };
 
 struct thread {
-	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
-	uint64_t runtime_ns;  /* CPU time at the last sample, 0 = none yet */
+	uint32_t tid, labels;	    /* labels: profile id, 0 = not made yet */
+	uint64_t first_ns, last_ns; /* CPU time at its first and last sample, 0 = none yet */
 	char name[64];
 };
 
@@ -67,8 +67,8 @@ struct waiting {
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
-	VEC(struct image_file) files;
-	struct map file_index; /* hash of dev and ino -> index + 1 */
+	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
+	struct map file_index;		/* hash of dev and ino -> index + 1 */
 	VEC(struct process) processes;
 	VEC(uint32_t) live; /* indices of processes that haven't been forgotten */
 	struct map by_key;  /* hash of proc_key -> index + 1 */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -248,8 +249,10 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	int r;
 
 	r = proc_open(&proc, p->key.tgid);
-	if (r)
+	if (r) {
+		p->ended |= r == -ESRCH; /* its end was told before it was known */
 		return r;
+	}
 	if (!is_wanted(c, p, &proc))
 		return ignore(c, p);
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
@@ -311,6 +314,16 @@ static void forget(struct collect *c, struct process *p)
 	map_fini(&p->threads);
 }
 
+/* The first thread has ended, which the side band tells; others may go on (pthread_exit in main). */
+static bool has_threads(const struct process *p)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", p->key.tgid);
+	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
+}
+
 /* What was in the rings when it ended has been read two flushes later. */
 void process_forget_ended(struct collect *c)
 {
@@ -319,10 +332,14 @@ void process_forget_ended(struct collect *c)
 	for (size_t i = 0; i < c->live.n; i++) {
 		struct process *p = &c->processes.v[c->live.v[i]];
 
-		if (p->ended && p->ended++ > FLUSHES_AFTER_END)
-			forget(c, p);
-		else
-			c->live.v[kept++] = c->live.v[i];
+		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
+			if (!has_threads(p)) {
+				forget(c, p);
+				continue;
+			}
+			p->ended = 1;
+		}
+		c->live.v[kept++] = c->live.v[i];
 	}
 	c->live.n = kept;
 }

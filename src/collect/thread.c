@@ -78,11 +78,18 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
  */
 static void add_runtime(struct collect *c, struct thread *t, uint64_t runtime_ns)
 {
-	if (t->runtime_ns && runtime_ns >= t->runtime_ns) {
-		c->stats.cpu_ns += runtime_ns - t->runtime_ns;
+	if (!t->last_ns)
+		t->first_ns = t->last_ns = runtime_ns;
+	else
 		c->stats.due++;
+	/* Each CPU's ring has its own order: a thread that moved is met out of order. */
+	if (runtime_ns < t->first_ns) {
+		c->stats.cpu_ns += t->first_ns - runtime_ns;
+		t->first_ns = runtime_ns;
+	} else if (runtime_ns > t->last_ns) {
+		c->stats.cpu_ns += runtime_ns - t->last_ns;
+		t->last_ns = runtime_ns;
 	}
-	t->runtime_ns = MAX(runtime_ns, t->runtime_ns);
 }
 
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)

@@ -147,7 +147,8 @@ struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};
 
-	if (code->linetable || lasti < 0)
+	/* An empty table is a line table too: up to 3.9 that of a function on one line. */
+	if (!(code->missing & 1 << CODE_LINETABLE) || lasti < 0)
 		pos = py_linetable_position(code->version, code->linetable, code->linetable_bytes,
 					    code->firstlineno, lasti);
 	if (!pos.line && lasti / 2 < code->firsttraceable)

@@ -49,23 +49,18 @@ static int on_record(void *ctx, void *data, size_t n)
 	return 0;
 }
 
-/* Where krait's own PID namespace stands: the programs report numbers of this one. */
+/*
+ * krait's own PID namespace: the programs report numbers of this one. Its depth can't be seen from
+ * inside, so it is known by its inode; the host's has a fixed one (include/linux/proc_ns.h,
+ * PROC_PID_INIT_INO).
+ */
+#define HOST_PIDNS_INUM 0xEFFFFFFCu
+
 static void set_pidns(struct sampler *s)
 {
-	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
-	char line[256];
 	struct stat st;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		unsigned level = 0;
-
-		if (!str_starts(line, "NSpid:"))
-			continue;
-		for (char *p = line; *p; p++)
-			level += *p == '\t';
-		s->skel->rodata->pidns_level = level ? level - 1 : 0;
-	}
-	if (!stat("/proc/self/ns/pid", &st))
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != HOST_PIDNS_INUM)
 		s->skel->rodata->pidns_inum = st.st_ino;
 }
 
@@ -216,6 +211,13 @@ int sampler_add_root(struct sampler *s, pid_t tgid)
 		return err_sys(r, "can't add process %d", tgid);
 	forget_if_ignored(s, tgid); /* sampled before it was a root */
 	return 0;
+}
+
+void sampler_remove_root(struct sampler *s, pid_t tgid)
+{
+	uint32_t key = tgid;
+
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.roots), &key);
 }
 
 /* Lowest of the fields that every frame's proof and naming need: one read from there has them all.

@@ -37,6 +37,9 @@ _must_use_ int sampler_enable(struct sampler *s, bool on);
 /* A process asked for (-p, --), also before it exists as Python. 0 or -errno. */
 _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 
+/* It has ended: its number may become another process's. */
+void sampler_remove_root(struct sampler *s, pid_t tgid);
+
 /* Makes @layout usable; *index is for py_where.layout. Equal layouts share one. -ENOSPC: too many.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel program's walkers, compiled for the host, over an interpreter's image with hostile
+ * words in it: first byte the release, then what to write where (tests/host/walk_random.h).
+ */
+#include "../host/walk_random.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	const struct release *r = &releases[n ? data[0] % ARRAY_SIZE(releases) : 0];
+	struct choices c = {.data = data + 1, .n = n - 1};
+
+	if (!n)
+		return 0;
+	if (!host.w)
+		host_init();
+	if (image.release != r)
+		random_image(r);
+	random_walk(&c);
+	return 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What leaves the kernel side for a stack: code objects at first sight with their texts, the stack
+ * once, and only what the ring took counts as sent.
+ */
+/* Before cmocka.h, whose fail is a macro. */
+#include "walk_chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "python/code.h"
+
+static struct plan plan;
+static struct expected expected;
+
+static const struct rec_code *code_record(size_t i)
+{
+	const struct rec_code *rec = (const void *)host.sent.v[i].bytes;
+
+	assert_true(i < host.sent.n && rec->type == REC_CODE);
+	return rec;
+}
+
+/* The bytes of text @which in the record. */
+static const uint8_t *text_bytes(const struct rec_code *rec, enum code_text which)
+{
+	const uint8_t *p = (const uint8_t *)(rec + 1);
+
+	for (unsigned i = 0; i < which; i++)
+		p += (rec->text[i].bytes + 7) & ~7u;
+	return p;
+}
+
+static void walk_and_send(void)
+{
+	assert_int_equal(image_walk(), WALK_OK);
+	send_stack(host.w, host.out);
+}
+
+static void build(size_t n, uint64_t code)
+{
+	plan.n = 0;
+	for (size_t i = 0; i < n; i++)
+		plan_add(&plan, i ? CALL : FROM_C, code, 4);
+	chain_build(&plan, &expected);
+}
+
+/* The one code object of a stack of one frame, as a record. */
+static const struct rec_code *send_one(uint64_t code)
+{
+	build(1, code);
+	host_forget_sent();
+	walk_and_send();
+	assert_int_equal(host.sent.n, 2);
+	return code_record(0);
+}
+
+static void assert_stack_record(size_t i, size_t n)
+{
+	const struct rec_stack *rec = (const void *)host.sent.v[i].bytes;
+
+	assert_int_equal(rec->type, REC_STACK);
+	assert_int_equal(rec->outcome, WALK_OK);
+	assert_int_equal(rec->n, n);
+	assert_int_equal(rec->stack, host.w->hash);
+	assert_memory_equal(&rec->proc, &host.w->proc, sizeof(rec->proc));
+	assert_int_equal(host.sent.v[i].n, sizeof(*rec) + n * sizeof(struct wire_frame));
+	assert_memory_equal(rec + 1, host.out->frame, n * sizeof(struct wire_frame));
+}
+
+/* Each code object once, the stack once; another stack of the same functions is a stack only. */
+static void sent_once(void)
+{
+	uint64_t a = image_code("a"), b = image_code("b");
+
+	build(6, a);
+	plan.frame[3].code = b;
+	chain_build(&plan, &expected);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 3);
+	assert_int_equal(code_record(0)->code, a);
+	assert_int_equal(code_record(1)->code, b);
+	assert_int_equal(code_record(0)->check, host.out->frame[0].check);
+	assert_stack_record(2, 6);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 3);
+	plan.frame[5].lasti = 8;
+	chain_build(&plan, &expected);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 4);
+	assert_stack_record(3, 6);
+}
+
+static void ring_refuses(void)
+{
+	uint64_t a = image_code("a");
+
+	build(1, a);
+	host.refuse = 1; /* the code object; the stack goes, but isn't believed to be complete */
+	walk_and_send();
+	assert_int_equal(host.sent.n, 1);
+	assert_stack_record(0, 1);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 3);
+	assert_int_equal(code_record(1)->code, a);
+	host_forget_sent();
+	host.refuse = 2;
+	walk_and_send();
+	assert_int_equal(host.sent.n, 0);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 2);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 2);
+}
+
+/* src/python makes of the record what was put into the image. */
+static void fields(void)
+{
+	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};
+	const struct py_layout *l = image.l;
+	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+	uint64_t file = image_text("/srv/\x7f app.py"), name = image_text("Class.method");
+	uint64_t lines = image_bytes(table, sizeof(table), NO_HASH);
+	const struct rec_code *rec;
+
+	rec = send_one(image_code_of(file, name, lines, 4711));
+	assert_int_equal(rec->firstlineno, 4711);
+	assert_int_equal(rec->reserved, 0);
+	assert_int_equal(rec->layout, 0);
+	assert_memory_equal(&rec->proc, &host.w->proc, sizeof(rec->proc));
+	assert_int_equal(rec->text[CODE_FILENAME].addr, file);
+	assert_int_equal(rec->text[CODE_NAME].addr, name);
+	assert_int_equal(rec->text[CODE_QUALNAME].addr, l->code_qualname ? name : 0);
+	assert_int_equal(rec->text[CODE_LINETABLE].addr, lines);
+	if (l->code_version)
+		assert_int_equal(rec->version, image.next_version - 1);
+	assert_int_equal(py_code_from_record(rec, host.sent.v[0].n, l->version, &code), 0);
+	assert_int_equal(code->missing, 0);
+	assert_string_equal(code->name, "Class.method");
+	assert_int_equal(code->firstlineno, 4711);
+	assert_int_equal(code->linetable_bytes, sizeof(table));
+	assert_memory_equal(code->linetable, table, sizeof(table));
+}
+
+/* Any kind of string, any length: all the bytes up to the limit, and the true length. */
+static void text(unsigned kind, bool ascii, uint32_t len)
+{
+	size_t most = ABI_NAME_BYTES, bytes = (size_t)len * kind;
+	const struct wire_text *w;
+	const struct rec_code *rec;
+	uint8_t *data = malloc(bytes + 1);
+	enum code_text which = image.l->code_qualname ? CODE_QUALNAME : CODE_NAME;
+
+	for (size_t i = 0; i < bytes; i++)
+		data[i] = (uint8_t)(i * 31 + len);
+	rec = send_one(image_code_of(image_text("f.py"), image_str(data, len, kind, ascii, 99),
+				     image_bytes("", 0, NO_HASH), 1));
+	w = &rec->text[which];
+	assert_int_equal(w->len, len);
+	assert_int_equal(w->kind, image.l->str_state ? kind : 0);
+	assert_int_equal(w->ascii, image.l->str_state ? ascii : 0);
+	assert_int_equal(w->bytes, MIN(bytes, most));
+	assert_memory_equal(text_bytes(rec, which), data, w->bytes);
+	free(data);
+}
+
+static void texts(void)
+{
+	static const uint32_t lengths[] = {0, 1, 7, 8, 100, 4096, 16383, 16384, 16385, 70000};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		text(1, true, lengths[i]);
+		if (!image.l->str_state)
+			continue;
+		text(1, false, lengths[i]);
+		text(2, false, lengths[i]);
+		text(4, false, lengths[i]);
+	}
+}
+
+static void line_tables(void)
+{
+	static const uint32_t lengths[] = {0,	 1,	95,    96,    97,    255,
+					   4096, 65535, 65536, 65537, 200000};
+	static uint8_t data[200000];
+	const struct wire_text *w;
+	const struct rec_code *rec;
+	uint32_t len;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + i / 256);
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		len = lengths[i];
+		rec = send_one(image_code_of(image_text("f.py"), image_text("name"),
+					     image_bytes(data, len, i % 2 ? NO_HASH : 77), 1));
+		w = &rec->text[CODE_LINETABLE];
+		assert_int_equal(w->len, len);
+		assert_int_equal(w->kind, 0);
+		assert_int_equal(w->bytes, MIN(len, 65536u));
+		assert_memory_equal(text_bytes(rec, CODE_LINETABLE), data, w->bytes);
+	}
+}
+
+/* The longest of everything at once fits. */
+static void all_long(void)
+{
+	static uint8_t data[100000];
+	const struct rec_code *rec;
+
+	rec = send_one(image_code_of(image_str(data, 20000, 1, true, 1),
+				     image_str(data, 20000, 1, true, 2),
+				     image_bytes(data, sizeof(data), 3), 1));
+	assert_int_equal(rec->text[CODE_FILENAME].bytes, ABI_NAME_BYTES);
+	assert_int_equal(rec->text[CODE_LINETABLE].bytes, ABI_LINETABLE_BYTES);
+	assert_int_equal(host.sent.v[0].n, sizeof(*rec) + 2 * ABI_NAME_BYTES + ABI_LINETABLE_BYTES);
+}
+
+/* What isn't resident at that moment: everything else comes, and where to look for it. */
+static void not_resident(void)
+{
+	uint64_t name = image_text("name"), code;
+	const struct rec_code *rec;
+
+	image.heap = (image.heap + HOST_PAGE) & ~(HOST_PAGE - 1);
+	code = image_code_of(image_str("file.py", 7, 1, true, 5), name, image_bytes("ab", 2, 6), 3);
+	build(1, code);
+	for (int i = 0; i < 2; i++) {
+		uint64_t file = get_u64(code + image.l->code_filename);
+
+		host_forget_sent();
+		assert_int_equal(image_walk(), WALK_OK);
+		/* The head stays readable, or not even that is. */
+		host.fault_at = i ? file + image.l->str_length : file + image.l->str_ascii;
+		send_stack(host.w, host.out);
+		host.fault_at = 0;
+		rec = code_record(0);
+		assert_int_equal(rec->text[CODE_FILENAME].addr, file);
+		assert_int_equal(rec->text[CODE_FILENAME].bytes, 0);
+		assert_int_equal(rec->text[CODE_FILENAME].len,
+				 i || !image.l->str_state ? 0xffffffffu : 7);
+		assert_int_equal(rec->text[CODE_LINETABLE].bytes, 2);
+	}
+}
+
+/* An object that isn't a code object is sent with a mark. */
+static void not_code(void)
+{
+	uint64_t code = image_code("name");
+
+	put_u64(code + image.l->ob_type, image.where.code_type + 8);
+	assert_int_equal(send_one(code)->reserved, 1);
+	put_u64(code + image.l->ob_type, image.where.code_type);
+	assert_int_equal(send_one(code)->reserved, 0);
+}
+
+/* Before 3.11 the class comes from the first local variable. */
+static void self(void)
+{
+	uint64_t frame, code = image_code("method");
+
+	build(1, code);
+	frame = expected.addr[0];
+	put_u64(frame + image.l->frame_locals, 0x123456789ab0);
+	host_forget_sent();
+	walk_and_send();
+	assert_int_equal(code_record(0)->self_obj, image.l->code_qualname ? 0 : 0x123456789ab0);
+}
+
+#define TEST(name)                                                                                 \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		each_release(name);                                                                \
+	}
+TEST(sent_once)
+TEST(ring_refuses)
+TEST(fields)
+TEST(texts)
+TEST(line_tables)
+TEST(all_long)
+TEST(not_resident)
+TEST(not_code)
+TEST(self)
+
+static int setup(void **state)
+{
+	host_init();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	host_fini();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sent_once),    cmocka_unit_test(test_ring_refuses),
+		cmocka_unit_test(test_fields),	     cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_line_tables),  cmocka_unit_test(test_all_long),
+		cmocka_unit_test(test_not_resident), cmocka_unit_test(test_not_code),
+		cmocka_unit_test(test_self),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The walkers over images of interpreters made by hand: whole stacks of every version, known by
+ * construction. What goes wrong on the way is in test_walk_outcome.c, what is sent in
+ * test_walk_code.c.
+ */
+/* Before cmocka.h, whose fail is a macro. */
+#include "walk_chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static struct plan plan;
+static struct expected expected;
+
+static void start(void)
+{
+	plan.n = 0;
+}
+
+static void assert_stack(enum walk_outcome outcome, size_t n)
+{
+	chain_build(&plan, &expected);
+	assert_int_equal(image_walk(), outcome);
+	assert_int_equal(host.w->n, n);
+	assert_int_equal(chain_compare(&expected), n);
+}
+
+/* Five code objects, one of which is also reached through C and as a generator. */
+static void mixed(size_t n)
+{
+	uint64_t code[5];
+
+	for (size_t i = 0; i < ARRAY_SIZE(code); i++)
+		code[i] = image_code("function");
+	for (size_t i = 0; i < n; i++) {
+		enum link link = i == 0 || i % 11 == 10 ? FROM_C : i % 5 == 4 ? GENERATOR : CALL;
+
+		plan_add(&plan, link, code[i * 7 % 5], (int)(2 * (i % 40)));
+		plan.frame[i].new_chunk = i % 37 == 36;
+	}
+}
+
+static void one_frame(void)
+{
+	start();
+	mixed(1);
+	assert_stack(WALK_OK, 1);
+}
+
+static void some_frames(void)
+{
+	start();
+	mixed(17);
+	assert_stack(WALK_OK, 17);
+}
+
+/* Over page ends and several chunks of the data stack. */
+static void many_frames(void)
+{
+	start();
+	mixed(600);
+	assert_stack(WALK_OK, 600);
+}
+
+static void deepest(void)
+{
+	start();
+	mixed(ABI_MAX_FRAMES);
+	assert_stack(WALK_OK, ABI_MAX_FRAMES);
+}
+
+/* Cut at the root end: the innermost 1,024 stay. */
+static void too_deep(void)
+{
+	start();
+	mixed(ABI_MAX_FRAMES + 1);
+	assert_stack(WALK_TRUNCATED, ABI_MAX_FRAMES);
+	start();
+	mixed(3000);
+	assert_stack(WALK_TRUNCATED, ABI_MAX_FRAMES);
+}
+
+/* sorted(key=f) all the way down: from 3.12 on each frame has a shim. */
+static void all_from_c(size_t n, enum walk_outcome outcome)
+{
+	uint64_t code = image_code("key");
+
+	start();
+	for (size_t i = 0; i < n; i++)
+		plan_add(&plan, FROM_C, code, 4);
+	assert_stack(outcome, MIN(n, (size_t)ABI_MAX_FRAMES));
+}
+
+static void deep_through_c(void)
+{
+	all_from_c(ABI_MAX_FRAMES, WALK_OK);
+	all_from_c(ABI_MAX_FRAMES + 1, WALK_TRUNCATED);
+	all_from_c(1500, WALK_TRUNCATED);
+}
+
+/* Every position of a frame in its page, also across the page's end. */
+static void every_position(void)
+{
+	uint64_t code = image_code("f");
+
+	if (image.l->walk == PY_WALK_OBJECT)
+		return;
+	for (uint64_t at = 0; at < HOST_PAGE; at += 8) {
+		image.stack = IMAGE_STACK + 16 * HOST_PAGE * (at / 8) + at;
+		start();
+		for (int i = 0; i < 4; i++)
+			plan_add(&plan, i ? CALL : FROM_C, code, 2 * i);
+		assert_stack(WALK_OK, 4);
+	}
+}
+
+/* A frame straddles the end of the present block: 8 bytes in it, the rest in what isn't read yet.
+ */
+static void generators_only(void)
+{
+	uint64_t code = image_code("gen");
+
+	start();
+	for (int i = 0; i < 100; i++)
+		plan_add(&plan, i ? GENERATOR : FROM_C, code, 2 * i);
+	assert_stack(WALK_OK, 100);
+}
+
+static uint64_t id_of(void)
+{
+	chain_build(&plan, &expected);
+	assert_int_equal(image_walk(), WALK_OK);
+	assert_int_equal(chain_compare(&expected), plan.n);
+	assert_int_not_equal(host.w->hash, 0);
+	return host.w->hash;
+}
+
+/* The same frames at other addresses are the same stack; any difference is another one. */
+static void ids(void)
+{
+	uint64_t id, code = image_code("other");
+
+	start();
+	mixed(40);
+	id = id_of();
+	assert_int_equal(id_of(), id);
+	for (size_t i = 0; i < plan.n; i++) {
+		struct planned was = plan.frame[i];
+
+		plan.frame[i].lasti += 2;
+		assert_int_not_equal(id_of(), id);
+		plan.frame[i] = was;
+		plan.frame[i].code = code;
+		assert_int_not_equal(id_of(), id);
+		plan.frame[i] = was;
+		if (i && image.l->walk != PY_WALK_OBJECT) {
+			plan.frame[i].link = was.link == FROM_C ? CALL : FROM_C;
+			assert_int_not_equal(id_of(), id);
+			plan.frame[i] = was;
+		}
+	}
+	plan.n--;
+	assert_int_not_equal(id_of(), id);
+	plan.n++;
+	assert_int_equal(id_of(), id);
+}
+
+/* Another process' stack has another id, also where addresses are equal. */
+static void ids_of_processes(void)
+{
+	uint64_t id;
+
+	start();
+	mixed(3);
+	id = id_of();
+	host.w->proc.tgid++;
+	walk_python(host.w, &host.layout);
+	assert_int_not_equal(host.w->hash, id);
+	host.w->proc.tgid--;
+	host.w->proc.exec_id++;
+	walk_python(host.w, &host.layout);
+	assert_int_not_equal(host.w->hash, id);
+}
+
+/* The object at the same address got another file, name, line table or first line. */
+static void ids_of_contents(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t id, code;
+
+	start();
+	mixed(2);
+	id = id_of();
+	code = plan.frame[1].code;
+	for (int i = 0; i < 4; i++) {
+		uint32_t field =
+			(const uint16_t[]){l->code_filename, l->code_qualname ?: l->code_name,
+					   l->code_linetable, l->code_firstlineno}[i];
+		uint64_t was = get_u64(code + field);
+
+		if (l->code_version && i == 0)
+			continue; /* co_version stands for it */
+		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
+				      : i == 3 ? was + 1
+					       : image_text("something else"));
+		assert_int_not_equal(id_of(), id);
+		put_u64(code + field, was);
+	}
+	assert_int_equal(id_of(), id);
+	if (l->code_version) {
+		put_u32(code + l->code_version, 77777);
+		assert_int_not_equal(id_of(), id);
+	}
+}
+
+/* What a walk reads of a frame has all the fields, for every version. */
+static void fields_are_read(void)
+{
+	const struct py_layout *l = image.l;
+
+	if (l->walk != PY_WALK_OBJECT) {
+		assert_true(l->frame_back + 8 <= FRAME_BYTES && l->frame_code + 8 <= FRAME_BYTES);
+		assert_true(l->frame_lasti + 8 <= FRAME_BYTES && l->frame_owner < FRAME_BYTES);
+	}
+	assert_true(l->tstate_thread_id + 8u < 256 && l->tstate_frame < l->tstate_thread_id);
+	assert_true(l->code_linetable + 8u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
+	assert_true(l->code_qualname + 8u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
+	assert_true(l->code_version + 4u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
+}
+
+#define TEST(name)                                                                                 \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		each_release(name);                                                                \
+	}
+TEST(one_frame)
+TEST(some_frames)
+TEST(many_frames)
+TEST(deepest)
+TEST(too_deep)
+TEST(deep_through_c)
+TEST(every_position)
+TEST(generators_only)
+TEST(ids)
+TEST(ids_of_processes)
+TEST(ids_of_contents)
+TEST(fields_are_read)
+
+static int setup(void **state)
+{
+	host_init();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	host_fini();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_frame),
+		cmocka_unit_test(test_some_frames),
+		cmocka_unit_test(test_many_frames),
+		cmocka_unit_test(test_deepest),
+		cmocka_unit_test(test_too_deep),
+		cmocka_unit_test(test_deep_through_c),
+		cmocka_unit_test(test_every_position),
+		cmocka_unit_test(test_generators_only),
+		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_ids_of_processes),
+		cmocka_unit_test(test_ids_of_contents),
+		cmocka_unit_test(test_fields_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

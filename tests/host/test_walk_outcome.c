@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What goes wrong on the way: every outcome that the walkers can give is reached here, in every
+ * version where it can be, and whatever fails, the frames are the innermost part of the true stack.
+ *
+ * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/sample.bpf.c, by the state of
+ * the process), NAME_FAULT (src/collect, a stack that was lost).
+ */
+/* Before cmocka.h, whose fail is a macro. */
+#include "walk_chain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define FRAMES	   20
+#define OUTER_LOOP 10 /* innermost frame of the second C evaluation loop, innermost first */
+
+static struct plan plan;
+static struct expected expected;
+static bool reached[WALK_OUTCOME_MAX];
+
+/* A stack of FRAMES frames in two evaluation loops, with the true checks in `expected`. */
+static void build(void)
+{
+	uint64_t code[3];
+
+	plan.n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(code); i++)
+		code[i] = image_code((const char *[]){"first", "second", "third"}[i]);
+	for (size_t i = 0; i < FRAMES; i++)
+		plan_add(&plan, i == 0 || i == FRAMES - OUTER_LOOP ? FROM_C : CALL, code[i % 3],
+			 (int)i * 2);
+	chain_build(&plan, &expected);
+	assert_int_equal(image_walk(), WALK_OK);
+	assert_int_equal(host.w->n, FRAMES);
+	assert_int_equal(chain_compare(&expected), FRAMES);
+	for (size_t i = 0; i < FRAMES; i++)
+		expected.frame[i].check = host.out->frame[i].check;
+}
+
+static void assert_outcome(enum walk_outcome outcome, size_t n)
+{
+	enum walk_outcome got = image_walk();
+
+	reached[got] = true;
+	assert_int_equal(got, outcome);
+	assert_int_equal(host.w->n, n);
+	assert_int_equal(chain_compare(&expected), n);
+}
+
+static bool has_list(void)
+{
+	return image.where.tss == PY_TSS_NONE;
+}
+
+static void thread_state(void)
+{
+	uint64_t id = image.tstate + image.l->tstate_thread_id;
+
+	build();
+	assert_outcome(WALK_OK, FRAMES);
+	host.fault_at = id;
+	assert_outcome(WALK_TSTATE_FAULT, 0);
+	host.fault_at = 0;
+	put_u64(id, IMAGE_TP + 8);
+	assert_outcome(has_list() ? WALK_NO_PYTHON : WALK_TSTATE_MISMATCH, 0);
+	put_u64(id, IMAGE_TP);
+	if (image.l->walk == PY_WALK_CFRAME) {
+		host.fault_at = image.cframe + image.l->cframe_current_frame;
+		assert_outcome(WALK_TSTATE_FAULT, 0);
+		host.fault_at = 0;
+	}
+	put_u64(image.tstate + image.l->tstate_frame, 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
+static void no_key(void)
+{
+	build();
+	if (image.where.tss != PY_TSS_KEY_GLIBC)
+		return;
+	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
+	put_u32(image.where.tss_key, -1u); /* 3.6: before it is made */
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u32(image.where.tss_key, 100000);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u32(image.where.tss_key, IMAGE_KEY);
+	put_u32(image.where.tss_key - 4, 0); /* 3.7+: is_initialized */
+	assert_outcome(image.l->version >= 0x307 ? WALK_NO_PYTHON : WALK_OK,
+		       image.l->version >= 0x307 ? 0 : FRAMES);
+	put_u32(image.where.tss_key - 4, 1);
+	host.fault_at = image.where.tss_key; /* .bss that nobody has touched yet */
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
+static void no_tls(void)
+{
+	build();
+	unmap(IMAGE_TP);
+	if (!has_list())
+		assert_outcome(WALK_TLS_FAULT, 0);
+}
+
+static void musl_key(void)
+{
+	uint64_t tsd = image_alloc(1024);
+
+	build();
+	image.where.tss = PY_TSS_KEY_MUSL;
+	image.where.tsd_offset = 128;
+	image.where.tss_key = image_alloc(16) + 4;
+	put_u32(image.where.tss_key - 4, 1);
+	put_u32(image.where.tss_key, IMAGE_KEY);
+	put_u64(IMAGE_TP + 128, tsd);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u64(tsd + 8 * IMAGE_KEY, image.tstate);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u32(image.where.tss_key, 128); /* PTHREAD_KEYS_MAX */
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
+/* nptl keeps keys from 32 on in blocks of their own. */
+static void glibc_second_level(void)
+{
+	uint64_t block = image_alloc(16 * 32), key = 3 * 32 + 7;
+
+	build();
+	image.where.tss = PY_TSS_KEY_GLIBC;
+	image.where.tsd_offset = IMAGE_TSD;
+	image.where.tss_key = image_alloc(16) + 4;
+	put_u32(image.where.tss_key - 4, 1);
+	put_u32(image.where.tss_key, key);
+	put_u64(IMAGE_TP + IMAGE_TSD + 16 * 32 + 8 * (key / 32), 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u64(IMAGE_TP + IMAGE_TSD + 16 * 32 + 8 * (key / 32), block);
+	put_u64(block + 16 * (key % 32) + 8, image.tstate);
+	assert_outcome(WALK_OK, FRAMES);
+}
+
+static void dynamic_tls(void)
+{
+	struct py_where *w = &image.where;
+	uint64_t dtv = image_alloc(512), block = image_alloc(256);
+
+	build();
+	w->tls_got = image_alloc(16);
+	w->tls_offset = 24;
+	put_u64(w->tls_got, 3);
+	put_u64(w->tls_got + 8, 40);
+	put_u64(IMAGE_TP + 8, dtv);
+	put_u64(block + 64, image.tstate);
+	for (int i = 0; i < 2; i++) {
+		uint64_t slot = dtv + (i ? 8 : 16) * 3;
+
+		w->tss = i ? PY_TSS_TLS_DTV_MUSL : PY_TSS_TLS_DTV;
+		put_u64(slot, block);
+		assert_outcome(WALK_OK, FRAMES);
+		put_u64(slot, ~0ull); /* glibc: not allocated for this thread */
+		assert_outcome(WALK_NO_PYTHON, 0);
+		put_u64(slot, 0x1000);
+		assert_outcome(WALK_TLS_FAULT, 0);
+		host.fault_at = w->tls_got;
+		assert_outcome(WALK_TLS_FAULT, 0);
+		host.fault_at = 0;
+	}
+}
+
+/* A thread inside a sub-interpreter (<= 3.11): the current thread state wins where it is its own.
+ */
+static void current_first(void)
+{
+	uint64_t other = image_alloc(512);
+
+	build();
+	image.where.tstate_current = image_alloc(8);
+	put_u64(image.where.tstate_current, image.tstate);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(image.where.tstate_current, other); /* another thread holds the GIL */
+	put_u64(other + image.l->tstate_thread_id, IMAGE_TP + 0x1000);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(image.where.tstate_current, 0x1000);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(image.where.tstate_current, 0);
+	assert_outcome(WALK_OK, FRAMES);
+}
+
+/* 2.7: the thread's state is the last of many, or the list runs in a circle. */
+static void listed_threads(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t head, last = image.tstate;
+
+	build();
+	if (!has_list())
+		return;
+	head = get_u64(image.where.interp_head) + l->interp_tstate_head;
+	for (int i = 0; i < 300; i++) {
+		uint64_t t = image_alloc(256);
+
+		put_u64(t + l->tstate_next, get_u64(head));
+		put_u64(head, t);
+	}
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(last + l->tstate_thread_id, 1);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u64(last + l->tstate_next, get_u64(head));
+	assert_outcome(WALK_NO_PYTHON, 0);
+	assert_true(host.reads < 2000);
+	put_u64(image.where.interp_head, 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
+/* Just after exec, before the C library has set up the thread. */
+static void no_thread_pointer(void)
+{
+	build();
+	assert_int_equal(host_walk(&image.where, 0), WALK_NO_PYTHON);
+	assert_int_equal(host.w->n, 0);
+}
+
+/* No frame: a thread of Python's that runs C only. 3.15's has its sentinel. */
+static void no_frames(void)
+{
+	plan.n = 0;
+	chain_build(&plan, &expected);
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
+/*
+ * What a walk must find if frame @i can't be read. 3.11, 3.12: an innermost loop of which not even
+ * the first frame is there wasn't set up yet, so the thread is still in the frame that called. If
+ * it breaks off later it may be left over from another call: none of it is shown.
+ */
+static void assert_broken(enum walk_outcome outcome, size_t i)
+{
+	if (i || image.l->walk != PY_WALK_CFRAME) {
+		assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
+		return;
+	}
+	assert_int_equal(image_walk(), WALK_OK);
+	assert_int_equal(host.w->n, FRAMES - OUTER_LOOP);
+	for (size_t k = 0; k < host.w->n; k++)
+		assert_int_equal(host.addrs->frame[k], expected.addr[OUTER_LOOP + k]);
+}
+
+static void frames_missing(void)
+{
+	build();
+	for (size_t i = 0; i < FRAMES; i++) {
+		host.fault_at = expected.addr[i] + image.l->frame_back;
+		assert_broken(WALK_FRAME_FAULT, i);
+	}
+}
+
+static void code_missing(void)
+{
+	build();
+	for (size_t i = 0; i < FRAMES; i++) {
+		uint64_t at = expected.addr[i] + image.l->frame_code, was = get_u64(at);
+
+		put_u64(at, 0x1000);
+		assert_broken(WALK_CODE_FAULT, i);
+		put_u64(at, 0);
+		assert_broken(WALK_NOT_CODE, i);
+		put_u64(at, was);
+	}
+}
+
+/* Before 3.12 a code object is proved by its texts: they must be readable. */
+static void texts_missing(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t code = image_code("innermost");
+
+	build();
+	put_u64(expected.addr[0] + l->frame_code, code);
+	for (int i = 0; i < 3; i++) {
+		uint16_t field = (const uint16_t[]){
+			l->code_filename, l->code_qualname ?: l->code_name, l->code_linetable}[i];
+		uint64_t was = get_u64(code + field);
+
+		if (l->code_version)
+			put_u32(code + l->code_version, 0); /* functions with too many versions */
+		put_u64(code + field, 0);
+		assert_broken(WALK_CODE_FAULT, 0);
+		put_u64(code + field, 0x1000);
+		assert_broken(WALK_CODE_FAULT, 0);
+		put_u64(code + field, was);
+	}
+}
+
+/* From frame FRAMES - 1 back to each other one. */
+static void circles(void)
+{
+	size_t last = FRAMES - 1;
+
+	build();
+	for (size_t i = 0; i < FRAMES; i++) {
+		put_u64(expected.addr[last] + image.l->frame_back, expected.addr[i]);
+		reached[image_walk()] = true;
+		assert_int_equal(host.w->outcome, WALK_FRAME_CYCLE);
+		assert_true(host.w->n >= FRAMES && host.w->n < 4 * FRAMES);
+	}
+}
+
+/* Shims only, which no frame count bounds. */
+static void circle_of_shims(void)
+{
+	uint64_t a, b;
+
+	if (image.l->version < 0x30c)
+		return;
+	build();
+	a = chain_shim(0);
+	b = chain_shim(a);
+	put_u64(a + image.l->frame_back, b);
+	put_u64(expected.addr[3] + image.l->frame_back, b);
+	if (image.l->walk == PY_WALK_CURRENT) {
+		expected.frame[3].flags = FRAME_ENTRY;
+		assert_outcome(WALK_FRAME_CYCLE, 4);
+	}
+}
+
+/*
+ * 3.11+: a whole chain ends where a C evaluation loop began. The innermost frame can be without a
+ * caller for a moment. 3.11, 3.12: then the thread still is in the loop further out.
+ */
+static void torn(void)
+{
+	build();
+	if (image.l->walk == PY_WALK_OBJECT)
+		return;
+	put_u64(expected.addr[0] + image.l->frame_back, 0);
+	if (image.l->walk == PY_WALK_CURRENT)
+		assert_outcome(WALK_FRAME_TORN, 1);
+	else
+		assert_broken(WALK_FRAME_TORN, 0);
+}
+
+/* greenlet takes the loops' own frames out of a chain while it switches. */
+static void switching(void)
+{
+	build();
+	if (image.l->walk != PY_WALK_CURRENT)
+		return;
+	put_u64(expected.addr[4] + image.l->frame_back, 0);
+	assert_outcome(WALK_OK, 5);
+}
+
+/* The innermost part of the true stack, or of the loop further out, with the true checks. */
+static void assert_part(void)
+{
+	size_t from = 0;
+
+	if (host.w->n && host.addrs->frame[0] == expected.addr[OUTER_LOOP])
+		from = OUTER_LOOP;
+	assert_true(!from || image.l->walk == PY_WALK_CFRAME);
+	assert_true(host.w->n + from <= FRAMES);
+	for (size_t i = 0; i < host.w->n; i++) {
+		assert_memory_equal(&host.out->frame[i], &expected.frame[from + i],
+				    sizeof(struct wire_frame) - sizeof(__u32));
+		assert_int_equal(host.addrs->frame[i], expected.addr[from + i]);
+	}
+	if (host.w->outcome == WALK_OK)
+		assert_int_equal(host.w->n + from, FRAMES);
+	reached[host.w->outcome] = true;
+}
+
+static void every_nth_read_fails(void)
+{
+	build();
+	for (host.fail_nth = 1; host.fail_nth <= 200; host.fail_nth++) {
+		for (int keep = 0; keep < 2; keep++) {
+			host.keep_on_fault = keep;
+			image_walk();
+			assert_part();
+			send_stack(host.w, host.out);
+			host_forget_sent();
+		}
+	}
+	host.keep_on_fault = false;
+}
+
+/* One page after the other isn't resident. */
+static void every_page_missing(void)
+{
+	VEC(uint64_t) pages = {};
+
+	build();
+	map_foreach(slot, &host.pages)
+		assert_int_equal(vec_push(&pages, slot->key), 0);
+	vec_foreach(page, &pages) {
+		uint64_t at = *map_get(&host.pages, *page);
+
+		map_del(&host.pages, *page);
+		image_walk();
+		assert_part();
+		assert_int_equal(map_put(&host.pages, *page, at), 0);
+	}
+	vec_fini(&pages);
+}
+
+#define TEST(name)                                                                                 \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		each_release(name);                                                                \
+	}
+TEST(thread_state)
+TEST(no_key)
+TEST(no_tls)
+TEST(musl_key)
+TEST(glibc_second_level)
+TEST(dynamic_tls)
+TEST(current_first)
+TEST(listed_threads)
+TEST(no_thread_pointer)
+TEST(no_frames)
+TEST(frames_missing)
+TEST(code_missing)
+TEST(texts_missing)
+TEST(circles)
+TEST(circle_of_shims)
+TEST(torn)
+TEST(switching)
+TEST(every_nth_read_fails)
+TEST(every_page_missing)
+
+/* The last one: a new outcome needs a test. TRUNCATED is in test_walk_image.c, CODE_HUGE in
+ * test_walk_random.c. */
+static void test_all_reached(void **state)
+{
+	static const enum walk_outcome elsewhere[] = {WALK_TRUNCATED, WALK_CODE_HUGE, WALK_PENDING,
+						      WALK_UNSUPPORTED, WALK_NAME_FAULT};
+	static const char *const names[] = {
+#define X(name, words) #name,
+		WALK_OUTCOMES(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		reached[elsewhere[i]] = true;
+	for (size_t i = 0; i < WALK_OUTCOME_MAX; i++)
+		if (!reached[i])
+			fail_msg("outcome %s is reached by no test", names[i]);
+}
+
+static int setup(void **state)
+{
+	host_init();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	host_fini();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_thread_state),
+		cmocka_unit_test(test_no_key),
+		cmocka_unit_test(test_no_tls),
+		cmocka_unit_test(test_musl_key),
+		cmocka_unit_test(test_glibc_second_level),
+		cmocka_unit_test(test_dynamic_tls),
+		cmocka_unit_test(test_current_first),
+		cmocka_unit_test(test_listed_threads),
+		cmocka_unit_test(test_no_thread_pointer),
+		cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_frames_missing),
+		cmocka_unit_test(test_code_missing),
+		cmocka_unit_test(test_texts_missing),
+		cmocka_unit_test(test_circles),
+		cmocka_unit_test(test_circle_of_shims),
+		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_switching),
+		cmocka_unit_test(test_every_nth_read_fails),
+		cmocka_unit_test(test_every_page_missing),
+		cmocka_unit_test(test_all_reached),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

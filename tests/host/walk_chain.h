@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Chains of frames for walk_image.h: one plan, laid out as each version does, and what a walk of it
+ * must give, known by construction.
+ */
+#ifndef TESTS_WALK_CHAIN_H
+#define TESTS_WALK_CHAIN_H
+
+#include "walk_image.h"
+
+#define CHAIN_MAX 4096
+
+enum link {
+	CALL,	   /* called from Python */
+	GENERATOR, /* resumed: its frame lies within the generator, on the heap */
+	FROM_C,	   /* called from C: a new C evaluation loop */
+};
+
+/* Frames outermost first. */
+struct plan {
+	size_t n;
+	struct planned {
+		enum link link;
+		uint64_t code;
+		int lasti;
+		size_t locals;	/* bytes */
+		bool new_chunk; /* of the data stack: it didn't fit into the one before */
+	} frame[CHAIN_MAX];
+};
+
+/* What a walk must find, innermost first. */
+struct expected {
+	size_t n;
+	struct wire_frame frame[CHAIN_MAX];
+	uint64_t addr[CHAIN_MAX];
+};
+
+static inline void plan_add(struct plan *p, enum link link, uint64_t code, int lasti)
+{
+	p->frame[p->n] = (struct planned){
+		.link = link, .code = code, .lasti = lasti, .locals = 8 + p->n % 7 * 24};
+	p->n++;
+}
+
+static inline uint64_t data_stack(size_t n)
+{
+	uint64_t at = image.stack;
+
+	put(at, NULL, n);
+	image.stack = at + n;
+	return at;
+}
+
+/* PyFrameObject; in no order, as free lists give them. */
+static inline uint64_t chain_object(const struct planned *p, uint64_t back)
+{
+	const struct py_layout *l = image.l;
+	uint64_t f;
+
+	image_alloc(16 + p->lasti % 5 * 700);
+	f = image_alloc(l->frame_locals + p->locals);
+	put_u64(f + l->frame_back, back);
+	put_u64(f + l->frame_code, p->code);
+	put_u32(f + l->frame_lasti, (uint32_t)p->lasti);
+	put_u32(f + l->frame_lasti + 4, 0xabababab); /* f_lineno */
+	return f;
+}
+
+/* _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER. */
+static inline uint64_t chain_shim(uint64_t back)
+{
+	uint64_t f = image_alloc(image.l->frame_locals + 8);
+
+	put_u64(f + image.l->frame_code, image.none);
+	put_u64(f + image.l->frame_back, back);
+	put_u8(f + image.l->frame_owner, 3);
+	return f;
+}
+
+/* Another chunk of the data stack: far above, far below, or right below the present one. */
+static inline void next_chunk(void)
+{
+	uint64_t far = (uint64_t)++image.chunks << 20;
+
+	if (image.chunks % 3 == 0)
+		image.stack = image.chunk - 0x8000;
+	else
+		image.stack = image.chunks % 3 == 1 ? IMAGE_STACK + far : IMAGE_STACK - far;
+	image.chunk = image.stack;
+}
+
+static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
+{
+	const struct py_layout *l = image.l;
+	size_t n = l->frame_locals + p->locals;
+	uint64_t f;
+
+	if (p->new_chunk)
+		next_chunk();
+	f = p->link == GENERATOR ? image_alloc(n) : data_stack(n);
+	put_u64(f + l->frame_code, l->version >= 0x30e ? p->code | 1 : p->code);
+	put_u64(f + l->frame_back, back);
+	put_u64(f + l->frame_lasti, p->code + l->code_adaptive + (uint64_t)p->lasti);
+	put_u8(f + l->frame_owner, p->link == GENERATOR ? 1 : 0);
+	if (l->frame_is_entry)
+		put_u8(f + l->frame_is_entry, p->link == FROM_C);
+	return f;
+}
+
+/* Lays out the frames and makes them the thread's. */
+static inline void chain_build(const struct plan *p, struct expected *e)
+{
+	const struct py_layout *l = image.l;
+	bool objects = l->walk == PY_WALK_OBJECT, shims = l->version >= 0x30c;
+	uint64_t back = l->version >= 0x30f ? chain_shim(0) : 0; /* 3.15: the sentinel */
+
+	e->n = p->n;
+	image_no_loop();
+	for (size_t i = 0; i < p->n; i++) {
+		const struct planned *f = &p->frame[i];
+		struct wire_frame *x = &e->frame[p->n - 1 - i];
+
+		if (f->link == FROM_C) {
+			image_enter(back);
+			image_set_cframe(image_alloc(32));
+			back = shims ? chain_shim(back) : back;
+		}
+		back = objects ? chain_object(f, back) : chain_iframe(f, back);
+		*x = (struct wire_frame){.code = f->code, .lasti = f->lasti};
+		x->flags = objects || f->link == FROM_C ? FRAME_ENTRY : 0;
+		e->addr[p->n - 1 - i] = back;
+	}
+	image_enter(back);
+}
+
+/* Index of the first frame in host.out that isn't the expected one; the number of frames if all
+ * are. */
+static inline size_t chain_compare(const struct expected *e)
+{
+	for (size_t i = 0; i < host.w->n; i++) {
+		const struct wire_frame *a = &host.out->frame[i], *b = &e->frame[i];
+
+		if (i >= e->n || a->code != b->code || a->lasti != b->lasti ||
+		    a->flags != b->flags || host.addrs->frame[i] != e->addr[i] || !a->check)
+			return i;
+	}
+	return host.w->n;
+}
+
+#endif
