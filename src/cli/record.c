@@ -116,6 +116,7 @@ static int start(struct session *s)
 	if (!r)
 		r = sampler_enable(s->sampler, true);
 	s->start_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->start_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (!r && s->options->cmd)
 		r = spawn_go(&s->spawn);
 	return r;

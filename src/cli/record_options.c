@@ -214,6 +214,35 @@ static int check_sampling(struct record_options *o)
 	return event_set_rate(&event, o->freq_hz, o->count);
 }
 
+/* Labels that every sample has (collect/thread.c), for --by. */
+static const char *const own_labels[] = {"process", "thread", "pid", "tid", "cgroup", "container"};
+
+/* What would only be found out when the recording is written, and lost with it. */
+static int check_shown(const struct record_options *o)
+{
+	struct event event;
+	bool known = !o->by;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
+	if (o->value && !streq(o->value, "samples") && !streq(o->value, event.sample_type))
+		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
+			       o->value, event.sample_type);
+	for (size_t i = 0; !known && i < ARRAY_SIZE(own_labels); i++)
+		known = streq(o->by, own_labels[i]);
+	for (size_t i = 0; !known && i < o->labels.n; i++)
+		known = strlen(o->by) == o->labels.v[i].key_len &&
+			!memcmp(o->by, o->labels.v[i].key, o->labels.v[i].key_len);
+	if (!known)
+		return err_set(
+			-EINVAL,
+			"--by %s isn't a label of this recording; there are process, thread, "
+			"pid, tid, cgroup, container and those of --add-label",
+			o->by);
+	return 0;
+}
+
 /* Picks the format: --format, -f, the extension, else the default picture. */
 static int check_output(struct record_options *o)
 {
@@ -249,6 +278,8 @@ int record_options_check(struct record_options *o)
 	r = check_targets(o);
 	if (!r)
 		r = check_sampling(o);
+	if (!r)
+		r = check_shown(o);
 	return r ? r : check_output(o);
 }
 

@@ -34,6 +34,7 @@ struct session {
 	char *title; /* the command line, NULL = made from the profile */
 	int epoll_fd;
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
 };
 

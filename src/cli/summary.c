@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -74,14 +73,11 @@ static size_t peak_rss(void)
 
 static void take_figures(struct summary *m, struct session *s)
 {
-	struct rusage self;
-
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
 	collect_stats(s->collect, &m->collect);
-	getrusage(RUSAGE_SELF, &self);
-	m->own_cpu_ns = (self.ru_utime.tv_sec + self.ru_stime.tv_sec) * NSEC_PER_SEC +
-			(self.ru_utime.tv_usec + self.ru_stime.tv_usec) * 1000ull;
+	m->own_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	if (!s->event.clock || !s->event.period)
 		return;
@@ -99,8 +95,9 @@ static void add_outcomes(struct summary *m)
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++) {
 		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
 			continue;
-		line(m, LOG_NOTE, "%llu samples (%.2f %%): %s", (ull)st->outcomes[i],
-		     percent(st->outcomes[i], st->samples), outcome_words[i]);
+		line(m, LOG_NOTE, "%llu sample%s (%.2f %%): %s", (ull)st->outcomes[i],
+		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
+		     outcome_words[i]);
 	}
 	for (size_t i = 0; i < st->n_unsupported; i++)
 		line(m, LOG_NOTE, "%llu samples of %u process%s not understood: %s",
@@ -139,7 +136,7 @@ static void add_presence(const struct session *s, struct summary *m)
 	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
 
 	if (!m->collect.samples)
-		line(m, LOG_WARN, "no samples: nothing that was asked for ran on a CPU");
+		line(m, LOG_WARN, "no samples: no Python process that was asked for ran on a CPU");
 	else if (s->event.clock && share < HARDLY_PERCENT)
 		line(m, LOG_NOTE,
 		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
@@ -160,8 +157,9 @@ static void compose(const struct session *s, struct summary *m)
 	add_outcomes(m);
 	add_losses(s, m);
 	line(m, LOG_NOTE,
-	     "krait itself: %.2f s of CPU (%.1f %% of one), %.1f MiB, %.1f MiB in the kernel",
-	     seconds(m->own_cpu_ns), percent(m->own_cpu_ns, m->wall_ns),
+	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
+	     "the kernel",
+	     seconds(m->start_cpu_ns), percent(m->own_cpu_ns - m->start_cpu_ns, m->wall_ns),
 	     m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
 	if (m->kernel.run_count)
 		line(m, LOG_INFO, "%.0f ns in the kernel per sample",

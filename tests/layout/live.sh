@@ -26,6 +26,9 @@ def delta_wait(lock):
     lock.acquire()
 def alpha_inner():
     n = 0
+    out = os.fdopen(int(sys.argv[1]), "w")
+    out.write("%d\n" % os.getpid())
+    out.close()
     while True:
         n += 1
 def alpha_main():
@@ -37,9 +40,6 @@ for f, a in ((gamma_outer, ()), (delta_wait, (lock,))):
     t.daemon = True
     t.start()
 time.sleep(0.2)
-out = os.fdopen(int(sys.argv[1]), "w")
-out.write("%d\n" % os.getpid())
-out.close()
 alpha_main()
 PY
 
