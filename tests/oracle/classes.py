@@ -147,7 +147,10 @@ class Slots(object):
 WithMeta = Meta2("WithMeta", (object,), {})
 Dynamic = type("Dynamic", (object,), {"module_function": module_function})
 Many = type("Many", (object,), dict(("a%d" % i, i) for i in range(300)))
-exec("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for i in range(300)))
+exec(compile("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for i in range(300)),
+             __file__, "exec"))
+# No file: another class's method may come to lie at the same address with the same check.
+exec("class Fileless(object):\n    def bare(self): pass\n")
 
 
 class Old:  # old-style in 2.7
@@ -206,6 +209,7 @@ def cases():
     case(of(Meta2, "of_class"), WithMeta, "Meta2.of_class")
     case(of(Big, "m0"), Big(), "Big.m0")
     case(of(Big, "m299"), Big(), "Big.m299")
+    case(of(Fileless, "bare"), Fileless(), "bare")
     case(of(Old, "method"), old, "Old.method")
     case(of(Old, "_Old__private"), old, "Old.__private")
     case(of(OldDerived, "other"), old, "OldDerived.other")
@@ -216,7 +220,7 @@ def cases():
     if not PY2:
         case(of(Base, "context").__wrapped__, b, "Base.context")
         namespace = {}
-        exec("class Кодек:\n    def Имя(self): pass", namespace)
+        exec(compile("class Кодек:\n    def Имя(self): pass", __file__, "exec"), namespace)
         codec = namespace["Кодек"]
         case(of(codec, "Имя"), codec(), "Кодек.Имя")
         cached = type("Cached", (), {})
