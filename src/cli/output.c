@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -64,6 +65,21 @@ static int open_in_place(struct output *o)
 	return fd >= 0 ? fd : -errno;
 }
 
+/* What a link that leads nowhere yet names, as seen from its directory. */
+static char *dangling(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char to[PATH_MAX], *made = NULL;
+	ssize_t n = readlink(path, to, sizeof(to) - 1);
+
+	if (n <= 0)
+		return NULL;
+	to[n] = '\0';
+	if (to[0] == '/' || !slash)
+		return strdup(to);
+	return asprintf(&made, "%.*s/%s", (int)(slash - path), path, to) < 0 ? NULL : made;
+}
+
 /*
  * Where @path leads: through symbolic links, which stay. /dev/stdout of a shell's `>` is one to a
  * regular file.
@@ -74,7 +90,7 @@ static char *destination(const char *path)
 	char *real = NULL;
 
 	if (!lstat(path, &st) && S_ISLNK(st.st_mode))
-		real = realpath(path, NULL);
+		real = realpath(path, NULL) ?: dangling(path);
 	return real ? real : strdup(path);
 }
 

@@ -67,8 +67,8 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 }
 
 /*
- * A name of which the beginning came is complete for us, a line table only as a whole. Length 0
- * stands for an empty string only if the object's head was readable (then it has a kind).
+ * A name of which the beginning came is complete for us, a line table only as a whole. The length is
+ * UINT32_MAX where not even the object's head was readable.
  */
 static bool is_missing(const struct py_code *code, enum code_text which)
 {
@@ -77,8 +77,8 @@ static bool is_missing(const struct py_code *code, enum code_text which)
 	if (!w->addr || (which == CODE_NAME && code->text[CODE_QUALNAME].addr))
 		return false;
 	if (which == CODE_LINETABLE)
-		return w->bytes < w->len || !w->len;
-	return !w->bytes && (w->len || !w->kind);
+		return w->bytes < w->len;
+	return !w->bytes && w->len;
 }
 
 static int take_texts(struct py_code *code, const uint8_t *p, const uint8_t *end)

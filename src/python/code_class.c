@@ -244,7 +244,8 @@ static int class_name(struct search *s, struct str *out)
 	r = at ? heap_read(h, at, name, sizeof(name)) : -EFAULT;
 	if (r)
 		return r;
-	name[sizeof(name) - 1] = '\0';
+	if (!memchr(name, '\0', sizeof(name)))
+		return -ENAMETOOLONG; /* a part of it would be another class's name */
 	str_add(out, name);
 	return 0;
 }

@@ -85,7 +85,8 @@ static void test_being_built(void **state)
 	size_t n = build(&b);
 
 	b.head.firsttraceable = 4;
-	b.head.text[CODE_LINETABLE].bytes = b.head.text[CODE_LINETABLE].len = 0;
+	b.head.text[CODE_LINETABLE].bytes = 0; /* not even the length could be read */
+	b.head.text[CODE_LINETABLE].len = UINT32_MAX;
 	assert_int_equal(py_code_from_record(&b.head, n, 0x30c, &code), 0);
 	assert_int_equal(py_code_position(code, 0).line, 10);
 	assert_int_equal(py_code_position(code, 6).line, 10);
@@ -203,7 +204,8 @@ static struct py_code *unfilled(const struct fake *f, uint64_t check)
 
 	rec.text[CODE_FILENAME] = (struct wire_text){.addr = (uintptr_t)f->code.filename, .len = 4};
 	rec.text[CODE_NAME] = (struct wire_text){.addr = (uintptr_t)f->code.name};
-	rec.text[CODE_QUALNAME] = (struct wire_text){.addr = (uintptr_t)f->code.qualname};
+	rec.text[CODE_QUALNAME] =
+		(struct wire_text){.addr = (uintptr_t)f->code.qualname, .len = UINT32_MAX};
 	rec.text[CODE_LINETABLE] =
 		(struct wire_text){.addr = (uintptr_t)f->code.linetable, .len = 2};
 	assert_int_equal(py_code_from_record(&rec, sizeof(rec), 0x30c, &code), 0);
