@@ -2,13 +2,15 @@
 """krait's own memory and CPU time while programs with thousands of stacks run: resident memory
 plus what the kernel counts for its maps. Per-CPU rings are projected to a machine of 8 CPUs."""
 
+import os
 import time
 
 import lib
 from start import Group
 
 MIB = 1 << 20
-RING = 1 << 20  # SAMPLER_RING_BYTES: once in the kernel's count, twice in the resident memory
+# src/sampler/sampler.c, ring_bytes(): once in the kernel's count, twice in the resident memory.
+RING = max(1 << 20, 1 << ((8 << 20) // os.cpu_count()).bit_length() - 1)
 CPUS = 8
 SETTLE = 15  # seconds in which tables and the log of samples reach their size
 

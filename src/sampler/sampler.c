@@ -64,9 +64,20 @@ static void set_pidns(struct sampler *s)
 		s->skel->rodata->pidns_inum = st.st_ino;
 }
 
+static size_t ring_bytes(const struct sampler *s)
+{
+	size_t bytes = SAMPLER_RING_LEAST;
+
+	if (s->config.ring_bytes)
+		return s->config.ring_bytes;
+	while (bytes * 2 * s->n_cpus <= SAMPLER_RINGS_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
 static int add_ring(struct sampler *s, uint32_t cpu)
 {
-	size_t bytes = s->config.ring_bytes ? s->config.ring_bytes : SAMPLER_RING_BYTES;
+	size_t bytes = ring_bytes(s);
 	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "krait_ring", 0, 0, bytes, NULL), r;
 
 	if (fd < 0)

@@ -16,13 +16,18 @@ struct sampler_config {
 	bool whole_machine;   /* every process; else only those of sampler_add_root() */
 	bool follow_children; /* and their descendants */
 	bool watch_throttle;
-	size_t ring_bytes; /* per CPU, a power of two of pages; 0 = SAMPLER_RING_BYTES */
+	size_t ring_bytes; /* per CPU, a power of two of pages; 0 = by the number of CPUs */
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
 };
 
-#define SAMPLER_RING_BYTES (1u << 20)
+/*
+ * All rings together, but at least SAMPLER_RING_LEAST each: a second of samples, and new stacks of
+ * 24 KiB in a burst. They count twice in resident memory, as they are mapped twice.
+ */
+#define SAMPLER_RINGS_BYTES (8u << 20)
+#define SAMPLER_RING_LEAST  (1u << 20)
 
 struct sampler;
 
