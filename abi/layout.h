@@ -108,4 +108,19 @@ struct py_where {
 	__u8 reserved[5];
 };
 
+/* Addresses as in the file -> absolute ones; 0 stays "none". */
+static inline __attribute__((always_inline)) void py_where_add_bias(struct py_where *w, __u64 bias)
+{
+	if (w->tstate_current)
+		w->tstate_current += bias;
+	if (w->interp_head)
+		w->interp_head += bias;
+	if (w->tss_key)
+		w->tss_key += bias;
+	if (w->tls_got)
+		w->tls_got += bias;
+	if (w->code_type)
+		w->code_type += bias;
+}
+
 #endif

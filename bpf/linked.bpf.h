@@ -74,7 +74,7 @@ walk_global int find_linked(__u32 tgid)
 		return 0;
 	}
 	p->where = exe->where;
-	add_bias(&p->where, bias);
+	py_where_add_bias(&p->where, bias);
 	p->state = PROC_PYTHON;
 	m->entry = *p;
 	read_names(task, &m->rec);

@@ -14,8 +14,7 @@
 #define ASK_FIRST_NS	1000000ull /* between questions about one process: doubled up to ... */
 #define ASK_SHIFT_MAX	10	   /* ... a second */
 
-/* Scratch for what is too large for the 512-byte stack; own map, as sampling may come in between.
- */
+/* Scratch for what is too large for the 512-byte stack. */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
@@ -100,20 +99,6 @@ walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 	return false;
 }
 
-walk_inline void add_bias(struct py_where *w, __u64 bias)
-{
-	if (w->tstate_current)
-		w->tstate_current += bias;
-	if (w->interp_head)
-		w->interp_head += bias;
-	if (w->tss_key)
-		w->tss_key += bias;
-	if (w->tls_got)
-		w->tls_got += bias;
-	if (w->code_type)
-		w->code_type += bias;
-}
-
 /* The executable's file, as the kernel knows it. */
 walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
@@ -137,7 +122,7 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	if (exe->kind == EXE_LINKED)
 		return PROC_LINKING;
 	m->entry.where = exe->where;
-	add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
+	py_where_add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
 	return PROC_PYTHON;
 }
 

@@ -17,7 +17,7 @@ struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
 };
 
-/* More of the seam. send_bytes(): 0 if the ring took it. first_*(): true if not marked yet. */
+/* More of the seam. send_bytes(): 0 if the ring took it. *_seen(): it was marked. */
 walk_inline struct staging *walk_staging(void);
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);
@@ -153,7 +153,7 @@ walk_global int send_code(__u32 i)
 		read_user(&rec->self_obj, sizeof(rec->self_obj), addrs->frame[i] + l->frame_locals);
 	if (w->where.code_type &&
 	    (read_user(&type, sizeof(type), f->code + l->ob_type) || type != w->where.code_type))
-		rec->reserved = 1; /* not a code object: user space shows it as such */
+		rec->reserved = 1; /* not a code object; user space doesn't look at it yet */
 	w->staged = sizeof(*rec);
 	copy_text(CODE_FILENAME);
 	copy_text(CODE_NAME);

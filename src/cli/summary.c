@@ -28,12 +28,6 @@ static const char *const outcome_names[] = {
 #undef X
 };
 
-static const char *const outcome_words[] = {
-#define X(name, words) words,
-	WALK_OUTCOMES(X)
-#undef X
-};
-
 static void line(struct summary *m, enum log_level level, const char *fmt, ...) _printf_(3, 4);
 
 static void line(struct summary *m, enum log_level level, const char *fmt, ...)
@@ -97,7 +91,7 @@ static void add_outcomes(struct summary *m)
 			continue;
 		line(m, LOG_NOTE, "%llu sample%s (%.2f %%): %s", (ull)st->outcomes[i],
 		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
-		     outcome_words[i]);
+		     collect_outcome_words(i));
 	}
 	for (size_t i = 0; i < st->n_unsupported; i++)
 		line(m, LOG_NOTE, "%llu samples of %u process%s not understood: %s",

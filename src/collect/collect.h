@@ -91,4 +91,7 @@ struct collect_stats {
 };
 void collect_stats(struct collect *c, struct collect_stats *ret);
 
+/* How a walk ended (enum walk_outcome), in the words of marks and closing lines. */
+const char *collect_outcome_words(unsigned outcome);
+
 #endif

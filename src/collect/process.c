@@ -88,16 +88,6 @@ static int set_libc(struct py_where *w, const struct proc *proc, const struct ma
 	return 0;
 }
 
-static void add_bias(struct py_where *w, uint64_t bias)
-{
-	__u64 *fields[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
-			   &w->code_type};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (*fields[i])
-			*fields[i] += bias;
-}
-
 static void set_python(struct collect *c, struct process *p, uint16_t version)
 {
 	char name[32];
@@ -125,7 +115,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	if (r)
 		return r;
 	image_teach(c, proc, maps, exe, f, ret);
-	add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
+	py_where_add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
 	return 0;
 }
 
@@ -324,7 +314,7 @@ static bool has_threads(const struct process *p)
 	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
 }
 
-/* What was in the rings when it ended has been read two flushes later. */
+/* What was in the rings when it ended has been read FLUSHES_AFTER_END flushes later. */
 void process_forget_ended(struct collect *c)
 {
 	size_t kept = 0;

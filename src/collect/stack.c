@@ -6,11 +6,16 @@
 #include "base/cleanup.h"
 #include "collect/internal.h"
 
-static const char *const outcome_words[] = {
-#define X(name, words) words,
-	WALK_OUTCOMES(X)
+const char *collect_outcome_words(unsigned outcome)
+{
+	static const char *const words[] = {
+#define X(name, text) text,
+		WALK_OUTCOMES(X)
 #undef X
-};
+	};
+
+	return outcome < WALK_OUTCOME_MAX ? words[outcome] : "";
+}
 
 static uint32_t mark(struct collect *c, const char *text)
 {
@@ -35,7 +40,7 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 		snprintf(text, sizeof(text), "[unsupported: %s]", p->unsupported);
 		return mark(c, text);
 	}
-	snprintf(text, sizeof(text), "[incomplete: %s]", outcome_words[outcome]);
+	snprintf(text, sizeof(text), "[incomplete: %s]", collect_outcome_words(outcome));
 	return mark(c, text);
 }
 
