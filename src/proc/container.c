@@ -111,7 +111,7 @@ static bool add_machine(struct str *ret, const char *s, size_t n, bool below_lxc
 		add_unescaped(ret, s + 15, n - 15 - 8);
 	else if (has_prefix(s, n, "lxc.payload."))
 		str_add_n(ret, s + 12, n - 12);
-	else if (below_lxc)
+	else if (below_lxc && n)
 		str_add_n(ret, s, n);
 	else
 		return false;
@@ -136,7 +136,8 @@ bool container_from_cgroup(const char *path, struct str *ret)
 			machine_n = n;
 			machine_lxc = lxc;
 		}
-		lxc = n == 3 && !memcmp(s, "lxc", 3);
+		if (n)
+			lxc = n == 3 && !memcmp(s, "lxc", 3);
 	}
 	str_fini(&probe);
 	if (id)

@@ -115,6 +115,8 @@ static void test_container(void **state)
 	assert_container("/machine.slice/systemd-nspawn@web.service/payload", "web");
 	assert_container("/lxc.payload.web/init.scope", "web");
 	assert_container("/lxc/web", "web");
+	assert_container("/lxc//web", "web");
+	assert_container("/lxc//", NULL);
 	assert_container("/user.slice/user-1000.slice/session-2.scope", NULL);
 	assert_container("/", NULL);
 	assert_container("", NULL);
