@@ -3,7 +3,9 @@
 #   VARIANT=release (default), asan, cov, fuzz; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu
 # Room order (base below cli) is kept by includes, not by this file: sources are found by name.
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || cat VERSION 2>/dev/null || echo unknown)
+# The file alone in an archive or where git is missing; in a checkout the commit follows: 0.1+ad9c933.
+COMMIT  := $(if $(wildcard .git),$(shell git describe --always --dirty --exclude '*' 2>/dev/null))
+VERSION := $(shell cat VERSION)$(COMMIT:%=+%)
 
 ifeq ($(STATIC),1)
 VARIANT := static

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The version in a checkout, in an archive without .git, and where there is no git program.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp Makefile VERSION "$work"
+bad=0
+
+# expect NAME PATTERN DIRECTORY [VARIABLE=VALUE...]: the version that make has there.
+expect() {
+	name=$1 pattern=$2 directory=$3
+	shift 3
+	# shellcheck disable=SC2016 # make's variable
+	said=$(env "$@" make -s -C "$directory" --eval='print: ; @echo "$(VERSION)";' print 2>/dev/null)
+	if printf '%s\n' "$said" | grep -qxE -- "$pattern"; then
+		echo "PASS version $name"
+	else
+		echo "FAIL version $name: '$said'"
+		bad=1
+	fi
+}
+
+number='[0-9]+\.[0-9.]+'
+# A directory with everything make calls but git.
+mkdir "$work/bin"
+for program in make sh cat grep uname find env pkg-config; do
+	ln -s "$(command -v "$program")" "$work/bin/" 2>/dev/null
+done
+expect archive "$number" "$work"
+if [ -e .git ] && git rev-parse HEAD >/dev/null 2>&1; then
+	expect checkout "$number\+[0-9a-f]+(-dirty)?" .
+	expect no-git "$number" . PATH="$work/bin"
+else
+	echo "SKIP version checkout: no checkout that git reads"
+fi
+exit $bad
