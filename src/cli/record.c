@@ -173,10 +173,10 @@ static int fail(int r, int code)
 	return code;
 }
 
-/* The closing lines and what they decide. */
-static int close_recording(struct session *s, const struct summary *m)
+/* The closing lines and what they decide. @written: 0, or why there is no output. */
+static int close_recording(struct session *s, const struct summary *m, int written)
 {
-	int r = 0, code = EXIT_DONE;
+	int r = 0, code = written ? EXIT_FAILED : EXIT_DONE;
 
 	summary_print(m);
 	if (s->options->summary_json) {
@@ -190,7 +190,7 @@ static int close_recording(struct session *s, const struct summary *m)
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
 	}
-	if (!streq(s->path, "-"))
+	if (!written && !streq(s->path, "-"))
 		log_note("%s", s->path);
 	return code;
 }
@@ -212,10 +212,10 @@ static int finish(struct session *s)
 
 	summary_take(&m, s);
 	r = write_with_summary(s, &m);
-	if (r)
-		return fail(r, EXIT_FAILED);
-	code = close_recording(s, &m);
-	if (s->options->open && viewer_open(&s->caller, s->path))
+	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
+		log_error("%s", err_msg());
+	code = close_recording(s, &m, r);
+	if (!r && s->options->open && viewer_open(&s->caller, s->path))
 		log_warn("%s", err_msg());
 	if (!s->options->cmd)
 		return code;

@@ -128,13 +128,15 @@ def full_disk():
 
 @kit.case
 def full_pipe():
-    """A reader that goes away: no signal death, exit code 1."""
+    """A reader that goes away, as `head`: exit code 1, no signal death and no words about it."""
     with python() as target:
         with subprocess.Popen([kit.KRAIT, "record", "-p", str(target.pid), "-d", "0.5", "-f"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.close()
             said = process.stderr.read().decode()
         check(process.returncode == 1, "exit code %d: %s" % (process.returncode, said))
+        check("error" not in said and "pipe" not in said.lower(), said)
+        check("samples" in said, "no closing lines: " + said)
 
 
 def damaged(change):

@@ -63,6 +63,16 @@ def unwritable_output_runs_nothing():
         check(not os.path.exists(d + "/ran"), "the command was run")
 
 
+@kit.case
+def lost_output_leaves_the_command():
+    """A full output is told at once; krait stays for the command's end all the same."""
+    with folder() as d:
+        done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
+                     "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT))
+        check(done.returncode == 1 and "space" in done.stderr, repr(done))
+        check(done.stdout == "done\n", "krait was gone before the command: %r" % done)
+
+
 def interrupted(*numbers):
     """Signals to a recording of a busy program; exit code, words, files left, and the output."""
     with folder() as d, python() as target:
