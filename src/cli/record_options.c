@@ -243,14 +243,33 @@ static int check_shown(const struct record_options *o)
 	return 0;
 }
 
+/* -f and a file called otherwise: one of the two is a mistake. --format says so on purpose. */
+static int check_folded(const struct record_options *o)
+{
+	const struct render_format *named;
+
+	if (o->format_name && !streq(o->format_name, "folded"))
+		return err_set(-EINVAL, "--folded and --format %s exclude each other; keep one",
+			       o->format_name);
+	named = o->format_name ? NULL : render_by_file(o->output);
+	if (named && !streq(named->name, "folded"))
+		return err_set(-EINVAL,
+			       "--folded writes text, but %s is a name for %s; leave -f out, or use "
+			       "--format folded if it is meant",
+			       o->output, named->name);
+	return 0;
+}
+
 /* Picks the format: --format, -f, the extension, else the default picture. */
 static int check_output(struct record_options *o)
 {
-	if (o->folded && o->format_name && !streq(o->format_name, "folded"))
-		return err_set(-EINVAL, "--folded and --format %s exclude each other; keep one",
-			       o->format_name);
+	int r;
+
 	if (o->folded && !o->output)
 		o->output = "-";
+	r = o->folded ? check_folded(o) : 0;
+	if (r)
+		return r;
 	if (o->folded)
 		o->format_name = "folded";
 	if (o->output && streq(o->output, "-") && !o->format_name)

@@ -178,6 +178,8 @@ static void test_contradictions(void **state)
 	assert_refused("-o -", "standard output has no extension");
 	assert_refused("--", "no command follows");
 	assert_refused("--open -f", "--open needs a file");
+	assert_refused("-f -o x.svg", "x.svg is a name for svg");
+	assert_refused("-f -o x.pb.gz", "--format folded");
 }
 
 static void test_output(void **state)
@@ -189,6 +191,9 @@ static void test_output(void **state)
 	assert_int_equal(parse("--format weird"), -EINVAL);
 	assert_int_equal(parse("-f -o stacks"), 0);
 	assert_string_equal(o.output, "stacks");
+	assert_int_equal(parse("-f -o a.txt"), 0);
+	assert_int_equal(parse("-f -o a.svg --format folded"), 0);
+	assert_string_equal(o.format->name, "folded");
 }
 
 static void test_unknown_words(void **state)
