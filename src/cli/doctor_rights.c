@@ -153,9 +153,13 @@ static void check_rate(struct doctor *d)
 		finding_remedy(f, "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 		return;
 	}
-	finding_add(d, "sample rate", FINDING_OK,
-		    "at most %ld Hz; throttled above %ld %% of a CPU%s", rate, percent,
-		    percent <= 0 || percent == 100 ? " (switched off)" : "");
+	/* 0 and 100 switch the kernel's own limit off. */
+	if (percent <= 0 || percent == 100)
+		finding_add(d, "sample rate", FINDING_OK, "at most %ld Hz, not throttled", rate);
+	else
+		finding_add(d, "sample rate", FINDING_OK,
+			    "at most %ld Hz; throttled where sampling takes over %ld %% of a CPU",
+			    rate, percent);
 }
 
 static void check_events(struct doctor *d)

@@ -109,6 +109,21 @@ static void test_bad_machine(void **state)
 	assert_false(doctor_usable(&m->d));
 }
 
+static void test_throttling(void **state)
+{
+	struct machine *m = *state;
+
+	put(m, "/proc/sys/kernel/perf_event_paranoid", "2\n");
+	put(m, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+	put(m, "/proc/sys/kernel/perf_cpu_time_max_percent", "0\n");
+	doctor_examine(&m->d);
+	assert_finding(m, "sample rate", FINDING_OK, "100000 Hz, not throttled", "");
+	doctor_fini(&m->d);
+	put(m, "/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
+	doctor_examine(&m->d);
+	assert_finding(m, "sample rate", FINDING_OK, "over 25 % of a CPU", "");
+}
+
 static void test_in_a_container(void **state)
 {
 	struct machine *m = *state;
@@ -142,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_empty_machine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_throttling, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_a_container, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_a_container_of_unknown_id, setup, teardown),
 		cmocka_unit_test(test_json_strings),
