@@ -30,16 +30,34 @@ static void name_of_process(pid_t pid, struct str *ret)
 		str_add(ret, name);
 }
 
-/* Whatever a process calls itself, as a part of a file name. */
+static bool is_plain(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("._-", c));
+}
+
+/*
+ * Whatever a process calls itself, as a part of a file name: "python3 -c" becomes "python3-c", other
+ * runs of what needs quotes one "_", none at the ends.
+ */
 static void tame(struct str *name)
 {
-	if (name->n > MAX_NAME)
-		name->s[name->n = MAX_NAME] = '\0';
-	for (size_t i = 0; i < name->n; i++)
-		if (!isalnum((unsigned char)name->s[i]) && !strchr("._-", name->s[i]))
-			name->s[i] = '_';
-	while (name->n && name->s[name->n - 1] == '_')
-		name->s[--name->n] = '\0';
+	size_t n = 0;
+	bool gap = false;
+
+	for (size_t i = 0; i < name->n && n < MAX_NAME; i++) {
+		char c = name->s[i];
+
+		if (!is_plain(c)) {
+			gap = n > 0;
+			continue;
+		}
+		if (gap && c != '-' && name->s[n - 1] != '-')
+			name->s[n++] = '_';
+		gap = false;
+		name->s[n++] = c;
+	}
+	if (name->n)
+		name->s[name->n = n] = '\0';
 }
 
 int output_name(const struct record_options *o, time_t now, char **ret)

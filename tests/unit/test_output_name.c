@@ -26,8 +26,10 @@ static void test_names(void **state)
 	assert_name(NULL, "python");
 	assert_name((char *[]){"python", "app.py", NULL}, "app.py");
 	assert_name((char *[]){"python3", "-m", "http.server", "80", NULL}, "http.server");
+	assert_name((char *[]){"python3.13", "-c", "import this", NULL}, "python3.13-c");
 	assert_name((char *[]){"/opt/my tool", NULL}, "my_tool");
-	assert_name((char *[]){"./a\nb/\x1b[31m;rm -rf *", NULL}, "__31m_rm_-rf");
+	assert_name((char *[]){"**", NULL}, "python");
+	assert_name((char *[]){"./a\nb/\x1b[31m;rm -rf *", NULL}, "31m_rm-rf");
 	assert_name((char *[]){"", NULL}, "command");
 }
 
