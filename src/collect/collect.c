@@ -290,6 +290,7 @@ void collect_stats(struct collect *c, struct collect_stats *ret)
 {
 	*ret = c->stats;
 	ret->threads = c->threads.n;
+	thread_runtimes(c, ret);
 	ret->unsupported = c->unsupported.v;
 	ret->n_unsupported = c->unsupported.n;
 }

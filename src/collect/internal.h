@@ -45,8 +45,10 @@ struct process {
 };
 
 struct thread {
-	uint32_t tid, labels;	    /* labels: profile id, 0 = not made yet */
-	uint64_t first_ns, last_ns; /* CPU time at its first and last sample, 0 = none yet */
+	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
+	uint64_t first_ns;    /* its CPU time where counting began, 0 = not yet */
+	uint64_t last_ns;     /* at its last sample */
+	uint64_t due, since;  /* samples from first_ns to last_ns; at last_ns */
 	char name[64];
 };
 
@@ -120,8 +122,11 @@ static inline uint64_t code_key(uint64_t code, uint64_t check)
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
 
-/* thread.c: profile labels of the sampled thread; adds to what it ran between its samples. */
+/* thread.c: profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* thread.c: adds what the threads ran, and the samples of that time, to cpu_ns and due. */
+void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
 /* thread.c: Python's names for threads met since the last time; @last: once more for all. */
 void thread_names(struct collect *c, bool last);

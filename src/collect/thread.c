@@ -13,6 +13,9 @@
  */
 #define NAMES_TRIES 3
 
+/* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
+#define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
+
 struct label_list {
 	struct profile_label v[MAX_LABELS];
 	size_t n;
@@ -73,22 +76,36 @@ static uint32_t make_labels(struct collect *c, const struct process *p, const st
 }
 
 /*
- * A sample is due after each period of CPU time. Counted from a thread's first sample to its last,
- * so that threads that come and go are right as well.
+ * A sample is due after each period of CPU time. The kernel brings a thread's CPU time up to date at
+ * its ticks and switches only: it is exact to a period where it differs from the sample before, and
+ * what lies between two such places is counted.
  */
-static void add_runtime(struct collect *c, struct thread *t, uint64_t runtime_ns)
+static void add_runtime(struct thread *t, uint64_t runtime_ns)
 {
-	if (!t->last_ns)
-		t->first_ns = t->last_ns = runtime_ns;
-	else
-		c->stats.due++;
-	/* Each CPU's ring has its own order: a thread that moved is met out of order. */
-	if (runtime_ns < t->first_ns) {
-		c->stats.cpu_ns += t->first_ns - runtime_ns;
-		t->first_ns = runtime_ns;
-	} else if (runtime_ns > t->last_ns) {
-		c->stats.cpu_ns += runtime_ns - t->last_ns;
+	if (runtime_ns > t->last_ns) {
+		if (t->first_ns)
+			t->due += t->since;
+		else if (t->since)
+			t->first_ns = runtime_ns;
 		t->last_ns = runtime_ns;
+		t->since = 1;
+	} else if (runtime_ns == t->last_ns) {
+		t->since++;
+	} else if (t->first_ns && runtime_ns >= t->first_ns) {
+		/* Each CPU's ring has its own order: a thread that moved is met out of order. */
+		t->due++;
+	}
+}
+
+void thread_runtimes(const struct collect *c, struct collect_stats *ret)
+{
+	vec_foreach(t, &c->threads) {
+		uint64_t ns = t->first_ns ? t->last_ns - t->first_ns : 0;
+
+		if (ns < LONG_ENOUGH_NS)
+			continue;
+		ret->cpu_ns += ns;
+		ret->due += t->due;
 	}
 }
 
@@ -99,7 +116,7 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 
 	if (!t)
 		return 0;
-	add_runtime(c, t, rec->runtime_ns);
+	add_runtime(t, rec->runtime_ns);
 	if (!t->labels)
 		t->labels = make_labels(c, p, t);
 	return t->labels;

@@ -135,6 +135,19 @@ static void send_sample(struct fixture *f, uint64_t stack, uint8_t outcome)
 	collect_record(f->collect, &rec, sizeof(rec));
 }
 
+static void send_runtime(struct fixture *f, uint32_t tid, uint64_t runtime_ns)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .outcome = WALK_NO_PYTHON,
+				 .tid = tid,
+				 .time_ns = 2500,
+				 .runtime_ns = runtime_ns,
+				 .proc = key,
+				 .weight = 1000000};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
 struct seen {
 	unsigned n;
 	struct profile_sample last;
@@ -291,9 +304,32 @@ static void test_end_forgets(void **state)
 	assert_int_equal(samples(f).n, 1);
 }
 
+/* 1,000 Hz, a CPU time that is brought up to date every 4 ms: the rate is what it is. */
+static void test_rate(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	for (uint32_t ms = 0; ms < 1000; ms++)
+		send_runtime(f, 1, (ms + 7) / 4 * 4 * NSEC_PER_MSEC);
+	/* Threads of 6 ms say nothing. */
+	for (uint32_t tid = 2; tid < 100; tid++)
+		for (uint32_t ms = 0; ms < 6; ms++)
+			send_runtime(f, tid, ms / 4 * 4 * NSEC_PER_MSEC);
+	/* A thread that moves: of each 40 ms the later half is met first. */
+	for (uint32_t i = 0; i < 1000; i++)
+		send_runtime(f, 100, (i / 40 * 40 + (i + 20) % 40 + 7) / 4 * 4 * NSEC_PER_MSEC);
+	assert_int_equal(collect_flush(f->collect, true), 0);
+	collect_stats(f->collect, &st);
+	assert_in_range(st.cpu_ns / NSEC_PER_MSEC, 1900, 2000);
+	assert_in_range(st.due * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
