@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include "base/error.h"
 #include "base/str.h"
 #include "proc/proc.h"
 #include "render/render.h"
@@ -71,11 +72,12 @@ int output_name(const struct record_options *o, time_t now, char **ret)
 	else if (o->pids.n == 1)
 		name_of_process(o->pids.v[0], &name);
 	if (name.failed)
-		return -ENOMEM;
+		return err_set(-ENOMEM, "out of memory");
 	tame(&name);
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	return asprintf(ret, "krait-%s-%s%s", name.n ? str_cstr(&name) : "python", stamp,
-			o->format->extensions[0]) < 0
-		       ? -ENOMEM
-		       : 0;
+	if (asprintf(ret, "krait-%s-%s%s", name.n ? str_cstr(&name) : "python", stamp,
+		     o->format->extensions[0]) >= 0)
+		return 0;
+	*ret = NULL;
+	return err_set(-ENOMEM, "out of memory");
 }

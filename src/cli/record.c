@@ -39,15 +39,23 @@ static int drain(struct session *s, bool last)
 
 static void show_progress(struct session *s, uint64_t now)
 {
+	const struct record_options *o = s->options;
 	struct collect_stats st;
+	char rate[96];
 
 	if (now - s->shown_ns < 500 * NSEC_PER_MSEC)
 		return;
 	s->shown_ns = now;
 	collect_stats(s->collect, &st);
-	log_progress("Sampling at %u Hz, %.0f s, %llu samples — Ctrl-C to stop",
-		     s->options->freq_hz, (double)(now - s->start_ns) / NSEC_PER_SEC,
-		     (unsigned long long)st.samples);
+	if (o->freq_hz)
+		snprintf(rate, sizeof(rate), "at %u Hz", o->freq_hz);
+	else if (s->event.clock)
+		snprintf(rate, sizeof(rate), "every %llu ns", (unsigned long long)o->count);
+	else
+		snprintf(rate, sizeof(rate), "one in %llu %s", (unsigned long long)o->count,
+			 s->event.name);
+	log_progress("Sampling %s, %.0f s, %llu samples — Ctrl-C to stop", rate,
+		     (double)(now - s->start_ns) / NSEC_PER_SEC, (unsigned long long)st.samples);
 }
 
 static int make_epoll(struct session *s)
@@ -151,7 +159,7 @@ static int name_output(struct session *s)
 	if (!s->options->output)
 		return output_name(s->options, time(NULL), &s->path);
 	s->path = strdup(s->options->output);
-	return s->path ? 0 : -ENOMEM;
+	return s->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
 /* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */

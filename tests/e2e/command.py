@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -- COMMAND, and signals: exit codes, what is written, what is left behind."""
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -71,6 +72,35 @@ def lost_output_leaves_the_command():
                      "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT))
         check(done.returncode == 1 and "space" in done.stderr, repr(done))
         check(done.stdout == "done\n", "krait was gone before the command: %r" % done)
+
+
+def on_a_terminal(*args):
+    """What krait says on a terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(KRAIT, [KRAIT] + list(args))
+    said = b""
+    try:
+        while chunk := os.read(terminal, 4096):
+            said += chunk
+    except OSError:  # EIO: the last one has closed it
+        pass
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return said.decode()
+
+
+@kit.case
+def progress_line():
+    """What was asked for, on a terminal only."""
+    with folder() as d, python() as target:
+        args = ("record", "-p", str(target.pid), "-d", "0.8", "-o", d + "/o.svg")
+        for rate, words in ((("-F", "499"), "Sampling at 499 Hz"),
+                            (("-c", "1M"), "Sampling every 1000000 ns"),
+                            (("-e", "page-faults", "-c", "7"), "Sampling one in 7 page-faults")):
+            said = on_a_terminal(*args, *rate)
+            check(words in said, "%s: %r" % (rate, said))
+        check("Sampling" not in krait(*args).stderr, "a progress line without a terminal")
 
 
 def interrupted(*numbers):
