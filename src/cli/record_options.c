@@ -253,10 +253,11 @@ static int check_folded(const struct record_options *o)
 			       o->format_name);
 	named = o->format_name ? NULL : render_by_file(o->output);
 	if (named && !streq(named->name, "folded"))
-		return err_set(-EINVAL,
-			       "--folded writes text, but %s is a name for %s; leave -f out, or use "
-			       "--format folded if it is meant",
-			       o->output, named->name);
+		return err_set(
+			-EINVAL,
+			"--folded writes text, but %s is a name for %s; leave -f out, or use "
+			"--format folded if it is meant",
+			o->output, named->name);
 	return 0;
 }
 
