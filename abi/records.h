@@ -144,11 +144,20 @@ struct rec_proc {
 	char args[ABI_ARGS_BYTES]; /* beginning of the command line, NUL-separated */
 };
 
+/*
+ * What tells an image by /proc, where its exec count isn't shown: /proc/PID/stat, fields 26 and 28.
+ * The code of a non-PIE executable always begins at the same address, the place of the stack is
+ * random in each exec.
+ */
+struct image_place {
+	__u64 start_code, start_stack; /* mm_struct's */
+};
+
 /* Map `procs`: tgid -> what is known of it. */
 struct proc_entry {
 	struct proc_key key; /* start_ns 0: user space was first; adopted by the first sample */
-	__u64 start_code;    /* of the image that user space looked at: mm.start_code */
-	__u64 asked_ns;	     /* last REC_PROC */
+	struct image_place place; /* of the image that user space looked at */
+	__u64 asked_ns;		  /* last REC_PROC */
 	__u32 asks;
 	__u8 state; /* enum proc_state */
 	__u8 reserved[3];

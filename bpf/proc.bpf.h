@@ -126,15 +126,23 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
+walk_inline bool is_at(struct task_struct *task, const struct image_place *place)
+{
+	return place->start_code == BPF_CORE_READ(task, mm, start_code) &&
+	       place->start_stack == BPF_CORE_READ(task, mm, start_stack);
+}
+
 /*
  * Same executable, loaded by the same exec: equal exec counts don't say so (`sh -c 'a.py & exec b.py'`
- * makes them equal), the place of the stack, random in each exec, does.
+ * makes them equal), the place does.
  */
 walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 {
+	struct image_place place = {BPF_CORE_READ(a, mm, start_code),
+				    BPF_CORE_READ(a, mm, start_stack)};
+
 	return BPF_CORE_READ(a, mm, exe_file, f_inode) == BPF_CORE_READ(b, mm, exe_file, f_inode) &&
-	       BPF_CORE_READ(a, mm, start_code) == BPF_CORE_READ(b, mm, start_code) &&
-	       BPF_CORE_READ(a, mm, start_stack) == BPF_CORE_READ(b, mm, start_stack);
+	       is_at(b, &place);
 }
 
 /* A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent. */
@@ -248,7 +256,7 @@ walk_global int adopt_process(__u32 tgid)
 
 	if (!m || !p)
 		return 0;
-	if (p->start_code != BPF_CORE_READ(task, mm, start_code))
+	if (!is_at(task, &p->place))
 		return meet_process(tgid);
 	read_key(task, tgid, &p->key);
 	__builtin_memset(m, 0, sizeof(*m));

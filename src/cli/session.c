@@ -34,11 +34,11 @@ static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
 }
 
 static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where, uint64_t start_code)
+			const struct py_where *where, const struct image_place *place)
 {
 	struct session *s = ctx;
 
-	return sampler_set_proc(s->sampler, key, state, where, start_code);
+	return sampler_set_proc(s->sampler, key, state, where, place);
 }
 
 static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)

@@ -19,7 +19,7 @@ struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
 	int (*set_proc)(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where, uint64_t start_code);
+			const struct py_where *where, const struct image_place *place);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
 	void (*ask_again)(void *ctx, uint32_t tgid);

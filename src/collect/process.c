@@ -4,7 +4,6 @@
  * is learnt once per file, so that the hundredth worker costs a look at its mappings only.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 #include "proc/libc.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
+#include "proc/stat.h"
 
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS	  (3 * NSEC_PER_SEC)
@@ -130,7 +130,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	if (r)
 		return r;
 	set_python(c, p, f->image.layout.version);
-	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, 0);
+	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL);
 	return r ? r : 1;
 }
 
@@ -139,14 +139,14 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
 	p->state = PROC_UNSUPPORTED;
 	p->mapping = c->marks;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, 0);
+	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL);
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
 static int ignore(struct collect *c, struct process *p)
 {
 	p->state = PROC_IGNORED;
-	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, 0);
+	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL);
 }
 
 /* No interpreter: certain for an executable that has nothing to do with Python, else later. */
@@ -358,28 +358,6 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 	c->threads.v[*t - 1].labels = 0;
 }
 
-/* mm.start_code of a process: the lowest executable p_vaddr of its executable, biased. */
-static uint64_t start_code(struct collect *c, const struct proc *proc, const struct maps *maps)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlinkat(proc->dirfd, "exe", path, sizeof(path) - 1);
-
-	if (n < 0)
-		return 0;
-	path[n] = '\0';
-	vec_foreach(m, &maps->list) {
-		const struct image_file *f;
-
-		if (!m->ino || !streq(maps_path(maps, m), path))
-			continue;
-		f = image_of(c, proc, m, path);
-		if (!f)
-			return 0;
-		return f->exec_fixed ? f->text_start : m->start + (f->text_start & 4095);
-	}
-	return 0;
-}
-
 int collect_examine(struct collect *c, pid_t tgid)
 {
 	const struct proc_key key = {.tgid = tgid};
@@ -388,9 +366,13 @@ int collect_examine(struct collect *c, pid_t tgid)
 	const struct mapping *at;
 	struct image_file *f;
 	struct py_where where;
-	uint64_t code;
+	struct image_place place;
+	struct proc_stat stat;
 	int r = proc_open(&proc, tgid);
 
+	/* Before the mappings: if it execs meanwhile, the place isn't the one they are of. */
+	if (!r)
+		r = proc_stat_read(proc.dirfd, &stat);
 	if (r)
 		return r;
 	if (c->config.may_see && !c->config.may_see(proc.dirfd))
@@ -407,8 +389,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
 			       f->image.unsupported);
 	r = locate(c, &proc, &maps, f, at, NULL, &where);
-	code = start_code(c, &proc, &maps);
-	if (!r && code && !c->config.match)
-		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, code);
+	place = (struct image_place){stat.start_code, stat.start_stack};
+	if (!r && place.start_code && !c->config.match)
+		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, &place);
 	return r ? r : 1;
 }

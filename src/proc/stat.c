@@ -52,6 +52,21 @@ static bool skip_field(const char **p, const char *end)
 	return *p > first;
 }
 
+/* Fields 26 and 28, behind the start time; 1 and 0 without the right to trace the process. */
+static void read_place(const char *p, const char *end, struct proc_stat *s)
+{
+	uint64_t code, stack;
+
+	for (int i = 23; i <= 25; i++) /* vsize, rss, rsslim */
+		if (!skip_field(&p, end))
+			return;
+	if (!take_u64(&p, end, &code) || !skip_field(&p, end) || !take_u64(&p, end, &stack) ||
+	    !stack)
+		return;
+	s->start_code = code;
+	s->start_stack = stack;
+}
+
 int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 {
 	const char *end = text + n, *open = memchr(text, '(', n), *close = memrchr(text, ')', n),
@@ -79,6 +94,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 			return -EINVAL;
 	if (!take_u64(&p, end, &s.start_ticks))
 		return -EINVAL;
+	read_place(p, end, &s);
 	s.parent = (pid_t)parent;
 	s.flags = (uint32_t)flags;
 	*ret = s;

@@ -12,8 +12,9 @@ struct proc_stat {
 	char comm[PROC_COMM_BYTES];
 	char state; /* 'R', 'S', 'Z', ... */
 	pid_t parent;
-	uint32_t flags;	      /* PF_* */
-	uint64_t start_ticks; /* since boot, in 1 / sysconf(_SC_CLK_TCK) */
+	uint32_t flags;			  /* PF_* */
+	uint64_t start_ticks;		  /* since boot, in 1 / sysconf(_SC_CLK_TCK) */
+	uint64_t start_code, start_stack; /* mm_struct's; 0 without the right to trace it */
 };
 
 #define PROC_PF_KTHREAD 0x00200000 /* include/linux/sched.h; the same since 2.6.27 */

@@ -273,14 +273,16 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index)
 }
 
 int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_state state,
-		     const struct py_where *where, uint64_t start_code)
+		     const struct py_where *where, const struct image_place *place)
 {
-	struct proc_entry e = {.key = *key, .state = state, .start_code = start_code};
+	struct proc_entry e = {.key = *key, .state = state};
 	uint32_t tgid = key->tgid;
 	int r;
 
 	if (where)
 		e.where = *where;
+	if (place)
+		e.place = *place;
 	r = update(s->skel->maps.procs, &tgid, &e);
 	return r ? err_sys(r, "can't describe process %u", tgid) : 0;
 }

@@ -53,11 +53,11 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 
 /*
  * What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. A key with only
- * .tgid: nobody sampled it yet; holds if the image's mm.start_code is @start_code then.
+ * .tgid: nobody sampled it yet; holds if the image is still at @place then (else NULL).
  */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
-				uint64_t start_code);
+				const struct image_place *place);
 /* Whatever its executable says: the next sample of this process asks. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 

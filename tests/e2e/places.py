@@ -53,24 +53,29 @@ def deleted():
             profiled(target.pid)
 
 
-@kit.case
-def deleted_library():
-    """libpython itself was replaced while the program ran."""
+def shared():
+    """(executable, its libpython, its prefix) of each interpreter that has one."""
+    config = "import sys, sysconfig as s; print(sys.executable, s.get_config_var('LIBDIR'), " \
+             "s.get_config_var('INSTSONAME'), sys.prefix)"
     for _, version, kind, path in kit.interpreters():
         if kind != "shared" or version < (3, 8):
             continue
-        config = "import sysconfig as s; print(s.get_config_var('LIBDIR'), s.get_config_var(" \
-                 "'INSTSONAME'), __import__('sys').executable)"
         said = subprocess.run([path, "-c", config], stdout=subprocess.PIPE, encoding="utf-8",
                               check=True).stdout.split()
-        library = os.path.join(*said[:2]) if len(said) == 3 else ""
-        if not os.path.exists(library) or not os.path.exists(said[2]):
-            continue
+        library = os.path.join(*said[1:3]) if len(said) == 4 else ""
+        if os.path.exists(library) and os.path.exists(said[0]):
+            yield said[0], library, said[3]
+
+
+@kit.case
+def deleted_library():
+    """libpython itself was replaced while the program ran."""
+    for executable, library, _ in shared():
         with folder() as d:
-            copy = os.path.join(d, said[1])
+            copy = os.path.join(d, os.path.basename(library))
             shutil.copy(library, copy)
             environment = dict(os.environ, LD_LIBRARY_PATH=d)
-            with python(executable=said[2], env=environment) as target:
+            with python(executable=executable, env=environment) as target:
                 with open("/proc/%d/maps" % target.pid) as f:
                     if copy not in f.read():
                         continue
@@ -182,6 +187,31 @@ def python_into_python():
             before = kit.share(d + "/o.pb.gz", "before")[1]
             check(busy > 0.4 * total and before > 0.1 * total,
                   "%s: %d before, %d busy of %d" % (other, before, busy, total))
+
+
+@kit.case
+def exec_before_the_first_sample():
+    """A fixed executable (not PIE) maps libpython elsewhere each time: what -p found is stale."""
+    kit.need("gcc")
+    source = os.path.join(kit.ROOT, "tests", "setup", "embed-linked.c")
+    for _, library, prefix in shared():
+        with folder() as d:
+            host = d + "/host"
+            subprocess.run(["gcc", "-no-pie", "-o", host, source, library,
+                            "-Wl,-rpath," + os.path.dirname(library)], check=True)
+            script = "import os, signal\nsignal.pthread_sigmask(0, [10])\nprint(flush=True)\n" \
+                     "signal.sigwait([10])\nos.execv(%r, [%r, '-c', %r])" % (host, host, kit.BUSY)
+            with python(script, host, env=dict(os.environ, PYTHONHOME=prefix),
+                        stdout=subprocess.PIPE) as target:
+                target.process.stdout.readline()
+                with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "499") as running:
+                    target.process.send_signal(10)
+                    time.sleep(1.5)
+                    code, said = running.finish()
+            check(code == 0, said)
+            kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
+        return
+    raise Skip("no interpreter with a library")
 
 
 @kit.case

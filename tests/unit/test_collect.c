@@ -26,7 +26,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 }
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
-		    const struct py_where *where, uint64_t start_code)
+		    const struct py_where *where, const struct image_place *place)
 {
 	return 0;
 }

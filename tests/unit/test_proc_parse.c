@@ -10,8 +10,9 @@
 #include "proc/cpus.h"
 #include "proc/stat.h"
 
-#define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define TAIL " 1 1 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 1 0 4711 13 14 15"
+#define ID    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define TAIL  " 1 1 0 -1 4194560 5 6 7 8 9 10 11 12 20 0 1 0 4711 13 14 15"
+#define PLACE " 94052 94060 140722 0 0"
 
 static int stat_of(const char *text, struct proc_stat *s)
 {
@@ -28,6 +29,13 @@ static void test_stat(void **state)
 	assert_int_equal(s.parent, 42);
 	assert_int_equal(s.flags, 4194560);
 	assert_int_equal(s.start_ticks, 4711);
+	assert_int_equal(s.start_code, 0);
+	assert_int_equal(stat_of("77 (python3) S 42" TAIL PLACE "\n", &s), 0);
+	assert_int_equal(s.start_code, 94052);
+	assert_int_equal(s.start_stack, 140722);
+	/* what the kernel writes for who may not trace it */
+	assert_int_equal(stat_of("77 (python3) S 42" TAIL " 1 1 0 0 0\n", &s), 0);
+	assert_int_equal(s.start_code, 0);
 	/* comm is the target's choice */
 	assert_int_equal(stat_of("77 (a) R 1 (b) c) S 42" TAIL "\n", &s), 0);
 	assert_string_equal(s.comm, "a) R 1 (b) c");
