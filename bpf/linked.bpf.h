@@ -50,7 +50,10 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 	return 0;
 }
 
-/* Looks for libpython in a process in state PROC_LINKING; returns 1 when it was found. */
+/*
+ * Looks for libpython in a process in state PROC_LINKING; returns 1 when it was found, then it is
+ * at w->where. The entry found is replaced, never filled: it may be another's by then.
+ */
 walk_global int find_linked(__u32 tgid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -63,7 +66,10 @@ walk_global int find_linked(__u32 tgid)
 
 	if (!w || !m || !p)
 		return 0;
-	__builtin_memset(&m->rec, 0, sizeof(m->rec));
+	__builtin_memset(m, 0, sizeof(*m));
+	m->entry = *p;
+	if (!same_key(&m->entry.key, &w->proc))
+		return 0;
 	read_exe(task, &m->rec);
 	exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
 	bias = exe ? find_library(w, exe, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr)
@@ -73,10 +79,11 @@ walk_global int find_linked(__u32 tgid)
 			p->state = PROC_PENDING;
 		return 0;
 	}
-	p->where = exe->where;
-	py_where_add_bias(&p->where, bias);
-	p->state = PROC_PYTHON;
-	m->entry = *p;
+	m->entry.where = exe->where;
+	py_where_add_bias(&m->entry.where, bias);
+	m->entry.state = PROC_PYTHON;
+	w->where = m->entry.where;
+	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	read_names(task, &m->rec);
 	tell_user(m, bpf_ktime_get_ns());
 	return 1;

@@ -126,6 +126,21 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
+/*
+ * Takes over what is known of image @key; its state, 0 if @p is another's. An LRU map gives an
+ * entry to another process at any time, also while it is read: its key, which is filled first then,
+ * is compared last.
+ */
+walk_inline __u8 copy_where(struct py_where *where, const struct proc_entry *p,
+			    const struct proc_key *key)
+{
+	__u8 state = p->state;
+
+	*where = p->where;
+	barrier();
+	return same_key(&p->key, key) ? state : 0;
+}
+
 walk_inline bool is_at(struct task_struct *task, const struct image_place *place)
 {
 	return place->start_code == BPF_CORE_READ(task, mm, start_code) &&
@@ -150,17 +165,12 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
 	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
 	__u32 tgid = tgid_of(parent);
-	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
 	struct proc_key key;
 
 	m->rec.parent = tgid;
-	if (!p || p->state != PROC_PYTHON)
-		return false;
 	read_key(parent, tgid, &key);
-	if (!same_key(&key, &p->key) || !same_image(parent, task))
-		return false;
-	m->entry.where = p->where;
-	return true;
+	return p && copy_where(&m->entry.where, p, &key) == PROC_PYTHON && same_image(parent, task);
 }
 
 /* Name and arguments, for people: the process may be gone when user space looks. */
@@ -230,11 +240,13 @@ walk_global int ask_again(__u32 tgid)
 
 	if (!m || !p)
 		return 0;
+	__builtin_memset(m, 0, sizeof(*m));
+	m->entry = *p;
+	if (m->entry.key.tgid != tgid)
+		return 0; /* given to another process meanwhile */
 	shift = p->asks < ASK_SHIFT_MAX ? p->asks : ASK_SHIFT_MAX;
 	if (now - p->asked_ns < ASK_FIRST_NS << (shift & 15))
 		return 0;
-	__builtin_memset(m, 0, sizeof(*m));
-	m->entry = *p;
 	read_exe(task, &m->rec);
 	read_names(task, &m->rec);
 	tell_user(m, now);
@@ -256,25 +268,28 @@ walk_global int adopt_process(__u32 tgid)
 
 	if (!m || !p)
 		return 0;
-	if (!is_at(task, &p->place))
-		return meet_process(tgid);
-	read_key(task, tgid, &p->key);
 	__builtin_memset(m, 0, sizeof(*m));
 	m->entry = *p;
+	if (m->entry.key.tgid != tgid || m->entry.key.start_ns || !is_at(task, &m->entry.place))
+		return meet_process(tgid);
+	read_key(task, tgid, &m->entry.key);
+	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	read_exe(task, &m->rec);
 	read_names(task, &m->rec);
 	tell_user(m, bpf_ktime_get_ns());
 	return 0;
 }
 
-/* The entry of the current process image, made if need be; NULL if there is none. */
-walk_inline struct proc_entry *current_proc(struct task_struct *task, __u32 tgid)
+/*
+ * The entry of the current process image @key, made if need be; NULL if there is none. It may be
+ * given to another process at any time: copy_where().
+ */
+walk_inline const struct proc_entry *current_proc(struct task_struct *task, __u32 tgid,
+						  const struct proc_key *key)
 {
-	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
-	struct proc_key key;
+	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
 
-	read_key(task, tgid, &key);
-	if (p && same_key(&p->key, &key))
+	if (p && same_key(&p->key, key))
 		return p;
 	if (!BPF_CORE_READ(task, mm, start_code))
 		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */

@@ -23,21 +23,23 @@ walk_inline void fill_sample(struct rec_sample *rec, struct task_struct *task, c
 	rec->runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
-/* Decides from the state of the process, and walks where there is an interpreter. */
+/* Decides from the state of process w->proc, and walks where there is an interpreter. */
 walk_inline bool take_stack(struct walk *w, struct task_struct *task, const struct proc_entry *p)
 {
 	const struct py_layout *l;
 
-	w->proc = p->key;
 	w->n = 0;
-	switch (p->state) {
+	switch (copy_where(&w->where, p, &w->proc)) {
+	case 0:
+		count(COUNT_NO_ROOM);
+		return false;
 	case PROC_PENDING:
 		w->outcome = WALK_PENDING;
-		ask_again(p->key.tgid);
+		ask_again(w->proc.tgid);
 		return true;
 	case PROC_LINKING:
 		w->outcome = WALK_NO_PYTHON;
-		if (!find_linked(p->key.tgid))
+		if (!find_linked(w->proc.tgid))
 			return true;
 		break;
 	case PROC_UNSUPPORTED:
@@ -49,7 +51,6 @@ walk_inline bool take_stack(struct walk *w, struct task_struct *task, const stru
 		count(COUNT_IGNORED);
 		return false;
 	}
-	w->where = p->where;
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
@@ -63,7 +64,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct rec_sample rec = {};
-	struct proc_entry *p;
+	const struct proc_entry *p;
 	struct walk_out *out = walk_out();
 	struct walk *w = walk_state();
 	__u32 tgid;
@@ -73,7 +74,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	tgid = tgid_of(task);
 	if (!tgid)
 		return 0;
-	p = current_proc(task, tgid);
+	read_key(task, tgid, &w->proc);
+	p = current_proc(task, tgid, &w->proc);
 	if (!p) {
 		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
 		return 0;
