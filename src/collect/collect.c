@@ -102,15 +102,20 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 		broken(c);
 		return;
 	}
+	/* Sent again: not all its code objects were taken, or the kernel's list has forgotten it. */
 	if (map_get(&c->stacks, rec->stack))
-		return; /* sent again: the kernel's list of sent ones has forgotten it */
+		return;
 	raw.process = p;
 	raw.frames = malloc(bytes);
-	if (!raw.frames)
-		return;
-	memcpy(raw.frames, rec + 1, bytes);
-	if (vec_push(&c->raw, raw))
+	if (!raw.frames || map_put(&c->stacks, rec->stack, STACK_UNNAMED)) {
 		free(raw.frames);
+		return;
+	}
+	memcpy(raw.frames, rec + 1, bytes);
+	if (vec_push(&c->raw, raw)) {
+		free(raw.frames);
+		map_del(&c->stacks, rec->stack);
+	}
 }
 
 static void on_sample(struct collect *c, const struct rec_sample *rec)
@@ -163,27 +168,33 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	}
 }
 
-/* Names the stacks that can be named; @last: all of them. */
+static int keep_stack(struct collect *c, const struct raw_stack *raw, uint32_t id)
+{
+	if (vec_push(&c->processes.v[raw->process].stack_ids, raw->id) ||
+	    map_put(&c->stacks, raw->id, id))
+		return err_set(-ENOMEM, "out of memory for stacks");
+	free(raw->frames);
+	c->stats.stacks++;
+	return 0;
+}
+
+/* Names the stacks that can be named; @last: all of them. After an error the others are kept. */
 static int name_stacks(struct collect *c, bool last)
 {
 	size_t kept = 0;
+	int r = 0;
 
 	for (size_t i = 0; i < c->raw.n; i++) {
-		struct raw_stack *raw = &c->raw.v[i];
-		uint32_t id = stack_name(c, raw, last);
+		struct raw_stack raw = c->raw.v[i];
+		uint32_t id = r ? 0 : stack_name(c, &raw, last);
 
-		if (!id) {
-			c->raw.v[kept++] = *raw;
-			continue;
-		}
-		if (map_put(&c->stacks, raw->id, id) ||
-		    vec_push(&c->processes.v[raw->process].stack_ids, raw->id))
-			return err_set(-ENOMEM, "out of memory for stacks");
-		free(raw->frames);
-		c->stats.stacks++;
+		if (id)
+			r = keep_stack(c, &raw, id);
+		if (!id || r)
+			c->raw.v[kept++] = raw;
 	}
 	c->raw.n = kept;
-	return 0;
+	return r;
 }
 
 static void count_unsupported(struct collect *c, struct process *p)
@@ -212,7 +223,7 @@ static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct
 	if (!rec->stack)
 		return stack_mark_only(c, rec->outcome, p);
 	id = map_get(&c->stacks, rec->stack);
-	if (id)
+	if (id && *id != STACK_UNNAMED)
 		return *id;
 	if (!last)
 		return 0;
@@ -236,35 +247,38 @@ static bool is_newest(const struct collect *c, uint32_t process)
 	return i && *i - 1 == process;
 }
 
-/* True if the sample is dealt with. */
-static bool hand_on(struct collect *c, const struct waiting *w, bool last, int *error)
+/* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
+static int hand_on(struct collect *c, const struct waiting *w, bool last)
 {
 	struct process *p = &c->processes.v[w->process];
 	struct profile_sample s = {};
+	int r;
 
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
 		if (!last && !p->ended && p->state != PROC_IGNORED && is_newest(c, w->process))
-			return false;
+			return 0;
 		c->stats.not_python++;
-		return true;
+		return 1;
 	}
 	s.stack = stack_of(c, &w->rec, p, last);
 	if (!s.stack)
-		return false;
-	if (p->state == PROC_UNSUPPORTED)
-		count_unsupported(c, p);
+		return 0;
 	s.labels = thread_labels(c, w->process, &w->rec);
 	s.time_ns = w->rec.time_ns > c->config.start_ns
 			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
 			    : 0;
 	s.values[0] = 1;
 	s.values[1] = (int64_t)w->rec.weight;
-	*error = profile_add(c->profile, &s);
+	r = profile_add(c->profile, &s);
+	if (r)
+		return r;
+	if (p->state == PROC_UNSUPPORTED)
+		count_unsupported(c, p);
 	c->stats.samples++;
 	c->stats.weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;
 	c->stats.processes += !p->samples++;
-	return true;
+	return 1;
 }
 
 int collect_flush(struct collect *c, bool last)
@@ -272,10 +286,13 @@ int collect_flush(struct collect *c, bool last)
 	size_t kept = 0;
 	int r = name_stacks(c, last);
 
-	for (size_t i = 0; !r && i < c->waiting.n; i++) {
+	for (size_t i = 0; i < c->waiting.n; i++) {
 		struct waiting w = c->waiting.v[i];
+		int done = r ? 0 : hand_on(c, &w, last);
 
-		if (!hand_on(c, &w, last, &r))
+		if (done < 0)
+			r = done;
+		if (done <= 0)
 			c->waiting.v[kept++] = w;
 	}
 	c->waiting.n = kept;

@@ -46,7 +46,8 @@ void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
  * After each drain: adds the samples whose stacks are complete to the profile. @last: nothing more
- * comes, what is missing is marked. 0 or -errno (temporary file full).
+ * comes, what is missing is marked. 0 or -errno + message; what couldn't be added then is kept for
+ * the next time.
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 

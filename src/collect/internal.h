@@ -52,6 +52,8 @@ struct thread {
 	char name[64];
 };
 
+#define STACK_UNNAMED 0 /* no profile stack has this id */
+
 /* A stack whose code objects haven't all arrived. */
 struct raw_stack {
 	uint64_t id;
@@ -76,7 +78,7 @@ struct collect {
 	struct map by_key;  /* hash of proc_key -> index + 1 */
 	struct map by_tgid; /* -> index + 1 of the newest image */
 	VEC(struct thread) threads;
-	struct map stacks; /* wire id -> profile stack id */
+	struct map stacks; /* wire id -> profile stack id, or STACK_UNNAMED: it is in raw */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
 	uint32_t marks; /* profile mapping of marks */

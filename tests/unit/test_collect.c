@@ -42,6 +42,17 @@ static void ask_again(void *ctx, uint32_t tgid)
 
 static const struct collect_ops ops = {add_layout, get_layout, set_proc, add_exe, ask_again};
 
+/* In place of the C library's, through which every vector grows: the next one of this size fails. */
+static size_t fail_size;
+
+void *reallocarray(void *p, size_t n, size_t size)
+{
+	if (size != fail_size)
+		return realloc(p, n * size);
+	fail_size = 0;
+	return NULL;
+}
+
 struct fixture {
 	struct profile *profile;
 	struct collect *collect;
@@ -219,6 +230,47 @@ static void test_out_of_order(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
 }
 
+/* A stack that is sent again while its code objects are missing is one stack. */
+static void test_sent_again(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	for (int i = 0; i < 3; i++)
+		send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	send_code(f, 0x10, "leaf");
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.stacks, 1);
+}
+
+/* Memory runs out in the middle of a flush: the next one goes on, nothing is lost or freed twice. */
+static void test_flush_fails(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	test_in_order(state); /* the profile's own vectors have grown */
+	for (uint64_t id = 1; id <= 9; id++) {
+		send_stack(f, id, (uint64_t[]){0x10, 0x20}, 1 + id % 2, WALK_OK);
+		send_sample(f, id, WALK_OK);
+	}
+	fail_size = sizeof(uint64_t); /* the list of stacks of a process */
+	assert_int_equal(collect_flush(f->collect, false), -ENOMEM);
+	assert_int_equal(samples(f).n, 1);
+	assert_int_equal(collect_flush(f->collect, true), 0);
+	assert_int_equal(samples(f).n, 10);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.samples, 10);
+	assert_int_equal(st.stacks, 10);
+	assert_int_equal(st.lost_stacks, 0);
+}
+
 static void test_lost(void **state)
 {
 	struct fixture *f = *state;
@@ -332,6 +384,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sent_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_flush_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
