@@ -25,16 +25,14 @@
 
 #define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
 
-static int drain(struct session *s, bool last)
+static int drain(struct session *s)
 {
 	int r;
 
 	/* Side band first: a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
 	r = sampler_drain(s->sampler);
-	if (r >= 0)
-		r = collect_flush(s->collect, last);
-	return r;
+	return r < 0 ? r : collect_flush(s->collect, false);
 }
 
 static void show_progress(struct session *s, uint64_t now)
@@ -105,7 +103,7 @@ static int run(struct session *s)
 		if (finished(s, now))
 			break;
 		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), wait_ms(s, now));
-		r = drain(s, false);
+		r = drain(s);
 		if (r)
 			break;
 		show_progress(s, now);
@@ -130,12 +128,26 @@ static int start(struct session *s)
 	return r;
 }
 
-static int stop(struct session *s)
+/* The first error of several is told and returned. */
+static int broken_off(int before, int r)
 {
-	int r = sampler_enable(s->sampler, false), q = drain(s, true);
+	if (before || r >= 0)
+		return before;
+	log_error("%s; what was recorded until then is written", err_msg());
+	return r;
+}
 
+/* Samples until the end that was asked for, takes in what is left. @s can be written then in any case. */
+static int sample(struct session *s)
+{
+	int r = broken_off(0, run(s));
+
+	r = broken_off(r, sampler_enable(s->sampler, false));
+	sideband_drain(s->sideband);
+	r = broken_off(r, sampler_drain(s->sampler));
+	r = broken_off(r, collect_flush(s->collect, true));
 	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
-	return r ? r : q;
+	return r;
 }
 
 static int write_profile(struct session *s)
@@ -311,12 +323,7 @@ static int record(struct session *s)
 	r = start(s);
 	if (r)
 		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
-	broken = run(s);
-	if (broken)
-		log_error("%s; what was recorded until then is written", err_msg());
-	r = stop(s);
-	if (r)
-		return fail(r, EXIT_FAILED);
+	broken = sample(s);
 	r = finish(s);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
 }

@@ -177,6 +177,36 @@ def target_ends_recording_ends():
         check(done.returncode == 0, done.stderr)
 
 
+# Its 5th call and all later ones fail, as if the kernel did.
+RINGS_FAIL = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+struct ring_buffer;
+int ring_buffer__consume(struct ring_buffer *rb)
+{
+	static int calls;
+	int (*real)(struct ring_buffer *) = dlsym(RTLD_NEXT, "ring_buffer__consume");
+	return ++calls > 4 ? -5 : real(rb);
+}
+"""
+
+
+@kit.case
+def breaks_off():
+    """An error in the middle, and once more at the end: what was recorded is written."""
+    kit.need("gcc")
+    if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
+        raise Skip("libbpf is linked statically")
+    with folder() as d, python() as target:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", d + "/fail.so", "-x", "c", "-"],
+                       input=RINGS_FAIL.encode(), check=True)
+        done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
+                     env=dict(os.environ, LD_PRELOAD=d + "/fail.so"))
+        check(done.returncode == 1, "exit code %d: %s" % (done.returncode, done.stderr))
+        check(done.stderr.count("can't read the rings") == 1, done.stderr)
+        kit.sees(d + "/o.pb.gz")
+
+
 @kit.case
 def children_too():
     """Children of -p, present and later; --no-children leaves them out."""
