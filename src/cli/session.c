@@ -84,7 +84,7 @@ static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_
 {
 	struct session *s = ctx;
 
-	collect_exit(s->collect, tgid, tid);
+	collect_exit(s->collect, tgid, tid, time_ns);
 	session_exit(s, tgid, tid);
 }
 
@@ -93,7 +93,10 @@ static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bo
 {
 	struct session *s = ctx;
 
-	collect_comm(s->collect, tgid, tid, comm, exec);
+	if (exec)
+		collect_exec(s->collect, tgid, time_ns);
+	else
+		collect_comm(s->collect, tgid, tid, comm);
 }
 
 static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid,

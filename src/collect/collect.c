@@ -128,6 +128,7 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 		return;
 	}
 	c->processes.v[p].walked |= rec->stack != 0;
+	c->processes.v[p].seen_ns = MAX(c->processes.v[p].seen_ns, rec->time_ns);
 }
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)

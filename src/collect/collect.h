@@ -57,10 +57,14 @@ struct collect_mapping {
 	const char *path;
 };
 
-/* Side band: a process mapped an executable file, its name changed, a thread ended. */
+/*
+ * Side band: a process mapped an executable file, a thread ended, its name changed, an execve has
+ * replaced an image. Records of the time before and after may come later.
+ */
 void collect_mapped(struct collect *c, const struct collect_mapping *m);
-void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid);
-void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm, bool exec);
+void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
+void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm);
+void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 
 /* Side band events were lost: processes that may have become Python are examined again. */
 void collect_look_again(struct collect *c);

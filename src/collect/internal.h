@@ -29,12 +29,14 @@ struct process {
 	enum proc_state state;
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
+	bool replaced;	  /* by an exec: it has ended, its number hasn't */
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
 	char unsupported[128];
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
 	struct py_where where;	/* state PROC_PYTHON: absolute addresses */
+	uint64_t seen_ns;	/* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	uint8_t names_tries;	/* times left to look for names of new threads */
 	VEC(struct py_code *) codes;
@@ -49,6 +51,8 @@ struct thread {
 	uint64_t first_ns;    /* its CPU time where counting began, 0 = not yet */
 	uint64_t last_ns;     /* at its last sample */
 	uint64_t due, since;  /* samples from first_ns to last_ns; at last_ns */
+	uint64_t ended_ns;    /* 0 = it runs: from then on its number is another thread's */
+	bool named;	      /* .name is Python's, else the kernel's */
 	char name[64];
 };
 
@@ -126,6 +130,10 @@ static inline uint64_t code_key(uint64_t code, uint64_t check)
 
 /* thread.c: profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* thread.c: the side band's word on a thread: it ended, the kernel's name of it changed. */
+void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);
+void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
 
 /* thread.c: adds what the threads ran, and the samples of that time, to cpu_ns and due. */
 void thread_runtimes(const struct collect *c, struct collect_stats *ret);

@@ -31,15 +31,37 @@ static uint64_t key_hash(const struct proc_key *k)
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
 }
 
+static struct process *newest_of(const struct collect *c, uint32_t tgid)
+{
+	uint64_t *i = map_get(&c->by_tgid, tgid);
+
+	return i ? &c->processes.v[*i - 1] : NULL;
+}
+
+/* Another image has its number. */
+static void replace(struct process *p)
+{
+	p->replaced = true;
+	p->ended |= 1;
+}
+
+static bool is_newer(const struct proc_key *a, const struct proc_key *b)
+{
+	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->exec_id > b->exec_id;
+}
+
 long process_of(struct collect *c, const struct proc_key *key)
 {
 	uint64_t *i = map_get(&c->by_key, key_hash(key));
-	struct process p = {.key = *key, .state = PROC_PENDING};
+	struct process p = {.key = *key, .state = PROC_PENDING}, *other;
 
 	if (i)
 		return *i - 1;
+	other = newest_of(c, key->tgid);
+	if (other)
+		replace(is_newer(key, &other->key) ? other : &p);
 	if (vec_push(&c->processes, p) || map_put(&c->by_key, key_hash(key), c->processes.n) ||
-	    map_put(&c->by_tgid, key->tgid, c->processes.n) ||
+	    (!p.replaced && map_put(&c->by_tgid, key->tgid, c->processes.n)) ||
 	    vec_push(&c->live, c->processes.n - 1))
 		return -ENOMEM;
 	return c->processes.n - 1;
@@ -221,6 +243,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	struct process *p = &c->processes.v[i];
 
 	name_from_record(p, rec);
+	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
 		  rec->state);
 	if (rec->state == PROC_PYTHON)
@@ -262,8 +285,7 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {
-	uint64_t *i = map_get(&c->by_tgid, m->tgid);
-	struct process *p = i ? &c->processes.v[*i - 1] : NULL;
+	struct process *p = newest_of(c, m->tgid);
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct mapping map = {.start = m->addr,
 			      .end = m->addr + m->len,
@@ -279,17 +301,30 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 	if (!f || !f->is_python)
 		return;
 	if (p && p->state == PROC_PENDING)
-		(void)!process_examine(c, *i - 1, NULL);
+		(void)!process_examine(c, p - c->processes.v, NULL);
 	else
 		c->config.ops->ask_again(c->config.ctx, m->tgid);
 }
 
-void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid)
+void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
-	uint64_t *i = map_get(&c->by_tgid, tgid);
+	struct process *p = newest_of(c, tgid);
 
-	if (i && tid == tgid)
-		c->processes.v[*i - 1].ended = 1;
+	if (!p)
+		return;
+	thread_ended(c, p, tid, time_ns);
+	if (tid == tgid)
+		p->ended = 1;
+}
+
+void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
+{
+	struct process *p = newest_of(c, tgid);
+
+	if (!p || p->seen_ns > time_ns)
+		return; /* the new image: its records came first */
+	replace(p);
+	map_del(&c->by_tgid, tgid);
 }
 
 static void forget(struct collect *c, struct process *p)
@@ -323,7 +358,7 @@ void process_forget_ended(struct collect *c)
 		struct process *p = &c->processes.v[c->live.v[i]];
 
 		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
-			if (!has_threads(p)) {
+			if (p->replaced || !has_threads(p)) {
 				forget(c, p);
 				continue;
 			}
@@ -344,18 +379,12 @@ void collect_look_again(struct collect *c)
 	}
 }
 
-void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm, bool exec)
+void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm)
 {
-	uint64_t *i = map_get(&c->by_tgid, tgid), *t;
-	struct process *p = i ? &c->processes.v[*i - 1] : NULL;
+	struct process *p = newest_of(c, tgid);
 
-	if (!p || exec)
-		return;
-	t = map_get(&p->threads, tid);
-	if (!t)
-		return;
-	snprintf(c->threads.v[*t - 1].name, sizeof(c->threads.v[0].name), "%s", comm);
-	c->threads.v[*t - 1].labels = 0;
+	if (p)
+		thread_comm(c, p, tid, comm);
 }
 
 int collect_examine(struct collect *c, pid_t tgid)

@@ -46,12 +46,20 @@ static void read_name(const struct process *p, struct thread *t)
 		snprintf(t->name, sizeof(t->name), "%s", comm);
 }
 
-static struct thread *thread_of(struct collect *c, struct process *p, uint32_t tid)
+static struct thread *find_thread(const struct collect *c, const struct process *p, uint32_t tid)
 {
 	uint64_t *i = map_get(&p->threads, tid);
 
-	if (i)
-		return &c->threads.v[*i - 1];
+	return i ? &c->threads.v[*i - 1] : NULL;
+}
+
+static struct thread *thread_of(struct collect *c, struct process *p, uint32_t tid,
+				uint64_t time_ns)
+{
+	struct thread *t = find_thread(c, p, tid);
+
+	if (t && (!t->ended_ns || time_ns < t->ended_ns))
+		return t;
 	if (vec_push(&c->threads, (struct thread){.tid = tid}) ||
 	    map_put(&p->threads, tid, c->threads.n))
 		return NULL;
@@ -112,7 +120,7 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret)
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	struct process *p = &c->processes.v[process];
-	struct thread *t = thread_of(c, p, rec->tid);
+	struct thread *t = thread_of(c, p, rec->tid, rec->time_ns);
 
 	if (!t)
 		return 0;
@@ -122,10 +130,29 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	return t->labels;
 }
 
+void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns)
+{
+	struct thread *t = find_thread(c, p, tid);
+
+	if (t)
+		t->ended_ns = time_ns;
+}
+
+void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm)
+{
+	struct thread *t = find_thread(c, p, tid);
+
+	if (!t || t->named)
+		return;
+	snprintf(t->name, sizeof(t->name), "%s", comm);
+	t->labels = 0;
+}
+
 static void rename_thread(struct collect *c, struct thread *t, const char *name)
 {
 	struct profile *p = c->profile;
 
+	t->named = true;
 	if (streq(t->name, name))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
@@ -155,7 +182,7 @@ static void name_threads(struct collect *c, struct process *p)
 			struct thread *t = &c->threads.v[slot->value - 1];
 			const char *name = py_thread_name_of(&names, t->tid);
 
-			if (name)
+			if (name && !t->ended_ns)
 				rename_thread(c, t, name);
 		}
 	}

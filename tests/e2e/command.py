@@ -208,6 +208,28 @@ def breaks_off():
 
 
 @kit.case
+def python_names_its_threads():
+    """The name in Python counts, whatever the kernel's becomes."""
+    source = """
+import ctypes, itertools, threading, time
+def worker():
+    for i in itertools.count():
+        end = time.time() + 0.05
+        while time.time() < end: pass
+        ctypes.CDLL(None).prctl(15, b"kernel-%d" % i, 0, 0, 0)
+threading.Thread(target=worker, name="in-python").start()
+"""
+    with folder() as d, python(source) as target:
+        done = krait("record", "-p", target.pid, "-d", 2, "-F", 499, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        names = [s.labels.get("thread") for s in kit.pprof.read(d + "/o.pb.gz").samples
+                 if s.labels.get("tid") != str(target.pid)]
+        wrong = [name for name in names if name != "in-python"]
+        check(len(names) > 100 and len(wrong) < 0.2 * len(names),
+              "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
+
+
+@kit.case
 def children_too():
     """Children of -p, present and later; --no-children leaves them out."""
     source = """

@@ -168,6 +168,49 @@ def exec_into_python():
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
 
 
+# Works for a while, then becomes Python: its executable says nothing.
+STRANGER = r"""
+#include <dlfcn.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+	int (*run)(int, char **);
+	clock_t end = clock() + CLOCKS_PER_SEC / 2;
+
+	while (clock() < end) {}
+	run = dlsym(dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL), "Py_BytesMain");
+	return run(argc, argv);
+}
+"""
+
+
+@kit.case
+def python_into_a_stranger():
+    """Python execs a program that is known for not being Python, which then maps a libpython."""
+    kit.need("gcc")
+    for _, library, prefix in shared():
+        with folder() as d:
+            host = d + "/host"
+            subprocess.run(["gcc", "-o", host, "-DLIBRARY=\"%s\"" % library, "-x", "c", "-",
+                            "-ldl"], input=STRANGER.encode(), check=True)
+            env = dict(os.environ, PYTHONHOME=prefix)
+            source = "import os, time\ndef before():\n    end = time.time() + 0.5\n" \
+                     "    while time.time() < end: pass\nbefore()\nos.environ.update(PYTHONHOME=%r)" \
+                     "\nos.execv(%r, [%r, '-c', %r])" % (prefix, host, host, kit.BUSY)
+            with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running:
+                with Background(host, "-c", "", env=env) as first:
+                    first.process.wait(20)
+                with python(source) as target:
+                    time.sleep(2.5)
+                code, said = running.finish()
+            check(code == 0, said)
+            before, busy = (kit.share(d + "/o.pb.gz", name, pids={target.pid})[1]
+                            for name in ("before", "busy"))
+            check(before > 50 and busy > 300, "%d before, %d busy" % (before, busy))
+        return
+    raise Skip("no interpreter with a library")
+
+
 @kit.case
 def python_into_python():
     """One interpreter execs another of a different version: nothing of the first is used."""

@@ -348,12 +348,50 @@ static void test_end_forgets(void **state)
 	struct fixture *f = *state;
 
 	test_in_order(state);
-	collect_exit(f->collect, key.tgid, key.tgid);
+	collect_exit(f->collect, key.tgid, key.tgid, 3000);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(collect_flush(f->collect, false), 0);
 	/* The samples stay; the code objects are gone, which ASan's leak check and this flush show.
 	 */
 	assert_int_equal(samples(f).n, 1);
+}
+
+/* A thread's number is used again: another name, another CPU time. */
+static void test_tid_again(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_proc(f);
+	send_sample(f, 0, WALK_NO_PYTHON);
+	collect_exit(f->collect, key.tgid, key.tgid,
+		     2500 + 1); /* told before its last sample is read */
+	send_sample(f, 0, WALK_NO_PYTHON);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.threads, 1);
+	collect_exit(f->collect, key.tgid, key.tgid, 2500);
+	send_sample(f, 0, WALK_NO_PYTHON);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.threads, 2);
+}
+
+/* An exec ends the image, unless what is known is the image it made: samples of that came first. */
+static void test_exec(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+
+	send_sample(f, 0, WALK_PENDING);
+	collect_exec(f->collect, key.tgid, 2499);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.not_python, 0);
+	collect_exec(f->collect, key.tgid, 2501);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.not_python, 1);
 }
 
 /* 1,000 Hz, a CPU time that is brought up to date every 4 ms: the rate is what it is. */
@@ -381,6 +419,8 @@ static void test_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_tid_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
