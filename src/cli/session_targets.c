@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which processes a recording is about, and whether they are still there. */
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "cli/command_file.h"
 #include "cli/session.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
@@ -73,12 +77,28 @@ static int examine_all(struct session *s)
 	return r;
 }
 
+/* What the command is going to run, so that its first samples are walked; if not, they are marked. */
+static void teach_command(struct session *s)
+{
+	const char *search = environment_get(&s->caller.env, "PATH") ?: getenv("PATH");
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+
+	if (caller_enter(&s->caller))
+		return;
+	fd = command_file_open(s->options->cmd[0], search, path);
+	caller_leave(&s->caller);
+	if (fd >= 0 && collect_teach(s->collect, fd, path))
+		log_info("%s isn't known before it runs", path);
+}
+
 int session_add_targets(struct session *s)
 {
 	pid_vec tree = {};
 	int r = 0;
 
 	if (s->options->cmd) {
+		teach_command(s);
 		r = add_tree(s, s->spawn.pid, &tree);
 		vec_fini(&tree);
 		return r;

@@ -4,8 +4,10 @@
  * mappings only, and a new process of a known executable not even that.
  */
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -59,18 +61,12 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	return r;
 }
 
-struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
-			    const char *path)
+/* Reads the file @fd of this device and inode and keeps what it holds, in @old if that isn't NULL. */
+static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t ino, int fd,
+				    const char *path, struct image_file *old)
 {
-	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
-	struct image_file f = {.dev = m->dev, .ino = m->ino}, *old = i ? c->files.v[*i - 1] : NULL;
-	_cleanup_close_ int fd = -1;
+	struct image_file f = {.dev = dev, .ino = ino};
 
-	if (old && unchanged(proc, m, old))
-		return old;
-	fd = file_open_mapping(proc->dirfd, m, path, NULL);
-	if (fd < 0)
-		return NULL;
 	if (read_file(fd, path, &f) < 0)
 		log_info("%s: %s", path, err_msg());
 	if (old) {
@@ -85,8 +81,36 @@ struct image_file *image_of(struct collect *c, const struct proc *proc, const st
 		free(old);
 		return NULL;
 	}
-	(void)!map_put(&c->file_index, file_key(m->dev, m->ino), c->files.n);
+	(void)!map_put(&c->file_index, file_key(dev, ino), c->files.n);
 	return old;
+}
+
+struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
+			    const char *path)
+{
+	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
+	struct image_file *old = i ? c->files.v[*i - 1] : NULL;
+	_cleanup_close_ int fd = -1;
+
+	if (old && unchanged(proc, m, old))
+		return old;
+	fd = file_open_mapping(proc->dirfd, m, path, NULL);
+	return fd < 0 ? NULL : keep_file(c, m->dev, m->ino, fd, path, old);
+}
+
+struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
+{
+	struct stat st;
+	int generation;
+
+	/* Where the file system doesn't tell it (tmpfs), the first sample will. */
+	if (fstat(fd, &st) || ioctl(fd, FS_IOC_GETVERSION, &generation))
+		return NULL;
+	*key = (struct exe_key){
+		.dev = file_dev(st.st_dev), .ino = st.st_ino, .generation = (uint32_t)generation};
+	if (map_get(&c->file_index, file_key(key->dev, key->ino)))
+		return NULL; /* taught when it was met */
+	return keep_file(c, key->dev, key->ino, fd, path, NULL);
 }
 
 static bool named_python(const char *path)

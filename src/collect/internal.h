@@ -102,12 +102,27 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
+/*
+ * process.c: the C library of a process; -EAGAIN if the loader hasn't mapped it yet. @linked: there
+ * will be one. And what it means for the walker.
+ */
+struct libc_info;
+int process_libc(const struct proc *proc, const struct maps *maps, bool linked,
+		 struct libc_info *ret);
+void process_set_libc(struct py_where *w, const struct libc_info *info);
+
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 
 /* image.c: what is in the file behind @m, read once; NULL if it can't be opened. */
 struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			    const char *path);
+
+/*
+ * The same of an executable that nobody runs yet, with the key that the kernel will know it by. NULL
+ * if the key can't be told, or is known already.
+ */
+struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
 /* The file with the interpreter and its lowest executable mapping; NULL if there is none. */
 struct image_file *image_find(struct collect *c, const struct proc *proc, const struct maps *maps,

@@ -67,11 +67,8 @@ long process_of(struct collect *c, const struct proc_key *key)
 	return c->processes.n - 1;
 }
 
-/*
- * The C library; -EAGAIN if the loader hasn't mapped it yet. @linked: there will be one.
- */
-static int read_libc(const struct proc *proc, const struct maps *maps, bool linked,
-		     struct libc_info *ret)
+int process_libc(const struct proc *proc, const struct maps *maps, bool linked,
+		 struct libc_info *ret)
 {
 	enum libc_kind kind = LIBC_NONE;
 	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
@@ -89,25 +86,18 @@ static int read_libc(const struct proc *proc, const struct maps *maps, bool link
 	return 0;
 }
 
-static int set_libc(struct py_where *w, const struct proc *proc, const struct maps *maps,
-		    bool linked)
+void process_set_libc(struct py_where *w, const struct libc_info *info)
 {
-	struct libc_info info;
-	int r = read_libc(proc, maps, linked, &info);
-
-	if (r)
-		return r;
-	w->tsd_offset = info.tsd_offset;
+	w->tsd_offset = info->tsd_offset;
 #if defined(__aarch64__)
 	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
 	 */
-	w->self_offset = info.tsd_offset - 272;
+	w->self_offset = info->tsd_offset - 272;
 #endif
-	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
+	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
 		w->tss = PY_TSS_KEY_MUSL;
-	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
+	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
 		w->tss = PY_TSS_TLS_DTV_MUSL;
-	return 0;
 }
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
@@ -127,15 +117,17 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 		  const struct image_file *f, const struct mapping *at, const struct exe_key *exe,
 		  struct py_where *ret)
 {
+	struct libc_info libc;
 	int r;
 
 	*ret = f->image.where;
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)
 		return r;
-	r = set_libc(ret, proc, maps, f->dynamic.linked);
+	r = process_libc(proc, maps, f->dynamic.linked, &libc);
 	if (r)
 		return r;
+	process_set_libc(ret, &libc);
 	image_teach(c, proc, maps, exe, f, ret);
 	py_where_add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
 	return 0;

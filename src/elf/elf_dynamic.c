@@ -19,11 +19,22 @@ static bool needs_python(struct elf_file *f)
 	return false;
 }
 
+static void read_loader(struct elf_file *f, struct elf_dynamic *ret)
+{
+	struct elf_section s;
+
+	if (!elf_file_section(f, ".interp", &s) || s.size > sizeof(ret->loader) ||
+	    elf_file_read(f, s.vaddr, ret->loader, s.size) != s.size)
+		ret->loader[0] = '\0';
+	ret->loader[sizeof(ret->loader) - 1] = '\0';
+}
+
 void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret)
 {
 	struct elf_section s;
 
 	*ret = (struct elf_dynamic){};
+	read_loader(f, ret);
 	if (!elf_file_section(f, ".dynamic", &s) || !s.vaddr)
 		return;
 	ret->vaddr = s.vaddr;

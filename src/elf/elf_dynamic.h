@@ -14,6 +14,7 @@ struct elf_dynamic {
 	uint64_t debug_slot; /* p_vaddr of DT_DEBUG's value; 0 = none (a library) */
 	bool linked;	     /* needs other libraries */
 	bool needs_python;   /* one of them is called libpython* */
+	char loader[128];    /* path of the dynamic loader; "" = none (static, a library) */
 };
 
 void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -- COMMAND, and signals: exit codes, what is written, what is left behind."""
+import fcntl
+import json
 import os
 import pty
 import signal
@@ -43,6 +45,32 @@ def from_the_first_instruction():
         check(done.returncode == 0 and done.stdout == "hellohello\n", repr(done))
         total, found = kit.share(d + "/o.pb.gz", "_find_and_load")
         check(found > 10, "%d of %d samples in the import system" % (found, total))
+
+
+@kit.case
+def known_before_it_runs():
+    """The interpreter is known at its first sample: by name, by path, behind a script and env."""
+    kit.need("python3")
+    with open(kit.PYTHON, "rb") as f:
+        try:
+            fcntl.ioctl(f, 0x80087601, b"\0" * 8)  # FS_IOC_GETVERSION
+        except OSError:
+            raise kit.Skip("the file system doesn't tell an inode's generation") from None
+    with folder() as d:
+        for name, line in (("plain-script", "#!" + kit.PYTHON), ("env", "#!/usr/bin/env python3")):
+            with open(d + "/" + name, "w") as f:
+                f.write("%s\nprint(%s)\n" % (line, SHORT))
+            os.chmod(d + "/" + name, 0o755)
+        path = dict(os.environ, PATH=os.path.dirname(kit.PYTHON) + ":" + d)
+        for command in ([kit.PYTHON, d + "/plain-script"], ["python3", d + "/plain-script"], ["plain-script"],
+                        [d + "/env"]):
+            done = krait("record", "-F", 4999, "-o", d + "/o.folded", "--summary-json",
+                         d + "/o.json", "--", *command, env=path)
+            check(done.returncode == 0, done.stderr)
+            with open(d + "/o.json") as f:
+                outcomes = json.load(f)["outcomes"]
+            check(outcomes["PENDING"] == 0, "%s: %d samples weren't walked" % (
+                command, outcomes["PENDING"]))
 
 
 @kit.case
