@@ -78,7 +78,13 @@ running_shows_it() {
 	expect command-not-runnable 126 "can't run" record -o x.folded -- "$work"
 	expect own-exit-code 7 samples record -o x.folded -- sh -c 'exit 7'
 	expect killed-command 137 samples record -o x.folded -- sh -c 'kill -9 $$'
-	expect no-samples 0 'warning' record -o x.folded -- sleep 0.1
+	expect no-samples 0 "warning: no samples: 'sleep' ran no Python" record -o x.folded -- sleep 0.1
+	expect no-match 0 'no Python process that --comm matches.*/proc/PID/comm' \
+		record -d 0.2 -o x.folded --comm no-such-name
+	python3 -c 'import time; time.sleep(9)' & sleeper=$!
+	sleep 0.5
+	expect waits-only 0 "the process didn't run on a CPU" record -d 0.3 -o x.folded -p $sleeper
+	kill $sleeper
 	expect require-samples 1 'samples' record --require-samples -o x.folded -- sleep 0.1
 }
 
