@@ -42,6 +42,9 @@ busy_here()'
 usage_errors() {
 	expect no-words 2 Usage
 	expect unknown-command 2 'did you mean `krait record`' recrod
+	for word in top dump report diff merge; do
+		expect "hint-for-$word" 2 "no command '$word' yet; .*(krait record|go tool pprof)" $word
+	done
 	expect unknown-option 2 'did you mean --duration' record --duraton 3
 	expect bad-duration 2 'not a duration' record -d 10x
 	expect zero-duration 2 'no time to sample' record -d 0
