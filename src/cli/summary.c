@@ -126,37 +126,35 @@ static void add_losses(const struct session *s, struct summary *m)
 }
 
 /* What was asked for, what became of it, and what would help. */
-static void say_nothing_came(const struct session *s, struct summary *m)
+static void say_nothing_came(const struct record_options *o, struct summary *m)
 {
-	const struct record_options *o = s->options;
+	const char *filter = o->comms.n	       ? "--comm"
+			     : o->cgroups.n    ? "--cgroup"
+			     : o->containers.n ? "--container"
+					       : NULL;
 
 	if (o->cmd)
 		line(m, LOG_WARN,
-		     "no samples: '%s' ran no Python, or for less than it takes to be sampled; for "
-		     "a "
-		     "program that is over at once sample more often, as with -F 9999",
+		     "no samples: '%s' ran no Python, or less than it takes to be sampled; "
+		     "for a program that is over at once sample more often, as with -F 9999",
 		     o->cmd[0]);
 	else if (o->pids.n)
 		line(m, LOG_WARN,
-		     "no samples: the process%s didn't run on a CPU; krait shows where programs "
-		     "run, "
-		     "not where they wait; record longer (-d), or while it works",
+		     "no samples: the process%s didn't run on a CPU, and krait shows where "
+		     "programs run, not where they wait; record longer (-d), or while it works",
 		     o->pids.n > 1 ? "es" : "");
-	else if (s->filtered)
+	else if (filter)
 		line(m, LOG_WARN,
-		     "no samples: no Python process that %s matches ran on a CPU; `krait record -d "
-		     "1` "
-		     "shows those that run%s",
-		     o->comms.n	    ? "--comm"
-		     : o->cgroups.n ? "--cgroup"
-				    : "--container",
+		     "no samples: no Python process that %s matches ran on a CPU; leave it out "
+		     "to see those that do%s",
+		     filter,
 		     o->comms.n ? " (--comm is the kernel's name, as in /proc/PID/comm: often "
 				  "python3, not the script)"
 				: "");
 	else
 		line(m, LOG_WARN,
-		     "no samples: no Python process ran on a CPU; record longer (-d), or while one "
-		     "works");
+		     "no samples: no Python process ran on a CPU; record longer (-d), or while "
+		     "one works");
 }
 
 static void add_presence(const struct session *s, struct summary *m)
@@ -164,7 +162,7 @@ static void add_presence(const struct session *s, struct summary *m)
 	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
 
 	if (!m->collect.samples)
-		say_nothing_came(s, m);
+		say_nothing_came(s->options, m);
 	else if (s->event.clock && share < HARDLY_PERCENT)
 		line(m, LOG_NOTE,
 		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
