@@ -322,7 +322,7 @@ static int record(struct session *s)
 		return refuse(s, r, exit_of(r));
 	r = start(s);
 	if (r)
-		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
+		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : exit_of(r));
 	broken = sample(s);
 	r = finish(s);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;

@@ -38,31 +38,50 @@ static bool has_ended(pid_t pid)
 	return ended;
 }
 
-/* One process that was asked for by number. At least one of its tree must be Python. */
+/*
+ * Looks at @pid and its tree: 0 if one of them is Python, or will be when it is loaded. What @pid
+ * itself can't be profiled for counts, else the first reason there is.
+ */
+static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
+{
+	_cleanup_free_ char *why = NULL;
+	bool any = false;
+	int r = -EINVAL;
+
+	for (size_t i = 0; i < tree->n; i++) {
+		int is = collect_examine(s->collect, tree->v[i]);
+
+		if ((is == -ENOTSUP || is == -EPERM) && tree->v[i] == pid)
+			return is;
+		any |= is == 1 || is == -EAGAIN;
+		if (is < 0 && is != -ESRCH && !why) {
+			why = strdup(err_msg());
+			r = is;
+		}
+	}
+	if (any)
+		return 0;
+	if (why)
+		return err_set(r, "%s", why);
+	return err_set(r,
+		       "process %d isn't running Python, nor is a child of it; "
+		       "`krait record` without -p shows which processes are",
+		       pid);
+}
+
+/* One process that was asked for by number. */
 static int add_target(struct session *s, pid_t pid)
 {
 	pid_vec tree = {};
-	int r = add_tree(s, pid, &tree), any = 0;
+	int r = add_tree(s, pid, &tree);
 
 	if (!r && has_ended(pid))
 		r = err_set(-ESRCH, "process %d has ended already; its parent hasn't noticed yet",
 			    pid);
-	for (size_t i = 0; !r && i < tree.n; i++) {
-		int is = collect_examine(s->collect, tree.v[i]);
-
-		if ((is == -ENOTSUP || is == -EPERM) && tree.v[i] == pid)
-			r = is;
-		any |= is == 1;
-	}
+	if (!r)
+		r = examine_tree(s, pid, &tree);
 	vec_fini(&tree);
-	if (r)
-		return r;
-	if (!any)
-		return err_set(-EINVAL,
-			       "process %d isn't running Python, nor is a child of it; "
-			       "`krait record` without -p shows which processes are",
-			       pid);
-	return 0;
+	return r;
 }
 
 /* The whole machine: the processes there are, so that no sample of theirs waits for an answer. */

@@ -85,17 +85,21 @@ static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t in
 	return old;
 }
 
-struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
-			    const char *path)
+int image_of(struct collect *c, const struct proc *proc, const struct mapping *m, const char *path,
+	     struct image_file **ret)
 {
 	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
 	struct image_file *old = i ? c->files.v[*i - 1] : NULL;
 	_cleanup_close_ int fd = -1;
 
+	*ret = old;
 	if (old && unchanged(proc, m, old))
-		return old;
+		return 0;
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
-	return fd < 0 ? NULL : keep_file(c, m->dev, m->ino, fd, path, old);
+	if (fd < 0)
+		return fd;
+	*ret = keep_file(c, m->dev, m->ino, fd, path, old);
+	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
 }
 
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
@@ -124,37 +128,46 @@ static bool named_python(const char *path)
  * Files called python come first; if none of them has it, every executable mapping is looked at
  * (embedded interpreters).
  */
-struct image_file *image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
-			      const struct mapping **at)
+int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+	       struct image_file **ret, const struct mapping **at)
 {
+	_cleanup_free_ char *why = NULL;
+	int denied = 0;
+
 	for (int all = 0; all < 2; all++) {
 		vec_foreach(m, &maps->list) {
 			const char *path = maps_path(maps, m);
-			struct image_file *f;
+			int r;
 
 			if (!m->ino || !(m->prot & PROT_EXEC) || named_python(path) != !all)
 				continue;
-			f = image_of(c, proc, m, path);
-			if (!f || !f->is_python)
-				continue;
-			*at = m;
-			return f;
+			r = image_of(c, proc, m, path, ret);
+			if (!r && (*ret)->is_python) {
+				*at = m;
+				return 1;
+			}
+			if (!all && !denied && (r == -EPERM || r == -EACCES)) {
+				denied = r;
+				why = strdup(err_msg());
+			}
 		}
 	}
-	return NULL;
+	return denied ? err_set(denied, "%s", why ? why : "") : 0;
 }
 
 static const struct image_file *exe_file(struct collect *c, const struct proc *proc,
 					 const struct maps *maps, const struct exe_key *exe,
 					 bool *called_python)
 {
+	struct image_file *f;
+
 	vec_foreach(m, &maps->list) {
 		const char *path = maps_path(maps, m);
 
 		if (m->ino != exe->ino || !(m->prot & PROT_EXEC))
 			continue;
 		*called_python = named_python(path);
-		return image_of(c, proc, m, path);
+		return image_of(c, proc, m, path, &f) ? NULL : f;
 	}
 	return NULL;
 }

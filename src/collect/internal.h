@@ -114,9 +114,9 @@ void process_set_libc(struct py_where *w, const struct libc_info *info);
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 
-/* image.c: what is in the file behind @m, read once; NULL if it can't be opened. */
-struct image_file *image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
-			    const char *path);
+/* image.c: what is in the file behind @m, read once. 0, or as file_open_mapping(). */
+_must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
+			const char *path, struct image_file **ret);
 
 /*
  * The same of an executable that nobody runs yet, with the key that the kernel will know it by. NULL
@@ -124,9 +124,12 @@ struct image_file *image_of(struct collect *c, const struct proc *proc, const st
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
-/* The file with the interpreter and its lowest executable mapping; NULL if there is none. */
-struct image_file *image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
-			      const struct mapping **at);
+/*
+ * The file with the interpreter and its lowest executable mapping: 1; 0 if there is none; -EPERM,
+ * -EACCES with a message if none is found, but a file called python can't be looked into.
+ */
+_must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+			  struct image_file **ret, const struct mapping **at);
 
 /* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
 void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,

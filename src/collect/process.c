@@ -133,6 +133,15 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	return 0;
 }
 
+static int refuse(struct collect *c, struct process *p, const char *reason)
+{
+	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
+	p->state = PROC_UNSUPPORTED;
+	p->mapping = c->marks;
+	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL);
+	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
+}
+
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct maps *maps, const struct image_file *f, const struct mapping *at,
 		    const struct exe_key *exe)
@@ -142,19 +151,10 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	if (r == -EAGAIN)
 		return 0; /* being loaded: the next sample asks again */
 	if (r)
-		return r;
+		return refuse(c, p, err_msg());
 	set_python(c, p, f->image.layout.version);
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL);
 	return r ? r : 1;
-}
-
-static int refuse(struct collect *c, struct process *p, const char *reason)
-{
-	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
-	p->state = PROC_UNSUPPORTED;
-	p->mapping = c->marks;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL);
-	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
 static int ignore(struct collect *c, struct process *p)
@@ -263,8 +263,10 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
 		return r;
-	f = image_find(c, &proc, &maps, &at);
-	if (!f)
+	r = image_find(c, &proc, &maps, &f, &at);
+	if (r < 0)
+		return refuse(c, p, err_msg());
+	if (!r)
 		return give_up(c, p, &proc, &maps, exe);
 	if (f->image.unsupported[0])
 		return refuse(c, p, f->image.unsupported);
@@ -285,12 +287,11 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 			      .dev = m->dev,
 			      .ino = m->ino,
 			      .prot = PROT_EXEC | PROT_READ};
-	const struct image_file *f;
+	struct image_file *f;
 
 	if (!m->ino || (p && p->state == PROC_PYTHON) || proc_open(&proc, m->tgid))
 		return;
-	f = image_of(c, &proc, &map, m->path);
-	if (!f || !f->is_python)
+	if (image_of(c, &proc, &map, m->path, &f) || !f->is_python)
 		return;
 	if (p && p->state == PROC_PENDING)
 		(void)!process_examine(c, p - c->processes.v, NULL);
@@ -379,6 +380,14 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 		thread_comm(c, p, tid, comm);
 }
 
+/* No interpreter was found; or the executable, whatever it is called, can't be looked into. */
+static int none_found(const struct proc *proc)
+{
+	_cleanup_close_ int fd = file_open_exe(proc->dirfd);
+
+	return fd == -EACCES || fd == -EPERM ? fd : 0;
+}
+
 int collect_examine(struct collect *c, pid_t tgid)
 {
 	const struct proc_key key = {.tgid = tgid};
@@ -403,9 +412,10 @@ int collect_examine(struct collect *c, pid_t tgid)
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (r)
 		return r;
-	f = image_find(c, &proc, &maps, &at);
-	if (!f)
-		return 0;
+	r = image_find(c, &proc, &maps, &f, &at);
+	r = r ? r : none_found(&proc);
+	if (r <= 0)
+		return r ? err_wrap(r, "process %d", tgid) : 0;
 	if (f->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
 			       f->image.unsupported);

@@ -148,20 +148,26 @@ static int open_root(int procdir, const struct mapping *m, const char *path, enu
 int file_open_mapping(int procdir, const struct mapping *m, const char *path, enum file_how *how)
 {
 	enum file_how ignored;
-	int fd;
+	const char *slash = strrchr(path, '/');
+	int fd, denied;
 
 	how = how ? how : &ignored;
 	if (!m->ino)
 		return err_set(-ENOENT, "mapping %llx isn't of a file",
 			       (unsigned long long)m->start);
 	*how = FILE_MAP_FILES;
-	fd = open_map_files(procdir, m);
+	denied = fd = open_map_files(procdir, m);
 	if (fd >= 0 || fd == -EINVAL)
 		goto out;
 	*how = FILE_EXE;
 	fd = open_exe(procdir, m, path);
 	if (fd < 0)
 		fd = open_root(procdir, m, path, how);
+	if ((fd == -ESTALE || fd == -ENOENT) && denied == -EPERM)
+		return err_set(denied,
+			       "%s was replaced on disk, reading it needs "
+			       "CAP_CHECKPOINT_RESTORE",
+			       slash ? slash + 1 : path);
 out:
 	if (fd == -ESTALE)
 		return err_set(fd, "another file is at %s now", path);
@@ -175,7 +181,7 @@ int file_open_exe(int procdir)
 	_cleanup_close_ int path_fd = openat(procdir, "exe", O_PATH | O_CLOEXEC);
 	int fd = path_fd < 0 ? -errno : reopen(path_fd);
 
-	return fd < 0 ? err_sys(fd, "can't open a process's executable") : fd;
+	return fd < 0 ? err_sys(fd, "can't open its executable") : fd;
 }
 
 int file_open_in_root(int procdir, const char *path)

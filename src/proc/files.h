@@ -22,8 +22,8 @@ enum file_how {
 /*
  * Opens the file that @m (@path = maps_path()) maps in the process whose /proc/PID is @procdir.
  * @how may be NULL. Returns a descriptor for reading (close-on-exec, regular file); -ENOENT if it
- * can't be found any more, -EACCES/-EPERM without the rights, -ESTALE if another file is there now,
- * each with a message.
+ * can't be found any more, -ESTALE if another file is there now, -EACCES without the rights, -EPERM
+ * if it is gone from its path and only CAP_CHECKPOINT_RESTORE would reach it; each with a message.
  */
 _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
 				 enum file_how *how);

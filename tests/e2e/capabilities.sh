@@ -68,6 +68,7 @@ check other-user sees $least,+sys_ptrace $other
 check other-user-without-sys_ptrace blind $least $other
 check unreadable-file sees $least,+sys_ptrace,+dac_read_search $unreadable
 check unreadable-file-without-dac_read_search blind $least,+sys_ptrace $unreadable
+check unreadable-file-says-so grep -q "process $unreadable: can't open its executable: Permission denied" "$work/err"
 kill $other $unreadable
 
 # A libpython that was replaced while a process has it mapped, as a package upgrade does.
@@ -85,6 +86,8 @@ else
 	rm "$work/libpython.so"
 	check deleted-library sees $least,+checkpoint_restore "$host"
 	check deleted-library-without-checkpoint_restore blind $least "$host"
+	check deleted-library-says-so \
+		grep -q 'libpython.so was replaced on disk, .*CAP_CHECKPOINT_RESTORE' "$work/err"
 	kill "$host"
 fi
 exit $bad

@@ -219,17 +219,23 @@ int ring_buffer__consume(struct ring_buffer *rb)
 """
 
 
+def preloaded(directory, source):
+    """An environment in which krait calls these functions instead of libbpf's."""
+    kit.need("gcc")
+    if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
+        raise kit.Skip("libbpf is linked statically")
+    library = directory + "/fail.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"],
+                   input=source.encode(), check=True)
+    return dict(os.environ, LD_PRELOAD=library)
+
+
 @kit.case
 def breaks_off():
     """An error in the middle, and once more at the end: what was recorded is written."""
-    kit.need("gcc")
-    if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
-        raise Skip("libbpf is linked statically")
     with folder() as d, python() as target:
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", d + "/fail.so", "-x", "c", "-"],
-                       input=RINGS_FAIL.encode(), check=True)
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
-                     env=dict(os.environ, LD_PRELOAD=d + "/fail.so"))
+                     env=preloaded(d, RINGS_FAIL))
         check(done.returncode == 1, "exit code %d: %s" % (done.returncode, done.stderr))
         check(done.stderr.count("can't read the rings") == 1, done.stderr)
         kit.sees(d + "/o.pb.gz")
@@ -255,6 +261,41 @@ threading.Thread(target=worker, name="in-python").start()
         wrong = [name for name in names if name != "in-python"]
         check(len(names) > 100 and len(wrong) < 0.2 * len(names),
               "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
+
+
+# The kernel's table of layouts takes nothing: by the name of the map that is updated.
+NO_ROOM = """
+#define _GNU_SOURCE
+#include <bpf/bpf.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <string.h>
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	int (*real)(int, const void *, const void *, __u64) = dlsym(RTLD_NEXT, __func__);
+	struct bpf_map_info info = {};
+	__u32 n = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &n) || strcmp(info.name, "layouts"))
+		return real(fd, key, value, flags);
+	errno = ENOSPC;
+	return -ENOSPC;
+}
+"""
+
+
+@kit.case
+def no_room_for_an_interpreter():
+    """A process that krait fails to take in is named, with the reason."""
+    with folder() as d:
+        env = preloaded(d, NO_ROOM)
+        done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
+                     SHORT, env=env)
+        check("not understood: can't add an interpreter's layout" in done.stderr, done.stderr)
+        with python() as target:
+            kit.refused(1, "can't add an interpreter's layout", "record", "-p", target.pid, "-d",
+                        "1", "-o", d + "/o.pb.gz", env=env)
 
 
 @kit.case
