@@ -155,6 +155,10 @@ int image_find(struct collect *c, const struct proc *proc, const struct maps *ma
 	return denied ? err_set(denied, "%s", why ? why : "") : 0;
 }
 
+/*
+ * The mapping shows the executable's device and inode; with some file systems (overlayfs, btrfs) a
+ * device of their own, then its name tells.
+ */
 static const struct image_file *exe_file(struct collect *c, const struct proc *proc,
 					 const struct maps *maps, const struct exe_key *exe,
 					 bool *called_python)
@@ -164,7 +168,8 @@ static const struct image_file *exe_file(struct collect *c, const struct proc *p
 	vec_foreach(m, &maps->list) {
 		const char *path = maps_path(maps, m);
 
-		if (m->ino != exe->ino || !(m->prot & PROT_EXEC))
+		if (m->ino != exe->ino || !(m->prot & PROT_EXEC) ||
+		    (m->dev != exe->dev && !file_is_exe(proc->dirfd, path, m->deleted)))
 			continue;
 		*called_python = named_python(path);
 		return image_of(c, proc, m, path, &f) ? NULL : f;

@@ -99,8 +99,7 @@ static int open_map_files(int procdir, const struct mapping *m)
 	return fd < 0 ? -errno : reopen(fd);
 }
 
-/* Whether PROCDIR/exe is called @path: both names come from the kernel's d_path(). */
-static bool exe_is_called(int procdir, const char *path, bool deleted)
+bool file_is_exe(int procdir, const char *path, bool deleted)
 {
 	_cleanup_free_ char *link = malloc(PATH_MAX + 1);
 	size_t n = strlen(path);
@@ -119,7 +118,7 @@ static int open_exe(int procdir, const struct mapping *m, const char *path)
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (!same_inode(&st, m) && !exe_is_called(procdir, path, m->deleted))
+	if (!same_inode(&st, m) && !file_is_exe(procdir, path, m->deleted))
 		return -ENOENT;
 	return reopen(fd);
 }

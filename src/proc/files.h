@@ -28,6 +28,12 @@ enum file_how {
 _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
 				 enum file_how *how);
 
+/*
+ * Whether @path (maps_path() of a mapping, @deleted its) is what PROCDIR/exe is called: both names
+ * come from the kernel's d_path().
+ */
+bool file_is_exe(int procdir, const char *path, bool deleted);
+
 /* Opens PROCDIR/exe. Descriptor, or -errno with a message (-ENOENT: a kernel thread). */
 _must_use_ int file_open_exe(int procdir);
 

@@ -212,6 +212,44 @@ def python_into_a_stranger():
 
 
 @kit.case
+def same_inode_elsewhere():
+    """A mapped file with the executable's inode number, of another file system, isn't the executable."""
+    kit.need("gcc")
+    library = next((library for _, library, _ in shared()), None)
+    if not library:
+        raise Skip("no interpreter with a library")
+    with folder() as d:
+        try:
+            for name in "ab":
+                os.mkdir(d + "/" + name)
+                if subprocess.run(["mount", "-t", "tmpfs", "krait", d + "/" + name],
+                                  stderr=subprocess.DEVNULL, check=False).returncode:
+                    raise Skip("no mount")
+            exe, other = d + "/a/python3", d + "/b/other"
+            shutil.copy(kit.PYTHON, exe)
+            subprocess.run(["gcc", "-o", d + "/other", library, os.path.join(
+                kit.ROOT, "tests", "setup", "embed-linked.c"), library], check=True)
+            shutil.copy(d + "/other", other)
+            if os.stat(exe).st_ino != os.stat(other).st_ino:
+                raise Skip("inode numbers differ")
+            low = "import ctypes, os\nctypes.CDLL(None).mmap(65536, 4096, 5, 0x12, os.open(%r, 0), 0)\n"
+            env = dict(os.environ, PYTHONHOME="/usr")
+            with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "10") as running:
+                with python(low % other + kit.BUSY, exe, env=env) as first:
+                    time.sleep(1)
+                    with open("/proc/%d/maps" % first.pid) as f:
+                        check(f.readline().startswith("00010000-"), "nothing mapped at 65536")
+                with python(executable=exe, env=env) as second:
+                    time.sleep(4)
+                code, said = running.finish()
+            check(code == 0, said)
+            kit.sees(d + "/o.pb.gz", pids={second.pid}, least=0.8)
+        finally:
+            for name in "ab":
+                subprocess.run(["umount", d + "/" + name], stderr=subprocess.DEVNULL, check=False)
+
+
+@kit.case
 def python_into_python():
     """One interpreter execs another of a different version: nothing of the first is used."""
     others = [path for _, version, kind, path in kit.interpreters()
