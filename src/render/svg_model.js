@@ -6,6 +6,8 @@
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
 // As in svg.h.
 const MARGIN = 12, ROW = 18, HEADER = 88, FOOTER = 34, PAD = 4, BAR_WIDTH = 400, BAR_HEIGHT = 56;
+// What the controls need beside the title and the numbers.
+const NARROW = 860, CONTROLS_WIDTH = 306 + 3 * MARGIN;
 
 const svg = document.currentScript.ownerSVGElement;
 const standalone = document.documentElement === svg;

@@ -41,12 +41,14 @@ function draw() {
 	}
 }
 
-function resize() {
-	width = standalone ? Math.max(window.innerWidth, 360) : 1200;
-	const narrow = width < 860;
+// Gives the picture this width; as high as it must be, but at least the window. Below @least the
+// controls have no room beside the title.
+function setWidth(w, least) {
+	width = w;
+	const narrow = width < least;
 	top = HEADER + (narrow ? BAR_HEIGHT : 0);
 	const needed = top + rows * ROW + FOOTER;
-	const height = standalone ? Math.max(needed, window.innerHeight) : needed;
+	const height = standalone ? Math.max(needed, svg.clientHeight) : needed;
 	bar.setAttribute('x', narrow ? MARGIN : width - MARGIN - BAR_WIDTH);
 	bar.setAttribute('width', Math.min(BAR_WIDTH, width - 2 * MARGIN));
 	bar.firstChild.classList.toggle('left', narrow);
@@ -56,6 +58,20 @@ function resize() {
 		svg.setAttribute('height', height);
 	}
 	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+}
+
+// clientWidth is the window without scroll bars, which come and go with the picture's size.
+const room = () => Math.max(svg.clientWidth, 360);
+
+function resize() {
+	const least = Math.max(NARROW, byId('title').getComputedTextLength() + CONTROLS_WIDTH);
+	if (standalone) {
+		svg.setAttribute('width', 1);
+		svg.setAttribute('height', 1);
+	}
+	setWidth(standalone ? room() : 1200, least);
+	if (standalone && room() !== width)
+		setWidth(room(), least);
 	byId('footer').setAttribute('transform', `translate(0 ${top + rows * ROW})`);
 	byId('made').setAttribute('x', width - MARGIN);
 	follow();

@@ -23,14 +23,14 @@ def find():
 class Browser:
     """One page. Messages of its console and uncaught exceptions collect in .errors."""
 
-    def __init__(self, width=1200, height=800, dark=False):
+    def __init__(self, width=1200, height=800, dark=False, scrollbars=False):
         self.errors = []
         self.events = []
         self.on_event = None  # called with (method, params)
         self.next_id = 0
         self.buffer = b""
         self.profile = tempfile.mkdtemp(prefix="krait-browser-")
-        self._start(width, height)
+        self._start(width, height, scrollbars)
         target = self.call("Target.createTarget", {"url": "about:blank"}, session=None)
         attached = self.call("Target.attachToTarget",
                              {"targetId": target["targetId"], "flatten": True}, session=None)
@@ -41,7 +41,7 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", {"features": [scheme]})
 
-    def _start(self, width, height):
+    def _start(self, width, height, scrollbars):
         to_read, self.to = os.pipe()
         self.come, from_write = os.pipe()
 
@@ -57,8 +57,9 @@ class Browser:
 
         self.session = None
         self.process = subprocess.Popen(
-            [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            [find(), "--headless=new", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
+             *([] if scrollbars else ["--hide-scrollbars"]),
              "--disable-background-networking", "--disable-component-update",
              f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "about:blank"],
             preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
@@ -125,6 +126,7 @@ class Browser:
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride",
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.js("window.dispatchEvent(new Event('resize'))")  # its own may come later
 
     def scripts(self, enabled):
         self.call("Emulation.setScriptExecutionDisabled", {"value": not enabled})

@@ -221,6 +221,41 @@ def without_scripts():
         b.screenshot(pictures / "static.png")
 
 
+def scroll_bars():
+    """Next to a vertical scroll bar nothing is cut off, and there is no horizontal one."""
+    with browser.Browser(1000, 300, scrollbars=True) as b:
+        for width in (1000, 700):
+            b.resize(width, 300)
+            b.open(pictures / "deep.svg")
+            bar = width - b.js("document.documentElement.clientWidth")
+            assert bar > 5, "no vertical scroll bar to be tried with"
+            equal(b.js("document.documentElement.clientHeight"), 300, "height without a horizontal one")
+            assert b.js("document.querySelector('#flip').getBoundingClientRect().right") <= \
+                width - bar, "a control behind the scroll bar"
+        b.open(pictures / "shares.svg")
+        b.resize(800, 700)
+        equal(b.js("document.documentElement.clientWidth"), 800, "width without scroll bars")
+        equal(b.js("document.querySelector('svg').getAttribute('width')"), "800", "the picture's")
+        no_errors(b)
+
+
+def controls_beside_title():
+    """They don't cover it, at any width."""
+    with browser.Browser(1200, 300) as b:
+        b.open(pictures / "shares.svg")
+        b.js("document.querySelector('#title').textContent = 'A title of 64 columns '.repeat(3)")
+        for width in range(500, 1300, 50):
+            b.resize(width, 300)
+            over = b.js("""(() => {
+                const t = document.querySelector('#title').getBoundingClientRect();
+                return [...document.querySelectorAll('#bar input, #bar button')].some(c => {
+                    const r = c.getBoundingClientRect();
+                    return r.left < t.right && r.top < t.bottom;
+                }) && innerWidth + ' ' + t.right})()""")
+            assert not over, f"at {width} pixels: {over}"
+        no_errors(b)
+
+
 def zoom():
     with browser.Browser(1000, 400) as b:
         b.open(pictures / "shares.svg")
@@ -366,7 +401,7 @@ def run(name, test):
 def main():
     bad = sum(run("svg-" + t.__name__.replace("_", "-"), t)
               for t in (self_contained, static_boxes, recording, boxes_add_up, text_contrast))
-    in_browser = (without_scripts, zoom, search, details, keyboard, hostile, others)
+    in_browser = (without_scripts, scroll_bars, controls_beside_title, zoom, search, details, keyboard, hostile, others)
     if not browser.find():
         print("SKIP svg-browser: no Chromium")
         return bad
