@@ -13,9 +13,6 @@
 
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
 
-/* How far below the present block the next frame may lie to be called its neighbour. */
-#define NEIGHBOUR_BYTES 65536
-
 /* Reads from the start of the frame's page to the frame's end. */
 walk_inline bool load_block(struct walk *w, __u64 frame)
 {
@@ -33,17 +30,21 @@ walk_inline bool load_block(struct walk *w, __u64 frame)
 	return true;
 }
 
-/* Offset in w->block at which the frame's bytes are, or -1. */
+/*
+ * Offset in w->block at which the frame's bytes are, or -1. A frame that isn't in the block is read
+ * by itself, unless it is the first or lies shortly below the last one that was: then this is a
+ * stack of frames and not a generator's. (Chunks of the data stack have no order: Python/pystate.c,
+ * push_chunk.)
+ */
 walk_inline __s32 load_frame(struct walk *w, __u64 frame)
 {
-	__u64 at = frame - w->block_start;
+	__u64 at = frame - w->block_start, below = w->lone - frame;
 
 	if (at < BLOCK_BYTES && at + FRAME_BYTES <= w->block_end - w->block_start)
 		return (__s32)at;
-	if (!w->block_end || (frame < w->block_start && w->block_start - frame < NEIGHBOUR_BYTES)) {
-		if (load_block(w, frame))
-			return (__s32)(frame - w->block_start);
-	}
+	w->lone = frame;
+	if ((below < BLOCK_BYTES || !w->block_end) && load_block(w, frame))
+		return (__s32)(frame - w->block_start);
 	if (read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
 		return -1;
 	return LONE_FRAME;
@@ -232,7 +233,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
 	w->outcome = WALK_OK;
-	w->block_start = w->block_end = 0;
+	w->block_start = w->block_end = w->lone = 0;
 	w->memo_addr = 0;
 	w->tstate = w->frame = 0;
 	if (!find_frame(w, l))

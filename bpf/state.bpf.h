@@ -54,6 +54,7 @@ struct walk {
 	__u64 mark;   /* a frame that was met before: meeting it again is a circle */
 	__u64 hash;   /* over the frames so far: the stack's id */
 	__u64 block_start, block_end; /* what block[] holds of the target */
+	__u64 lone;		      /* frame last read from outside of it */
 	__u64 sample;		      /* counts walks */
 	struct code_memo memo[MEMO_CODES];
 	__u64 memo_addr, memo_hash;   /* file name object checked last in this sample */
