@@ -9,6 +9,8 @@
 #include "state.bpf.h"
 
 #define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
+#define SHORT_WORDS	 6  /* of a line table that come with its head: 30 lines or so */
+#define HEAD_BYTES	 72 /* length, hash, (2.7: state,) and SHORT_WORDS words */
 
 /* Adds @n <= TEXT_BYTES bytes of w->text from @from, eight at a time, the last word zero-padded. */
 walk_global int hash_text(__u32 from, __u32 n)
@@ -116,11 +118,34 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 	return hash_bytes() == 0;
 }
 
-/* A line table: mostly short, and from a .pyc without a cached hash, so head and data at once. */
-#define TABLE_BYTES 128
+/* Adds @n bytes of w->text from @from: SHORT_WORDS at most, without a call. */
+walk_inline void hash_short(struct walk *w, __u32 from, __u64 n)
+{
+	const __u8 *text;
+	__u64 h = w->acc;
 
-/* Adds a bytes object. */
-walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 addr)
+	from &= 31;
+	opaque(from);
+	from &= 31;
+	text = &w->text[from];
+#pragma unroll
+	for (__u32 i = 0; i < SHORT_WORDS; i++) {
+		__u64 word = load_u64(text + 8 * i);
+
+		if (n <= 8 * i)
+			break;
+		if (n < 8 * i + 8)
+			word &= (1ull << (8 * (n - 8 * i) & 63)) - 1;
+		h = check_mix(h, word);
+	}
+	w->acc = h;
+}
+
+/*
+ * Adds a bytes object (2.7: a str, which is laid out alike). Line tables are mostly short and, from
+ * a .pyc, without a cached hash: head and data in one read.
+ */
+walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
 	__u64 *head = (__u64 *)w->text; /* length, hash */
 	__u32 data = l->bytes_data - l->str_length;
@@ -128,7 +153,7 @@ walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 add
 
 	if (!addr)
 		return false;
-	whole = !read_user(w->text, TABLE_BYTES, addr + l->str_length);
+	whole = !read_user(w->text, HEAD_BYTES, addr + l->str_length);
 	if (!whole && read_user(w->text, 16, addr + l->str_length)) /* the mapping ends behind it */
 		return false;
 	if (head[1] != ~0ull) {
@@ -136,8 +161,8 @@ walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 add
 		return true;
 	}
 	w->acc = check_mix(w->acc, head[0]);
-	if (whole && head[0] <= TABLE_BYTES - 32) {
-		hash_text(data, (__u32)head[0]);
+	if (whole && head[0] <= SHORT_WORDS * 8) {
+		hash_short(w, data, head[0]);
 		return true;
 	}
 	w->acc_addr = addr + l->bytes_data;
@@ -145,40 +170,35 @@ walk_inline bool hash_table(struct walk *w, const struct py_layout *l, __u64 add
 	return hash_bytes() == 0;
 }
 
-/* The check by contents, for the code object whose fields are in w->object. */
-walk_global int check_contents(void)
+/* Adds the name of a file, which most frames share with their callee's. */
+walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
-	struct walk *w = walk_state();
-	const struct py_layout *l;
-	__u32 base;
-	__u64 file;
+	__u64 outer = w->acc;
 
-	if (!w)
-		return -1;
-	l = walk_layout(w->where.layout);
-	if (!l)
-		return -1;
-	base = l->code_block;
-	w->acc = check_mix(0, object_u32(w, l->code_firstlineno - base));
-	file = object_u64(w, l->code_filename - base);
 	if (!file || file != w->memo_addr) {
-		__u64 outer = w->acc;
-
 		w->acc = 0;
-		if (!hash_str(w, l, file))
-			return -1;
+		if (!(l->str_state ? hash_str(w, l, file) : hash_object(w, l, file)))
+			return false;
 		w->memo_addr = file;
 		w->memo_hash = w->acc;
-		w->acc = outer;
 	}
-	w->acc = check_mix(w->acc, w->memo_hash);
-	if (!hash_str(w, l,
-		      object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base)))
-		return -1;
-	if (!hash_table(w, l, object_u64(w, l->code_linetable - base)))
-		return -1;
+	w->acc = check_mix(outer, w->memo_hash);
+	return true;
+}
+
+/* The check by contents, for the code object whose fields are in w->object: into w->acc. */
+walk_inline bool check_contents(struct walk *w, const struct py_layout *l)
+{
+	__u32 base = l->code_block;
+
+	w->acc = check_mix(0, object_u32(w, l->code_firstlineno - base));
+	if (!hash_filename(w, l, object_u64(w, l->code_filename - base)) ||
+	    !hash_str(w, l,
+		      object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base)) ||
+	    !hash_object(w, l, object_u64(w, l->code_linetable - base)))
+		return false;
 	w->acc |= 1;
-	return 0;
+	return true;
 }
 
 walk_inline bool load_code(struct walk *w, const struct py_layout *l, __u64 code)
@@ -200,7 +220,7 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 				       object_u64(w, l->code_linetable - base));
 		return true;
 	}
-	if (check_contents())
+	if (!check_contents(w, l))
 		return false;
 	*check = w->acc;
 	return true;

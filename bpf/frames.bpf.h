@@ -161,13 +161,13 @@ walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_a
 	__u64 frame = w->frame, code, check = 0;
 	__s32 lasti;
 
-	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, frame)) {
+	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, frame + l->frame_back)) {
 		walk_end(w, WALK_FRAME_FAULT);
 		return;
 	}
-	w->frame = block_u64(w, LONE_FRAME + l->frame_back);
-	code = block_u64(w, LONE_FRAME + l->frame_code);
-	lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti);
+	w->frame = block_u64(w, LONE_FRAME);
+	code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
+	lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
 	if (!code || !load_check(w, l, code, &check)) {
 		walk_end(w, check_outcome(w, code));
 		return;

@@ -25,7 +25,7 @@
 
 #define GROUP_FRAMES 16	 /* frames per call of walk_group() */
 #define FRAME_BYTES  80	 /* of a frame that are read: header of _PyInterpreterFrame */
-#define OBJECT_BYTES 144 /* of a PyFrameObject: f_lasti is at 136 with Py_TRACE_REFS */
+#define OBJECT_BYTES 104 /* of a PyFrameObject, from f_back: f_lasti is up to 96 behind it (3.6) */
 #define BLOCK_BYTES  4096
 #define TEXT_BYTES   256
 #define SLACK	     256 /* behind every buffer: the largest access past a masked offset */
