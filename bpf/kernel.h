@@ -110,6 +110,11 @@ struct task_struct___a64 {
 	struct thread_struct___a64 thread;
 } CORE;
 
+/* bpf_get_current_task_btf(), 5.11+: the task's fields are loads instead of calls. */
+enum bpf_func_id___btf {
+	BPF_FUNC_get_current_task_btf___btf = 158,
+};
+
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 

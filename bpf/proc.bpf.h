@@ -52,12 +52,19 @@ walk_inline __u32 tgid_of(struct task_struct *task)
 	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
 }
 
-walk_inline __u32 tid_of(struct task_struct *task)
+walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
 {
-	if (!pidns_inum)
-		return BPF_CORE_READ(task, pid);
-	return number_of(BPF_CORE_READ(task, thread_pid));
+	key->start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	key->tgid = tgid;
+	key->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 }
+
+/* What every sample needs of its task. */
+struct task_facts {
+	struct proc_key key;
+	__u64 thread_pointer, runtime_ns;
+	__u32 flags, tid;
+};
 
 walk_inline __u64 thread_pointer(struct task_struct *task)
 {
@@ -69,11 +76,45 @@ walk_inline __u64 thread_pointer(struct task_struct *task)
 	return BPF_CORE_READ(a64, thread.uw.tp_value);
 }
 
-walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
+/* Before 5.11: eight calls, 0.5 us. */
+walk_inline void call_for_facts(struct task_struct *task, struct task_facts *f)
 {
-	key->start_ns = BPF_CORE_READ(task, group_leader, start_time);
-	key->tgid = tgid;
-	key->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
+	read_key(task, BPF_CORE_READ(task, tgid), &f->key);
+	f->flags = BPF_CORE_READ(task, flags);
+	f->tid = BPF_CORE_READ(task, pid);
+	f->runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	f->thread_pointer = thread_pointer(task);
+}
+
+walk_inline void load_facts(struct task_facts *f)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct___x86 *x86 = (void *)task;
+	struct task_struct___a64 *a64 = (void *)task;
+
+	f->key.start_ns = task->group_leader->start_time;
+	f->key.tgid = task->tgid;
+	f->key.exec_id = (__u32)task->self_exec_id;
+	f->flags = task->flags;
+	f->tid = task->pid;
+	f->runtime_ns = task->se.sum_exec_runtime;
+	if (bpf_core_field_exists(x86->thread.fsbase))
+		f->thread_pointer = x86->thread.fsbase;
+	else
+		f->thread_pointer = a64->thread.uw.tp_value;
+}
+
+/* Of the current task; key.tgid is 0 if it isn't visible in krait's PID namespace. */
+walk_inline void read_facts(struct task_struct *task, struct task_facts *f)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___btf, BPF_FUNC_get_current_task_btf___btf))
+		load_facts(f);
+	else
+		call_for_facts(task, f);
+	if (pidns_inum) {
+		f->key.tgid = tgid_of(task);
+		f->tid = number_of(BPF_CORE_READ(task, thread_pid));
+	}
 }
 
 walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
@@ -284,9 +325,10 @@ walk_global int adopt_process(__u32 tgid)
  * The entry of the current process image @key, made if need be; NULL if there is none. It may be
  * given to another process at any time: copy_where().
  */
-walk_inline const struct proc_entry *current_proc(struct task_struct *task, __u32 tgid,
+walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 						  const struct proc_key *key)
 {
+	__u32 tgid = key->tgid;
 	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
 
 	if (p && same_key(&p->key, key))
