@@ -128,7 +128,6 @@ walk_inline void hash_short(struct walk *w, __u32 from, __u64 n)
 	opaque(from);
 	from &= 31;
 	text = &w->text[from];
-#pragma unroll
 	for (__u32 i = 0; i < SHORT_WORDS; i++) {
 		__u64 word = load_u64(text + 8 * i);
 
@@ -170,19 +169,56 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 	return hash_bytes() == 0;
 }
 
-/* Adds the name of a file, which most frames share with their callee's. */
+/*
+ * What was computed in this sample for the object at @addr. As long as a frame of the chain refers
+ * to it, a code object (or its file name) can't be freed, so one address is one object. Without
+ * this a deep recursion of a function with a long line table would take tens of milliseconds.
+ */
+walk_inline struct memo *code_memo(struct walk *w, __u64 code)
+{
+	__u32 i = check_mix(0, code) >> 58;
+
+	i &= MEMO_CODES - 1;
+	opaque(i);
+	i &= MEMO_CODES - 1;
+	return &w->codes[i];
+}
+
+walk_inline struct memo *file_memo(struct walk *w, __u64 file)
+{
+	__u32 i = check_mix(0, file) >> 61;
+
+	i &= MEMO_FILES - 1;
+	opaque(i);
+	i &= MEMO_FILES - 1;
+	return &w->files[i];
+}
+
+walk_inline bool remembers(const struct walk *w, const struct memo *m, __u64 addr)
+{
+	return m->addr == addr && m->sample == w->sample;
+}
+
+walk_inline void remember(const struct walk *w, struct memo *m, __u64 addr, __u64 check)
+{
+	m->addr = addr;
+	m->check = check;
+	m->sample = w->sample;
+}
+
+/* Adds the name of a file. */
 walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
+	struct memo *m = file_memo(w, file);
 	__u64 outer = w->acc;
 
-	if (!file || file != w->memo_addr) {
+	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
 		if (!(l->str_state ? hash_str(w, l, file) : hash_object(w, l, file)))
 			return false;
-		w->memo_addr = file;
-		w->memo_hash = w->acc;
+		remember(w, m, file, w->acc);
 	}
-	w->acc = check_mix(outer, w->memo_hash);
+	w->acc = check_mix(outer, m->check);
 	return true;
 }
 
@@ -226,29 +262,18 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	return true;
 }
 
-/*
- * The same, once per sample: as long as a frame of the chain refers to it, a code object can't be
- * freed, so one address is one object. Without this a deep recursion of a function with a long line
- * table would take tens of milliseconds.
- */
+/* The same, once per sample. */
 walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
-	__u32 i = check_mix(0, code) >> 58;
-	struct code_memo *m;
+	struct memo *m = code_memo(w, code);
 
-	i &= MEMO_CODES - 1;
-	opaque(i);
-	i &= MEMO_CODES - 1;
-	m = &w->memo[i];
-	if (m->code == code && m->sample == w->sample) {
+	if (remembers(w, m, code)) {
 		*check = m->check;
 		return true;
 	}
 	if (!compute_check(w, l, code, check))
 		return false;
-	m->code = code;
-	m->check = *check;
-	m->sample = w->sample;
+	remember(w, m, code, *check);
 	return true;
 }
 

@@ -124,55 +124,65 @@ walk_inline void close_group(struct walk *w, struct walk_out *out)
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
 
-/* One _PyInterpreterFrame (3.11+). */
-walk_inline void step_iframe(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
-			     const struct py_layout *l)
-{
-	__u64 frame = w->frame, code, instr, check = 0;
-	__s32 off = load_frame(w, frame);
-	bool shim, entry;
+/* What a frame says. */
+struct frame_view {
+	__u64 caller, code;
+	__s32 lasti;
+	bool shim;  /* made by the interpreter, no code of its own */
+	bool entry; /* outermost of a C evaluation loop, shims included */
+	__u32 flags;
+};
 
-	if (off < 0) {
-		fail(w, WALK_FRAME_FAULT);
-		return;
-	}
-	w->frame = block_u64(w, off + l->frame_back);
-	code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
-	instr = block_u64(w, off + l->frame_lasti);
-	shim = l->frame_owner && block_u8(w, off + l->frame_owner) >= 3;
-	entry = shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
-	w->closed = 0;
-	if (!shim) {
-		if (!code || !load_check(w, l, code, &check)) {
-			fail(w, check_outcome(w, code));
-			return;
-		}
-		push_frame(w, out, addrs, frame, code, check,
-			   (__s32)(instr - code - l->code_adaptive), 0);
-	}
-	if (entry && !w->done)
-		close_group(w, out);
+/* One _PyInterpreterFrame (3.11+). */
+walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
+{
+	__s32 off = load_frame(w, w->frame);
+
+	if (off < 0)
+		return false;
+	f->caller = block_u64(w, off + l->frame_back);
+	f->code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
+	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
+	f->shim = l->frame_owner && block_u8(w, off + l->frame_owner) >= 3;
+	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
+	f->flags = 0;
+	return true;
 }
 
 /* One PyFrameObject (2.7-3.10): one C evaluation loop each. */
-walk_inline void step_object(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
-			     const struct py_layout *l)
+walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
-	__u64 frame = w->frame, code, check = 0;
-	__s32 lasti;
+	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back))
+		return false;
+	f->caller = block_u64(w, LONE_FRAME);
+	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
+	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
+	f->shim = f->entry = false;
+	f->flags = FRAME_ENTRY;
+	return true;
+}
 
-	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, frame + l->frame_back)) {
-		walk_end(w, WALK_FRAME_FAULT);
+walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+		      const struct py_layout *l)
+{
+	__u64 frame = w->frame, check = 0;
+	struct frame_view f;
+
+	if (!(l->walk == PY_WALK_OBJECT ? read_object(w, l, &f) : read_iframe(w, l, &f))) {
+		fail(w, WALK_FRAME_FAULT);
 		return;
 	}
-	w->frame = block_u64(w, LONE_FRAME);
-	code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
-	lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
-	if (!code || !load_check(w, l, code, &check)) {
-		walk_end(w, check_outcome(w, code));
-		return;
+	w->frame = f.caller;
+	w->closed = 0;
+	if (!f.shim) {
+		if (!f.code || !load_check(w, l, f.code, &check)) {
+			fail(w, check_outcome(w, f.code));
+			return;
+		}
+		push_frame(w, out, addrs, frame, f.code, check, f.lasti, f.flags);
 	}
-	push_frame(w, out, addrs, frame, code, check, lasti, FRAME_ENTRY);
+	if (f.entry && !w->done)
+		close_group(w, out);
 }
 
 /*
@@ -217,10 +227,7 @@ walk_global int walk_group(void)
 		}
 		if (!(w->steps & (w->steps - 1))) /* Brent's: finds every circle soon */
 			w->mark = w->frame;
-		if (l->walk == PY_WALK_OBJECT)
-			step_object(w, out, addrs, l);
-		else
-			step_iframe(w, out, addrs, l);
+		step(w, out, addrs, l);
 	}
 	return w->done;
 }
@@ -234,7 +241,6 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->done = w->closed = w->inner = 0;
 	w->outcome = WALK_OK;
 	w->block_start = w->block_end = w->lone = 0;
-	w->memo_addr = 0;
 	w->tstate = w->frame = 0;
 	if (!find_frame(w, l))
 		return;

@@ -170,14 +170,28 @@ walk_global int send_code(__u32 i)
 	return 0;
 }
 
+/* Most samples meet a stack again that was met shortly before: no need for the large map then. */
+walk_inline __u64 *recent_stack(struct walk *w)
+{
+	__u32 i = (__u32)(w->hash >> 1) & (SENT_STACKS - 1);
+
+	opaque(i);
+	i &= SENT_STACKS - 1;
+	return &w->sent[i];
+}
+
 /* Sends the stack in walk_out unless it was sent before, its code objects first. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
-	__u64 n;
+	__u64 n, *recent = recent_stack(w);
 	int refused = 0;
 
-	if (!w->n || stack_seen(w->hash))
+	if (!w->n || *recent == w->hash)
 		return;
+	if (stack_seen(w->hash)) {
+		*recent = w->hash;
+		return;
+	}
 	for (__u32 i = 0; i < ABI_MAX_FRAMES; i++) {
 		if (i >= w->n)
 			break;
@@ -196,8 +210,10 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 	if (send_bytes(out, n))
 		return;
 	count(COUNT_STACKS_SENT);
-	if (!refused)
-		stack_mark(w->hash);
+	if (refused)
+		return;
+	stack_mark(w->hash);
+	*recent = w->hash;
 }
 
 #endif

@@ -37,11 +37,13 @@ enum inner {
 };
 
 #define MEMO_CODES  64
+#define MEMO_FILES  8
+#define SENT_STACKS 128
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
 
-/* Check of a code object in this sample. */
-struct code_memo {
-	__u64 code, check, sample;
+/* Of a code object or a file name, in this sample. */
+struct memo {
+	__u64 addr, check, sample;
 };
 
 struct walk {
@@ -56,8 +58,8 @@ struct walk {
 	__u64 block_start, block_end; /* what block[] holds of the target */
 	__u64 lone;		      /* frame last read from outside of it */
 	__u64 sample;		      /* counts walks */
-	struct code_memo memo[MEMO_CODES];
-	__u64 memo_addr, memo_hash;   /* file name object checked last in this sample */
+	struct memo codes[MEMO_CODES], files[MEMO_FILES];
+	__u64 sent[SENT_STACKS];      /* ids of stacks that were sent, by their low bits */
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
 	__u32 n;		      /* frames in walk_out */
 	__u8 outcome, done;

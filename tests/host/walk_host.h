@@ -228,6 +228,7 @@ static inline void host_forget_sent(void)
 	vec_foreach(r, &host.sent)
 		free(r->bytes);
 	host.sent.n = 0;
+	memset(host.w->sent, 0, sizeof(host.w->sent));
 	map_clear(&host.codes);
 	map_clear(&host.stacks);
 }
