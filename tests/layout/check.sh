@@ -115,12 +115,17 @@ check_flavours() {
 	fi
 }
 
-# The same headers for the other machine that krait runs on (glibc).
+# The same headers for the other machine that krait runs on (glibc). Debian keeps pyconfig.h by
+# machine; this one's serves as well, as it does for every other interpreter: both are 64 bit.
 check_arm64() {
-	local name=$1 inc=$2 version=$3 cross=aarch64-linux-gnu-gcc
+	local name=$1 inc=$2 version=$3 cross=aarch64-linux-gnu-gcc own
 	command -v "$cross" >/dev/null || { echo "SKIP layout $name arm64: no $cross"; return 0; }
-	"$cross" -O1 -w -S -DOFFSETS_ASM -I"$inc" -I"$inc/internal" -o "$work/offsets.s" \
-		tests/layout/offsets.c 2>"$work/offsets.err" ||
+	own=$(dirname "$inc")/$(uname -m)-linux-gnu
+	rm -rf "$work/by-machine"
+	mkdir "$work/by-machine"
+	[ ! -d "$own" ] || ln -s "$own" "$work/by-machine/aarch64-linux-gnu"
+	"$cross" -O1 -w -S -DOFFSETS_ASM -I"$inc" -I"$inc/internal" -idirafter "$work/by-machine" \
+		-o "$work/offsets.s" tests/layout/offsets.c 2>"$work/offsets.err" ||
 		{ echo "SKIP layout $name arm64: $(grep -m 1 error "$work/offsets.err")"; return 0; }
 	sed -n 's/.*\.ascii "->\([^"]*\)".*/\1/p' "$work/offsets.s" | sort -u >"$work/want"
 	"$work/pyimage" --arm64 "$version" >"$work/got"
