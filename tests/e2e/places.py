@@ -99,6 +99,12 @@ def virtual_environment():
 
 
 def unshared(*flags):
+    tried = subprocess.run(["unshare", *flags, "true"], stderr=subprocess.PIPE, encoding="utf-8",
+                           check=False)
+    if tried.returncode:
+        # In a chroot the kernel makes no user namespace (create_user_ns(): current_chrooted()).
+        raise Skip("no namespace for unshare %s here, a chroot perhaps: %s" % (
+            " ".join(flags), tried.stderr.strip()))
     return Background("unshare", *flags, kit.PYTHON, "-c", kit.BUSY)
 
 
