@@ -4,6 +4,7 @@
 # must exist (tests/interpreters). Sourced by tests; needs nothing else from here.
 
 INTERPRETERS_TSV=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests}/interpreters.tsv
+KRAIT_TEST_LOGS=$(dirname "$INTERPRETERS_TSV")/log
 INTERPRETERS_LIST=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/interpreters
 
 # interpreters_names [KIND]: the names that exist here, all or of one kind.
@@ -39,16 +40,38 @@ interpreters_missing() {
 	done
 }
 
+# how_to_get NAME: what would bring an interpreter that this machine needn't have.
+how_to_get() {
+	local version=${1#python}
+	version=${version%%-*}
+	case $1 in
+	*-pyenv) echo "\`pyenv install $version\` gives it" ;;
+	*-pbs) echo "needs a Go tool chain and its module proxy; $KRAIT_TEST_LOGS/pbs" ;;
+	*-source) echo "tests/run --full compiles it" ;;
+	*) echo "$KRAIT_TEST_LOGS says why" ;;
+	esac
+}
+
+# interpreters_untested: the versions of the list of which there is no interpreter here.
+interpreters_untested() {
+	sed -n 's/^python\([0-9]*\.[0-9]*\)[t-].*/\1/p' "$INTERPRETERS_LIST" | sort -uV |
+		grep -vxF "$(awk -F '\t' '$3 != "pypy" { split($2, v, "."); print v[1] "." v[2] }' "$INTERPRETERS_TSV")" |
+		paste -sd ' '
+}
+
 # interpreters_check: says what is missing; fails if this kind of machine must have it.
 interpreters_check() {
-	local machine name where bad=0
+	local machine name where bad=0 versions
 	machine=$(interpreters_machine)
 	while read -r name where; do
 		[ -n "$name" ] || continue
 		case $machine:$where in
 		full:where=apt | full:where=full) echo "FAIL interpreter $name: missing"; bad=1 ;;
-		*) echo "SKIP interpreter $name: not on this machine" ;;
+		*) echo "SKIP interpreter $name: not on this machine; $(how_to_get "$name")" ;;
 		esac
 	done <<<"$(interpreters_missing)"
+	versions=$(interpreters_untested || true)
+	[ -z "$versions" ] ||
+		echo "SKIP interpreter versions: no test below tries CPython $versions on this machine"
 	return $bad
 }
