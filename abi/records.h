@@ -188,6 +188,7 @@ struct exe_entry {
 #define BPF_COUNTERS(X)                                                                            \
 	X(SAMPLES, "samples taken")                                                                \
 	X(RING_FULL, "records lost because the ring was full")                                     \
+	X(NO_RING, "records lost on a CPU that came online later")                                 \
 	X(STACKS_SENT, "distinct stacks sent")                                                     \
 	X(CODES_SENT, "code objects sent")                                                         \
 	X(IGNORED, "samples of other processes")                                                   \

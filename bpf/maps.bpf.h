@@ -166,8 +166,13 @@ walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
-	long r = ring ? bpf_ringbuf_output(ring, (void *)data, n, flags) : -1;
+	long r;
 
+	if (!ring) {
+		count(COUNT_NO_RING);
+		return -1;
+	}
+	r = bpf_ringbuf_output(ring, (void *)data, n, flags);
 	if (r)
 		count(COUNT_RING_FULL);
 	return r;

@@ -99,6 +99,12 @@ static void add_outcomes(struct summary *m)
 		     st->unsupported[i].processes == 1 ? "" : "es", st->unsupported[i].reason);
 }
 
+static void add_counter(struct summary *m, enum bpf_counter i)
+{
+	if (m->kernel.counters[i])
+		line(m, LOG_WARN, "%llu %s", (ull)m->kernel.counters[i], sampler_counter_words(i));
+}
+
 static void add_losses(const struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
@@ -107,6 +113,8 @@ static void add_losses(const struct session *s, struct summary *m)
 		line(m, LOG_WARN,
 		     "%llu records lost because the ring was full; sample less often (-F)",
 		     (ull)m->kernel.counters[COUNT_RING_FULL]);
+	add_counter(m, COUNT_NO_RING);
+	add_counter(m, COUNT_NO_ROOM);
 	if (m->missing)
 		line(m, LOG_WARN,
 		     "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",
@@ -260,7 +268,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
 		m->reached_hz, (ull)m->due, (ull)m->missing);
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
-		(ull)m->kernel.counters[COUNT_RING_FULL], (ull)m->kernel.throttled);
+		(ull)(m->kernel.counters[COUNT_RING_FULL] + m->kernel.counters[COUNT_NO_RING]),
+		(ull)m->kernel.throttled);
 	json_outcomes(f, st);
 	json_unsupported(f, st);
 	fprintf(f, "  \"not_python\": %llu,\n  \"stacks\": %zu,\n  \"code_objects\": %zu,\n",

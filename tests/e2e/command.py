@@ -219,14 +219,14 @@ int ring_buffer__consume(struct ring_buffer *rb)
 """
 
 
-def preloaded(directory, source):
+def preloaded(directory, source, *defines):
     """An environment in which krait calls these functions instead of libbpf's."""
     kit.need("gcc")
     if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
         raise kit.Skip("libbpf is linked statically")
     library = directory + "/fail.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, "-x", "c", "-"],
-                   input=source.encode(), check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, *["-D" + d for d in defines],
+                    "-x", "c", "-"], input=source.encode(), check=True)
     return dict(os.environ, LD_PRELOAD=library)
 
 
@@ -263,8 +263,8 @@ threading.Thread(target=worker, name="in-python").start()
               "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
 
 
-# The kernel's table of layouts takes nothing: by the name of the map that is updated.
-NO_ROOM = """
+# What a map is given is refused: by its name, from the FROMth time on, with this errno.
+REFUSED = """
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <dlfcn.h>
@@ -274,13 +274,14 @@ NO_ROOM = """
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
 	int (*real)(int, const void *, const void *, __u64) = dlsym(RTLD_NEXT, __func__);
+	static int times;
 	struct bpf_map_info info = {};
 	__u32 n = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &n) || strcmp(info.name, "layouts"))
+	if (bpf_obj_get_info_by_fd(fd, &info, &n) || strcmp(info.name, MAP) || times++ < FROM)
 		return real(fd, key, value, flags);
-	errno = ENOSPC;
-	return -ENOSPC;
+	errno = ERROR;
+	return -errno;
 }
 """
 
@@ -289,13 +290,27 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 def no_room_for_an_interpreter():
     """A process that krait fails to take in is named, with the reason."""
     with folder() as d:
-        env = preloaded(d, NO_ROOM)
+        env = preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
         done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      SHORT, env=env)
         check("not understood: can't add an interpreter's layout" in done.stderr, done.stderr)
         with python() as target:
             kit.refused(1, "can't add an interpreter's layout", "record", "-p", target.pid, "-d",
                         "1", "-o", d + "/o.pb.gz", env=env)
+
+
+@kit.case
+def no_ring():
+    """A CPU that has none, as if it had come online after krait began."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise kit.Skip("one CPU")
+    with folder() as d, python("import os; os.sched_setaffinity(0, {%d})\n" % cpus[1] + kit.BUSY
+                               ) as target:
+        env = preloaded(d, REFUSED, 'MAP="rings"', "FROM=1", "ERROR=0")
+        done = krait("record", "-p", target.pid, "-d", 1, "-F", 99, "-o", d + "/o.pb.gz", env=env)
+        check("records lost on a CPU that came online later" in done.stderr, done.stderr)
+        check("ring was full" not in done.stderr, done.stderr)
 
 
 @kit.case
