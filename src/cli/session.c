@@ -108,8 +108,8 @@ static void on_fork(void *ctx, uint32_t tgid, uint32_t tid, uint32_t parent_tgid
 	if (tgid == parent_tgid || !s->match.by_pid || s->options->no_children ||
 	    !map_get(&s->match.pids, parent_tgid))
 		return;
-	if (!proc_match_fork(&s->match, parent_tgid, tgid))
-		(void)!sampler_add_root(s->sampler, tgid);
+	if (proc_match_fork(&s->match, parent_tgid, tgid) || sampler_add_root(s->sampler, tgid))
+		s->unfollowed++;
 }
 
 static void on_lost(void *ctx, uint64_t n)

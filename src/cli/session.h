@@ -36,6 +36,7 @@ struct session {
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
+	uint64_t unfollowed; /* child processes for which there was no room among the roots */
 };
 
 uint64_t session_clock_ns(clockid_t id);

@@ -115,6 +115,10 @@ static void add_losses(const struct session *s, struct summary *m)
 		     (ull)m->kernel.counters[COUNT_RING_FULL]);
 	add_counter(m, COUNT_NO_RING);
 	add_counter(m, COUNT_NO_ROOM);
+	if (s->unfollowed)
+		line(m, LOG_WARN,
+		     "%llu child process%s too many to follow: missing if the parent ended before",
+		     (ull)s->unfollowed, s->unfollowed == 1 ? "" : "es");
 	if (m->missing)
 		line(m, LOG_WARN,
 		     "%llu samples (%.1f %%) never came: the targets' CPU time makes %llu due",

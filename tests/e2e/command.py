@@ -300,6 +300,16 @@ def no_room_for_an_interpreter():
 
 
 @kit.case
+def no_room_for_children():
+    with folder() as d:
+        env = preloaded(d, REFUSED, 'MAP="roots"', "FROM=2", "ERROR=E2BIG")
+        source = "import os\nfor i in range(4):\n    if os.fork() == 0: os._exit(0)\n    os.wait()\n"
+        done = krait("record", "-F", 99, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", source,
+                     env=env)
+        check("3 child processes too many to follow" in done.stderr, done.stderr)
+
+
+@kit.case
 def no_ring():
     """A CPU that has none, as if it had come online after krait began."""
     cpus = sorted(os.sched_getaffinity(0))
