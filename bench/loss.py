@@ -45,4 +45,4 @@ def run(options):
 
 
 def k_samples(summary):
-    return summary["samples"] + summary["not_python"] + summary["lost_records"]
+    return sum(summary[key] for key in ("samples", "not_python", "unknown", "lost_records"))

@@ -14,11 +14,11 @@
 #define HARDLY_PERCENT 1.0
 
 /*
- * Fewer samples than CPU time x Hz by more than this are called missing. A thread's CPU time is
- * brought up to date at each tick (up to 10 ms) and switch, so it is off by a tick at both ends.
+ * Fewer samples than CPU time x Hz by more than this are called missing. A clock ticks on the CPU,
+ * not with the thread: how often it meets one that comes and goes is chance.
  */
 #define MISSING_PERCENT 1.0
-#define TICK_NS		(10 * NSEC_PER_MSEC)
+#define SIGMAS		3
 
 typedef unsigned long long ull;
 
@@ -65,6 +65,16 @@ static size_t peak_rss(void)
 	return kib << 10;
 }
 
+uint64_t summary_missing(uint64_t due, uint64_t came)
+{
+	uint64_t missing = due - MIN(came, due);
+
+	if (percent(missing, due) <= MISSING_PERCENT ||
+	    (double)missing * missing <= SIGMAS * SIGMAS * (double)due)
+		return 0;
+	return missing;
+}
+
 static void take_figures(struct summary *m, struct session *s)
 {
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
@@ -76,10 +86,8 @@ static void take_figures(struct summary *m, struct session *s)
 	if (!s->event.clock || !s->event.period)
 		return;
 	m->due = m->collect.cpu_ns / s->event.period;
-	m->reached_hz = m->collect.cpu_ns ? m->collect.due / seconds(m->collect.cpu_ns) : 0;
-	if (m->due > m->collect.due + 2 * m->collect.threads * TICK_NS / s->event.period &&
-	    percent(m->due - m->collect.due, m->due) > MISSING_PERCENT)
-		m->missing = m->due - m->collect.due;
+	m->reached_hz = m->collect.cpu_ns ? m->collect.came / seconds(m->collect.cpu_ns) : 0;
+	m->missing = summary_missing(m->due, m->collect.came);
 }
 
 static void add_outcomes(struct summary *m)
@@ -93,6 +101,15 @@ static void add_outcomes(struct summary *m)
 		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
 		     collect_outcome_words(i));
 	}
+	if (st->unknown)
+		line(m, LOG_NOTE,
+		     "%llu sample%s more of processes that were gone before it was known what they "
+		     "ran",
+		     (ull)st->unknown, st->unknown == 1 ? "" : "s");
+	if (st->not_python)
+		line(m, st->samples ? LOG_INFO : LOG_NOTE,
+		     "%llu sample%s of processes that don't run Python", (ull)st->not_python,
+		     st->not_python == 1 ? "" : "s");
 	for (size_t i = 0; i < st->n_unsupported; i++)
 		line(m, LOG_NOTE, "%llu samples of %u process%s not understood: %s",
 		     (ull)st->unsupported[i].samples, st->unsupported[i].processes,
@@ -276,8 +293,9 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		(ull)m->kernel.throttled);
 	json_outcomes(f, st);
 	json_unsupported(f, st);
-	fprintf(f, "  \"not_python\": %llu,\n  \"stacks\": %zu,\n  \"code_objects\": %zu,\n",
-		(ull)st->not_python, st->stacks, st->codes);
+	fprintf(f, "  \"not_python\": %llu,\n  \"unknown\": %llu,\n", (ull)st->not_python,
+		(ull)st->unknown);
+	fprintf(f, "  \"stacks\": %zu,\n  \"code_objects\": %zu,\n", st->stacks, st->codes);
 	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
 		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);
 	fprintf(f,

@@ -23,6 +23,9 @@ struct summary {
 	VEC(struct summary_line) lines; /* the closing lines */
 };
 
+/* Samples that never came, of @due by CPU time, if that can't be chance; else 0. */
+uint64_t summary_missing(uint64_t due, uint64_t came);
+
 /* Takes the figures and puts them into words; before the sampler is closed. */
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);

@@ -258,7 +258,10 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
 		if (!last && !p->ended && p->state != PROC_IGNORED && is_newest(c, w->process))
 			return 0;
-		c->stats.not_python++;
+		if (p->state == PROC_IGNORED)
+			c->stats.not_python++;
+		else
+			c->stats.unknown++;
 		return 1;
 	}
 	s.stack = stack_of(c, &w->rec, p, last);

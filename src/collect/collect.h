@@ -91,9 +91,10 @@ struct collect_stats {
 	uint64_t samples; /* in the profile */
 	uint64_t weight;  /* their sum, in the event's unit */
 	uint64_t cpu_ns;  /* CPU time of threads with enough of it, between their samples */
-	uint64_t due;	  /* samples that came in that time */
+	uint64_t came;	  /* samples in that time */
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* by how the walk ended */
 	uint64_t not_python; /* samples of processes that turned out not to be Python */
+	uint64_t unknown;    /* samples of processes that were gone before that could be told */
 	uint64_t broken_records, lost_stacks, lost_names;
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;

@@ -50,7 +50,7 @@ struct thread {
 	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
 	uint64_t first_ns;    /* its CPU time where counting began, 0 = not yet */
 	uint64_t last_ns;     /* at its last sample */
-	uint64_t due, since;  /* samples from first_ns to last_ns; at last_ns */
+	uint64_t came, since; /* samples from first_ns to last_ns; at last_ns */
 	uint64_t ended_ns;    /* 0 = it runs: from then on its number is another thread's */
 	bool named;	      /* .name is Python's, else the kernel's */
 	char name[64];
@@ -153,7 +153,7 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
 
-/* thread.c: adds what the threads ran, and the samples of that time, to cpu_ns and due. */
+/* thread.c: adds what the threads ran, and the samples of that time, to cpu_ns and came. */
 void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
 /* thread.c: Python's names for threads met since the last time; @last: once more for all. */

@@ -92,7 +92,7 @@ static void add_runtime(struct thread *t, uint64_t runtime_ns)
 {
 	if (runtime_ns > t->last_ns) {
 		if (t->first_ns)
-			t->due += t->since;
+			t->came += t->since;
 		else if (t->since)
 			t->first_ns = runtime_ns;
 		t->last_ns = runtime_ns;
@@ -101,7 +101,7 @@ static void add_runtime(struct thread *t, uint64_t runtime_ns)
 		t->since++;
 	} else if (t->first_ns && runtime_ns >= t->first_ns) {
 		/* Each CPU's ring has its own order: a thread that moved is met out of order. */
-		t->due++;
+		t->came++;
 	}
 }
 
@@ -113,7 +113,7 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret)
 		if (ns < LONG_ENOUGH_NS)
 			continue;
 		ret->cpu_ns += ns;
-		ret->due += t->due;
+		ret->came += t->came;
 	}
 }
 

@@ -4,11 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/str.h"
 #include "collect/collect.h"
+#include "proc/files.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
 
@@ -314,8 +317,29 @@ static void test_pending(void **state)
 	assert_int_equal(samples(f).n, 0);
 	assert_int_equal(collect_flush(f->collect, true), 0);
 	collect_stats(f->collect, &st);
-	assert_int_equal(st.not_python, 1);
+	assert_int_equal(st.unknown, 1);
 	assert_int_equal(st.samples, 0);
+}
+
+/* This very process: it was looked at, and doesn't run Python. */
+static void test_not_python(void **state)
+{
+	struct fixture *f = *state;
+	struct proc_key own = {.start_ns = 1000, .tgid = getpid()};
+	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PENDING, .proc = own};
+	struct rec_sample sample = {.type = REC_SAMPLE, .outcome = WALK_PENDING, .proc = own};
+	struct collect_stats st;
+	struct stat exe;
+
+	assert_int_equal(stat("/proc/self/exe", &exe), 0);
+	proc.exe = (struct exe_key){.dev = file_dev(exe.st_dev), .ino = exe.st_ino};
+	collect_record(f->collect, &sample, sizeof(sample));
+	collect_record(f->collect, &proc, sizeof(proc));
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	collect_stats(f->collect, &st);
+	assert_int_equal(st.not_python, 1);
+	assert_int_equal(st.unknown, 0);
+	assert_int_equal(samples(f).n, 0);
 }
 
 static void test_broken(void **state)
@@ -387,11 +411,11 @@ static void test_exec(void **state)
 	collect_exec(f->collect, key.tgid, 2499);
 	assert_int_equal(collect_flush(f->collect, false), 0);
 	collect_stats(f->collect, &st);
-	assert_int_equal(st.not_python, 0);
+	assert_int_equal(st.unknown, 0);
 	collect_exec(f->collect, key.tgid, 2501);
 	assert_int_equal(collect_flush(f->collect, false), 0);
 	collect_stats(f->collect, &st);
-	assert_int_equal(st.not_python, 1);
+	assert_int_equal(st.unknown, 1);
 }
 
 /* 1,000 Hz, a CPU time that is brought up to date every 4 ms: the rate is what it is. */
@@ -413,7 +437,7 @@ static void test_rate(void **state)
 	assert_int_equal(collect_flush(f->collect, true), 0);
 	collect_stats(f->collect, &st);
 	assert_in_range(st.cpu_ns / NSEC_PER_MSEC, 1900, 2000);
-	assert_in_range(st.due * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
+	assert_in_range(st.came * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
 }
 
 int main(void)
@@ -429,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pending, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
 	};

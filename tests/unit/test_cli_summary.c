@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When the closing lines say that samples never came. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/summary.h"
+
+static void test_missing(void **state)
+{
+	assert_int_equal(summary_missing(0, 0), 0);
+	assert_int_equal(summary_missing(1000, 1200), 0);
+	/* three times the square root of what is due is chance */
+	assert_int_equal(summary_missing(27, 24), 0);
+	assert_int_equal(summary_missing(10000, 9700), 0);
+	assert_int_equal(summary_missing(10000, 9699), 301);
+	/* of very many, a share counts that anybody would see */
+	assert_int_equal(summary_missing(1000000, 990000), 0);
+	assert_int_equal(summary_missing(1000000, 989000), 11000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_missing),
+	};
+
+	return cmocka_run_group_tests_name("cli_summary", tests, NULL, NULL);
+}
