@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# For tests that hold a tool of tests/tools against Python programs of every version: building the
+# tool, and a program that says what is true, then "ready", and lives until its standard input ends.
+# Sourced in the repository's root, with set -euo pipefail.
+. tests/setup/interpreters-lib.sh
+
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+# tool_build NAME: builds it; TOOL is its path.
+tool_build() {
+	TOOL=build/release/tests/tools/$1
+	make -s build/release/libkrait.a >/dev/null
+	mkdir -p "$(dirname "$TOOL")"
+	${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iabi -Itests/tools \
+		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -lelf -lz
+}
+
+# truth_start FILE COMMAND...: what it says until "ready" goes to FILE; $truth_PID runs on.
+truth_start() {
+	local file=$1 line; shift
+	coproc truth { exec "$@" 2>"$WORK/err"; }
+	: >"$file"
+	while IFS= read -r line <&"${truth[0]}" && [ "$line" != ready ]; do
+		printf '%s\n' "$line" >>"$file"
+	done
+}
+
+truth_stop() {
+	eval "exec ${truth[1]}>&-"
+	wait "$truth_PID" 2>/dev/null || true
+}
+
+# each_interpreter TEST CONDITION FUNCTION: FUNCTION NAME PATH for those of the table (awk's $1 name,
+# $2 version, $3 kind, $4 path); fails if one of them does.
+each_interpreter() {
+	local bad=0 name path
+	[ -s "$INTERPRETERS_TSV" ] || { echo "SKIP $1: no test interpreters"; return 0; }
+	while IFS=$'\t' read -r -u 3 name path; do
+		"$3" "$name" "$path" || bad=1
+	done 3< <(awk -F '\t' "$2"' { print $1 "\t" $4 }' "$INTERPRETERS_TSV")
+	return $bad
+}
