@@ -201,7 +201,7 @@ static int close_recording(struct session *s, const struct summary *m, int writt
 	summary_print(m);
 	if (s->options->summary_json) {
 		r = caller_enter(&s->caller);
-		r = r ? r : summary_write_json(s, m, s->options->summary_json);
+		r = r ? r : summary_write_json(s, m, &s->summary);
 		caller_leave(&s->caller);
 	}
 	if (r)
@@ -244,7 +244,7 @@ static int finish(struct session *s)
 	return code ? code : r;
 }
 
-/* Who asks, and the file: before anything is started, so that what can't be written is said now. */
+/* Who asks, and the files: before anything is started, so that what can't be written is said now. */
 static int prepare(struct session *s)
 {
 	int r = caller_find(&s->caller), q;
@@ -257,6 +257,8 @@ static int prepare(struct session *s)
 	if (r)
 		return r;
 	q = output_open(&s->output, s->path);
+	if (!q && s->options->summary_json)
+		q = output_open(&s->summary, s->options->summary_json);
 	caller_leave(&s->caller);
 	if (q || !s->options->cmd)
 		return q;

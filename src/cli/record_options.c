@@ -282,6 +282,10 @@ static int check_output(struct record_options *o)
 		o->format = o->output ? render_by_file(o->output) : &render_formats[0];
 	if (!o->format)
 		return -EINVAL;
+	if (o->output && o->summary_json && streq(o->output, "-") && streq(o->summary_json, "-"))
+		return err_set(-EINVAL,
+			       "--summary-json - and the profile would be mixed on standard "
+			       "output; give one of them a file");
 	if (o->open && o->output && streq(o->output, "-"))
 		return err_set(-EINVAL, "--open needs a file; standard output can't be opened");
 	return 0;

@@ -280,6 +280,7 @@ void session_fini(struct session *s)
 	collect_free(s->collect);
 	profile_free(s->profile);
 	output_fini(&s->output);
+	output_fini(&s->summary);
 	proc_match_fini(&s->match);
 	vec_fini(&s->labels);
 	free(s->path);

@@ -29,9 +29,9 @@ struct session {
 	struct sideband *sideband;
 	struct collect *collect;
 	struct spawn spawn;
-	struct output output;
-	char *path;  /* of the output */
-	char *title; /* the command line, NULL = made from the profile */
+	struct output output, summary; /* summary: if it was asked for */
+	char *path;		       /* of the output */
+	char *title;		       /* the command line, NULL = made from the profile */
 	int epoll_fd;
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */

@@ -304,13 +304,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		seconds(m->own_cpu_ns), m->own_rss_bytes, m->kernel.map_bytes);
 }
 
-int summary_write_json(const struct session *s, const struct summary *m, const char *path)
+int summary_write_json(const struct session *s, const struct summary *m, struct output *out)
 {
-	struct output out __attribute__((cleanup(output_fini))) = {};
-	int r = output_open(&out, path);
-
-	if (r)
-		return r;
-	json_write(out.stream, s, m);
-	return output_commit(&out);
+	json_write(out->stream, s, m);
+	return output_commit(out);
 }

@@ -33,8 +33,8 @@ void summary_fini(struct summary *m);
 /* On stderr. The output's path is not among them: it is the last line of all. */
 void summary_print(const struct summary *m);
 
-/* --summary-json: the same as JSON; "-" is stdout. 0 or -errno + message. */
+/* --summary-json: the same as JSON, to an open output. 0 or -errno + message. */
 _must_use_ int summary_write_json(const struct session *s, const struct summary *m,
-				  const char *path);
+				  struct output *out);
 
 #endif

@@ -98,6 +98,9 @@ def unwritable():
     with folder() as d:
         refused(1, "No such file or directory", "record", "-d", 1, "-o", d + "/none/x.folded")
         refused(1, "directory", "record", "-d", 1, "-o", d, "--format", "folded")
+        refused(1, "none/x.json", "record", "-o", d + "/x.svg", "--summary-json",
+                d + "/none/x.json", "--", "touch", d + "/ran")
+        check(os.listdir(d) == [], "something was left, or run: %s" % os.listdir(d))
         os.mkdir(d + "/ro")
         subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", d + "/ro"], check=True)
         try:

@@ -133,7 +133,7 @@ foreign() {
 	sleep 0.5
 	pid=$(pgrep -u bob -f busy_of_bob | tail -n 1)
 	as alice "$work/krait" record -q -d 1 -o bob.folded -p "$pid" 2>"$work/err" || rc=$?
-	check foreign-pid-refused [ $rc != 0 ]
+	check foreign-pid-refused [ $rc = 3 ]
 	check foreign-pid-says-so grep -q "another user's" "$work/err"
 	check foreign-pid-unseen [ ! -s "$work/home/bob.folded" ]
 	as alice "$work/krait" record -q -d 1 -o all.folded

@@ -178,6 +178,7 @@ static void test_contradictions(void **state)
 	assert_refused("-o -", "standard output has no extension");
 	assert_refused("--", "no command follows");
 	assert_refused("--open -f", "--open needs a file");
+	assert_refused("-f --summary-json -", "mixed on standard output");
 	assert_refused("-f -o x.svg", "x.svg is a name for svg");
 	assert_refused("-f -o x.pb.gz", "--format folded");
 }
