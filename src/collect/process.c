@@ -410,9 +410,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 			       "process %d is another user's; `sudo krait record -p %d` shows it",
 			       tgid, tgid);
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
-	if (r)
-		return r;
-	r = image_find(c, &proc, &maps, &f, &at);
+	if (!r)
+		r = image_find(c, &proc, &maps, &f, &at);
 	r = r ? r : none_found(&proc);
 	if (r <= 0)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
