@@ -83,7 +83,11 @@ static void take_figures(struct summary *m, struct session *s)
 	m->own_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
-	if (!s->event.clock || !s->event.period)
+	/*
+	 * A sample that comes late, after a switch, is the next thread's. Within a process that
+	 * evens out; between threads that are counted and threads too short for it, it doesn't.
+	 */
+	if (!s->event.clock || !s->event.period || m->collect.came * 2 < m->collect.samples)
 		return;
 	m->due = m->collect.cpu_ns / s->event.period;
 	m->reached_hz = m->collect.cpu_ns ? m->collect.came / seconds(m->collect.cpu_ns) : 0;
@@ -208,6 +212,11 @@ static void compose(const struct session *s, struct summary *m)
 	     st->processes == 1 ? "" : "es", seconds(m->wall_ns));
 	if (m->reached_hz > 0)
 		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
+		     (double)NSEC_PER_SEC / s->event.period);
+	else if (s->event.clock && st->samples)
+		line(m, LOG_NOTE,
+		     "rate not known: most threads ran for less than it takes to tell (asked: "
+		     "%.0f)",
 		     (double)NSEC_PER_SEC / s->event.period);
 	add_outcomes(m);
 	add_losses(s, m);

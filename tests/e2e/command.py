@@ -102,6 +102,28 @@ def lost_output_leaves_the_command():
         check(done.stdout == "done\n", "krait was gone before the command: %r" % done)
 
 
+@kit.case
+def rate_of_short_threads():
+    """Threads of 3 ms: no rate above the one asked for, and no loss that isn't one."""
+    source = """
+import threading, time
+def work():
+    end = time.perf_counter() + 0.003
+    while time.perf_counter() < end: pass
+end = time.time() + 2
+while time.time() < end:
+    thread = threading.Thread(target=work); thread.start(); thread.join()
+"""
+    with folder() as d:
+        done = krait("record", "-o", d + "/o.svg", "--summary-json", d + "/o.json", "--",
+                     kit.PYTHON, "-c", source)
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/o.json") as f:
+            said = json.load(f)
+        check(said["reached_hz"] < 1.1 * 999, "%s Hz" % said["reached_hz"])
+        check("never came" not in done.stderr, done.stderr)
+
+
 def on_a_terminal(*args):
     """What krait says on a terminal."""
     pid, terminal = pty.fork()
