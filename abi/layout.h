@@ -77,6 +77,13 @@ struct py_layout {
 			     loaded */
 };
 
+/*
+ * What a walk reads of a structure at once, from its start: an interpreter with a field that is
+ * needed beyond isn't understood.
+ */
+#define PY_FRAME_BYTES	80  /* _PyInterpreterFrame; before 3.11 frames are read in another way */
+#define PY_TSTATE_BYTES 255 /* at most: up to thread_id, which comes after all other fields */
+
 /* Where the PyThreadState of the current thread is found. */
 enum py_tss {
 	PY_TSS_NONE = 0,   /* 2.7: only tstate_current and the list, by thread_id */

@@ -23,8 +23,8 @@
 #define opaque(x) ((void)0)
 #endif
 
-#define GROUP_FRAMES 16	 /* frames per call of walk_group() */
-#define FRAME_BYTES  80	 /* of a frame that are read: header of _PyInterpreterFrame */
+#define GROUP_FRAMES 16 /* frames per call of walk_group() */
+#define FRAME_BYTES  PY_FRAME_BYTES
 #define OBJECT_BYTES 104 /* of a PyFrameObject, from f_back: f_lasti is up to 96 behind it (3.6) */
 #define BLOCK_BYTES  4096
 #define TEXT_BYTES   256

@@ -196,6 +196,22 @@ static int check_sizes(const uint64_t *m)
 	return bad ? err_set(-ENOTSUP, "debug offsets don't fit: %s", bad) : 0;
 }
 
+/* What a walk reads has all the fields it takes from there. */
+static int check_read(const uint64_t *m)
+{
+	const char *bad = NULL;
+
+	if (m[M_owner] >= PY_FRAME_BYTES)
+		bad = "owner";
+	else if (m[M_instr_ptr] + 8 > PY_FRAME_BYTES)
+		bad = "instr_ptr";
+	else if (m[M_thread_id] + 8 > PY_TSTATE_BYTES)
+		bad = "thread_id";
+	else if (m[M_current_frame] >= m[M_thread_id])
+		bad = "current_frame";
+	return bad ? err_set(-ENOTSUP, "%s lies further in than krait reads", bad) : 0;
+}
+
 static const struct order *find_order(unsigned version)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
@@ -291,6 +307,8 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 		r = check_sizes(m);
 	if (!r)
 		r = check_relations(m);
+	if (!r)
+		r = check_read(m);
 	if (r)
 		return r;
 	fill(m, &ret->layout);

@@ -224,7 +224,8 @@ static void fields_are_read(void)
 		assert_true(l->frame_back + 8 <= FRAME_BYTES && l->frame_code + 8 <= FRAME_BYTES);
 		assert_true(l->frame_lasti + 8 <= FRAME_BYTES && l->frame_owner < FRAME_BYTES);
 	}
-	assert_true(l->tstate_thread_id + 8u < 256 && l->tstate_frame < l->tstate_thread_id);
+	assert_true(l->tstate_thread_id + 8u <= PY_TSTATE_BYTES &&
+		    l->tstate_frame < l->tstate_thread_id);
 	assert_true(l->code_linetable + 8u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
 	assert_true(l->code_qualname + 8u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
 	assert_true(l->code_version + 4u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);

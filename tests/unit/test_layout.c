@@ -143,13 +143,42 @@ static void test_hostile_values(void **state)
 			v[i] = values[k];
 			if (read_offsets(v, ARRAY_SIZE(v), &l) < 0)
 				continue;
-			assert_true(l.tstate_frame < 4096 && l.tstate_thread_id < 4096);
-			assert_true(l.frame_back < 256 && l.frame_lasti < 256 &&
-				    l.frame_owner < 256);
+			assert_true(l.tstate_frame < PY_TSTATE_BYTES &&
+				    l.tstate_thread_id < PY_TSTATE_BYTES);
+			assert_true(l.frame_back < PY_FRAME_BYTES &&
+				    l.frame_lasti < PY_FRAME_BYTES &&
+				    l.frame_owner < PY_FRAME_BYTES);
 			assert_true(l.code_adaptive < 1024 && l.code_linetable < 1024);
 			assert_true(l.str_compact < 256 && l.bytes_data < 256);
 		}
 	}
+}
+
+/* Consistent, but beyond what a walk reads of a thread state and a frame. */
+static void test_further_in(void **state)
+{
+	enum { CURRENT_FRAME = 26, THREAD_ID = 30, FRAME_SIZE = 39, INSTR_PTR = 42, LOCALS, OWNER };
+	uint64_t v[ARRAY_SIZE(debug_offsets_3_15)];
+	struct py_layout l;
+
+	memcpy(v, debug_offsets_3_15, sizeof(v));
+	v[THREAD_ID] = 240;
+	v[THREAD_ID + 1] = 248;
+	v[FRAME_SIZE] = 96;
+	v[LOCALS] = 88;
+	v[INSTR_PTR] = 72;
+	v[OWNER] = 79;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
+	v[OWNER] = 80;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	assert_string_equal(err_msg(), "owner lies further in than krait reads");
+	v[OWNER] = 79;
+	v[THREAD_ID] = 248;
+	v[THREAD_ID + 1] = 256;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
+	v[THREAD_ID] = 72;
+	v[THREAD_ID + 1] = 80;
+	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 }
 
 static void test_short_input(void **state)
@@ -186,8 +215,8 @@ int main(void)
 		cmocka_unit_test(test_versions),	cmocka_unit_test(test_runtime_rows),
 		cmocka_unit_test(test_debug_offsets),	cmocka_unit_test(test_free_threaded),
 		cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_moved_members),
-		cmocka_unit_test(test_hostile_values),	cmocka_unit_test(test_short_input),
-		cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_hostile_values),	cmocka_unit_test(test_further_in),
+		cmocka_unit_test(test_short_input),	cmocka_unit_test(test_trace_refs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
