@@ -106,7 +106,6 @@ struct py_where {
 			*/
 	__u64 tls_got; /* of the GOT pair {module id, offset} */
 	__s64 tls_offset;  /* static: from the thread pointer; DTV: added to the pair's offset */
-	__u64 code_type;   /* of PyCode_Type */
 	__s32 tsd_offset;  /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
 	__s32 self_offset; /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread)
 			      on aarch64 */
@@ -126,8 +125,6 @@ static inline __attribute__((always_inline)) void py_where_add_bias(struct py_wh
 		w->tss_key += bias;
 	if (w->tls_got)
 		w->tls_got += bias;
-	if (w->code_type)
-		w->code_type += bias;
 }
 
 #endif

@@ -35,7 +35,7 @@
 	X(CODE_FAULT, "code object not readable")                                                  \
 	X(CODE_HUGE, "too much to read for the code objects' proof")                               \
 	X(NOT_CODE, "not a code object")                                                           \
-	X(NAME_FAULT, "name not readable")
+	X(STACK_LOST, "its stack was lost on the way")
 
 enum walk_outcome {
 #define X(name, words) WALK_##name,
@@ -205,6 +205,6 @@ enum bpf_counter {
 _Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
-_Static_assert(sizeof(struct py_where) == 64, "");
+_Static_assert(sizeof(struct py_where) == 56, "");
 
 #endif

@@ -120,7 +120,7 @@ walk_global int send_code(__u32 i)
 	const struct py_layout *l;
 	const struct wire_frame *f;
 	struct rec_code *rec;
-	__u64 key, n, type = 0;
+	__u64 key, n;
 
 	if (!w || !out || !addrs || !s)
 		return 1;
@@ -151,9 +151,6 @@ walk_global int send_code(__u32 i)
 			  f->code + l->code_firsttraceable);
 	if (!l->code_qualname)
 		read_user(&rec->self_obj, sizeof(rec->self_obj), addrs->frame[i] + l->frame_locals);
-	if (w->where.code_type &&
-	    (read_user(&type, sizeof(type), f->code + l->ob_type) || type != w->where.code_type))
-		rec->reserved = 1; /* not a code object; user space doesn't look at it yet */
 	w->staged = sizeof(*rec);
 	copy_text(CODE_FILENAME);
 	copy_text(CODE_NAME);

@@ -229,7 +229,7 @@ static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct
 	if (!last)
 		return 0;
 	c->stats.lost_stacks++;
-	return stack_mark_only(c, WALK_NAME_FAULT, p);
+	return stack_mark_only(c, WALK_STACK_LOST, p);
 }
 
 /*

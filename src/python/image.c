@@ -146,12 +146,12 @@ static void examine(struct image_ctx *c)
 	if (!elf_file_text_start(c->elf, &image->start_vaddr))
 		image_unsupported(image, "no executable segment");
 	image->debug = c->sym[SYM__Py_RefTotal].value || c->sym[SYM__Py_GetRefTotal].value;
-	image->where.code_type = c->sym[SYM_PyCode_Type].value;
+	image->code_type = c->sym[SYM_PyCode_Type].value;
 	if (!c->runtime || !use_debug_offsets(c))
 		use_table(c);
-	if (!image->unsupported[0] && !image->where.code_type)
-		image->where.code_type = image_find_code_type(c);
-	if (!image->where.code_type)
+	if (!image->unsupported[0] && !image->code_type)
+		image->code_type = image_find_code_type(c);
+	if (!image->code_type)
 		image_unsupported(image, "CPython %u.%u without the symbol PyCode_Type",
 				  major(image), minor(image));
 	if (!image->unsupported[0])

@@ -22,6 +22,7 @@ struct py_image {
 	 * added in both cases; where.tss is PY_TSS_NONE until then.
 	 */
 	uint64_t tls_word;
+	uint64_t code_type; /* address of PyCode_Type, as in the file */
 	bool free_threaded, debug;
 	bool exec_fixed;      /* ET_EXEC: bias 0 */
 	uint64_t start_vaddr; /* lowest p_vaddr of an executable PT_LOAD (kernel's mm.start_code) */

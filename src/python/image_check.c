@@ -104,7 +104,7 @@ void py_layout_trace_refs(struct py_layout *l)
 void image_check(struct image_ctx *c)
 {
 	struct py_layout *l = &c->image->layout;
-	uint64_t type = c->image->where.code_type, members, basicsize = 0;
+	uint64_t type = c->image->code_type, members, basicsize = 0;
 	unsigned agree = 0;
 
 	if (!is_code_type(c, type + l->type_name) && is_code_type(c, type + l->type_name + 16) &&

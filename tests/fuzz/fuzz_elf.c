@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	r = py_image_read(fd, "/usr/bin/python3.8", &image);
 	check(r <= 1);
 	if (r == 1 && !image.unsupported[0])
-		check(image.layout.version && image.where.code_type && image.where.interp_head);
+		check(image.layout.version && image.code_type && image.where.interp_head);
 	use_elf(fd);
 	return 0;
 }

@@ -245,17 +245,6 @@ static void not_resident(void)
 	}
 }
 
-/* An object that isn't a code object is sent with a mark. */
-static void not_code(void)
-{
-	uint64_t code = image_code("name");
-
-	put_u64(code + image.l->ob_type, image.where.code_type + 8);
-	assert_int_equal(send_one(code)->reserved, 1);
-	put_u64(code + image.l->ob_type, image.where.code_type);
-	assert_int_equal(send_one(code)->reserved, 0);
-}
-
 /* Before 3.11 the class comes from the first local variable. */
 static void self(void)
 {
@@ -281,7 +270,6 @@ TEST(texts)
 TEST(line_tables)
 TEST(all_long)
 TEST(not_resident)
-TEST(not_code)
 TEST(self)
 
 static int setup(void **state)
@@ -302,8 +290,7 @@ int main(void)
 		cmocka_unit_test(test_sent_once),    cmocka_unit_test(test_ring_refuses),
 		cmocka_unit_test(test_fields),	     cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_line_tables),  cmocka_unit_test(test_all_long),
-		cmocka_unit_test(test_not_resident), cmocka_unit_test(test_not_code),
-		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_not_resident), cmocka_unit_test(test_self),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

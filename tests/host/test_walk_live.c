@@ -136,15 +136,11 @@ static void set_libc(struct py_where *w, const struct proc *proc, const struct m
 static void set_addresses(const struct py_image *image, uint64_t bias)
 {
 	struct py_where *w = &target.where;
-	__u64 *fields[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
-			   &w->code_type};
 	int64_t word;
 
 	*w = image->where;
 	w->layout = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (*fields[i])
-			*fields[i] += bias;
+	py_where_add_bias(w, bias);
 	if (!image->tls_word)
 		return;
 	assert_true(host_read(&word, image->tls_word + bias, sizeof(word)));

@@ -4,7 +4,7 @@
  * version where it can be, and whatever fails, the frames are the innermost part of the true stack.
  *
  * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/sample.bpf.c, by the state of
- * the process), NAME_FAULT (src/collect, a stack that was lost).
+ * the process), STACK_LOST (src/collect, a stack that was lost).
  */
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_chain.h"
@@ -433,7 +433,7 @@ TEST(every_page_missing)
 static void test_all_reached(void **state)
 {
 	static const enum walk_outcome elsewhere[] = {WALK_TRUNCATED, WALK_CODE_HUGE, WALK_PENDING,
-						      WALK_UNSUPPORTED, WALK_NAME_FAULT};
+						      WALK_UNSUPPORTED, WALK_STACK_LOST};
 	static const char *const names[] = {
 #define X(name, words) #name,
 		WALK_OUTCOMES(X)

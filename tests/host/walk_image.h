@@ -166,7 +166,6 @@ static inline uint64_t image_code_of(uint64_t file, uint64_t name, uint64_t tabl
 	const struct py_layout *l = image.l;
 	uint64_t code = image_alloc(512);
 
-	put_u64(code + l->ob_type, image.where.code_type);
 	put_u64(code + l->code_filename, file);
 	put_u64(code + l->code_name, name);
 	if (l->code_qualname)
@@ -252,7 +251,6 @@ static inline void image_begin(const struct release *r)
 			       .stack = IMAGE_STACK,
 			       .chunk = IMAGE_STACK,
 			       .next_version = 1000};
-	image.where.code_type = image_alloc(256);
 	image.none = image_alloc(16);
 	image.tstate = image_alloc(512);
 	put_u64(image.tstate + image.l->tstate_thread_id, IMAGE_TP);

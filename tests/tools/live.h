@@ -11,16 +11,6 @@
 #include "base/error.h"
 #include "python/image.h"
 
-static void live_bias(struct py_where *w, uint64_t bias)
-{
-	__u64 *addr[] = {&w->tstate_current, &w->interp_head, &w->tss_key, &w->tls_got,
-			 &w->code_type};
-
-	for (size_t i = 0; i < ARRAY_SIZE(addr); i++)
-		if (*addr[i])
-			*addr[i] += bias;
-}
-
 /*
  * Takes the first mapping (offset 0) of each file of @pid in turn until one is an interpreter;
  * *ret gets absolute addresses. False if there is none.
@@ -46,7 +36,7 @@ static bool live_find(int pid, struct py_image *ret)
 			continue;
 		if (ret->unsupported[0])
 			fprintf(stderr, "%s: %s\n", file, ret->unsupported);
-		live_bias(&ret->where, ret->exec_fixed ? 0 : start);
+		py_where_add_bias(&ret->where, ret->exec_fixed ? 0 : start);
 		return true;
 	}
 	return false;

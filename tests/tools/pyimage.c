@@ -31,10 +31,10 @@ static void print_runtime(const struct py_runtime_row *row)
 static void print_where(const struct py_where *w)
 {
 	printf("tstate_current 0x%llx\ninterp_head 0x%llx\ntss %u\ntss_key 0x%llx\n"
-	       "tls_got 0x%llx\ntls_offset %lld\ncode_type 0x%llx\n",
+	       "tls_got 0x%llx\ntls_offset %lld\n",
 	       (unsigned long long)w->tstate_current, (unsigned long long)w->interp_head, w->tss,
 	       (unsigned long long)w->tss_key, (unsigned long long)w->tls_got,
-	       (long long)w->tls_offset, (unsigned long long)w->code_type);
+	       (long long)w->tls_offset);
 }
 
 static int print_image(const char *path)

@@ -142,7 +142,7 @@ static void print_name(const struct target *t, uint64_t code)
 	char buf[64] = "";
 
 	n = MIN(n, sizeof(buf) - 1);
-	if (peek64(t, code + l->ob_type) != t->image.where.code_type + t->bias)
+	if (peek64(t, code + l->ob_type) != t->image.code_type + t->bias)
 		printf(" !");
 	else if (peek(t, s + l->str_ascii, buf, n))
 		printf(" %s", buf);

@@ -82,7 +82,7 @@ static void test_size_tells(void **state)
 	assert_int_equal(image.where.tss_key, 0x4000 + 1396);
 	assert_int_equal(image.where.tstate_current, 0x4000 + 1368);
 	assert_int_equal(image.where.interp_head, 0x4000 + 32);
-	assert_int_equal(image.where.code_type, f.type);
+	assert_int_equal(image.code_type, f.type);
 	assert_int_equal(image.start_vaddr, EW_TEXT);
 }
 
@@ -244,7 +244,7 @@ static void test_section_and_scan(void **state)
 	assert_int_equal(read_image(&f, "app", &image), 1);
 	assert_string_equal(image.unsupported, "");
 	assert_int_equal(image.hex_version, 0x030f02f0);
-	assert_int_equal(image.where.code_type, f.type);
+	assert_int_equal(image.code_type, f.type);
 	assert_int_equal(image.where.interp_head, runtime + 936);
 	assert_int_equal(image.where.tss, PY_TSS_TLS_STATIC);
 	assert_int_equal(image.where.tls_offset, -40);
