@@ -102,15 +102,6 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
-/*
- * process.c: the C library of a process; -EAGAIN if the loader hasn't mapped it yet. @linked: there
- * will be one. And what it means for the walker.
- */
-struct libc_info;
-int process_libc(const struct proc *proc, const struct maps *maps, bool linked,
-		 struct libc_info *ret);
-void process_set_libc(struct py_where *w, const struct libc_info *info);
-
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 

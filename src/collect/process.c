@@ -67,39 +67,6 @@ long process_of(struct collect *c, const struct proc_key *key)
 	return c->processes.n - 1;
 }
 
-int process_libc(const struct proc *proc, const struct maps *maps, bool linked,
-		 struct libc_info *ret)
-{
-	enum libc_kind kind = LIBC_NONE;
-	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
-	_cleanup_close_ int fd = -1;
-
-	if (!m && linked)
-		return -EAGAIN;
-	if (threads)
-		m = threads;
-	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
-	       : file_open_exe(proc->dirfd); /* static: the library is in the executable */
-	*ret = fd >= 0 ? libc_read(fd, kind) : libc_default(kind);
-	if (ret->kind == LIBC_NONE)
-		*ret = libc_default(LIBC_GLIBC);
-	return 0;
-}
-
-void process_set_libc(struct py_where *w, const struct libc_info *info)
-{
-	w->tsd_offset = info->tsd_offset;
-#if defined(__aarch64__)
-	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
-	 */
-	w->self_offset = info->tsd_offset - 272;
-#endif
-	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
-		w->tss = PY_TSS_KEY_MUSL;
-	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
-		w->tss = PY_TSS_TLS_DTV_MUSL;
-}
-
 static void set_python(struct collect *c, struct process *p, uint16_t version)
 {
 	char name[32];
@@ -124,10 +91,10 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)
 		return r;
-	r = process_libc(proc, maps, f->dynamic.linked, &libc);
+	r = libc_of_process(proc, maps, f->dynamic.linked, &libc);
 	if (r)
 		return r;
-	process_set_libc(ret, &libc);
+	libc_set_where(ret, &libc);
 	image_teach(c, proc, maps, exe, f, ret);
 	py_where_add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
 	return 0;

@@ -34,7 +34,7 @@ static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret
 	if (!dynamic.loader[0] || !streq(dynamic.loader, f->dynamic.loader))
 		return -ENOENT;
 	r = maps_read(self.dirfd, MAPS_EXEC, &maps);
-	return r ? r : process_libc(&self, &maps, true, ret);
+	return r ? r : libc_of_process(&self, &maps, true, ret);
 }
 
 int collect_teach(struct collect *c, int fd, const char *path)
@@ -52,7 +52,7 @@ int collect_teach(struct collect *c, int fd, const char *path)
 		return r;
 	e.where = f->image.where;
 	e.start_vaddr = f->text_start;
-	process_set_libc(&e.where, &libc);
+	libc_set_where(&e.where, &libc);
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &e.where.layout);
 	return r ? r : c->config.ops->add_exe(c->config.ctx, &key, &e);
 }

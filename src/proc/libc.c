@@ -6,9 +6,12 @@
  */
 #include "proc/libc.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
+#include "base/cleanup.h"
 #include "elf/elf_file.h"
+#include "proc/files.h"
 
 #define KEYS_1STBLOCK 32 /* PTHREAD_KEY_2NDLEVEL_SIZE, elements of specific_1stblock ... */
 #define KEY_BYTES     16 /* ... of struct pthread_key_data {uintptr_t seq; void *data} */
@@ -172,4 +175,37 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 	if (ret.learnt)
 		ret.tsd_offset = offset;
 	return ret;
+}
+
+int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
+		    struct libc_info *ret)
+{
+	enum libc_kind kind = LIBC_NONE;
+	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
+	_cleanup_close_ int fd = -1;
+
+	if (!m && linked)
+		return -EAGAIN;
+	if (threads)
+		m = threads;
+	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
+	       : file_open_exe(proc->dirfd); /* static: the library is in the executable */
+	*ret = fd >= 0 ? libc_read(fd, kind) : libc_default(kind);
+	if (ret->kind == LIBC_NONE)
+		*ret = libc_default(LIBC_GLIBC);
+	return 0;
+}
+
+void libc_set_where(struct py_where *w, const struct libc_info *info)
+{
+	w->tsd_offset = info->tsd_offset;
+#if defined(__aarch64__)
+	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
+	 */
+	w->self_offset = info->tsd_offset - 272;
+#endif
+	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
+		w->tss = PY_TSS_KEY_MUSL;
+	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
+		w->tss = PY_TSS_TLS_DTV_MUSL;
 }

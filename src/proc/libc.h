@@ -7,7 +7,9 @@
 #define PROC_LIBC_H
 
 #include "base/util.h"
+#include "layout.h"
 #include "proc/maps.h"
+#include "proc/proc.h"
 
 enum libc_kind { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL };
 
@@ -38,5 +40,15 @@ struct libc_info libc_default(enum libc_kind kind);
  * to the usual values. Never fails: .learnt tells.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);
+
+/*
+ * The C library of a process with these executable mappings. @linked: it is linked with one; then
+ * -EAGAIN while the loader hasn't mapped it. Else 0.
+ */
+_must_use_ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
+			       struct libc_info *ret);
+
+/* What it means for the walker. */
+void libc_set_where(struct py_where *w, const struct libc_info *info);
 
 #endif
