@@ -92,6 +92,12 @@ enum py_tss {
 	PY_TSS_TLS_STATIC, /* *(thread pointer + tls_offset) */
 	PY_TSS_TLS_DTV, /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
 	PY_TSS_TLS_DTV_MUSL, /* the same, 8-byte slots */
+	/*
+	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got. As
+	 * s64 below 1 << 31 it is the variable's offset from the thread pointer, else the address of
+	 * a pair as in PY_TSS_TLS_DTV. tls_offset is to be added in both cases.
+	 */
+	PY_TSS_TLS_WORD,
 };
 
 /*
@@ -104,8 +110,8 @@ struct py_where {
 	__u64 interp_head;    /* of a PyInterpreterState *: list of interpreters */
 	__u64 tss_key; /* of the int key number (3.7+: Py_tss_t.key, is_initialized lies 4 before)
 			*/
-	__u64 tls_got; /* of the GOT pair {module id, offset} */
-	__s64 tls_offset;  /* static: from the thread pointer; DTV: added to the pair's offset */
+	__u64 tls_got; /* of the GOT pair {module id, offset}, or of the word */
+	__s64 tls_offset;  /* static: from the thread pointer; else added to what is found there */
 	__s32 tsd_offset;  /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
 	__s32 self_offset; /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread)
 			      on aarch64 */

@@ -67,21 +67,39 @@ walk_inline __u64 key_value(struct walk *w)
 	return tls_u64(w, tls_u64(w, w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
 }
 
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define DTV_OFFSET 0 /* glibc's tcbhead_t.dtv; the same in musl on x86-64 */
+#else
+#define DTV_OFFSET 8
+#endif
+
 /* Dynamic TLS: DTV entries are {pointer, to_free} in glibc, pointers in musl. */
-walk_inline __u64 dtv_value(struct walk *w)
+walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 {
 	__u64 pair[2] = {}, dtv = 0, block = 0;
-	__u64 slot = w->where.tss == PY_TSS_TLS_DTV ? 16 : 8;
+	__u64 slot = w->where.tss == PY_TSS_TLS_DTV_MUSL ? 8 : 16;
 
-	if (read_user(pair, sizeof(pair), w->where.tls_got)) {
+	if (read_user(pair, sizeof(pair), pair_addr)) {
 		w->outcome = WALK_TLS_FAULT;
 		return 0;
 	}
-	dtv = tls_u64(w, w->tp + 8);
+	dtv = tls_u64(w, w->tp + DTV_OFFSET);
 	block = tls_u64(w, dtv + slot * pair[0]);
 	if (!block || block == ~0ull) /* glibc TLS_DTV_UNALLOCATED */
 		return 0;
 	return tls_u64(w, block + pair[1] + w->where.tls_offset);
+}
+
+/* What the loader put there: an offset, or a pair where the variable has none that is fixed. */
+walk_inline __u64 word_value(struct walk *w)
+{
+	__s64 word = tls_u64(w, w->where.tls_got);
+
+	if (w->outcome != WALK_OK)
+		return 0;
+	if (word >= 1ll << 31)
+		return dtv_value(w, word);
+	return tls_u64(w, w->tp + word + w->where.tls_offset);
 }
 
 walk_inline __u64 tss_value(struct walk *w)
@@ -94,7 +112,9 @@ walk_inline __u64 tss_value(struct walk *w)
 		return tls_u64(w, w->tp + w->where.tls_offset);
 	case PY_TSS_TLS_DTV:
 	case PY_TSS_TLS_DTV_MUSL:
-		return dtv_value(w);
+		return dtv_value(w, w->where.tls_got);
+	case PY_TSS_TLS_WORD:
+		return word_value(w);
 	}
 	return 0;
 }

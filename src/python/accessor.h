@@ -18,7 +18,7 @@ enum access {
 	ACCESS_ARGUMENT, /* returns what another function makes of the object at addr */
 	ACCESS_TLS,	 /* returns *(thread pointer + offset) */
 	ACCESS_TLS_PAIR, /* *(block of the GOT pair {module, offset} at addr + offset) */
-	ACCESS_TLS_DESC, /* the loader puts the word at addr, see py_image.tls_word; + offset */
+	ACCESS_TLS_DESC, /* the loader fills the word at addr, see PY_TSS_TLS_WORD; + offset */
 };
 
 struct accessor {

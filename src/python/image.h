@@ -14,15 +14,7 @@ struct py_image {
 	uint32_t hex_version; /* PY_VERSION_HEX, e.g. 0x030d12f0; patch level 0 where unknown */
 	struct py_layout layout;
 	struct py_where where; /* addresses as in the file (add the load bias); .layout unused */
-	/*
-	 * TLS descriptors and initial-exec: address (as in the file) of a word that the dynamic
-	 * loader fills, 0 = not this way. Read from a process, a value below 1 << 31 (as s64, also
-	 * negative) is the variable's offset from the thread pointer (PY_TSS_TLS_STATIC), a larger
-	 * one the address of a pair {module, offset} (PY_TSS_TLS_DTV). where.tls_offset is to be
-	 * added in both cases; where.tss is PY_TSS_NONE until then.
-	 */
-	uint64_t tls_word;
-	uint64_t code_type; /* address of PyCode_Type, as in the file */
+	uint64_t code_type;    /* address of PyCode_Type, as in the file */
 	bool free_threaded, debug;
 	bool exec_fixed;      /* ET_EXEC: bias 0 */
 	uint64_t start_vaddr; /* lowest p_vaddr of an executable PT_LOAD (kernel's mm.start_code) */

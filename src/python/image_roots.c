@@ -85,7 +85,8 @@ static void tls_roots(struct image_ctx *c)
 		w->tss = PY_TSS_TLS_DTV;
 		w->tls_got = a.addr;
 	} else if (a.kind == ACCESS_TLS_DESC) {
-		c->image->tls_word = a.addr;
+		w->tss = PY_TSS_TLS_WORD;
+		w->tls_got = a.addr;
 	} else {
 		image_unsupported(c->image,
 				  "CPython %u.%u: thread states are found in an unknown way",

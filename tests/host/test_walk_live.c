@@ -111,44 +111,13 @@ static bool read_truth(void)
 	return t->n;
 }
 
-static void set_libc(struct py_where *w, const struct proc *proc, const struct maps *maps)
-{
-	enum libc_kind kind = LIBC_NONE;
-	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
-	_cleanup_close_ int fd = -1;
-	struct libc_info info;
-
-	m = threads ? threads : m;
-	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
-	       : file_open_exe(proc->dirfd);
-	assert_true(fd >= 0);
-	info = libc_read(fd, kind);
-	w->tsd_offset = info.tsd_offset;
-#if defined(__aarch64__)
-	w->self_offset = info.tsd_offset - 272;
-#endif
-	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
-		w->tss = PY_TSS_KEY_MUSL;
-	if (info.kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)
-		w->tss = PY_TSS_TLS_DTV_MUSL;
-}
-
 static void set_addresses(const struct py_image *image, uint64_t bias)
 {
 	struct py_where *w = &target.where;
-	int64_t word;
 
 	*w = image->where;
 	w->layout = 0;
 	py_where_add_bias(w, bias);
-	if (!image->tls_word)
-		return;
-	assert_true(host_read(&word, image->tls_word + bias, sizeof(word)));
-	w->tss = word < 1ll << 31 ? PY_TSS_TLS_STATIC : PY_TSS_TLS_DTV;
-	if (w->tss == PY_TSS_TLS_STATIC)
-		w->tls_offset += word;
-	else
-		w->tls_got = (uint64_t)word;
 }
 
 /* Finds the interpreter in the process; NULL, or why it can't be walked. */
@@ -157,6 +126,7 @@ static const char *find(void)
 	static struct py_image image;
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
+	struct libc_info libc;
 
 	assert_int_equal(proc_open(&proc, target.pid), 0);
 	assert_int_equal(maps_read(proc.dirfd, MAPS_EXEC, &maps), 0);
@@ -172,7 +142,8 @@ static const char *find(void)
 		host_set_layout(&image.layout);
 		set_addresses(&image,
 			      image.exec_fixed ? 0 : m->start - (image.start_vaddr & ~4095ull));
-		set_libc(&target.where, &proc, &maps);
+		assert_int_equal(libc_of_process(&proc, &maps, false, &libc), 0);
+		libc_set_where(&target.where, &libc);
 		return NULL;
 	}
 	return "no interpreter found in it";

@@ -150,7 +150,7 @@ static void dynamic_tls(void)
 	w->tls_offset = 24;
 	put_u64(w->tls_got, 3);
 	put_u64(w->tls_got + 8, 40);
-	put_u64(IMAGE_TP + 8, dtv);
+	put_u64(IMAGE_TP + DTV_OFFSET, dtv);
 	put_u64(block + 64, image.tstate);
 	for (int i = 0; i < 2; i++) {
 		uint64_t slot = dtv + (i ? 8 : 16) * 3;
@@ -166,6 +166,34 @@ static void dynamic_tls(void)
 		assert_outcome(WALK_TLS_FAULT, 0);
 		host.fault_at = 0;
 	}
+}
+
+/* A word that the loader fills: an offset from the thread pointer, or the address of a pair. */
+static void tls_word(void)
+{
+	struct py_where *w = &image.where;
+	uint64_t dtv = image_alloc(512), block = image_alloc(256), pair = image_alloc(16);
+
+	build();
+	w->tss = PY_TSS_TLS_WORD;
+	w->tls_got = image_alloc(8);
+	w->tls_offset = 24;
+	put_u64(w->tls_got, -64ull);
+	put_u64(IMAGE_TP - 64 + 24, image.tstate);
+	assert_outcome(WALK_OK, FRAMES);
+	host.fault_at = w->tls_got;
+	assert_outcome(WALK_TLS_FAULT, 0);
+	host.fault_at = 0;
+
+	put_u64(w->tls_got, pair);
+	put_u64(pair, 3);
+	put_u64(pair + 8, 40);
+	put_u64(IMAGE_TP + DTV_OFFSET, dtv);
+	put_u64(dtv + 16 * 3, block);
+	put_u64(block + 64, image.tstate);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(w->tls_got, 0x7fffffff0000);
+	assert_outcome(WALK_TLS_FAULT, 0);
 }
 
 /* A thread inside a sub-interpreter (<= 3.11): the current thread state wins where it is its own.
@@ -414,6 +442,7 @@ TEST(no_tls)
 TEST(musl_key)
 TEST(glibc_second_level)
 TEST(dynamic_tls)
+TEST(tls_word)
 TEST(current_first)
 TEST(listed_threads)
 TEST(no_thread_pointer)
@@ -468,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_musl_key),
 		cmocka_unit_test(test_glibc_second_level),
 		cmocka_unit_test(test_dynamic_tls),
+		cmocka_unit_test(test_tls_word),
 		cmocka_unit_test(test_current_first),
 		cmocka_unit_test(test_listed_threads),
 		cmocka_unit_test(test_no_thread_pointer),

@@ -56,10 +56,9 @@ static int print_image(const char *path)
 	if (!r)
 		return 1;
 	printf("hex_version 0x%08x\nunsupported %s\nfree_threaded %d\ndebug %d\nexec_fixed %d\n"
-	       "start_vaddr 0x%llx\ntls_word 0x%llx\n",
+	       "start_vaddr 0x%llx\n",
 	       image.hex_version, image.unsupported, image.free_threaded, image.debug,
-	       image.exec_fixed, (unsigned long long)image.start_vaddr,
-	       (unsigned long long)image.tls_word);
+	       image.exec_fixed, (unsigned long long)image.start_vaddr);
 	print_where(&image.where);
 	print_layout(&image.layout);
 	return 0;

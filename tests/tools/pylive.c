@@ -128,9 +128,9 @@ static uint64_t find_tstate(const struct target *t, uint64_t tp)
 		return peek64(t, tp + (uint64_t)w->tls_offset);
 	if (w->tss == PY_TSS_TLS_DTV)
 		return by_pair(t, tp, w->tls_got + t->bias);
-	if (!t->image.tls_word)
+	if (w->tss != PY_TSS_TLS_WORD)
 		return by_list(t, tp);
-	word = (int64_t)peek64(t, t->image.tls_word + t->bias);
+	word = (int64_t)peek64(t, w->tls_got + t->bias);
 	return word < 1ll << 31 ? peek64(t, tp + (uint64_t)(word + w->tls_offset))
 				: by_pair(t, tp, (uint64_t)word);
 }
@@ -200,8 +200,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no interpreter in %d: %s\n", t.pid, t.image.unsupported);
 		return 2;
 	}
-	printf("version %08x tss %u tls_word %llx\n", t.image.hex_version, t.image.where.tss,
-	       (unsigned long long)t.image.tls_word);
+	printf("version %08x tss %u\n", t.image.hex_version, t.image.where.tss);
 	snprintf(path, sizeof(path), "/proc/%d/task", t.pid);
 	d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));) {
