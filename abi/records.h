@@ -23,7 +23,7 @@
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, "complete")                                                                          \
 	X(TRUNCATED, "deeper than 1,024 frames")                                                   \
-	X(NO_PYTHON, "no Python on this thread")                                                   \
+	X(NO_PYTHON, "no Python on this thread: it starts, ends or is native")                     \
 	X(PENDING, "process not examined yet")                                                     \
 	X(UNSUPPORTED, "interpreter not understood")                                               \
 	X(TLS_FAULT, "thread's key table not readable")                                            \
