@@ -44,8 +44,8 @@ static int unknown_command(const char *word)
 		log_error("there is no command '%s'; did you mean `krait %s`?", word, similar);
 	else
 		log_error("there is no command '%s'; to run and profile a program: krait record -- "
-			  "%s",
-			  word, word);
+			  "%s%s",
+			  word, options_interpreter(word), word);
 	return EXIT_USAGE;
 }
 

@@ -161,8 +161,8 @@ static int take_operand(struct parser *p, const char *word, struct operands *ret
 	if (c->takes_command)
 		return err_set(
 			-EINVAL,
-			"'%s' is no option; to run a program write -- before it: krait %s -- %s",
-			word, c->name, word);
+			"'%s' is no option; to run a program write -- before it: krait %s -- %s%s",
+			word, c->name, options_interpreter(word), word);
 	return err_set(-EINVAL, "'%s' is one word too many; `krait %s --help` shows what it takes",
 		       word, c->name);
 }

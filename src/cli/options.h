@@ -74,6 +74,12 @@ _must_use_ int options_parse(const struct command *c, int argc, char **argv, voi
 _must_use_ int options_read(const struct command *c, int argc, char **argv, void *fields,
 			    struct operands *ret);
 
+/* What stands before @word in the command that runs it: a script needs its interpreter. */
+static inline const char *options_interpreter(const char *word)
+{
+	return str_ends(word, ".py") ? "python3 " : "";
+}
+
 /* The word of @words (NULL-terminated) that @typed most likely stands for, or NULL. */
 const char *options_similar(const char *typed, const char *const *words);
 

@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/exit.h"
+#include "cli/options.h"
 #include "cli/signals.h"
 
 /* What a child that fails sends through its pipe. */
@@ -119,6 +121,11 @@ static int explain(struct spawn *s, const struct failure *f)
 	s->exit_code = f->error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE;
 	if (f->where == IN_PREPARE)
 		return err_sys(-f->error, "can't become the calling user to run '%s'", s->name);
+	if (*options_interpreter(s->name) && (f->error == ENOENT || f->error == EACCES) &&
+	    !access(s->name, R_OK))
+		return err_set(-f->error,
+			       "'%s' is a script that can't be run by itself: krait record -- %s%s",
+			       s->name, options_interpreter(s->name), s->name);
 	if (f->error == ENOENT && !strchr(s->name, '/'))
 		return err_set(-ENOENT,
 			       "there is no command '%s' on the PATH; write its path after --",

@@ -45,6 +45,7 @@ usage_errors() {
 	for word in top dump report diff merge; do
 		expect "hint-for-$word" 2 "no command '$word' yet; .*(krait record|go tool pprof)" $word
 	done
+	expect script-as-command 2 'krait record -- python3 app.py' app.py
 	expect unknown-option 2 'did you mean --duration' record --duraton 3
 	expect bad-duration 2 'not a duration' record -d 10x
 	expect zero-duration 2 'no time to sample' record -d 0
@@ -79,6 +80,9 @@ running_shows_it() {
 	expect output-is-directory 1 'directory' record -d 1 --format folded -o "$work"
 	expect command-not-found 127 'no command' record -o x.folded -- no-such-command-at-all
 	expect command-not-runnable 126 "can't run" record -o x.folded -- "$work"
+	echo 'print(1)' >app.py
+	expect script-alone 127 'krait record -- python3 app.py' record -o x.folded -- app.py
+	expect script-by-path 126 'krait record -- python3 ./app.py' record -o x.folded -- ./app.py
 	expect own-exit-code 7 samples record -o x.folded -- sh -c 'exit 7'
 	expect killed-command 137 samples record -o x.folded -- sh -c 'kill -9 $$'
 	expect no-samples 0 "warning: no samples: 'sleep' ran no Python" record -o x.folded -- sleep 0.1

@@ -204,6 +204,7 @@ static void test_unknown_words(void **state)
 	assert_refused("--zzzzzz", "--help");
 	assert_refused("-Z", "--help");
 	assert_refused("python app.py", "krait record -- python");
+	assert_refused("app.py", "krait record -- python3 app.py");
 	assert_int_equal(parse("--help -Z"), OPTIONS_HELP_ASKED);
 	assert_int_equal(parse("-fh"), OPTIONS_HELP_ASKED);
 }
