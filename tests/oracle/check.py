@@ -27,6 +27,7 @@ class Truth(object):
         base = len(self.codes)
         for code in data["codes"]:
             code["lines"] = set(code["lines"])
+            code["makes"] = set(map(tuple, code["makes"]))
             code["positions"] = set(map(tuple, code["positions"])) if code["positions"] else None
             self.codes.append(code)
             for name in code["names"]:
@@ -158,8 +159,8 @@ class Checker(object):
 
     def creates(self, state, loc, callee):
         """Is callee a generator or coroutine that is being made? sys.setprofile() doesn't say."""
-        return (any(code["generator"] for code in self.truth.by_key.get(callee.key, ()))
-                and callee.line == callee.first
+        return (any((callee.line, callee.column) in code["makes"]
+                    for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for _, code, _ in self.states[state]))
 
     def walk(self, stack, cut):

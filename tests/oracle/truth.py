@@ -26,6 +26,19 @@ def positions(code):
     return [(p[0] or 0, 0 if p[2] is None else p[2] + 1) for p in code.co_positions()]
 
 
+def prologue(code, units):
+    """Where the frame of a generator runs, from 3.11, before there is one: it is called like any
+    other, and in 3.15 also asks for the iterator."""
+    if units is None or not code.co_flags & CO_GENERATORS:
+        return []
+    out = []
+    for instruction in dis.get_instructions(code):
+        out.append(units[instruction.offset // 2])
+        if instruction.opname == "RETURN_GENERATOR":
+            break
+    return out
+
+
 def lines_of(code):
     """Every line that an instruction of this code has, and the line shown before the first."""
     if hasattr(code, "co_lines"):
@@ -109,8 +122,7 @@ class Tracer(object):
                 "file": text(code.co_filename), "names": self.names(code),
                 "first": code.co_firstlineno, "lines": sorted(lines_of(code)),
                 "positions": sorted(set(units)) if units else None,
-                # From 3.11 the frame runs, to make the generator, where it is called.
-                "generator": bool(code.co_flags & CO_GENERATORS) and units is not None,
+                "makes": prologue(code, units),
                 "object": (code, units)})  # the reference keeps id(code) unique
             self.code_ids[id(code)] = known
         return known
