@@ -52,6 +52,7 @@ void collect_free(struct collect *c)
 	vec_fini(&c->waiting);
 	vec_fini(&c->unsupported);
 	map_fini(&c->file_index);
+	map_fini(&c->taught);
 	map_fini(&c->by_key);
 	map_fini(&c->by_tgid);
 	map_fini(&c->stacks);

@@ -77,6 +77,7 @@ struct collect {
 	struct profile *profile;
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
+	struct map taught;		/* executables of processes that there were at the start */
 	VEC(struct process) processes;
 	VEC(uint32_t) live; /* indices of processes that haven't been forgotten */
 	struct map by_key;  /* hash of proc_key -> index + 1 */

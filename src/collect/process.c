@@ -183,6 +183,24 @@ static void name_from_record(struct process *p, const struct rec_proc *rec)
 		p->name = str_take(&name);
 }
 
+/*
+ * Processes that there were before the first sample were examined without the key of their
+ * executable: now the kernel program has told it, and the next process that runs it is known.
+ */
+static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
+{
+	uint64_t key = exe->dev ^ exe->ino << 20 ^ (uint64_t)exe->generation << 44;
+	_cleanup_maps_ struct maps maps = {};
+	const struct mapping *at;
+	struct image_file *f;
+	struct py_where where;
+
+	if (map_get(&c->taught, key) || map_put(&c->taught, key, 1))
+		return;
+	if (!maps_read(proc->dirfd, MAPS_EXEC, &maps) && image_find(c, proc, &maps, &f, &at) > 0)
+		(void)!locate(c, proc, &maps, f, at, exe, &where);
+}
+
 /* The kernel program recognized it: a known executable, or a fork of a known process. */
 static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
@@ -193,7 +211,11 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		return;
 	p->where = rec->where;
 	set_python(c, p, layout->version);
-	if (!proc_open(&proc, p->key.tgid) && !is_wanted(c, p, &proc))
+	if (proc_open(&proc, p->key.tgid))
+		return;
+	if (is_wanted(c, p, &proc))
+		teach_exe(c, &proc, &rec->exe);
+	else
 		(void)!ignore(c, p);
 }
 
