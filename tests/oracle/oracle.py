@@ -87,6 +87,7 @@ class Program:
                        re.findall(r"(\w+) ([<>]) (\d+)%", declared.get("leaf", ""))]
         self.storm = "storm" in declared
         self.no_python = "no python" in declared
+        self.incomplete = float(declared.get("incomplete", "0").split("%")[0]) / 100
         self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
         self.is_part = "part of" in declared or self.name == "rig"
 
@@ -240,7 +241,7 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
         # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
-        many = bad > max(FEW, INCOMPLETE * report.samples)
+        many = bad > max(FEW, INCOMPLETE * report.samples, program.incomplete * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
                  text + "".join(", " + each for each in odd))
@@ -293,7 +294,10 @@ class Oracle:
         total = sum(r.samples for r in reports.values())
         bad = sum(self.incomplete(p, r) for p, r in reports.items())
         wrong = sum(r.wrong() for r in reports.values())
-        good = not wrong and bad <= INCOMPLETE * total and (total >= self.options.samples or self.options.program)
+        if not self.options.program:
+            good = not wrong and bad <= INCOMPLETE * total and total >= self.options.samples
+        else:
+            good = not wrong
         self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
                  "%d incomplete (%.3f %%)" % (total, self.options.samples, wrong, bad,
                                               100 * bad / max(1, total)))

@@ -2,6 +2,7 @@
 # storm: children come and go
 # contract: what the standard library runs at a fork
 # no python: processes that begin and end
+# incomplete: 0.6% a page that is being copied is nowhere for a moment (mm/memory.c, wp_page_copy)
 """Fork storms: each child works for some milliseconds in functions of its own, and may fork too."""
 import os
 
