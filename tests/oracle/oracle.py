@@ -241,7 +241,7 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
         # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
-        many = bad > max(FEW, INCOMPLETE * report.samples, program.incomplete * report.samples)
+        many = bad > FEW + max(INCOMPLETE, program.incomplete) * report.samples
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
                  text + "".join(", " + each for each in odd))
