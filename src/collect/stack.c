@@ -70,10 +70,18 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 				      });
 }
 
+/* What was neither resident at first sight nor there for user space: the process has ended. */
+static uint32_t missing_mark(struct collect *c, unsigned missing)
+{
+	return mark(c, missing & ~(1u << CODE_LINETABLE) ? "[incomplete: name not readable]"
+							 : "[incomplete: line table not readable]");
+}
+
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 {
 	const struct process *p = &c->processes.v[raw->process];
 	_cleanup_free_ uint32_t *loc = calloc(raw->n + 1, sizeof(*loc));
+	unsigned missing = 0;
 	size_t n = 0;
 
 	if (!loc)
@@ -87,11 +95,15 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 			continue;
 		if (!code)
 			c->stats.lost_names++;
+		else
+			missing |= code->missing;
 		loc[n++] = code ? code_location(c, p, code, raw->frames[i].lasti)
 				: mark(c, "[incomplete: code object lost]");
 	}
 	if (raw->outcome != WALK_OK)
 		loc[n++] = outcome_mark(c, raw->outcome, p);
+	else if (missing)
+		loc[n++] = missing_mark(c, missing);
 	return profile_stack(c->profile, loc, n);
 }
 

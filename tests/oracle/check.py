@@ -7,7 +7,7 @@ import collections
 import json
 
 STARTUP_NS = 20 * 1000 * 1000  # after exec an interpreter that is being made may be incomplete
-UNREADABLE = ("[name not readable]",)
+UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
 
@@ -195,9 +195,8 @@ class Checker(object):
             return "empty", 0, marks, frames
         if not any(self.truth.is_own(l) for l in frames):
             return "foreign", 0, marks, frames
-        unread = [l.name for l in frames if l.name in UNREADABLE]
-        if unread:
-            return "ok", 0, marks + unread[:1], frames
+        if UNREADABLE & set(marks):
+            return "ok", 0, marks, frames
         if self.contract:
             frames = [l for l in frames if self.truth.is_own(l)]
         error = self.walk(frames, bool(marks))
