@@ -35,6 +35,51 @@ walk_inline __u64 clamp_len(__u64 n, __u64 cap)
 	return n;
 }
 
+walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
+{
+	return which == CODE_FILENAME	? l->code_filename
+	       : which == CODE_NAME	? l->code_name
+	       : which == CODE_QUALNAME ? l->code_qualname
+					: l->code_linetable;
+}
+
+/* Describes the text at t->addr in @t; how many bytes it has, at @data. 0 if its head isn't readable. */
+walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
+				 __u64 *data)
+{
+	__u64 head[3] = {}; /* length, hash, state */
+	__u32 state;
+
+	t->len = 0xffffffffu; /* not known */
+	if (!t->addr || read_user(head, sizeof(head), t->addr + l->str_length))
+		return 0;
+	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];
+	*data = t->addr + l->bytes_data;
+	if (which == CODE_LINETABLE || !l->str_state)
+		return head[0];
+	state = (__u32)head[2] >> l->str_kind_shift;
+	t->kind = state & 7;
+	t->ascii = state >> 4 & 1;
+	*data = str_data(l, t->addr, state);
+	return head[0] * t->kind;
+}
+
+/* Copies @n bytes at @data, @cap at most, behind what is staged; how many, 0 after a fault. */
+walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u64 n, __u64 cap)
+{
+	__u32 off = w->staged & (STAGING_HALF - 1);
+
+	opaque(off);
+	off &= STAGING_HALF - 1;
+	if (!n)
+		return 0;
+	n = clamp_len(n, cap);
+	if (n > ABI_LINETABLE_BYTES || read_user(&s->bytes[off], n, data))
+		return 0;
+	w->staged += (__u32)(n + 7) & ~7u;
+	return (__u32)n;
+}
+
 /*
  * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
  * describes it in the record's head. A fault leaves bytes = 0: user space reads it later.
@@ -44,10 +89,9 @@ walk_global int copy_text(__u32 which)
 	struct walk *w = walk_state();
 	struct staging *s = walk_staging();
 	const struct py_layout *l;
-	struct rec_code *rec;
 	struct wire_text *t;
-	__u64 head[3] = {}, addr, n, data, cap;
-	__u32 off, field;
+	__u64 n, data = 0;
+	__u32 field;
 
 	if (!w || !s)
 		return 0;
@@ -57,48 +101,17 @@ walk_global int copy_text(__u32 which)
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	rec = (struct rec_code *)s->bytes;
-	t = &rec->text[which];
+	t = &((struct rec_code *)s->bytes)->text[which];
 	__builtin_memset(t, 0, sizeof(*t));
-	field = which == CODE_FILENAME	 ? l->code_filename
-		: which == CODE_NAME	 ? l->code_name
-		: which == CODE_QUALNAME ? l->code_qualname
-					 : l->code_linetable;
+	field = text_field(l, which);
 	if (!field)
 		return 0;
-	addr = object_u64(w, field - l->code_block);
-	t->addr = addr;
+	t->addr = object_u64(w, field - l->code_block);
 	if (which == CODE_NAME && l->code_qualname)
-		return 0;     /* only its address is of use: the qualified name holds it */
-	t->len = 0xffffffffu; /* not known, as long as its head can't be read */
-	if (!addr || read_user(head, sizeof(head), addr + l->str_length))
-		return 0;
-	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];
-	data = addr + l->bytes_data;
-	n = head[0];
-	cap = ABI_NAME_BYTES;
-	if (which == CODE_LINETABLE) {
-		cap = ABI_LINETABLE_BYTES;
-	} else if (l->str_state) {
-		__u32 state = (__u32)head[2] >> l->str_kind_shift;
-
-		t->kind = state & 7;
-		t->ascii = state >> 4 & 1;
-		data = str_data(l, addr, state);
-		n *= t->kind;
-	}
-	off = w->staged & (STAGING_HALF - 1);
-	opaque(off);
-	off &= STAGING_HALF - 1;
-	if (!n)
-		return 0;
-	n = clamp_len(n, cap);
-	if (n > ABI_LINETABLE_BYTES)
-		return 0;
-	if (read_user(&s->bytes[off], n, data))
-		return 0;
-	t->bytes = (__u32)n;
-	w->staged += (__u32)(n + 7) & ~7u;
+		return 0; /* only its address is of use: the qualified name holds it */
+	n = read_text_head(l, which, t, &data);
+	t->bytes = stage_bytes(w, s, data, n,
+			       which == CODE_LINETABLE ? ABI_LINETABLE_BYTES : ABI_NAME_BYTES);
 	return 0;
 }
 
@@ -108,6 +121,26 @@ walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 					   (__u64)w->proc.exec_id << 20,
 				   f->code),
 			 f->check);
+}
+
+/* The head of the record: what is known of the code object in w->object without its texts. */
+walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const struct py_layout *l,
+			   const struct wire_frame *f, __u64 frame)
+{
+	__builtin_memset(rec, 0, sizeof(*rec));
+	rec->type = REC_CODE;
+	rec->layout = w->where.layout;
+	rec->code = f->code;
+	rec->check = f->check;
+	rec->proc = w->proc;
+	rec->firstlineno = (__s32)object_u32(w, l->code_firstlineno - l->code_block);
+	if (l->code_version)
+		rec->version = object_u32(w, l->code_version - l->code_block);
+	if (l->code_firsttraceable)
+		read_user(&rec->firsttraceable, sizeof(rec->firsttraceable),
+			  f->code + l->code_firsttraceable);
+	if (!l->code_qualname)
+		read_user(&rec->self_obj, sizeof(rec->self_obj), frame + l->frame_locals);
 }
 
 /* Sends the code object of frame @i unless it was; 1 if the ring refused. */
@@ -137,20 +170,7 @@ walk_global int send_code(__u32 i)
 	if (!load_code(w, l, f->code))
 		return 1;
 	rec = (struct rec_code *)s->bytes;
-	__builtin_memset(rec, 0, sizeof(*rec));
-	rec->type = REC_CODE;
-	rec->layout = w->where.layout;
-	rec->code = f->code;
-	rec->check = f->check;
-	rec->proc = w->proc;
-	rec->firstlineno = (__s32)object_u32(w, l->code_firstlineno - l->code_block);
-	if (l->code_version)
-		rec->version = object_u32(w, l->code_version - l->code_block);
-	if (l->code_firsttraceable)
-		read_user(&rec->firsttraceable, sizeof(rec->firsttraceable),
-			  f->code + l->code_firsttraceable);
-	if (!l->code_qualname)
-		read_user(&rec->self_obj, sizeof(rec->self_obj), addrs->frame[i] + l->frame_locals);
+	fill_code(rec, w, l, f, addrs->frame[i]);
 	w->staged = sizeof(*rec);
 	copy_text(CODE_FILENAME);
 	copy_text(CODE_NAME);
