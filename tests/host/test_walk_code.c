@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "python/code.h"
+#include "walk_tests.h"
 
 static struct plan plan;
 static struct expected expected;
@@ -258,40 +259,11 @@ static void self(void)
 	assert_int_equal(code_record(0)->self_obj, image.l->code_qualname ? 0 : 0x123456789ab0);
 }
 
-#define TEST(name)                                                                                 \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		each_release(name);                                                                \
-	}
-TEST(sent_once)
-TEST(ring_refuses)
-TEST(fields)
-TEST(texts)
-TEST(line_tables)
-TEST(all_long)
-TEST(not_resident)
-TEST(self)
+/* clang-format off */
+#define TESTS(X) \
+	X(sent_once) X(ring_refuses) X(fields) X(texts) X(line_tables) X(all_long) \
+	X(not_resident) X(self)
+/* clang-format on */
+TESTS(RELEASE_TEST)
 
-static int setup(void **state)
-{
-	host_init();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	host_fini();
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sent_once),    cmocka_unit_test(test_ring_refuses),
-		cmocka_unit_test(test_fields),	     cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_line_tables),  cmocka_unit_test(test_all_long),
-		cmocka_unit_test(test_not_resident), cmocka_unit_test(test_self),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+WALK_MAIN("walk_code", TESTS(RELEASE_ENTRY))

@@ -11,6 +11,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "walk_tests.h"
+
 static struct plan plan;
 static struct expected expected;
 
@@ -231,52 +233,12 @@ static void fields_are_read(void)
 	assert_true(l->code_version + 4u <= l->code_block + (unsigned)CODE_BLOCK_BYTES);
 }
 
-#define TEST(name)                                                                                 \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		each_release(name);                                                                \
-	}
-TEST(one_frame)
-TEST(some_frames)
-TEST(many_frames)
-TEST(deepest)
-TEST(too_deep)
-TEST(deep_through_c)
-TEST(every_position)
-TEST(generators_only)
-TEST(ids)
-TEST(ids_of_processes)
-TEST(ids_of_contents)
-TEST(fields_are_read)
+/* clang-format off */
+#define TESTS(X) \
+	X(one_frame) X(some_frames) X(many_frames) X(deepest) X(too_deep) \
+	X(deep_through_c) X(every_position) X(generators_only) X(ids) \
+	X(ids_of_processes) X(ids_of_contents) X(fields_are_read)
+/* clang-format on */
+TESTS(RELEASE_TEST)
 
-static int setup(void **state)
-{
-	host_init();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	host_fini();
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_frame),
-		cmocka_unit_test(test_some_frames),
-		cmocka_unit_test(test_many_frames),
-		cmocka_unit_test(test_deepest),
-		cmocka_unit_test(test_too_deep),
-		cmocka_unit_test(test_deep_through_c),
-		cmocka_unit_test(test_every_position),
-		cmocka_unit_test(test_generators_only),
-		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_ids_of_processes),
-		cmocka_unit_test(test_ids_of_contents),
-		cmocka_unit_test(test_fields_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+WALK_MAIN("walk_image", TESTS(RELEASE_ENTRY))

@@ -13,6 +13,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "walk_tests.h"
+
 #define FRAMES	   20
 #define OUTER_LOOP 10 /* innermost frame of the second C evaluation loop, innermost first */
 
@@ -431,31 +433,15 @@ static void every_page_missing(void)
 	vec_fini(&pages);
 }
 
-#define TEST(name)                                                                                 \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		each_release(name);                                                                \
-	}
-TEST(thread_state)
-TEST(no_key)
-TEST(no_tls)
-TEST(musl_key)
-TEST(glibc_second_level)
-TEST(dynamic_tls)
-TEST(tls_word)
-TEST(current_first)
-TEST(listed_threads)
-TEST(no_thread_pointer)
-TEST(no_frames)
-TEST(frames_missing)
-TEST(code_missing)
-TEST(texts_missing)
-TEST(circles)
-TEST(circle_of_shims)
-TEST(torn)
-TEST(switching)
-TEST(every_nth_read_fails)
-TEST(every_page_missing)
+/* clang-format off */
+#define TESTS(X) \
+	X(thread_state) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
+	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
+	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(switching) \
+	X(every_nth_read_fails) X(every_page_missing)
+/* clang-format on */
+TESTS(RELEASE_TEST)
 
 /* The last one: a new outcome needs a test. TRUNCATED is in test_walk_image.c, CODE_HUGE in
  * test_walk_random.c. */
@@ -476,43 +462,4 @@ static void test_all_reached(void **state)
 			fail_msg("outcome %s is reached by no test", names[i]);
 }
 
-static int setup(void **state)
-{
-	host_init();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	host_fini();
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thread_state),
-		cmocka_unit_test(test_no_key),
-		cmocka_unit_test(test_no_tls),
-		cmocka_unit_test(test_musl_key),
-		cmocka_unit_test(test_glibc_second_level),
-		cmocka_unit_test(test_dynamic_tls),
-		cmocka_unit_test(test_tls_word),
-		cmocka_unit_test(test_current_first),
-		cmocka_unit_test(test_listed_threads),
-		cmocka_unit_test(test_no_thread_pointer),
-		cmocka_unit_test(test_no_frames),
-		cmocka_unit_test(test_frames_missing),
-		cmocka_unit_test(test_code_missing),
-		cmocka_unit_test(test_texts_missing),
-		cmocka_unit_test(test_circles),
-		cmocka_unit_test(test_circle_of_shims),
-		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_switching),
-		cmocka_unit_test(test_every_nth_read_fails),
-		cmocka_unit_test(test_every_page_missing),
-		cmocka_unit_test(test_all_reached),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+WALK_MAIN("walk_outcome", TESTS(RELEASE_ENTRY) cmocka_unit_test(test_all_reached))

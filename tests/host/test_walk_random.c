@@ -11,6 +11,8 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "walk_tests.h"
+
 static uint64_t number(const char *name, uint64_t otherwise)
 {
 	const char *value = getenv(name);
@@ -90,25 +92,5 @@ static void test_large_recursion(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	host_init();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	host_fini();
-	return 0;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hostile_words),
-		cmocka_unit_test(test_dearest),
-		cmocka_unit_test(test_large_recursion),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+WALK_MAIN("walk_random", cmocka_unit_test(test_hostile_words), cmocka_unit_test(test_dearest),
+	  cmocka_unit_test(test_large_recursion))

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the programs that test the walkers end with: a list of functions X(NAME), each of which is
+ * run for every release, and main(). Included behind cmocka.h.
+ */
+#ifndef TESTS_WALK_TESTS_H
+#define TESTS_WALK_TESTS_H
+
+#include "walk_host.h"
+
+#define RELEASE_TEST(name)                                                                         \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		each_release(name);                                                                \
+	}
+#define RELEASE_ENTRY(name) cmocka_unit_test(test_##name),
+
+static int walk_setup(void **state)
+{
+	host_init();
+	return 0;
+}
+
+static int walk_teardown(void **state)
+{
+	host_fini();
+	return 0;
+}
+
+/* @...: struct CMUnitTest, separated by commas. */
+#define WALK_MAIN(group, ...)                                                                      \
+	int main(void)                                                                             \
+	{                                                                                          \
+		const struct CMUnitTest tests[] = {__VA_ARGS__};                                   \
+                                                                                                   \
+		return cmocka_run_group_tests_name(group, tests, walk_setup, walk_teardown);       \
+	}
+
+#endif
