@@ -76,8 +76,9 @@ void collect_look_again(struct collect *c);
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
 /*
- * Executable file @fd is going to be run: if it holds an interpreter the kernel programs know it from
- * its first sample on. @path is for messages. 0, also where that can't be said beforehand, or -errno.
+ * Executable file @fd is going to be run by a fork of krait: if it holds an interpreter the kernel
+ * programs know it from its first sample on; until then they ignore krait's own. @path is for
+ * messages. 0, also where that can't be said beforehand, or -errno.
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 

@@ -102,16 +102,23 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
 }
 
-struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
+int image_key(int fd, struct exe_key *ret)
 {
 	struct stat st;
 	int generation;
 
-	/* Where the file system doesn't tell it (tmpfs), the first sample will. */
 	if (fstat(fd, &st) || ioctl(fd, FS_IOC_GETVERSION, &generation))
-		return NULL;
-	*key = (struct exe_key){
+		return -errno;
+	*ret = (struct exe_key){
 		.dev = file_dev(st.st_dev), .ino = st.st_ino, .generation = (uint32_t)generation};
+	return 0;
+}
+
+struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key)
+{
+	/* Where the file system doesn't tell it (tmpfs), the first sample will. */
+	if (image_key(fd, key))
+		return NULL;
 	if (map_get(&c->file_index, file_key(key->dev, key->ino)))
 		return NULL; /* taught when it was met */
 	return keep_file(c, key->dev, key->ino, fd, path, NULL);

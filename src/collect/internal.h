@@ -110,6 +110,9 @@ void process_forget_ended(struct collect *c);
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);
 
+/* image.c: the key that the kernel knows this file by; -errno where it can't be told. */
+int image_key(int fd, struct exe_key *ret);
+
 /*
  * The same of an executable that nobody runs yet, with the key that the kernel will know it by. NULL
  * if the key can't be told, or is known already.

@@ -4,6 +4,7 @@
  * is sampled from its first instruction on, long before a look at its mappings could be taken.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,16 +38,28 @@ static int coming_libc(const struct image_file *f, int fd, struct libc_info *ret
 	return r ? r : libc_of_process(&self, &maps, true, ret);
 }
 
+/* krait's own executable, which the command's process runs until its exec. */
+static int teach_own(struct collect *c)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct exe_entry e = {.kind = EXE_OTHER};
+	struct exe_key key;
+
+	if (fd < 0 || image_key(fd, &key))
+		return 0;
+	return c->config.ops->add_exe(c->config.ctx, &key, &e);
+}
+
 int collect_teach(struct collect *c, int fd, const char *path)
 {
 	struct exe_entry e = {.kind = EXE_PYTHON};
 	struct exe_key key;
 	struct libc_info libc;
 	const struct image_file *f = image_of_fd(c, fd, path, &key);
-	int r;
+	int r = teach_own(c);
 
-	if (!f || !f->is_python || f->image.unsupported[0])
-		return 0;
+	if (r || !f || !f->is_python || f->image.unsupported[0])
+		return r;
 	r = coming_libc(f, fd, &libc);
 	if (r)
 		return r;
