@@ -22,7 +22,7 @@ enum py_walk {
 
 /*
  * Offsets in bytes; 0 means "not in this version" except where 0 is a genuine offset (frame_code
- * from 3.12, cframe_current_frame in 3.12). Structures: PyThreadState, PyInterpreterState,
+ * from 3.12, cframe_current_frame in 3.12, frame_func). Structures: PyThreadState, PyInterpreterState,
  * _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject, PyUnicodeObject (2.7:
  * PyStringObject), PyBytesObject.
  */
@@ -44,6 +44,9 @@ enum py_walk {
 	X(frame_is_entry)   /* bool, 3.11 only */                                                  \
 	X(frame_locals)	    /* f_localsplus / localsplus */                                        \
 	X(frame_tlbc_index) /* s32, 3.14t+ */                                                      \
+	X(frame_func)	    /* f_func, 3.11 only */                                                \
+	X(func_code)	    /* of a function; 3.11 only */                                         \
+	X(func_version)	    /* u32, 3.11 only */                                                   \
 	X(code_argcount)                                                                           \
 	X(code_flags)                                                                              \
 	X(code_firstlineno)                                                                        \

@@ -83,6 +83,8 @@ def main():
     directory = tempfile.mkdtemp()
     first = make_module(directory)
     shutil.rmtree(directory)
+    for _ in range(200):
+        first(FUNCTIONS, lambda unused: None)  # as hot as a program's functions are: specialized
     say(0)
     while True:
         line = sys.stdin.readline()

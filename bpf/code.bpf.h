@@ -262,17 +262,59 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	return true;
 }
 
-/* The same, once per sample. */
-walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
+#define FUNCTION_BYTES 88 /* from func_code: func_version is 80 behind it */
+
+/*
+ * 3.11: a function gets a version when a call of it is specialized, another function never gets the
+ * same, and loses it when its code is replaced (Objects/funcobject.c,
+ * _PyFunction_GetVersionForCurrentState() and func_set_code()). Who has this version and this code
+ * object has it as it was. 0: nothing is proved that way.
+ */
+walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 func, __u64 code)
+{
+	__u32 version;
+
+	if (!l->func_version || !func ||
+	    read_user(w->object, FUNCTION_BYTES, func + l->func_code) || object_u64(w, 0) != code)
+		return 0;
+	version = object_u32(w, l->func_version - l->func_code);
+	if (!version)
+		return 0;
+	return check_mix(check_mix(w->proc_hash, version), code) | 1;
+}
+
+walk_inline struct proof *proof_at(struct walk *w, __u64 key)
+{
+	__u32 i = key >> 50;
+
+	i &= PROOFS - 1;
+	opaque(i);
+	i &= PROOFS - 1;
+	return &w->proofs[i];
+}
+
+/* The same, once per sample and, where a function's version proves it, for many samples. */
+walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
+			    __u64 *check)
 {
 	struct memo *m = code_memo(w, code);
+	struct proof *p;
+	__u64 key;
 
 	if (remembers(w, m, code)) {
 		*check = m->check;
 		return true;
 	}
-	if (!compute_check(w, l, code, check))
-		return false;
+	key = function_key(w, l, func, code);
+	p = proof_at(w, key);
+	if (key && p->key == key) {
+		*check = p->check;
+	} else {
+		if (!compute_check(w, l, code, check))
+			return false;
+		if (key)
+			*p = (struct proof){key, *check};
+	}
 	remember(w, m, code, *check);
 	return true;
 }

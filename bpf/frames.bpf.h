@@ -74,7 +74,7 @@ walk_inline void start_stack(struct walk *w)
 {
 	w->n = 0;
 	w->mark = 0;
-	w->hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
+	w->hash = w->proc_hash;
 }
 
 /*
@@ -126,7 +126,7 @@ walk_inline void close_group(struct walk *w, struct walk_out *out)
 
 /* What a frame says. */
 struct frame_view {
-	__u64 caller, code;
+	__u64 caller, code, func;
 	__s32 lasti;
 	bool shim;  /* made by the interpreter, no code of its own */
 	bool entry; /* outermost of a C evaluation loop, shims included */
@@ -142,6 +142,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 		return false;
 	f->caller = block_u64(w, off + l->frame_back);
 	f->code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
+	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	f->shim = l->frame_owner && block_u8(w, off + l->frame_owner) >= 3;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
@@ -157,6 +158,7 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 	f->caller = block_u64(w, LONE_FRAME);
 	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
 	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
+	f->func = 0;
 	f->shim = f->entry = false;
 	f->flags = FRAME_ENTRY;
 	return true;
@@ -175,7 +177,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
-		if (!f.code || !load_check(w, l, f.code, &check)) {
+		if (!f.code || !load_check(w, l, f.func, f.code, &check)) {
 			fail(w, check_outcome(w, f.code));
 			return;
 		}
@@ -235,6 +237,7 @@ walk_global int walk_group(void)
 /* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
+	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
 	start_stack(w);
 	w->steps = w->hashed = 0;
 	w->sample++;

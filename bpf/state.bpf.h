@@ -23,7 +23,7 @@
 #define opaque(x) ((void)0)
 #endif
 
-#define GROUP_FRAMES 16 /* frames per call of walk_group() */
+#define GROUP_FRAMES 8 /* frames per call of walk_group() */
 #define FRAME_BYTES  PY_FRAME_BYTES
 #define OBJECT_BYTES 104 /* of a PyFrameObject, from f_back: f_lasti is up to 96 behind it (3.6) */
 #define BLOCK_BYTES  4096
@@ -39,7 +39,13 @@ enum inner {
 #define MEMO_CODES  64
 #define MEMO_FILES  8
 #define SENT_STACKS 128
+#define PROOFS	    1024
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
+
+/* 3.11: the check of a code object, as long as a function has a version. */
+struct proof {
+	__u64 key, check;
+};
 
 /* Of a code object or a file name, in this sample. */
 struct memo {
@@ -49,17 +55,19 @@ struct memo {
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
-	__u64 tp;     /* thread pointer of the sampled thread */
-	__u64 tstate; /* its PyThreadState */
-	__u64 frame;  /* next frame to read, 0 = end of the chain */
-	__u64 outer;  /* 3.11, 3.12: innermost frame of the next C evaluation loop further out */
-	__u64 mark;   /* a frame that was met before: meeting it again is a circle */
-	__u64 hash;   /* over the frames so far: the stack's id */
+	__u64 tp;	 /* thread pointer of the sampled thread */
+	__u64 tstate;	 /* its PyThreadState */
+	__u64 frame;	 /* next frame to read, 0 = end of the chain */
+	__u64 outer;	 /* 3.11, 3.12: innermost frame of the next C evaluation loop further out */
+	__u64 mark;	 /* a frame that was met before: meeting it again is a circle */
+	__u64 hash;	 /* over the frames so far: the stack's id */
+	__u64 proc_hash; /* of proc: where it begins */
 	__u64 block_start, block_end; /* what block[] holds of the target */
 	__u64 lone;		      /* frame last read from outside of it */
 	__u64 sample;		      /* counts walks */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
-	__u64 sent[SENT_STACKS];      /* ids of stacks that were sent, by their low bits */
+	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
+	struct proof proofs[PROOFS];
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
 	__u32 n;		      /* frames in walk_out */
 	__u8 outcome, done;

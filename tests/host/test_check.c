@@ -124,7 +124,7 @@ static uint64_t kernel_check(const struct target *t)
 	__u64 check = 0;
 
 	the_walk = (struct walk){};
-	assert_true(load_check(&the_walk, &the_layout, (uintptr_t)&t->code, &check));
+	assert_true(load_check(&the_walk, &the_layout, 0, (uintptr_t)&t->code, &check));
 	return check;
 }
 
@@ -191,11 +191,60 @@ static void test_differs(void **state)
 	free(t);
 }
 
+/* In the next sample, with function @f. */
+static uint64_t check_of(const struct object *f, const struct target *t)
+{
+	__u64 check = 0;
+
+	the_walk.sample++;
+	assert_true(load_check(&the_walk, &the_layout, (uintptr_t)f, (uintptr_t)&t->code, &check));
+	return check;
+}
+
+static void make_function(struct object *f, const struct target *t, uint32_t version)
+{
+	memset(f, 0, sizeof(*f));
+	put_u64(f, the_layout.func_code, (uintptr_t)&t->code);
+	put_u32(f, the_layout.func_version, version);
+}
+
+/* 3.11: what a function's version proves isn't read again; nothing else is proved that way. */
+static void test_function_version(void **state)
+{
+	struct target *t = calloc(2, sizeof(*t));
+	struct object *f = calloc(1, sizeof(*f));
+	uint64_t old, new;
+
+	the_layout = *py_layout_table(0x30b, 10);
+	the_layout.code_block = MIN(the_layout.code_firstlineno, the_layout.code_filename);
+	compare(t, 100, 1, ~0ull, 0);
+	make_function(f, t, 7);
+	the_walk = (struct walk){};
+	old = check_of(f, t);
+	assert_true(old == user_check(t));
+	t->table.bytes[the_layout.bytes_data] ^= 1;
+	assert_true(check_of(f, t) == old); /* it can't change as long as there is the version */
+	new = user_check(t);
+	assert_true(new != old);
+	make_function(f, t, 0);
+	assert_true(check_of(f, t) == new);
+	make_function(f, t, 8);
+	assert_true(check_of(f, t) == new);
+	make_function(f, t + 1, 7); /* its code was replaced while it ran */
+	assert_true(check_of(f, t) == new);
+	make_function(f, t, 7);
+	the_walk.proc_hash++; /* another process */
+	assert_true(check_of(f, t) == new);
+	free(f);
+	free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_differs),
+		cmocka_unit_test(test_function_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,14 @@ static void frames(void)
 #endif
 #if VERSION == 0x030b
 	AT("frame_is_entry", _PyInterpreterFrame, is_entry);
+	AT("frame_func", _PyInterpreterFrame, f_func);
+	AT("func_code", PyFunctionObject, func_code);
+	AT("func_version", PyFunctionObject, func_version);
 #else
 	NO("frame_is_entry");
+	NO("frame_func");
+	NO("func_code");
+	NO("func_version");
 #endif
 #if VERSION >= 0x030e && defined(Py_GIL_DISABLED)
 	AT("frame_tlbc_index", _PyInterpreterFrame, tlbc_index);
