@@ -12,22 +12,13 @@
 #define SHORT_WORDS	 6  /* of a line table that come with its head: 30 lines or so */
 #define HEAD_BYTES	 72 /* length, hash, (2.7: state,) and SHORT_WORDS words */
 
-/* Adds @n <= TEXT_BYTES bytes of w->text from @from, eight at a time, the last word zero-padded. */
-walk_global int hash_text(__u32 from, __u32 n)
+/* Adds the first @n <= TEXT_BYTES bytes of w->text, eight at a time, the last word zero-padded. */
+walk_inline void hash_text(struct walk *w, __u64 n)
 {
-	struct walk *w = walk_state();
-	const __u8 *text;
-	__u64 h;
+	__u64 h = w->acc;
 
-	if (!w)
-		return 0;
-	h = w->acc;
-	from &= 31;
-	opaque(from);
-	from &= 31;
-	text = &w->text[from];
 	for (__u32 i = 0; i < TEXT_BYTES; i += 8) {
-		__u64 word = load_u64(text + i);
+		__u64 word = load_u64(w->text + i);
 
 		if (i >= n)
 			break;
@@ -36,7 +27,6 @@ walk_global int hash_text(__u32 from, __u32 n)
 		h = check_mix(h, word);
 	}
 	w->acc = h;
-	return 0;
 }
 
 /* Adds the next TEXT_BYTES at most; 0 = there is more, 1 = all added, negative = not readable. */
@@ -56,7 +46,7 @@ walk_global int hash_next(void)
 	if (n > TEXT_BYTES || w->hashed > HASH_BUDGET || read_user(w->text, n, w->acc_addr))
 		return -1;
 	w->hashed += n;
-	hash_text(0, n);
+	hash_text(w, n);
 	w->acc_addr += n;
 	w->acc_len -= n;
 	return 0;

@@ -59,13 +59,6 @@ walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key 
 	key->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 }
 
-/* What every sample needs of its task. */
-struct task_facts {
-	struct proc_key key;
-	__u64 thread_pointer, runtime_ns;
-	__u32 flags, tid;
-};
-
 walk_inline __u64 thread_pointer(struct task_struct *task)
 {
 	struct task_struct___x86 *x86 = (void *)task;
@@ -77,44 +70,48 @@ walk_inline __u64 thread_pointer(struct task_struct *task)
 }
 
 /* Before 5.11: eight calls, 0.5 us. */
-walk_inline void call_for_facts(struct task_struct *task, struct task_facts *f)
+walk_inline __u32 ask_for_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
-	read_key(task, BPF_CORE_READ(task, tgid), &f->key);
-	f->flags = BPF_CORE_READ(task, flags);
-	f->tid = BPF_CORE_READ(task, pid);
-	f->runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
-	f->thread_pointer = thread_pointer(task);
+	read_key(task, BPF_CORE_READ(task, tgid), &rec->proc);
+	rec->tid = BPF_CORE_READ(task, pid);
+	rec->runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	w->tp = thread_pointer(task);
+	return BPF_CORE_READ(task, flags);
 }
 
-walk_inline void load_facts(struct task_facts *f)
+walk_inline __u32 load_task(struct rec_sample *rec, struct walk *w)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_struct___x86 *x86 = (void *)task;
 	struct task_struct___a64 *a64 = (void *)task;
 
-	f->key.start_ns = task->group_leader->start_time;
-	f->key.tgid = task->tgid;
-	f->key.exec_id = (__u32)task->self_exec_id;
-	f->flags = task->flags;
-	f->tid = task->pid;
-	f->runtime_ns = task->se.sum_exec_runtime;
+	rec->proc.start_ns = task->group_leader->start_time;
+	rec->proc.tgid = task->tgid;
+	rec->proc.exec_id = (__u32)task->self_exec_id;
+	rec->tid = task->pid;
+	rec->runtime_ns = task->se.sum_exec_runtime;
 	if (bpf_core_field_exists(x86->thread.fsbase))
-		f->thread_pointer = x86->thread.fsbase;
+		w->tp = x86->thread.fsbase;
 	else
-		f->thread_pointer = a64->thread.uw.tp_value;
+		w->tp = a64->thread.uw.tp_value;
+	return task->flags;
 }
 
-/* Of the current task; key.tgid is 0 if it isn't visible in krait's PID namespace. */
-walk_inline void read_facts(struct task_struct *task, struct task_facts *f)
+/* What every sample needs of its task; returns its flags. Without proc.tgid it isn't visible here. */
+walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, struct walk *w)
 {
+	__u32 flags;
+
 	if (bpf_core_enum_value_exists(enum bpf_func_id___btf, BPF_FUNC_get_current_task_btf___btf))
-		load_facts(f);
+		flags = load_task(rec, w);
 	else
-		call_for_facts(task, f);
+		flags = ask_for_task(task, rec, w);
 	if (pidns_inum) {
-		f->key.tgid = tgid_of(task);
-		f->tid = number_of(BPF_CORE_READ(task, thread_pid));
+		rec->proc.tgid = tgid_of(task);
+		rec->tid = number_of(BPF_CORE_READ(task, thread_pid));
 	}
+	w->proc = rec->proc;
+	return flags;
 }
 
 walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)

@@ -9,23 +9,20 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-walk_inline void fill_sample(struct rec_sample *rec, const struct task_facts *task,
-			     const struct walk *w, const struct bpf_perf_event_data *ctx)
+walk_inline void send_sample(struct rec_sample *rec, const struct walk *w,
+			     const struct bpf_perf_event_data *ctx)
 {
 	rec->type = REC_SAMPLE;
 	rec->in_kernel = !CTX_USER_MODE(ctx);
-	rec->tid = task->tid;
 	rec->time_ns = bpf_ktime_get_ns();
-	rec->proc = w->proc;
 	rec->outcome = w->outcome;
 	rec->stack = w->n ? w->hash : 0;
 	rec->weight = ctx->sample_period;
-	rec->runtime_ns = task->runtime_ns;
+	send_bytes(rec, sizeof(*rec));
 }
 
 /* Decides from the state of process w->proc, and walks where there is an interpreter. */
-walk_inline bool take_stack(struct walk *w, const struct task_facts *task,
-			    const struct proc_entry *p)
+walk_inline bool take_stack(struct walk *w, const struct proc_entry *p)
 {
 	const struct py_layout *l;
 
@@ -55,7 +52,6 @@ walk_inline bool take_stack(struct walk *w, const struct task_facts *task,
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
-	w->tp = task->thread_pointer;
 	walk_python(w, l);
 	return true;
 }
@@ -65,27 +61,23 @@ int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct rec_sample rec = {};
-	struct task_facts facts;
 	const struct proc_entry *p;
 	struct walk_out *out = walk_out();
 	struct walk *w = walk_state();
 
 	if (!armed || !w || !out)
 		return 0;
-	read_facts(task, &facts);
-	if (facts.flags & (PF_KTHREAD | PF_EXITING) || !facts.key.tgid)
+	if (read_task(task, &rec, w) & (PF_KTHREAD | PF_EXITING) || !rec.proc.tgid)
 		return 0;
-	w->proc = facts.key;
 	p = current_proc(task, &w->proc);
 	if (!p) {
 		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
 		return 0;
 	}
-	if (!take_stack(w, &facts, p))
+	if (!take_stack(w, p))
 		return 0;
 	count(COUNT_SAMPLES);
 	send_stack(w, out);
-	fill_sample(&rec, &facts, w, ctx);
-	send_bytes(&rec, sizeof(rec));
+	send_sample(&rec, w, ctx);
 	return 0;
 }
