@@ -201,23 +201,27 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
  * 3.11, 3.12: an evaluation loop publishes its _PyCFrame a few instructions before it sets
  * current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault), which holds whatever lay on the C
  * stack until then. What the loop further out has is certain: w->outer; the innermost loop's frames
- * are believed once they lead there.
+ * are believed once they lead there. The outermost loop's previous is the thread state's
+ * root_cframe: without one it isn't set yet, and nothing can be proved. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
 	__u64 pair[2] = {}, cframe = w->frame; /* pair: current_frame, previous */
 
 	w->frame = 0;
-
-	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame))
+	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame)) {
+		walk_end(w, WALK_TSTATE_FAULT);
 		return false;
+	}
 	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
 		return true; /* the one in the thread state: no loop runs */
 	w->frame = pair[0];
 	w->inner = INNER_UNPROVED;
-	if (!pair[1])
-		return true; /* not set yet either */
-	return read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame) == 0;
+	if (!pair[1] || read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame)) {
+		walk_end(w, WALK_FRAME_TORN);
+		return false;
+	}
+	return true;
 }
 
 /* Sets w->frame to the innermost frame; false with an outcome set if there is none. */
@@ -230,10 +234,8 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 		return false;
 	}
 	w->frame = object_u64(w, l->tstate_frame);
-	if (l->walk == PY_WALK_CFRAME && w->frame && !load_cframe(w, l)) {
-		walk_end(w, WALK_TSTATE_FAULT);
+	if (l->walk == PY_WALK_CFRAME && w->frame && !load_cframe(w, l))
 		return false;
-	}
 	if (!w->frame && w->inner == INNER_PROVED) {
 		walk_end(w, WALK_NO_PYTHON);
 		return false;
