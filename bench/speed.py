@@ -11,7 +11,7 @@ import time
 import http_load
 import lib
 
-WINDOW = 0.35  # seconds at each depth
+WINDOW = 0.2  # seconds at each depth
 SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth, idle threads
 
 
@@ -46,7 +46,7 @@ class Perf:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(0.4)
+        time.sleep(0.2)
         return self
 
     def __exit__(self, *_):
@@ -75,7 +75,7 @@ def once(profiler, targets):
     with profiler as p:
         if isinstance(p, lib.Krait):
             p.program()
-            time.sleep(0.2)
+            time.sleep(0.1)
         return [t.run(depth, WINDOW) for t, (depth, _) in zip(targets, SETTINGS)]
 
 
