@@ -2,7 +2,7 @@
 /*
  * The proof that a code object is still the one that was named: a 64-bit value over everything
  * that its name, file and lines are made of. Pure functions, compiled into the kernel program
- * (every frame of every sample) and into user space (when it reads a code object afterwards).
+ * (every frame of a sample) and into user space (when it reads a code object afterwards).
  * Why this can't be wrong: docs/decisions/0002-code-identity.md.
  */
 #ifndef ABI_CHECK_H
@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) __u64 check_version(__u32 version, 
 }
 
 /*
- * Up to 3.11 (and co_version 0) only contents prove anything. A str or bytes object counts as its
+ * Up to 3.11 (and co_version 0) contents prove it. A str or bytes object counts as its
  * length and its cached hash where it has one (SipHash or, in 2.7, FNV, over all its bytes), else
  * as all its bytes, eight at a time, the last word padded with zeros.
  */

@@ -18,7 +18,7 @@
 
 /*
  * How a walk ended. X(NAME, words shown to the user). The first is success; the others are shown as
- * "[incomplete: words]" except where a mark of its own is named in src/symbol.
+ * "[incomplete: words]" except where a mark of its own is named in src/collect/stack.c.
  */
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, "complete")                                                                          \

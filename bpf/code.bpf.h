@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which code object is it? The check of abi/check.h for every frame of every sample. One read of a
- * code object has all the fields; up to 3.11 its name, file name and line table are read as well.
+ * code object has all the fields; up to 3.11 its name, file name and line table are read as well,
+ * unless a function's version (3.11) proves them.
  */
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
@@ -256,9 +257,9 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 
 /*
  * 3.11: a function gets a version when a call of it is specialized, another function never gets the
- * same, and loses it when its code is replaced (Objects/funcobject.c,
- * _PyFunction_GetVersionForCurrentState() and func_set_code()). Who has this version and this code
- * object has it as it was. 0: nothing is proved that way.
+ * same, and loses it when its code is replaced or it is freed (Objects/funcobject.c,
+ * _PyFunction_GetVersionForCurrentState(), func_set_code(), func_clear()). Who has this version and
+ * this code object has it as it was. 0: nothing is proved that way.
  */
 walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 func, __u64 code)
 {

@@ -2,7 +2,7 @@
 /*
  * From the sampled thread to its PyThreadState and its innermost frame. Facts per version:
  * pthread key (3.6-3.14), TLS variable (3.15), gilstate.tstate_current (<= 3.11), list of thread
- * states by thread_id (2.7, and where the others fail).
+ * states by thread_id (2.7).
  */
 #ifndef BPF_THREAD_H
 #define BPF_THREAD_H

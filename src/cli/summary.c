@@ -152,7 +152,8 @@ static void add_losses(const struct session *s, struct summary *m)
 	if (st->broken_records)
 		line(m, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
 	if (st->lost_stacks || st->lost_names)
-		line(m, LOG_WARN, "%llu samples without their stack, %llu frames without a name",
+		line(m, LOG_WARN,
+		     "%llu samples without their stack, %llu frames without name or line",
 		     (ull)st->lost_stacks, (ull)st->lost_names);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);

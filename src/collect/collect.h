@@ -78,7 +78,7 @@ _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 /*
  * Executable file @fd is going to be run by a fork of krait: if it holds an interpreter the kernel
  * programs know it from its first sample on; until then they ignore krait's own. @path is for
- * messages. 0, also where that can't be said beforehand, or -errno.
+ * messages. 0; -errno, -ENOENT where that can't be said beforehand.
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 

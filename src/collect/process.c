@@ -295,7 +295,8 @@ void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_
 	if (!p)
 		return;
 	thread_ended(c, p, tid, time_ns);
-	if (tid == tgid)
+	/* An exec by another thread ends the first one: the new image's records may have come first. */
+	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;
 }
 

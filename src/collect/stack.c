@@ -93,10 +93,8 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 			return 0;
 		if (code && code->internal)
 			continue;
-		if (!code)
-			c->stats.lost_names++;
-		else
-			missing |= code->missing;
+		missing |= code ? code->missing : 0;
+		c->stats.lost_names += !code || code->missing;
 		loc[n++] = code ? code_location(c, p, code, raw->frames[i].lasti)
 				: mark(c, "[incomplete: code object lost]");
 	}

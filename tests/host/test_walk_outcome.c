@@ -370,6 +370,16 @@ static void torn(void)
 		assert_broken(WALK_FRAME_TORN, 0);
 }
 
+/* 3.11, 3.12: the innermost loop's _PyCFrame was published before `previous` was set in it. */
+static void not_set_up(void)
+{
+	build();
+	if (image.l->walk != PY_WALK_CFRAME)
+		return;
+	put_u64(image.cframe + image.l->cframe_current_frame + 8, 0);
+	assert_outcome(WALK_FRAME_TORN, 0);
+}
+
 /* greenlet takes the loops' own frames out of a chain while it switches. */
 static void switching(void)
 {
@@ -438,7 +448,7 @@ static void every_page_missing(void)
 	X(thread_state) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(switching) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */
 TESTS(RELEASE_TEST)

@@ -7,6 +7,7 @@ import collections
 import json
 
 STARTUP_NS = 20 * 1000 * 1000  # after exec an interpreter that is being made may be incomplete
+UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
@@ -196,7 +197,10 @@ class Checker(object):
         if not any(self.truth.is_own(l) for l in frames):
             return "foreign", 0, marks, frames
         if UNREADABLE & set(marks):
-            return "ok", 0, marks, frames
+            unread = [not l.line or l.name in UNREADABLE_NAMES for l in frames]
+            frames = frames[:unread.index(True)] if True in unread else frames
+            if not frames:
+                return "empty", 0, marks, frames
         if self.contract:
             frames = [l for l in frames if self.truth.is_own(l)]
         error = self.walk(frames, bool(marks))

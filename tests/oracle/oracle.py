@@ -87,9 +87,20 @@ class Program:
                        re.findall(r"(\w+) ([<>]) (\d+)%", declared.get("leaf", ""))]
         self.storm = "storm" in declared
         self.no_python = "no python" in declared
-        self.incomplete = float(declared.get("incomplete", "0").split("%")[0]) / 100
+        self.incomplete = self.allowance(declared.get("incomplete", "0%"))
         self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
         self.is_part = "part of" in declared or self.name == "rig"
+
+    @staticmethod
+    def allowance(text):
+        """"0.3% 3.11-3.12 reason" -> (share, first version, last version); all without versions."""
+        percent, first, last = re.match(r"([\d.]+)%(?: 3\.(\d+)-3\.(\d+))?", text).groups()
+        return float(percent) / 100, (3, int(first)) if first else (0,), (3, int(last or 99))
+
+    def may_lack(self, interpreter):
+        """Share of its samples that may be incomplete there."""
+        share, first, last = self.incomplete
+        return share if first <= interpreter.version[:2] <= last else 0
 
     def lacks(self, interpreter):
         """Why it can't run there; None if it can."""
@@ -241,7 +252,7 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
         # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
-        many = bad > FEW + max(INCOMPLETE, program.incomplete) * report.samples
+        many = bad > FEW + max(INCOMPLETE, program.may_lack(interpreter)) * report.samples
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
                  text + "".join(", " + each for each in odd))
