@@ -19,6 +19,11 @@ def profiled(pid, name="busy", least=0.9, args=()):
         kit.sees(d + "/o.pb.gz", name, least)
 
 
+def cpu_seconds(pid):
+    with open("/proc/%d/schedstat" % pid) as f:
+        return int(f.read().split()[0]) / 1e9
+
+
 @kit.case
 def every_kind_of_interpreter():
     """Static, shared, debug, dlopened, in another root: one of each."""
@@ -246,7 +251,7 @@ def same_inode_elsewhere():
                     with open("/proc/%d/maps" % first.pid) as f:
                         check(f.readline().startswith("00010000-"), "nothing mapped at 65536")
                 with python(executable=exe, env=env) as second:
-                    time.sleep(4)
+                    kit.wait_for(lambda: cpu_seconds(second.pid) > 3, 60)
                 code, said = running.finish()
             check(code == 0, said)
             kit.sees(d + "/o.pb.gz", pids={second.pid}, least=0.8)
