@@ -35,6 +35,7 @@ enum py_walk {
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
 	X(tstate_thread_id)                                                                        \
+	X(tstate_datastack_top) /* and, behind it, datastack_limit; 3.12 only */                   \
 	X(tstate_native_thread_id)                                                                 \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	    /* f_code or f_executable */                                           \

@@ -9,17 +9,22 @@ import lib
 from start import Group
 
 MIB = 1 << 20
-# src/sampler/sampler.c, ring_bytes(): once in the kernel's count, twice in the resident memory.
-RING = max(1 << 20, 1 << ((8 << 20) // os.cpu_count()).bit_length() - 1)
 CPUS = 8
 SETTLE = 15  # seconds in which tables and the log of samples reach their size
+
+
+def per_cpu(cpus):
+    """Bytes that depend on the number of CPUs: rings (src/sampler/sampler.c, ring_bytes(): once in
+    the kernel's count, twice in the resident memory), staging and walk state."""
+    ring = max(1 << 20, 1 << ((8 << 20) // cpus).bit_length() - 1)
+    return cpus * (3 * ring + (192 << 10))
 
 
 def memory(k):
     """(bytes now, bytes on 8 CPUs)"""
     now = lib.rss_bytes(k.pid) + k.map_bytes()
-    missing = max(0, CPUS - lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online")))
-    return now, now + missing * 3 * RING
+    here = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/possible"))
+    return now, now + max(0, per_cpu(CPUS) - per_cpu(here))
 
 
 def watch(workers, spinning, hz, seconds):

@@ -128,8 +128,9 @@ walk_inline void close_group(struct walk *w, struct walk_out *out)
 struct frame_view {
 	__u64 caller, code, func;
 	__s32 lasti;
-	bool shim;  /* made by the interpreter, no code of its own */
-	bool entry; /* outermost of a C evaluation loop, shims included */
+	bool shim;    /* made by the interpreter, no code of its own */
+	bool stacked; /* lies in the data stack, not in a generator */
+	bool entry;   /* outermost of a C evaluation loop, shims included */
 	__u32 flags;
 };
 
@@ -137,6 +138,7 @@ struct frame_view {
 walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
 	__s32 off = load_frame(w, w->frame);
+	__u8 owner;
 
 	if (off < 0)
 		return false;
@@ -144,7 +146,9 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->code = block_u64(w, off + l->frame_code) & ~7ull; /* 3.14+: low bits are tags */
 	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
-	f->shim = l->frame_owner && block_u8(w, off + l->frame_owner) >= 3;
+	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
+	f->shim = owner >= 3;
+	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
 	f->flags = 0;
 	return true;
@@ -159,9 +163,24 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
 	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
 	f->func = 0;
-	f->shim = f->entry = false;
+	f->shim = f->stacked = f->entry = false;
 	f->flags = FRAME_ENTRY;
 	return true;
+}
+
+/*
+ * 3.12: a frame above the top of the data stack was left before. Only an innermost loop that isn't
+ * set up yet shows one, and its chain may even lead to the loop further out: the memory of the
+ * generator that called it then is the one's that is entered now. (3.11 takes a frame off the stack
+ * before it names the caller as current: there it says nothing.)
+ */
+walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
+{
+	__u64 top[2] = {}; /* datastack_top, datastack_limit */
+
+	return l->tstate_datastack_top &&
+	       !read_user(top, sizeof(top), w->tstate + l->tstate_datastack_top) &&
+	       frame >= top[0] && frame < top[1];
 }
 
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -172,6 +191,10 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 
 	if (!(l->walk == PY_WALK_OBJECT ? read_object(w, l, &f) : read_iframe(w, l, &f))) {
 		fail(w, WALK_FRAME_FAULT);
+		return;
+	}
+	if (f.stacked && !w->n && w->inner == INNER_UNPROVED && was_left(w, l, frame)) {
+		fail(w, WALK_FRAME_TORN);
 		return;
 	}
 	w->frame = f.caller;

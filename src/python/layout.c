@@ -178,6 +178,7 @@ static const struct py_layout layouts[] = {
 		.interp_modules = 944,
 		.tstate_thread_id = 136,
 		.tstate_native_thread_id = 144,
+		.tstate_datastack_top = 240,
 		.cframe_current_frame = 0,
 		.frame_code = 0,
 		.frame_back = 8,
