@@ -10,20 +10,23 @@
 #include "state.bpf.h"
 
 #define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
-#define SHORT_WORDS	 6  /* of a line table that come with its head: 30 lines or so */
-#define HEAD_BYTES	 72 /* length, hash, (2.7: state,) and SHORT_WORDS words */
+#define SHORT_BYTES	 48 /* of a line table that come with its head: 30 lines or so */
+#define HEAD_BYTES	 72 /* length, hash, (2.7: state,) and SHORT_BYTES */
 
-/* Adds the first @n <= TEXT_BYTES bytes of w->text, eight at a time, the last word zero-padded. */
-walk_inline void hash_text(struct walk *w, __u64 n)
+/*
+ * Adds @n <= @most bytes of @text, eight at a time, the last word zero-padded. @most: a constant
+ * that bounds the loop.
+ */
+walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most)
 {
 	__u64 h = w->acc;
 
-	for (__u32 i = 0; i < TEXT_BYTES; i += 8) {
-		__u64 word = load_u64(w->text + i);
+	for (__u32 i = 0; i < most; i += 8) {
+		__u64 word = load_u64(text + i);
 
-		if (i >= n)
+		if (n <= i)
 			break;
-		if (n - i < 8)
+		if (n < i + 8)
 			word &= (1ull << (8 * (n - i) & 63)) - 1;
 		h = check_mix(h, word);
 	}
@@ -47,7 +50,7 @@ walk_global int hash_next(void)
 	if (n > TEXT_BYTES || w->hashed > HASH_BUDGET || read_user(w->text, n, w->acc_addr))
 		return -1;
 	w->hashed += n;
-	hash_text(w, n);
+	hash_text(w, w->text, n, TEXT_BYTES);
 	w->acc_addr += n;
 	w->acc_len -= n;
 	return 0;
@@ -109,28 +112,6 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 	return hash_bytes() == 0;
 }
 
-/* Adds @n bytes of w->text from @from: SHORT_WORDS at most, without a call. */
-walk_inline void hash_short(struct walk *w, __u32 from, __u64 n)
-{
-	const __u8 *text;
-	__u64 h = w->acc;
-
-	from &= 31;
-	opaque(from);
-	from &= 31;
-	text = &w->text[from];
-	for (__u32 i = 0; i < SHORT_WORDS; i++) {
-		__u64 word = load_u64(text + 8 * i);
-
-		if (n <= 8 * i)
-			break;
-		if (n < 8 * i + 8)
-			word &= (1ull << (8 * (n - 8 * i) & 63)) - 1;
-		h = check_mix(h, word);
-	}
-	w->acc = h;
-}
-
 /*
  * Adds a bytes object (2.7: a str, which is laid out alike). Line tables are mostly short and, from
  * a .pyc, without a cached hash: head and data in one read.
@@ -151,8 +132,8 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 		return true;
 	}
 	w->acc = check_mix(w->acc, head[0]);
-	if (whole && head[0] <= SHORT_WORDS * 8) {
-		hash_short(w, data, head[0]);
+	if (whole && head[0] <= SHORT_BYTES) {
+		hash_text(w, &w->text[bounded(data, 32)], head[0], SHORT_BYTES);
 		return true;
 	}
 	w->acc_addr = addr + l->bytes_data;
@@ -161,28 +142,13 @@ walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 ad
 }
 
 /*
- * What was computed in this sample for the object at @addr. As long as a frame of the chain refers
- * to it, a code object (or its file name) can't be freed, so one address is one object. Without
- * this a deep recursion of a function with a long line table would take tens of milliseconds.
+ * What was computed in this sample for the object at @addr, of @n memos. As long as a frame of the
+ * chain refers to it, a code object (or its file name) can't be freed, so one address is one object.
+ * Without this a deep recursion of a function with a long line table would take tens of milliseconds.
  */
-walk_inline struct memo *code_memo(struct walk *w, __u64 code)
+walk_inline struct memo *memo_of(struct memo *memos, __u32 n, __u64 addr)
 {
-	__u32 i = check_mix(0, code) >> 58;
-
-	i &= MEMO_CODES - 1;
-	opaque(i);
-	i &= MEMO_CODES - 1;
-	return &w->codes[i];
-}
-
-walk_inline struct memo *file_memo(struct walk *w, __u64 file)
-{
-	__u32 i = check_mix(0, file) >> 61;
-
-	i &= MEMO_FILES - 1;
-	opaque(i);
-	i &= MEMO_FILES - 1;
-	return &w->files[i];
+	return &memos[bounded(check_mix(0, addr) >> 58, n)];
 }
 
 walk_inline bool remembers(const struct walk *w, const struct memo *m, __u64 addr)
@@ -200,7 +166,7 @@ walk_inline void remember(const struct walk *w, struct memo *m, __u64 addr, __u6
 /* Adds the name of a file. */
 walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
-	struct memo *m = file_memo(w, file);
+	struct memo *m = memo_of(w->files, MEMO_FILES, file);
 	__u64 outer = w->acc;
 
 	if (!file || !remembers(w, m, file)) {
@@ -274,21 +240,11 @@ walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 
 	return check_mix(check_mix(w->proc_hash, version), code) | 1;
 }
 
-walk_inline struct proof *proof_at(struct walk *w, __u64 key)
-{
-	__u32 i = key >> 50;
-
-	i &= PROOFS - 1;
-	opaque(i);
-	i &= PROOFS - 1;
-	return &w->proofs[i];
-}
-
 /* The same, once per sample and, where a function's version proves it, for many samples. */
 walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
 			    __u64 *check)
 {
-	struct memo *m = code_memo(w, code);
+	struct memo *m = memo_of(w->codes, MEMO_CODES, code);
 	struct proof *p;
 	__u64 key;
 
@@ -297,7 +253,7 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 		return true;
 	}
 	key = function_key(w, l, func, code);
-	p = proof_at(w, key);
+	p = &w->proofs[bounded(key >> 50, PROOFS)];
 	if (key && p->key == key) {
 		*check = p->check;
 	} else {

@@ -59,8 +59,7 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 		walk_end(w, WALK_TRUNCATED);
 		return;
 	}
-	opaque(i);
-	i &= ABI_MAX_FRAMES - 1;
+	i = bounded(i, ABI_MAX_FRAMES);
 	out->frame[i].code = code;
 	out->frame[i].check = check;
 	out->frame[i].lasti = lasti;
@@ -117,9 +116,7 @@ walk_inline void close_group(struct walk *w, struct walk_out *out)
 	}
 	if (!i)
 		return;
-	i = (i - 1) & (ABI_MAX_FRAMES - 1);
-	opaque(i);
-	i &= ABI_MAX_FRAMES - 1;
+	i = bounded(i - 1, ABI_MAX_FRAMES);
 	out->frame[i].flags |= FRAME_ENTRY;
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }

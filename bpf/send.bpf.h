@@ -67,10 +67,8 @@ walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct 
 /* Copies @n bytes at @data, @cap at most, behind what is staged; how many, 0 after a fault. */
 walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u64 n, __u64 cap)
 {
-	__u32 off = w->staged & (STAGING_HALF - 1);
+	__u32 off = bounded(w->staged, STAGING_HALF);
 
-	opaque(off);
-	off &= STAGING_HALF - 1;
 	if (!n)
 		return 0;
 	n = clamp_len(n, cap);
@@ -95,9 +93,7 @@ walk_global int copy_text(__u32 which)
 
 	if (!w || !s)
 		return 0;
-	which &= CODE_TEXT_MAX - 1;
-	opaque(which);
-	which &= CODE_TEXT_MAX - 1;
+	which = bounded(which, CODE_TEXT_MAX);
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
@@ -160,9 +156,7 @@ walk_global int send_code(__u32 i)
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 1;
-	i &= ABI_MAX_FRAMES - 1;
-	opaque(i);
-	i &= ABI_MAX_FRAMES - 1;
+	i = bounded(i, ABI_MAX_FRAMES);
 	f = &out->frame[i];
 	key = code_key(w, f);
 	if (code_seen(key))
@@ -187,20 +181,11 @@ walk_global int send_code(__u32 i)
 	return 0;
 }
 
-/* Most samples meet a stack again that was met shortly before: no need for the large map then. */
-walk_inline __u64 *recent_stack(struct walk *w)
-{
-	__u32 i = (__u32)(w->hash >> 1) & (SENT_STACKS - 1);
-
-	opaque(i);
-	i &= SENT_STACKS - 1;
-	return &w->sent[i];
-}
-
 /* Sends the stack in walk_out unless it was sent before, its code objects first. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
-	__u64 n, *recent = recent_stack(w);
+	/* Most samples meet a stack again that was met shortly before: no need for the large map. */
+	__u64 n, *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 	int refused = 0;
 
 	if (!w->n || *recent == w->hash)

@@ -121,37 +121,33 @@ walk_inline __u32 load_u32(const void *p)
 	return *(const __u32 *)p;
 }
 
+/* @i as an index below @n, a power of two: masked, in a form that the compiler can't take away. */
+walk_inline __u64 bounded(__u64 i, __u64 n)
+{
+	i &= n - 1;
+	opaque(i);
+	return i & (n - 1);
+}
+
 /* Loads from a buffer at an offset that came from the target or a layout: masked, never past it. */
 walk_inline __u64 block_u64(const struct walk *w, __u32 off)
 {
-	off &= 2 * BLOCK_BYTES - 1;
-	opaque(off);
-	off &= 2 * BLOCK_BYTES - 1;
-	return load_u64(w->block + off);
+	return load_u64(w->block + bounded(off, 2 * BLOCK_BYTES));
 }
 
 walk_inline __u8 block_u8(const struct walk *w, __u32 off)
 {
-	off &= 2 * BLOCK_BYTES - 1;
-	opaque(off);
-	off &= 2 * BLOCK_BYTES - 1;
-	return w->block[off];
+	return w->block[bounded(off, 2 * BLOCK_BYTES)];
 }
 
 walk_inline __u64 object_u64(const struct walk *w, __u32 off)
 {
-	off &= 255;
-	opaque(off);
-	off &= 255;
-	return load_u64(w->object + off);
+	return load_u64(w->object + bounded(off, 256));
 }
 
 walk_inline __u32 object_u32(const struct walk *w, __u32 off)
 {
-	off &= 255;
-	opaque(off);
-	off &= 255;
-	return load_u32(w->object + off);
+	return load_u32(w->object + bounded(off, 256));
 }
 
 walk_inline void walk_end(struct walk *w, __u8 outcome)

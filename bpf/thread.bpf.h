@@ -123,11 +123,8 @@ walk_inline __u64 tss_value(struct walk *w)
  * thread's. */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
 {
-	__u32 n = (__u32)l->tstate_thread_id + 8;
+	__u32 n = bounded(l->tstate_thread_id + 8u, 256);
 
-	n &= 255;
-	opaque(n);
-	n &= 255;
 	if (!tstate)
 		return false;
 	if (read_user(w->object, n, tstate)) {
