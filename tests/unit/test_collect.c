@@ -184,6 +184,15 @@ static struct seen samples(struct fixture *f)
 	return seen;
 }
 
+static struct collect_stats flushed(struct fixture *f, bool last)
+{
+	struct collect_stats st;
+
+	assert_int_equal(collect_flush(f->collect, last), 0);
+	collect_stats(f->collect, &st);
+	return st;
+}
+
 static const char *frame_name(struct fixture *f, uint32_t stack, size_t i, size_t want)
 {
 	size_t n;
@@ -315,8 +324,7 @@ static void test_pending(void **state)
 	send_sample(f, 0, WALK_PENDING);
 	assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_int_equal(samples(f).n, 0);
-	assert_int_equal(collect_flush(f->collect, true), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, true);
 	assert_int_equal(st.unknown, 1);
 	assert_int_equal(st.samples, 0);
 }
@@ -335,8 +343,7 @@ static void test_not_python(void **state)
 	proc.exe = (struct exe_key){.dev = file_dev(exe.st_dev), .ino = exe.st_ino};
 	collect_record(f->collect, &sample, sizeof(sample));
 	collect_record(f->collect, &proc, sizeof(proc));
-	assert_int_equal(collect_flush(f->collect, false), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, false);
 	assert_int_equal(st.not_python, 1);
 	assert_int_equal(st.unknown, 0);
 	assert_int_equal(samples(f).n, 0);
@@ -362,8 +369,7 @@ static void test_broken(void **state)
 		collect_record(f->collect, bytes, n);
 		sent++;
 	}
-	assert_int_equal(collect_flush(f->collect, true), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, true);
 	assert_true(st.broken_records > 0 && st.broken_records <= sent);
 }
 
@@ -391,13 +397,11 @@ static void test_tid_again(void **state)
 	collect_exit(f->collect, key.tgid, key.tgid,
 		     2500 + 1); /* told before its last sample is read */
 	send_sample(f, 0, WALK_NO_PYTHON);
-	assert_int_equal(collect_flush(f->collect, false), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, false);
 	assert_int_equal(st.threads, 1);
 	collect_exit(f->collect, key.tgid, key.tgid, 2500);
 	send_sample(f, 0, WALK_NO_PYTHON);
-	assert_int_equal(collect_flush(f->collect, false), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, false);
 	assert_int_equal(st.threads, 2);
 }
 
@@ -409,12 +413,10 @@ static void test_exec(void **state)
 
 	send_sample(f, 0, WALK_PENDING);
 	collect_exec(f->collect, key.tgid, 2499);
-	assert_int_equal(collect_flush(f->collect, false), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, false);
 	assert_int_equal(st.unknown, 0);
 	collect_exec(f->collect, key.tgid, 2501);
-	assert_int_equal(collect_flush(f->collect, false), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, false);
 	assert_int_equal(st.unknown, 1);
 }
 
@@ -434,8 +436,7 @@ static void test_rate(void **state)
 	/* A thread that moves: of each 40 ms the later half is met first. */
 	for (uint32_t i = 0; i < 1000; i++)
 		send_runtime(f, 100, (i / 40 * 40 + (i + 20) % 40 + 7) / 4 * 4 * NSEC_PER_MSEC);
-	assert_int_equal(collect_flush(f->collect, true), 0);
-	collect_stats(f->collect, &st);
+	st = flushed(f, true);
 	assert_in_range(st.cpu_ns / NSEC_PER_MSEC, 1900, 2000);
 	assert_in_range(st.came * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
 }
