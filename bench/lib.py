@@ -278,6 +278,12 @@ def cpu_list_length(text):
     return n
 
 
+def perf_command(pids, hz):
+    """perf record without call graphs."""
+    pids = ",".join(str(p) for p in pids)
+    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null", "-p", pids]
+
+
 class Target:
     """bench/target.py, spinning at a depth. A process of its own interpreter."""
 

@@ -82,19 +82,7 @@ def profilers(version, python):
         ]
     }
     if shutil.which("perf"):
-        got["perf, no stacks"] = lambda pid, hz: [
-            "perf",
-            "record",
-            "-q",
-            "-e",
-            "cpu-clock",
-            "-F",
-            str(hz - 1),
-            "-o",
-            "/dev/null",
-            "-p",
-            str(pid),
-        ]
+        got["perf, no stacks"] = lambda pid, hz: lib.perf_command([pid], hz - 1)
     if works([spy, "--version"]) and lib.version_key(version) <= (3, 13):
         got["py-spy"] = lambda pid, hz: [
             spy,

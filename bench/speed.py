@@ -25,19 +25,7 @@ class Perf:
     """perf record without call graphs."""
 
     def __init__(self, pids, hz):
-        self.command = [
-            "perf",
-            "record",
-            "-q",
-            "-e",
-            "cpu-clock",
-            "-F",
-            str(hz),
-            "-o",
-            "/dev/null",
-            "-p",
-            ",".join(str(p) for p in pids),
-        ]
+        self.command = lib.perf_command(pids, hz)
 
     def __enter__(self):
         self.process = subprocess.Popen(

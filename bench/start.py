@@ -72,19 +72,15 @@ def run(options):
         )
         yield lib.Row("first stack, 1 process", medians[1], "ms", 400, note="worst %.0f" % worst[1])
     with Group(python, 100, 1) as group:
-        medians, worst = repeated(["-p", str(group.pid)], times)
-        yield lib.Row(
-            "first stack, -p with 100 processes",
-            medians[1],
-            "ms",
-            1000,
-            note="worst %.0f" % worst[1],
-        )
-        medians, worst = repeated(["--comm", "python*", "-F", "999"], times)
-        yield lib.Row(
-            "first stack, machine with 100 processes",
-            medians[1],
-            "ms",
-            1000,
-            note="worst %.0f" % worst[1],
-        )
+        for what, arguments in (
+            ("-p", ["-p", str(group.pid)]),
+            ("machine", ["--comm", "python*", "-F", "999"]),
+        ):
+            medians, worst = repeated(arguments, times)
+            yield lib.Row(
+                "first stack, %s with 100 processes" % what,
+                medians[1],
+                "ms",
+                1000,
+                note="worst %.0f" % worst[1],
+            )
