@@ -37,9 +37,9 @@ WARN    := -Wall -Wextra -Werror -Wno-unused-parameter -Wstrict-prototypes -Wmis
 	   -Wold-style-definition -Wvla -Wshadow -Wno-missing-field-initializers
 CPPFLAGS += -D_GNU_SOURCE -Iabi -Isrc -I$(B)/gen
 CFLAGS  ?= -O2 -g
-KCFLAGS := -std=gnu17 $(WARN) -fno-strict-aliasing $(CFLAGS)
+KCFLAGS := -std=gnu17 -pthread $(WARN) -fno-strict-aliasing $(CFLAGS)
 LDFLAGS ?=
-LDLIBS  := -lbpf -lelf -lz -lcap
+LDLIBS  := -lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm
 
 ifeq ($(VARIANT),asan)
 KCFLAGS += -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -56,16 +56,25 @@ LDFLAGS += -fsanitize=address,undefined
 endif
 ifeq ($(VARIANT),static)
 LDFLAGS += -static
-LDLIBS  := $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lcap
+LDLIBS  := -ldw $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lzstd -lcap -liberty -llzma -lm
 endif
 
-ROOMS   := base elf proc python symbol sampler profile collect render cli
+ifneq ($(findstring -static,$(LDFLAGS)),)
+CPPFLAGS += -DKRAIT_STATIC
+endif
+
+ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SKEL    := $(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h)
 ASSETS  := $(sort $(wildcard src/render/*.js src/render/*.css))
-ASSET_H := $(ASSETS:src/render/%=$(B)/gen/%.h)
+# The page: modules in the order in which their declarations are needed, one script in the binary.
+UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js search.js label.js gestures.js \
+	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
+	     diff.js diff_table.js change.js rows.js tools.js keys.js main.js)
+PAGE    := page.js page.css page.html
+ASSET_H := $(ASSETS:src/render/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
 UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c)))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -103,6 +112,10 @@ $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(KCFLAGS) -MMD -MP -c -o $@ $<
 
+# The walkers of bpf/ compiled for user space. The BPF machine loads unaligned words.
+$(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
+$(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=alignment)
+
 # target: BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$<)
@@ -117,11 +130,30 @@ $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp && mv $@.tmp $@
 
 # A text file becomes the bytes of a C string literal array: `static const char NAME[]`.
-$(B)/gen/%.h: src/render/% Makefile
+define asset
 	$(call say,ASSET,$<)
 	@mkdir -p $(@D)
 	$(Q)( printf 'static const char asset_%s[] = {\n' '$(subst .,_,$(subst -,_,$*))'; \
 		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; printf '0};\n' ) > $@
+endef
+$(B)/gen/%.h: src/render/% Makefile
+	$(asset)
+$(B)/gen/%.h: $(B)/gen/% Makefile
+	$(asset)
+$(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+# Modules become one function: imports, comments and indentation go.
+$(B)/gen/page.js: $(UI) Makefile
+	@mkdir -p $(@D)
+	$(Q)( printf "(() => {\n'use strict';\n"; \
+		sed -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
+			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' $(UI); printf '})();\n' ) > $@
+# The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
+hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)
+$(B)/gen/page_hash.h: $(B)/gen/page.js $(B)/gen/page.css
+	$(Q)printf '#define PAGE_JS_SHA256 "%s"\n#define PAGE_CSS_SHA256 "%s"\n' \
+		"$(call hash,$(B)/gen/page.js)" "$(call hash,$(B)/gen/page.css)" > $@
 
 compile_commands.json: Makefile $(LIB_SRC)
 	@{ echo '['; s=''; for f in src/cli/main.c $(LIB_SRC); do \

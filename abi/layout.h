@@ -31,12 +31,15 @@ enum py_walk {
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
 	X(interp_modules) /* dict of sys.modules; user space only */                               \
+	X(interp_gil)	  /* ceval.gil, a pointer; 3.12+ */                                        \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
 	X(tstate_thread_id)                                                                        \
 	X(tstate_datastack_top) /* and, behind it, datastack_limit; 3.12 only */                   \
 	X(tstate_native_thread_id)                                                                 \
+	X(tstate_gil)		/* u32 with gil_bit; 3.12+ */                                      \
+	X(tstate_gil_requested) /* int, 3.15+ */                                                   \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	    /* f_code or f_executable */                                           \
 	X(frame_back)	    /* f_back or previous */                                               \
@@ -74,12 +77,24 @@ struct py_layout {
 	__u8 walk;	     /* enum py_walk */
 	__u8 str_kind_shift; /* bit of `kind` in str_state: 2, or 8 in 3.14t+; compact = +3, ascii =
 				+4 */
+	__u8 gil_bit;	     /* mask in tstate_gil: _status.active (3.12), holds_gil (3.13+) */
+	__u8 reserved;
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
 	__u16 code_block; /* lowest offset of the code fields that a walk reads; set when it is
 			     loaded */
 };
+
+/* Sets .code_block: from there one read has all that a frame's proof and its name need. */
+static inline void py_layout_set_block(struct py_layout *l)
+{
+	__u16 low = l->code_firstlineno < l->code_filename ? l->code_firstlineno : l->code_filename;
+
+	low = l->code_name < low ? l->code_name : low;
+	low = l->code_linetable < low ? l->code_linetable : low;
+	l->code_block = low & ~7u;
+}
 
 /*
  * What a walk reads of a structure at once, from its start: an interpreter with a field that is
@@ -104,6 +119,21 @@ enum py_tss {
 	PY_TSS_TLS_WORD,
 };
 
+/* What shows that a thread state holds the GIL; see bpf/gil.bpf.h. */
+enum py_gil {
+	PY_GIL_UNKNOWN = 0,
+	PY_GIL_CURRENT, /* <= 3.11: it is the current one */
+	PY_GIL_ACTIVE,	/* 3.12: its gil_bit, and the GIL says the same */
+	PY_GIL_HOLDS,	/* 3.13+: its gil_bit */
+	PY_GIL_FREE,	/* the same, but there need not be a GIL (free-threaded) */
+};
+
+/* struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number, then ... */
+#define PY_GIL_HOLDER	  8
+#define PY_GIL_LOCKED	  16
+#define PY_GIL_WAIT	  32  /* ... condition and mutex, twice; */
+#define PY_GIL_WAIT_BYTES 176 /* AArch64 with glibc: 16 more, the mutexes are larger */
+
 /*
  * One interpreter in one process (or, with addresses as in the file, in one ELF file). Addresses
  * are absolute in the target's address space, 0 = none.
@@ -121,7 +151,13 @@ struct py_where {
 			      on aarch64 */
 	__u16 layout;	   /* index into the table of layouts */
 	__u8 tss;	   /* enum py_tss */
-	__u8 reserved[5];
+	__u8 gil;	   /* enum py_gil */
+	__u16 gil_wait_bytes; /* of what is at gil_wait, or at PY_GIL_WAIT in the GIL */
+	__u8 stack_waits;     /* musl: who waits for a condition sleeps on its own stack */
+	__u8 reserved;
+	__u64 gil_holder; /* <= 3.11: of last_holder (3.6: gil_last_holder) */
+	__u64 gil_locked; /* <= 3.11: of the int `locked` (3.6: gil_locked) */
+	__u64 gil_wait;	  /* <= 3.11: of conditions and mutexes; 2.7: of the pointer to the lock */
 };
 
 /* Addresses as in the file -> absolute ones; 0 stays "none". */
@@ -135,6 +171,12 @@ static inline __attribute__((always_inline)) void py_where_add_bias(struct py_wh
 		w->tss_key += bias;
 	if (w->tls_got)
 		w->tls_got += bias;
+	if (w->gil_holder)
+		w->gil_holder += bias;
+	if (w->gil_locked)
+		w->gil_locked += bias;
+	if (w->gil_wait)
+		w->gil_wait += bias;
 }
 
 #endif

@@ -8,8 +8,11 @@
 #define ABI_RECORDS_H
 
 #include "layout.h"
+#include "unwind.h"
 
 #define ABI_MAX_FRAMES	    1024 /* Python frames in one stack; deeper ones are cut at the root end */
+#define ABI_MAX_NATIVE	    2048 /* native frames */
+#define ABI_MAX_KERNEL	    127	 /* kernel.perf_event_max_stack's default */
 #define ABI_MAX_LAYOUTS	    128
 #define ABI_NAME_BYTES	    16384 /* raw bytes of one name that are copied (4 bytes a code point) */
 #define ABI_LINETABLE_BYTES 65536
@@ -44,7 +47,43 @@ enum walk_outcome {
 		WALK_OUTCOME_MAX
 };
 
-enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC };
+/* How unwinding the native stack ended. X(NAME, words): from NO_SPACE on it broke off. */
+#define NATIVE_OUTCOMES(X)                                                                         \
+	X(NONE, "not asked for")                                                                   \
+	X(WHOLE, "complete")                                                                       \
+	X(LEAF, "up to the innermost Python frame")                                                \
+	X(TRUNCATED, "deeper than 2,048 frames")                                                   \
+	X(NO_SPACE, "mappings not read yet")                                                       \
+	X(UNMAPPED, "code outside of the known mappings")                                          \
+	X(NO_ROWS, "unwind tables not ready")                                                      \
+	X(NO_RULE, "code without unwind information")                                              \
+	X(NO_REGISTER, "frame address in a register that isn't known")                             \
+	X(STACK_FAULT, "not readable")                                                             \
+	X(NO_PROGRESS, "contradicts itself")
+
+enum native_outcome {
+#define X(name, words) NATIVE_##name,
+	NATIVE_OUTCOMES(X)
+#undef X
+		NATIVE_OUTCOME_MAX
+};
+
+/* What the thread had to do with the GIL. X(NAME, value of the label `gil`); see bpf/gil.bpf.h. */
+#define GIL_STATES(X)                                                                              \
+	X(UNKNOWN, "unknown") /* not proved */                                                     \
+	X(NONE, "none")	      /* no thread state, or no GIL */                                     \
+	X(RELEASED, "released")                                                                    \
+	X(WAITING, "waiting")                                                                      \
+	X(HELD, "held")
+
+enum gil_state {
+#define X(name, word) GIL_##name,
+	GIL_STATES(X)
+#undef X
+		GIL_STATE_MAX
+};
+
+enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC, REC_NATIVE };
 
 /* One image of one process: pid reuse and exec give another one. */
 struct proc_key {
@@ -56,8 +95,8 @@ struct proc_key {
 struct rec_sample {
 	__u8 type;    /* REC_SAMPLE */
 	__u8 outcome; /* enum walk_outcome */
-	__u8 in_kernel;
-	__u8 reserved;
+	__u8 gil;     /* enum gil_state */
+	__u8 native;  /* enum native_outcome */
 	__u32 tid;
 	__u64 time_ns;
 	__u64 stack; /* id of the stack, 0 = no frames */
@@ -74,6 +113,8 @@ struct wire_frame {
 	__u32 flags; /* FRAME_* */
 };
 #define FRAME_ENTRY 1 /* outermost Python frame of its C evaluation loop */
+#define FRAME_OWNER_SHIFT                                                                          \
+	8 /* of those: 1 + index of the native frame that is the loop, 0 = not known */
 
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
@@ -83,6 +124,23 @@ struct rec_stack {
 	__u64 stack;
 	struct proc_key proc;
 	/* n struct wire_frame follow, innermost first */
+};
+
+/* The native and kernel part of the REC_STACK with the same id, which follows it. */
+struct rec_native {
+	__u8 type;	/* REC_NATIVE */
+	__u8 outcome;	/* enum native_outcome */
+	__u16 n;	/* native frames */
+	__u16 n_kernel; /* kernel frames */
+	__u16 reserved16;
+	__u64 stack;
+	struct proc_key proc;
+	__u32 version; /* of the mappings that the pcs belong to; 0 = none */
+	__u32 reserved;
+	/*
+	 * n_kernel u64, then n u64, innermost first. Native ones lie inside the code that calls, so
+	 * that they name it.
+	 */
 };
 
 /*
@@ -112,6 +170,7 @@ struct rec_code {
 	__s32 firsttraceable; /* 3.11+, in code units; frames before it are being built */
 	__u32 version;	      /* co_version, 0 = none */
 	__u64 self_obj;	      /* <= 3.10: object in the first local variable of a frame; 0 = none */
+	__u64 globals;	      /* dict of a frame that ran it, 0 = not readable */
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
@@ -120,6 +179,7 @@ enum proc_state {
 	PROC_PYTHON,
 	PROC_IGNORED,	  /* not wanted, or not Python */
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
+	PROC_NATIVE,	  /* not Python, its native stacks are wanted */
 	PROC_LINKING,	  /* its executable is linked with a known libpython, not mapped yet */
 };
 
@@ -132,9 +192,9 @@ struct exe_key {
 
 /* A process image that the kernel program meets for the first time (or asks about again). */
 struct rec_proc {
-	__u8 type;  /* REC_PROC */
-	__u8 state; /* enum proc_state it was given */
-	__u16 reserved;
+	__u8 type;    /* REC_PROC */
+	__u8 state;   /* enum proc_state it was given */
+	__u16 space;  /* slot in map `spaces` that it took over from its parent, 0 = none */
 	__u32 parent; /* tgid */
 	struct proc_key proc;
 	__u64 time_ns;
@@ -159,8 +219,9 @@ struct proc_entry {
 	struct image_place place; /* of the image that user space looked at */
 	__u64 asked_ns;		  /* last REC_PROC */
 	__u32 asks;
-	__u8 state; /* enum proc_state */
-	__u8 reserved[3];
+	__u32 space; /* slot in map `spaces`, 0 = none */
+	__u8 state;  /* enum proc_state */
+	__u8 reserved[7];
 	struct py_where where;
 };
 
@@ -193,6 +254,7 @@ struct exe_entry {
 	X(CODES_SENT, "code objects sent")                                                         \
 	X(IGNORED, "samples of other processes")                                                   \
 	X(EXEC, "samples inside execve")                                                           \
+	X(NATIVE_SENT, "native stacks sent")                                                       \
 	X(NO_ROOM, "samples of processes that found no room in the kernel's table")
 
 enum bpf_counter {
@@ -204,7 +266,8 @@ enum bpf_counter {
 
 _Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes");
 _Static_assert(sizeof(struct wire_frame) == 24, "");
+_Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
-_Static_assert(sizeof(struct py_where) == 56, "");
+_Static_assert(sizeof(struct py_where) == 80, "");
 
 #endif

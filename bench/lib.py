@@ -287,9 +287,10 @@ def perf_command(pids, hz):
 class Target:
     """bench/target.py, spinning at a depth. A process of its own interpreter."""
 
-    def __init__(self, python, threads=0, nice=0):
+    def __init__(self, python, threads=0, nice=0, native=None):
+        """native: a library whose deep() makes the stack (bench/deep.c), instead of Python's."""
         self.process = subprocess.Popen(
-            [python, TARGET, str(threads)],
+            [python, TARGET, str(threads)] + ([native] if native else []),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -34,7 +34,7 @@ def links(pid):
     """Attached programs: descriptors of perf event links."""
     n = 0
     for fd in os.listdir("/proc/%d/fdinfo" % pid):
-        n += "link_type:" in lib.read("/proc/%d/fdinfo/%s" % (pid, fd))
+        n += "link_type:\tperf" in lib.read("/proc/%d/fdinfo/%s" % (pid, fd))
     return n
 
 

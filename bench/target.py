@@ -5,6 +5,7 @@ different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED:
 of the last spinning. It ends with stdin. THREADS: so many threads that wait for ever besides."""
 
 import os
+import ctypes
 import select
 import shutil
 import sys
@@ -67,6 +68,20 @@ def leaf(unused):
     speed[0] = rounds / (clock() - begin)
 
 
+def native_leaf(library):
+    """Instead of Python's: a native stack of that depth below one Python function."""
+    deep = ctypes.CDLL(library).deep
+    deep.restype = ctypes.c_long
+
+    def call(depth):
+        say(depth)
+        begin = clock()
+        rounds = deep(depth)
+        speed[0] = rounds / (clock() - begin)
+
+    return call
+
+
 def idle_threads(n):
     lock = threading.Lock()
     lock.acquire()
@@ -85,13 +100,16 @@ def main():
     shutil.rmtree(directory)
     for _ in range(200):
         first(FUNCTIONS, lambda unused: None)  # as hot as a program's functions are: specialized
+    native = native_leaf(sys.argv[2]) if len(sys.argv) > 2 else None
     say(0)
     while True:
         line = sys.stdin.readline()
         if not line:
             return
         depth = int(line)
-        if depth:
+        if depth and native:
+            native(depth)
+        elif depth:
             first(depth, leaf)
         else:
             say(0)

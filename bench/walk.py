@@ -82,16 +82,17 @@ def foreign_cost(k, program, bare, target, seconds):
     return w["ns"] / w["runs"] if w["runs"] > 20 else 300.0
 
 
-def measure(python, windows, seconds):
-    """{depth: (frames, [krait ns], [bare ns])}"""
-    result = {d: (0, [], []) for d in DEPTHS}
-    with lib.Target(python, nice=-19) as target, lib.Krait(
-        ["-p", str(target.pid), "-F", str(HZ)]
+def measure(python, windows, seconds, depths=DEPTHS, native=None):
+    """{depth: (frames, [krait ns], [bare ns])}. native: see lib.Target."""
+    result = {d: (0, [], []) for d in depths}
+    mode = "full" if native else "none"
+    with lib.Target(python, nice=-19, native=native) as target, lib.Krait(
+        ["-p", str(target.pid), "-F", str(HZ), "--native=" + mode, "--no-kernel"]
     ) as k:
         program = k.program()
         bare = Bare(target.pid)
         for _ in range(windows):
-            for d in DEPTHS:
+            for d in depths:
                 frames = target.depth(d)
                 time.sleep(0.25)
                 w = window(k, program, bare, seconds)
@@ -109,7 +110,7 @@ def measure(python, windows, seconds):
 
 def line(result, which):
     """(fixed, slope) of the medians at the two depths."""
-    (n0, *a), (n1, *b) = result[DEPTHS[0]], result[DEPTHS[1]]
+    (n0, *a), (n1, *b) = result.values()
     low, high = statistics.median(a[which]), statistics.median(b[which])
     slope = (high - low) / (n1 - n0)
     return low - n0 * slope, slope

@@ -71,7 +71,7 @@ walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_ad
 
 walk_inline void start_stack(struct walk *w)
 {
-	w->n = 0;
+	w->n = w->groups = 0;
 	w->mark = 0;
 	w->hash = w->proc_hash;
 }
@@ -95,14 +95,31 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 	}
 	w->inner = INNER_DROPPED;
 	w->frame = w->outer;
+	w->loop = w->outer_loop;
 	start_stack(w);
 	w->closed = 1;
 	if (!w->frame)
 		walk_end(w, WALK_NO_PYTHON);
 }
 
-/* The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. */
-walk_inline void close_group(struct walk *w, struct walk_out *out)
+/* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
+walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last, __u64 addr)
+{
+	__u32 g = bounded(w->groups, ABI_MAX_FRAMES);
+
+	if (g && addrs->group[bounded(g - 1, ABI_MAX_FRAMES)].last == last)
+		return;
+	addrs->group[g].addr = addr;
+	addrs->group[g].last = last;
+	w->groups = g + 1;
+}
+
+/*
+ * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim: the
+ * loop's own frame, 0 where it has none.
+ */
+walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+			     __u64 shim)
 {
 	__u32 i = w->n;
 
@@ -118,6 +135,7 @@ walk_inline void close_group(struct walk *w, struct walk_out *out)
 		return;
 	i = bounded(i - 1, ABI_MAX_FRAMES);
 	out->frame[i].flags |= FRAME_ENTRY;
+	push_group(w, addrs, i, shim);
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
 
@@ -180,6 +198,26 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
 	       frame >= top[0] && frame < top[1];
 }
 
+#define PY312_FOR_ITER_GEN 65 /* Include/opcode.h */
+#define PY312_SEND_GEN	   168
+
+/*
+ * 3.12: a frame becomes current before its caller is noted in it (Python/ceval_macros.h,
+ * DISPATCH_INLINED, as compilers order it); what is noted until then is the caller of the frame that
+ * lay there before. A caller that isn't calling but resumes a generator shows that it's the wrong one:
+ * @f, the caller of a frame that hasn't run an instruction yet.
+ */
+walk_inline bool is_stale_caller(const struct walk *w, const struct py_layout *l,
+				 const struct frame_view *f)
+{
+	__u8 opcode = 0; /* prev_instr is the instruction's one cache entry */
+
+	if (!l->tstate_datastack_top || w->n != 1 || !w->fresh || f->shim ||
+	    read_user(&opcode, 1, f->code + l->code_adaptive + f->lasti - 2))
+		return false;
+	return opcode == PY312_FOR_ITER_GEN || opcode == PY312_SEND_GEN;
+}
+
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 		      const struct py_layout *l)
 {
@@ -194,6 +232,11 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		fail(w, WALK_FRAME_TORN);
 		return;
 	}
+	if (is_stale_caller(w, l, &f)) {
+		walk_end(w, WALK_FRAME_TORN);
+		return;
+	}
+	w->fresh = f.stacked && !w->n && f.lasti < 0;
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
@@ -204,7 +247,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		push_frame(w, out, addrs, frame, f.code, check, f.lasti, f.flags);
 	}
 	if (f.entry && !w->done)
-		close_group(w, out);
+		close_group(w, out, addrs, f.shim ? frame : 0);
 }
 
 /*
@@ -254,17 +297,23 @@ walk_global int walk_group(void)
 	return w->done;
 }
 
+/* An empty stack of process w->proc. */
+walk_inline void walk_begin(struct walk *w)
+{
+	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
+	w->outcome = WALK_OK;
+	w->tstate = w->frame = w->loop = 0;
+}
+
 /* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
-	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
+	walk_begin(w);
 	start_stack(w);
 	w->steps = w->hashed = 0;
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
-	w->outcome = WALK_OK;
 	w->block_start = w->block_end = w->lone = 0;
-	w->tstate = w->frame = 0;
 	if (!find_frame(w, l))
 		return;
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)

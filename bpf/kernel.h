@@ -36,9 +36,10 @@ enum {
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
+enum { BPF_F_NO_PREALLOC = 1 << 0, BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
-enum { BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 struct upid {
 	int nr;
@@ -72,6 +73,17 @@ struct file {
 	struct inode *f_inode;
 } CORE;
 
+struct mm_struct;
+struct vm_area_struct {
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+} CORE;
+#define VM_EXEC 0x00000004
+
+struct vm_unmapped_area_info {
+	unsigned long length;
+} CORE;
+
 struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code, start_stack, arg_start, arg_end;
@@ -89,10 +101,23 @@ struct thread_struct___a64 {
 } CORE;
 
 struct sched_entity {
-	__u64 sum_exec_runtime;
+	__u64 sum_exec_runtime, prev_sum_exec_runtime;
+} CORE;
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long last_arrival, last_queued;
+} CORE;
+
+/* User registers as saved on entry to the kernel, at the end of its stack. */
+struct pt_regs___a64 {
+	__u64 regs[31], sp, pc, orig_x0;
+	__s32 syscallno;
+} CORE;
+struct pt_regs {
 } CORE;
 
 struct task_struct {
+	void *stack;
 	struct sched_entity se;
 	int pid, tgid;
 	unsigned int flags;
@@ -101,7 +126,17 @@ struct task_struct {
 	__u64 start_time;
 	__u64 self_exec_id;
 	struct pid *thread_pid;
+	unsigned long nvcsw, nivcsw;
+	struct sched_info sched_info;
+	int on_cpu;
 	char comm[16];
+} CORE;
+/* 5.14 renamed it. */
+struct task_struct___state {
+	unsigned int __state;
+} CORE;
+struct task_struct___old {
+	volatile long state;
 } CORE;
 struct task_struct___x86 {
 	struct thread_struct___x86 thread;
@@ -114,9 +149,23 @@ struct task_struct___a64 {
 enum bpf_func_id___btf {
 	BPF_FUNC_get_current_task_btf___btf = 158,
 };
+/* bpf_task_pt_regs(), 5.15+. */
+enum bpf_func_id___regs {
+	BPF_FUNC_task_pt_regs___regs = 175,
+};
 
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
+
+/* The context of a task iterator, 5.8+. */
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} CORE;
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} CORE;
 
 /*
  * The program's context is ABI, not relocated: only its first members are named. On 5.10 a perf
@@ -128,6 +177,7 @@ struct bpf_perf_event_data {
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->pstate & 0xf) == 0)
+#define CTX_ARG1(ctx)	   ((ctx)->regs[0])
 #else
 struct bpf_perf_event_data {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
@@ -135,6 +185,7 @@ struct bpf_perf_event_data {
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->cs & 3) == 3)
+#define CTX_ARG1(ctx)	   ((ctx)->di)
 #endif
 
 #endif

@@ -6,15 +6,24 @@
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
+#include "native.bpf.h"
 #include "send.bpf.h"
 
 /* Options of the run, constant from load on. */
-const volatile __u32 pidns_inum;   /* krait's own PID namespace, 0 = the host's: no translation */
 const volatile bool whole_machine; /* every process, not only trees of `roots` */
 const volatile bool follow_children;
+const volatile bool all_processes; /* those that aren't Python too */
+
+const volatile __u8 native_mode;	 /* enum native_mode */
+const volatile bool native_instructions; /* not only which functions: lines are to be shown */
+const volatile bool kernel_stacks;
+const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
 
 /* False until user space has described the processes there are (attaching starts the event). */
 bool armed;
+
+/* unwind_store_epoch(), set by user space whenever it drains the rings. */
+__u32 unwind_epoch;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -36,6 +45,49 @@ struct {
 	__type(key, __u32);
 	__type(value, struct walk_addrs);
 } walk_addresses SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct native);
+} native_states SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct native_out);
+} native_outs SEC(".maps");
+
+/* Rows and mappings, in slabs that are made when they are needed. */
+struct slab {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_SLAB_CHUNKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_chunk));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1); /* set at load: from --unwind-memory */
+	__type(key, __u32);
+	__array(values, struct slab);
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__type(key, __u32);
+	__type(value, struct unwind_table);
+} unwind_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_MAX_KERNEL_RULES);
+	__type(key, __u32);
+	__type(value, struct unwind_rule);
+} unwind_rules SEC(".maps");
 
 /* Values of per-CPU arrays end at 32 KiB: a plain array, indexed by CPU. */
 struct {
@@ -66,6 +118,23 @@ struct {
 	__type(value, struct proc_entry);
 } procs SEC(".maps");
 
+/* Shared with user space: mapped there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_SPACES);
+	__type(key, __u32);
+	__type(value, struct unwind_space);
+} spaces SEC(".maps");
+
+/* Processes that unmapped something executable before they were met: a parent's mappings aren't theirs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32);
+} early_unmaps SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
@@ -89,19 +158,23 @@ struct {
 	__type(value, __u32);
 } suspects SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
-	__type(key, __u64);
-	__type(value, __u8);
-} codes_sent SEC(".maps");
+/*
+ * What user space was sent: ids, four to a set, the newest first. A set that is full forgets its oldest,
+ * and CPUs that meet in one may lose an id: it is sent again then. (An LRU hash of as many takes ten
+ * times the memory, and its update fails in an NMI that interrupts another.)
+ */
+struct sent_set {
+	__u64 id[SENT_WAYS];
+};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
-	__type(key, __u64);
-	__type(value, __u8);
-} stacks_sent SEC(".maps");
+struct sent {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_SETS);
+	__type(key, __u32);
+	__type(value, struct sent_set);
+};
+
+struct sent codes_sent SEC(".maps"), stacks_sent SEC(".maps");
 
 /* One ring per CPU: in NMI context a ring's lock is tried once only. */
 struct ring {
@@ -142,6 +215,38 @@ walk_inline struct walk_addrs *walk_addrs(void)
 	return bpf_map_lookup_elem(&walk_addresses, &zero);
 }
 
+walk_inline struct native *native_state(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&native_states, &zero);
+}
+
+walk_inline struct native_out *native_out(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&native_outs, &zero);
+}
+
+walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
+{
+	__u32 slab = number / UNWIND_SLAB_CHUNKS, i = number % UNWIND_SLAB_CHUNKS;
+	void *map = bpf_map_lookup_elem(&slabs, &slab);
+
+	return map ? bpf_map_lookup_elem(map, &i) : 0;
+}
+
+walk_inline struct unwind_table *unwind_table_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&unwind_tables, &number);
+}
+
+walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&unwind_rules, &number);
+}
+
 walk_inline const struct py_layout *walk_layout(__u32 index)
 {
 	return bpf_map_lookup_elem(&layouts, &index);
@@ -162,6 +267,9 @@ walk_inline void count(__u32 counter)
 		*n += 1;
 }
 
+/* New stacks of a thousand frames fill a ring faster than user space polls. */
+#define LARGE_RECORD 4096
+
 walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -172,6 +280,9 @@ walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 		count(COUNT_NO_RING);
 		return -1;
 	}
+	if (n >= LARGE_RECORD && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+					 bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4)
+		flags = BPF_RB_FORCE_WAKEUP;
 	r = bpf_ringbuf_output(ring, (void *)data, n, flags);
 	if (r)
 		count(COUNT_RING_FULL);
@@ -179,7 +290,7 @@ walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 }
 
 /*
- * No wake-ups: user space polls. A wake-up per record makes the consumer preempt the very target
+ * No wake-ups but for LARGE_RECORD: user space polls. A wake-up per record makes the consumer preempt the very target
  * (measured: 17,000 context switches a second instead of 950).
  */
 walk_inline long send_bytes(const void *data, __u64 n)
@@ -187,28 +298,51 @@ walk_inline long send_bytes(const void *data, __u64 n)
 	return ring_output(data, n, BPF_RB_NO_WAKEUP);
 }
 
+walk_inline struct sent_set *sent_set(void *sent, __u64 id)
+{
+	__u32 set = bounded(sent_set_of(id), SENT_SETS);
+
+	return bpf_map_lookup_elem(sent, &set);
+}
+
+walk_inline bool was_sent(void *sent, __u64 id)
+{
+	const struct sent_set *set = sent_set(sent, id);
+
+	return set &&
+	       (set->id[0] == id || set->id[1] == id || set->id[2] == id || set->id[3] == id);
+}
+
+walk_inline void mark_sent(void *sent, __u64 id)
+{
+	struct sent_set *set = sent_set(sent, id);
+
+	if (!set)
+		return;
+	set->id[3] = set->id[2];
+	set->id[2] = set->id[1];
+	set->id[1] = set->id[0];
+	set->id[0] = id;
+}
+
 walk_inline bool code_seen(__u64 key)
 {
-	return bpf_map_lookup_elem(&codes_sent, &key);
+	return was_sent(&codes_sent, key);
 }
 
 walk_inline void code_mark(__u64 key)
 {
-	__u8 one = 1;
-
-	bpf_map_update_elem(&codes_sent, &key, &one, BPF_ANY);
+	mark_sent(&codes_sent, key);
 }
 
 walk_inline bool stack_seen(__u64 id)
 {
-	return bpf_map_lookup_elem(&stacks_sent, &id);
+	return was_sent(&stacks_sent, id);
 }
 
 walk_inline void stack_mark(__u64 id)
 {
-	__u8 one = 1;
-
-	bpf_map_update_elem(&stacks_sent, &id, &one, BPF_ANY);
+	mark_sent(&stacks_sent, id);
 }
 
 #endif

@@ -8,11 +8,11 @@
 #define BPF_PROC_H
 
 #include "maps.bpf.h"
+#include "number.bpf.h"
 
-#define MAX_PIDNS_LEVEL 33 /* kernel: MAX_PID_NS_LEVEL 32, and the host's own */
-#define MAX_ANCESTORS	16
-#define ASK_FIRST_NS	1000000ull /* between questions about one process: doubled up to ... */
-#define ASK_SHIFT_MAX	10	   /* ... a second */
+#define MAX_ANCESTORS 16
+#define ASK_FIRST_NS  1000000ull /* between questions about one process: doubled up to ... */
+#define ASK_SHIFT_MAX 10	 /* ... a second */
 
 /* Scratch for what is too large for the 512-byte stack. */
 struct meeting {
@@ -26,31 +26,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct meeting);
 } meetings SEC(".maps");
-
-/* Number of @pid in krait's PID namespace, 0 = not visible there. */
-walk_inline __u32 number_of(struct pid *pid)
-{
-	__u32 level = BPF_CORE_READ(pid, level);
-
-	for (__u32 i = 0; i < MAX_PIDNS_LEVEL; i++) {
-		struct upid up = {};
-
-		if (i > level)
-			return 0;
-		bpf_core_read(&up, sizeof(up), &pid->numbers[i]);
-		if (BPF_CORE_READ(up.ns, ns.inum) == pidns_inum)
-			return up.nr;
-	}
-	return 0;
-}
-
-/* @task's tgid (of its leader) in krait's PID namespace; 0 = not visible there. */
-walk_inline __u32 tgid_of(struct task_struct *task)
-{
-	if (!pidns_inum)
-		return BPF_CORE_READ(task, tgid);
-	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
-}
 
 walk_inline void read_key(struct task_struct *task, __u32 tgid, struct proc_key *key)
 {
@@ -154,9 +129,11 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 
 	if (!exe)
 		return PROC_PENDING;
-	if (exe->kind == EXE_OTHER)
-		return bpf_map_lookup_elem(&suspects, &m->entry.key.tgid) ? PROC_PENDING
-									  : PROC_IGNORED;
+	if (exe->kind == EXE_OTHER) {
+		if (bpf_map_lookup_elem(&suspects, &m->entry.key.tgid))
+			return PROC_PENDING;
+		return all_processes ? PROC_NATIVE : PROC_IGNORED;
+	}
 	if (exe->kind == EXE_LINKED)
 		return PROC_LINKING;
 	m->entry.where = exe->where;
@@ -169,12 +146,13 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
  * entry to another process at any time, also while it is read: its key, which is filled first then,
  * is compared last.
  */
-walk_inline __u8 copy_where(struct py_where *where, const struct proc_entry *p,
+walk_inline __u8 copy_where(struct py_where *where, __u32 *space, const struct proc_entry *p,
 			    const struct proc_key *key)
 {
 	__u8 state = p->state;
 
 	*where = p->where;
+	*space = p->space;
 	barrier();
 	return same_key(&p->key, key) ? state : 0;
 }
@@ -208,7 +186,12 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 
 	m->rec.parent = tgid;
 	read_key(parent, tgid, &key);
-	return p && copy_where(&m->entry.where, p, &key) == PROC_PYTHON && same_image(parent, task);
+	if (!p || copy_where(&m->entry.where, &m->entry.space, p, &key) != PROC_PYTHON ||
+	    !same_image(parent, task))
+		return false;
+	if (bpf_map_lookup_elem(&early_unmaps, &m->entry.key.tgid))
+		m->entry.space = 0;
+	return true;
 }
 
 /* Name and arguments, for people: the process may be gone when user space looks. */
@@ -233,6 +216,7 @@ walk_inline void tell_user(struct meeting *m, __u64 now)
 	m->rec.state = m->entry.state;
 	m->rec.proc = m->entry.key;
 	m->rec.where = m->entry.where;
+	m->rec.space = (__u16)m->entry.space;
 	m->rec.time_ns = now;
 	ring_output(&m->rec, sizeof(m->rec), BPF_RB_FORCE_WAKEUP);
 	m->entry.asked_ns = now;

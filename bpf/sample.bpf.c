@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Entry program of sampling: a perf event of the chosen kind on every CPU runs on_sample(). */
+/*
+ * Entry programs. A perf event of the chosen kind on every CPU runs on_sample(); one of the others watches
+ * what is unmapped.
+ */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #include "linked.bpf.h"
-#include "frames.bpf.h"
+#include "space.bpf.h"
+#include "unmap.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -13,21 +17,26 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w,
 			     const struct bpf_perf_event_data *ctx)
 {
 	rec->type = REC_SAMPLE;
-	rec->in_kernel = !CTX_USER_MODE(ctx);
 	rec->time_ns = bpf_ktime_get_ns();
 	rec->outcome = w->outcome;
-	rec->stack = w->n ? w->hash : 0;
+	rec->stack = w->hash;
 	rec->weight = ctx->sample_period;
-	send_bytes(rec, sizeof(*rec));
+	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* Decides from the state of process w->proc, and walks where there is an interpreter. */
-walk_inline bool take_stack(struct walk *w, const struct proc_entry *p)
+/*
+ * Decides from the state of process w->proc, and walks where there is an interpreter. False: not a
+ * sample to be shown.
+ */
+walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *rec, struct walk *w,
+			    const struct proc_entry *p)
 {
 	const struct py_layout *l;
 
-	w->n = 0;
-	switch (copy_where(&w->where, p, &w->proc)) {
+	w->n = w->groups = 0;
+	w->hash = 0;
+	w->urgent = false;
+	switch (copy_where(&w->where, &w->space, p, &w->proc)) {
 	case 0:
 		count(COUNT_NO_ROOM);
 		return false;
@@ -43,6 +52,11 @@ walk_inline bool take_stack(struct walk *w, const struct proc_entry *p)
 	case PROC_UNSUPPORTED:
 		w->outcome = WALK_UNSUPPORTED;
 		return true;
+	case PROC_NATIVE:
+		rec->gil = GIL_NONE;
+		walk_begin(w);
+		rec->native = take_native(ctx);
+		return true;
 	case PROC_PYTHON:
 		break;
 	default:
@@ -53,6 +67,8 @@ walk_inline bool take_stack(struct walk *w, const struct proc_entry *p)
 	if (!l)
 		return false;
 	walk_python(w, l);
+	rec->gil = take_gil(ctx);
+	rec->native = take_native(ctx);
 	return true;
 }
 
@@ -74,10 +90,36 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
 		return 0;
 	}
-	if (!take_stack(w, p))
+	if (!take_stack(ctx, &rec, w, p))
 		return 0;
 	count(COUNT_SAMPLES);
 	send_stack(w, out);
 	send_sample(&rec, w, ctx);
+	return 0;
+}
+
+/*
+ * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every part of
+ * a file that is unmapped. (fentry would be cheaper, but whether it may be used shows only when
+ * it is loaded, and a second object costs as much as the first: all of the kernel's BTF is read again.)
+ * A kprobe's context begins with the registers.
+ */
+SEC("kprobe/uprobe_munmap")
+int on_munmap(struct bpf_perf_event_data *ctx)
+{
+	on_unmap((struct vm_area_struct *)CTX_ARG1(ctx));
+	return 0;
+}
+
+/*
+ * Where there are no kprobes (a locked-down kernel): without an address of its own a new library's place
+ * is always looked for (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
+ */
+SEC("raw_tp/vm_unmapped_area")
+int on_place(__u64 *args)
+{
+	struct vm_unmapped_area_info *info = (void *)args[1];
+
+	on_new_place(args[0], BPF_CORE_READ(info, length));
 	return 0;
 }

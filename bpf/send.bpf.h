@@ -8,6 +8,8 @@
 #define BPF_SEND_H
 
 #include "code.bpf.h"
+#include "native.bpf.h"
+#include "sent.h"
 
 /* Staging: record head and names (< 64 KiB), then a line table (<= 64 KiB). */
 #define STAGING_HALF  65536
@@ -113,10 +115,15 @@ walk_global int copy_text(__u32 which)
 
 walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 {
-	return check_mix(check_mix(w->proc.start_ns ^ (__u64)w->proc.tgid << 40 ^
-					   (__u64)w->proc.exec_id << 20,
-				   f->code),
-			 f->check);
+	return sent_code_id(&w->proc, f->code, f->check);
+}
+
+/* PyFrameObject.f_globals up to 3.10, then that of _PyInterpreterFrame: always so far from the code. */
+walk_inline __u64 globals_field(const struct py_layout *l, __u64 frame)
+{
+	if (l->version <= 0x30a)
+		return frame + l->frame_code + 16;
+	return l->version == 0x30b ? frame + l->frame_code - 24 : frame + l->frame_code + 24;
 }
 
 /* The head of the record: what is known of the code object in w->object without its texts. */
@@ -137,6 +144,7 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 			  f->code + l->code_firsttraceable);
 	if (!l->code_qualname)
 		read_user(&rec->self_obj, sizeof(rec->self_obj), frame + l->frame_locals);
+	read_user(&rec->globals, sizeof(rec->globals), globals_field(l, frame));
 }
 
 /* Sends the code object of frame @i unless it was; 1 if the ring refused. */
@@ -181,6 +189,34 @@ walk_global int send_code(__u32 i)
 	return 0;
 }
 
+/* Sends the kernel's and the native part of stack w->hash, if any; false if the ring refused. */
+walk_inline bool send_native(const struct walk *w)
+{
+	const struct native *n = native_state();
+	struct native_out *no = native_out();
+	__u64 frames, bytes;
+
+	if (!n || !no || !(n->n + no->head.n_kernel))
+		return true;
+	frames = (__u64)no->head.n_kernel + n->n;
+	no->head.type = REC_NATIVE;
+	no->head.outcome = n->outcome;
+	no->head.n = (__u16)n->n;
+	no->head.reserved16 = 0;
+	no->head.stack = w->hash;
+	no->head.proc = w->proc;
+	no->head.version = n->space.version;
+	no->head.reserved = 0;
+	bytes = sizeof(no->head) + frames * sizeof(no->pc[0]);
+	opaque(bytes);
+	if (bytes < sizeof(no->head) || bytes > sizeof(*no))
+		return false;
+	if (send_bytes(no, bytes))
+		return false;
+	count(COUNT_NATIVE_SENT);
+	return true;
+}
+
 /* Sends the stack in walk_out unless it was sent before, its code objects first. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
@@ -188,7 +224,7 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 	__u64 n, *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 	int refused = 0;
 
-	if (!w->n || *recent == w->hash)
+	if (!w->hash || *recent == w->hash)
 		return;
 	if (stack_seen(w->hash)) {
 		*recent = w->hash;
@@ -199,6 +235,8 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 			break;
 		refused |= send_code(i);
 	}
+	if (!send_native(w))
+		return;
 	out->head.type = REC_STACK;
 	out->head.outcome = w->outcome;
 	out->head.n = (__u16)w->n;

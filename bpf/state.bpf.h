@@ -16,14 +16,16 @@
 #define walk_inline static __attribute__((always_inline)) inline
 #define walk_global __attribute__((noinline))
 /* Keeps the compiler from proving (and so removing) a bound that only the verifier needs. */
-#define opaque(x) asm volatile("" : "+r"(x))
+#define opaque(x)   asm volatile("" : "+r"(x))
+#define walk_unroll _Pragma("unroll")
 #else
 #define walk_inline static inline
 #define walk_global
 #define opaque(x) ((void)0)
+#define walk_unroll
 #endif
 
-#define GROUP_FRAMES 8 /* frames per call of walk_group() */
+#define GROUP_FRAMES 4 /* frames per call of walk_group() */
 #define FRAME_BYTES  PY_FRAME_BYTES
 #define OBJECT_BYTES 104 /* of a PyFrameObject, from f_back: f_lasti is up to 96 behind it (3.6) */
 #define BLOCK_BYTES  4096
@@ -35,6 +37,12 @@ enum inner {
 	INNER_UNPROVED, /* not found to lead there yet */
 	INNER_DROPPED,	/* they didn't: the walk began again at `outer` */
 };
+
+/* What was found of the sampled thread's PyThreadState. */
+enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
+
+/* <= 3.11: is that the interpreter's current one? */
+enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 #define MEMO_CODES  64
 #define MEMO_FILES  8
@@ -55,8 +63,15 @@ struct memo {
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
-	__u64 tp;	 /* thread pointer of the sampled thread */
-	__u64 tstate;	 /* its PyThreadState */
+	__u32 space;	/* slot of what is known of its mappings */
+	__u64 tp;	/* thread pointer of the sampled thread */
+	__u64 tstate;	/* its PyThreadState */
+	__u64 interp;	/* that one's PyInterpreterState */
+	__u64 listed;	/* search_list(): over the thread states met */
+	__u32 gil_word; /* tstate_gil */
+	__u8 gil_requested;
+	__u8 thread;	 /* enum walk_thread */
+	__u8 current;	 /* enum walk_current */
 	__u64 frame;	 /* next frame to read, 0 = end of the chain */
 	__u64 outer;	 /* 3.11, 3.12: innermost frame of the next C evaluation loop further out */
 	__u64 mark;	 /* a frame that was met before: meeting it again is a circle */
@@ -69,9 +84,15 @@ struct walk {
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOFS];
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
-	__u32 n;		      /* frames in walk_out */
+	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
+	__u64 outer_loop;    /* and of the next one further out */
+	__u32 loop_previous; /* offset of _PyCFrame.previous */
+	__u32 groups;	     /* evaluation loops in walk_addrs */
+	__u32 n;	     /* frames in walk_out */
 	__u8 outcome, done;
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
+	__u8 urgent;  /* user space is to look at this sample at once */
+	__u8 fresh;   /* the last frame is the innermost and hasn't run an instruction yet */
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
@@ -92,9 +113,20 @@ struct walk_out {
 	struct wire_frame frame[ABI_MAX_FRAMES];
 };
 
-/* Addresses of the frames, for what is only needed at the first sight of a code object. */
+/* The Python frames of one C evaluation loop (3.11+). */
+struct walk_group {
+	__u64 addr; /* of its shim, which lies in the loop's C frame; 0 = 3.11 */
+	__u32 last; /* index of its outermost Python frame */
+	__u32 reserved;
+};
+
+/*
+ * Addresses in the target: of the frames, for what is only needed at the first sight of a code object,
+ * and of the evaluation loops' own, to find them among the native frames.
+ */
 struct walk_addrs {
 	__u64 frame[ABI_MAX_FRAMES];
+	struct walk_group group[ABI_MAX_FRAMES];
 };
 
 /* The seam. read_user(): 0, or negative and @dst is zeroed or unchanged. */

@@ -22,6 +22,16 @@ walk_inline __u64 read_u64(__u64 addr)
 	return v;
 }
 
+/* On the way through a list: after a fault its end isn't one. */
+walk_inline __u64 list_u64(struct walk *w, __u64 addr)
+{
+	__u64 v = 0;
+
+	if (read_user(&v, sizeof(v), addr))
+		w->thread = THREAD_UNKNOWN;
+	return v;
+}
+
 /* On the way to the thread state: a fault isn't "no thread state". */
 walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
 {
@@ -55,8 +65,10 @@ walk_inline __u64 key_value(struct walk *w)
 	__u32 key;
 
 	if (!l || (l->version >= 0x307 ? read_user(tss, 8, w->where.tss_key - 4)
-				       : read_user(&tss[1], 4, w->where.tss_key)))
+				       : read_user(&tss[1], 4, w->where.tss_key))) {
+		w->thread = THREAD_UNKNOWN; /* never touched yet, or not resident */
 		return 0;
+	}
 	if (!tss[0] || tss[1] < 0)
 		return 0;
 	key = tss[1];
@@ -131,7 +143,13 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 		w->outcome = WALK_TSTATE_FAULT;
 		return false;
 	}
-	return object_u64(w, l->tstate_thread_id) == w->tp + (__s64)w->where.self_offset;
+	if (object_u64(w, l->tstate_thread_id) != w->tp + (__s64)w->where.self_offset)
+		return false;
+	w->thread = THREAD_STATE;
+	w->interp = object_u64(w, l->tstate_interp);
+	w->gil_word = object_u32(w, l->tstate_gil);
+	w->gil_requested = l->tstate_gil_requested && object_u32(w, l->tstate_gil_requested);
+	return true;
 }
 
 /* Compares w->tstate's thread and goes on to the next; 1 = it is this thread's, -1 = the end. */
@@ -152,19 +170,24 @@ walk_global int next_listed_tstate(void)
 	}
 	if (id == w->tp + (__s64)w->where.self_offset)
 		return 1;
-	w->tstate = read_u64(w->tstate + l->tstate_next);
+	w->listed = check_mix(w->listed, w->tstate);
+	w->tstate = list_u64(w, w->tstate + l->tstate_next);
 	return 0;
 }
 
-/*
- * The list of thread states: only 2.7 has no other way for a thread that doesn't hold the GIL.
- * The first interpreter's list; sub-interpreters' threads hold the GIL or stay unseen there.
- */
-walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
+/* Searches w->interp's list; 1 = the thread's state is in it, else w->listed tells what was. */
+walk_global int search_list(void)
 {
-	__u64 interp = read_u64(w->where.interp_head);
+	struct walk *w = walk_state();
+	const struct py_layout *l;
 
-	w->tstate = interp ? read_u64(interp + l->interp_tstate_head) : 0;
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	w->listed = 0;
+	w->tstate = w->interp ? list_u64(w, w->interp + l->interp_tstate_head) : 0;
 	for (int i = 0; i < MAX_LISTED_THREADS; i++) {
 		int r = next_listed_tstate();
 
@@ -172,19 +195,48 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 			return r > 0;
 	}
 	w->tstate = 0;
+	w->thread = THREAD_UNKNOWN;
+	return 0;
+}
+
+/*
+ * The list of thread states: only 2.7 has no other way for a thread that doesn't hold the GIL.
+ * The first interpreter's list; sub-interpreters' threads hold the GIL or stay unseen there.
+ * A thread state that is freed meanwhile can end a list too early, but not in the same way twice.
+ */
+walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
+{
+	__u64 listed;
+
+	w->interp = list_u64(w, w->where.interp_head);
+	if (search_list())
+		return true;
+	listed = w->listed;
+	if (w->outcome != WALK_OK || w->thread == THREAD_UNKNOWN)
+		return false;
+	if (search_list())
+		return true;
+	if (w->listed != listed || (w->interp && list_u64(w, w->interp + l->interp_next)))
+		w->thread = THREAD_UNKNOWN;
 	return false;
 }
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
+	w->thread = THREAD_NONE; /* until something speaks against it */
+	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
 	if (!w->tp)
 		return false; /* the C library isn't set up yet */
 	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key.
 	 */
 	if (w->where.tstate_current) {
-		w->tstate = read_u64(w->where.tstate_current);
-		if (load_tstate(w, l, w->tstate))
+		w->tstate = 0;
+		if (read_user(&w->tstate, sizeof(w->tstate), w->where.tstate_current))
+			w->current = CURRENT_UNKNOWN;
+		if (load_tstate(w, l, w->tstate)) {
+			w->current = CURRENT_YES;
 			return true;
+		}
 	}
 	w->outcome = WALK_OK;
 	if (w->where.tss != PY_TSS_NONE) {
@@ -213,6 +265,9 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
 		return true; /* the one in the thread state: no loop runs */
 	w->frame = pair[0];
+	w->loop = cframe;
+	w->outer_loop = pair[1];
+	w->loop_previous = l->cframe_current_frame + 8u;
 	w->inner = INNER_UNPROVED;
 	if (!pair[1] || read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame)) {
 		walk_end(w, WALK_FRAME_TORN);
@@ -225,6 +280,8 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 {
 	if (!find_tstate(w, l)) {
+		if (w->outcome != WALK_OK || w->tstate)
+			w->thread = THREAD_UNKNOWN;
 		if (w->outcome == WALK_OK)
 			w->outcome = w->tstate ? WALK_TSTATE_MISMATCH : WALK_NO_PYTHON;
 		walk_end(w, w->outcome);

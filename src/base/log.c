@@ -35,12 +35,14 @@ void log_at(enum log_level level, const char *fmt, ...)
 
 	if (level > max_level)
 		return;
+	flockfile(stderr); /* a whole line, whichever thread says it */
 	erase_progress();
 	fprintf(stderr, "krait: %s", prefix[level]);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 }
 
 static bool progress_wanted(void)
@@ -56,12 +58,14 @@ void log_progress(const char *fmt, ...)
 
 	if (!progress_wanted())
 		return;
+	flockfile(stderr);
 	erase_progress();
-	if (!fmt)
-		return;
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fflush(stderr);
-	progress_shown = true;
+	if (fmt) {
+		va_start(ap, fmt);
+		vfprintf(stderr, fmt, ap);
+		va_end(ap);
+		fflush(stderr);
+		progress_shown = true;
+	}
+	funlockfile(stderr);
 }

@@ -48,6 +48,16 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 #define vec_foreach(it, vec)                                                                       \
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
+/* Gives back the room that isn't used: for what is kept for long and doesn't grow any more. */
+#define vec_shrink(vec)                                                                            \
+	do {                                                                                       \
+		void *_v = (vec)->n ? realloc((vec)->v, (vec)->n * sizeof(*(vec)->v)) : NULL;      \
+		if (_v) {                                                                          \
+			(vec)->v = _v;                                                             \
+			(vec)->cap = (vec)->n;                                                     \
+		}                                                                                  \
+	} while (0)
+
 #define vec_fini(vec)                                                                              \
 	do {                                                                                       \
 		free((vec)->v);                                                                    \

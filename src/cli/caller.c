@@ -153,6 +153,24 @@ void caller_fini(struct caller *c)
 	environment_fini(&c->env);
 }
 
+static const char *caller_getenv(const struct caller *c, const char *name)
+{
+	return c->env.v.n ? environment_get(&c->env, name) : getenv(name);
+}
+
+char *caller_cache_dir(const struct caller *c)
+{
+	const char *cache = caller_getenv(c, "XDG_CACHE_HOME"), *home = caller_getenv(c, "HOME");
+	char *dir = NULL;
+
+	/* "All paths must be absolute. If [one] is relative [...] ignore it." (XDG base directories) */
+	if (cache && *cache == '/')
+		return asprintf(&dir, "%s/krait", cache) < 0 ? NULL : dir;
+	if (home && *home == '/')
+		return asprintf(&dir, "%s/.cache/krait", home) < 0 ? NULL : dir;
+	return NULL;
+}
+
 static int set_ids(const struct caller *c)
 {
 	if (setgroups(c->groups.n, c->groups.v) || setgid(c->gid) || setuid(c->uid))

@@ -32,6 +32,9 @@ void caller_fini(struct caller *c);
 /* For a child before exec: becomes the caller. @caller: struct caller *. 0 or -errno. */
 int caller_become(void *caller);
 
+/* Where XDG says that the caller's cache is: $XDG_CACHE_HOME/krait, ~/.cache/krait. NULL: nowhere. */
+char *caller_cache_dir(const struct caller *c);
+
 /*
  * Between these two, files are opened, made and renamed as the caller, so that they are theirs and
  * nothing is overwritten that they couldn't. Does nothing if the caller is krait's own user.

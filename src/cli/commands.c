@@ -7,10 +7,22 @@
 #include "cli/help.h"
 #include "render/render.h"
 
+/* clang-format off */
 const struct command *const commands[] = {
-	&command_record, &command_doctor,     &command_help, &command_version,
-	&command_man,	 &command_completion, NULL,
+	&command_record,
+	&command_top,
+	&command_dump,
+	&command_report,
+	&command_merge,
+	&command_diff,
+	&command_doctor,
+	&command_help,
+	&command_version,
+	&command_man,
+	&command_completion,
+	NULL,
 };
+/* clang-format on */
 
 const struct command *command_by_name(const char *name)
 {

@@ -10,6 +10,11 @@
 #define COMPLETE_EVENT	"<event>"
 
 extern const struct command command_record;
+extern const struct command command_top;
+extern const struct command command_dump;
+extern const struct command command_report;
+extern const struct command command_merge;
+extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_completion;
 extern const struct command command_help;

@@ -153,6 +153,8 @@ static void zsh_command(const struct command *c)
 		zsh_option(row);
 	if (c->takes_command)
 		fputs("\t\t'*::command:_normal'\n}\n\n", stdout);
+	else if (c->operand_is_file)
+		fputs("\t\t'*:file:_files'\n}\n\n", stdout);
 	else if (c->operand)
 		fputs("\t\t'1:command:_krait_commands'\n}\n\n", stdout);
 	else
@@ -222,6 +224,8 @@ static void fish(void)
 		       (*c)->name);
 		quoted((*c)->summary);
 		fputs("'\n", stdout);
+		if ((*c)->operand_is_file)
+			printf("complete -c krait -n '__krait_is %s' -F\n", (*c)->name);
 		for (const struct option_row *row = (*c)->rows; row->name; row++)
 			fish_option(*c, row);
 	}

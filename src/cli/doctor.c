@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/exit.h"
-#include "cli/json.h"
 #include "cli/values.h"
 
 static void (*const checks[])(struct doctor *d) = {
@@ -223,13 +223,7 @@ static const struct option_row rows[] = {
 	 .help = "as root: give this binary the capabilities with which every user may record "
 		 "their own processes without sudo, and say what that means"},
 	{.name = "json", .set = value_flag, .field = FIELD(json), .help = "the findings as JSON"},
-	{.name = "color",
-	 .arg = "WHEN",
-	 .set = value_color,
-	 .field = FIELD(color),
-	 .initial = "auto",
-	 .complete = "auto always never",
-	 .help = "colours in the terminal: auto, always, never"},
+	VALUE_COLOR_ROW(FIELD(color)),
 	OPTION_HELP,
 	{},
 };

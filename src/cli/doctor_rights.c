@@ -187,6 +187,18 @@ void check_perf(struct doctor *d)
 		finding_remedy(f, "boot a kernel of the distribution");
 		return;
 	}
+	if (paranoid > 2) {
+		struct finding *f = finding_add(d, "perf", FINDING_WARN,
+						"kernel.perf_event_paranoid is %ld: above 2 many "
+						"kernels of Debian and Ubuntu "
+						"let only root sample, whatever --grant gave",
+						paranoid);
+
+		finding_remedy(f, "sudo sysctl kernel.perf_event_paranoid=2");
+		check_rate(d);
+		check_events(d);
+		return;
+	}
 	/* With CAP_PERFMON it doesn't matter; without, lowering it isn't enough for BPF. */
 	finding_add(d, "perf", FINDING_OK,
 		    "kernel.perf_event_paranoid is %ld, which CAP_PERFMON %s", paranoid,

@@ -11,6 +11,7 @@
 	X(USAGE, 2, "the command line alone shows it: unknown option, bad value")                  \
 	X(RIGHTS, 3,                                                                               \
 	  "rights or the kernel lack something; the message names the command that helps")         \
+	X(HIT, 4, "a --fail-if of krait diff was hit")                                             \
 	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
 	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \
 	X(ABORTED, 130, "aborted by a second Ctrl-C; nothing was written")

@@ -15,28 +15,11 @@ static const struct command *command_by_alias(const char *word)
 	return command_by_name(word);
 }
 
-/* Words that other profilers know and krait doesn't: what does the same today. */
-static const struct {
-	const char *word, *today;
-} elsewhere[] = {
-	{"top", "`krait record -d 10` pictures where the time goes"},
-	{"dump", "`krait record -p PID -d 1 -f` prints the stacks of one second"},
-	{"report", "a recording's .svg opens in a browser, its .folded is text, and "
-		   "`go tool pprof -top FILE.pb.gz` prints a .pb.gz"},
-	{"diff", "`go tool pprof -top -diff_base OLD.pb.gz NEW.pb.gz` compares two recordings"},
-	{"merge", "`go tool pprof -proto A.pb.gz B.pb.gz > ALL.pb.gz` merges recordings"},
-};
-
 static int unknown_command(const char *word)
 {
 	const char *names[32] = {};
 	const char *similar;
 
-	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
-		if (streq(word, elsewhere[i].word)) {
-			log_error("there is no command '%s' yet; %s", word, elsewhere[i].today);
-			return EXIT_USAGE;
-		}
 	for (size_t i = 0; commands[i] && i + 1 < ARRAY_SIZE(names); i++)
 		names[i] = commands[i]->name;
 	similar = options_similar(word, names);

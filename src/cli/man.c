@@ -11,7 +11,9 @@
 #include "cli/exit.h"
 #include "cli/help.h"
 #include "cli/rights.h"
+#include "dump/wait.h"
 #include "records.h"
+#include "live/browse.h"
 #include "render/render.h"
 #include "sampler/events.h"
 
@@ -179,6 +181,57 @@ static void capabilities(void)
 #undef X
 }
 
+static void top_keys(void)
+{
+	for (const struct browse_help *h = browse_help; h->keys; h++)
+		item(h->keys, h->meaning);
+}
+
+static void top_columns(void)
+{
+	for (const struct table_column *c = table_columns; c->name; c++) {
+		_cleanup_str_ struct str name = {}, meaning = {};
+
+		if (!c->value)
+			continue;
+		str_addf(&name, "%s, %s", c->name, c->heading);
+		str_addf(&meaning, "%s: %s",
+			 c->tables & TABLE_OF_CODE ? "functions, lines" : "threads, processes",
+			 c->meaning);
+		item(str_cstr(&name), str_cstr(&meaning));
+	}
+}
+
+/* The rules of one kind of wait: system calls, then kernel functions for what isn't in one. */
+static void wait_rules_of(enum wait_kind kind, struct str *ret)
+{
+	const char *before = "";
+
+	for (const struct wait_rule *w = wait_rules; w->call_name || w->wchan; w++) {
+		if (w->kind != kind)
+			continue;
+		str_addf(ret, "%s%s", before, w->call_name ? w->call_name : w->wchan);
+		if (!w->call_name)
+			str_add(ret, "* in the kernel");
+		else if (w->wchan)
+			str_addf(ret, " in %s*", w->wchan);
+		else if (w->idle)
+			str_add(ret, " without a descriptor");
+		before = ", ";
+	}
+}
+
+static void waits(void)
+{
+	for (int kind = 0; kind < WAIT_KIND_MAX; kind++) {
+		_cleanup_str_ struct str name = {}, rules = {};
+
+		str_addf(&name, "%s, %s", wait_word(kind), wait_words(kind));
+		wait_rules_of(kind, &rules);
+		item(str_cstr(&name), str_cstr(&rules));
+	}
+}
+
 static void version(void)
 {
 	printf(".TH KRAIT 1 \"\" \"krait %s\" \"User Commands\"\n", KRAIT_VERSION);
@@ -188,9 +241,10 @@ static const struct {
 	const char *word;
 	void (*print)(void);
 } parts[] = {
-	{"@title@\n", version},	    {"@synopsis@\n", synopsis}, {"@options@\n", options},
-	{"@examples@\n", examples}, {"@formats@\n", formats},	{"@events@\n", event_list},
-	{"@exit@\n", exit_codes},   {"@outcomes@\n", outcomes}, {"@capabilities@\n", capabilities},
+	{"@title@\n", version},	    {"@synopsis@\n", synopsis},		{"@options@\n", options},
+	{"@examples@\n", examples}, {"@formats@\n", formats},		{"@events@\n", event_list},
+	{"@topkeys@\n", top_keys},  {"@topcolumns@\n", top_columns},	{"@exit@\n", exit_codes},
+	{"@outcomes@\n", outcomes}, {"@capabilities@\n", capabilities}, {"@waits@\n", waits},
 };
 
 static void line(const char *s)

@@ -150,12 +150,13 @@ static int take_letters(struct parser *p, const char *letters)
 	return 0;
 }
 
-static int take_operand(struct parser *p, const char *word, struct operands *ret)
+static int take_operand(struct parser *p, char *word, struct operands *ret)
 {
 	const struct command *c = p->command;
 
-	if (c->operand && !ret->operand) {
-		ret->operand = word;
+	if (c->operand && ret->n < MAX(c->max_operands, 1u)) {
+		ret->words[ret->n++] = word;
+		ret->operand = ret->words[0];
 		return 0;
 	}
 	if (c->takes_command)
@@ -185,9 +186,9 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 	struct parser p = {.command = c, .argv = argv, .argc = argc, .fields = fields};
 	int r = 0;
 
-	*ret = (struct operands){};
+	*ret = (struct operands){.words = argv};
 	while (!r && p.next < p.argc) {
-		const char *word = p.argv[p.next++];
+		char *word = p.argv[p.next++];
 
 		if (streq(word, "--"))
 			return take_command(&p, ret);

@@ -41,7 +41,9 @@ struct command {
 	const char *const *synopsis;   /* what can be typed after "krait"; NULL-terminated */
 	const char *const *examples;   /* "command\tmeaning"; NULL-terminated; NULL = none */
 	const struct option_row *rows; /* ends with a row without a name */
-	const char *operand;	       /* name of the one operand it takes ("COMMAND"), or NULL */
+	const char *operand;	       /* name of an operand it takes ("COMMAND"), or NULL */
+	unsigned max_operands;	       /* 0 = one, where .operand is set */
+	bool operand_is_file;	       /* shells complete file names */
 	bool takes_command;	       /* a command line may follow "--" */
 	bool hidden;		       /* not in --help and completions */
 	/* Parses the rest of the command line and does it; returns the exit code. */
@@ -54,8 +56,10 @@ const struct command *command_by_name(const char *name); /* NULL if there is non
 
 /* What isn't an option. */
 struct operands {
-	const char *operand; /* or NULL */
-	char **cmd;	     /* what follows "--", NULL-terminated, or NULL */
+	const char *operand; /* the first, or NULL */
+	char **words;	     /* all of them: argv[0..n), to whose beginning they were moved */
+	unsigned n;
+	char **cmd; /* what follows "--", NULL-terminated, or NULL */
 };
 
 #define OPTIONS_HELP_ASKED 1

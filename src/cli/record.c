@@ -8,32 +8,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/doctor.h"
 #include "cli/exit.h"
-#include "cli/kernel_danger.h"
 #include "cli/output_name.h"
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
 #include "cli/viewer.h"
 #include "render/render.h"
-
-#define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
-
-static int drain(struct session *s)
-{
-	int r;
-
-	/* Side band first: a mapping is known before the samples that need it. */
-	sideband_drain(s->sideband);
-	r = sampler_drain(s->sampler);
-	return r < 0 ? r : collect_flush(s->collect, false);
-}
 
 static void show_progress(struct session *s, uint64_t now)
 {
@@ -56,42 +40,6 @@ static void show_progress(struct session *s, uint64_t now)
 		     (double)(now - s->start_ns) / NSEC_PER_SEC, (unsigned long long)st.samples);
 }
 
-static int make_epoll(struct session *s)
-{
-	int fds[] = {sampler_fd(s->sampler), sideband_fd(s->sideband), s->spawn.pidfd};
-
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll_fd < 0)
-		return err_sys(-errno, "epoll");
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[i]};
-
-		if (fds[i] >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
-			return err_sys(-errno, "epoll");
-	}
-	return 0;
-}
-
-static bool finished(struct session *s, uint64_t now)
-{
-	if (signals_stop())
-		return true;
-	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
-		return true;
-	if (s->options->cmd)
-		return spawn_ended(&s->spawn);
-	return session_targets_ended(s);
-}
-
-static int wait_ms(const struct session *s, uint64_t now)
-{
-	uint64_t end = s->start_ns + s->options->duration_ns;
-
-	if (!s->options->duration_ns || end > now + POLL_MS * NSEC_PER_MSEC)
-		return POLL_MS;
-	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
-}
-
 static int run(struct session *s)
 {
 	int r = 0;
@@ -100,64 +48,53 @@ static int run(struct session *s)
 		uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
 		struct epoll_event e[4];
 
-		if (finished(s, now))
+		if (session_finished(s, now))
 			break;
-		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), wait_ms(s, now));
-		r = drain(s);
+		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
+		r = session_drain(s);
 		if (r)
 			break;
 		show_progress(s, now);
 	}
 	log_progress(NULL);
-	s->end_ns = session_clock_ns(CLOCK_MONOTONIC);
-	return r;
-}
-
-static int start(struct session *s)
-{
-	int r = session_add_targets(s);
-
-	if (!r)
-		r = make_epoll(s);
-	if (!r)
-		r = sampler_enable(s->sampler, true);
-	s->start_ns = session_clock_ns(CLOCK_MONOTONIC);
-	s->start_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (!r && s->options->cmd)
-		r = spawn_go(&s->spawn);
-	return r;
-}
-
-/* The first error of several is told and returned. */
-static int broken_off(int before, int r)
-{
-	if (before || r >= 0)
-		return before;
-	log_error("%s; what was recorded until then is written", err_msg());
 	return r;
 }
 
 /* Samples until the end that was asked for, takes in what is left. @s can be written then in any case. */
 static int sample(struct session *s)
 {
-	int r = broken_off(0, run(s));
+	return session_stop(s, run(s));
+}
 
-	r = broken_off(r, sampler_enable(s->sampler, false));
-	sideband_drain(s->sideband);
-	r = broken_off(r, sampler_drain(s->sampler));
-	r = broken_off(r, collect_flush(s->collect, true));
-	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+/* Filters leave out samples that were taken: it is said how many. */
+static int apply_filters(struct session *s)
+{
+	struct view_totals totals;
+	int r;
+
+	if (!view_wanted(&s->options->view))
+		return 0;
+	r = view_apply(&s->profile, &s->options->view, &totals);
+	if (!r && totals.shown_samples < totals.all_samples)
+		log_note("the filters let %llu of %llu samples through",
+			 (unsigned long long)totals.shown_samples,
+			 (unsigned long long)totals.all_samples);
 	return r;
 }
 
 static int write_profile(struct session *s)
 {
 	struct render_options opt = {.title = s->title,
+				     .open_source = s->sources ? source_files_open : NULL,
+				     .source_arg = s->sources,
 				     .by = s->options->by,
 				     .value = s->options->value,
-				     .times = s->options->times};
-	int r = s->options->format->write(s->profile, s->output.stream, &opt), q;
+				     .times = s->options->times,
+				     .annotate = s->options->annotate};
+	int r = apply_filters(s), q;
 
+	if (!r)
+		r = s->options->format->write(s->profile, s->output.stream, &opt);
 	if (r)
 		return r;
 	q = caller_enter(&s->caller);
@@ -174,25 +111,6 @@ static int name_output(struct session *s)
 	return s->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
-/* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
-static int exit_of(int r)
-{
-	switch (-r) {
-	case EPERM:
-	case EACCES:
-	case ENOSYS:
-		return EXIT_RIGHTS;
-	}
-	return EXIT_FAILED;
-}
-
-static int fail(int r, int code)
-{
-	(void)r;
-	log_error("%s", err_msg());
-	return code;
-}
-
 /* The closing lines and what they decide. @written: 0, or why there is no output. */
 static int close_recording(struct session *s, const struct summary *m, int written)
 {
@@ -205,7 +123,7 @@ static int close_recording(struct session *s, const struct summary *m, int writt
 		caller_leave(&s->caller);
 	}
 	if (r)
-		code = fail(r, EXIT_FAILED);
+		code = session_fail(EXIT_FAILED);
 	if (s->options->require_samples && !m->collect.samples) {
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
@@ -278,53 +196,46 @@ static int run_unprofiled(struct session *s)
 	if (!r)
 		r = spawn_go(&s->spawn);
 	if (r)
-		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
+		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
 	return spawn_wait(&s->spawn);
 }
 
-static int check_permitted(struct session *s)
+/* Source text is for pages. */
+static int find_sources(struct session *s, struct source_files *sources)
 {
-	int r = kernel_danger_refuse();
+	struct source_rules rules = {.caller = &s->caller, .mode = s->options->source_mode};
 
-	rights_read(&s->rights);
-	return r ? r : rights_check(&s->rights);
+	if (!streq(s->options->format->name, "html") || rules.mode == SOURCE_NONE)
+		return 0;
+	s->sources = sources;
+	return source_files_init(sources, &rules, s->options->cmd);
 }
 
-/*
- * What rights or the kernel refuse, the doctor explains: in a container, what to run outside. An
- * ordinary user without rights was told the command already.
- */
-static int refuse(struct session *s, int r, int code)
+static int record(struct session *s, struct source_files *sources)
 {
-	fail(r, code);
-	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
-		doctor_explain(s->options->color);
-	return code;
-}
-
-static int record(struct session *s)
-{
-	int r = check_permitted(s), broken;
+	int r = session_check_permitted(s), broken;
 
 	if (r && s->options->if_permitted && s->options->cmd)
 		return run_unprofiled(s);
 	if (r)
-		return refuse(s, r, EXIT_RIGHTS);
+		return session_refuse(s, EXIT_RIGHTS);
 	r = prepare(s);
+	if (!r)
+		r = find_sources(s, sources);
 	if (r)
-		return fail(r, EXIT_FAILED);
+		return session_fail(EXIT_FAILED);
 	r = session_set_up(s);
 	if (!r) {
 		session_describe_target(s);
 		r = rights_drop(s->caller.other);
 	}
-	if (r && exit_of(r) == EXIT_RIGHTS && s->options->if_permitted && s->options->cmd)
+	if (r && session_exit_of(r) == EXIT_RIGHTS && s->options->if_permitted && s->options->cmd)
 		return run_unprofiled(s);
 	if (r)
-		return refuse(s, r, exit_of(r));
-	r = start(s);
+		return session_refuse(s, session_exit_of(r));
+	r = session_start(s);
 	if (r)
-		return fail(r, s->spawn.exit_code ? s->spawn.exit_code : exit_of(r));
+		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : session_exit_of(r));
 	broken = sample(s);
 	r = finish(s);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
@@ -332,12 +243,17 @@ static int record(struct session *s)
 
 int cmd_record(const struct record_options *o)
 {
-	struct session s = {
-		.options = o, .epoll_fd = -1, .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct session s = {.options = o,
+			    .epoll_fd = -1,
+			    .kallsyms_fd = -1,
+			    .end_positions = true,
+			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct source_files sources = {.root = -1};
 	int code;
 
 	signals_take();
-	code = record(&s);
+	code = record(&s, &sources);
 	session_fini(&s);
+	source_files_fini(&sources);
 	return code;
 }

@@ -9,7 +9,10 @@
 #include <sys/types.h>
 #include "base/vec.h"
 #include "cli/color.h"
+#include "cli/source_open.h"
 #include "profile/pprof.h"
+#include "unwind.h"
+#include "view/view.h"
 
 struct render_format;
 
@@ -34,15 +37,27 @@ struct record_options {
 	uint64_t count;	      /* event units per sample (ns for clocks) */
 	const char *event;    /* perf's name, "cpu-clock" unless given; event_parse() takes it */
 
+	/* Native and kernel frames. */
+	enum native_mode native; /* where there is no Python in a stack, always all */
+	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't fold the interpreter's own away */
+	bool native_lines; /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
+	bool kernel;	   /* true unless --no-kernel */
+	bool all;	   /* other processes than Python too; no pids, no cmd */
+	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB; BPF maps included */
+
 	/* Output. */
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */
 	VEC(struct label_option) labels;
 	const char *by;	   /* root frames, NULL = process if several */
 	const char *value; /* value type, NULL = the format's default */
+	bool annotate;	   /* only where the format is folded */
 	enum pprof_times times;
+	struct view_options view; /* what of the recording is written; not .by and times */
 	const char *summary_json; /* file for the closing lines as JSON, or NULL; "-" = stdout */
 	bool open;		  /* show the output when it is written */
+	struct source_options source;
+	enum source_mode source_mode; /* only where the format is html */
 	enum color_mode color;
 
 	/* Conduct. */

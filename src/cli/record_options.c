@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/values.h"
+#include "cli/record_rows.h"
+#include "cli/view_options.h"
 #include "render/render.h"
 #include "sampler/events.h"
 
@@ -15,162 +15,118 @@
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
 
-#define FIELD(f)	offsetof(struct record_options, f)
+/* Python, numpy, polars, pyarrow and OpenSSL fit. */
+#define UNWIND_MEMORY ((uint64_t)64 << 20)
 
 static const struct option_row rows[] = {
-	{.group = "Targets (none of them = every Python process on the machine)",
-	 .name = "pid",
-	 .letter = 'p',
-	 .arg = "PID",
-	 .set = value_pid,
-	 .field = FIELD(pids),
-	 .complete = COMPLETE_PROCESS,
-	 .help = "this process, its children and theirs, also later ones; may be repeated"},
-	{.name = "no-children",
-	 .set = value_flag,
-	 .field = FIELD(no_children),
-	 .help = "with --pid or --: that process only, without its children"},
-	{.name = "comm",
-	 .arg = "GLOB",
-	 .set = value_strings,
-	 .field = FIELD(comms),
-	 .help = "processes whose command name (as in /proc/PID/comm) matches; may be repeated"},
-	{.name = "cgroup",
-	 .arg = "GLOB",
-	 .set = value_strings,
-	 .field = FIELD(cgroups),
-	 .help = "processes whose control group's path matches; may be repeated"},
-	{.name = "container",
-	 .arg = "ID",
-	 .set = value_strings,
-	 .field = FIELD(containers),
-	 .help = "processes of this container, by its name or the beginning of its id; may be "
-		 "repeated"},
+	RECORD_ROWS_TARGETS,
 
 	{.group = "Sampling",
 	 .name = "duration",
 	 .letter = 'd',
 	 .arg = "TIME",
 	 .set = value_duration,
-	 .field = FIELD(duration_ns),
+	 .field = RECORD_FIELD(duration_ns),
 	 .initial = "until Ctrl-C or the end of the targets",
 	 .help = "how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command"},
 	{.name = "frequency",
 	 .letter = 'F',
 	 .arg = "HZ",
 	 .set = value_frequency,
-	 .field = FIELD(freq_hz),
+	 .field = RECORD_FIELD(freq_hz),
 	 .initial = "999 with --pid and --, 99 for the machine",
 	 .help = "samples per second of CPU time"},
-	{.name = "count",
-	 .letter = 'c',
-	 .arg = "N",
-	 .set = value_count,
-	 .field = FIELD(count),
-	 .help = "instead of a frequency: one sample every N events (nanoseconds for clocks); "
-		 "k, M and G multiply"},
-	{.name = "event",
-	 .letter = 'e',
-	 .arg = "EVENT",
-	 .set = value_string,
-	 .field = FIELD(event),
-	 .initial = "cpu-clock",
-	 .complete = COMPLETE_EVENT,
-	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel "
-		 "code only"},
+	RECORD_ROWS_EVENT,
+
+	RECORD_ROWS_NATIVE,
 
 	{.group = "Output",
 	 .name = "output",
 	 .letter = 'o',
 	 .arg = "FILE",
 	 .set = value_string,
-	 .field = FIELD(output),
-	 .initial = "krait-NAME-DATE-TIME.svg",
+	 .field = RECORD_FIELD(output),
+	 .initial = "krait-NAME-DATE-TIME.html",
 	 .complete = COMPLETE_FILE,
 	 .help = "where to write; the extension picks the format, - is standard output"},
 	{.name = "format",
 	 .arg = "FORMAT",
 	 .set = value_string,
-	 .field = FIELD(format_name),
+	 .field = RECORD_FIELD(format_name),
 	 .complete = COMPLETE_FORMAT,
 	 .help = "the format whatever the extension says; krait help formats lists them"},
 	{.name = "folded",
 	 .letter = 'f',
 	 .set = value_flag,
-	 .field = FIELD(folded),
+	 .field = RECORD_FIELD(folded),
 	 .help = "folded stacks, on standard output unless --output is given"},
+	{.name = "annotate",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(annotate),
+	 .help = "in folded stacks: a suffix after the name of a frame that isn't Python, _[n] "
+		 "native, _[k] kernel, _[j] JIT, _[g] garbage collector"},
 	{.name = "value",
 	 .arg = "TYPE",
 	 .set = value_string,
-	 .field = FIELD(value),
+	 .field = RECORD_FIELD(value),
 	 .initial = "samples in folded stacks, else time",
 	 .complete = "samples cpu",
 	 .help = "what the counts of text and pictures are"},
 	{.name = "by",
 	 .arg = "WHAT",
 	 .set = value_string,
-	 .field = FIELD(by),
+	 .field = RECORD_FIELD(by),
 	 .initial = "process where there are several",
-	 .complete = "process thread cgroup",
-	 .help = "root frame of each stack: process, thread, cgroup or the name of a label"},
+	 .complete = "process thread cgroup gil",
+	 .help = "root frame of each stack: process, thread, cgroup, gil or a label's name"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
 	 .set = value_label,
-	 .field = FIELD(labels),
+	 .field = RECORD_FIELD(labels),
 	 .help = "write this label to every sample; may be repeated"},
 	{.name = "times",
 	 .set = value_times_exact,
-	 .field = FIELD(times),
+	 .field = RECORD_FIELD(times),
 	 .help = "record the exact time of every sample instead of 10 ms steps"},
 	{.name = "no-times",
 	 .set = value_times_none,
-	 .field = FIELD(times),
+	 .field = RECORD_FIELD(times),
 	 .help = "record no times, for a smaller file"},
 	{.name = "summary-json",
 	 .arg = "FILE",
 	 .set = value_string,
-	 .field = FIELD(summary_json),
+	 .field = RECORD_FIELD(summary_json),
 	 .complete = COMPLETE_FILE,
 	 .help = "write the closing lines as JSON too"},
+	SOURCE_ROWS(RECORD_FIELD(source), "html: "),
 	{.name = "open",
 	 .set = value_flag,
-	 .field = FIELD(open),
-	 .help = "open the picture when it is written"},
+	 .field = RECORD_FIELD(open),
+	 .help = "open the page when it is written"},
 
+	VIEW_SAMPLE_ROWS(RECORD_FIELD(view)),
+	VIEW_GRAIN_ROWS(RECORD_FIELD(view)),
 	{.group = "Conduct",
 	 .name = "require-samples",
 	 .set = value_flag,
-	 .field = FIELD(require_samples),
+	 .field = RECORD_FIELD(require_samples),
 	 .help = "exit with 1 if not a single sample came"},
 	{.name = "if-permitted",
 	 .set = value_flag,
-	 .field = FIELD(if_permitted),
+	 .field = RECORD_FIELD(if_permitted),
 	 .help = "with --: without the rights to profile, warn once and run the command "
 		 "unprofiled"},
-	{.name = "verbose",
-	 .letter = 'v',
-	 .set = value_more,
-	 .field = FIELD(verbose),
-	 .help = "say more; -vv says everything"},
-	{.name = "quiet",
-	 .letter = 'q',
-	 .set = value_flag,
-	 .field = FIELD(quiet),
-	 .help = "only warnings and errors"},
-	{.name = "color",
-	 .arg = "WHEN",
-	 .set = value_color,
-	 .field = FIELD(color),
-	 .initial = "auto, and never where NO_COLOR is set",
-	 .complete = "auto always never",
-	 .help = "colours in the terminal: auto, always, never"},
+	RECORD_ROWS_WORDS,
 	OPTION_HELP,
 	{},
 };
 
 void record_options_init(struct record_options *o)
 {
-	*o = (struct record_options){.event = "cpu-clock"};
+	*o = (struct record_options){.event = "cpu-clock",
+				     .native = NATIVE_MODE_LEAF,
+				     .kernel = true,
+				     .unwind_memory = UNWIND_MEMORY};
 }
 
 void record_options_fini(struct record_options *o)
@@ -180,6 +136,7 @@ void record_options_fini(struct record_options *o)
 	vec_fini(&o->cgroups);
 	vec_fini(&o->containers);
 	vec_fini(&o->labels);
+	view_options_fini(&o->view);
 }
 
 static int check_targets(const struct record_options *o)
@@ -214,8 +171,26 @@ static int check_sampling(struct record_options *o)
 	return event_set_rate(&event, o->freq_hz, o->count);
 }
 
+static int check_native(const struct record_options *o)
+{
+	if (o->interpreter_frames && o->native != NATIVE_MODE_FULL)
+		return err_set(-EINVAL, "--interpreter-frames are native frames between Python's; "
+					"say --native=full too");
+	if (o->native_lines && o->native == NATIVE_MODE_NONE)
+		return err_set(-EINVAL,
+			       "--native-lines and --native=none exclude each other; keep one");
+	if (o->all && o->native == NATIVE_MODE_NONE)
+		return err_set(-EINVAL, "--all shows processes that have native frames only; "
+					"leave --native=none out");
+	if (o->all && (o->pids.n || o->cmd))
+		return err_set(-EINVAL, "--all and %s exclude each other; keep one",
+			       o->cmd ? "a command after --" : "--pid");
+	return 0;
+}
+
 /* Labels that every sample has (collect/thread.c), for --by. */
-static const char *const own_labels[] = {"process", "thread", "pid", "tid", "cgroup", "container"};
+static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
+					 "cgroup",  "container", "gil"};
 
 /* What would only be found out when the recording is written, and lost with it. */
 static int check_shown(const struct record_options *o)
@@ -238,7 +213,7 @@ static int check_shown(const struct record_options *o)
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container and those of --add-label",
+			"pid, tid, cgroup, container, gil and those of --add-label",
 			o->by);
 	return 0;
 }
@@ -258,6 +233,26 @@ static int check_folded(const struct record_options *o)
 			"--folded writes text, but %s is a name for %s; leave -f out, or use "
 			"--format folded if it is meant",
 			o->output, named->name);
+	return 0;
+}
+
+/* What the format's writer would refuse when the recording is done. */
+static int check_times(const struct record_options *o)
+{
+	struct event event;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
+	if (o->times == PPROF_TIMES_NONE)
+		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
+			       o->format->name);
+	if (!event.clock || (o->value && streq(o->value, "samples")))
+		return err_set(-EINVAL,
+			       "the format %s shows how long things take, and %s doesn't tell; "
+			       "leave %s out",
+			       o->format->name, event.clock ? o->value : event.name,
+			       event.clock ? "--value" : "--event");
 	return 0;
 }
 
@@ -282,6 +277,20 @@ static int check_output(struct record_options *o)
 		o->format = o->output ? render_by_file(o->output) : &render_formats[0];
 	if (!o->format)
 		return -EINVAL;
+	r = render_check_by(o->format, o->by);
+	if (!r && o->format->needs_times)
+		r = check_times(o);
+	if (r)
+		return r;
+	if (o->annotate && !streq(o->format->name, "folded"))
+		return err_set(-EINVAL, "--annotate is for folded stacks, and %s isn't; add -f",
+			       o->format->name);
+	r = source_options_mode(&o->source, &o->source_mode);
+	if (r)
+		return r;
+	if (o->source_mode != SOURCE_OWN && !streq(o->format->name, "html"))
+		return err_set(-EINVAL, "%s is for pages, and %s isn't; use --format html",
+			       o->source.all ? "--source" : "--no-source", o->format->name);
 	if (o->output && o->summary_json && streq(o->output, "-") && streq(o->summary_json, "-"))
 		return err_set(-EINVAL,
 			       "--summary-json - and the profile would be mixed on standard "
@@ -302,6 +311,8 @@ int record_options_check(struct record_options *o)
 	r = check_targets(o);
 	if (!r)
 		r = check_sampling(o);
+	if (!r)
+		r = check_native(o);
 	if (!r)
 		r = check_shown(o);
 	return r ? r : check_output(o);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "base/error.h"
 #include "cli/users.h"
+#include "sampler/perf_ring.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* 5.8 */
@@ -109,8 +110,8 @@ bool rights_may_see(int procdir)
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
-/* Permitted and effective become what they have in common with @keep. */
-static int keep_only(uint64_t keep)
+/* Permitted becomes what it has in common with @keep, and effective the same without @off. */
+static int keep_only(uint64_t keep, uint64_t off)
 {
 	uint64_t have = read_set(CAP_PERMITTED);
 	_cleanup_cap_ cap_t caps = cap_init();
@@ -123,10 +124,21 @@ static int keep_only(uint64_t keep)
 		if (!(have & keep & BIT(cap)))
 			continue;
 		if (cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_SET) ||
-		    cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_SET))
+		    (!(off & BIT(cap)) && cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_SET)))
 			return -errno;
 	}
 	return cap_set_proc(caps) ? -errno : 0;
+}
+
+void rights_for_events(bool on)
+{
+	_cleanup_cap_ cap_t caps = cap_get_proc();
+	cap_flag_value_t may = CAP_CLEAR;
+	cap_value_t value = CAP_SYS_ADMIN;
+
+	if (caps && !cap_get_flag(caps, value, CAP_PERMITTED, &may) && may == CAP_SET &&
+	    !cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, on ? CAP_SET : CAP_CLEAR))
+		(void)!cap_set_proc(caps);
 }
 
 int rights_drop(bool as_caller)
@@ -134,16 +146,18 @@ int rights_drop(bool as_caller)
 	/*
 	 * Before 5.19 even reading a map through its descriptor needs CAP_BPF where
 	 * kernel.unprivileged_bpf_disabled is set. SETUID and SETGID to write as the caller, KILL
-	 * to pass a signal on to the command.
+	 * to pass a signal on to the command. PERFMON for CPUs that come online.
 	 */
-	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SYS_PTRACE) |
-			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
-			BIT(CAP_KILL);
+	uint64_t keep = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_CHECKPOINT_RESTORE) |
+			BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SETUID) |
+			BIT(CAP_SETGID) | BIT(CAP_KILL);
 	int r;
 
 	if (!as_caller)
 		keep |= BIT(CAP_DAC_OVERRIDE);
-	r = keep_only(keep);
+	if (perf_event_restricted())
+		keep |= BIT(CAP_SYS_ADMIN);
+	r = keep_only(keep, BIT(CAP_SYS_ADMIN));
 	return r ? err_sys(r, "can't give up capabilities") : 0;
 }
 

@@ -26,6 +26,7 @@ enum right_kind {
 	X(BPF, RIGHT_NEEDED, "load the kernel programs")                                           \
 	X(PERFMON, RIGHT_NEEDED, "sample the CPUs and read stacks")                                \
 	X(CHECKPOINT_RESTORE, RIGHT_GRANTED, "read program files that were deleted or replaced")   \
+	X(SYSLOG, RIGHT_GRANTED, "name the kernel's functions")                                    \
 	X(SYS_PTRACE, RIGHT_OTHERS, "look at other users' processes")                              \
 	X(DAC_READ_SEARCH, RIGHT_OTHERS, "read other users' program files")
 
@@ -57,6 +58,12 @@ bool rights_may_see(int procdir);
  * too. 0 or -errno + message.
  */
 _must_use_ int rights_drop(bool as_caller);
+
+/*
+ * Where perf_event_restricted() rights_drop() keeps CAP_SYS_ADMIN, if it is there, switched off: this
+ * switches it on around what opens events later.
+ */
+void rights_for_events(bool on);
 
 /* For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). */
 void rights_drop_for_child(void);

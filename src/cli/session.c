@@ -2,6 +2,7 @@
 /* Puts sampler, side band, collector and profile together for one recording; see session.h. */
 #include "cli/session.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "elf/unwind_cache.h"
 
 uint64_t session_clock_ns(clockid_t id)
 {
@@ -34,11 +36,12 @@ static const struct py_layout *adapter_get_layout(void *ctx, uint16_t index)
 }
 
 static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where, const struct image_place *place)
+			const struct py_where *where, const struct image_place *place,
+			uint32_t space)
 {
 	struct session *s = ctx;
 
-	return sampler_set_proc(s->sampler, key, state, where, place);
+	return sampler_set_proc(s->sampler, key, state, where, place, space);
 }
 
 static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
@@ -57,12 +60,82 @@ static void adapter_ask_again(void *ctx, uint32_t tgid)
 	sampler_suspect(s->sampler, tgid);
 }
 
+static int adapter_added(void *ctx, const struct profile_sample *sample)
+{
+	struct session *s = ctx;
+
+	return s->added ? s->added(s->added_ctx, sample) : 0;
+}
+
+static void adapter_met_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path)
+{
+	struct session *s = ctx;
+
+	source_files_met(s->sources, tgid, start_boot_ns, path);
+}
+
 static const struct collect_ops collect_ops = {
 	.add_layout = adapter_layout,
 	.layout = adapter_get_layout,
 	.set_proc = adapter_proc,
 	.add_exe = adapter_exe,
 	.ask_again = adapter_ask_again,
+};
+
+static int unwind_new_table(void *ctx, uint32_t *table)
+{
+	return unwind_store_new_table(sampler_unwind(((struct session *)ctx)->sampler), table);
+}
+
+static int unwind_fill(void *ctx, uint32_t table, const struct unwind_rows *rows,
+		       const struct unwind_fde *eval, size_t n_eval)
+{
+	return unwind_store_fill(sampler_unwind(((struct session *)ctx)->sampler), table, rows,
+				 eval, n_eval);
+}
+
+static uint32_t unwind_given_up(void *ctx)
+{
+	return unwind_store_given_up(sampler_unwind(((struct session *)ctx)->sampler));
+}
+
+static int unwind_new_space(void *ctx, uint32_t *slot)
+{
+	return unwind_store_new_space(sampler_unwind(((struct session *)ctx)->sampler), slot);
+}
+
+static void unwind_free_space(void *ctx, uint32_t slot)
+{
+	unwind_store_free_space(sampler_unwind(((struct session *)ctx)->sampler), slot);
+}
+
+static uint64_t unwind_unmaps(void *ctx, uint32_t slot)
+{
+	return unwind_store_unmaps(sampler_unwind(((struct session *)ctx)->sampler), slot);
+}
+
+static int unwind_set_space(void *ctx, uint32_t slot, const struct unwind_space *head,
+			    const struct unwind_mapping *m, size_t n)
+{
+	return unwind_store_set_space(sampler_unwind(((struct session *)ctx)->sampler), slot, head,
+				      m, n);
+}
+
+static void unwind_allow_space(void *ctx, uint32_t slot, uint64_t at_unmaps)
+{
+	unwind_store_allow_space(sampler_unwind(((struct session *)ctx)->sampler), slot, at_unmaps);
+}
+
+static const struct collect_unwind_ops unwind_ops = {
+	.new_table = unwind_new_table,
+	.fill = unwind_fill,
+	.given_up = unwind_given_up,
+	.new_space = unwind_new_space,
+	.free_space = unwind_free_space,
+	.unmaps = unwind_unmaps,
+	.set_space = unwind_set_space,
+	.allow_space = unwind_allow_space,
+	.fills_aside = true,
 };
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -76,6 +149,12 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 {
 	struct session *s = ctx;
 
+	/*
+	 * Looking at every program that starts on the machine is most of what krait costs where only
+	 * one process was asked for. Forks come in order of time, so its children are known.
+	 */
+	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
+		return;
 	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
 							     m->dev, m->ino, m->path});
 }
@@ -217,8 +296,13 @@ static int open_kernel_side(struct session *s)
 	struct sampler_config config = {
 		.event = s->event,
 		.whole_machine = !s->options->pids.n && !s->options->cmd,
+		.all_processes = s->options->all,
 		.follow_children = !s->options->no_children,
 		.watch_throttle = true,
+		.native = s->options->native,
+		.native_instructions = s->options->native_lines,
+		.kernel = s->options->kernel,
+		.unwind_bytes = s->options->unwind_memory,
 		.record = on_record,
 		.ctx = s,
 	};
@@ -230,20 +314,47 @@ static int open_kernel_side(struct session *s)
 	return r ? r : sideband_open(&s->sideband, &side);
 }
 
+/* Unwind tables of other runs; without a place for them it works as well. */
+static void make_cache(struct session *s)
+{
+	_cleanup_free_ char *dir = caller_cache_dir(&s->caller);
+	const struct caller *by = &s->caller;
+
+	if (dir)
+		s->cache =
+			unwind_cache_new(dir, by->other ? by->uid : geteuid(), by->gid, by->other);
+}
+
 static int make_collector(struct session *s)
 {
 	struct collect_config config = {
 		.profile = s->profile,
 		.ops = &collect_ops,
 		.ctx = s,
+		.unwind = s->options->native != NATIVE_MODE_NONE ? &unwind_ops : NULL,
+		.sees_unmaps = sampler_sees_unmaps(s->sampler),
+		.kallsyms = s->kallsyms_fd,
+		.cache = s->cache,
+		.interpreter_frames = s->options->interpreter_frames,
+		.end_positions = s->end_positions,
+		.native_lines = s->options->native_lines,
+		.all_processes = s->options->all,
 		.match = s->filtered ? &s->match : NULL,
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
+		.max_bytes = s->max_bytes,
+		.resent = s->max_bytes,			       /* it may go on for long */
 		.start_ns = session_clock_ns(CLOCK_MONOTONIC), /* time 0, also of the wall clock */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
+		.prompt = s->prompt,
+		.added = adapter_added,
+		.met_file = s->sources ? adapter_met_file : NULL,
 	};
 
+	/* Before krait gives up the right to see addresses. */
+	if (s->options->kernel)
+		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	profile_meta(s->profile)->time_ns = session_clock_ns(CLOCK_REALTIME);
 	s->collect = collect_new(&config);
 	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
@@ -266,6 +377,7 @@ int session_set_up(struct session *s)
 		r = make_profile(s);
 	if (!r)
 		r = open_kernel_side(s);
+	make_cache(s);
 	if (!r)
 		r = make_collector(s);
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -275,9 +387,10 @@ int session_set_up(struct session *s)
 void session_fini(struct session *s)
 {
 	spawn_fini(&s->spawn);
+	collect_free(s->collect); /* gives back what it has in the sampler's maps */
+	unwind_cache_free(s->cache);
 	sampler_close(s->sampler);
 	sideband_close(s->sideband);
-	collect_free(s->collect);
 	profile_free(s->profile);
 	output_fini(&s->output);
 	output_fini(&s->summary);
@@ -286,6 +399,8 @@ void session_fini(struct session *s)
 	free(s->path);
 	free(s->title);
 	caller_fini(&s->caller);
+	if (s->kallsyms_fd >= 0)
+		close(s->kallsyms_fd);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }

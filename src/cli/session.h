@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run of `krait record`: everything it holds, for record.c and its closing lines. */
+/* One run of `krait record` or `krait top`: everything it holds. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -10,8 +10,10 @@
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/rights.h"
+#include "cli/source_files.h"
 #include "cli/spawn.h"
 #include "collect/collect.h"
+#include "proc/cpus.h"
 #include "proc/match.h"
 #include "sampler/sampler.h"
 #include "sampler/sideband.h"
@@ -22,18 +24,29 @@ struct session {
 	struct caller caller;
 	struct event event;
 	struct proc_match match;
-	bool filtered; /* by name, cgroup or container */
+	bool filtered;	    /* by name, cgroup or container */
+	size_t max_bytes;   /* set before session_set_up(): of the profile's tables; 0 = no limit */
+	bool prompt;	    /* collect_config.prompt */
+	bool end_positions; /* profile_location.end_column is wanted */
 	struct profile *profile;
 	VEC(struct profile_label) labels;
+	struct source_files *sources; /* NULL: no source text is wanted */
 	struct sampler *sampler;
 	struct sideband *sideband;
+	struct unwind_cache *cache; /* NULL: none */
 	struct collect *collect;
 	struct spawn spawn;
+	/* Told of each sample, with .added_ctx; NULL: nobody. May be set after session_set_up(). */
+	int (*added)(void *ctx, const struct profile_sample *sample);
+	void *added_ctx;
 	struct output output, summary; /* summary: if it was asked for */
 	char *path;		       /* of the output */
 	char *title;		       /* the command line, NULL = made from the profile */
 	int epoll_fd;
+	struct cpus_watch cpus;
+	int kallsyms_fd;		     /* /proc/kallsyms, -1: none */
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
+	uint64_t trim_ns;		     /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
 	uint64_t unfollowed; /* child processes for which there was no room among the roots */
@@ -59,5 +72,40 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
 /* True once every process of -p has ended. */
 bool session_targets_ended(struct session *s);
+
+/* session_run.c */
+
+/* May krait profile here? Reads its rights; 0 or -errno + message. */
+_must_use_ int session_check_permitted(struct session *s);
+
+/* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
+int session_exit_of(int r);
+
+/* Prints the present message; @code. */
+int session_fail(int code);
+
+/*
+ * The same; what rights or the kernel refuse, the doctor explains: in a container, what to run
+ * outside. An ordinary user without rights was told the command already.
+ */
+int session_refuse(struct session *s, int code);
+
+/* Takes the targets in and begins to sample; .epoll_fd is then readable when there is something to drain. */
+_must_use_ int session_start(struct session *s);
+
+/* What has come since: to the collector and, where it is complete, to the profile. 0 or -errno + message. */
+_must_use_ int session_drain(struct session *s);
+
+/* Told to stop, the time is over, or the targets have ended. */
+bool session_finished(struct session *s, uint64_t now);
+
+/* The most ms to sleep before the next session_drain(). */
+int session_wait_ms(const struct session *s, uint64_t now);
+
+/*
+ * No more samples; takes in what is left. @before: what session_drain() failed with, or 0. Prints
+ * and returns the first error there was; the profile can be written in any case.
+ */
+_must_use_ int session_stop(struct session *s, int before);
 
 #endif

@@ -39,7 +39,7 @@ static bool has_ended(pid_t pid)
 }
 
 /*
- * Looks at @pid and its tree: 0 if one of them is Python, or will be when it is loaded. What @pid
+ * Looks at @pid and its tree: 0 if one of them is wanted: Python, or will be when it is loaded. What @pid
  * itself can't be profiled for counts, else the first reason there is.
  */
 static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
@@ -53,7 +53,7 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 
 		if ((is == -ENOTSUP || is == -EPERM) && tree->v[i] == pid)
 			return is;
-		any |= is == 1 || is == -EAGAIN;
+		any |= is == 1 || is == -EAGAIN || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
 			r = is;

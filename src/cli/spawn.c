@@ -124,7 +124,7 @@ static int explain(struct spawn *s, const struct failure *f)
 	if (*options_interpreter(s->name) && (f->error == ENOENT || f->error == EACCES) &&
 	    !access(s->name, R_OK))
 		return err_set(-f->error,
-			       "'%s' is a script that can't be run by itself: krait record -- %s%s",
+			       "'%s' is a script that can't be run by itself; write -- %s%s",
 			       s->name, options_interpreter(s->name), s->name);
 	if (f->error == ENOENT && !strchr(s->name, '/'))
 		return err_set(-ENOENT,

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
@@ -105,6 +106,11 @@ static void add_outcomes(struct summary *m)
 		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
 		     collect_outcome_words(i));
 	}
+	for (unsigned i = NATIVE_TRUNCATED; i < NATIVE_OUTCOME_MAX; i++)
+		if (st->native[i])
+			line(m, LOG_NOTE, "%llu sample%s (%.2f %%): native stack: %s",
+			     (ull)st->native[i], st->native[i] == 1 ? "" : "s",
+			     percent(st->native[i], st->samples), collect_native_words(i));
 	if (st->unknown)
 		line(m, LOG_NOTE,
 		     "%llu sample%s more of processes that were gone before it was known what they "
@@ -157,6 +163,21 @@ static void add_losses(const struct session *s, struct summary *m)
 		     (ull)st->lost_stacks, (ull)st->lost_names);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
+}
+
+static void add_unwind_memory(struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+
+	if (st->rows_too_large)
+		line(m, LOG_WARN,
+		     "%llu file%s too large for --unwind-memory: native stacks break off there",
+		     (ull)st->rows_too_large, st->rows_too_large == 1 ? "" : "s");
+	if (st->rows_given_up || st->rows_refused)
+		line(m, LOG_NOTE,
+		     "--unwind-memory is short: unwind tables given up %llu times, put off %llu "
+		     "times; with -v of which files",
+		     (ull)st->rows_given_up, (ull)st->rows_refused);
 }
 
 /* What was asked for, what became of it, and what would help. */
@@ -221,6 +242,7 @@ static void compose(const struct session *s, struct summary *m)
 		     (double)NSEC_PER_SEC / s->event.period);
 	add_outcomes(m);
 	add_losses(s, m);
+	add_unwind_memory(m);
 	line(m, LOG_NOTE,
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
 	     "the kernel",
@@ -262,26 +284,12 @@ static void json_outcomes(FILE *f, const struct collect_stats *st)
 	fputs("},\n", f);
 }
 
-static void json_string(FILE *f, const char *s)
-{
-	fputc('"', f);
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			fputc('\\', f);
-		if ((unsigned char)*s < 0x20)
-			fprintf(f, "\\u%04x", *s);
-		else
-			fputc(*s, f);
-	}
-	fputc('"', f);
-}
-
 static void json_unsupported(FILE *f, const struct collect_stats *st)
 {
 	fputs("  \"unsupported\": [", f);
 	for (size_t i = 0; i < st->n_unsupported; i++) {
 		fputs(i ? ", {\"reason\": " : "{\"reason\": ", f);
-		json_string(f, st->unsupported[i].reason);
+		json_put_string(f, st->unsupported[i].reason);
 		fprintf(f, ", \"samples\": %llu, \"processes\": %u}",
 			(ull)st->unsupported[i].samples, st->unsupported[i].processes);
 	}
@@ -293,7 +301,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	const struct collect_stats *st = &m->collect;
 
 	fputs("{\n  \"output\": ", f);
-	json_string(f, s->path);
+	json_put_string(f, s->path);
 	fprintf(f, ",\n  \"wall_seconds\": %.3f,\n  \"samples\": %llu,\n  \"processes\": %u,\n",
 		seconds(m->wall_ns), (ull)st->samples, st->processes);
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
@@ -305,6 +313,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	json_unsupported(f, st);
 	fprintf(f, "  \"not_python\": %llu,\n  \"unknown\": %llu,\n", (ull)st->not_python,
 		(ull)st->unknown);
+	fprintf(f, "  \"unwind_tables_given_up\": %llu,\n", (ull)st->rows_given_up);
 	fprintf(f, "  \"stacks\": %zu,\n  \"code_objects\": %zu,\n", st->stacks, st->codes);
 	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
 		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);

@@ -13,6 +13,12 @@ int value_flag(void *field, const char *text)
 	return 0;
 }
 
+int value_no_flag(void *field, const char *text)
+{
+	*(bool *)field = false;
+	return 0;
+}
+
 int value_more(void *field, const char *text)
 {
 	++*(int *)field;
@@ -131,8 +137,8 @@ int value_duration(void *field, const char *text)
 	return 0;
 }
 
-/* A whole number with k, M or G behind it; decimal multiples. */
-static int read_scaled(const char *text, uint64_t max, uint64_t *ret)
+/* A whole number with k, M or G behind it, multiples of @unit: 1000 or 1024. */
+static int read_scaled(const char *text, unsigned int unit, uint64_t max, uint64_t *ret)
 {
 	uint64_t n, factor = 1;
 	int r = read_digits(&text, max, &n);
@@ -146,7 +152,7 @@ static int read_scaled(const char *text, uint64_t max, uint64_t *ret)
 		if (!letter || text[1])
 			return -EINVAL;
 		for (const char *l = letters; l <= letter; l++)
-			factor *= 1000;
+			factor *= unit;
 	}
 	if (n > max / factor)
 		return -ERANGE;
@@ -158,7 +164,7 @@ int value_frequency(void *field, const char *text)
 {
 	uint64_t n;
 
-	if (read_scaled(text, 1000000, &n) || n == 0)
+	if (read_scaled(text, 1000, 1000000, &n) || n == 0)
 		return err_set(-EINVAL,
 			       "'%s' is not a frequency; write samples per second from 1 to "
 			       "1000000, as in `-F 999`",
@@ -171,11 +177,21 @@ int value_count(void *field, const char *text)
 {
 	uint64_t n;
 
-	if (read_scaled(text, 1ull << 62, &n) || n == 0)
+	if (read_scaled(text, 1000, 1ull << 62, &n) || n == 0)
 		return err_set(-EINVAL,
 			       "'%s' is not a count; write how many events make one sample, as in "
 			       "`-c 1000000` or `-c 1M`",
 			       text);
+	*(uint64_t *)field = n;
+	return 0;
+}
+
+int value_memory(void *field, const char *text)
+{
+	uint64_t n;
+
+	if (read_scaled(text, 1024, 4ull << 30, &n) || n < 8ull << 20)
+		return err_set(-EINVAL, "'%s' is not an amount of memory from 8M to 4G", text);
 	*(uint64_t *)field = n;
 	return 0;
 }
@@ -190,16 +206,38 @@ int value_label(void *field, const char *text)
 	return vec_push(labels, (struct label_option){text, equals - text, equals + 1});
 }
 
+/* The index of @text in @words (ended by NULL), or -EINVAL. */
+static int find_word(const char *const *words, const char *text)
+{
+	for (int i = 0; words[i]; i++)
+		if (streq(text, words[i]))
+			return i;
+	return -EINVAL;
+}
+
+int value_native(void *field, const char *text)
+{
+	static const char *const words[] = {[NATIVE_MODE_NONE] = "none",
+					    [NATIVE_MODE_LEAF] = "leaf",
+					    [NATIVE_MODE_FULL] = "full",
+					    [NATIVE_MODE_FULL + 1] = NULL};
+	int i = find_word(words, text);
+
+	if (i < 0)
+		return err_set(i, "'%s' is not known; write leaf, full or none", text);
+	*(enum native_mode *)field = i;
+	return 0;
+}
+
 int value_color(void *field, const char *text)
 {
-	static const char *const words[] = {"auto", "always", "never"};
+	static const char *const words[] = {"auto", "always", "never", NULL};
+	int i = find_word(words, text);
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (streq(text, words[i])) {
-			*(enum color_mode *)field = i;
-			return 0;
-		}
-	return err_set(-EINVAL, "'%s' is not known; write auto, always or never", text);
+	if (i < 0)
+		return err_set(i, "'%s' is not known; write auto, always or never", text);
+	*(enum color_mode *)field = i;
+	return 0;
 }
 
 int value_times_exact(void *field, const char *text)

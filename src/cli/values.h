@@ -10,6 +10,7 @@
 #include "base/util.h"
 
 int value_flag(void *field, const char *text);	      /* bool: true; @text is NULL */
+int value_no_flag(void *field, const char *text);     /* bool: false; @text is NULL */
 int value_more(void *field, const char *text);	      /* int: one more each time; @text is NULL */
 int value_string(void *field, const char *text);      /* const char *: @text, not empty */
 int value_strings(void *field, const char *text);     /* VEC(const char *): appended, not empty */
@@ -18,8 +19,19 @@ int value_duration(void *field, const char *text);    /* uint64_t ns: 10, 1.5s, 
 int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
 int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */
 int value_label(void *field, const char *text);	      /* VEC(struct label_option): KEY=VALUE */
+int value_memory(void *field, const char *text);      /* uint64_t bytes: 8M to 4G; K M G */
+int value_native(void *field, const char *text);      /* enum native_mode */
 int value_color(void *field, const char *text);	      /* enum color_mode */
 int value_times_exact(void *field, const char *text); /* enum pprof_times; @text is NULL */
 int value_times_none(void *field, const char *text);
+
+/* The row of every command that prints in colour; @at is the offset of an enum color_mode. */
+#define VALUE_COLOR_ROW(at)                                                                        \
+	{                                                                                          \
+		.name = "color", .arg = "WHEN", .set = value_color, .field = (at),                 \
+		.initial = "auto, and never where NO_COLOR is set",                                \
+		.complete = "auto always never",                                                   \
+		.help = "colours in the terminal: auto, always, never"                             \
+	}
 
 #endif

@@ -2,19 +2,30 @@
 /* Takes records in, hands samples on when their stacks can be named; see collect.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/worker.h"
 #include "collect/internal.h"
+#include "symbol/kernel_names.h"
 
 struct collect *collect_new(const struct collect_config *config)
 {
 	struct collect *c = calloc(1, sizeof(*c));
+	struct timespec now;
 
 	if (!c)
 		return NULL;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	c->start_boot_ns = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 	c->config = *config;
 	c->profile = config->profile;
+	if (config->unwind && worker_open(&c->worker)) {
+		free(c);
+		return NULL;
+	}
 	c->marks = profile_mapping(
 		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, "[krait]"),
 						      .kind = KIND_MARK});
@@ -34,20 +45,43 @@ static void process_fini(struct process *p)
 	map_fini(&p->threads);
 }
 
+static void raw_stack_fini(struct raw_stack *raw)
+{
+	free(raw->frames);
+	free(raw->native);
+}
+
 void collect_free(struct collect *c)
 {
 	if (!c)
 		return;
-	vec_foreach(p, &c->processes)
+	vec_foreach(p, &c->processes) {
+		space_forget(c, p);
+		jit_close(p);
 		process_fini(p);
+	}
 	vec_foreach(raw, &c->raw)
-		free(raw->frames);
+		raw_stack_fini(raw);
+	native_work_fini(c);
+	vec_foreach(native, &c->natives)
+		native_file_free(*native);
+	vec_fini(&c->natives);
+	map_fini(&c->native_index);
+	map_fini(&c->rowless);
+	map_fini(&c->spaces);
+	vec_foreach(root, &c->roots)
+		close(root->fd);
+	vec_fini(&c->roots);
+	vec_fini(&c->trampolines);
+	free(c->native);
+	kernel_names_free(c->kernel);
 	vec_foreach(file, &c->files)
 		free(*file);
 	vec_fini(&c->files);
 	vec_fini(&c->processes);
 	vec_fini(&c->live);
 	vec_fini(&c->threads);
+	vec_fini(&c->free_threads);
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
 	vec_fini(&c->unsupported);
@@ -56,6 +90,7 @@ void collect_free(struct collect *c)
 	map_fini(&c->by_key);
 	map_fini(&c->by_tgid);
 	map_fini(&c->stacks);
+	sent_fini(c);
 	free(c);
 }
 
@@ -72,6 +107,8 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	}
 	(void)!map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n);
 	c->stats.codes++;
+	if (c->config.met_file && code->file && !p->unwanted)
+		c->config.met_file(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file);
 }
 
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
@@ -80,6 +117,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	long p = process_of(c, &rec->proc);
 	struct py_code *code = NULL;
 
+	if (p >= 0)
+		sent_code(c, (uint32_t)p, rec->code, rec->check);
 	if (p >= 0 && map_get(&c->processes.v[p].code_index, code_key(rec->code, rec->check)))
 		return; /* sent again: the kernel's list of sent ones has forgotten it */
 	if (!layout || p < 0 || py_code_from_record(rec, n, layout->version, &code)) {
@@ -90,45 +129,114 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
 	if (rec->self_obj)
 		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj);
+	if (rec->globals && !c->config.interpreter_frames)
+		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
 	keep_code(c, &c->processes.v[p], code);
+}
+
+/* Unwinding stopped at a file whose rows the kernel program doesn't have. */
+static void want_rows(struct collect *c, const struct raw_native *native)
+{
+	uint64_t vaddr, pc = native->pc[native->n_kernel + native->n - 1];
+	struct native_file *f = space_find(c, native->version, pc, &vaddr);
+
+	if (!f)
+		return;
+	(void)!map_put(&c->rowless, native->id, f->index);
+	native_rows_want(c, f);
+}
+
+/* A stack that was sent before: the rows may have been given up since. */
+static void want_rows_again(struct collect *c, uint64_t stack)
+{
+	const uint64_t *file = map_get(&c->rowless, stack);
+
+	if (file)
+		native_rows_want(c, c->natives.v[*file - 1]);
 }
 
 static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 {
 	size_t bytes = (size_t)rec->n * sizeof(struct wire_frame);
 	struct raw_stack raw = {.id = rec->stack, .n = rec->n, .outcome = rec->outcome};
+	struct raw_native *native = TAKE_PTR(c->native);
 	long p = process_of(c, &rec->proc);
+	const uint64_t *known;
 
-	if (p < 0 || !rec->n || n < sizeof(*rec) + bytes || rec->outcome >= WALK_OUTCOME_MAX) {
+	if (native && native->id != rec->stack) {
+		free(native);
+		native = NULL;
+	}
+	if (p < 0 || !(rec->n || native) || n < sizeof(*rec) + bytes ||
+	    rec->outcome >= WALK_OUTCOME_MAX) {
+		free(native);
 		broken(c);
 		return;
 	}
 	/* Sent again: not all its code objects were taken, or the kernel's list has forgotten it. */
-	if (map_get(&c->stacks, rec->stack))
+	known = map_get(&c->stacks, rec->stack);
+	if (known) {
+		if (*known != STACK_UNNAMED)
+			sent_stack(c, rec->stack);
+		free(native);
 		return;
+	}
 	raw.process = p;
-	raw.frames = malloc(bytes);
+	raw.native = native;
+	raw.frames = malloc(bytes + 1);
 	if (!raw.frames || map_put(&c->stacks, rec->stack, STACK_UNNAMED)) {
-		free(raw.frames);
+		raw_stack_fini(&raw);
 		return;
 	}
 	memcpy(raw.frames, rec + 1, bytes);
 	if (vec_push(&c->raw, raw)) {
-		free(raw.frames);
+		raw_stack_fini(&raw);
 		map_del(&c->stacks, rec->stack);
 	}
+}
+
+/* Kept for the stack, whose record comes next. */
+static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
+{
+	size_t frames = (size_t)rec->n + rec->n_kernel;
+	struct raw_native *native;
+
+	if (rec->n > ABI_MAX_NATIVE || rec->n_kernel > ABI_MAX_KERNEL ||
+	    rec->outcome >= NATIVE_OUTCOME_MAX ||
+	    n < sizeof(*rec) + frames * sizeof(native->pc[0])) {
+		broken(c);
+		return;
+	}
+	native = malloc(sizeof(*native) + frames * sizeof(native->pc[0]));
+	if (!native)
+		return;
+	*native = (struct raw_native){.id = rec->stack,
+				      .version = rec->version,
+				      .n = rec->n,
+				      .n_kernel = rec->n_kernel,
+				      .outcome = rec->outcome};
+	memcpy(native->pc, rec + 1, frames * sizeof(native->pc[0]));
+	free(c->native);
+	c->native = native;
+	if (rec->outcome == NATIVE_NO_ROWS && rec->n)
+		want_rows(c, native);
 }
 
 static void on_sample(struct collect *c, const struct rec_sample *rec)
 {
 	long p = process_of(c, &rec->proc);
 
-	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX ||
-	    vec_push(&c->waiting, (struct waiting){*rec, p})) {
+	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
+	    rec->gil >= GIL_STATE_MAX || vec_push(&c->waiting, (struct waiting){*rec, p})) {
 		broken(c);
 		return;
 	}
 	c->processes.v[p].walked |= rec->stack != 0;
+	if (rec->native == NATIVE_NO_SPACE || rec->native == NATIVE_UNMAPPED)
+		space_wanted(c, &c->processes.v[p],
+			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
+	if (rec->native == NATIVE_NO_ROWS)
+		want_rows_again(c, rec->stack);
 	c->processes.v[p].seen_ns = MAX(c->processes.v[p].seen_ns, rec->time_ns);
 }
 
@@ -145,7 +253,8 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	static const size_t least[] = {[REC_SAMPLE] = sizeof(struct rec_sample),
 				       [REC_STACK] = sizeof(struct rec_stack),
 				       [REC_CODE] = sizeof(struct rec_code),
-				       [REC_PROC] = sizeof(struct rec_proc)};
+				       [REC_PROC] = sizeof(struct rec_proc),
+				       [REC_NATIVE] = sizeof(struct rec_native)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
@@ -162,6 +271,9 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	case REC_CODE:
 		on_code(c, data, n);
 		break;
+	case REC_NATIVE:
+		on_native(c, data, n);
+		break;
 	case REC_PROC:
 		on_proc(c, data);
 		break;
@@ -172,12 +284,25 @@ void collect_record(struct collect *c, const void *data, size_t n)
 
 static int keep_stack(struct collect *c, const struct raw_stack *raw, uint32_t id)
 {
-	if (vec_push(&c->processes.v[raw->process].stack_ids, raw->id) ||
+	if ((!c->config.resent && vec_push(&c->processes.v[raw->process].stack_ids, raw->id)) ||
 	    map_put(&c->stacks, raw->id, id))
 		return err_set(-ENOMEM, "out of memory for stacks");
-	free(raw->frames);
+	sent_stack(c, raw->id);
+	raw_stack_fini((struct raw_stack *)raw);
 	c->stats.stacks++;
 	return 0;
+}
+
+/* The stack, 0 = it isn't complete yet. One that is too many for memory has a mark instead. */
+static uint32_t name_stack(struct collect *c, const struct raw_stack *raw, bool last)
+{
+	size_t max = c->config.max_bytes;
+	uint32_t mark;
+
+	if (!max || profile_bytes(c->profile) < max)
+		return stack_name(c, raw, last);
+	mark = stack_mark(c, "[no memory for more stacks]");
+	return profile_stack(c->profile, &mark, 1);
 }
 
 /* Names the stacks that can be named; @last: all of them. After an error the others are kept. */
@@ -188,7 +313,7 @@ static int name_stacks(struct collect *c, bool last)
 
 	for (size_t i = 0; i < c->raw.n; i++) {
 		struct raw_stack raw = c->raw.v[i];
-		uint32_t id = r ? 0 : stack_name(c, &raw, last);
+		uint32_t id = r ? 0 : name_stack(c, &raw, last);
 
 		if (id)
 			r = keep_stack(c, &raw, id);
@@ -225,8 +350,12 @@ static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct
 	if (!rec->stack)
 		return stack_mark_only(c, rec->outcome, p);
 	id = map_get(&c->stacks, rec->stack);
-	if (id && *id != STACK_UNNAMED)
-		return *id;
+	if (id && *id != STACK_UNNAMED) {
+		uint32_t stack = (uint32_t)*id;
+
+		sent_stack(c, rec->stack);
+		return stack;
+	}
 	if (!last)
 		return 0;
 	c->stats.lost_stacks++;
@@ -239,7 +368,8 @@ static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct
  */
 static bool is_proved(const struct collect *c, const struct process *p)
 {
-	return p->state == PROC_UNSUPPORTED || (p->state == PROC_PYTHON && p->walked);
+	return p->state == PROC_UNSUPPORTED || p->state == PROC_NATIVE ||
+	       (p->state == PROC_PYTHON && p->walked);
 }
 
 static bool is_newest(const struct collect *c, uint32_t process)
@@ -256,6 +386,8 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 	struct profile_sample s = {};
 	int r;
 
+	if (p->unwanted) /* the kernel program knew it before krait had looked */
+		return 1;
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
 		if (!last && !p->ended && p->state != PROC_IGNORED && is_newest(c, w->process))
 			return 0;
@@ -275,6 +407,8 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 	s.values[0] = 1;
 	s.values[1] = (int64_t)w->rec.weight;
 	r = profile_add(c->profile, &s);
+	if (!r && c->config.added)
+		r = c->config.added(c->config.ctx, &s);
 	if (r)
 		return r;
 	if (p->state == PROC_UNSUPPORTED)
@@ -282,14 +416,47 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 	c->stats.samples++;
 	c->stats.weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;
+	c->stats.native[w->rec.native]++;
 	c->stats.processes += !p->samples++;
 	return 1;
+}
+
+void collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
+{
+	uint64_t vaddr;
+	struct native_file *f = space_find(c, version, pc, &vaddr);
+
+	if (f)
+		native_rows_want(c, f);
+}
+
+void collect_await(struct collect *c)
+{
+	native_work_take(c, true);
+}
+
+int collect_fd(const struct collect *c)
+{
+	return c->worker ? worker_fd(c->worker) : -1;
+}
+
+/* What names the stacks of the end must be there now. */
+static void await_names(struct collect *c)
+{
+	vec_foreach(raw, &c->raw)
+		(void)merge_ready(c, raw);
+	native_work_take(c, true);
 }
 
 int collect_flush(struct collect *c, bool last)
 {
 	size_t kept = 0;
-	int r = name_stacks(c, last);
+	int r;
+
+	native_work_take(c, false);
+	if (last)
+		await_names(c);
+	r = name_stacks(c, last);
 
 	for (size_t i = 0; i < c->waiting.n; i++) {
 		struct waiting w = c->waiting.v[i];
@@ -302,6 +469,8 @@ int collect_flush(struct collect *c, bool last)
 	}
 	c->waiting.n = kept;
 	thread_names(c, last);
+	space_read_stale(c);
+	native_rows_given_up(c);
 	process_forget_ended(c);
 	if (!r && profile_failed(c->profile))
 		r = err_set(-ENOMEM, "out of memory for the profile");
@@ -311,7 +480,11 @@ int collect_flush(struct collect *c, bool last)
 void collect_stats(struct collect *c, struct collect_stats *ret)
 {
 	*ret = c->stats;
-	ret->threads = c->threads.n;
+	ret->kept.stacks = c->stacks.n;
+	ret->kept.threads = c->threads.n;
+	ret->kept.codes = 0;
+	vec_foreach(i, &c->live)
+		ret->kept.codes += c->processes.v[*i].codes.n;
 	thread_runtimes(c, ret);
 	ret->unsupported = c->unsupported.v;
 	ret->n_unsupported = c->unsupported.n;

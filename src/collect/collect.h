@@ -19,22 +19,56 @@ struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
 	const struct py_layout *(*layout)(void *ctx, uint16_t index);
 	int (*set_proc)(void *ctx, const struct proc_key *key, enum proc_state state,
-			const struct py_where *where, const struct image_place *place);
+			const struct py_where *where, const struct image_place *place,
+			uint32_t space);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
 	void (*ask_again)(void *ctx, uint32_t tgid);
+};
+
+/* What native stacks are unwound with: unwind_store_*(), where each is described. */
+struct unwind_rows;
+struct unwind_fde;
+struct unwind_cache;
+struct collect_unwind_ops {
+	int (*new_table)(void *ctx, uint32_t *table);
+	int (*fill)(void *ctx, uint32_t table, const struct unwind_rows *rows,
+		    const struct unwind_fde *eval, size_t n_eval);
+	uint32_t (*given_up)(void *ctx);
+	int (*new_space)(void *ctx, uint32_t *slot);
+	void (*free_space)(void *ctx, uint32_t slot);
+	uint64_t (*unmaps)(void *ctx, uint32_t slot);
+	int (*set_space)(void *ctx, uint32_t slot, const struct unwind_space *head,
+			 const struct unwind_mapping *m, size_t n);
+	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
+	bool fills_aside; /* .fill may be called by a thread, beside all others */
 };
 
 struct collect_config {
 	struct profile *profile;
 	const struct collect_ops *ops;
 	void *ctx;
+	const struct collect_unwind_ops *unwind; /* NULL: no native frames */
+	bool sees_unmaps;			 /* sampler_sees_unmaps() */
+	struct unwind_cache *cache;		 /* of rows; NULL: none */
+	int kallsyms; /* /proc/kallsyms, opened with rights to see addresses (borrowed); -1: none */
+	bool interpreter_frames; /* show the interpreter's own machinery */
+	bool native_lines;	 /* lines and inlined functions, by DWARF */
+	bool end_positions;	 /* of expressions: profile_location.end_column */
+	bool prompt; /* samples are shown while they come: none waits for a name that comes late */
+	bool all_processes;		    /* those that aren't Python too */
 	const struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	uint64_t start_ns;	      /* CLOCK_MONOTONIC of the profile's time 0 */
-	bool clock;		      /* weights are nanoseconds */
+	bool resent;	   /* what abi/sent.h calls forgotten is sent again: it needn't be kept */
+	size_t max_bytes;  /* of the profile's tables; then no new stacks; 0 = no limit */
+	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0 */
+	bool clock;	   /* weights are nanoseconds */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
+	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
+	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
+	/* Told of each sample that was added to the profile: 0 or -errno + message. NULL: nobody */
+	int (*added)(void *ctx, const struct profile_sample *s);
 };
 
 /* NULL on out of memory. @config is copied, what it points to must stay. */
@@ -50,6 +84,19 @@ void collect_record(struct collect *c, const void *data, size_t n);
  * the next time.
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
+
+/* A flush then has more to do, CLOCK_MONOTONIC; UINT64_MAX: it doesn't. */
+uint64_t collect_due_ns(const struct collect *c);
+
+/*
+ * For who walks stacks itself: the rows for the code at @pc in mappings @version are wanted; they are
+ * there, if they ever will be, when collect_await() returns.
+ */
+void collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
+void collect_await(struct collect *c);
+
+/* Readable when there is a reason to flush before the next drain; -1: never. */
+int collect_fd(const struct collect *c);
 
 struct collect_mapping {
 	uint32_t tgid;
@@ -94,17 +141,25 @@ struct collect_stats {
 	uint64_t cpu_ns;  /* CPU time of threads with enough of it, between their samples */
 	uint64_t came;	  /* samples in that time */
 	uint64_t outcomes[WALK_OUTCOME_MAX]; /* by how the walk ended */
+	uint64_t native[NATIVE_OUTCOME_MAX]; /* by how unwinding ended */
 	uint64_t not_python; /* samples of processes that turned out not to be Python */
 	uint64_t unknown;    /* samples of processes that were gone before that could be told */
 	uint64_t broken_records, lost_stacks, lost_names;
+	uint64_t rows_given_up;	     /* unwind tables of a file emptied for others */
+	uint64_t rows_refused;	     /* no room for them, for the time being */
+	uint64_t rows_too_large;     /* files */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
+	struct {
+		size_t stacks, codes, threads; /* that are in memory now */
+	} kept;
 	const struct collect_unsupported *unsupported;
 	size_t n_unsupported;
 };
 void collect_stats(struct collect *c, struct collect_stats *ret);
 
-/* How a walk ended (enum walk_outcome), in the words of marks and closing lines. */
+/* How a walk (enum walk_outcome) and unwinding ended, in the words of marks and closing lines. */
 const char *collect_outcome_words(unsigned outcome);
+const char *collect_native_words(unsigned outcome);
 
 #endif

@@ -17,18 +17,18 @@
 #include "collect/internal.h"
 #include "proc/files.h"
 
-static uint64_t file_key(uint64_t dev, uint64_t ino)
+uint64_t file_key(uint64_t dev, uint64_t ino)
 {
 	return dev * 0x9e3779b97f4a7c15ull ^ ino;
 }
 
-static int64_t mtime_ns(const struct stat *st)
+int64_t file_mtime_ns(const struct stat *st)
 {
 	return st->st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st->st_mtim.tv_nsec;
 }
 
-/* False if the inode has another file's contents now. Without rights for map_files: true. */
-static bool unchanged(const struct proc *proc, const struct mapping *m, const struct image_file *f)
+bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
+		    int64_t bytes)
 {
 	char name[64];
 	struct stat st;
@@ -37,25 +37,30 @@ static bool unchanged(const struct proc *proc, const struct mapping *m, const st
 		 (unsigned long long)m->end);
 	if (fstatat(proc->dirfd, name, &st, 0))
 		return true;
-	return mtime_ns(&st) == f->mtime_ns && st.st_size == f->bytes;
+	return file_mtime_ns(&st) == mtime_ns && st.st_size == bytes;
 }
 
 static int read_file(int fd, const char *path, struct image_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
+	const struct elf_load *text;
 	struct stat st;
 	int r;
 
 	if (fstat(fd, &st))
 		return -errno;
-	f->mtime_ns = mtime_ns(&st);
+	f->mtime_ns = file_mtime_ns(&st);
 	f->bytes = st.st_size;
 	r = elf_file_open(fd, path, &elf);
 	if (r)
 		return r;
 	elf_file_dynamic(elf, &f->dynamic);
 	f->exec_fixed = elf_file_is_exec(elf);
-	elf_file_text_start(elf, &f->text_start);
+	text = elf_file_text(elf);
+	if (text) {
+		f->text_start = text->vaddr;
+		f->text_offset = text->offset;
+	}
 	r = py_image_read(fd, path, &f->image);
 	f->is_python = r > 0;
 	return r;
@@ -93,7 +98,7 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	_cleanup_close_ int fd = -1;
 
 	*ret = old;
-	if (old && unchanged(proc, m, old))
+	if (old && file_unchanged(proc, m, old->mtime_ns, old->bytes))
 		return 0;
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
 	if (fd < 0)
@@ -132,6 +137,20 @@ static bool named_python(const char *path)
 }
 
 /*
+ * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
+ * which may be all of libpython, once more for its closures.
+ */
+static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
+				       const struct image_file *f)
+{
+	vec_foreach(at, &maps->list)
+		if (at->ino == m->ino && at->dev == m->dev && at->prot & PROT_EXEC &&
+		    at->offset == (f->text_offset & ~4095ull))
+			return at;
+	return m;
+}
+
+/*
  * Files called python come first; if none of them has it, every executable mapping is looked at
  * (embedded interpreters).
  */
@@ -150,7 +169,7 @@ int image_find(struct collect *c, const struct proc *proc, const struct maps *ma
 				continue;
 			r = image_of(c, proc, m, path, ret);
 			if (!r && (*ret)->is_python) {
-				*at = m;
+				*at = loaded_at(maps, m, *ret);
 				return 1;
 			}
 			if (!all && !denied && (r == -EPERM || r == -EACCES)) {

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "elf/elf_dynamic.h"
+#include "elf/unwind_rows.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "python/code.h"
@@ -19,8 +20,67 @@ struct image_file {
 	bool is_python;
 	struct py_image image; /* if is_python */
 	struct elf_dynamic dynamic;
-	uint64_t text_start; /* lowest executable p_vaddr */
-	bool exec_fixed;     /* ET_EXEC */
+	uint64_t text_start, text_offset; /* of the executable PT_LOAD with the lowest p_vaddr */
+	bool exec_fixed;		  /* ET_EXEC */
+};
+
+/* A file with native code that processes map: its rows and names, by device and inode. */
+struct native_file {
+	uint64_t dev, ino;
+	int64_t mtime_ns, bytes;
+	char *path;
+	int fd;		/* open as long as rows or names may still be needed; -1 = can't be */
+	uint32_t index; /* its place in collect.natives + 1 */
+	int root;	/* of a process that maps it, for its debug file: in collect.roots, or -1 */
+	uint32_t table;
+	uint32_t mapping;	     /* profile id, 0 = not made yet */
+	uint64_t base;		     /* of keys: page of its lowest executable vaddr */
+	VEC(struct elf_load) loads;  /* executable ones */
+	VEC(struct unwind_fde) fdes; /* ascending */
+	struct elf_names *names;
+	struct dwarf_file *lines;     /* NULL: none, or not wanted */
+	struct method_names *methods; /* of functions without a symbol, or NULL */
+	bool interpreter;	      /* CPython itself: names of its machinery mean something */
+	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
+	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
+	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
+	uint32_t tries;	   /* how often that was so */
+};
+
+/* A root directory that isn't krait's own: a container's. Stays open when the container is gone. */
+struct target_root {
+	uint64_t mount, ino; /* the mount's number: it isn't used again while .fd is open */
+	int fd;
+};
+
+/* Copies of a stub that CPython enters Python functions through; see trampoline.c. */
+#define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
+struct trampoline {
+	uint8_t bytes[64], n;
+	uint16_t period;
+	uint32_t table;
+};
+
+/* Where a process has native code, as it was read once. */
+struct space_map {
+	uint64_t start, end;
+	uint64_t vaddr; /* of start in the file */
+	uint32_t file;	/* index + 1 in collect.natives, 0 = nothing is known of it */
+	uint32_t table; /* without a file: its unwind table, which begins at .start; 0 = none */
+};
+
+/* Are a process's mappings to be read? In this order of urgency. */
+enum space_stale {
+	SPACE_FRESH,
+	SPACE_ODD,   /* code was met that isn't known */
+	SPACE_GROWN, /* something was mapped */
+	SPACE_GONE,  /* nothing is known, or something was unmapped: nothing can be unwound */
+};
+
+struct space {
+	uint32_t version, process;
+	uint64_t unmaps;	    /* as before it was read */
+	VEC(struct space_map) maps; /* ascending */
 };
 
 /* One image of one process. Stays after its end: its samples may still be on the way. */
@@ -29,30 +89,48 @@ struct process {
 	enum proc_state state;
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
+	bool unwanted;	  /* not to be shown */
 	bool replaced;	  /* by an exec: it has ended, its number hasn't */
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
 	char unsupported[128];
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
-	struct py_where where;	/* state PROC_PYTHON: absolute addresses */
+	struct py_where where; /* state PROC_PYTHON: absolute addresses */
+	uint32_t slot;	       /* of its mappings, 0 = none */
+	uint32_t reads;	       /* how often they were read for code that isn't known */
+	enum space_stale space_stale;
+	struct perf_map *jit; /* NULL: not found (yet) */
+	uint64_t jit_ns;      /* when it was looked at last */
+	bool jit_refused;
+	uint64_t space_ns;	/* when they were read last */
+	uint64_t read_ns;	/* how long that took */
+	VEC(uint32_t) spaces;	/* versions, the latest last */
 	uint64_t seen_ns;	/* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	uint8_t names_tries;	/* times left to look for names of new threads */
 	VEC(struct py_code *) codes;
 	struct map code_index;	 /* code_key() -> index + 1 in codes */
-	VEC(uint64_t) stack_ids; /* in collect.stacks */
+	VEC(uint64_t) stack_ids; /* in collect.stacks; not with config.resent */
 	uint8_t ended;		 /* flushes since its end, 0 = it runs */
 	struct map threads;	 /* tid -> index + 1 in collect.threads */
 };
 
+/* Are its native stacks unwound? */
+static inline bool has_stacks(const struct process *p)
+{
+	return p->state == PROC_PYTHON || p->state == PROC_NATIVE;
+}
+
 struct thread {
-	uint32_t tid, labels; /* labels: profile id, 0 = not made yet */
-	uint64_t first_ns;    /* its CPU time where counting began, 0 = not yet */
-	uint64_t last_ns;     /* at its last sample */
-	uint64_t came, since; /* samples from first_ns to last_ns; at last_ns */
-	uint64_t ended_ns;    /* 0 = it runs: from then on its number is another thread's */
-	bool named;	      /* .name is Python's, else the kernel's */
+	uint32_t tid;			/* 0: free */
+	uint32_t process;		/* index */
+	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
+	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
+	uint64_t last_ns;		/* at its last sample */
+	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
+	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
+	bool named;	   /* .name is Python's, else the kernel's */
 	char name[64];
 };
 
@@ -65,6 +143,16 @@ struct raw_stack {
 	uint16_t n;
 	uint8_t outcome;
 	struct wire_frame *frames;
+	struct raw_native *native; /* NULL: none */
+};
+
+/* Native and kernel frames of a stack, as they came. */
+struct raw_native {
+	uint64_t id;
+	uint32_t version; /* of the space that the addresses belong to */
+	uint16_t n, n_kernel;
+	uint8_t outcome;
+	uint64_t pc[]; /* kernel frames, then native ones */
 };
 
 struct waiting {
@@ -75,6 +163,7 @@ struct waiting {
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
+	uint64_t start_boot_ns;		/* CLOCK_BOOTTIME of the profile's time 0 */
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
 	struct map taught;		/* executables of processes that there were at the start */
@@ -83,10 +172,29 @@ struct collect {
 	struct map by_key;  /* hash of proc_key -> index + 1 */
 	struct map by_tgid; /* -> index + 1 of the newest image */
 	VEC(struct thread) threads;
+	VEC(uint32_t) free_threads; /* indices */
+	struct ended_threads {
+		unsigned n;	       /* all that were given up */
+		uint64_t cpu_ns, came; /* what they say of the rate */
+		uint64_t at_ns;	       /* side band's time, when it was done last */
+	} ended;
+	struct sent_list *stacks_sent, *codes_sent; /* NULL: none yet */
 	struct map stacks; /* wire id -> profile stack id, or STACK_UNNAMED: it is in raw */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
-	uint32_t marks; /* profile mapping of marks */
+	struct raw_native *native; /* the latest that came: of the stack that comes next */
+	VEC(struct native_file *) natives;
+	struct map native_index; /* hash of dev and ino -> index + 1 */
+	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
+	struct map spaces;	 /* version -> struct space * */
+	VEC(struct target_root) roots;
+	VEC(struct trampoline) trampolines;
+	uint32_t last_version;
+	struct worker *worker; /* NULL: no native frames */
+	struct kernel_names *kernel;
+	bool kernel_tried;
+	uint64_t kernel_retry_ns, kernel_wait_ns; /* its names aren't read again before */
+	uint32_t marks;				  /* profile mapping of marks */
 	VEC(struct collect_unsupported) unsupported;
 	struct collect_stats stats;
 };
@@ -105,6 +213,14 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
+
+/* image.c: files are known by device and inode; another file may get the inode. */
+uint64_t file_key(uint64_t dev, uint64_t ino);
+struct stat;
+int64_t file_mtime_ns(const struct stat *st);
+/* False if the inode has another file's contents now. Without rights for map_files: true. */
+bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
+		    int64_t bytes);
 
 /* image.c: what is in the file behind @m, read once. 0, or as file_open_mapping(). */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
@@ -135,11 +251,125 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
 		    const struct exe_key *exe);
 
+/* jit.c: @proc is @p: looks for its perf map. */
+void jit_open(struct collect *c, struct process *p, const struct proc *proc);
+void jit_close(struct process *p);
+/* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
+const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
+uint32_t jit_location(struct collect *c, const char *name, uint64_t start);
+
+/* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
+uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);
+void trampoline_given_up(struct collect *c, uint32_t table);
+
+/* kernel.c: profile location of the kernel's code at @pc. */
+uint32_t kernel_location(struct collect *c, uint64_t pc);
+
+uint64_t space_now_ns(void); /* CLOCK_MONOTONIC */
+/* space.c: the mappings of the process will be read. */
+void space_wanted(struct collect *c, struct process *p, enum space_stale why);
+uint64_t space_now_ns(void); /* CLOCK_MONOTONIC */
+/* Reads what has changed; once a flush. */
+void space_read_stale(struct collect *c);
+void space_forget(struct collect *c, struct process *p);
+/* The file and the address in it of native address @pc in space @version; NULL if not known. */
+struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
+			       uint64_t *vaddr);
+
+/* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
+struct native_file *native_file_of(struct collect *c, const struct proc *proc,
+				   const struct mapping *m, const char *path, uint32_t *index);
+void native_file_free(struct native_file *f);
+
+/* root.c: descriptor of the root directory of @proc, kept; -1: krait's own, or there are too many. */
+int root_of(struct collect *c, const struct proc *proc);
+bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
+/* What is at an address. */
+struct native_name {
+	const char *text; /* NULL: no name; valid as long as the file */
+	bool symbol;	  /* it is the file's symbol, else what Python code calls it */
+	uint64_t
+		start; /* vaddr that stands for the function: itself, or its beginning if unnamed */
+};
+struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
+
+/* Profile location of the code at @vaddr; in a stack its .outer ones follow it. */
+uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
+
+/* What is compiled from a file. */
+typedef VEC(struct unwind_fde) fde_vec;
+struct native_rows {
+	struct unwind_rows rows;
+	fde_vec eval;  /* of the evaluation loop */
+	bool compiled; /* they weren't in the cache */
+	bool partial;  /* there is much code without unwind information: native_rows_prove() */
+};
+
+/* native_rows.c: a stack needs its rows. */
+void native_rows_want(struct collect *c, struct native_file *f);
+/* The work itself, in a thread: reads what never changes of @f. @cache may be NULL. 0 or -errno + message. */
+_must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
+				   struct native_rows *ret);
+void native_rows_fini(struct native_rows *r);
+/* Adds to partial ones what instructions prove, in a thread. 0 or -errno + message. */
+_must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
+/* Hands them to the kernel program; in a thread too, with .fills_aside. 0 or -errno + message. */
+_must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
+				const struct native_rows *rows);
+/* Puts them into the cache, in a thread. 0 or -errno + message. */
+_must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
+				const struct native_rows *rows);
+/* Takes note of what came of that; @why: message for @r. */
+void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
+		      const char *why);
+/* The same of rows that were partial, and were filled as such. */
+void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
+			     int r, const char *why);
+/* Takes note of rows that were given up; once a flush. */
+void native_rows_given_up(struct collect *c);
+
+/* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
+void native_work_rows(struct collect *c, struct native_file *f);
+void native_work_names(struct collect *c, struct native_file *f);
+/* What has been done; once a flush. @all: waits until everything is. */
+void native_work_take(struct collect *c, bool all);
+void native_work_fini(struct collect *c);
+
+/* merge.c: is what names the native frames of @raw there? It is asked for if not. */
+bool merge_ready(struct collect *c, const struct raw_stack *raw);
+/* Puts the native and kernel frames of @raw into the list of its Python frames. */
+struct merged {
+	VEC(uint32_t) loc; /* profile locations, innermost first */
+	bool failed;
+};
+/* Adds Python frames [from, to) of the stack. */
+typedef void merge_python_fn(void *arg, size_t from, size_t to);
+void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, merge_python_fn *fn,
+		 void *arg, struct merged *ret);
+
+/* import.c: a module's body in a list of locations, and what the module is called. */
+struct import_body {
+	size_t at;
+	const char *module;
+};
+typedef VEC(struct import_body) import_bodies;
+/* Of the list @loc: what imported each of @bodies (ascending) becomes one frame, `import NAME`. 0 or -ENOMEM. */
+_must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
+			   struct merged *loc);
+
+/* stack.c: a location that is a mark. */
+uint32_t stack_mark(struct collect *c, const char *text);
+
 /* Key of a code object among its process's. */
 static inline uint64_t code_key(uint64_t code, uint64_t check)
 {
 	return code ^ check * 0x9e3779b97f4a7c15ull;
 }
+
+/* sent.c: a named stack, a code object came or is used: what hasn't been for long is given up. */
+void sent_stack(struct collect *c, uint64_t id);
+void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
+void sent_fini(struct collect *c);
 
 /* thread.c: profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
@@ -153,6 +383,11 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 
 /* thread.c: Python's names for threads met since the last time; @last: once more for all. */
 void thread_names(struct collect *c, bool last);
+
+/* thread.c: those that ended long ago make room for others; @now_ns: of a side band's event. */
+void thread_give_up(struct collect *c, uint64_t now_ns);
+/* thread.c: the process is forgotten. */
+void thread_forget_all(struct collect *c, struct process *p);
 
 /* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last);

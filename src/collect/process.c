@@ -105,7 +105,7 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
 	p->state = PROC_UNSUPPORTED;
 	p->mapping = c->marks;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL);
+	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL, 0);
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
@@ -120,14 +120,25 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	if (r)
 		return refuse(c, p, err_msg());
 	set_python(c, p, f->image.layout.version);
-	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL);
+	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
+	space_wanted(c, p, SPACE_GONE);
 	return r ? r : 1;
 }
 
 static int ignore(struct collect *c, struct process *p)
 {
 	p->state = PROC_IGNORED;
-	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL);
+	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_IGNORED, NULL, NULL, 0);
+}
+
+/* It isn't Python. With --all its native stacks are shown. */
+static int settle(struct collect *c, struct process *p)
+{
+	if (!c->config.all_processes)
+		return ignore(c, p);
+	p->state = PROC_NATIVE;
+	space_wanted(c, p, SPACE_GONE);
+	return c->config.ops->set_proc(c->config.ctx, &p->key, PROC_NATIVE, NULL, NULL, p->slot);
 }
 
 /* No interpreter: certain for an executable that has nothing to do with Python, else later. */
@@ -138,12 +149,12 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 
 	if (exe && !image_may_come(c, proc, maps, exe)) {
 		image_teach(c, proc, maps, exe, NULL, NULL);
-		return ignore(c, p);
+		return settle(c, p);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if ((uint64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec - p->key.start_ns < GIVE_UP_NS)
 		return 0;
-	return ignore(c, p);
+	return settle(c, p);
 }
 
 /* Name, cgroup, container; false if the process isn't wanted. */
@@ -168,7 +179,9 @@ static bool read_facts(struct collect *c, struct process *p, const struct proc *
 
 static bool is_wanted(struct collect *c, struct process *p, const struct proc *proc)
 {
-	return read_facts(c, p, proc) && (!c->config.may_see || c->config.may_see(proc->dirfd));
+	p->unwanted =
+		!read_facts(c, p, proc) || (c->config.may_see && !c->config.may_see(proc->dirfd));
+	return !p->unwanted;
 }
 
 /* What the kernel program read: all there is of a process that is gone already. */
@@ -213,8 +226,25 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	set_python(c, p, layout->version);
 	if (proc_open(&proc, p->key.tgid))
 		return;
+	if (!is_wanted(c, p, &proc)) {
+		(void)!ignore(c, p);
+		return;
+	}
+	teach_exe(c, &proc, &rec->exe);
+	if (!rec->space) /* a fork has its parent's mappings */
+		space_wanted(c, p, SPACE_GONE);
+}
+
+/* The kernel program knows its executable: it isn't Python. */
+static void adopt_native(struct collect *c, struct process *p)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+
+	p->state = PROC_NATIVE;
+	if (proc_open(&proc, p->key.tgid))
+		return;
 	if (is_wanted(c, p, &proc))
-		teach_exe(c, &proc, &rec->exe);
+		space_wanted(c, p, SPACE_GONE);
 	else
 		(void)!ignore(c, p);
 }
@@ -229,6 +259,8 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 		  rec->state);
 	if (rec->state == PROC_PYTHON)
 		adopt(c, p, rec);
+	else if (rec->state == PROC_NATIVE)
+		adopt_native(c, p);
 	else if (rec->state == PROC_PENDING)
 		(void)!process_examine(c, i, &rec->exe);
 }
@@ -278,6 +310,8 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 			      .prot = PROT_EXEC | PROT_READ};
 	struct image_file *f;
 
+	if (p && has_stacks(p))
+		space_wanted(c, p, SPACE_GROWN);
 	if (!m->ino || (p && p->state == PROC_PYTHON) || proc_open(&proc, m->tgid))
 		return;
 	if (image_of(c, &proc, &map, m->path, &f) || !f->is_python)
@@ -295,6 +329,7 @@ void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_
 	if (!p)
 		return;
 	thread_ended(c, p, tid, time_ns);
+	thread_give_up(c, time_ns);
 	/* An exec by another thread ends the first one: the new image's records may have come first. */
 	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;
@@ -312,14 +347,18 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 
 static void forget(struct collect *c, struct process *p)
 {
+	space_forget(c, p);
+	jit_close(p);
 	vec_foreach(code, &p->codes)
 		py_code_free(*code);
-	vec_foreach(id, &p->stack_ids)
+	vec_foreach(id, &p->stack_ids) {
 		map_del(&c->stacks, *id);
+		map_del(&c->rowless, *id);
+	}
 	vec_fini(&p->codes);
 	vec_fini(&p->stack_ids);
 	map_fini(&p->code_index);
-	map_fini(&p->threads);
+	thread_forget_all(c, p);
 }
 
 /* The first thread has ended, which the side band tells; others may go on (pthread_exit in main). */
@@ -332,6 +371,15 @@ static bool has_threads(const struct process *p)
 	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
 }
 
+/* A stack of it waits for a file's symbols: what it had mapped says which. */
+static bool is_waited_for(struct collect *c, uint32_t process)
+{
+	vec_foreach(raw, &c->raw)
+		if (raw->process == process && !merge_ready(c, raw))
+			return true;
+	return false;
+}
+
 /* What was in the rings when it ended has been read FLUSHES_AFTER_END flushes later. */
 void process_forget_ended(struct collect *c)
 {
@@ -341,7 +389,7 @@ void process_forget_ended(struct collect *c)
 		struct process *p = &c->processes.v[c->live.v[i]];
 
 		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
-			if (p->replaced || !has_threads(p)) {
+			if ((p->replaced || !has_threads(p)) && !is_waited_for(c, c->live.v[i])) {
 				forget(c, p);
 				continue;
 			}
@@ -357,7 +405,7 @@ void collect_look_again(struct collect *c)
 	for (size_t i = 0; i < c->live.n; i++) {
 		struct process *p = &c->processes.v[c->live.v[i]];
 
-		if (!p->ended && (p->state == PROC_PENDING || p->state == PROC_IGNORED))
+		if (!p->ended && p->state != PROC_PYTHON && p->state != PROC_UNSUPPORTED)
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
 	}
 }
@@ -411,6 +459,6 @@ int collect_examine(struct collect *c, pid_t tgid)
 	r = locate(c, &proc, &maps, f, at, NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
 	if (!r && place.start_code && !c->config.match)
-		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, &place);
+		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, &place, 0);
 	return r ? r : 1;
 }

@@ -17,7 +17,7 @@ const char *collect_outcome_words(unsigned outcome)
 	return outcome < WALK_OUTCOME_MAX ? words[outcome] : "";
 }
 
-static uint32_t mark(struct collect *c, const char *text)
+uint32_t stack_mark(struct collect *c, const char *text)
 {
 	struct profile *p = c->profile;
 	struct profile_function f = {.name = profile_string(p, text)};
@@ -33,15 +33,15 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 
 	switch (outcome) {
 	case WALK_TRUNCATED:
-		return mark(c, "[truncated]");
+		return stack_mark(c, "[truncated]");
 	case WALK_NO_PYTHON:
-		return mark(c, "[no Python]");
+		return stack_mark(c, "[no Python]");
 	case WALK_UNSUPPORTED:
 		snprintf(text, sizeof(text), "[unsupported: %s]", p->unsupported);
-		return mark(c, text);
+		return stack_mark(c, text);
 	}
 	snprintf(text, sizeof(text), "[incomplete: %s]", collect_outcome_words(outcome));
-	return mark(c, text);
+	return stack_mark(c, text);
 }
 
 static const struct py_code *find_code(const struct process *p, const struct wire_frame *f)
@@ -55,6 +55,7 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 			      const struct py_code *code, int lasti)
 {
 	struct py_position pos = py_code_position(code, lasti);
+	bool ends = c->config.end_positions && pos.end_col >= 0;
 	struct profile *prof = c->profile;
 	struct profile_function f = {
 		.name = profile_string(prof, code->name ? code->name : "[name not readable]"),
@@ -62,47 +63,96 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 		.start_line = code->firstlineno,
 	};
 
-	return profile_location(prof, &(struct profile_location){
-					      .mapping = p->mapping,
-					      .function = profile_function(prof, &f),
-					      .line = pos.line,
-					      .column = pos.col >= 0 ? pos.col + 1 : 0,
-				      });
+	struct profile_location l = {
+		.mapping = p->mapping,
+		.function = profile_function(prof, &f),
+		.line = pos.line,
+		.column = pos.col >= 0 ? pos.col + 1 : 0,
+		.end_line = ends ? pos.end_line : 0,
+		.end_column = ends ? pos.end_col + 1 : 0,
+	};
+
+	if (l.function && p->start_boot_ns && p->start_boot_ns < c->start_boot_ns)
+		profile_ran_before(prof, l.function,
+				   (c->start_boot_ns - p->start_boot_ns) / NSEC_PER_MSEC + 1);
+	profile_check_end(&l);
+	return profile_location(prof, &l);
 }
 
 /* What was neither resident at first sight nor there for user space: the process has ended. */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
-	return mark(c, missing & ~(1u << CODE_LINETABLE) ? "[incomplete: name not readable]"
-							 : "[incomplete: line table not readable]");
+	return stack_mark(c, missing & ~(1u << CODE_LINETABLE)
+				     ? "[incomplete: name not readable]"
+				     : "[incomplete: line table not readable]");
+}
+
+struct naming {
+	struct collect *c;
+	const struct process *p;
+	const struct raw_stack *raw;
+	struct merged merged;
+	import_bodies bodies;
+	unsigned missing;
+};
+
+static void add_python(void *arg, size_t from, size_t to)
+{
+	struct naming *n = arg;
+
+	for (size_t i = from; i < to; i++) {
+		const struct wire_frame *f = &n->raw->frames[i];
+		const struct py_code *code = find_code(n->p, f);
+		uint32_t loc;
+
+		if (code && code->internal)
+			continue;
+		n->missing |= code ? code->missing : 0;
+		n->c->stats.lost_names += !code || code->missing;
+		loc = code ? code_location(n->c, n->p, code, f->lasti)
+			   : stack_mark(n->c, "[incomplete: code object lost]");
+		if (code && code->module)
+			n->merged.failed |= vec_push(
+				&n->bodies, (struct import_body){n->merged.loc.n, code->module});
+		n->merged.failed |= !loc || vec_push(&n->merged.loc, loc);
+	}
+}
+
+static bool has_all_code(const struct process *p, const struct raw_stack *raw)
+{
+	for (size_t i = 0; i < raw->n; i++)
+		if (!find_code(p, &raw->frames[i]))
+			return false;
+	return true;
+}
+
+/* The mark at the root end: the walk didn't get there, or a name is missing. */
+static uint32_t end_mark(struct naming *n)
+{
+	if (n->raw->outcome != WALK_OK)
+		return outcome_mark(n->c, n->raw->outcome, n->p);
+	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 {
 	const struct process *p = &c->processes.v[raw->process];
-	_cleanup_free_ uint32_t *loc = calloc(raw->n + 1, sizeof(*loc));
-	unsigned missing = 0;
-	size_t n = 0;
+	struct naming n = {.c = c, .p = p, .raw = raw};
+	uint32_t id = 0, mark;
 
-	if (!loc)
+	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
 		return 0;
-	for (size_t i = 0; i < raw->n; i++) {
-		const struct py_code *code = find_code(p, &raw->frames[i]);
-
-		if (!code && !last)
-			return 0;
-		if (code && code->internal)
-			continue;
-		missing |= code ? code->missing : 0;
-		c->stats.lost_names += !code || code->missing;
-		loc[n++] = code ? code_location(c, p, code, raw->frames[i].lasti)
-				: mark(c, "[incomplete: code object lost]");
-	}
-	if (raw->outcome != WALK_OK)
-		loc[n++] = outcome_mark(c, raw->outcome, p);
-	else if (missing)
-		loc[n++] = missing_mark(c, missing);
-	return profile_stack(c->profile, loc, n);
+	merge_stack(c, raw, p->version && p->version < 0x30b, add_python, &n, &n.merged);
+	if (n.bodies.n && !n.merged.failed)
+		n.merged.failed |= import_fold(c, p->mapping, &n.bodies, &n.merged);
+	mark = end_mark(&n);
+	if (mark)
+		n.merged.failed |= vec_push(&n.merged.loc, mark);
+	if (!n.merged.failed)
+		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
+	vec_fini(&n.merged.loc);
+	vec_fini(&n.bodies);
+	return id;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

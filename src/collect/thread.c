@@ -57,27 +57,50 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 				uint64_t time_ns)
 {
 	struct thread *t = find_thread(c, p, tid);
+	uint32_t i;
 
 	if (t && (!t->ended_ns || time_ns < t->ended_ns))
 		return t;
-	if (vec_push(&c->threads, (struct thread){.tid = tid}) ||
-	    map_put(&p->threads, tid, c->threads.n))
+	if (!c->free_threads.n && (vec_push(&c->threads, (struct thread){}) ||
+				   vec_push(&c->free_threads, (uint32_t)c->threads.n - 1)))
 		return NULL;
-	read_name(p, &c->threads.v[c->threads.n - 1]);
+	i = c->free_threads.v[c->free_threads.n - 1];
+	if (map_put(&p->threads, tid, i + 1))
+		return NULL;
+	c->free_threads.n--;
+	t = &c->threads.v[i];
+	*t = (struct thread){.tid = tid, .process = (uint32_t)(p - c->processes.v)};
+	read_name(p, t);
 	p->names_tries = NAMES_TRIES;
-	return &c->threads.v[c->threads.n - 1];
+	return t;
 }
 
-static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t)
+static const char *gil_word(uint8_t state)
+{
+	static const char *const words[] = {
+#define X(name, word) word,
+		GIL_STATES(X)
+#undef X
+	};
+
+	return words[state];
+}
+
+static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
+			    uint8_t gil)
 {
 	struct label_list l = {};
 
+	bool full = c->config.max_bytes && profile_bytes(c->profile) >= c->config.max_bytes;
+
 	add_number(c, &l, "pid", p->key.tgid);
-	add_number(c, &l, "tid", t->tid);
-	add(c, &l, "thread", t->name);
+	if (!full)
+		add_number(c, &l, "tid", t->tid);
+	add(c, &l, "thread", full ? "[no memory for more threads]" : t->name);
 	add(c, &l, "process", p->name);
 	add(c, &l, "cgroup", p->cgroup);
 	add(c, &l, "container", p->container);
+	add(c, &l, "gil", gil_word(gil));
 	for (size_t i = 0; i < c->config.n_labels && l.n < MAX_LABELS; i++)
 		l.v[l.n++] = c->config.labels[i];
 	return profile_labels(c->profile, l.v, l.n);
@@ -105,16 +128,59 @@ static void add_runtime(struct thread *t, uint64_t runtime_ns)
 	}
 }
 
+static void add_rate(const struct thread *t, uint64_t *cpu_ns, uint64_t *came)
+{
+	uint64_t ns = t->first_ns ? t->last_ns - t->first_ns : 0;
+
+	if (ns < LONG_ENOUGH_NS)
+		return;
+	*cpu_ns += ns;
+	*came += t->came;
+}
+
 void thread_runtimes(const struct collect *c, struct collect_stats *ret)
 {
-	vec_foreach(t, &c->threads) {
-		uint64_t ns = t->first_ns ? t->last_ns - t->first_ns : 0;
+	ret->threads = c->ended.n + (unsigned)(c->threads.n - c->free_threads.n);
+	ret->cpu_ns = c->ended.cpu_ns;
+	ret->came = c->ended.came;
+	vec_foreach(t, &c->threads)
+		if (t->tid)
+			add_rate(t, &ret->cpu_ns, &ret->came);
+}
 
-		if (ns < LONG_ENOUGH_NS)
-			continue;
-		ret->cpu_ns += ns;
-		ret->came += t->came;
-	}
+static void give_up(struct collect *c, struct thread *t)
+{
+	struct map *by_tid = &c->processes.v[t->process].threads;
+	uint32_t i = (uint32_t)(t - c->threads.v);
+	const uint64_t *at = map_get(by_tid, t->tid);
+
+	if (vec_push(&c->free_threads, i))
+		return;
+	if (at && *at == i + 1) /* else a younger one has its number */
+		map_del(by_tid, t->tid);
+	add_rate(t, &c->ended.cpu_ns, &c->ended.came);
+	c->ended.n++;
+	t->tid = 0;
+}
+
+/* A sample may wait for its stack so long; then there is none of a thread that has ended. */
+#define KEPT_NS (10 * NSEC_PER_SEC)
+
+void thread_give_up(struct collect *c, uint64_t now_ns)
+{
+	if (now_ns < c->ended.at_ns + KEPT_NS)
+		return;
+	c->ended.at_ns = now_ns;
+	vec_foreach(t, &c->threads)
+		if (t->tid && t->ended_ns && t->ended_ns + KEPT_NS < now_ns)
+			give_up(c, t);
+}
+
+void thread_forget_all(struct collect *c, struct process *p)
+{
+	map_foreach(slot, &p->threads)
+		give_up(c, &c->threads.v[slot->value - 1]);
+	map_fini(&p->threads);
 }
 
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
@@ -125,9 +191,9 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	if (!t)
 		return 0;
 	add_runtime(t, rec->runtime_ns);
-	if (!t->labels)
-		t->labels = make_labels(c, p, t);
-	return t->labels;
+	if (!t->labels[rec->gil])
+		t->labels[rec->gil] = make_labels(c, p, t, rec->gil);
+	return t->labels[rec->gil];
 }
 
 void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns)
@@ -145,7 +211,7 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 	if (!t || t->named)
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", comm);
-	t->labels = 0;
+	memset(t->labels, 0, sizeof(t->labels));
 }
 
 static void rename_thread(struct collect *c, struct thread *t, const char *name)
@@ -156,9 +222,13 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	if (streq(t->name, name))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
-	if (t->labels &&
-	    !profile_relabel(p, t->labels, profile_string(p, "thread"), profile_string(p, name)))
-		t->labels = 0;
+	for (size_t i = 0; i < GIL_STATE_MAX; i++) {
+		uint32_t *labels = &t->labels[i];
+
+		if (*labels && !profile_relabel(p, *labels, profile_string(p, "thread"),
+						profile_string(p, name)))
+			*labels = 0;
+	}
 }
 
 /* The same process that was examined, not another one with its number. */

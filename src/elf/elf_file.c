@@ -136,17 +136,23 @@ size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret)
 	return f->loads.n;
 }
 
+const struct elf_load *elf_file_text(const struct elf_file *f)
+{
+	const struct elf_load *first = NULL;
+
+	vec_foreach(load, &f->loads)
+		if (load->exec && (!first || load->vaddr < first->vaddr))
+			first = load;
+	return first;
+}
+
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret)
 {
-	bool found = false;
+	const struct elf_load *text = elf_file_text(f);
 
-	vec_foreach(load, &f->loads) {
-		if (!load->exec || (found && load->vaddr >= *ret))
-			continue;
-		*ret = load->vaddr;
-		found = true;
-	}
-	return found;
+	if (text)
+		*ret = text->vaddr;
+	return text;
 }
 
 static const struct elf_load *load_at(const struct elf_file *f, uint64_t vaddr)

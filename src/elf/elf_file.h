@@ -75,7 +75,10 @@ size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
 /* Asks for a dynamic loader (PT_INTERP) or is ET_EXEC: a program, not a library. */
 bool elf_file_is_program(const struct elf_file *f);
 
-/* Lowest p_vaddr of an executable PT_LOAD; false if there is none. */
+/* The executable PT_LOAD with the lowest p_vaddr, or NULL. */
+const struct elf_load *elf_file_text(const struct elf_file *f);
+
+/* Its p_vaddr; false if there is none. */
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
 /* GNU build id from PT_NOTE or, without one, the note sections. Number of bytes, 0 = none. */

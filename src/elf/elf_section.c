@@ -22,24 +22,30 @@ Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh)
 	return data && data->d_buf ? data : NULL;
 }
 
-bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret)
+Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		const char *s;
-		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh))
+		if (!gelf_getshdr(scn, sh))
 			continue;
-		s = elf_strptr(f->elf, f->shstrndx, sh.sh_name);
-		if (!s || !streq(s, name))
-			continue;
-		*ret = (struct elf_section){sh.sh_addr, sh.sh_size, sh.sh_offset,
-					    sh.sh_type == SHT_NOBITS};
-		return true;
+		s = elf_strptr(f->elf, f->shstrndx, sh->sh_name);
+		if (s && streq(s, name))
+			return scn;
 	}
-	return false;
+	return NULL;
+}
+
+bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret)
+{
+	GElf_Shdr sh;
+
+	if (!elf_named_section(f, name, &sh))
+		return false;
+	*ret = (struct elf_section){sh.sh_addr, sh.sh_size, sh.sh_offset, sh.sh_type == SHT_NOBITS};
+	return true;
 }
 
 /* The GNU build id in one block of notes; number of bytes, 0 = none. */

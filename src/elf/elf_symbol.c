@@ -3,12 +3,25 @@
 #include <elf.h>
 #include "elf/internal.h"
 
+/* Whether section @i may be read as strings: elf_strptr() itself would read any size into memory. */
+static bool is_string_table(struct elf_file *f, size_t i)
+{
+	Elf_Scn *scn = elf_getscn(f->elf, i);
+	GElf_Shdr sh;
+
+	return scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB &&
+	       sh.sh_size <= SECTION_MAX_BYTES && !(sh.sh_flags & SHF_COMPRESSED);
+}
+
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg)
 {
 	GElf_Shdr sh;
 	Elf_Scn *scn = elf_next_section(f, NULL, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &sh);
 	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
 	GElf_Sym sym;
+
+	if (data && !is_string_table(f, sh.sh_link))
+		return 0;
 
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
 		struct elf_symbol s = {sym.st_value, sym.st_size, GELF_ST_TYPE(sym.st_info),

@@ -33,6 +33,9 @@ struct elf_file {
 /* First section of @type at or after @scn's successor (NULL: from the start), with its header. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
+/* First section called @name, with its header, or NULL. */
+Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
+
 /* Its bytes, NULL if they are missing, broken or absurdly large. Owned by the file. */
 Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh);
 

@@ -3,12 +3,15 @@
 #include "proc/cpus.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
+#define SLEPT_NS   10000000 /* more than what lies between two readings of clocks */
 
 static bool take_cpu(const char **p, const char *end, int *ret)
 {
@@ -65,7 +68,7 @@ static int from_sysconf(cpu_vec *ret)
 
 int cpus_online(cpu_vec *ret)
 {
-	_cleanup_close_ int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *text = malloc(LIST_BYTES);
 	ssize_t n = -1;
 	int r;
@@ -80,4 +83,28 @@ int cpus_online(cpu_vec *ret)
 	if (!r && ret->n == 0)
 		r = -ENODEV;
 	return r ? err_sys(r, "can't list the CPUs") : 0;
+}
+
+/* CLOCK_BOOTTIME goes on while the machine sleeps, CLOCK_MONOTONIC doesn't. */
+static int64_t slept_ns(void)
+{
+	struct timespec boot, mono;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (boot.tv_sec - mono.tv_sec) * (int64_t)NSEC_PER_SEC + boot.tv_nsec - mono.tv_nsec;
+}
+
+bool cpus_changed(struct cpus_watch *w)
+{
+	_cleanup_close_ int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	struct cpus_watch now = {.seen = true, .slept_ns = slept_ns()};
+	ssize_t n = fd >= 0 ? read(fd, now.list, sizeof(now.list)) : 0;
+	bool changed;
+
+	now.n = n > 0 ? (size_t)n : 0;
+	changed = w->seen && (now.slept_ns - w->slept_ns > SLEPT_NS || now.n != w->n ||
+			      memcmp(now.list, w->list, now.n));
+	*w = now;
+	return changed;
 }

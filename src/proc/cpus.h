@@ -16,4 +16,15 @@ _must_use_ int cpus_parse(const char *text, size_t n, cpu_vec *ret);
 /* Online CPUs from /sys; without /sys, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. 0 or -errno. */
 _must_use_ int cpus_online(cpu_vec *ret);
 
+/* Zero-initialised: nothing seen yet. */
+struct cpus_watch {
+	bool seen;
+	size_t n;
+	int64_t slept_ns;
+	char list[1024]; /* in /sys, its beginning */
+};
+
+/* Have CPUs come or gone since the last call? A machine that slept had all but one offline. */
+bool cpus_changed(struct cpus_watch *w);
+
 #endif

@@ -40,20 +40,23 @@ static int reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-/* O_PATH descriptor of @path below the process's root; links can't lead out of it (Linux 5.6). */
+/* O_PATH descriptor of @path below @root; links can't lead out of it (Linux 5.6). */
+static int path_below(int root, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
 static int path_in_root(int procdir, const char *path)
 {
 	_cleanup_close_ int root = openat(procdir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd;
 
-	if (root < 0)
-		return -errno;
-	fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-	return fd < 0 ? -errno : (int)fd;
+	return root < 0 ? -errno : path_below(root, path, 0);
 }
 
 static bool same_inode(const struct stat *st, const struct mapping *m)
@@ -183,12 +186,32 @@ int file_open_exe(int procdir)
 	return fd < 0 ? err_sys(fd, "can't open its executable") : fd;
 }
 
-int file_open_in_root(int procdir, const char *path)
+static int open_regular(int path_fd, const char *path)
 {
-	_cleanup_close_ int path_fd = path_in_root(procdir, path);
 	int fd = path_fd < 0 ? path_fd : reopen(path_fd);
 
 	if (fd == -EINVAL)
 		return err_set(fd, "%s is not a regular file", path);
 	return fd < 0 ? err_sys(fd, "can't open %s as the process sees it", path) : fd;
+}
+
+int file_open_in_root(int procdir, const char *path)
+{
+	_cleanup_close_ int path_fd = path_in_root(procdir, path);
+
+	return open_regular(path_fd, path);
+}
+
+int file_open_below(int root, const char *path)
+{
+	_cleanup_close_ int path_fd = path_below(root, path, 0);
+
+	return open_regular(path_fd, path);
+}
+
+int file_open_no_link(int root, const char *path)
+{
+	_cleanup_close_ int path_fd = path_below(root, path, O_NOFOLLOW);
+
+	return open_regular(path_fd, path);
 }

@@ -44,6 +44,12 @@ _must_use_ int file_open_exe(int procdir);
  */
 _must_use_ int file_open_in_root(int procdir, const char *path);
 
+/* The same below directory @root (a process's /proc/PID/root, opened, or krait's own). */
+_must_use_ int file_open_below(int root, const char *path);
+
+/* The same of a file that has this very name, no link to another. */
+_must_use_ int file_open_no_link(int root, const char *path);
+
 /* st_dev of @fd's file in the kernel's encoding, major << 20 | minor. */
 uint64_t file_dev(uint64_t st_dev);
 

@@ -199,6 +199,7 @@ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linke
 void libc_set_where(struct py_where *w, const struct libc_info *info)
 {
 	w->tsd_offset = info->tsd_offset;
+	w->stack_waits = info->kind == LIBC_MUSL;
 #if defined(__aarch64__)
 	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
 	 */

@@ -16,7 +16,7 @@ enum pprof_times { PPROF_TIMES_10MS, PPROF_TIMES_EXACT, PPROF_TIMES_NONE };
 _must_use_ int pprof_write(struct profile *p, FILE *out, enum pprof_times times);
 
 /*
- * Reads pprof (gzip, or plain protobuf) from @data; hostile input: bounded, error names offset and
+ * Reads pprof (gzip, zstd, or plain protobuf) from @data; hostile input: bounded, error names offset and
  * field. *ret is the caller's to free.
  */
 _must_use_ int pprof_read(const uint8_t *data, size_t n, struct profile **ret);

@@ -21,60 +21,27 @@ int pb_bad(uint64_t off, const char *name, const char *fmt, ...)
 
 int pprof_in_open(struct pprof_in *in, const uint8_t *data, size_t n)
 {
-	*in = (struct pprof_in){.data = data, .n = n};
-	in->gzip = n >= 2 && data[0] == 0x1f && data[1] == 0x8b;
-	if (in->gzip && inflateInit2(&in->z, 15 + 16) != Z_OK)
-		return err_set(-ENOMEM, "out of memory for reading the profile");
-	return 0;
+	*in = (struct pprof_in){};
+	return unpack_open(&in->from, data, n);
 }
 
 void pprof_in_close(struct pprof_in *in)
 {
-	if (in->gzip)
-		inflateEnd(&in->z);
+	unpack_close(&in->from);
 	free(in->buf);
 	*in = (struct pprof_in){};
 }
 
-/* Inflates into buf[end..cap); concatenated gzip members are one stream, as for gzip(1). */
-static int inflate_more(struct pprof_in *in)
+/* Unpacks into buf[end..cap). */
+static int unpack_here(struct pprof_in *in)
 {
-	int r;
+	size_t got;
+	int r = unpack_more(&in->from, in->buf + in->end, in->cap - in->end, &got);
 
-	if (in->z.avail_in == 0) {
-		size_t part = MIN(in->n - in->used, (size_t)1 << 30);
-
-		in->z.next_in = (uint8_t *)in->data + in->used;
-		in->z.avail_in = (unsigned)part;
-		in->used += part;
-	}
-	in->z.next_out = in->buf + in->end;
-	in->z.avail_out = (unsigned)(in->cap - in->end);
-	r = inflate(&in->z, Z_NO_FLUSH);
-	in->end = in->cap - in->z.avail_out;
-	if (r == Z_STREAM_END) {
-		in->ended = in->z.avail_in == 0 && in->used == in->n;
-		return in->ended || inflateReset(&in->z) == Z_OK ? 0 : -ENOMEM;
-	}
-	if (r == Z_BUF_ERROR && in->z.avail_out && in->z.avail_in == 0 && in->used == in->n)
-		return err_set(-EINVAL, "pprof: the gzip data ends early, after %zu bytes", in->n);
-	if (r == Z_OK || r == Z_BUF_ERROR)
-		return 0;
-	if (r == Z_MEM_ERROR)
-		return err_set(-ENOMEM, "out of memory for reading the profile");
-	return err_set(-EINVAL, "pprof: the gzip data is damaged near byte %zu (%s)",
-		       in->used - in->z.avail_in, in->z.msg ? in->z.msg : "unknown reason");
-}
-
-static void copy_more(struct pprof_in *in)
-{
-	size_t part = MIN(in->n - in->used, in->cap - in->end);
-
-	if (part)
-		memcpy(in->buf + in->end, in->data + in->used, part);
-	in->end += part;
-	in->used += part;
-	in->ended = in->used == in->n;
+	if (r)
+		return r == -EINVAL ? err_wrap(r, "pprof") : r;
+	in->end += got;
+	return 0;
 }
 
 /* Makes @want unconsumed bytes available, or all that are left. 0 or -errno + message. */
@@ -90,7 +57,7 @@ static int fill(struct pprof_in *in, size_t want)
 		in->end -= in->at;
 		in->at = 0;
 	}
-	while (!r && in->end < want && !in->ended) {
+	while (!r && in->end < want && !in->from.ended) {
 		/* Grown as bytes arrive, so that a length that lies costs nothing. */
 		if (in->end == in->cap) {
 			size_t cap = in->cap ? in->cap * 2 : CHUNK;
@@ -101,10 +68,7 @@ static int fill(struct pprof_in *in, size_t want)
 			in->buf = buf;
 			in->cap = cap;
 		}
-		if (in->gzip)
-			r = inflate_more(in);
-		else
-			copy_more(in);
+		r = unpack_here(in);
 	}
 	return r;
 }

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader's bottom: the fields of a protocol buffers message, taken one by one from gzip or
- * plain bytes. Everything is hostile. Only one top-level field is in memory at a time. Errors say
+ * The reader's bottom: the fields of a protocol buffers message, taken one by one from gzip, zstd
+ * or plain bytes. Everything is hostile. Only one top-level field is in memory at a time. Errors say
  * at which byte of the (uncompressed) message and in which field.
  */
 #ifndef PROFILE_PPROF_IN_H
 #define PROFILE_PPROF_IN_H
 
-#include <zlib.h>
 #include "base/vec.h"
 #include "profile/proto.h"
+#include "profile/unpack.h"
 
 #define PPROF_FIELD_MAX (16u << 20) /* bytes of one top-level field */
 
 struct pprof_in {
-	const uint8_t *data;
-	size_t n, used; /* of data */
-	bool gzip, ended;
-	z_stream z;
+	struct unpack from;
 	uint8_t *buf;
 	size_t cap, at, end; /* buf[at..end) isn't consumed yet */
 	uint64_t base;	     /* offset of buf[0] in the message */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include "base/error.h"
 #include "base/str.h"
+#include "profile/pprof_meta.h"
 #include "profile/pprof_tables.h"
 
 #define MAX_INLINED	256
@@ -28,6 +29,7 @@ static const struct pb_scalar function_spec[] = {
 	SPEC(function, system_name, FUNCTION_SYSTEM_NAME),
 	SPEC(function, filename, FUNCTION_FILENAME),
 	SPEC(function, start_line, FUNCTION_START_LINE),
+	SPEC(function, ran_before, FUNCTION_RAN_BEFORE),
 };
 static const struct pb_scalar location_spec[] = {
 	SPEC(location, id, LOCATION_ID),
@@ -35,9 +37,9 @@ static const struct pb_scalar location_spec[] = {
 	SPEC(location, address, LOCATION_ADDRESS),
 };
 static const struct pb_scalar line_spec[] = {
-	SPEC(line, function_id, LINE_FUNCTION_ID),
-	SPEC(line, line, LINE_LINE),
-	SPEC(line, column, LINE_COLUMN),
+	SPEC(line, function_id, LINE_FUNCTION_ID), SPEC(line, line, LINE_LINE),
+	SPEC(line, column, LINE_COLUMN),	   SPEC(line, end_line, LINE_END_LINE),
+	SPEC(line, end_column, LINE_END_COLUMN),
 };
 static const struct pb_scalar value_type_spec[] = {
 	SPEC(value_type, type, VALUE_TYPE_TYPE),
@@ -259,6 +261,7 @@ static int resolve_functions(struct pprof_tables *t)
 	vec_foreach(raw, &t->functions) {
 		struct profile_function f = {.start_line = to_line(raw->start_line)};
 		int r = pprof_tables_string(t, raw->name, raw->off, "Function.name", &f.name);
+		uint32_t id;
 
 		if (!r)
 			r = pprof_tables_string(t, raw->system_name, raw->off,
@@ -266,9 +269,11 @@ static int resolve_functions(struct pprof_tables *t)
 		if (!r)
 			r = pprof_tables_string(t, raw->filename, raw->off, "Function.filename",
 						&f.file);
+		id = r ? 0 : profile_function(t->p, &f);
+		if (id)
+			profile_ran_before(t->p, id, raw->ran_before);
 		if (!r)
-			r = put_id(&t->function_ids, raw->id, profile_function(t->p, &f), raw->off,
-				   "Function");
+			r = put_id(&t->function_ids, raw->id, id, raw->off, "Function");
 		if (r)
 			return r;
 	}
@@ -297,153 +302,92 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	return profile_mapping(t->p, &m);
 }
 
-static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
-			const struct pprof_raw_line *line)
+/* A location in a file of which krait only needs to know the address: it has no name yet. */
+static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 {
-	struct profile_location l = {.address = raw->address,
-				     .line = to_line(line->line),
-				     .column = to_line(line->column)};
-	const uint64_t *function = map_get(&t->function_ids, line->function_id);
-	const uint64_t *mapping = map_get(&t->mapping_ids, raw->mapping_id);
-	uint32_t id;
+	return mapping && profile_get_mapping(t->p, mapping)->name &&
+	       profile_get_mapping(t->p, mapping)->kind != KIND_PYTHON;
+}
 
-	if (line->function_id && !function)
+/* The end's line is written only where it is another one. */
+static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
+{
+	l->line = to_line(line->line);
+	l->column = to_line(line->column);
+	l->end_column = to_line(line->end_column);
+	l->end_line = l->end_column && line->end_line ? to_line(line->end_line) : l->line;
+	profile_check_end(l);
+}
+
+/* @line NULL: the location has none. @outer: the location of the line it was inlined into, or 0. */
+static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
+			const struct pprof_raw_line *line, uint32_t outer, uint32_t *ret)
+{
+	struct profile_location l = {.address = raw->address, .outer = outer};
+	const uint64_t *mapping = map_get(&t->mapping_ids, raw->mapping_id);
+	uint64_t function_id = line ? line->function_id : 0;
+	const uint64_t *function = map_get(&t->function_ids, function_id);
+
+	if (function_id && !function)
 		return pb_bad(raw->off, "Line.function_id", "no function %llu",
-			      (unsigned long long)line->function_id);
+			      (unsigned long long)function_id);
 	if (raw->mapping_id && !mapping)
 		return pb_bad(raw->off, "Location.mapping_id", "no mapping %llu",
 			      (unsigned long long)raw->mapping_id);
-	l.function = function ? (uint32_t)*function : made_up_function(t, raw->address);
-	if (!l.function)
+	if (outer)
+		l.mapping = profile_get_location(t->p, outer)->mapping;
+	else
+		l.mapping = mapping ? (uint32_t)*mapping : 0;
+	if (line)
+		take_place(line, &l);
+	if (function)
+		l.function = (uint32_t)*function;
+	else if (line || !may_be_unnamed(t, l.mapping))
+		l.function = made_up_function(t, raw->address);
+	if (profile_failed(t->p))
 		return NO_MEMORY;
-	l.mapping = mapping ? (uint32_t)*mapping : 0;
 	if (!l.mapping || !profile_get_mapping(t->p, l.mapping)->name)
 		l.mapping = made_up_mapping(t, l.function);
-	id = profile_location(t->p, &l);
-	return !id || vec_push(&t->expanded, id) ? NO_MEMORY : 0;
+	*ret = profile_location(t->p, &l);
+	return *ret ? 0 : NO_MEMORY;
+}
+
+/* The lines of a location: from the function that was called to what was inlined into it. */
+static int resolve_lines(struct pprof_tables *t, const struct pprof_raw_location *raw,
+			 uint32_t *ret)
+{
+	uint32_t outer = 0;
+	int r = 0;
+
+	if (!raw->n_lines)
+		return resolve_line(t, raw, NULL, 0, ret);
+	for (size_t i = raw->n_lines; i-- && !r;) {
+		r = resolve_line(t, raw, &t->lines.v[raw->first_line + i], outer, &ret[i]);
+		outer = ret[i];
+	}
+	return r;
 }
 
 static int resolve_locations(struct pprof_tables *t)
 {
-	static const struct pprof_raw_line no_line;
-
 	vec_foreach(raw, &t->locations) {
 		struct pprof_id_range range = {(uint32_t)t->expanded.n,
 					       (uint32_t)MAX(raw->n_lines, (size_t)1)};
 		int r = put_id(&t->location_ids, raw->id, t->ranges.n, raw->off, "Location");
 
-		if (!r && vec_push(&t->ranges, range))
-			r = NO_MEMORY;
-		if (!r && !raw->n_lines)
-			r = resolve_line(t, raw, &no_line);
-		for (size_t i = 0; i < raw->n_lines && !r; i++)
-			r = resolve_line(t, raw, &t->lines.v[raw->first_line + i]);
+		if (r)
+			return r;
+		if (vec_push(&t->ranges, range) ||
+		    vec_reserve(&t->expanded, t->expanded.n + range.n))
+			return NO_MEMORY;
+		r = resolve_lines(t, raw, t->expanded.v + range.first);
+		t->expanded.n += range.n;
 		if (!r)
 			r = pprof_tables_check(t, raw->off);
 		if (r)
 			return r;
 	}
 	return 0;
-}
-
-static int resolve_value_type(struct pprof_tables *t, uint64_t type, uint64_t unit,
-			      struct profile_value_type *ret)
-{
-	uint32_t type_id = 0, unit_id = 0;
-	int r = pprof_tables_string(t, type, 0, "ValueType.type", &type_id);
-
-	if (!r)
-		r = pprof_tables_string(t, unit, 0, "ValueType.unit", &unit_id);
-	if (r)
-		return r;
-	ret->type = profile_get_string(t->p, type_id);
-	ret->unit = profile_get_string(t->p, unit_id);
-	return 0;
-}
-
-/*
- * The first PROFILE_MAX_VALUES value types, the default one in any case. Without a default pprof
- * takes the last (google/pprof, internal/driver/driver.go, sampleFormat).
- */
-static int resolve_values(struct pprof_tables *t)
-{
-	struct profile_meta *m = profile_meta(t->p);
-	size_t n = t->value_types.n, by_default = n - 1;
-
-	if (!n)
-		return err_set(-EINVAL, "pprof: the file has no sample types: it isn't a profile");
-	for (size_t i = 0; i < n; i++) {
-		if (t->meta.default_type && t->value_types.v[i].type == t->meta.default_type)
-			by_default = i;
-	}
-	m->n_values = (unsigned)MIN(n, (size_t)PROFILE_MAX_VALUES);
-	m->default_value = (unsigned)MIN(by_default, (size_t)m->n_values - 1);
-	for (unsigned i = 0; i < m->n_values; i++) {
-		int r;
-
-		t->value_at[i] = i == m->default_value ? (unsigned)by_default : i;
-		r = resolve_value_type(t, t->value_types.v[t->value_at[i]].type,
-				       t->value_types.v[t->value_at[i]].unit, &m->values[i]);
-		if (r)
-			return r;
-	}
-	return resolve_value_type(t, t->period_type.type, t->period_type.unit, &m->period_type);
-}
-
-static int add_comment(struct pprof_tables *t, const char *text)
-{
-	struct profile_meta *m = profile_meta(t->p);
-	char *copy = strdup(text);
-
-	if (!copy)
-		return NO_MEMORY;
-	m->comment[m->n_comments++] = copy;
-	return 0;
-}
-
-/* Names the value types that krait has no room for, if there are any. */
-static int tell_left_out(struct pprof_tables *t)
-{
-	_cleanup_str_ struct str text = {};
-	const struct profile_meta *m = profile_meta(t->p);
-	size_t left = t->value_types.n - m->n_values;
-
-	if (!left)
-		return 0;
-	str_addf(&text, "krait: %zu sample types were left out:", left);
-	for (size_t i = m->n_values - 1; i < t->value_types.n; i++) {
-		uint32_t id = 0;
-		int r = pprof_tables_string(t, t->value_types.v[i].type, 0, "ValueType.type", &id);
-
-		if (r)
-			return r;
-		if (i != t->value_at[m->n_values - 1])
-			str_addf(&text, " %.40s", profile_get_string(t->p, id));
-	}
-	return text.failed ? NO_MEMORY : add_comment(t, text.s);
-}
-
-/* What doesn't fit is told in the last comment. */
-static int resolve_comments(struct pprof_tables *t)
-{
-	size_t max = ARRAY_SIZE(profile_meta(t->p)->comment), n = t->comments.n;
-	char rest[96];
-	int r = tell_left_out(t);
-
-	max -= profile_meta(t->p)->n_comments;
-
-	for (size_t i = 0; i < n && i < (n > max ? max - 1 : max) && !r; i++) {
-		uint32_t id = 0;
-
-		r = pprof_tables_string(t, t->comments.v[i], 0, "comment", &id);
-		if (!r)
-			r = add_comment(t, profile_get_string(t->p, id));
-	}
-	if (!r && n > max) {
-		snprintf(rest, sizeof(rest), "krait: %zu more comments were left out", n - max + 1);
-		r = add_comment(t, rest);
-	}
-	return r;
 }
 
 int pprof_tables_resolve(struct pprof_tables *t)
@@ -454,9 +398,9 @@ int pprof_tables_resolve(struct pprof_tables *t)
 	m->time_ns = (int64_t)t->meta.time_ns;
 	m->duration_ns = (int64_t)t->meta.duration_ns;
 	m->period = (int64_t)t->meta.period;
-	r = resolve_values(t);
+	r = pprof_meta_values(t);
 	if (!r)
-		r = resolve_comments(t);
+		r = pprof_meta_comments(t);
 	if (!r)
 		r = resolve_mappings(t);
 	if (!r)

@@ -70,13 +70,46 @@ static void put_strings(struct writer *w)
 	}
 }
 
+/* What is known of the locations in a mapping. */
+struct known {
+	bool unnamed, files, lines;
+};
+
+/* By the profile's ids. NULL for out of memory. */
+static struct known *what_is_known(const struct profile *p)
+{
+	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));
+
+	for (uint32_t id = 1; known && id <= profile_n_locations(p); id++) {
+		const struct profile_location *l = profile_get_location(p, id);
+		struct known *k = &known[l->mapping];
+
+		k->unnamed |= !l->function;
+		k->lines |= l->line > 0;
+		k->files |= l->function && profile_get_function(p, l->function)->file;
+	}
+	return known;
+}
+
 /*
- * The has_* flags say that names are already there, which keeps pprof from looking for the file.
+ * has_functions keeps pprof and servers from looking for the file: it is false where they may find
+ * names that krait didn't.
  */
-static void put_mappings(struct writer *w)
+static void put_known(struct pb *msg, const struct known *k)
+{
+	bool files = !k->unnamed && k->files, lines = !k->unnamed && k->lines;
+
+	pb_uint(msg, MAPPING_HAS_FUNCTIONS, !k->unnamed);
+	pb_uint(msg, MAPPING_HAS_FILENAMES, files);
+	pb_uint(msg, MAPPING_HAS_LINE_NUMBERS, lines);
+	pb_uint(msg, MAPPING_HAS_INLINE_FRAMES, lines);
+}
+
+static void put_mappings(struct writer *w, const struct known *known)
 {
 	for (uint32_t id = 1; id <= profile_n_mappings(w->p); id++) {
-		const struct profile_mapping *m = profile_get_mapping(w->p, mapping_of_id(w, id));
+		uint32_t ours = mapping_of_id(w, id);
+		const struct profile_mapping *m = profile_get_mapping(w->p, ours);
 
 		w->msg.n = 0;
 		pb_uint(&w->msg, MAPPING_ID, id);
@@ -85,8 +118,7 @@ static void put_mappings(struct writer *w)
 		pb_uint(&w->msg, MAPPING_OFFSET, m->offset);
 		pb_uint(&w->msg, MAPPING_FILENAME, m->name);
 		pb_uint(&w->msg, MAPPING_BUILD_ID, m->build_id);
-		for (unsigned f = MAPPING_HAS_FUNCTIONS; f <= MAPPING_HAS_INLINE_FRAMES; f++)
-			pb_uint(&w->msg, f, 1);
+		put_known(&w->msg, &known[ours]);
 		pprof_out_bytes(&w->out, PROFILE_MAPPING, w->msg.v, w->msg.n);
 	}
 }
@@ -102,7 +134,27 @@ static void put_functions(struct writer *w)
 		pb_uint(&w->msg, FUNCTION_SYSTEM_NAME, f->system_name);
 		pb_uint(&w->msg, FUNCTION_FILENAME, f->file);
 		pb_uint(&w->msg, FUNCTION_START_LINE, (uint64_t)(int64_t)f->start_line);
+		pb_uint(&w->msg, FUNCTION_RAN_BEFORE, profile_get_ran_before(w->p, id));
 		pprof_out_bytes(&w->out, PROFILE_FUNCTION, w->msg.v, w->msg.n);
+	}
+}
+
+/* A line for the function and for each that its code was inlined into; none without a name. */
+static void put_lines(struct writer *w, const struct profile_location *l)
+{
+	for (;; l = profile_get_location(w->p, l->outer)) {
+		if (!l->function)
+			return;
+		w->line.n = 0;
+		pb_uint(&w->line, LINE_FUNCTION_ID, l->function);
+		pb_uint(&w->line, LINE_LINE, (uint64_t)(int64_t)l->line);
+		pb_uint(&w->line, LINE_COLUMN, (uint64_t)(int64_t)l->column);
+		pb_uint(&w->line, LINE_END_COLUMN, (uint64_t)l->end_column);
+		if (l->end_line != l->line)
+			pb_uint(&w->line, LINE_END_LINE, (uint64_t)l->end_line);
+		pb_bytes(&w->msg, LOCATION_LINE, w->line.v, w->line.n);
+		if (!l->outer)
+			return;
 	}
 }
 
@@ -111,15 +163,11 @@ static void put_locations(struct writer *w)
 	for (uint32_t id = 1; id <= profile_n_locations(w->p); id++) {
 		const struct profile_location *l = profile_get_location(w->p, id);
 
-		w->line.n = 0;
-		pb_uint(&w->line, LINE_FUNCTION_ID, l->function);
-		pb_uint(&w->line, LINE_LINE, (uint64_t)(int64_t)l->line);
-		pb_uint(&w->line, LINE_COLUMN, (uint64_t)(int64_t)l->column);
 		w->msg.n = 0;
 		pb_uint(&w->msg, LOCATION_ID, id);
 		pb_uint(&w->msg, LOCATION_MAPPING_ID, mapping_id(w, l->mapping));
 		pb_uint(&w->msg, LOCATION_ADDRESS, l->address);
-		pb_bytes(&w->msg, LOCATION_LINE, w->line.v, w->line.n);
+		put_lines(w, l);
 		pprof_out_bytes(&w->out, PROFILE_LOCATION, w->msg.v, w->msg.n);
 	}
 }
@@ -150,6 +198,21 @@ static void put_time(struct writer *w, int64_t time_ns)
 	pb_bytes(&w->msg, SAMPLE_LABEL, w->part.v, w->part.n);
 }
 
+/* A location has the functions that it was inlined into in itself. */
+static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
+{
+	uint32_t outer = 0;
+
+	w->part.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		assert(!outer || stack[i] == outer);
+		if (!outer)
+			pb_varint(&w->part, stack[i]);
+		outer = profile_get_location(w->p, stack[i])->outer;
+	}
+	assert(!outer);
+}
+
 /* What differs between neighbours, the time, comes last: the rest is one match for deflate. */
 static int put_sample(void *arg, const struct profile_sample *s)
 {
@@ -157,9 +220,7 @@ static int put_sample(void *arg, const struct profile_sample *s)
 	size_t n;
 	const uint32_t *stack = profile_get_stack(w->p, s->stack, &n);
 
-	w->part.n = 0;
-	for (size_t i = 0; i < n; i++)
-		pb_varint(&w->part, stack[i]);
+	put_stack(w, stack, n);
 	w->msg.n = 0;
 	if (n)
 		pb_bytes(&w->msg, SAMPLE_LOCATION_ID, w->part.v, w->part.n);
@@ -186,6 +247,7 @@ static uint32_t find_main(const struct profile *p)
 
 static int put_all(struct writer *w)
 {
+	_cleanup_free_ struct known *known = what_is_known(w->p);
 	int r;
 
 	w->main_mapping = find_main(w->p);
@@ -193,10 +255,10 @@ static int put_all(struct writer *w)
 	w->time_key = profile_string(w->p, PPROF_TIME_KEY);
 	w->time_unit = profile_string(w->p, PPROF_TIME_UNIT);
 	put_meta(w);
-	if (profile_failed(w->p))
+	if (!known || profile_failed(w->p))
 		return err_set(-ENOMEM, "out of memory for the profile's names");
 	put_strings(w);
-	put_mappings(w);
+	put_mappings(w, known);
 	put_functions(w);
 	put_locations(w);
 	r = pprof_samples_each(w->p, w->times, put_sample, w);

@@ -9,7 +9,7 @@
 #include "profile/profile.h"
 #include "profile/samplelog.h"
 #include "profile/tables.h"
-#include "profile/utf8.h"
+#include "base/utf8.h"
 
 struct profile {
 	struct profile_meta meta;
@@ -19,6 +19,7 @@ struct profile {
 	uint32_t *stack_buf[2]; /* for profile_get_stack(): each holds the deepest stack */
 	size_t stack_cap;
 	unsigned stack_turn;
+	VEC(uint64_t) ran_before; /* by function id - 1; shorter: 0 */
 	bool failed;
 };
 
@@ -27,12 +28,15 @@ enum frame_kind profile_kind(const char *mapping)
 	static const struct {
 		const char *prefix;
 		enum frame_kind kind;
-	} kinds[] = {
-		{"[python", KIND_PYTHON},
-		{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
-		{"[gc]", KIND_GC},
-		{"[krait]", KIND_MARK},
-	};
+	} kinds
+		[] =
+			{
+				{"[python", KIND_PYTHON},
+				{"[kernel", KIND_KERNEL}, /* also perf's [kernel.kallsyms] */
+				{"[jit]", KIND_JIT},
+				{"[gc]", KIND_GC},
+				{"[krait]", KIND_MARK},
+			};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (str_starts(mapping, kinds[i].prefix))
@@ -73,6 +77,7 @@ void profile_free(struct profile *p)
 	intern_fini(&p->t.labels);
 	samplelog_fini(&p->log);
 	str_fini(&p->scratch);
+	vec_fini(&p->ran_before);
 	free(p->stack_buf[0]);
 	free(p->stack_buf[1]);
 	free(p);
@@ -137,11 +142,38 @@ uint32_t profile_function(struct profile *p, const struct profile_function *f)
 	return put(p, &p->t.functions, f, sizeof(*f));
 }
 
+void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms)
+{
+	ms = MIN(ms, PROFILE_MAX_RAN_BEFORE);
+	while (ms && p->ran_before.n < function) {
+		if (vec_push(&p->ran_before, 0)) {
+			p->failed = true;
+			return;
+		}
+	}
+	if (ms)
+		p->ran_before.v[function - 1] = MAX(p->ran_before.v[function - 1], ms);
+}
+
+uint64_t profile_get_ran_before(const struct profile *p, uint32_t function)
+{
+	return function <= p->ran_before.n ? p->ran_before.v[function - 1] : 0;
+}
+
 uint32_t profile_location(struct profile *p, const struct profile_location *l)
 {
-	_Static_assert(sizeof(*l) == 4 * sizeof(uint32_t) + sizeof(uint64_t), "no padding");
+	struct profile_location key;
 
-	return put(p, &p->t.locations, l, sizeof(*l));
+	memset(&key, 0, sizeof(key)); /* padding is compared too */
+	key.mapping = l->mapping;
+	key.function = l->function;
+	key.outer = l->outer;
+	key.line = l->line;
+	key.column = l->column;
+	key.end_line = l->end_line;
+	key.end_column = l->end_column;
+	key.address = l->address;
+	return put(p, &p->t.locations, &key, sizeof(key));
 }
 
 /* Makes both buffers of profile_get_stack() hold @n ids, so that looking up can't fail. */
@@ -278,6 +310,25 @@ const struct profile_label *profile_get_labels(const struct profile *p, uint32_t
 	return labels;
 }
 
+const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n)
+{
+	size_t n_labels;
+	const struct profile_label *l = profile_get_labels(p, id, &n_labels);
+
+	for (size_t i = 0; i < n_labels; i++) {
+		const char *have = profile_get_string(p, l[i].key);
+
+		if (strlen(have) == n && !memcmp(have, key, n))
+			return profile_get_string(p, l[i].value);
+	}
+	return NULL;
+}
+
+const char *profile_label_text(const struct profile *p, uint32_t id, const char *key)
+{
+	return profile_find_label(p, id, key, strlen(key)) ?: "";
+}
+
 size_t profile_n_strings(const struct profile *p)
 {
 	return p->t.strings.n;
@@ -308,6 +359,24 @@ size_t profile_n_labels(const struct profile *p)
 	return p->t.labels.n;
 }
 
+size_t profile_n_nodes(const struct profile *p)
+{
+	return p->t.nodes.n;
+}
+
+void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location)
+{
+	const struct profile_node *node = intern_get(&p->t.nodes, id, NULL);
+
+	*parent = node->parent;
+	*location = node->location;
+}
+
+uint32_t profile_stack_node(const struct profile *p, uint32_t stack)
+{
+	return stack ? *(const uint32_t *)intern_get(&p->t.stacks, stack, NULL) : 0;
+}
+
 size_t profile_bytes(const struct profile *p)
 {
 	const struct profile_tables *t = &p->t;
@@ -330,6 +399,12 @@ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sa
 	return samplelog_each(&p->log, -1, INT64_MAX, fn, arg);
 }
 
+int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
+			 int (*fn)(void *arg, const struct profile_sample *s), void *arg)
+{
+	return samplelog_each(&p->log, first_ns, last_ns, fn, arg);
+}
+
 const struct profile_tables *profile_tables(const struct profile *p)
 {
 	return &p->t;
@@ -338,6 +413,32 @@ const struct profile_tables *profile_tables(const struct profile *p)
 const struct samplelog *profile_log(const struct profile *p)
 {
 	return &p->log;
+}
+
+int profile_forget_times(struct profile *p)
+{
+	_cleanup_free_ struct profile_sum *sums = NULL;
+	struct samplelog before = p->log;
+	size_t n;
+	int r = profile_sums(p, &sums, &n);
+
+	if (r)
+		return r;
+	samplelog_init(&p->log);
+	for (size_t i = 0; !r && i < n; i++) {
+		struct profile_sample s = {
+			.stack = sums[i].stack, .labels = sums[i].labels, .time_ns = -1};
+
+		memcpy(s.values, sums[i].values, sizeof(s.values));
+		r = profile_add(p, &s);
+	}
+	if (r) {
+		samplelog_fini(&p->log);
+		p->log = before;
+		return r;
+	}
+	samplelog_fini(&before);
+	return 0;
 }
 
 uint64_t profile_n_samples(const struct profile *p)

@@ -14,7 +14,7 @@
 
 struct profile;
 
-enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_GC, KIND_MARK, KIND_MAX };
+enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_JIT, KIND_GC, KIND_MARK, KIND_MAX };
 
 struct profile_value_type {
 	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds"; outlive the profile */
@@ -36,8 +36,9 @@ struct profile_meta {
 
 /*
  * The name tells the kind, because that is all that files keep: "[python 3.12]", "[kernel]",
- * "[gc]",
- * "[krait]" for marks, else a native file. profile_kind() must give .kind back.
+ * "[jit]", "[gc]", "[krait]" for marks, else a native file. profile_kind() must give .kind back.
+ * An ELF file has one mapping, whatever address it was loaded at: .start and .limit are those of
+ * its code in the file's own addresses (p_vaddr), .offset is where that lies in the file.
  */
 struct profile_mapping {
 	uint32_t name, build_id; /* strings */
@@ -45,17 +46,40 @@ struct profile_mapping {
 	uint64_t start, limit, offset;
 };
 struct profile_function {
-	uint32_t name, system_name, file; /* strings; system_name 0 for Python */
+	uint32_t name, file; /* strings */
+	/* The symbol as it is in an ELF file: tells the language. 0: Python, marks, JIT code. */
+	uint32_t system_name;
 	int32_t start_line;
 };
+/*
+ * .function 0: no symbol covers the address; written without a name, so that whoever has the file
+ * with that build id can find it, and shown as [libfoo.so+0x1234]. Such a location has a mapping
+ * with a name.
+ * .outer: the location of the function that this one's code was inlined into; 0 if it wasn't. Both
+ * have the same address and mapping. Wherever this one is in a stack, .outer follows it.
+ */
 struct profile_location {
-	uint32_t mapping, function; /* ids, never 0; pprof_read() makes up what a file leaves out */
-	int32_t line, column;	    /* 0 = none; column is from 1, as in pprof */
-	uint64_t address;	    /* 0 for Python */
+	uint32_t mapping;  /* id, never 0; pprof_read() makes up what a file leaves out */
+	uint32_t function; /* id or 0 */
+	uint32_t outer;	   /* id or 0 */
+	int32_t line;	   /* 0 = none */
+	int32_t column;	   /* 0 = none; from 1, as in pprof */
+	/* Where the expression ends, behind its last byte, as in co_positions(); 0, 0 = not known. */
+	int32_t end_line, end_column;
+	uint64_t address; /* in the file (p_vaddr); the kernel's, JIT code's own; 0 for Python */
 };
 struct profile_label {
 	uint32_t key, value; /* strings */
 };
+
+/* An end that isn't behind its beginning, as code that nobody wrote may have it, is none. */
+static inline void profile_check_end(struct profile_location *l)
+{
+	bool behind = l->end_line > l->line || l->end_column > l->column;
+
+	if (!l->column || !l->end_column || l->end_line < l->line || !behind)
+		l->end_line = l->end_column = 0;
+}
 
 /* The kind of frames in a mapping of that name. */
 enum frame_kind profile_kind(const char *mapping);
@@ -90,6 +114,14 @@ bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t valu
 bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
 
 /*
+ * A process that ran @function (a valid id) began so long before the recording; the longest counts. What
+ * its source file was then isn't what it is if it changed since.
+ */
+#define PROFILE_MAX_RAN_BEFORE 1000000000000ull /* ms, 31 years */
+void profile_ran_before(struct profile *p, uint32_t function, uint64_t ms);
+uint64_t profile_get_ran_before(const struct profile *p, uint32_t function);
+
+/*
  * Looking up: valid ids only (asserted). Pointers are valid as long as the profile, except those of
  * profile_get_stack(): until the next interning call, and the last two asked for at a time (so that
  * two stacks can be compared). String 0 is "", label set 0 is empty.
@@ -100,12 +132,22 @@ const struct profile_function *profile_get_function(const struct profile *p, uin
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
+/* Value of the label whose key is key[0..n) in a set: NULL without one, or "" with the second. */
+const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n);
+const char *profile_label_text(const struct profile *p, uint32_t id, const char *key);
 size_t profile_n_strings(const struct profile *p);
 size_t profile_n_mappings(const struct profile *p);
 size_t profile_n_functions(const struct profile *p);
 size_t profile_n_locations(const struct profile *p);
 size_t profile_n_stacks(const struct profile *p);
 size_t profile_n_labels(const struct profile *p);
+/*
+ * Stacks are paths in a tree, root frame first, which formats may have as such: nodes are numbered
+ * from 1, parents before children. The node where a stack ends; 0 for the empty one.
+ */
+size_t profile_n_nodes(const struct profile *p);
+void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, uint32_t *location);
+uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* memory the tables hold */
 
 /* Root frames first when a stack is shown: --by process etc. are applied by the caller. */
@@ -124,7 +166,19 @@ _must_use_ int profile_add(struct profile *p, const struct profile_sample *s);
 /* Calls @fn for every sample in the order added; stops at the first non-zero return, returns it. */
 _must_use_ int profile_each(struct profile *p, int (*fn)(void *arg, const struct profile_sample *s),
 			    void *arg);
-uint64_t profile_n_samples(const struct profile *p); /* number of profile_add() calls */
+/* The same for samples with first_ns <= time <= last_ns; -1 is the time of those without one. */
+_must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
+				    int (*fn)(void *arg, const struct profile_sample *s),
+				    void *arg);
+
+/*
+ * Sums the samples up by stack and labels, without their times: what bounds the samples of a profile
+ * that grows for days. 0; -errno + message, then the profile is as it was.
+ */
+_must_use_ int profile_forget_times(struct profile *p);
+
+/* Number of profile_add() calls; after profile_forget_times() that of the sums. */
+uint64_t profile_n_samples(const struct profile *p);
 
 /*
  * Samples summed by (stack, labels), in first-use order: what pictures and tables need. Caller

@@ -50,13 +50,24 @@ enum location_field {
 	LOCATION_LINE = 4,
 	LOCATION_IS_FOLDED = 5,
 };
-enum line_field { LINE_FUNCTION_ID = 1, LINE_LINE = 2, LINE_COLUMN = 3 };
+/*
+ * The last two are krait's own, where profile.proto won't soon arrive: readers skip what they don't
+ * know, as all of protocol buffers must.
+ */
+enum line_field {
+	LINE_FUNCTION_ID = 1,
+	LINE_LINE = 2,
+	LINE_COLUMN = 3,
+	LINE_END_COLUMN = 100,
+	LINE_END_LINE = 101,
+};
 enum function_field {
 	FUNCTION_ID = 1,
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILENAME = 4,
 	FUNCTION_START_LINE = 5,
+	FUNCTION_RAN_BEFORE = 100, /* krait's own */
 };
 
 /* The numeric label that carries a sample's time, and its unit. */

@@ -10,11 +10,11 @@
  * little-endian. Ids and times have fixed lengths instead of varints: no loop, no branch per byte.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/temporary.h"
 #include "profile/samplelog.h"
 
 #define SAMPLELOG_BLOCK 65536u
@@ -42,36 +42,6 @@ void samplelog_fini(struct samplelog *l)
 	if (l->fd >= 0)
 		close(l->fd);
 	samplelog_init(l);
-}
-
-/*
- * /var/tmp before /tmp: the latter is memory on many machines (tmpfs since Debian 13). O_TMPFILE
- * leaves no name behind even if krait is killed; not every file system has it.
- */
-static int temp_file(void)
-{
-	const char *const dirs[] = {secure_getenv("TMPDIR"), "/var/tmp", "/tmp"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		_cleanup_free_ char *name = NULL;
-		int fd;
-
-		if (!dirs[i] || !*dirs[i])
-			continue;
-		fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-		if (fd >= 0)
-			return fd;
-		if (asprintf(&name, "%s/krait-XXXXXX", dirs[i]) < 0) {
-			name = NULL;
-			return -1;
-		}
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd >= 0) {
-			unlink(name);
-			return fd;
-		}
-	}
-	return -1;
 }
 
 static bool write_all(int fd, const uint8_t *v, size_t n, uint64_t off)
@@ -115,7 +85,7 @@ static int close_block(struct samplelog *l)
 	if (vec_reserve(&l->blocks, l->blocks.n + 1))
 		return -ENOMEM;
 	if (l->fd < 0 && !l->no_file) {
-		l->fd = temp_file();
+		l->fd = temporary_file();
 		l->no_file = l->fd < 0;
 	}
 	if (!l->no_file && write_all(l->fd, b.mem, b.n, l->file_size)) {

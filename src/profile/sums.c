@@ -60,7 +60,7 @@ static int grow_slots(struct sums *s)
 	return 0;
 }
 
-static void add_values(int64_t *to, const int64_t *v)
+void sums_values(int64_t *to, const int64_t *v)
 {
 	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++) {
 		if (__builtin_add_overflow(to[i], v[i], &to[i]))
@@ -79,7 +79,7 @@ int sums_add(struct sums *s, const struct profile_sample *sample)
 
 		if (e->stack == sample->stack && e->labels == sample->labels &&
 		    e->time_ns == sample->time_ns) {
-			add_values(e->values, sample->values);
+			sums_values(e->values, sample->values);
 			return 0;
 		}
 	}

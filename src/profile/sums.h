@@ -23,4 +23,7 @@ void sums_clear(struct sums *s); /* memory kept */
 /* Adds @sample's values to its entry; 0 or -ENOMEM + message. */
 _must_use_ int sums_add(struct sums *s, const struct profile_sample *sample);
 
+/* Adds PROFILE_MAX_VALUES values; sums stop at the ends of int64_t. */
+void sums_values(int64_t *to, const int64_t *v);
+
 #endif

@@ -12,6 +12,7 @@ void py_code_free(struct py_code *code)
 	if (!code)
 		return;
 	free(code->name);
+	free(code->module);
 	free(code->file);
 	free(code->linetable);
 	free(code);

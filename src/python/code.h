@@ -16,7 +16,8 @@ struct py_code {
 	uint64_t addr;	/* in the target */
 	uint64_t check; /* abi/check.h; with addr and process it is the object's identity */
 	char *name;	/* qualified as far as known, UTF-8, one line; NULL: not known (yet) */
-	char *file;	/* co_filename as it is, UTF-8, one line; NULL: not known (yet) */
+	char *module; /* its name, if this is the body of an imported one and it was proved; or NULL */
+	char *file; /* co_filename as it is, UTF-8, one line; NULL: not known (yet) */
 	uint8_t *linetable;
 	uint32_t linetable_bytes;
 	int32_t firstlineno;
@@ -58,6 +59,13 @@ struct py_position py_code_position(const struct py_code *code, int lasti);
  */
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj);
+
+/*
+ * Sets .module of a module's body, @globals (rec_code.globals) being its dict: it has a name, and the file
+ * that the code object has. Reads the live process @pid. 1: done; 0: not certain; -ENOMEM, -ESTALE, ...
+ */
+_must_use_ int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
+				   uint64_t globals);
 
 /*
  * Sets what a text from the target stands for; for whoever reads a text later than the record.

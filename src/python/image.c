@@ -118,6 +118,7 @@ static bool use_debug_offsets(struct image_ctx *c)
 	image->layout = d.layout;
 	image->free_threaded = d.free_threaded;
 	image->where.interp_head = c->runtime + d.interp_head;
+	image->where.gil = d.gil;
 	if (d.free_threaded && d.layout.version >= 0x030e) /* never run by krait's tests */
 		image_unsupported(image, "free-threaded CPython %u.%u", major(image), minor(image));
 	return true;

@@ -17,6 +17,13 @@
 	X(_PyThreadState_Current)      /* <= 3.6, exported */                                      \
 	X(interp_head)		       /* <= 3.6, local */                                         \
 	X(autoTLSkey)		       /* <= 3.6, local */                                         \
+	X(interpreter_lock)	       /* 2.7, local: the GIL */                                   \
+	X(gil_locked)		       /* 3.6, local, as those that follow */                      \
+	X(gil_last_holder)                                                                         \
+	X(gil_cond)                                                                                \
+	X(gil_mutex)                                                                               \
+	X(switch_cond)                                                                             \
+	X(switch_mutex)                                                                            \
 	X(PyString_Type)	       /* 2.x */                                                   \
 	X(_Py_RefTotal)		       /* Py_REF_DEBUG builds up to 3.11 */                        \
 	X(_Py_GetRefTotal)	       /* the same, to 3.x */                                      \
@@ -56,6 +63,12 @@ struct py_runtime_row {
 /* @row where the mutexes are together @growth bytes larger. */
 struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth);
 
+/* 3.7-3.11: address of the GIL, which ends where struct _gilstate_runtime_state begins. */
+static inline uint64_t py_gil_before(uint64_t tstate_current, unsigned growth)
+{
+	return tstate_current - 8 - PY_GIL_WAIT_BYTES - growth - PY_GIL_WAIT;
+}
+
 /* 16 on AArch64 with glibc, else 0. */
 unsigned image_mutex_growth(struct image_ctx *c);
 
@@ -72,6 +85,7 @@ struct py_debug_offsets {
 	uint32_t hex_version;
 	bool free_threaded;
 	uint64_t runtime_size, interp_head;
+	uint8_t gil; /* enum py_gil */
 };
 
 /* From the first @n bytes of _PyRuntime; -ENOTSUP with a message if they can't be believed. */
@@ -88,6 +102,9 @@ unsigned image_pypy_version(struct image_ctx *c);
 
 /* Fills image->where for the image's version, or sets image->unsupported. */
 void image_roots(struct image_ctx *c);
+
+/* The part of it that says who holds the GIL; after the rest. */
+void image_gil(struct image_ctx *c);
 
 /*
  * Compares the layout with what PyCode_Type says of itself; adapts it to Py_TRACE_REFS or sets

@@ -106,4 +106,5 @@ void image_roots(struct image_ctx *c)
 		runtime_roots(c, row);
 	else
 		tls_roots(c);
+	image_gil(c);
 }

@@ -285,6 +285,30 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
+ * 3.13: a bit of _status, 3.14: an int that follows it, later one that is named. All are written by
+ * take_gil() and drop_gil() only. Without them, or if the GIL isn't laid out as bpf/gil.bpf.h has
+ * it, nothing is said of it.
+ */
+static void derive_gil(const uint64_t *m, struct py_layout *ret)
+{
+	unsigned version = (unsigned)(m[M_version] >> 16), shift = m[M_free_threaded] ? 8 : 0;
+	uint64_t word = version == 0x030d   ? m[M_thread_status]
+			: version == 0x030e ? m[M_thread_status] + 4
+					    : m[M_holds_gil];
+
+	if (!word || word + 4 > m[M_thread_id] || !m[M_ceval_gil] ||
+	    m[M_ceval_gil] + 8 > m[M_interp_size] || m[M_ceval_gil] > UINT16_MAX ||
+	    m[M_gil_locked] - m[M_gil] != PY_GIL_LOCKED + shift ||
+	    m[M_gil_holder] - m[M_gil] != PY_GIL_HOLDER + shift)
+		return;
+	ret->interp_gil = (uint16_t)m[M_ceval_gil];
+	ret->tstate_gil = (uint16_t)word;
+	ret->gil_bit = version == 0x030d ? 1 << 5 : 1;
+	if (m[M_gil_requested] && m[M_gil_requested] + 4 <= m[M_thread_id])
+		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
+}
+
+/*
  * Not among the debug offsets; true of the headers of 3.13-3.15, GIL and free-threaded (checked by
  * tests/layout/check.sh), and tied to members that are checked above.
  */
@@ -294,6 +318,7 @@ static void derive(const uint64_t *m, struct py_layout *ret)
 	ret->code_version = ret->code_firstlineno + 24; /* five ints between them */
 	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
 	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
+	derive_gil(m, ret);
 	/* _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }
@@ -315,6 +340,8 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 	derive(m, &ret->layout);
 	ret->hex_version = (uint32_t)m[M_version];
 	ret->free_threaded = m[M_free_threaded];
+	if (ret->layout.tstate_gil)
+		ret->gil = ret->free_threaded ? PY_GIL_FREE : PY_GIL_HOLDS;
 	ret->runtime_size = m[M_runtime_size];
 	ret->interp_head = m[M_interpreters_head];
 	return 0;

@@ -6,13 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "proc/proc.h"
-#include "proc/stat.h"
 #include "python/heap.h"
+#include "python/tids.h"
 
 #define MAX_INTERPRETERS 256
 #define MAX_THREADS	 32768 /* as many as a process usually may have (threads-max, pid_max) */
-#define STATUS_BYTES	 8192
 
 void py_thread_names_fini(struct py_thread_names *names)
 {
@@ -38,9 +36,9 @@ struct reader {
 	struct heap heap;
 	const struct py_where *where;
 	struct py_thread_names *ret;
-	VEC(struct found) found;  /* parallel to ret->list */
-	struct map by_ident;	  /* -> index */
-	struct map by_native_tid; /* tids of the target's PID namespace -> krait's */
+	VEC(struct found) found; /* parallel to ret->list */
+	struct map by_ident;	 /* -> index */
+	struct py_tids tids;
 };
 
 static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
@@ -141,58 +139,6 @@ static int read_interpreters(struct reader *r)
 	return e;
 }
 
-/* The thread's number in its own PID namespace. */
-static pid_t native_tid(const struct proc *p, pid_t tid)
-{
-	_cleanup_str_ struct str text = {};
-	struct proc_status status;
-	char path[48];
-
-	snprintf(path, sizeof(path), "task/%d/status", tid);
-	if (proc_file_read(p->dirfd, path, STATUS_BYTES, &text) ||
-	    proc_status_parse(str_cstr(&text), text.n, &status))
-		return 0;
-	return status.ns_tgid ? status.ns_tgid : tid;
-}
-
-static bool same_pid_ns(const struct proc *p)
-{
-	_cleanup_proc_ struct proc self = PROC_INIT;
-	uint64_t theirs = proc_ns(p, "pid");
-
-	return theirs && !proc_open(&self, getpid()) && proc_ns(&self, "pid") == theirs;
-}
-
-/* Fills by_native_tid with the threads that exist now. */
-static int list_tasks(struct reader *r)
-{
-	_cleanup_proc_ struct proc p = PROC_INIT;
-	pid_vec tids = {};
-	bool same;
-	int e;
-
-	e = proc_open(&p, r->heap.pid);
-	if (e)
-		return e;
-	e = proc_threads(&p, &tids);
-	same = same_pid_ns(&p);
-	vec_foreach(tid, &tids) {
-		pid_t native = same ? *tid : native_tid(&p, *tid);
-
-		if (!e && native)
-			e = map_put(&r->by_native_tid, (uint64_t)native, (uint64_t)*tid);
-	}
-	vec_fini(&tids);
-	return e;
-}
-
-static pid_t task_by_native(const struct reader *r, uint64_t native)
-{
-	uint64_t *tid = native ? map_get(&r->by_native_tid, native) : NULL;
-
-	return tid ? (pid_t)*tid : 0;
-}
-
 static pid_t task_by_pointer(const struct reader *r, uint64_t ident,
 			     const struct py_thread_id *known, size_t n)
 {
@@ -202,32 +148,6 @@ static pid_t task_by_pointer(const struct reader *r, uint64_t ident,
 	return 0;
 }
 
-/*
- * Where struct pthread keeps the tid that the kernel wrote there (CLONE_PARENT_SETTID). glibc: the
- * same since 2.4, libthread_db depends on it (_thread_db_pthread_tid); musl: since 1.1.
- */
-#if defined(__x86_64__)
-#define GLIBC_TID 720
-#define MUSL_TID  48
-#elif defined(__aarch64__)
-#define GLIBC_TID 208
-#define MUSL_TID  32
-#else
-#define GLIBC_TID 0
-#define MUSL_TID  0
-#endif
-
-static pid_t task_by_libc(struct reader *r, uint64_t ident)
-{
-	bool musl = r->where->tss == PY_TSS_KEY_MUSL || r->where->tss == PY_TSS_TLS_DTV_MUSL;
-	uint32_t tid;
-
-	if (!GLIBC_TID ||
-	    heap_read(&r->heap, ident + (musl ? MUSL_TID : GLIBC_TID), &tid, sizeof(tid)))
-		return 0;
-	return task_by_native(r, tid);
-}
-
 static void resolve(struct reader *r, const struct py_thread_id *known, size_t n)
 {
 	for (size_t i = 0; i < r->ret->list.n; i++) {
@@ -235,9 +155,9 @@ static void resolve(struct reader *r, const struct py_thread_id *known, size_t n
 
 		t->tid = task_by_pointer(r, t->ident, known, n);
 		if (!t->tid)
-			t->tid = task_by_native(r, r->found.v[i].native);
+			t->tid = py_tid_by_native(&r->tids, r->found.v[i].native);
 		if (!t->tid)
-			t->tid = task_by_libc(r, t->ident);
+			t->tid = py_tid_by_ident(&r->tids, &r->heap, r->where, t->ident);
 	}
 }
 
@@ -251,14 +171,14 @@ int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_w
 	if (!r.heap.known || !layout->interp_modules || !where->interp_head)
 		return -ENOTSUP;
 	map_init(&r.by_ident);
-	map_init(&r.by_native_tid);
+	map_init(&r.tids.by_native);
 	e = read_interpreters(&r);
 	if (!e && ret->list.n)
-		e = list_tasks(&r);
+		e = py_tids_read(&r.tids, pid);
 	if (!e)
 		resolve(&r, known, n);
 	map_fini(&r.by_ident);
-	map_fini(&r.by_native_tid);
+	py_tids_fini(&r.tids);
 	vec_fini(&r.found);
 	return e;
 }

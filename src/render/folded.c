@@ -2,7 +2,7 @@
 /*
  * Folded stacks: "root;...;leaf COUNT\n", what flamegraph.pl, speedscope and most viewers read. The
  * last space of a line separates the count, so that names may hold spaces; `;` and whatever a
- * reader could take for a line break is replaced. Lines are sorted by frame, and no two have the
+ * reader could take for a line break is replaced, and a line begins with no `#`. Lines are sorted by frame, and no two have the
  * same stack: frames that differ in nothing a reader can see (a column, an address) are one.
  */
 #include "render/formats.h"
@@ -41,6 +41,22 @@ static void add_clean(struct str *b, const char *s)
 	}
 }
 
+/*
+ * flamegraph.pl colours by these endings, which stackcollapse-perf.pl writes: _[k] kernel, _[j] code
+ * made at run time, _[i] inlined. _[n] and _[g] are krait's.
+ */
+static const char *annotation(const struct profile *p, uint32_t location)
+{
+	static const char *const by_kind[KIND_MAX] = {[KIND_NATIVE] = "_[n]",
+						      [KIND_KERNEL] = "_[k]",
+						      [KIND_JIT] = "_[j]",
+						      [KIND_GC] = "_[g]"};
+	const struct profile_location *l = profile_get_location(p, location);
+	const char *kind = by_kind[profile_get_mapping(p, l->mapping)->kind];
+
+	return l->outer ? "_[i]" : kind ? kind : "";
+}
+
 struct folded {
 	const struct render_options *opt;
 	struct rank frames; /* input 0: "[no frames]", input id: location id */
@@ -59,6 +75,8 @@ static int rank_frames(struct folded *f, struct profile *p)
 		str_clear(&clean);
 		render_names_frame(names, id, &raw);
 		add_clean(&clean, str_cstr(&raw));
+		if (f->opt->annotate)
+			str_add(&clean, annotation(p, id));
 		r = raw.failed || clean.failed ? -ENOMEM : rank_add(&f->frames, str_cstr(&clean));
 	}
 	render_names_free(names);
@@ -98,9 +116,12 @@ static int write_lines(struct folded *f, FILE *out)
 
 		line.n = v.prefix;
 		if (v.node) {
-			if (line.n)
-				str_add_c(&line, ';');
-			add_clean(&line, text(f, n));
+			const char *frame = text(f, n);
+
+			/* At the start of a line it would make a comment of it. */
+			if (line.n || *frame == '#')
+				str_add_c(&line, line.n ? ';' : ' ');
+			add_clean(&line, frame);
 		}
 		if (n->self > 0 && line.n)
 			fprintf(out, "%s %lld\n", line.s, (long long)n->self);

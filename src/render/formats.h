@@ -5,7 +5,13 @@
 
 #include "render/render.h"
 
+_must_use_ int firefox_write(struct profile *p, FILE *out, const struct render_options *opt);
 _must_use_ int folded_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int jsonl_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int pstats_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int speedscope_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int html_write(struct profile *p, FILE *out, const struct render_options *opt);
 _must_use_ int svg_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int trace_write(struct profile *p, FILE *out, const struct render_options *opt);
 
 #endif

@@ -248,25 +248,55 @@ const char *render_names_mapping(const struct render_names *n, uint32_t mapping)
 	return slash && slash[1] && name[0] != '[' ? slash + 1 : name;
 }
 
+/*
+ * krait's addresses are the file's own. Other tools' are the process's: what they mapped where
+ * gives the place in the file, for most files the same. No file's own bias reaches 4 GiB.
+ */
+static uint64_t address_in_file(const struct profile_mapping *m, uint64_t address)
+{
+	uint64_t bias = m->start - m->offset;
+
+	return bias >> 32 && address >= m->start && address < m->limit ? address - bias : address;
+}
+
+void render_names_function(const struct render_names *n, uint32_t location, struct str *b)
+{
+	const struct profile_location *l = profile_get_location(n->p, location);
+	const char *file = render_names_mapping(n, l->mapping), *name = "";
+
+	if (l->function)
+		name = profile_get_string(n->p, profile_get_function(n->p, l->function)->name);
+	if (*name) {
+		str_add(b, name);
+	} else if (l->function) {
+		str_addf(b, "0x%llx", (unsigned long long)l->address);
+	} else {
+		file += *file == '[';
+		str_addf(b, "[%.*s+0x%llx]", (int)strcspn(file, "]"), file,
+			 (unsigned long long)address_in_file(profile_get_mapping(n->p, l->mapping),
+							     l->address));
+	}
+}
+
+/* A frame that stands for its whole mapping. */
+static bool is_name(const struct render_names *n, uint32_t function, const char *mapping)
+{
+	return streq(profile_get_string(n->p, profile_get_function(n->p, function)->name), mapping);
+}
+
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b)
 {
 	const struct profile_location *l = profile_get_location(n->p, location);
-	const char *name = "", *file = "";
+	const char *file = l->function ? render_names_file(n, l->function) : "";
+	const char *mapping = render_names_mapping(n, l->mapping);
 
-	if (l->function) {
-		name = profile_get_string(n->p, profile_get_function(n->p, l->function)->name);
-		file = render_names_file(n, l->function);
-	}
-	if (*name)
-		str_add(b, name);
-	else
-		str_addf(b, "0x%llx", (unsigned long long)l->address);
-	if (l->mapping && profile_get_mapping(n->p, l->mapping)->kind == KIND_MARK)
+	render_names_function(n, location, b);
+	if (!l->function || profile_get_mapping(n->p, l->mapping)->kind == KIND_MARK)
 		return;
 	if (*file && l->line > 0)
 		str_addf(b, " (%s:%d)", file, l->line);
 	else if (*file)
 		str_addf(b, " (%s)", file);
-	else if (l->mapping && *render_names_mapping(n, l->mapping))
-		str_addf(b, " (%s)", render_names_mapping(n, l->mapping));
+	else if (*mapping && !streq(mapping, "[unknown]") && !is_name(n, l->function, mapping))
+		str_addf(b, " (%s)", mapping);
 }

@@ -12,9 +12,27 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 
 /* The first row is what a recording without -o is written as. */
 const struct render_format render_formats[] = {
+	{"html", {".html"}, "nothing: the recording is embedded", html_write},
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},
 	{"pprof", {".pb.gz"}, "nothing: the recording", write_pprof},
+	{"jsonl", {".jsonl"}, "nothing", jsonl_write},
 	{"folded", {".folded", ".txt"}, "times, labels other than the root frames", folded_write},
+	{"speedscope",
+	 {".speedscope.json"},
+	 "labels other than process and thread, columns",
+	 speedscope_write},
+	{"firefox", {".firefox.json"}, "labels other than process and thread", firefox_write},
+	{"trace",
+	 {".trace.json"},
+	 "lines, labels other than process and thread, samples without times",
+	 trace_write,
+	 .no_by = true,
+	 .needs_times = true},
+	{"pstats",
+	 {".pstats"},
+	 "native frames, lines, times, labels; call counts are samples",
+	 pstats_write,
+	 .no_by = true},
 };
 const size_t render_n_formats = ARRAY_SIZE(render_formats);
 
@@ -65,4 +83,13 @@ const struct render_format *render_by_file(const char *path)
 	err_set(-EINVAL, "%s: the file's extension names no format; use one of %s, or --format",
 		path, str_cstr(&known));
 	return NULL;
+}
+
+int render_check_by(const struct render_format *format, const char *by)
+{
+	if (!by || !format->no_by)
+		return 0;
+	return err_set(-EINVAL,
+		       "--by is for formats that show it, such as svg and folded; %s doesn't",
+		       format->name);
 }

@@ -11,6 +11,8 @@
 #include "profile/pprof.h"
 #include "profile/profile.h"
 
+struct html_diff;
+
 struct render_options {
 	const char *title; /* for pictures; NULL = made from the profile's meta */
 	const char *value; /* value type, NULL = the format's default (folded: samples; others:
@@ -18,6 +20,15 @@ struct render_options {
 	const char *by;	   /* root frames: "process", "thread", "cgroup", a label; NULL = process if
 			      several */
 	enum pprof_times times;
+	bool annotate; /* folded: a suffix after names tells the kind of frame */
+	/*
+	 * For the page's source text: a descriptor of a file that a recording names, or -errno where
+	 * it may not be shown; -ESTALE where it isn't the one that ran, which is said. NULL: no source
+	 * text. @since_ns: if it changed after that it isn't; at first the start of the recording.
+	 */
+	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
+	void *source_arg;
+	const struct html_diff *diff; /* the page compares two recordings; else NULL */
 };
 
 struct render_format {
@@ -25,6 +36,8 @@ struct render_format {
 	const char *extensions[4]; /* ".folded", ".txt"; NULL-terminated */
 	const char *loses;	   /* for --help and the man page; "nothing" */
 	int (*write)(struct profile *p, FILE *out, const struct render_options *opt);
+	bool no_by;	  /* has no place for what --by asks for */
+	bool needs_times; /* can't show samples without a time, nor values that aren't time */
 };
 
 extern const struct render_format render_formats[];
@@ -34,13 +47,8 @@ extern const size_t render_n_formats;
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);
 
-/*
- * The recording (pprof, gzipped) inside a picture that krait wrote. Input is hostile: memory is
- * bounded by its size. 0, or -EINVAL + message if there is none or it is damaged; -ENOMEM. *ret is
- * the caller's to free. svg_probe() tells whether there is one.
- */
-bool svg_probe(const char *data, size_t n);
-_must_use_ int svg_extract_pprof(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
+/* 0, or -EINVAL + message if the format has no place for what @by asks for; NULL is fine. */
+_must_use_ int render_check_by(const struct render_format *format, const char *by);
 
 /*
  * How a frame is written in text: "qualname (file:line)". Files are cut after the longest of
@@ -62,6 +70,18 @@ enum render_origin render_names_origin(const struct render_names *n, uint32_t fu
 
 /* Name of a mapping, a file without its directory: "libz.so.1", "[kernel]"; or "". */
 const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
+
+/*
+ * Appends the name alone: "qualname", "symbol"; "[libz.so.1+0x1234]" where there is no symbol. The
+ * number is what addr2line and objdump take, as far as the recording tells.
+ */
+void render_names_function(const struct render_names *n, uint32_t location, struct str *b);
+
+/*
+ * "C", "C++", "Rust", "Go" for the symbol of a native function, as in its file and as it is shown;
+ * "" where @symbol is.
+ */
+const char *render_language(const char *name, const char *symbol);
 
 /* Appends the frame: "qualname (file:line)", "symbol (libz.so.1)"; marks as they are. */
 void render_names_frame(const struct render_names *n, uint32_t location, struct str *b);

@@ -5,28 +5,14 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* Value of the label @key in a set, or NULL. */
-static const char *label(const struct profile *p, uint32_t labels, const char *key)
-{
-	const struct profile_label *l;
-	size_t n = 0;
-
-	l = labels ? profile_get_labels(p, labels, &n) : NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (streq(profile_get_string(p, l[i].key), key))
-			return profile_get_string(p, l[i].value);
-	}
-	return NULL;
-}
-
 /* "name (pid 12)", or what of it is known. */
 static void name_and_id(struct str *b, const char *name, const char *key, const char *id)
 {
-	if (name && id)
+	if (*name && *id)
 		str_addf(b, "%s (%s %s)", name, key, id);
-	else if (name)
+	else if (*name)
 		str_add(b, name);
-	else if (id)
+	else if (*id)
 		str_addf(b, "%s %s", key, id);
 }
 
@@ -34,21 +20,23 @@ static void name_and_id(struct str *b, const char *name, const char *key, const 
 static void by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b)
 {
 	if (streq(by, "process"))
-		name_and_id(b, label(p, labels, "process"), "pid", label(p, labels, "pid"));
+		name_and_id(b, profile_label_text(p, labels, "process"), "pid",
+			    profile_label_text(p, labels, "pid"));
 	else if (streq(by, "thread"))
-		name_and_id(b, label(p, labels, "thread"), "tid", label(p, labels, "tid"));
-	else if (label(p, labels, by))
-		str_add(b, label(p, labels, by));
+		name_and_id(b, profile_label_text(p, labels, "thread"), "tid",
+			    profile_label_text(p, labels, "tid"));
+	else
+		str_add(b, profile_label_text(p, labels, by));
 }
 
 static void process_text(const struct profile *p, uint32_t labels, struct str *b)
 {
-	const char *name = label(p, labels, "process");
+	const char *name = profile_label_text(p, labels, "process");
 
-	if (name)
+	if (*name)
 		str_add(b, name);
 	else
-		name_and_id(b, NULL, "pid", label(p, labels, "pid"));
+		name_and_id(b, "", "pid", profile_label_text(p, labels, "pid"));
 }
 
 typedef void (*text_fn)(const struct profile *p, uint32_t labels, const char *by, struct str *b);
@@ -177,4 +165,16 @@ void roots_fini(struct roots *roots)
 uint32_t roots_rank(const struct roots *roots, uint32_t labels, unsigned d)
 {
 	return roots->texts.of[(size_t)labels * roots->depth + d];
+}
+
+void roots_title(const struct roots *roots, const char *title, struct str *b)
+{
+	if (!title)
+		title = roots->process;
+	if (title && *title)
+		str_add(b, title);
+	else if (!title && roots->n_processes > 1)
+		str_addf(b, "%zu processes", roots->n_processes);
+	else
+		str_add(b, "Profile");
 }

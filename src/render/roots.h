@@ -26,6 +26,9 @@ _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct p
 			  size_t n, const char *by);
 void roots_fini(struct roots *roots);
 
+/* What the whole is called: @title if it isn't NULL, the process, how many there are. */
+void roots_title(const struct roots *roots, const char *title, struct str *b);
+
 /* Rank in .texts of root frame @d (below .depth, outermost first) of a label set (0 = none). */
 uint32_t roots_rank(const struct roots *roots, uint32_t labels, unsigned d);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "render/base64.h"
+#include "render/embedded.h"
 #include "render/formats.h"
 #include "svg.css.h"
 #include "svg_input.js.h"
@@ -68,7 +69,7 @@ static int put_recording(const struct svg *s, FILE *out)
 
 	if (!encoder)
 		return err_set(-ENOMEM, "out of memory");
-	fputs(SVG_RECORDING "\n", out);
+	fputs(EMBEDDED_SVG "\n", out);
 	r = pprof_write(s->p, encoder, s->opt->times);
 	if (fclose(encoder) && !r)
 		r = err_sys(errno ? -errno : -EIO, "can't write the picture");

@@ -3,13 +3,9 @@
 #ifndef RENDER_SVG_H
 #define RENDER_SVG_H
 
-#include "render/rank.h"
-#include "render/render.h"
+#include "render/functions.h"
 #include "render/roots.h"
 #include "render/tree.h"
-
-/* The tag before the recording: pprof, gzipped, base64. docs/format.md names it. */
-#define SVG_RECORDING "<metadata id=\"krait-recording\">"
 
 /* Geometry of the static picture, in px; svg_model.js has them too, with its own width. */
 enum {
@@ -24,15 +20,6 @@ enum {
 /* Boxes narrower than this aren't drawn; many boxes raise it. */
 #define SVG_MIN_PX 0.1
 
-/* A function as it is drawn; strings belong to the profile, the names or the roots. */
-struct svg_function {
-	const char *name, *file, *path, *module; /* file: shortened path; "" = none */
-	enum frame_kind kind;
-	enum render_origin origin;
-	bool root;     /* all, a process, a label: no function at all */
-	char class[3]; /* colour in svg.css */
-};
-
 struct svg_box {
 	uint32_t node, function; /* index into tree.nodes, functions */
 	int64_t start;		 /* in value units from the left */
@@ -42,11 +29,10 @@ struct svg {
 	struct profile *p;
 	const struct render_options *opt;
 	unsigned value; /* index */
-	struct render_names *names;
-	struct rank keys; /* input 0: no frames; input id: location */
+	struct functions named;
 	struct roots roots;
 	struct tree tree;
-	VEC(struct svg_function) functions; /* used ones, in order of first use */
+	VEC(struct function) functions;	    /* used ones, in order of first use */
 	VEC(struct svg_box) boxes;	    /* parents first, left to right */
 	uint32_t depth;			    /* rows */
 	uint32_t not_drawn;		    /* boxes */
@@ -63,11 +49,5 @@ void svg_put_header(const struct svg *s, struct str *b);
 void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b);
 void svg_put_footer(const struct svg *s, struct str *b);
 _must_use_ int svg_put_data(const struct svg *s, FILE *out);
-
-/* Class in svg.css for a function: by kind, whose code it is, and a stable hash of its module. */
-void svg_class(struct svg_function *f);
-
-/* What a reader calls it: "your code", "kernel", ... */
-const char *svg_kind_name(const struct svg_function *f);
 
 #endif

@@ -8,7 +8,7 @@
 static const double char_px = 7.23, pad_px = 4;
 
 /* "eggs" of "Spam.eggs", "<lambda>" of "f.<locals>.<lambda>"; native names are taken whole. */
-static const char *last_part(const struct svg_function *f)
+static const char *last_part(const struct function *f)
 {
 	const char *dot = f->kind == KIND_PYTHON && !f->root ? strrchr(f->name, '.') : NULL;
 
@@ -16,7 +16,7 @@ static const char *last_part(const struct svg_function *f)
 }
 
 /* What of the name and the file fits: both, the name, its last part, the start of that. */
-static void add_label(const struct svg_function *f, size_t columns, struct str *b)
+static void add_label(const struct function *f, size_t columns, struct str *b)
 {
 	const char *where = *f->file ? f->file : f->kind == KIND_PYTHON ? "" : f->module;
 	const char *name = f->name;
@@ -80,19 +80,28 @@ static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 		str_addf(b, ", %zu more", end - i);
 }
 
+/* A line that says where the function is. */
+static void add_place(const struct function *f, const char *place, struct str *b)
+{
+	if (!*place || f->root)
+		return;
+	str_add_c(b, '\n');
+	markup_add_xml(b, place, strlen(place));
+}
+
 static void add_title(const struct svg *s, const struct svg_box *box, struct str *b)
 {
-	const struct svg_function *f = &s->functions.v[box->function];
+	const struct function *f = &s->functions.v[box->function];
 	const struct tree_node *n = &s->tree.nodes.v[box->node];
 	const struct profile_meta *meta = profile_meta(s->p);
-	const char *where = *f->path ? f->path : f->module;
 	int64_t total = s->tree.nodes.v[0].value;
 
 	markup_add_xml(b, f->name, strlen(f->name));
-	if (*where && !f->root) {
-		str_add_c(b, '\n');
-		markup_add_xml(b, where, strlen(where));
-	}
+	add_place(f, f->path, b);
+	if (f->kind != KIND_PYTHON || !*f->path)
+		add_place(f, f->module, b);
+	if (*f->language)
+		str_addf(b, ", %s", f->language);
 	str_add_c(b, '\n');
 	markup_add_percent(b, n->value, total);
 	str_add(b, " of all, ");
@@ -111,7 +120,7 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 
 void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b)
 {
-	const struct svg_function *f = &s->functions.v[box->function];
+	const struct function *f = &s->functions.v[box->function];
 	const struct tree_node *n = &s->tree.nodes.v[box->node];
 	double scale = (double)(SVG_WIDTH - 2 * SVG_MARGIN) / MAX(s->tree.nodes.v[0].value, 1);
 	double x = SVG_MARGIN + box->start * scale, width = n->value * scale;

@@ -8,7 +8,16 @@
 
 #include "render/markup.h"
 
-static void add_function(const struct svg_function *f, struct str *b)
+/* "native", "native, C++". */
+static void add_kind(const struct function *f, struct str *b)
+{
+	_cleanup_str_ struct str kind = {};
+
+	str_addf(&kind, "%s%s%s", function_kind_name(f), *f->language ? ", " : "", f->language);
+	markup_add_json(b, str_cstr(&kind));
+}
+
+static void add_function(const struct function *f, struct str *b)
 {
 	str_add_c(b, '[');
 	markup_add_json(b, f->name);
@@ -19,7 +28,7 @@ static void add_function(const struct svg_function *f, struct str *b)
 	str_add_c(b, ',');
 	markup_add_json(b, f->module);
 	str_add_c(b, ',');
-	markup_add_json(b, svg_kind_name(f));
+	add_kind(f, b);
 	str_addf(b, ",%d]", f->kind == KIND_PYTHON && !f->root);
 }
 

@@ -10,19 +10,12 @@ enum { TITLE_COLUMNS = 64 };
 
 static void add_title(const struct svg *s, size_t columns, struct str *b)
 {
+	_cleanup_str_ struct str made = {};
+	const char *title;
 	size_t n;
 
-	const char *title = s->opt->title;
-	_cleanup_str_ struct str made = {};
-
-	if (!title)
-		title = s->roots.process;
-	if (!title && s->roots.n_processes > 1) {
-		str_addf(&made, "%zu processes", s->roots.n_processes);
-		title = str_cstr(&made);
-	}
-	if (!title || !*title)
-		title = "Profile";
+	roots_title(&s->roots, s->opt->title, &made);
+	title = str_cstr(&made);
 	n = markup_fit(title, columns);
 	markup_add_xml(b, title, n);
 	if (title[n])
@@ -87,7 +80,7 @@ static const struct {
 	char family;
 	const char *members;
 } families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'n', "02"},
-		{'k', "02"},  {'g', ""},    {'m', ""}};
+		{'j', ""},    {'k', "02"},  {'g', ""},	  {'m', ""}};
 
 /* A swatch of a family: stripes, because a family has many colours. */
 static void add_swatch(size_t row, double x, struct str *b)
@@ -112,7 +105,7 @@ static void add_legend(const struct svg *s, struct str *b)
 	str_add(b, "<g id=\"legend\">\n");
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
 		vec_foreach(f, &s->functions) {
-			const char *name = svg_kind_name(f);
+			const char *name = function_kind_name(f);
 
 			if (f->class[0] != families[i].family)
 				continue;

@@ -9,36 +9,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/*
- * What makes two locations the same box: everything that a reader can see of the function. What has
- * no name in a mapping is one box.
- */
-static int rank_functions(struct svg *s)
-{
-	struct profile *p = s->p;
-	_cleanup_str_ struct str b = {};
-	int r = rank_add(&s->keys, "");
-
-	for (uint32_t id = 1; !r && id <= profile_n_locations(p); id++) {
-		const struct profile_location *l = profile_get_location(p, id);
-
-		str_clear(&b);
-		if (l->function) {
-			const struct profile_function *f = profile_get_function(p, l->function);
-
-			str_addf(&b, "%s\1%s\1%d\1", profile_get_string(p, f->name),
-				 profile_get_string(p, f->file), f->start_line);
-		}
-		if (l->mapping)
-			str_add(&b,
-				profile_get_string(p, profile_get_mapping(p, l->mapping)->name));
-		r = b.failed ? -ENOMEM : rank_add(&s->keys, b.s);
-	}
-	if (!r)
-		r = rank_finish(&s->keys);
-	return r ? err_set(r, "out of memory") : 0;
-}
-
 /* Widest first, so that a picture is read from the left; equal ones by name, to be the same always.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
@@ -58,32 +28,14 @@ static int build_tree(struct svg *s)
 		return r;
 	r = roots_init(&s->roots, s->p, sums, plan.n_sums, s->opt->by);
 	if (!r)
-		r = rank_functions(s);
+		r = functions_init(&s->named, s->p);
 	if (r)
 		return r;
 	plan.sums = sums;
-	plan.key_of_location = s->keys.of;
-	plan.no_frames = s->keys.of[0];
+	plan.key_of_location = s->named.keys.of;
+	plan.no_frames = s->named.keys.of[0];
 	plan.value = s->value;
 	return tree_build(&s->tree, &plan);
-}
-
-static void describe_location(const struct svg *s, uint32_t id, struct svg_function *f)
-{
-	const struct profile_location *l = profile_get_location(s->p, id);
-	const struct profile_function *pf;
-
-	if (l->mapping) {
-		f->kind = profile_get_mapping(s->p, l->mapping)->kind;
-		f->module = render_names_mapping(s->names, l->mapping);
-	}
-	if (!l->function)
-		return;
-	pf = profile_get_function(s->p, l->function);
-	f->name = profile_get_string(s->p, pf->name);
-	f->path = profile_get_string(s->p, pf->file);
-	f->file = render_names_file(s->names, l->function);
-	f->origin = render_names_origin(s->names, l->function);
 }
 
 static const char *root_name(const struct svg *s)
@@ -94,23 +46,18 @@ static const char *root_name(const struct svg *s)
 }
 
 /* The function of a node, by key; key 0 of the tree's root and root frames are none. */
-static void describe(const struct svg *s, uint32_t node, struct svg_function *f)
+static int describe(struct svg *s, uint32_t node, struct function *f)
 {
 	uint32_t key = s->tree.nodes.v[node].key;
 
-	*f = (struct svg_function){.name = "", .file = "", .path = "", .module = ""};
-	if (!node || key & TREE_ROOT) {
-		f->root = true;
-		f->name = node ? rank_text(&s->roots.texts, key & ~TREE_ROOT) : root_name(s);
-	} else if (s->keys.first[key] == 0) {
-		f->name = "[no frames]";
-		f->kind = KIND_MARK;
-	} else {
-		describe_location(s, s->keys.first[key], f);
-	}
+	if (node && !(key & TREE_ROOT))
+		return functions_get(&s->named, key, f);
+	*f = (struct function){.file = "", .path = "", .module = "", .language = "", .root = true};
+	f->name = node ? rank_text(&s->roots.texts, key & ~TREE_ROOT) : root_name(s);
 	if (!*f->name)
-		f->name = *f->module ? f->module : "[no name]";
-	svg_class(f);
+		f->name = "[no name]";
+	function_colour(f);
+	return 0;
 }
 
 /* Index of a node's function, described at first use. */
@@ -118,15 +65,14 @@ static int function_of(struct svg *s, struct map *seen, uint32_t node, uint32_t 
 {
 	uint64_t key = node ? s->tree.nodes.v[node].key : UINT64_MAX;
 	uint64_t *found = map_get(seen, key);
-	struct svg_function f;
+	struct function f;
 
 	if (found) {
 		*ret = *found;
 		return 0;
 	}
-	describe(s, node, &f);
 	*ret = s->functions.n;
-	if (map_put(seen, key, s->functions.n))
+	if (describe(s, node, &f) || map_put(seen, key, s->functions.n))
 		return -ENOMEM;
 	return vec_push(&s->functions, f);
 }
@@ -217,9 +163,6 @@ int svg_layout(struct svg *s)
 
 	if (r)
 		return r;
-	s->names = render_names_new(s->p);
-	if (!s->names)
-		return -ENOMEM;
 	r = set_threshold(s);
 	if (!r)
 		r = place_boxes(s);
@@ -228,8 +171,7 @@ int svg_layout(struct svg *s)
 
 void svg_fini(struct svg *s)
 {
-	render_names_free(s->names);
-	rank_fini(&s->keys);
+	functions_fini(&s->named);
 	roots_fini(&s->roots);
 	tree_fini(&s->tree);
 	vec_fini(&s->functions);

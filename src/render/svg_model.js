@@ -103,7 +103,7 @@ const functions = data.functions.map(([name, file, path, module, kind, python]) 
 	const short = dot >= 0 && dot + 1 < name.length ? name.slice(dot + 1) : name;
 	const where = kind === 'marks' ? '' : file || (python ? '' : module);
 	return {
-		name, file, path, module, kind, short, where,
+		name, file, path, module, kind, short, where, library: python ? '' : module,
 		nameColumns: columns(name), shortColumns: columns(short), whereColumns: columns(where),
 	};
 });

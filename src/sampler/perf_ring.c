@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 
 #define RECORD_MAX 65536 /* perf_event_header.size is 16 bits */
@@ -25,11 +27,26 @@ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+bool perf_event_restricted(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	return f && fscanf(f, "%d", &level) == 1 && level > 2;
+}
+
 int perf_event_error(int r, const char *what)
 {
 	switch (r) {
 	case -EACCES:
 	case -EPERM:
+		if (perf_event_restricted())
+			return err_set(
+				r,
+				"%s needs root here: with kernel.perf_event_paranoid above 2 this "
+				"kernel may refuse CAP_PERFMON; `sudo sysctl "
+				"kernel.perf_event_paranoid=2` changes that",
+				what);
 		return err_set(r,
 			       "%s needs root or CAP_PERFMON (a container also a seccomp profile "
 			       "that allows perf_event_open); try `krait doctor`",

@@ -14,22 +14,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "proc/cpus.h"
+#include "sampler/internal.h"
 #include "sample.skel.h"
 
-struct sampler {
-	struct sampler_config config;
-	struct sample_bpf *skel;
-	struct ring_buffer *rings;
-	struct event_set events;
-	VEC(struct bpf_link *) links;
-	VEC(int) ring_fds;
-	struct py_layout layouts[ABI_MAX_LAYOUTS];
-	unsigned n_layouts;
-	int n_cpus;
-};
-
-static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	char text[512];
 
@@ -41,14 +29,6 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t n)
-{
-	struct sampler *s = ctx;
-
-	s->config.record(s->config.ctx, data, n);
-	return 0;
-}
-
 /*
  * krait's own PID namespace: the programs report numbers of this one. Its depth can't be seen from
  * inside, so it is known by its inode; the host's has a fixed one (include/linux/proc_ns.h,
@@ -56,52 +36,65 @@ static int on_record(void *ctx, void *data, size_t n)
  */
 #define HOST_PIDNS_INUM 0xEFFFFFFCu
 
-static void set_pidns(struct sampler *s)
+uint32_t sampler_pidns(void)
 {
 	struct stat st;
 
-	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != HOST_PIDNS_INUM)
-		s->skel->rodata->pidns_inum = st.st_ino;
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == HOST_PIDNS_INUM)
+		return 0;
+	return (uint32_t)st.st_ino;
 }
 
-static size_t ring_bytes(const struct sampler *s)
+static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 {
-	size_t bytes = SAMPLER_RING_LEAST;
+	struct bpf_link *link = bpf_program__attach(prog);
 
-	if (s->config.ring_bytes)
-		return s->config.ring_bytes;
-	while (bytes * 2 * s->n_cpus <= SAMPLER_RINGS_BYTES)
-		bytes *= 2;
-	return bytes;
+	if (!link)
+		return false;
+	if (!vec_push(&s->links, link))
+		return true;
+	bpf_link__destroy(link);
+	return false;
 }
 
-static int add_ring(struct sampler *s, uint32_t cpu)
+/* By the first that this kernel has. */
+static void watch_unmap(struct sampler *s)
 {
-	size_t bytes = ring_bytes(s);
-	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "krait_ring", 0, 0, bytes, NULL), r;
+	s->sees_unmaps = attach_watch(s, s->skel->progs.on_munmap);
+	if (!s->sees_unmaps && !attach_watch(s, s->skel->progs.on_place))
+		log_info("this kernel doesn't let unmapping be watched");
+}
 
-	if (fd < 0)
-		return err_sys(fd, "can't create a ring of %zu bytes for CPU %u", bytes, cpu);
-	r = vec_push(&s->ring_fds, fd);
-	if (r) {
-		close(fd);
-		return err_sys(r, "rings");
-	}
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rings), &cpu, &fd, BPF_ANY))
-		return err_sys(-errno, "can't hand the ring of CPU %u to the kernel", cpu);
-	if (!s->rings) {
-		s->rings = ring_buffer__new(fd, on_record, s, NULL);
-		return s->rings ? 0 : err_sys(-errno, "can't map a ring");
-	}
-	r = ring_buffer__add(s->rings, fd, on_record, s);
-	return r ? err_sys(r, "can't map a ring") : 0;
+bool sampler_sees_unmaps(const struct sampler *s)
+{
+	return s->sees_unmaps;
+}
+
+static int open_unwind(struct sampler *s)
+{
+	const struct unwind_store_maps maps = {
+		.slabs = bpf_map__fd(s->skel->maps.slabs),
+		.tables = bpf_map__fd(s->skel->maps.unwind_tables),
+		.rules = bpf_map__fd(s->skel->maps.unwind_rules),
+		.spaces = bpf_map__fd(s->skel->maps.spaces),
+	};
+
+	if (s->config.native == NATIVE_MODE_NONE)
+		return 0;
+	watch_unmap(s);
+	return unwind_store_open(&s->unwind, &maps, unwind_store_slabs(s->config.unwind_bytes));
+}
+
+struct unwind_store *sampler_unwind(struct sampler *s)
+{
+	return s->unwind;
 }
 
 static int load(struct sampler *s)
 {
 	int r;
 
-	libbpf_set_print(log_libbpf);
+	libbpf_set_print(sampler_log_libbpf);
 	s->n_cpus = libbpf_num_possible_cpus();
 	if (s->n_cpus < 1)
 		return err_set(-EINVAL, "the kernel doesn't say how many CPUs there are");
@@ -111,44 +104,16 @@ static int load(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.stagings, s->n_cpus);
 	bpf_map__set_max_entries(s->skel->maps.rings, s->n_cpus);
 	s->skel->rodata->whole_machine = s->config.whole_machine;
+	s->skel->rodata->all_processes = s->config.all_processes;
 	s->skel->rodata->follow_children = s->config.follow_children;
-	set_pidns(s);
+	s->skel->rodata->native_mode = s->config.native;
+	s->skel->rodata->native_instructions = s->config.native_instructions;
+	s->skel->rodata->kernel_stacks = s->config.kernel;
+	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
+	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
 	if (r)
 		return err_sys(r, "the kernel refused krait's programs; `krait doctor` says why");
-	return 0;
-}
-
-static int open_rings(struct sampler *s)
-{
-	cpu_vec cpus = {};
-	int r = cpus_online(&cpus);
-
-	for (size_t i = 0; !r && i < cpus.n; i++)
-		r = add_ring(s, cpus.v[i]);
-	vec_fini(&cpus);
-	return r;
-}
-
-static int attach(struct sampler *s)
-{
-	int r = event_set_open(&s->events, &s->config.event, s->config.watch_throttle);
-
-	if (r)
-		return r;
-	vec_foreach(e, &s->events.cpus) {
-		struct bpf_link *link =
-			bpf_program__attach_perf_event(s->skel->progs.on_sample, e->fd);
-
-		if (!link)
-			return err_sys(-errno, "can't attach to CPU %d", e->cpu);
-		/* The link would close the event's descriptor as well. */
-		r = vec_push(&s->links, link);
-		if (r) {
-			bpf_link__destroy(link);
-			return err_sys(r, "links");
-		}
-	}
 	return 0;
 }
 
@@ -162,9 +127,9 @@ int sampler_open(struct sampler **ret, const struct sampler_config *config)
 	s->config = *config;
 	r = load(s);
 	if (!r)
-		r = open_rings(s);
+		r = open_unwind(s);
 	if (!r)
-		r = attach(s);
+		r = per_cpu_open(s);
 	if (r) {
 		sampler_close(s);
 		return r;
@@ -179,13 +144,10 @@ void sampler_close(struct sampler *s)
 		return;
 	vec_foreach(link, &s->links)
 		bpf_link__destroy(*link);
-	event_set_close(&s->events);
-	ring_buffer__free(s->rings);
-	vec_foreach(fd, &s->ring_fds)
-		close(*fd);
+	per_cpu_close(s);
+	unwind_store_close(s->unwind);
 	sample_bpf__destroy(s->skel);
 	vec_fini(&s->links);
-	vec_fini(&s->ring_fds);
 	free(s);
 }
 
@@ -193,7 +155,8 @@ int sampler_enable(struct sampler *s, bool on)
 {
 	int r = event_set_enable(&s->events, on);
 
-	s->skel->bss->armed = on;
+	s->skel->bss->unwind_epoch = unwind_store_epoch();
+	s->skel->bss->armed = s->enabled = on;
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
 
@@ -209,7 +172,8 @@ static void forget_if_ignored(struct sampler *s, pid_t tgid)
 	uint32_t key = tgid;
 	struct proc_entry e;
 
-	if (!bpf_map_lookup_elem(fd, &key, &e) && e.state == PROC_IGNORED)
+	if (!bpf_map_lookup_elem(fd, &key, &e) &&
+	    (e.state == PROC_IGNORED || e.state == PROC_NATIVE))
 		bpf_map_delete_elem(fd, &key);
 }
 
@@ -231,26 +195,13 @@ void sampler_remove_root(struct sampler *s, pid_t tgid)
 	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.roots), &key);
 }
 
-/* Lowest of the fields that every frame's proof and naming need: one read from there has them all.
- */
-static void finish_layout(struct py_layout *l)
-{
-	uint16_t fields[] = {l->code_firstlineno, l->code_filename, l->code_name,
-			     l->code_linetable};
-	uint16_t low = UINT16_MAX;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		low = MIN(low, fields[i]);
-	l->code_block = low & ~7u;
-}
-
 int sampler_add_layout(struct sampler *s, const struct py_layout *layout, uint16_t *index)
 {
 	struct py_layout l = *layout;
 	uint32_t key = s->n_layouts;
 	int r;
 
-	finish_layout(&l);
+	py_layout_set_block(&l);
 	for (unsigned i = 0; i < s->n_layouts; i++) {
 		if (memcmp(&s->layouts[i], &l, sizeof(l)))
 			continue;
@@ -273,9 +224,9 @@ const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index)
 }
 
 int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_state state,
-		     const struct py_where *where, const struct image_place *place)
+		     const struct py_where *where, const struct image_place *place, uint32_t space)
 {
-	struct proc_entry e = {.key = *key, .state = state};
+	struct proc_entry e = {.key = *key, .state = state, .space = space};
 	uint32_t tgid = key->tgid;
 	int r;
 
@@ -310,6 +261,8 @@ int sampler_fd(const struct sampler *s)
 int sampler_drain(struct sampler *s)
 {
 	int r = ring_buffer__consume(s->rings);
+
+	s->skel->bss->unwind_epoch = unwind_store_epoch();
 
 	event_set_poll(&s->events);
 	return r < 0 ? err_sys(r, "can't read the rings") : r;
@@ -369,6 +322,8 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_count = info.run_cnt;
 	}
 	bpf_object__for_each_map(map, s->skel->obj) ret->map_bytes += fd_memory(bpf_map__fd(map));
-	vec_foreach(fd, &s->ring_fds)
-		ret->map_bytes += fd_memory(*fd);
+	vec_foreach(ring, &s->cpu_rings)
+		ret->map_bytes += fd_memory(ring->fd);
+	if (s->unwind)
+		ret->map_bytes += unwind_store_bytes(s->unwind);
 }

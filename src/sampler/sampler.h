@@ -10,13 +10,19 @@
 #include "base/util.h"
 #include "records.h"
 #include "sampler/events.h"
+#include "sampler/unwind_store.h"
 
 struct sampler_config {
 	struct event event;
 	bool whole_machine;   /* every process; else only those of sampler_add_root() */
+	bool all_processes;   /* also those that aren't Python; with .whole_machine and .native */
 	bool follow_children; /* and their descendants */
 	bool watch_throttle;
-	size_t ring_bytes; /* per CPU, a power of two of pages; 0 = by the number of CPUs */
+	enum native_mode native;
+	bool native_instructions; /* addresses of instructions, not only of functions */
+	bool kernel;		  /* kernel stacks */
+	size_t unwind_bytes;	  /* most memory of the unwind tables */
+	size_t ring_bytes;	  /* per CPU, a power of two of pages; 0 = by the number of CPUs */
 	/* Called by sampler_drain() for each record; the bytes are valid during the call. */
 	void (*record)(void *ctx, const void *data, size_t n);
 	void *ctx;
@@ -51,19 +57,31 @@ _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *lay
 				  uint16_t *index);
 const struct py_layout *sampler_layout(const struct sampler *s, uint16_t index);
 
+/* What native stacks are unwound with; NULL if none are asked for. */
+struct unwind_store *sampler_unwind(struct sampler *s);
+
+/* Does every unmapping count in unwind_store_unmaps()? Else only a new mapping in the place of a known one. */
+bool sampler_sees_unmaps(const struct sampler *s);
+
 /*
- * What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. A key with only
- * .tgid: nobody sampled it yet; holds if the image is still at @place then (else NULL).
+ * What is known of a process image; @where may be NULL if @state isn't PROC_PYTHON. @space: the slot of
+ * its mappings in the unwind store, 0 = none. A key with only .tgid: nobody sampled it yet; holds if the image is still at @place then (else NULL).
  */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
-				const struct image_place *place);
+				const struct image_place *place, uint32_t space);
 /* Whatever its executable says: the next sample of this process asks. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 
 /* An executable whose processes the kernel program may recognize by itself. */
 _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
 			       const struct exe_entry *entry);
+
+/*
+ * CPUs came online or the machine slept: events of a CPU that was offline never run again, so all are
+ * opened anew. 0 or -errno + message: what isn't open then isn't sampled.
+ */
+_must_use_ int sampler_renew_cpus(struct sampler *s);
 
 /* Readable when user space was asked something (PENDING process). */
 int sampler_fd(const struct sampler *s);

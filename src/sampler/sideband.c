@@ -335,14 +335,35 @@ int sideband_open(struct sideband **ret, const struct sideband_config *config)
 	return 0;
 }
 
+static void close_all(struct sideband *s)
+{
+	vec_foreach(c, &s->cpus) {
+		s->stats.malformed += c->ring.malformed;
+		s->stats.ring_bytes -= c->ring.bytes;
+		perf_ring_unmap(&c->ring);
+		close(c->fd);
+	}
+	s->cpus.n = 0;
+}
+
+int sideband_renew_cpus(struct sideband *s)
+{
+	int r;
+
+	sideband_drain(s);
+	close_all(s);
+	r = open_all(s);
+	s->stats.cpus = s->cpus.n;
+	if (s->config.ops->lost)
+		s->config.ops->lost(s->config.ctx, 0);
+	return r;
+}
+
 void sideband_close(struct sideband *s)
 {
 	if (!s)
 		return;
-	vec_foreach(c, &s->cpus) {
-		perf_ring_unmap(&c->ring);
-		close(c->fd);
-	}
+	close_all(s);
 	vec_fini(&s->cpus);
 	if (s->epfd >= 0)
 		close(s->epfd);

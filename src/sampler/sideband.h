@@ -62,6 +62,9 @@ struct sideband;
 _must_use_ int sideband_open(struct sideband **ret, const struct sideband_config *config);
 void sideband_close(struct sideband *s);
 
+/* As sampler_renew_cpus(); then calls back for what was recorded until now, and .lost with 0. */
+_must_use_ int sideband_renew_cpus(struct sideband *s);
+
 /* A descriptor for epoll: readable when there is something to drain. */
 int sideband_fd(const struct sideband *s);
 

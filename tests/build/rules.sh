@@ -11,12 +11,12 @@ verdict() { # NAME FINDINGS
 
 # A release archive has no .git: then every file below these directories counts.
 files() {
-	git ls-files -- "$@" 2>/dev/null | grep . || find abi bpf src tests packaging bench -type f
+	git ls-files -- "$@" 2>/dev/null | grep . || find abi bpf src ui tests packaging bench -type f
 }
 sources() { files abi bpf src tests | grep -E '\.[ch]$'; }
 scripts() { files . | xargs grep -lE '^#!/bin/(ba)?sh' 2>/dev/null; }
 
-verdict licence "$(files abi bpf src tests packaging bench | grep -E '\.([ch]|sh|py)$' |
+verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]|sh|py|js|ts)$' |
 	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
 		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
 
@@ -25,14 +25,17 @@ verdict rooms "$(awk '
 	BEGIN {
 		may["base"] = ""; may["elf"] = "base"; may["proc"] = "base elf"
 		may["python"] = "base elf proc"; may["symbol"] = "base elf proc python"
-		may["sampler"] = "base proc"; may["profile"] = "base"
+		may["sampler"] = "base elf proc"; may["profile"] = "base"
 		may["collect"] = "base elf proc python symbol profile"
+		may["dump"] = "base elf proc python symbol sampler profile collect"
 		may["render"] = "base profile"
+		may["view"] = "base profile render"
+		may["live"] = "base profile render view"
 	}
 	{ split(FILENAME, part, "/"); room = part[2] }
 	room in may && match($0, /^#include "[a-z]+\//) {
 		other = substr($0, 11, RLENGTH - 11)
-		if (other != room && index(" " may[room] " ", " " other " ") == 0 && other ~ /^(cli|render|collect|sampler|profile|symbol|python|proc|elf|base)$/)
+		if (other != room && index(" " may[room] " ", " " other " ") == 0 && other ~ /^(cli|live|view|render|dump|collect|sampler|profile|symbol|python|proc|elf|base)$/)
 			print FILENAME ":" FNR ": " $0
 	}
 	room != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }

@@ -58,6 +58,21 @@ check own-command-needs-two runs $least
 check without-bpf refused +perfmon CAP_BPF
 check without-perfmon refused +bpf CAP_PERFMON
 
+# The kernel's functions have names only for those who may know its addresses.
+zeros='
+import time
+end = time.time() + 0.5
+with open("/dev/zero", "rb", 0) as f:
+    while time.time() < end: f.read(1 << 20)'
+names_kernel() { # CAPS
+	rm -f "$work/x.folded"
+	with "$1" "$work/krait" record -q -o "$work/x.folded" -- /usr/bin/python3 -c "$zeros" 2>"$work/err"
+	grep -q 'zero.* (\[kernel\])' "$work/x.folded"
+}
+nameless() { ! names_kernel "$@"; }
+check kernel-names names_kernel $least,+syslog
+check kernel-names-without-syslog nameless $least
+
 # Another user's process, first with a program file that all may read, then with one that none may.
 /usr/bin/python3 -c "$program" & other=$!
 cp "$(readlink -f /usr/bin/python3)" "$work/private"

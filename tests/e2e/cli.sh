@@ -42,9 +42,6 @@ busy_here()'
 usage_errors() {
 	expect no-words 2 Usage
 	expect unknown-command 2 'did you mean `krait record`' recrod
-	for word in top dump report diff merge; do
-		expect "hint-for-$word" 2 "no command '$word' yet; .*(krait record|go tool pprof)" $word
-	done
 	expect script-as-command 2 'krait record -- python3 app.py' app.py
 	expect unknown-option 2 'did you mean --duration' record --duraton 3
 	expect bad-duration 2 'not a duration' record -d 10x
@@ -55,6 +52,9 @@ usage_errors() {
 	expect bad-event 2 'cpu-clock' record -e no-such-event
 	expect bad-extension 2 'weird' record -o x.weird
 	expect bad-format 2 'no such format' record --format weird
+	expect trace-without-times 2 'leave --no-times out' record --no-times -o x.trace.json
+	expect trace-of-counts 2 "page-faults doesn't tell" record -e page-faults -o x.trace.json
+	expect pstats-by 2 "pstats doesn't" record --by thread -o x.pstats
 	expect bad-pid 2 'not a process id' record -p init
 	expect pid-and-command 2 'exclude each other' record -p 1 -- true
 	expect command-without-dashes 2 'krait record -- python3' record python3 app.py
@@ -81,8 +81,8 @@ running_shows_it() {
 	expect command-not-found 127 'no command' record -o x.folded -- no-such-command-at-all
 	expect command-not-runnable 126 "can't run" record -o x.folded -- "$work"
 	echo 'print(1)' >app.py
-	expect script-alone 127 'krait record -- python3 app.py' record -o x.folded -- app.py
-	expect script-by-path 126 'krait record -- python3 ./app.py' record -o x.folded -- ./app.py
+	expect script-alone 127 '-- python3 app.py' record -o x.folded -- app.py
+	expect script-by-path 126 '-- python3 ./app.py' record -o x.folded -- ./app.py
 	expect own-exit-code 7 samples record -o x.folded -- sh -c 'exit 7'
 	expect killed-command 137 samples record -o x.folded -- sh -c 'kill -9 $$'
 	expect no-samples 0 "warning: no samples: 'sleep' ran no Python" record -o x.folded -- sleep 0.1

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind."""
+import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,11 +33,26 @@ def of_krait(objects):
     return {o for o in objects if not o[2].startswith("pid_iter")}
 
 
+def held():
+    """Kinds and ids of the objects that a process has open."""
+    found = set()
+    for path in glob.iglob("/proc/[0-9]*/fdinfo/*"):
+        try:
+            with open(path) as f:
+                found |= {(kind, int(n)) for kind, n in
+                          re.findall(r"^(prog|map|link)_id:\s*(\d+)", f.read(), re.M)}
+        except OSError:
+            pass
+    return found
+
+
 def settled(before):
-    """What is there and wasn't before, once the kernel has freed what it frees late."""
+    """What is there, wasn't before and is nobody's (other processes use BPF too), once the kernel has
+    freed what it frees late."""
     left = set()
     for _ in range(50):
-        left = of_krait(kernel_objects()) - before
+        used = held()
+        left = {o for o in of_krait(kernel_objects()) - before if o[:2] not in used}
         if not left:
             break
         time.sleep(0.1)

@@ -90,6 +90,30 @@ def deleted_library():
     raise Skip("no interpreter with a library that can be copied")
 
 
+MAPPED_TWICE = """
+import ctypes, mmap, os
+lines = [line.split() for line in open("/proc/self/maps")]
+text = [line for line in lines if line[-1].endswith(%r) and "x" in line[1]][0]
+at = int(text[0].split("-")[0], 16) - (1 << 30)
+map_at = ctypes.CDLL(None).mmap
+map_at.restype = ctypes.c_void_p
+map_at.argtypes = ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long
+with open(text[-1], "rb") as f:
+    assert at == map_at(at, 4096, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, f.fileno(),
+                        int(text[2], 16) + 4096)
+"""
+
+
+@kit.case
+def library_with_a_page_mapped_once_more():
+    """As libffi does for its closures; the lowest code isn't where the library was loaded."""
+    for executable, library, _ in shared():
+        with python(MAPPED_TWICE % os.path.basename(library) + kit.BUSY, executable) as target:
+            profiled(target.pid)
+            return
+    raise Skip("no interpreter with a library")
+
+
 @kit.case
 def virtual_environment():
     with folder() as d:

@@ -10,6 +10,8 @@
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
 #include "python/image.h"
+#include "symbol/elf_names.h"
+#include "symbol/method_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -32,6 +34,20 @@ static void add_code_type(struct elf_writer *w)
 	ew_symbol(w, "PyGILState_GetThisThreadState", ew_text(w, accessor, sizeof(accessor)), 8, 1);
 }
 
+static void add_methods(struct elf_writer *w)
+{
+	const uint64_t defs[] = {ew_data(w, "first", 6), EW_TEXT, 4, 0, 0, 0, 0, 0};
+	uint64_t methods = ew_data(w, defs, sizeof(defs)), name = ew_data(w, "mod.Type", 9);
+	const uint64_t slots[] = {52, EW_TEXT, 64, methods, 0, 0};
+	const uint64_t spec[] = {name, 32, 0, ew_data(w, slots, sizeof(slots))};
+	const uint64_t type[52] = {1, 0, 0, name, 32, 0, EW_TEXT, [29] = methods};
+
+	ew_data(w, spec, sizeof(spec));
+	ew_symbol(w, "Some_Type", ew_data(w, type, sizeof(type)), sizeof(type), 1);
+	ew_symbol(w, "PyType_Ready", EW_TEXT, 16, 1);
+	ew_symbol(w, "PyCMethod_New", EW_TEXT, 64, 1);
+}
+
 /* Triples {offset low, offset high, byte}. */
 static int patched(uint16_t machine, const uint8_t *data, size_t n)
 {
@@ -41,9 +57,12 @@ static int patched(uint16_t machine, const uint8_t *data, size_t n)
 	ew_init(&w, ET_DYN);
 	w.machine = machine;
 	add_code_type(&w);
+	add_methods(&w);
 	ew_symbol(&w, "_PyRuntime", ew_data(&w, debug_offsets_3_14, sizeof(debug_offsets_3_14)),
 		  4096, 1);
 	ew_rela(&w, EW_DATA, R_X86_64_RELATIVE, 0, EW_DATA);
+	w.sym[ew_symbol(&w, "function", EW_TEXT, 16, 1)].st_info =
+		ELF64_ST_INFO(STB_WEAK, STT_FUNC);
 	ew_dyn_string(&w, DT_NEEDED, "libc.so.6");
 	ew_build_id(&w, (const uint8_t *)"0123456789abcdefghij", 20);
 	fd = ew_write(&w);
@@ -81,6 +100,39 @@ static void use_elf(int fd)
 		sum += strlen(elf_file_needed(f, i));
 }
 
+static void use_names(int fd)
+{
+	const struct elf_range text = {EW_TEXT, EW_DATA};
+	struct elf_names *names;
+	struct elf_name name;
+
+	if (elf_names_open(fd, "fuzz", -1, &names) < 0)
+		return;
+	for (uint64_t at = 0; at < 0x4000; at += 0x10) {
+		if (!elf_names_find(names, at, &text, &name))
+			continue;
+		check(name.start <= at && strlen(name.name) > 0);
+		check(!name.size || at - name.start < name.size);
+	}
+	elf_names_free(names);
+}
+
+static void use_methods(int fd)
+{
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct method_names *names;
+
+	if (elf_file_open(fd, "fuzz", &f) < 0 || method_names_open(f, &names) < 0)
+		return;
+	for (uint64_t at = 0; at < 0x4000; at += 0x10) {
+		const char *name = method_names_find(names, at);
+
+		check(!name || *name);
+	}
+	check(method_names_bytes(names) < 1 << 20);
+	method_names_free(names);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	_cleanup_close_ int fd = -1;
@@ -100,5 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (r == 1 && !image.unsupported[0])
 		check(image.layout.version && image.code_type && image.where.interp_head);
 	use_elf(fd);
+	use_names(fd);
+	use_methods(fd);
 	return 0;
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [SECONDS]: every fuzzer for that long (10; with KRAIT_TEST_FULL 600), from its corpus in
+# run.sh [SECONDS]: every fuzzer for that long (4; with KRAIT_TEST_FULL 600), from its corpus in
 # tests/fuzz/corpus/NAME if there is one. What crashes it stays in build/fuzz/crash/.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-$([ -n "${KRAIT_TEST_FULL:-}" ] && echo 600 || echo 10)}
+seconds=${1:-$([ -n "${KRAIT_TEST_FULL:-}" ] && echo 600 || echo 4)}
 make fuzzers >build/fuzz.log 2>&1 || { cat build/fuzz.log; echo "FAIL fuzz: can't build"; exit 1; }
 mkdir -p build/fuzz/crash
 bad=0

@@ -15,22 +15,25 @@ import time
 
 
 def find():
-    """Path of a Chromium, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """Path of a Chromium, or None; CHROMIUM in the environment names another."""
+    names = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
     return next((p for p in map(shutil.which, names) if p), None)
 
 
 class Browser:
-    """One page. Messages of its console and uncaught exceptions collect in .errors."""
+    """One page. Messages of its console and uncaught exceptions collect in .errors.
 
-    def __init__(self, width=1200, height=800, dark=False, scrollbars=False):
+    @fonts: a fontconfig file instead of the machine's.
+    """
+
+    def __init__(self, width=1200, height=800, dark=False, scrollbars=False, fonts=None):
         self.errors = []
         self.events = []
         self.on_event = None  # called with (method, params)
         self.next_id = 0
         self.buffer = b""
         self.profile = tempfile.mkdtemp(prefix="krait-browser-")
-        self._start(width, height, scrollbars)
+        self._start(width, height, scrollbars, fonts)
         target = self.call("Target.createTarget", {"url": "about:blank"}, session=None)
         attached = self.call("Target.attachToTarget",
                              {"targetId": target["targetId"], "flatten": True}, session=None)
@@ -38,10 +41,9 @@ class Browser:
         for domain in ("Page", "Runtime", "Log"):
             self.call(domain + ".enable")
         self.resize(width, height)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.scheme(dark)
 
-    def _start(self, width, height, scrollbars):
+    def _start(self, width, height, scrollbars, fonts):
         to_read, self.to = os.pipe()
         self.come, from_write = os.pipe()
 
@@ -60,8 +62,10 @@ class Browser:
             [find(), "--headless=new", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
              *([] if scrollbars else ["--hide-scrollbars"]),
+             *(["--font-render-hinting=none"] if fonts else []),
              "--disable-background-networking", "--disable-component-update",
              f"--user-data-dir={self.profile}", f"--window-size={width},{height}", "about:blank"],
+            env={**os.environ, **({"FONTCONFIG_FILE": str(fonts)} if fonts else {})},
             preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
@@ -128,6 +132,10 @@ class Browser:
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.js("window.dispatchEvent(new Event('resize'))")  # its own may come later
 
+    def scheme(self, dark):
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+
     def scripts(self, enabled):
         self.call("Emulation.setScriptExecutionDisabled", {"value": not enabled})
 
@@ -138,8 +146,9 @@ class Browser:
         while "Page.loadEventFired" not in self.events and time.monotonic() < end:
             self._event(self._receive(60))
 
-    def js(self, expression):
-        result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True})
+    def js(self, expression, wait=False):
+        """@wait: for the promise that the expression is."""
+        result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": wait})
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:800])
         return result["result"].get("value")

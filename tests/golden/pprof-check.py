@@ -6,25 +6,18 @@ nanosecond. Files of other tools are read and written by krait and must say the 
 """
 
 import gzip
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+from truth import Results, difference
+
 PPROF = "tests/golden/pprof.sh"
 ALL = ["-unit=ns", "-nodecount=100000", "-nodefraction=0", "-edgefraction=0"]
-failed = False
-
-
-def result(name, wrong):
-    """Prints one line; @wrong is the list of what differed."""
-    global failed
-    if wrong:
-        failed = True
-        print(f"FAIL {name}: {len(wrong)} differ, first: {wrong[0]}")
-    else:
-        print(f"PASS {name}")
+result = Results()
 
 
 def pprof(*args):
@@ -40,11 +33,6 @@ def top(path, *args):
             name = m[3].removesuffix(" (inline)").removesuffix(" (partial-inline)")
             rows[name] = (int(m[1]), int(m[2]))
     return rows
-
-
-def difference(want, got):
-    keys = sorted(want.keys() | got.keys())
-    return [f"{k}: want {want.get(k)}, got {got.get(k)}" for k in keys if want.get(k) != got.get(k)]
 
 
 def truth(text):
@@ -89,7 +77,67 @@ def check_go(path, known, total):
     result("pprof-raw", wrong)
 
 
-def check_protoc(path):
+NATIVE = """\
+0xffffffff81000010 M=2 do_syscall_64 :0 s=0()
+0x3210 M=3 inner /src/x.h:20 s=0 x::outer /src/x.cc:30 s=0(_ZN1x5outerEv)
+0x4567 M=4
+0x4600 M=4 exported :0 s=0
+0x7000 M=5 other :0 s=0()
+0x7001 M=6 other :0 s=0()
+0x7002 M=7 other :0 s=0()
+0x0 M=8 other :0 s=0()
+0x0 M=1 main /srv/app.py:3 s=0()
+1: 0x0/0x0/0x0 [python 3.12] [FN][FL][LN][IN]
+2: 0x0/0x0/0x0 [kernel] [FN]
+3: 0x3000/0xb000/0x2000 /usr/lib/libx.so.1 0123456789abcdef [FN][FL][LN][IN]
+4: 0x3000/0xb000/0x2000 /usr/lib/libstripped.so feedface
+5: 0x0/0x0/0x0 [vdso] [FN]
+6: 0x0/0x0/0x0 [jit] [FN]
+7: 0x0/0x0/0x0 [gc] [FN]
+8: 0x0/0x0/0x0 [krait] [FN]
+"""
+
+
+def check_native(tool, path, copy):
+    """One mapping a file, build ids, addresses, mangled names, inlined calls, frames without names."""
+    numbers(tool, "copy", path, copy)
+    samples, rest = pprof("-raw", path).split("Locations\n")
+    # Each with its inlined calls on one line; a newer pprof writes columns too.
+    lines = re.sub(r":(\d+):0 s=", r":\1 s=", re.sub(r"\n {10,}", " ", rest))
+    locations, mappings = ([" ".join(x.split()) for x in part.splitlines()]
+                           for part in lines.split("Mappings\n"))
+    by_id = dict(x.split(": ", 1) for x in locations)
+    got = [by_id[i] for i in re.search(r"1001001: ([\d ]+)", samples)[1].split()] + mappings
+    result("pprof-native", [f"want {w!r}, got {g!r}" for w, g in
+                            itertools.zip_longest(NATIVE.splitlines(), got) if w != g])
+    with open(path, "rb") as a, open(copy, "rb") as b:
+        result("pprof-native-copy", [] if a.read() == b.read() else ["the bytes"])
+
+
+def check_named_later(tool, directory):
+    """Where krait has no name, pprof finds the one in the file of that build id."""
+    library, path = f"{directory}/libnamed.so", f"{directory}/unnamed.pb.gz"
+    source = "int first(int x) { return x * 3; }\nint second(int x) { return x * 5; }\n"
+    linkers = [n for n in ("bfd", "lld") if shutil.which(f"ld.{n}")]
+    wrong = []
+    for linker in linkers:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-xc", "-", f"-fuse-ld={linker}",
+                        "-Wl,--build-id", "-o", library], input=source, check=True, text=True)
+        elf = subprocess.run(["readelf", "-lnWs", library], check=True, capture_output=True,
+                             text=True).stdout
+        code = re.search(r"LOAD +(\S+) (\S+) \S+ \S+ (\S+) R E", elf)
+        offset, start, size = (int(n, 16) for n in code.groups())
+        build_id = re.search(r"Build ID: (\w+)", elf)[1]
+        address = int(re.search(r"(\w+) +\d+ FUNC .* second$", elf, re.M)[1], 16) + 1
+        low = start & ~0xfff
+        subprocess.run([tool, "unnamed", path, library, build_id, hex(low), hex(start + size),
+                        hex(offset & ~0xfff), hex(address)], check=True)
+        if "second" not in top(path):
+            wrong.append(f"{linker}: {top(path)}")
+    result(f"pprof-named-later ({', '.join(linkers)})", wrong)
+
+
+def check_protoc(name, path):
     """Every field is one of profile.proto, and ids are 1, 2, 3..."""
     with gzip.open(path) as f:
         text = subprocess.run(["protoc", "--decode_raw"], input=f.read(), check=True,
@@ -99,7 +147,7 @@ def check_protoc(path):
         ids = re.findall(rf"^{field} {{\n  1: (\d+)$", text, re.M)
         if not ids or ids != [str(i + 1) for i in range(len(ids))]:
             wrong.append(f"ids of field {field}: {ids[:5]}...")
-    result("pprof-protoc", wrong)
+    result(name, wrong)
 
 
 def numbers(*command):
@@ -138,20 +186,29 @@ def check_bulk(tool, made, again):
 def main():
     tool, directory = sys.argv[1:]
     made, again = f"{directory}/made.pb.gz", f"{directory}/again.pb.gz"
+    native = f"{directory}/native.pb.gz"
     known, total = truth(subprocess.run([tool, "make", made], check=True, capture_output=True,
                                         text=True).stdout)
+    subprocess.run([tool, "native", native], check=True)
     if subprocess.run([PPROF, "-help"], capture_output=True).returncode == 77:
         print("SKIP pprof: no pprof (golang-1.19-go or newer)")
     else:
         check_go(made, known, total)
         check_copy(tool, "pprof-copy", made, again)
         check_copy(tool, "pprof-copy-of-go", "tests/golden/go-cpu.pb.gz", again)
+        check_native(tool, native, again)
+        if os.environ.get("PPROF"):
+            check_named_later(tool, directory)
+        else:
+            print("SKIP pprof-named-later: Go's own pprof only knows Go's files; PPROF names "
+                  "google/pprof")
     check_bulk(tool, made + ".bulk", again)
     if shutil.which("protoc"):
-        check_protoc(made)
+        check_protoc("pprof-protoc", made)
+        check_protoc("pprof-protoc-native", native)
     else:
         print("SKIP pprof-protoc: no protoc (protobuf-compiler)")
-    sys.exit(failed)
+    result.exit()
 
 
 main()

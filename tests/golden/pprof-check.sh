@@ -10,5 +10,5 @@ trap 'rm -rf "$work"' EXIT
 make -s build/release/libkrait.a >/dev/null
 mkdir -p "$(dirname $tool)"
 ${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iabi -Isrc \
-	-o $tool tests/tools/pprof.c build/release/libkrait.a -lz
+	-o $tool tests/tools/pprof.c build/release/libkrait.a -lz -lzstd
 python3 tests/golden/pprof-check.py $tool "$work"

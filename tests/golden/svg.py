@@ -97,7 +97,8 @@ def sum_up(profile, value):
         node, amount = root, sample.values[value]
         root.value += amount
         for frame in profile.stack(sample):
-            node = node.children[frame.name, frame.file]
+            name = frame.name or f"[{frame.mapping.split('/')[-1]}+{frame.address:#x}]"
+            node = node.children[name, frame.file if frame.name else frame.mapping]
             node.value += amount
             node.lines[frame.line] += amount
         node.self += amount
@@ -106,7 +107,7 @@ def sum_up(profile, value):
 
 def boxes_add_up():
     """Every box and line share equals the sum over the recording; siblings don't overlap."""
-    for name in ("shares", "samples", "large", "deep", "empty"):
+    for name in ("shares", "samples", "kinds", "large", "deep", "empty"):
         root = ET.parse(pictures / f"{name}.svg").getroot()
         data = json.loads(metadata(root, "krait-boxes"))
         tree = sum_up(recording_of(root), 0 if name == "samples" else 1)
@@ -150,8 +151,8 @@ def text_contrast():
         text = re.search(r"^text\{[^}]*fill:(#[0-9a-f]{6})", css, re.M)[1]
         for on_page in (text, colour(".l")):
             assert contrast(on_page, page) >= 4.5, on_page
-        fills = re.findall(r"\.([pqsnk]\d|[gmr])\{fill:(#[0-9a-f]{6})\}", css)
-        equal(len(fills), 10 * 3 + 4 + 3 + 3, "colours")
+        fills = re.findall(r"\.([pqsnk]\d|[jgmr])\{fill:(#[0-9a-f]{6})\}", css)
+        equal(len(fills), 10 * 3 + 4 + 3 + 4, "colours")
         fills.append(("searching", colour(".searching .b rect")))
         for name, fill in fills:
             for ink in (text, colour(".b .f")):
@@ -160,7 +161,7 @@ def text_contrast():
         hit = re.search(r"\.searching \.hit text[^}]*fill:(#[0-9a-f]{3,6})", css)[1]
         hit = "#ffffff" if hit == "#fff" else hit
         assert contrast(hit, colour(".searching .hit rect")) >= 4.5
-    equal(seen, 2 * 41 * 2, "pairs")
+    equal(seen, 2 * 42 * 2, "pairs")
 
 
 # In a browser.
@@ -306,6 +307,11 @@ def search():
         b.open("/dev/null")
         b.open(pictures / "shares.svg", "#box=3&search=^a$")
         equal(matched(b), "matched 50.0 % of all, 66.7 % of shown", "from the address")
+        b.open(pictures / "kinds.svg")
+        for query, share in (("libz", 70), ("f.cc", 40), ("0x1234]", 40), ("^core::", 30),
+                             ("jit", 20), ("python", 0), ("C\\+\\+", 0)):
+            find(b, query)
+            equal(matched(b), f"matched {share:.1f} % of all", query)
         no_errors(b)
 
 
@@ -323,6 +329,17 @@ def details():
         inside = b.js("(() => {const r = document.querySelector('#details > *')"
                       ".getBoundingClientRect(); return r.right <= innerWidth && r.bottom <= innerHeight})()")
         equal(inside, True, "details inside the window")
+        b.open(pictures / "kinds.svg")
+        for index, parts in ((2, ("ns::f/src/f.cc", "libz.so.1 · native, C++")),
+                             (3, ("[libz.so.1+0x1234]/usr/lib/x86_64-linux-gnu/libz.so.1native",)),
+                             (4, ("core::glibz.so.1 · native, Rust",)),
+                             (6, ("py::h:/srv/app.py[jit] · JIT code",)),
+                             (7, ("gc_collect_main[gc] · garbage collector",))):
+            b.mouse("mouseMoved", *middle(b, index))
+            text = b.js(shown)
+            for part in parts:
+                assert part in text, (part, text)
+        b.screenshot(pictures / "kinds.png")
         no_errors(b)
 
 
@@ -370,7 +387,7 @@ def hostile():
 def others():
     for dark in (False, True):
         with browser.Browser(1200, 700, dark=dark) as b:
-            for name in ("empty", "roots", "samples", "large", "deep"):
+            for name in ("empty", "roots", "samples", "kinds", "large", "deep"):
                 b.open(pictures / f"{name}.svg")
                 if name != "deep":
                     labels_fit(b)

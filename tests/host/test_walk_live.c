@@ -7,6 +7,8 @@
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_host.h"
 
+#include "gil.bpf.h"
+
 #include <elf.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -259,14 +261,26 @@ static void assert_part(void)
 		assert_int_equal(from + host.w->n, n_clean);
 }
 
+/* Both threads are in read(), without the GIL; nothing else may be said of them. */
+static void assert_released(bool certain)
+{
+	const struct futex_call none = {.op = -1};
+	uint8_t got = gil_of(host.w, &host.layout, &none);
+
+	if (certain || got != GIL_UNKNOWN)
+		assert_int_equal(got, target.where.gil == PY_GIL_FREE ? GIL_NONE : GIL_RELEASED);
+}
+
 static void walk_failing(uint64_t tp)
 {
+	assert_released(true);
 	n_clean = host.w->n;
 	memcpy(clean, host.out->frame, sizeof(clean));
 	memcpy(clean_addr, host.addrs->frame, sizeof(clean_addr));
 	for (host.fail_nth = 1; host.fail_nth <= 200; host.fail_nth++) {
 		host_walk(&target.where, tp);
 		assert_part();
+		assert_released(false);
 	}
 	host.fail_nth = 0;
 }

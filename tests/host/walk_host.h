@@ -45,6 +45,11 @@ static struct host {
 	struct walk_out *out;
 	struct walk_addrs *addrs;
 	struct staging *staging;
+	struct native *native;
+	struct native_out *native_out;
+	VEC(struct unwind_chunk *) chunks; /* what native frames are unwound with, by number */
+	VEC(struct unwind_table) tables;
+	VEC(struct unwind_rule) rules;
 	struct map codes, stacks;
 	VEC(struct host_record) sent;
 	uint64_t counters[COUNT_MAX];
@@ -75,6 +80,7 @@ static inline void host_check_room(const void *dst, size_t n)
 	host_room(dst, n, w->object, sizeof(w->object));
 	host_room(dst, n, w->text, sizeof(w->text));
 	host_room(dst, n, host.staging->bytes, STAGING_BYTES);
+	host_room(dst, n, host.native->block, sizeof(host.native->block));
 }
 
 static inline uint8_t *host_page(uint64_t addr)
@@ -153,6 +159,31 @@ walk_inline struct walk_addrs *walk_addrs(void)
 	return host.addrs;
 }
 
+walk_inline struct native *native_state(void)
+{
+	return host.native;
+}
+
+walk_inline struct native_out *native_out(void)
+{
+	return host.native_out;
+}
+
+walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
+{
+	return number < host.chunks.n ? host.chunks.v[number] : NULL;
+}
+
+walk_inline struct unwind_table *unwind_table_at(__u32 number)
+{
+	return number < host.tables.n ? &host.tables.v[number] : NULL;
+}
+
+walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
+{
+	return number < host.rules.n ? &host.rules.v[number] : NULL;
+}
+
 walk_inline const struct py_layout *walk_layout(__u32 index)
 {
 	return index ? NULL : &host.layout;
@@ -205,12 +236,8 @@ walk_inline void count(__u32 counter)
 /* As src/sampler does when it loads a layout. */
 static inline void host_set_layout(const struct py_layout *l)
 {
-	uint16_t low = MIN(l->code_firstlineno, l->code_filename);
-
-	low = MIN(low, l->code_name);
-	low = MIN(low, l->code_linetable);
 	host.layout = *l;
-	host.layout.code_block = low & ~7u;
+	py_layout_set_block(&host.layout);
 }
 
 static inline void host_init(void)
@@ -219,7 +246,11 @@ static inline void host_init(void)
 	host.out = calloc(1, sizeof(*host.out));
 	host.addrs = calloc(1, sizeof(*host.addrs));
 	host.staging = calloc(1, sizeof(*host.staging));
-	host_must(host.w && host.out && host.addrs && host.staging, "out of memory");
+	host.native = calloc(1, sizeof(*host.native));
+	host.native_out = calloc(1, sizeof(*host.native_out));
+	host_must(host.w && host.out && host.addrs && host.staging && host.native &&
+			  host.native_out,
+		  "out of memory");
 }
 
 /* As if nothing had been sent yet. */
@@ -252,6 +283,13 @@ static inline void host_fini(void)
 	free(host.out);
 	free(host.addrs);
 	free(host.staging);
+	free(host.native);
+	free(host.native_out);
+	vec_foreach(chunk, &host.chunks)
+		free(*chunk);
+	vec_fini(&host.chunks);
+	vec_fini(&host.tables);
+	vec_fini(&host.rules);
 	memset(&host, 0, sizeof(host));
 }
 

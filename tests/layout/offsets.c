@@ -78,6 +78,56 @@ static void states(void)
 #endif
 }
 
+/* A bit field's mask is found by setting it. */
+static void gil_bit(void)
+{
+#if VERSION >= 0x030e
+	say("gil_bit", 1);
+#elif VERSION >= 0x030c && !defined(OFFSETS_ASM)
+	static PyThreadState t;
+	unsigned mask = 0;
+
+#if VERSION == 0x030c
+	t._status.active = 1;
+#else
+	t._status.holds_gil = 1;
+#endif
+	memcpy(&mask, &t._status, sizeof(mask));
+	say("gil_bit", mask);
+#elif VERSION < 0x030c
+	NO("gil_bit");
+#endif
+}
+
+static void gil(void)
+{
+#if VERSION >= 0x030e
+	AT("tstate_gil", PyThreadState, holds_gil);
+#elif VERSION >= 0x030c
+	AT("tstate_gil", PyThreadState, _status);
+#else
+	NO("tstate_gil");
+#endif
+#if VERSION >= 0x030f
+	AT("tstate_gil_requested", PyThreadState, gil_requested);
+#else
+	NO("tstate_gil_requested");
+#endif
+#if VERSION >= 0x030c
+	AT("interp_gil", PyInterpreterState, ceval.gil);
+#else
+	NO("interp_gil");
+#endif
+	gil_bit();
+#if VERSION >= 0x0307 && !defined(Py_GIL_DISABLED)
+	AT("gil_struct_holder", struct _gil_runtime_state, last_holder);
+	AT("gil_struct_locked", struct _gil_runtime_state, locked);
+	AT("gil_struct_wait", struct _gil_runtime_state, cond);
+	say("gil_struct_wait_bytes",
+	    sizeof(struct _gil_runtime_state) - offsetof(struct _gil_runtime_state, cond));
+#endif
+}
+
 static void frames(void)
 {
 #if VERSION >= 0x030b
@@ -198,6 +248,9 @@ static void runtime(void)
 	AT("runtime_tstate_current", _PyRuntimeState, gilstate.tstate_current);
 	say("runtime_tss_key",
 	    offsetof(_PyRuntimeState, gilstate.autoTSSkey) + offsetof(Py_tss_t, _key));
+	AT("runtime_gil_holder", _PyRuntimeState, ceval.gil.last_holder);
+	AT("runtime_gil_locked", _PyRuntimeState, ceval.gil.locked);
+	AT("runtime_gil_wait", _PyRuntimeState, ceval.gil.cond);
 #elif VERSION >= 0x030c && VERSION < 0x030f
 	say("runtime_tss_key", offsetof(_PyRuntimeState, autoTSSkey) + offsetof(Py_tss_t, _key));
 #endif
@@ -231,6 +284,7 @@ int main(int argc, char **argv)
 	say("trace_refs", 1);
 #endif
 	states();
+	gil();
 	frames();
 	code();
 	objects();

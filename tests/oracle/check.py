@@ -31,6 +31,7 @@ class Truth(object):
             code["lines"] = set(code["lines"])
             code["makes"] = set(map(tuple, code["makes"]))
             code["positions"] = set(map(tuple, code["positions"])) if code["positions"] else None
+            code["ends"] = set(map(tuple, code["ends"])) if code.get("ends") else None
             self.codes.append(code)
             for name in code["names"]:
                 self.by_key[(code["file"], name, code["first"])].append(code)
@@ -60,7 +61,13 @@ def line_ok(code, loc):
         return False
     if not loc.column or not code["positions"]:
         return True
-    return (loc.line, loc.column) in code["positions"]
+    return (loc.line, loc.column) in code["positions"] and end_ok(code, loc)
+
+
+def end_ok(code, loc):
+    """Does an instruction have this end too, if the profile says where the expression ends?"""
+    return (not loc.end_column or not code["ends"]
+            or (loc.line, loc.column, loc.end_line, loc.end_column) in code["ends"])
 
 
 def call_ok(call, loc):
@@ -145,10 +152,10 @@ class Checker(object):
     def step(self, state, loc, callee):
         """The state after a call at loc; a kind of error if there is none."""
         found, moved = [], False
-        for node, _, _ in self.states[state]:
+        for node, code, _ in self.states[state]:
             for child in self.truth.children.get((node,) + callee.key, ()):
                 moved = True
-                if call_ok(child[2], loc):
+                if call_ok(child[2], loc) and end_ok(code, loc):
                     found.append(child)
         here = any(line_ok(code, loc) for _, code, _ in self.states[state])
         if not found and here:
@@ -190,7 +197,8 @@ class Checker(object):
 
     def classify(self, locations):
         """('ok' | 'foreign' | 'empty' | kind of error, frame index, marks, Python frames)."""
-        marks = [l.name for l in locations if l.kind == "mark"]
+        marks = [l.name for l in locations if l.kind == "mark"
+                 and not l.name.startswith("[incomplete: native stack: ")]
         frames = [l for l in locations if l.kind == "python"]
         if not frames:
             return "empty", 0, marks, frames

@@ -27,6 +27,7 @@ FAULTS = {
     "leaf_line_plus_one": ("chains", None, None),
     "line_minus_one": ("multiline", None, None),
     "column_from_zero": ("chains", (3, 11), None),
+    "end_from_zero": ("chains", (3, 11), None),
     "unsigned_line_steps": ("multiline", (3, 6), None),
     "stale_name": ("churn", None, None),
     "stale_lines": ("churn", None, None),

@@ -14,7 +14,7 @@ tool_build() {
 	make -s build/release/libkrait.a >/dev/null
 	mkdir -p "$(dirname "$TOOL")"
 	${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iabi -Itests/tools \
-		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -lelf -lz
+		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma
 }
 
 # truth_start FILE COMMAND...: what it says until "ready" goes to FILE; $truth_PID runs on.

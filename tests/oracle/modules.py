@@ -35,3 +35,21 @@ def fetch(cache, version):
             for wheel in os.listdir(fresh) if done.returncode == 0 else ():
                 with zipfile.ZipFile(os.path.join(fresh, wheel)) as z:
                     z.extractall(target)
+
+
+def package(cache, version, name):
+    """A directory with a package (or some: "a+b<2") and what it needs, for this version of Python; None
+    if it can't be had. Tried once."""
+    target = os.path.join(cache, "oracle", "packages", "%d.%d" % version[:2], name)
+    if not os.path.isdir(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as fresh:
+            where = os.path.join(fresh, "packages")
+            os.makedirs(where)
+            subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-compile",
+                            "--disable-pip-version-check", "--only-binary=:all:",
+                            "--python-version", "%d.%d" % version[:2], "--target", where, *name.split("+")],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           stdin=subprocess.DEVNULL, timeout=600, check=False)
+            os.rename(where, target)
+    return target if os.listdir(target) else None

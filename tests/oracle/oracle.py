@@ -4,6 +4,8 @@
 interpreter's own truth (truth.py, check.py). One line for each interpreter and program.
 
     oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
+
+PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on: the same with the JIT and with trampolines.
 """
 import argparse
 import fnmatch
@@ -34,6 +36,11 @@ ROUNDS = 8
 FOREIGN = 0.3       # threads that begin and end
 MIN_LEAVES = 20     # samples that make a share
 FAST_SAMPLES, FULL_SAMPLES = 20000, 1000000
+
+
+def by_chance(due):
+    """How many may be seen where @due are expected."""
+    return due + 3 * due ** 0.5
 
 
 class Interpreter:
@@ -89,13 +96,16 @@ class Program:
         self.no_python = "no python" in declared
         self.incomplete = self.allowance(declared.get("incomplete", "0%"))
         self.also = [os.path.join(os.path.dirname(path), p) for p in declared.get("also", "").split()]
+        self.recurses = "recursion" in declared
+        self.libraries = declared.get("library", "").split()
         self.is_part = "part of" in declared or self.name == "rig"
 
     @staticmethod
     def allowance(text):
         """"0.3% 3.11-3.12 reason" -> (share, first version, last version); all without versions."""
-        percent, first, last = re.match(r"([\d.]+)%(?: 3\.(\d+)-3\.(\d+))?", text).groups()
-        return float(percent) / 100, (3, int(first)) if first else (0,), (3, int(last or 99))
+        percent, *versions = re.match(r"([\d.]+)%(?: (\d\.\d+)-(\d\.\d+))?", text).groups()
+        first, last = ([int(p) for p in v.split(".")] if v else [] for v in versions)
+        return float(percent) / 100, tuple(first), tuple(last) or (3, 99)
 
     def may_lack(self, interpreter):
         """Share of its samples that may be incomplete there."""
@@ -111,11 +121,13 @@ class Program:
         elif self.needs:
             if interpreter.version < tuple(int(p) for p in self.needs.split(".")):
                 return "needs Python " + self.needs
+        if self.recurses and os.environ.get("PYTHONPERFSUPPORT"):
+            return "trampolines take the C stack, which isn't so deep"
         return None
 
 
-def programs(pattern):
-    folder = os.path.join(HERE, "targets")
+def programs(pattern, folder="targets"):
+    folder = os.path.join(HERE, folder)
     found = [Program(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
              if name.endswith(".py")]
     return [p for p in found if not p.is_part and fnmatch.fnmatch(p.name, pattern or "*")]
@@ -191,6 +203,10 @@ class Running:
 
 
 class Oracle:
+    """Of the programs in folder, recorded with these options."""
+    folder, hz, record_options = "targets", HZ, ()
+    report = check.Report
+
     def __init__(self, options):
         self.options = options
         self.failed = False
@@ -203,8 +219,9 @@ class Oracle:
 
     def record(self, name, pids, seconds, times):
         out = os.path.join(self.work, name + ".pb.gz")
-        command = [self.options.krait, "record", "-q", "-F", str(HZ), "-d", "%.2f" % seconds,
-                   "-o", out] + ([] if times else ["--no-times"])
+        command = [self.options.krait, "record", "-q", "-F", str(self.hz), "-d",
+                   "%.2f" % seconds, "-o", out, *self.record_options]
+        command += [] if times else ["--no-times"]
         for pid in pids:
             command += ["-p", str(pid)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -217,7 +234,7 @@ class Oracle:
     def batch(self, interpreter, some, samples):
         """Profiles some programs at once; {program: report}."""
         storm = some[0].storm
-        seconds = max(1.0, 1.3 * samples * len(some) / HZ / (os.cpu_count() or 1))
+        seconds = max(1.0, 1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
         running = [Running(interpreter, program, 900) for program in some]
         try:
             for one in running:
@@ -230,9 +247,12 @@ class Oracle:
         finally:
             for one in running:
                 one.stop()
-        return {one.program: check.verdict(
-            profile, check.load(truth_of(interpreter, one.program), one.program.contract),
-            None if storm else {str(one.pid)}) for one in running}
+        return {one.program: self.verdict(profile, interpreter, one.program,
+                                          None if storm else {str(one.pid)}) for one in running}
+
+    def verdict(self, profile, interpreter, program, pids):
+        truth = check.load(truth_of(interpreter, program), program.contract)
+        return check.verdict(profile, truth, pids)
 
     @staticmethod
     def incomplete(program, report):
@@ -252,7 +272,7 @@ class Oracle:
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
         # A few are judged with the sum of all programs: one of 500 samples is more than 0.1 %.
-        many = bad > FEW + max(INCOMPLETE, program.may_lack(interpreter)) * report.samples
+        many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),
                  text + "".join(", " + each for each in odd))
@@ -260,17 +280,21 @@ class Oracle:
             for example in report.examples[:self.options.examples]:
                 print("  " + example.replace("\n", "\n  "), flush=True)
 
+    def prepare(self, interpreter, program):
+        """Makes what the program needs to be judged; why that can't be, or None."""
+        truth_of(interpreter, program)
+
     def able(self, interpreter):
         """The programs that can run, with their truth made."""
         able = []
-        for program in programs(self.options.program):
+        for program in programs(self.options.program, self.folder):
             lacks = program.lacks(interpreter)
-            if lacks:
-                print("SKIP oracle %s %s: %s" % (interpreter.name, program.name, lacks))
-                continue
             try:
-                truth_of(interpreter, program)
-                able.append(program)
+                lacks = lacks or self.prepare(interpreter, program)
+                if lacks:
+                    print("SKIP oracle %s %s: %s" % (interpreter.name, program.name, lacks))
+                else:
+                    able.append(program)
             except (subprocess.SubprocessError, OSError) as error:
                 self.say(False, "%s %s" % (interpreter.name, program.name), "no truth: %s" % error)
         return able
@@ -292,7 +316,7 @@ class Oracle:
             for some in batches:
                 try:
                     for program, report in self.batch(interpreter, some, each).items():
-                        reports.setdefault(program, check.Report()).add(report)
+                        reports.setdefault(program, self.report()).add(report)
                 except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
                     self.say(False, "%s %s" % (interpreter.name, " ".join(p.name for p in some)),
                              str(error))
@@ -307,7 +331,7 @@ class Oracle:
         wrong = sum(r.wrong() for r in reports.values())
         if not self.options.program:
             due = INCOMPLETE * total
-            good = not wrong and bad <= due + 3 * due ** 0.5 and total >= self.options.samples
+            good = not wrong and bad <= by_chance(due) and total >= self.options.samples
         else:
             good = not wrong
         self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
@@ -315,10 +339,10 @@ class Oracle:
                                               100 * bad / max(1, total)))
 
 
-def main():
+def arguments(full_samples):
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", action="store_true", help="every interpreter, %d samples each"
-                        % FULL_SAMPLES)
+                        % full_samples)
     parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
     parser.add_argument("--program", help="a glob of target programs")
     parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")
@@ -327,17 +351,25 @@ def main():
     parser.add_argument("--batch", type=int, default=8, help="programs profiled at once")
     parser.add_argument("--examples", type=int, default=2, help="wrong stacks shown")
     options = parser.parse_args()
-    options.samples = options.samples or (FULL_SAMPLES if options.full else FAST_SAMPLES)
-    oracle = Oracle(options)
+    options.samples = options.samples or (full_samples if options.full else FAST_SAMPLES)
+    return options
+
+
+def run(oracle, rows):
     started = time.time()
     try:
-        for interpreter in interpreters(options.full, options.only):
+        for interpreter in rows:
             oracle.interpreter(interpreter)
     finally:
-        if not options.keep:
+        if not oracle.options.keep:
             shutil.rmtree(oracle.work, ignore_errors=True)
     print("oracle: %d s" % (time.time() - started))
     return 1 if oracle.failed else 0
+
+
+def main():
+    options = arguments(FULL_SAMPLES)
+    return run(Oracle(options), interpreters(options.full, options.only))
 
 
 if __name__ == "__main__":

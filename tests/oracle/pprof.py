@@ -9,19 +9,27 @@ import struct
 
 
 class Location(object):
-    """One frame: kind is 'python', 'kernel', 'native' or 'mark'; line and column 0 = none."""
+    """One frame: kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'; line and column 0 =
+    none; the end of the expression (krait's own fields) likewise. name "": no symbol covers
+    the address."""
 
-    __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "key")
+    __slots__ = ("kind", "mapping", "name", "file", "first", "line", "column", "address", "system",
+                 "end_line", "end_column", "key")
 
-    def __init__(self, mapping, name, file, first, line, column):
+    def __init__(self, mapping, name, file, first, line, column, address=0, system="",
+                 end=(0, 0)):
         self.mapping, self.name, self.file = mapping, name, file
         self.first, self.line, self.column = first, line, column
+        self.address, self.system = address, system
+        self.end_line, self.end_column = (end[0] or line, end[1]) if end[1] else (0, 0)
         if mapping.startswith("[python"):
             self.kind = "python"
         elif mapping == "[krait]" or (not mapping and name.startswith("[")):
             self.kind = "mark"
         else:
-            self.kind = {"[kernel]": "kernel", "[gc]": "gc"}.get(mapping, "native")
+            self.kind = {"[gc]": "gc", "[jit]": "jit"}.get(mapping, "native")
+            if mapping.startswith("[kernel"):  # "[kernel MODULE]" too
+                self.kind = "kernel"
         self.key = (file, name, first)
 
 
@@ -116,7 +124,8 @@ class Profile(object):
         functions = {}
         for data in raw.get(5, []):
             f = message(data)
-            functions[f[1]] = (strings[f.get(2, 0)], strings[f.get(4, 0)], signed(f.get(5, 0)))
+            functions[f[1]] = (strings[f.get(2, 0)], strings[f.get(4, 0)], signed(f.get(5, 0)),
+                               strings[f.get(3, 0)])
         self.locations = {}
         for data in raw.get(4, []):
             ident, mapping, lines, address = 0, 0, [], 0
@@ -129,10 +138,12 @@ class Profile(object):
                     address = value
                 elif number == 4:
                     lines.append(message(value))
-            line = lines[0] if lines else {}
-            name, file, first = functions.get(line.get(1, 0), ("0x%x" % address, "", 0))
-            self.locations[ident] = Location(mappings.get(mapping, ""), name, file, first,
-                                             signed(line.get(2, 0)), signed(line.get(3, 0)))
+            self.locations[ident] = [
+                Location(mappings.get(mapping, ""), name, file, first, signed(line.get(2, 0)),
+                         signed(line.get(3, 0)), address, system,
+                         (line.get(101, 0), line.get(100, 0)))
+                for line in reversed(lines or [{}])
+                for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
         self.samples = [self._sample(data) for data in raw.get(2, [])]
         self._stacks = {}
 
@@ -157,7 +168,7 @@ class Profile(object):
         """Locations of a sample, root first."""
         known = self._stacks.get(sample.stack)
         if known is None:
-            known = [self.locations[i] for i in reversed(varints(sample.stack))]
+            known = [frame for i in reversed(varints(sample.stack)) for frame in self.locations[i]]
             self._stacks[sample.stack] = known
         return known
 
@@ -205,12 +216,15 @@ class Writer(object):
             self.out.append(_field(number, _field(1, table[key]) + b"".join(parts)))
         return table[key]
 
-    def location(self, mapping, name, file, first, line, column):
+    def location(self, mapping, name, file, first, line, column, end=None):
+        """end: (line, column) behind the expression."""
         m = self._id(self.mappings, 3, mapping, [_field(5, self.string(mapping))])
         f = self._id(self.functions, 5, (name, file, first), [
             _field(2, self.string(name)), _field(4, self.string(file)), _field(5, first)])
         line_part = _field(1, f) + _field(2, line) + _field(3, column)
-        return self._id(self.locations, 4, (m, f, line, column),
+        if end:
+            line_part += _field(100, end[1]) + (_field(101, end[0]) if end[0] != line else b"")
+        return self._id(self.locations, 4, (m, f, line, column, end),
                         [_field(2, m), _field(4, line_part)])
 
     def sample(self, stack, labels, count=1):
@@ -219,7 +233,8 @@ class Writer(object):
                  _field(2, _varint(count) + _varint(count * 1000000))]
         for key, value in sorted(labels.items()):
             if isinstance(value, int):
-                parts.append(_field(3, _field(1, self.string(key)) + _field(3, value)))
+                unit = _field(4, self.string("nanoseconds")) if key == "time" else b""
+                parts.append(_field(3, _field(1, self.string(key)) + _field(3, value) + unit))
             else:
                 parts.append(_field(3, _field(1, self.string(key)) + _field(2, self.string(value))))
         self.out.append(_field(2, b"".join(parts)))

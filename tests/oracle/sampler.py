@@ -33,14 +33,17 @@ def snapshot(frame):
 
 
 def facts(frame):
-    """[name, file, first line, line, column] of a frame."""
+    """[name, file, first line, line, column, (end line, end column) or None] of a frame."""
     code = frame.f_code
     units = truth.positions(code)
-    line, column = frame.f_lineno or 0, 0
+    line, column, end = frame.f_lineno or 0, 0, None
     if units and frame.f_lasti >= 0:
         line, column = units[frame.f_lasti // 2]
+        _, end_line, _, end_column = list(code.co_positions())[frame.f_lasti // 2]
+        end = (end_line, end_column + 1) if column and end_column is not None else None
     name = getattr(code, "co_qualname", code.co_name)
-    return [truth.text(name), truth.text(code.co_filename), code.co_firstlineno, line, column]
+    return [truth.text(name), truth.text(code.co_filename), code.co_firstlineno, line, column,
+            end]
 
 
 class Faulty(object):
@@ -118,6 +121,10 @@ class Faulty(object):
     def column_from_zero(self, frames, stack):
         for each in stack:
             each[4] = max(0, each[4] - 1)
+
+    def end_from_zero(self, frames, stack):
+        for each in stack:
+            each[5] = each[5] and (each[5][0], each[5][1] - 1)
 
     def unsigned_line_steps(self, frames, stack):
         """A line that goes back in the table read as one that goes forward."""

@@ -26,6 +26,14 @@ def positions(code):
     return [(p[0] or 0, 0 if p[2] is None else p[2] + 1) for p in code.co_positions()]
 
 
+def ends(code):
+    """(line, column, end line, end column) of each code unit that has them all. None before 3.11."""
+    if not hasattr(code, "co_positions"):
+        return None
+    return sorted(set((p[0], p[2] + 1, p[1], p[3] + 1) for p in code.co_positions()
+                      if None not in p))
+
+
 def prologue(code, units):
     """Where the frame of a generator runs, from 3.11, before there is one: it is called like any
     other, and in 3.15 also asks for the iterator."""
@@ -122,6 +130,7 @@ class Tracer(object):
                 "file": text(code.co_filename), "names": self.names(code),
                 "first": code.co_firstlineno, "lines": sorted(lines_of(code)),
                 "positions": sorted(set(units)) if units else None,
+                "ends": ends(code),
                 "makes": prologue(code, units),
                 "object": (code, units)})  # the reference keeps id(code) unique
             self.code_ids[id(code)] = known

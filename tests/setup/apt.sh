@@ -6,14 +6,17 @@
 # APT_ARCH=arm64 before apt_root takes that architecture's packages instead.
 # An empty dpkg status file makes apt resolve the whole closure, libc6 included.
 
-# debian_mirror: the URI of the Debian mirror in the machine's own apt sources.
+# debian_mirror: the URI of the Debian mirror in the machine's own apt sources; on a machine of another
+# distribution the one that debootstrap knows.
 debian_mirror() {
 	local uri
 	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
 	# Origin and label are only known once the lists were fetched.
 	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
 		grep -m 1 '/debian/$' || true)
-	[ -n "$uri" ] || fail "no Debian mirror in this machine's apt sources"
+	[ -n "$uri" ] || { need debootstrap debootstrap &&
+		uri=$(sed -n 's/^DEF_MIRROR="\(.*\)"$/\1/p' /usr/sbin/debootstrap); }
+	[ -n "$uri" ] || fail "no Debian mirror in this machine's apt sources, and debootstrap knows none"
 	printf '%s\n' "$uri"
 }
 

@@ -46,3 +46,20 @@ stamp_of() {
 		! declare -F "salt_$1" >/dev/null || "salt_$1"
 	} | sha256sum | cut -c1-16
 }
+
+# from_npm WHAT SECONDS FILE PACKAGE...: packages at fixed versions in the cache, whole if FILE is there.
+# Exit code 77, which ends the script, and why not on standard output if they can't be had.
+from_npm() {
+	local what=$1 seconds=$2 file=$3 dir=$KRAIT_TEST_CACHE/$1; shift 3
+	have npm || { echo "no npm"; exit 77; }
+	stamped "$what" "$SETUP_DIR/$what.sh" ||
+		attempt "$what" npm_install "$what" "$seconds" "$dir" "$file" "$@" 2>/dev/null
+	stamped "$what" "$SETUP_DIR/$what.sh" || { echo "npm can't get $*"; exit 77; }
+}
+npm_install() {
+	rm -rf "$3"
+	mkdir -p "$3"
+	timeout "$2" npm install --no-audit --no-fund --no-save --loglevel=error --prefix "$3" "${@:5}"
+	[ -s "$3/node_modules/$4" ]
+	stamp "$1" "$SETUP_DIR/$1.sh"
+}

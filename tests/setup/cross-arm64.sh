@@ -13,10 +13,8 @@ SYSROOT=$KRAIT_TEST_CACHE/sysroot-arm64
 
 # Only the libraries themselves: libc comes with the cross compiler.
 fetch() {
-	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev"
+	local packages="libbpf-dev libelf-dev zlib1g-dev libcap-dev libiberty-dev liblzma-dev libdw-dev libzstd-dev"
 	apt_root "$SYSROOT/apt" "$(. /etc/os-release; echo "${VERSION_CODENAME:-sid}")"
-	! apt_in_root apt-cache show libelf-dev | grep -q 'Depends:.*libzstd-dev' ||
-		packages+=" libzstd-dev"
 	rm -rf "$SYSROOT/debs"
 	mkdir -p "$SYSROOT/debs"
 	# shellcheck disable=SC2086 # one word per package
@@ -41,8 +39,7 @@ main() {
 	fi
 	cflags="-O2 -g -idirafter $include -idirafter $include/$TRIPLET"
 	ldflags="-static -L$lib"
-	libs="-lbpf -lelf -lz -lcap"
-	[ ! -e "$lib/libzstd.a" ] || libs+=" -lzstd"
+	libs="-lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm"
 	if [ "${1:-}" = cc ]; then
 		# shellcheck disable=SC2086 # flags
 		"$TRIPLET-gcc" $cflags "${@:2}" $ldflags $libs

@@ -16,13 +16,14 @@ setup_distribution_extra() {
 	local minor library root=$KRAIT_TEST_CACHE/dist
 	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	library=libpython$minor
-	apt-cache show "$library" >/dev/null 2>&1 || library+=t64 # Ubuntu's name since 24.04
+	# Ubuntu's name since 24.04; the old one is known there, without a version.
+	apt-cache policy "$library" | grep -q 'Candidate: [0-9]' || library+=t64
 	need gcc gcc
 	rm -rf "$root/debs"
 	mkdir -p "$root/debs"
 	merged_usr "$root/root"
 	( cd "$root/debs" && apt-get -q -o APT::Sandbox::User=root download \
-		"python$minor-dbg" "libpython$minor-dbg" "$library" \
+		"python$minor-dbg" "$library-dbg" "$library" \
 		"libpython$minor-stdlib" "libpython$minor-minimal" "python$minor-minimal" )
 	dpkg_unpack "$root/root" "$root"/debs/*.deb
 	rm -rf "$root/debs"

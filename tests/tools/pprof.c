@@ -2,9 +2,13 @@
 /*
  * For tests/golden/pprof-check.py.
  *	pprof make FILE     writes a profile and prints what it holds, added up here: "function FLAT
- *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total
- *N" pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE" pprof copy FROM TO
- *reads and writes The latter two also print "samples N" and "memory PEAK_KIB".
+ *			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
+ *	pprof native FILE   writes one sample with frames of all kinds
+ *	pprof unnamed FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS
+ *			    writes one sample whose frame has no name
+ *	pprof bulk FILE N   writes one of N samples and prints "add NS_A_SAMPLE"
+ *	pprof copy FROM TO  reads and writes
+ * The latter two also print "samples N" and "memory PEAK_KIB".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -165,6 +169,100 @@ static int make(const char *name)
 	return r;
 }
 
+static uint32_t native_function(struct profile *p, const char *name, const char *symbol,
+				const char *file)
+{
+	struct profile_function f = {.name = profile_string(p, name),
+				     .system_name = profile_string(p, symbol),
+				     .file = profile_string(p, file)};
+
+	return profile_function(p, &f);
+}
+
+static uint32_t native_mapping(struct profile *p, const char *name, const char *build_id,
+			       uint64_t start)
+{
+	struct profile_mapping m = {.name = profile_string(p, name),
+				    .build_id = profile_string(p, build_id),
+				    .kind = profile_kind(name),
+				    .start = start,
+				    .limit = start ? start + 0x8000 : 0,
+				    .offset = start ? 0x2000 : 0};
+
+	return profile_mapping(p, &m);
+}
+
+/* One sample of every kind of frame; pprof-check.py has it written down by hand. */
+static int native(const char *name)
+{
+	static const char *const others[] = {"[vdso]", "[jit]", "[gc]", "[krait]"};
+	struct profile *p = profile_new();
+	struct profile_location l = {.address = 0x3210};
+	struct profile_sample s = {.time_ns = -1, .values = {1, 1001001}};
+	uint32_t v[16];
+	size_t n = 0;
+	int r;
+
+	fill_meta(p);
+	v[n++] = profile_location(
+		p,
+		&(struct profile_location){.mapping = native_mapping(p, "[kernel]", "", 0),
+					   .function = native_function(p, "do_syscall_64", "", ""),
+					   .address = 0xffffffff81000010});
+	l.mapping = native_mapping(p, "/usr/lib/libx.so.1", "0123456789abcdef", 0x3000);
+	l.function = native_function(p, "x::outer", "_ZN1x5outerEv", "/src/x.cc");
+	l.line = 30;
+	l.outer = v[n + 1] = profile_location(p, &l);
+	l.function = native_function(p, "inner", "inner", "/src/x.h");
+	l.line = 20;
+	v[n] = profile_location(p, &l);
+	n += 2;
+	l = (struct profile_location){
+		.mapping = native_mapping(p, "/usr/lib/libstripped.so", "feedface", 0x3000),
+		.address = 0x4567};
+	v[n++] = profile_location(p, &l);
+	l.address = 0x4600;
+	l.function = native_function(p, "exported", "exported", "");
+	v[n++] = profile_location(p, &l);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		v[n++] = profile_location(
+			p,
+			&(struct profile_location){.mapping = native_mapping(p, others[i], "", 0),
+						   .function = native_function(p, "other", "", ""),
+						   .address = i < 3 ? 0x7000 + i : 0});
+	v[n++] = profile_location(p,
+				  &(struct profile_location){
+					  .mapping = native_mapping(p, "[python 3.12]", "", 0),
+					  .function = native_function(p, "main", "", "/srv/app.py"),
+					  .line = 3});
+	s.stack = profile_stack(p, v, n);
+	r = profile_add(p, &s) || write_file(p, name);
+	profile_free(p);
+	return r;
+}
+
+/* argv: FILE LIBRARY BUILD_ID START LIMIT OFFSET ADDRESS: a sample without a name for its frame. */
+static int unnamed(char **argv)
+{
+	struct profile *p = profile_new();
+	struct profile_mapping m = {.name = profile_string(p, argv[1]),
+				    .build_id = profile_string(p, argv[2]),
+				    .start = strtoull(argv[3], NULL, 0),
+				    .limit = strtoull(argv[4], NULL, 0),
+				    .offset = strtoull(argv[5], NULL, 0)};
+	struct profile_location l = {.mapping = profile_mapping(p, &m),
+				     .address = strtoull(argv[6], NULL, 0)};
+	struct profile_sample s = {.time_ns = -1, .values = {1, 1001001}};
+	uint32_t at = profile_location(p, &l);
+	int r;
+
+	fill_meta(p);
+	s.stack = profile_stack(p, &at, 1);
+	r = profile_add(p, &s) || write_file(p, argv[0]);
+	profile_free(p);
+	return r;
+}
+
 /* The most memory that was resident, of this program's own image. */
 static void print_memory(void)
 {
@@ -283,10 +381,15 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && streq(argv[1], "make"))
 		return make(argv[2]);
+	if (argc == 3 && streq(argv[1], "native"))
+		return native(argv[2]);
+	if (argc == 9 && streq(argv[1], "unnamed"))
+		return unnamed(argv + 2);
 	if (argc == 4 && streq(argv[1], "bulk"))
 		return bulk(argv[2], (unsigned)atoi(argv[3]));
 	if (argc == 4 && streq(argv[1], "copy"))
 		return copy(argv[2], argv[3]);
-	fprintf(stderr, "usage: pprof make FILE | bulk FILE N | copy FROM TO\n");
+	fprintf(stderr, "usage: pprof make FILE | native FILE | unnamed ... | bulk FILE N | copy "
+			"FROM TO\n");
 	return 2;
 }

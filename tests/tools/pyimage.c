@@ -14,18 +14,24 @@
 
 static void print_layout(const struct py_layout *l)
 {
-	printf("version %u\nwalk %u\nstr_kind_shift %u\n", l->version, l->walk, l->str_kind_shift);
+	printf("version %u\nwalk %u\nstr_kind_shift %u\ngil_bit %u\n", l->version, l->walk,
+	       l->str_kind_shift, l->gil_bit);
+	printf("gil_struct_holder %u\ngil_struct_locked %u\ngil_struct_wait %u\n", PY_GIL_HOLDER,
+	       PY_GIL_LOCKED, PY_GIL_WAIT);
 #define X(name) printf(#name " %u\n", l->name);
 	PY_OFFSETS(X)
 #undef X
 }
 
-static void print_runtime(const struct py_runtime_row *row)
+static void print_runtime(const struct py_runtime_row *row, unsigned growth)
 {
 	printf("runtime_size %u\nruntime_interp_head %u\nruntime_tss_key %u\n", row->size,
 	       row->interp_head, row->tss_key);
 	if (row->tstate_current)
-		printf("runtime_tstate_current %u\n", row->tstate_current);
+		printf("runtime_tstate_current %u\nruntime_gil_holder %llu\n", row->tstate_current,
+		       (unsigned long long)py_gil_before(row->tstate_current, growth) +
+			       PY_GIL_HOLDER);
+	printf("gil_struct_wait_bytes %u\n", PY_GIL_WAIT_BYTES + growth);
 }
 
 static void print_where(const struct py_where *w)
@@ -35,6 +41,10 @@ static void print_where(const struct py_where *w)
 	       (unsigned long long)w->tstate_current, (unsigned long long)w->interp_head, w->tss,
 	       (unsigned long long)w->tss_key, (unsigned long long)w->tls_got,
 	       (long long)w->tls_offset);
+	printf("gil %u\ngil_holder 0x%llx\ngil_locked 0x%llx\ngil_wait 0x%llx\n"
+	       "gil_struct_wait_bytes %u\n",
+	       w->gil, (unsigned long long)w->gil_holder, (unsigned long long)w->gil_locked,
+	       (unsigned long long)w->gil_wait, w->gil_wait_bytes);
 }
 
 static int print_image(const char *path)
@@ -84,7 +94,7 @@ static int print_table(const char *version, bool trace_refs, unsigned growth)
 	print_layout(&l);
 	if (row) {
 		grown = py_runtime_grow(row, growth);
-		print_runtime(&grown);
+		print_runtime(&grown, growth);
 	}
 	return 0;
 }

@@ -35,7 +35,8 @@ struct elf_writer {
 	size_t note_n;
 	bool symtab; /* .symtab instead of .dynsym */
 	bool no_sections;
-	const char *named; /* one more section... */
+	uint64_t eh_frame_hdr; /* PT_GNU_EH_FRAME, in the data; 0 = none */
+	const char *named;     /* one more section... */
 	Elf64_Shdr named_sh;
 };
 
@@ -140,6 +141,15 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 	ph[1] = (Elf64_Phdr){PT_LOAD, PF_R | PF_W, EW_DATA,	     EW_DATA,
 			     EW_DATA, 4096,	   EW_END - EW_DATA, 4096};
 	ph[2] = (Elf64_Phdr){PT_NOTE, PF_R, EW_AT_NOTE, 0, 0, w->note_n, w->note_n, 4};
+	if (w->eh_frame_hdr)
+		ph[3] = (Elf64_Phdr){PT_GNU_EH_FRAME,
+				     PF_R,
+				     w->eh_frame_hdr,
+				     w->eh_frame_hdr,
+				     w->eh_frame_hdr,
+				     12,
+				     12,
+				     4};
 	sh[n++] =
 		(Elf64_Shdr){ew_str(w, ".rodata"), SHT_PROGBITS, SHF_ALLOC, EW_DATA, EW_DATA, 4096};
 	sh[n++] = (Elf64_Shdr){ew_str(w, w->symtab ? ".symtab" : ".dynsym"),
@@ -183,7 +193,7 @@ static inline void ew_put(int fd, off_t at, const void *bytes, size_t n)
 static inline int ew_write(struct elf_writer *w)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
-	Elf64_Phdr ph[3];
+	Elf64_Phdr ph[4] = {};
 	Elf64_Shdr sh[8] = {{0}};
 	Elf64_Ehdr eh = {{0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
 	size_t n = ew_headers(w, ph, sh);

@@ -14,11 +14,16 @@ struct test_frame {
 		*file; /* file NULL: a native frame of libz, a kernel frame, ... by kind */
 	int line;
 	enum frame_kind kind;
+	const char *symbol; /* as in the file */
+	uint64_t address;   /* with name "": no symbol covers it */
 };
 
 static const char *const test_mapping[KIND_MAX] = {
-	[KIND_PYTHON] = "[python 3.12]", [KIND_NATIVE] = "/usr/lib/x86_64-linux-gnu/libz.so.1",
-	[KIND_KERNEL] = "[kernel]",	 [KIND_GC] = "[gc]",
+	[KIND_PYTHON] = "[python 3.12]",
+	[KIND_NATIVE] = "/usr/lib/x86_64-linux-gnu/libz.so.1",
+	[KIND_KERNEL] = "[kernel]",
+	[KIND_JIT] = "[jit]",
+	[KIND_GC] = "[gc]",
 	[KIND_MARK] = "[krait]",
 };
 
@@ -46,17 +51,21 @@ static inline uint32_t test_location(struct profile *p, const struct test_frame 
 		.name = profile_string(p, test_mapping[f->kind]), .kind = f->kind, .limit = 4096};
 	struct profile_function fn = {.name = profile_string(p, f->name),
 				      .file = f->file ? profile_string(p, f->file) : 0};
-	struct profile_location l = {.mapping = profile_mapping(p, &m), .line = f->line};
+	struct profile_location l = {
+		.mapping = profile_mapping(p, &m), .line = f->line, .address = f->address};
 
-	l.function = profile_function(p, &fn);
+	if (f->symbol)
+		fn.system_name = profile_string(p, f->symbol);
+	if (*f->name || !f->address)
+		l.function = profile_function(p, &fn);
 	return profile_location(p, &l);
 }
 
 /* @frames: root first, ends with a NULL name. @labels: "key", "value", ..., NULL; or NULL. */
-static inline void test_sample(struct profile *p, const struct test_frame *frames,
-			       const char *const *labels, int64_t count)
+static inline void test_sample_at(struct profile *p, const struct test_frame *frames,
+				  const char *const *labels, int64_t count, int64_t time_ns)
 {
-	struct profile_sample s = {.time_ns = -1, .values = {count, count * 1001001}};
+	struct profile_sample s = {.time_ns = time_ns, .values = {count, count * 1001001}};
 	struct profile_label set[8];
 	uint32_t stack[64];
 	size_t n = 0, k = 0, n_labels = 0;
@@ -72,6 +81,12 @@ static inline void test_sample(struct profile *p, const struct test_frame *frame
 	s.stack = profile_stack(p, stack, n);
 	s.labels = profile_labels(p, set, n_labels);
 	assert_int_equal(profile_add(p, &s), 0);
+}
+
+static inline void test_sample(struct profile *p, const struct test_frame *frames,
+			       const char *const *labels, int64_t count)
+{
+	test_sample_at(p, frames, labels, count, -1);
 }
 
 #define FRAMES(...) ((const struct test_frame[]){__VA_ARGS__, {0}})

@@ -197,6 +197,46 @@ static void test_output(void **state)
 	assert_string_equal(o.format->name, "folded");
 }
 
+static void test_native(void **state)
+{
+	assert_int_equal(parse(""), 0);
+	assert_int_equal(o.native, NATIVE_MODE_LEAF);
+	assert_true(o.kernel);
+	assert_int_equal(o.unwind_memory, 64 << 20);
+	assert_int_equal(parse("--native=full --interpreter-frames --native-lines --no-kernel "
+			       "--all --unwind-memory=1G"),
+			 0);
+	assert_int_equal(o.native, NATIVE_MODE_FULL);
+	assert_true(o.interpreter_frames && o.native_lines && o.all && !o.kernel);
+	assert_int_equal(o.unwind_memory, 1 << 30);
+	assert_int_equal(parse("--native none --no-kernel --kernel -p 1"), 0);
+	assert_int_equal(o.native, NATIVE_MODE_NONE);
+	assert_true(o.kernel);
+	assert_int_equal(parse("--unwind-memory 8192k"), 0);
+	assert_int_equal(o.unwind_memory, 8 << 20);
+	assert_int_equal(parse("--unwind-memory 4G"), 0);
+	assert_int_equal(o.unwind_memory, 4ull << 30);
+	assert_refused("--unwind-memory 8191k", "8M to 4G");
+	assert_refused("--unwind-memory 5G", "8M to 4G");
+	assert_refused("--unwind-memory 64MiB", "8M to 4G");
+	assert_refused("--unwind-memory 99999999999999999999", "8M to 4G");
+	assert_refused("--native=all", "leaf, full or none");
+	assert_refused("--interpreter-frames", "say --native=full too");
+	assert_refused("--native-lines --native=none", "exclude each other");
+	assert_refused("--all --native=none", "leave --native=none out");
+	assert_refused("--all -p 1", "--all and --pid exclude");
+	assert_refused("--all -- ls", "--all and a command after -- exclude");
+}
+
+static void test_annotate(void **state)
+{
+	assert_int_equal(parse("-f --annotate"), 0);
+	assert_true(o.annotate);
+	assert_int_equal(parse("-o x.txt --annotate"), 0);
+	assert_refused("--annotate", "html isn't; add -f");
+	assert_refused("-o x.pb.gz --annotate", "pprof isn't; add -f");
+}
+
 static void test_unknown_words(void **state)
 {
 	assert_refused("--frequncy 9", "did you mean --frequency?");
@@ -234,6 +274,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_contradictions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_output, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_native, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_annotate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_words, setup, teardown),
 		cmocka_unit_test(test_tables),
 	};

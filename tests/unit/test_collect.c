@@ -29,7 +29,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 }
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
-		    const struct py_where *where, const struct image_place *place)
+		    const struct py_where *where, const struct image_place *place, uint32_t space)
 {
 	return 0;
 }
@@ -61,17 +61,31 @@ struct fixture {
 	struct collect *collect;
 };
 
-static int setup(void **state)
+static int set_up(void **state, struct collect_config config)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct collect_config config = {.ops = &ops, .start_ns = 500, .clock = true};
 
+	config.ops = &ops;
+	config.kallsyms = -1;
+	config.start_ns = 500;
+	config.clock = true;
 	f->profile = profile_new();
 	profile_meta(f->profile)->n_values = 2;
 	config.profile = f->profile;
 	f->collect = collect_new(&config);
 	*state = f;
 	return 0;
+}
+
+static int setup(void **state)
+{
+	return set_up(state, (struct collect_config){});
+}
+
+/* As krait top has it. */
+static int setup_long(void **state)
+{
+	return set_up(state, (struct collect_config){.resent = true, .max_bytes = 4 << 20});
 }
 
 static int teardown(void **state)
@@ -386,6 +400,59 @@ static void test_end_forgets(void **state)
 	assert_int_equal(samples(f).n, 1);
 }
 
+#define MANY 200000
+
+/* Code and stacks without end: what the kernel program has forgotten is given up, and may come again. */
+static void test_long(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st = {};
+	size_t early = 0;
+
+	send_proc(f);
+	for (uint64_t i = 1; i <= MANY; i++) {
+		uint64_t id = i * 0x9e3779b97f4a7c15u, code = i * 64;
+
+		send_code(f, code, "f");
+		send_stack(f, id, &code, 1, WALK_OK);
+		send_sample(f, id, WALK_OK);
+		if (i % 1000 == 0)
+			st = flushed(f, false);
+		if (i == MANY / 2)
+			early = st.kept.codes + st.kept.stacks;
+	}
+	assert_int_equal(st.samples, MANY);
+	assert_int_equal(st.codes, MANY);
+	assert_int_equal(st.lost_stacks + st.lost_names, 0);
+	assert_true(st.kept.codes <= 65536 && st.kept.stacks <= 65536);
+	assert_true(st.kept.codes + st.kept.stacks < early + early / 10);
+	/* The first one is met again. */
+	send_code(f, 64, "f");
+	send_stack(f, 0x9e3779b97f4a7c15u, (uint64_t[]){64}, 1, WALK_OK);
+	send_sample(f, 0x9e3779b97f4a7c15u, WALK_OK);
+	st = flushed(f, true);
+	assert_int_equal(st.samples, MANY + 1);
+	assert_int_equal(st.lost_stacks + st.lost_names, 0);
+}
+
+/* Those that have ended make room for others; what they ran still counts. */
+static void test_short_threads(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st = {};
+
+	send_proc(f);
+	for (uint32_t i = 1; i <= 20000; i++) {
+		send_runtime(f, i, 1000000);
+		send_runtime(f, i, 2000000);
+		st = flushed(f, false);
+		collect_exit(f->collect, key.tgid, i, 100 * NSEC_PER_SEC + i * 10 * NSEC_PER_MSEC);
+	}
+	assert_int_equal(st.threads, 20000);
+	assert_int_equal(st.samples, 40000);
+	assert_true(st.kept.threads < 2500);
+}
+
 /* A thread's number is used again: another name, another CPU time. */
 static void test_tid_again(void **state)
 {
@@ -457,6 +524,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
 	};
 
 	return cmocka_run_group_tests_name("collect", tests, NULL, NULL);

@@ -45,6 +45,7 @@ static uint32_t add_function(struct profile *p, unsigned i)
 	f.name = profile_string(p, name);
 	snprintf(name, sizeof(name), "/srv/app/file%u.py", i % 7);
 	f.file = profile_string(p, name);
+	profile_ran_before(p, profile_function(p, &f), 1000000 * (i % 4));
 	return profile_function(p, &f);
 }
 
@@ -86,6 +87,8 @@ static void fill_tables(struct made *made)
 			&(struct profile_location){.mapping = mapping[i % 5 != 0],
 						   .line = (int32_t)i,
 						   .column = (int32_t)i % 9,
+						   .end_line = i % 9 ? (int32_t)(i + i % 2) : 0,
+						   .end_column = i % 9 ? (int32_t)i % 9 + 4 : 0,
 						   .function = add_function(p, i % FUNCTIONS),
 						   .address = i % 5 ? 0 : 0xffffffff81000000u + i});
 	for (unsigned i = 0; i < STACKS; i++) {
@@ -335,10 +338,13 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 		assert_int_equal(number(got, 3), l->address);
 		assert_int_equal(number(line, 2), l->line);
 		assert_int_equal(number(line, 3), l->column);
+		assert_int_equal(number(line, 100), l->end_column);
+		assert_int_equal(number(line, 101), l->end_line != l->line ? l->end_line : 0);
 		function = d->functions.v[number(line, 1) - 1];
 		assert_string_equal(text(d, number(function, 2)), profile_get_string(p, fn->name));
 		assert_string_equal(text(d, number(function, 4)), profile_get_string(p, fn->file));
 		assert_int_equal(number(function, 5), fn->start_line);
+		assert_int_equal(number(function, 100), profile_get_ran_before(p, l->function));
 		assert_string_equal(
 			text(d, number(d->mappings.v[number(got, 2) - 1], 5)),
 			profile_get_string(p, profile_get_mapping(p, l->mapping)->name));

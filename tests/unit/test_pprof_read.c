@@ -172,7 +172,10 @@ static int check_foreign_sample(void *arg, const struct profile_sample *s)
 	check_frame(p, stack[0], "inlined", "/bin/prog", KIND_NATIVE, 10);
 	check_frame(p, stack[1], "outer", "/bin/prog", KIND_NATIVE, 20);
 	check_frame(p, stack[2], "leaf", "[python]", KIND_PYTHON, 10);
-	check_frame(p, stack[3], "0xdef", "/bin/prog", KIND_NATIVE, 0);
+	assert_int_equal(profile_get_location(p, stack[0])->outer, stack[1]);
+	assert_int_equal(profile_get_location(p, stack[1])->outer, 0);
+	assert_int_equal(profile_get_location(p, stack[3])->function, 0);
+	assert_int_equal(profile_get_location(p, stack[3])->address, 0xdef);
 	assert_int_equal(s->time_ns, 123456);
 	assert_int_equal(s->values[0], 42);
 	assert_string_equal(label(p, s->labels, "bytes"), "4096 bytes");

@@ -297,6 +297,11 @@ static void sums_add_up(void **state)
 		want[s.stack][s.labels][1] += s.values[1];
 		assert_int_equal(profile_add(p, &s), 0);
 	}
+	/* The same without times: twice, the second time nothing is left to sum up. */
+	for (unsigned round = 0; round < 2; round++) {
+		assert_int_equal(profile_forget_times(p), 0);
+		assert_int_equal(profile_n_samples(p), distinct);
+	}
 	assert_int_equal(profile_sums(p, &sums, &n), 0);
 	assert_int_equal(n, distinct);
 	for (size_t i = 0; i < n; i++) {

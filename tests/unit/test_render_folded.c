@@ -45,6 +45,97 @@ static void test_frames(void **state)
 		      "[truncated];f (<string>) 2\n");
 }
 
+/* What a reader would take for something else. */
+static void test_taken_for_else(void **state)
+{
+	struct profile *p = test_profile();
+
+	test_sample(p, FRAMES({"#f", "", 0}, {"#g", "a;b", 1}, {"h 7", "", 0}), NULL, 3);
+	test_sample(p, FRAMES({"\r\n\xc2\x85\xe2\x80\xa8", "", 0}), NULL, 2);
+	assert_folded(p, &(struct render_options){0},
+		      "     ([python 3.12]) 2\n"
+		      " #f ([python 3.12]);#g (a:b:1);h 7 ([python 3.12]) 3\n");
+}
+
+static void test_annotate(void **state)
+{
+	struct profile *p = test_profile();
+	struct test_frame f = {"inlined", NULL, 0, KIND_NATIVE};
+	uint32_t stack[2] = {0, test_location(p, &f)};
+	struct profile_location l = *profile_get_location(p, stack[1]);
+	struct profile_sample s = {.time_ns = -1, .values = {1, 1}};
+
+	test_sample(p,
+		    FRAMES({"f", "f.py", 1}, {"deflate", NULL, 0, KIND_NATIVE},
+			   {"", NULL, 0, KIND_NATIVE, .address = 0x1234},
+			   {"py::g", NULL, 0, KIND_JIT}, {"gc_collect_main", NULL, 0, KIND_GC},
+			   {"do_syscall_64", NULL, 0, KIND_KERNEL},
+			   {"", NULL, 0, KIND_KERNEL, .address = 0xffffffff81000010},
+			   {"[truncated]", NULL, 0, KIND_MARK}),
+		    NULL, 1);
+	l.outer = stack[1];
+	stack[0] = profile_location(p, &l);
+	s.stack = profile_stack(p, stack, 2);
+	assert_int_equal(profile_add(p, &s), 0);
+	assert_folded(p, &(struct render_options){.annotate = true},
+		      "f (f.py:1);deflate (libz.so.1)_[n];[libz.so.1+0x1234]_[n];py::g ([jit])_[j];"
+		      "gc_collect_main ([gc])_[g];do_syscall_64 ([kernel])_[k];"
+		      "[kernel+0xffffffff81000010]_[k];[truncated] 1\n"
+		      "inlined (libz.so.1)_[n];inlined (libz.so.1)_[i] 1\n");
+}
+
+static void check_address(uint64_t start, uint64_t offset, uint64_t address, const char *want)
+{
+	struct profile *p = test_profile();
+	struct profile_mapping m = {.name = profile_string(p, "/opt/lib/libfoo.so"),
+				    .kind = KIND_NATIVE,
+				    .start = start,
+				    .limit = start + 0x10000,
+				    .offset = offset};
+	struct profile_location l = {.mapping = profile_mapping(p, &m), .address = address};
+	uint32_t id = profile_location(p, &l);
+	struct render_names *names = render_names_new(p);
+	_cleanup_str_ struct str b = {};
+
+	render_names_frame(names, id, &b);
+	assert_string_equal(str_cstr(&b), want);
+	render_names_free(names);
+	profile_free(p);
+}
+
+/* The number is the file's own address, whether the recording has that or the process's. */
+static void test_addresses(void **state)
+{
+	check_address(0, 0, 0x1234, "[libfoo.so+0x1234]");
+	check_address(0x3000, 0x2000, 0x3210, "[libfoo.so+0x3210]"); /* lld: p_vaddr > p_offset */
+	check_address(0x401000, 0x1000, 0x401234, "[libfoo.so+0x401234]"); /* not PIE */
+	check_address(0x7f1234501000, 0x1000, 0x7f1234501234, "[libfoo.so+0x1234]");
+	check_address(0x7f1234501000, 0x1000, 0x7f1234599999, "[libfoo.so+0x7f1234599999]");
+}
+
+static void test_languages(void **state)
+{
+	static const struct {
+		const char *name, *symbol, *want;
+	} cases[] = {
+		{"deflate", "deflate", "C"},
+		{"deflate", "deflate.part.0", "C"},
+		{"deflate.avx2.0", "deflate.avx2.0", "C"},
+		{"ns::f", "_ZN2ns1fEv", "C++"},
+		{"ns::f", "_ZN2ns1fEv.cold", "C++"},
+		{"core::f", "_ZN4core1f17h0123456789abcdefE", "Rust"},
+		{"core::f", "_ZN4core1f17h0123456789abcdefE.llvm.123", "Rust"},
+		{"n17h::f", "_ZN4n17h1fEv", "C++"},
+		{"core::f", "_RNvC4core1f", "Rust"},
+		{"runtime.mallocgc", "runtime.mallocgc", "Go"},
+		{"github.com/a/b.(*T).Run", "github.com/a/b.(*T).Run", "Go"},
+		{"", "", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(render_language(cases[i].name, cases[i].symbol), cases[i].want);
+}
+
 static void test_values(void **state)
 {
 	struct profile *p = test_profile();
@@ -77,9 +168,8 @@ static void test_odd_names(void **state)
 static void test_merge_and_sort(void **state)
 {
 	struct profile *p = test_profile();
-	struct profile_function fn = {.name = profile_string(p, "g"),
-				      .file = profile_string(p, "g.py")};
-	struct profile_location l = {.function = profile_function(p, &fn), .line = 4, .column = 1};
+	struct profile_location l =
+		*profile_get_location(p, test_location(p, &(struct test_frame){"g", "g.py", 4}));
 	struct profile_sample s = {.time_ns = -1, .values = {1, 1}};
 	uint32_t at;
 
@@ -241,12 +331,14 @@ static void test_unwritable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_values),
-		cmocka_unit_test(test_odd_names),    cmocka_unit_test(test_merge_and_sort),
-		cmocka_unit_test(test_roots),	     cmocka_unit_test(test_one_process),
-		cmocka_unit_test(test_no_samples),   cmocka_unit_test(test_files),
-		cmocka_unit_test(test_files_differ), cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_deep),	     cmocka_unit_test(test_unwritable),
+		cmocka_unit_test(test_taken_for_else), cmocka_unit_test(test_annotate),
+		cmocka_unit_test(test_addresses),      cmocka_unit_test(test_languages),
+		cmocka_unit_test(test_frames),	       cmocka_unit_test(test_values),
+		cmocka_unit_test(test_odd_names),      cmocka_unit_test(test_merge_and_sort),
+		cmocka_unit_test(test_roots),	       cmocka_unit_test(test_one_process),
+		cmocka_unit_test(test_no_samples),     cmocka_unit_test(test_files),
+		cmocka_unit_test(test_files_differ),   cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_deep),	       cmocka_unit_test(test_unwritable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

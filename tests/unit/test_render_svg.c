@@ -4,85 +4,18 @@
  * KRAIT_PICTURES=DIR the pictures are left there for tests/golden/svg.sh, which opens them in a
  * browser.
  */
-#include "render_profile.h"
+#include "render_draw.h"
 
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/base64.h"
 #include "render/markup.h"
-#include "render/render.h"
-
-struct bytes {
-	char *s;
-	size_t n;
-};
+#include "render/embedded.h"
 
 static struct bytes draw(struct profile *p, const struct render_options *opt, const char *name)
 {
-	const char *dir = getenv("KRAIT_PICTURES");
-	struct bytes b = {};
-	FILE *f = open_memstream(&b.s, &b.n);
-	char path[4096];
-
-	if (render_by_name("svg")->write(p, f, opt))
-		fail_msg("%s", err_msg());
-	fclose(f);
-	if (!dir || !name)
-		return b;
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(b.s, 1, b.n, f), b.n);
-	assert_int_equal(fclose(f), 0);
-	return b;
-}
-
-static size_t occurrences(const char *s, const char *what)
-{
-	size_t n = 0;
-
-	for (s = strstr(s, what); s; s = strstr(s + strlen(what), what))
-		n++;
-	return n;
-}
-
-static char *fold(struct profile *p)
-{
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-
-	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){0}), 0);
-	fclose(f);
-	return text;
-}
-
-#define MAIN                                                                                       \
-	{                                                                                          \
-		"main", "/srv/app.py", 10                                                          \
-	}
-#define A                                                                                          \
-	{                                                                                          \
-		"a", "/srv/lib/a.py", 3                                                            \
-	}
-#define B(line)                                                                                    \
-	{                                                                                          \
-		"b", "/srv/lib/b.py", line                                                         \
-	}
-#define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
-
-/* 100 samples. tests/golden/svg.py knows these shares: a 50 %, b 30 % (line 4 20, line 5 10). */
-static struct profile *shares(void)
-{
-	struct profile *p = test_profile();
-
-	test_sample(p, FRAMES(MAIN, A), APP, 30);
-	test_sample(p, FRAMES(MAIN, B(4), A), APP, 20);
-	test_sample(p, FRAMES(MAIN, B(5)), APP, 10);
-	test_sample(p, FRAMES(MAIN, {"deflate", NULL, 0, KIND_NATIVE}), APP, 25);
-	test_sample(p, FRAMES(MAIN, {"do_syscall_64", NULL, 0, KIND_KERNEL}), APP, 15);
-	return p;
+	return draw_as("svg", p, opt, name);
 }
 
 static void test_picture(void **state)
@@ -104,6 +37,40 @@ static void test_picture(void **state)
 	assert_non_null(strstr(
 		b.s,
 		"\"value\":[100100100,100100100,30030030,30030030,20020020,25025025,15015015]"));
+	free(b.s);
+	profile_free(p);
+}
+
+/* Every kind of frame that isn't Python. tests/golden/svg.py knows the shares. */
+static void test_kinds(void **state)
+{
+	struct profile *p = test_profile();
+	struct bytes b;
+
+	test_sample(p,
+		    FRAMES(MAIN, {"ns::f", "/src/f.cc", 7, KIND_NATIVE, "_ZN2ns1fEv"},
+			   {"", NULL, 0, KIND_NATIVE, .address = 0x1234}),
+		    APP, 40);
+	test_sample(p,
+		    FRAMES(MAIN, {"core::g", NULL, 0, KIND_NATIVE, "_RNvC4core1g"},
+			   {"", NULL, 0, KIND_NATIVE, .address = 0x5678}),
+		    APP, 30);
+	test_sample(p, FRAMES(MAIN, {"py::h:/srv/app.py", NULL, 0, KIND_JIT}), APP, 20);
+	test_sample(p, FRAMES(MAIN, {"gc_collect_main", NULL, 0, KIND_GC}), APP, 10);
+	b = draw(p, &(struct render_options){0}, "kinds.svg");
+	assert_non_null(strstr(b.s,
+			       "<title>ns::f\n/src/f.cc\nlibz.so.1, C++\n40.0 % of all, 40.0 ms, "
+			       "40 samples\nlines 7: 100.0 %</title>"));
+	assert_non_null(strstr(
+		b.s,
+		"<title>[libz.so.1+0x1234]\n/usr/lib/x86_64-linux-gnu/libz.so.1\n40.0 % of all"));
+	assert_non_null(strstr(
+		b.s,
+		"<title>[libz.so.1+0x5678]\n/usr/lib/x86_64-linux-gnu/libz.so.1\n30.0 % of all"));
+	assert_non_null(strstr(b.s, "<title>core::g\nlibz.so.1, Rust\n30.0 % of all"));
+	assert_int_equal(occurrences(b.s, "<g class=\"b j\"><title>py::h:/srv/app.py\n[jit]\n"), 1);
+	assert_int_equal(occurrences(b.s, "<g class=\"b g\"><title>gc_collect_main\n[gc]\n"), 1);
+	assert_non_null(strstr(b.s, ">JIT code</text>"));
 	free(b.s);
 	profile_free(p);
 }
@@ -130,8 +97,8 @@ static void test_recording_comes_back(void **state)
 	_cleanup_free_ uint8_t *pprof = NULL;
 	size_t n;
 
-	assert_true(svg_probe(b.s, b.n));
-	assert_int_equal(svg_extract_pprof(b.s, b.n, &pprof, &n), 0);
+	assert_true(embedded_probe(b.s, b.n));
+	assert_int_equal(embedded_extract(b.s, b.n, &pprof, &n), 0);
 	assert_int_equal(pprof_read(pprof, n, &back), 0);
 	after = fold(back);
 	assert_string_equal(before, after);
@@ -147,7 +114,7 @@ static int extract(const char *s, size_t n)
 	_cleanup_free_ uint8_t *out = NULL;
 	size_t out_n;
 
-	return svg_extract_pprof(copy, n, &out, &out_n);
+	return embedded_extract(copy, n, &out, &out_n);
 }
 
 static void test_damaged_picture(void **state)
@@ -164,7 +131,7 @@ static void test_damaged_picture(void **state)
 	assert_int_equal(extract(b.s, b.n), -EINVAL);
 	assert_non_null(strstr(err_msg(), "is damaged"));
 	assert_int_equal(extract("<svg/>", 6), -EINVAL);
-	assert_false(svg_probe("<svg/>", 6));
+	assert_false(embedded_probe("<svg/>", 6));
 	free(b.s);
 	profile_free(p);
 }
@@ -393,6 +360,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_picture),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_recording_comes_back),
 		cmocka_unit_test(test_damaged_picture),

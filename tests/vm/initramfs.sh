@@ -50,7 +50,7 @@ initramfs_make() {
 	over=$(mktemp -d)
 	mkdir -p "$over/t"
 	cp "$VM_DIR/guest/init" "$over/init"
-	cp "$VM_DIR/guest/prog.py" "$over/t/prog.py"
+	cp "$VM_DIR"/guest/*.py "$over/t/"
 	chmod +x "$over/init"
 	[ ! -x "$VM_KRAIT" ] || cp "$VM_KRAIT" "$over/t/krait"
 	for object in $(bpf_objects); do

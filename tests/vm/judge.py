@@ -11,6 +11,7 @@ import sys
 FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
 MARK = re.compile(r"\[(incomplete|truncated|unsupported|code changed)")
 LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
+LEAST_LATE = 40  # of 198 in 2 s
 # The program finding out its own truth, and its class body.
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
 # krait's user space looks at a process while it starts; that takes long under emulation.
@@ -91,6 +92,34 @@ def judge_load(result):
     insns = [int(n) for line in said for n in re.findall(r"processed (\d+) insns", line)]
     return [], "%d objects in %s ms, largest program %d insns verified" % (
         len(objects), sum(int(words[2]) for words in objects), max(insns, default=0))
+
+
+DUMPED = (r"Thread \d+ .*: sleeping for [1-9]\d*\.\d s", r"  native: _start \(", r", in <module>$",
+          r", in sleeps$", r"  native: .*sleep.* \(", r"  kernel: .*syscall", r"  kernel: .*nanosleep|  kernel: .*select")
+
+
+def judge_dump(result):
+    """The same of what krait dump said of a sleeping thread: these lines, in this order."""
+    said = result.said("DUMP")
+    if result.code == "none":
+        return None, "no statically linked krait (make STATIC=1)"
+    at = 0
+    for line in said:
+        at += at < len(DUMPED) and re.search(DUMPED[at], line) is not None
+    if at < len(DUMPED) or result.said("DUMPRC") != ["0"]:
+        return ["no line like %r where it belongs: %s" % (DUMPED[min(at, len(DUMPED) - 1)],
+                                                          " / ".join(said))], ""
+    return [], "a sleeping thread's stack from _start to the kernel"
+
+
+def judge_hotplug(result):
+    """The same of a program that ran on a CPU which came online after krait's start."""
+    if not result.said("HOTPLUGRC"):
+        return None, "no krait, or a kernel that can't switch a CPU off"
+    late = sum(int(line.rsplit(" ", 1)[1]) for line in result.said("HOTPLUG") if ";late (" in line)
+    if result.said("HOTPLUGRC") != ["0"] or late < LEAST_LATE:
+        return ["%d of 198 samples on the CPU that came: %s" % (late, " / ".join(result.said("HOTPLUG")))], ""
+    return [], "%d of 198 samples on a CPU that came online" % late
 
 
 def judge(result):
@@ -193,7 +222,9 @@ def main():
     with open(console, errors="replace") as file:
         result = Result(file.read())
     bad = report(name + "-load", result, judge_load(result), console)
-    return bad | report(name, result, judge(result), console)
+    bad |= report(name, result, judge(result), console)
+    bad |= report(name + "-dump", result, judge_dump(result), console)
+    return bad | report(name + "-hotplug", result, judge_hotplug(result), console)
 
 
 if __name__ == "__main__":

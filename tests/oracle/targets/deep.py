@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# recursion: a thousand calls
 """Stacks deeper than 1,024 frames: cut at the root end with a mark, innermost frames right."""
 import sys
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel program keeps in mind of what it sent (stacks, code objects): ids, SENT_WAYS to a set,
+ * the newest first. A set that is full forgets its oldest, which is sent again when it is met again. So
+ * who takes them needn't keep more than some more of each set (src/collect/sent.c).
+ */
+#ifndef ABI_SENT_H
+#define ABI_SENT_H
+
+#include "check.h"
+#include "records.h"
+
+#define SENT_WAYS 4
+#define SENT_SETS 8192
+
+static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
+{
+	return id >> 8; /* modulo SENT_SETS */
+}
+
+/* A stack has its id; this is a code object's. */
+static inline __attribute__((always_inline)) __u64 sent_code_id(const struct proc_key *p,
+								__u64 code, __u64 check)
+{
+	return check_mix(
+		check_mix(p->start_ns ^ (__u64)p->tgid << 40 ^ (__u64)p->exec_id << 20, code),
+		check);
+}
+
+#endif

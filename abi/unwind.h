@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How native stacks are unwound: what user space compiles from an ELF file's call frame information
+ * and the kernel program looks up. A row says from which address on a rule holds; rules are few and
+ * shared by all files. Rows are 8 bytes and lie in chunks that form a search tree per file; the
+ * mappings of a process lie in chunks of the same size.
+ */
+#ifndef ABI_UNWIND_H
+#define ABI_UNWIND_H
+
+#ifdef __bpf__
+#include "kernel.h"
+#else
+#include <linux/types.h>
+#endif
+
+/* What a rule's canonical frame address (DWARF 5, section 6.4) is. */
+enum unwind_cfa {
+	UNWIND_UNKNOWN = 0, /* nothing can be said: the stack breaks off */
+	UNWIND_END,	    /* outermost frame: its return address is undefined (_start, clone) */
+	UNWIND_REG,	    /* reg + off */
+	UNWIND_DEREF,	    /* *(reg + off) + off2: realigned stacks (GCC's DRAP) */
+	UNWIND_PLT,	    /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
+	UNWIND_SIGNAL,	    /* signal frame: all registers lie in a ucontext at sp + off */
+	UNWIND_INDEXED,	    /* *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
+};
+
+/* Registers by their DWARF numbers: x86-64 6 = rbp, 7 = rsp, 3 = rbx; aarch64 29 = fp, 30 = lr, 31 = sp. */
+struct unwind_rule {
+	__u8 cfa;   /* enum unwind_cfa */
+	__u8 reg;   /* DWARF number */
+	__u8 slots; /* UNWIND_*_FROM_FP */
+	__u8 index; /* UNWIND_INDEXED: DWARF number, else 0 */
+	__s32 off;
+	__s16 off2;
+	__s16 ra, fp,
+		bx; /* where the caller's are saved, in units of 8 bytes, or UNWIND_SAME, _LOST */
+};
+#define UNWIND_SAME 0x7fff /* the register still holds it (aarch64: .ra in lr) */
+#define UNWIND_LOST 0x7ffe /* can't be told */
+
+/*
+ * .ra, .fp and .bx count from the CFA, except, with these flags, from the frame's own frame pointer
+ * (before the step): where a stack is realigned the CFA is no constant away (GCC's DRAP, icc's MKL).
+ */
+#define UNWIND_FP_FROM_FP 1
+#define UNWIND_BX_FROM_FP 2
+
+/* A row holds from .key (address in the file - the table's base) up to the next row's. */
+#define UNWIND_RULE_BITS 24
+#define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
+#define UNWIND_EVAL	 (1u << 24) /* flag beside the rule: code of CPython's evaluation loop */
+
+/* 4 KiB: rows, or one level of the tree above them (.value: number of a chunk). Unused keys: ~0. */
+#define UNWIND_FANOUT 512
+#define UNWIND_LEVELS 3
+struct unwind_chunk {
+	__u32 key[UNWIND_FANOUT];
+	__u32 value[UNWIND_FANOUT]; /* rule | UNWIND_EVAL */
+};
+
+/*
+ * Chunks in one slab: 2 MiB. A chunk's number is slab * UNWIND_SLAB_CHUNKS + index. Smaller ones would cost
+ * time: each is put into a map of maps, which waits for all programs (12 ms).
+ */
+#define UNWIND_SLAB_CHUNKS	512
+
+#define UNWIND_MAX_TABLES	16384
+#define UNWIND_MAX_KERNEL_RULES 32768 /* distinct ones, of all files */
+#define UNWIND_MAX_SPACES	4096
+
+/* Which native frames are unwound: from the innermost one to ... */
+enum native_mode {
+	NATIVE_MODE_NONE,
+	NATIVE_MODE_LEAF, /* the innermost Python frame's evaluation loop */
+	NATIVE_MODE_FULL, /* the thread's start */
+};
+
+/* Map `unwind_tables`: one file's rows. */
+struct unwind_table {
+	__u32 root;  /* chunk */
+	__u32 depth; /* 1 = root holds rows; 0 = no rows (yet) */
+	__u32 used;  /* second in which a sample looked into it last */
+	__u32 reserved;
+};
+
+/* Executable mappings of a process, ascending; 4 KiB. Unused starts: SPACE_UNUSED. */
+#define SPACE_MAPPINGS 128
+#define SPACE_UNUSED   (1ull << 62)
+struct space_mapping {
+	__u32 pages; /* of 4,096 bytes */
+	__u32 table; /* index into `unwind_tables`; 0 = nothing known of it */
+	__u32 key;   /* of the mapping's first byte */
+	__u32 reserved;
+};
+/* User space's form of one; @key is that of its first byte in @table. */
+struct unwind_mapping {
+	__u64 start, end;
+	__u32 table, key;
+};
+struct space_chunk {
+	__u64 start[SPACE_MAPPINGS];
+	struct space_mapping map[SPACE_MAPPINGS];
+	__u8 reserved[1024];
+};
+#define SPACE_CHUNKS 16 /* of one process: 2,048 mappings */
+
+/*
+ * Map `spaces`: what a process has mapped. The kernel program counts how often something executable
+ * was unmapped (.unmaps); what user space read holds while .at_unmaps is equal. A fork shares its
+ * parent's slot as long as that was read before it began.
+ */
+struct unwind_space {
+	__u64 unmaps, at_unmaps;
+	__u64 owner_start_ns; /* proc_key of the process it was read of */
+	__u64 read_ns;	      /* CLOCK_MONOTONIC, before its mappings were read */
+	__u32 owner_tgid, owner_exec;
+	__u32 version; /* differs whenever the mappings do; 0 = nothing was read */
+	__u32 asked;   /* the kernel program's: version that it wanted to be newer */
+	__u32 chunks;  /* used of .chunk */
+	__u32 chunk[SPACE_CHUNKS];
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct unwind_rule) == 16, "");
+_Static_assert(sizeof(struct unwind_chunk) == 4096, "");
+_Static_assert(sizeof(struct unwind_table) == 16, "");
+_Static_assert(sizeof(struct space_chunk) == 4096, "");
+_Static_assert(sizeof(struct unwind_space) == 120, "");
+
+#endif

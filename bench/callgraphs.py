@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of stack with
+each sample) and `py-spy record --native` (it stops the target), one after the other in each round:
+bytes on disk for a sample, what they leave of the target's speed, their own CPU time meanwhile,
+stacks that reach the program's start. Then rows of a large library: from the first sample to the first
+whole stack."""
+
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import lib
+import native
+import others
+import pprof
+
+HZ = 999
+WINDOW = 1.5
+VERSION = "3.12"  # the newest that py-spy knows
+SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
+
+
+class Profiler:
+    """One at work on a process: .cpu, .samples, .bytes, .whole are there when it has ended."""
+
+    def __init__(self, command, count):
+        self.command, self.count = command, count
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(1)
+        if self.process.poll() is not None:
+            raise lib.Skip("%s: %s" % (self.command[0], self.process.stdout.read()[-200:]))
+        return self
+
+    def start_counting(self):
+        self.before = lib.cpu_seconds(self.process.pid), time.monotonic()
+
+    def stop_counting(self):
+        self.cpu = (lib.cpu_seconds(self.process.pid) - self.before[0]) / (
+            time.monotonic() - self.before[1])
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            said = self.process.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            said = self.process.communicate()[0]
+        self.samples, self.whole, self.bytes = self.count(said)
+
+
+def count_krait(path):
+    profile = pprof.read(path)
+    causes, young, _ = native.judged(profile)  # while rows aren't ready: native.py has them
+    total = sum(causes.values())
+    return total, causes[""], os.path.getsize(path) * total / max(1, total + young)
+
+
+def count_perf(path):
+    text = subprocess.run(["perf", "script", "-i", path, "-F", "ip,sym"], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, encoding="utf-8", errors="replace",
+                          timeout=300, check=False).stdout
+    stacks = [block.splitlines() for block in text.split("\n\n") if block.strip()]
+    whole = sum(stack[-1].split(None, 1)[-1].startswith("_start") for stack in stacks)
+    return len(stacks), whole, os.path.getsize(path)
+
+
+def count_spy(path, said):
+    """It says how many samples it couldn't take; its stacks are merged and have no native root."""
+    words = said.replace(",", "").split()
+    samples = int(words[words.index("Samples:") + 1]) if "Samples:" in words else 0
+    failed = int(words[words.index("Errors:") + 1]) if "Errors:" in words else 0
+    return samples + failed, samples, os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def profilers(pid, d):
+    out = os.path.join(d, "out")
+    perf = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(HZ), "-o", out, "-p", str(pid)]
+    yield "krait --native=full", Profiler(
+        [lib.KRAIT, "record", "-q", "--native=full", "--format", "pprof", "-F", str(HZ), "-o", out,
+         "-p", str(pid)], lambda _: count_krait(out))
+    if shutil.which("perf"):
+        yield "perf -g", Profiler(perf + ["-g"], lambda _: count_perf(out))
+        yield "perf --call-graph dwarf", Profiler(perf + ["--call-graph", "dwarf"],
+                                                  lambda _: count_perf(out))
+    spy = os.path.join(others.HERE, "bin", "py-spy")
+    if others.works([spy, "--version"]):
+        yield "py-spy --native", Profiler(
+            [spy, "record", "--native", "-r", str(HZ), "-d", "600", "-f", "raw", "-o", out, "-p",
+             str(pid)], lambda said: count_spy(out, said))
+
+
+def once(target, depth, got):
+    alone = target.run(depth, WINDOW)
+    with tempfile.TemporaryDirectory() as d:
+        for name, profiler in profilers(target.pid, d):
+            try:
+                with profiler as p:
+                    target.run(depth, native.WARM_NS / 1e9 - 1)
+                    p.start_counting()
+                    speed = 100 * target.run(depth, WINDOW) / alone
+                    p.stop_counting()
+            except lib.Skip as reason:
+                print("  %s" % reason, file=sys.stderr)
+                continue
+            if p.samples:
+                got.setdefault(name, []).append((speed, 100 * p.cpu, p.bytes / p.samples,
+                                                 100 * p.whole / p.samples, p.samples))
+
+
+def compare(python, setting, rounds):
+    name, depth, library = setting
+    got = {}
+    with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:
+        for _ in range(rounds):
+            once(target, depth, got)
+    for who, rows in got.items():
+        middle = [statistics.median(column) for column in zip(*rows)]
+        what = "%s: %s: " % (name, who)
+        yield lib.Row(what + "target's speed", middle[0], "% of alone")
+        yield lib.Row(what + "its CPU time", middle[1], "% of a core")
+        yield lib.Row(what + "on disk", middle[2], "bytes/sample",
+                      note="%d samples a window" % middle[4])
+        yield lib.Row(what + ("samples that it could take" if "py-spy" in who else "whole stacks"),
+                      middle[3], "%", native.LEAST if "krait" in who else None, True)
+
+
+def first_whole(profile, file):
+    """ms from the first sample in a library to the first whole stack with it."""
+    first, whole = None, None
+    for sample in profile.samples:
+        stack, at = profile.stack(sample), sample.labels["time"] / 1e6
+        if not any(file in (l.mapping or "") for l in stack):
+            continue
+        first = at if first is None else min(first, at)
+        if not native.cause_of(stack):
+            whole = at if whole is None else min(whole, at)
+    if first is None or whole is None:
+        raise lib.Skip("no whole stack in %s" % file)
+    return whole - first
+
+
+def ready():
+    """Nothing is known of the program before: an empty cache."""
+    program = native.Program(os.path.join(native.BUSY, "polars_.py"))
+    with tempfile.TemporaryDirectory() as d, program:
+        out = os.path.join(d, "out.pb.gz")
+        subprocess.run([lib.KRAIT, "record", "-q", "--times", "--native=full",
+                        "--interpreter-frames", "-F", str(HZ), "-d", "4", "-o", out, "-p",
+                        str(program.process.pid)], env=dict(os.environ, XDG_CACHE_HOME=d),
+                       check=True)
+        return first_whole(pprof.read(out), "polars")
+
+
+def run(options):
+    others.install()
+    python = lib.interpreters().get(VERSION)
+    if not python:
+        raise lib.Skip("no Python %s" % VERSION)
+    rounds = max(1, int(options.seconds / len(SETTINGS) / 20))
+    for setting in SETTINGS:
+        yield from compare(python, setting, rounds)
+    times = [ready() for _ in range(max(1, rounds))]
+    yield lib.Row("178 MB library: from its first sample to the first whole stack",
+                  statistics.median(times), "ms", 500, note="%d times" % len(times))

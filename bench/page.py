@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page.py [STACKS [FRAMES [SHARED]]]: how fast the page is on a synthetic profile.
+
+100,000 distinct stacks with 60 frames each, 2,000 functions in 200 files, over 60 s and 8 threads; a
+stack shares a part of another one's root end, as stacks of programs do. Chromium opens the page a few
+times: from navigation to the mark krait:first-picture; then from input to the mark krait:answer for
+zooms, searches and brushes. Prints medians, and the sizes of the file's parts.
+"""
+
+import gzip
+import os
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+import base64
+
+here = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(here / "tests" / "golden")]
+import browser  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def varint(n):
+    out = bytearray()
+    while n >= 128:
+        out.append(n & 127 | 128)
+        n >>= 7
+    out.append(n)
+    return bytes(out)
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def make(path, n, depth, shared):
+    """pprof, by hand. @shared: the mean share of a stack that it has in common with an earlier one."""
+    rng = random.Random(5)
+    strings = {"": 0}
+
+    def text(s):
+        return strings.setdefault(s, len(strings))
+
+    functions, locations = [], []
+    for i in range(2000):
+        name = text(f"Class{i % 77}.method_{i}")
+        file = text(f"/srv/app/{'lib/python3.12/' if i % 3 else ''}package{i % 200 // 10}/module{i % 200}.py")
+        functions.append(field(5, field(1, i + 1) + field(2, name) + field(4, file) + field(5, 10 + i)))
+        for line in range(3):
+            locations.append(field(4, field(1, len(locations) + 1) + field(2, 1) +
+                                   field(4, field(1, i + 1) + field(2, 20 + i + line))))
+    mapping = field(3, field(1, 1) + field(5, text("[python 3.12]")) + field(7, 1))
+    stacks, samples = [], []
+    keys = {k: text(k) for k in ("tid", "thread", "pid", "process", "time", "nanoseconds")}
+    for i in range(n):
+        keep = 0
+        base = []
+        if stacks:
+            base = stacks[rng.randrange(len(stacks))]
+            keep = min(int(rng.triangular(0, depth, depth * (2 * shared - 0.5))), depth - 1)
+        stack = base[:keep] + [rng.randrange(6000) + 1 for _ in range(depth - keep)]
+        if len(stacks) < 5000:
+            stacks.append(stack)
+        else:
+            stacks[rng.randrange(5000)] = stack
+        thread = i % 8
+        labels = b"".join(field(3, field(1, keys[k]) + field(2, text(v))) for k, v in (
+            ("pid", "100"), ("process", "app.py"), ("tid", str(100 + thread)), ("thread", f"worker-{thread}")))
+        when = field(3, field(1, keys["time"]) + field(3, i * 60_000_000_000 // n // 10_000_000 * 10_000_000)
+                     + field(4, keys["nanoseconds"]))
+        ids = b"".join(map(varint, reversed(stack)))
+        samples.append(field(2, field(1, ids) + field(2, varint(1) + varint(10_000_000)) + labels + when))
+    types = [(text("samples"), text("count")), (text("cpu"), text("nanoseconds"))]
+    head = b"".join(field(1, field(1, a) + field(2, b)) for a, b in types)
+    head += field(9, 1_700_000_000_000_000_000) + field(10, 60_000_000_000)
+    head += field(11, field(1, types[1][0]) + field(2, types[1][1])) + field(12, 10_000_000) + field(14, types[1][0])
+    table = b"".join(field(6, s.encode()) for s in strings)
+    with gzip.open(path, "wb", compresslevel=1) as f:
+        f.write(head + table + mapping + b"".join(functions) + b"".join(locations) + b"".join(samples))
+
+
+def unpacked(data):
+    return zlib.decompress(data, 31) if data[:2] == b"\x1f\x8b" else data
+
+
+def sizes(page):
+    """Bytes of the file's parts."""
+    text = page.read_text()
+    blocks = {}
+    for name, body in re.findall(r'<script type="application/octet-stream" id="krait-(\w+)">(.*?)</script>', text, re.S):
+        blocks[name] = (len(body), len(unpacked(base64.b64decode(body))))
+    return len(text), blocks
+
+
+def answers(b, action, times):
+    """Milliseconds from input to the mark krait:answer."""
+    out = []
+    for i in range(times):
+        before = b.js("performance.getEntriesByName('krait:answer').length")
+        b.js("addEventListener('mousedown', () => { window.t0 = performance.now(); }, {capture: true, once: true});"
+             "for (const k of ['wheel', 'input', 'keydown', 'pointermove'])"
+             " addEventListener(k, () => { window.t0 = performance.now(); }, {capture: true, once: true}); 0")
+        action(i)
+        end = time.monotonic() + 30
+        while b.js("performance.getEntriesByName('krait:answer').length") == before and time.monotonic() < end:
+            time.sleep(0.005)
+        out.append(b.js("performance.getEntriesByName('krait:answer').at(-1).startTime - window.t0"))
+    return out
+
+
+# How long each input waited for its answer.
+WAITS = """window.waits = [];
+addEventListener('wheel', (e) => { window.asked = e.timeStamp; }, {capture: true, passive: true});
+new PerformanceObserver((list) => {
+    for (const e of list.getEntriesByName('krait:answer'))
+        window.waits.push([e.startTime, e.startTime - window.asked]);
+}).observe({type: 'mark'});"""
+
+
+def impatient(page):
+    """A wheel turned from the start: when the first was answered, and the longest wait, ms."""
+    with browser.Browser(1600, 900) as b:
+        b.call("Page.addScriptToEvaluateOnNewDocument", {"source": WAITS})
+        b.open("/dev/null")
+        b.call("Page.navigate", {"url": f"file://{page}"})
+        end = time.monotonic() + 60
+        while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
+            b.mouse("mouseWheel", 400, 500, deltaX=0, deltaY=-40)
+        b.js("new Promise((done) => setTimeout(done, 300))", wait=True)
+        picture, ready, waits = b.js("[performance.getEntriesByName('krait:first-picture')[0].startTime,"
+                                     " performance.getEntriesByName('krait:ready')[0].startTime, window.waits]")
+        return picture, ready, waits
+
+
+def measure(page, runs):
+    first, found = [], {}
+    with browser.Browser(1600, 900) as b:
+        b.open("/dev/null")
+        for _ in range(runs):
+            b.open(str(page))
+            end = time.monotonic() + 60
+            while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
+                time.sleep(0.05)
+            first.append(b.js("performance.getEntriesByName('krait:first-picture')[0].startTime"))
+        x, y, w, _ = b.js("(() => { const r = document.querySelector('#canvas').getBoundingClientRect();"
+                          "return [r.x, r.y, r.width, r.height]; })()")
+
+        def click(i):
+            b.click(x + w * (0.1 + 0.1 * (i % 8)), y + 18 * (2 + i % 7) + 9)
+
+        def wheel(i):
+            b.mouse("mouseWheel", x + w * 0.4, y + 90, deltaX=0, deltaY=-120 if i % 6 < 4 else 240)
+
+        def search(i):
+            b.js("document.querySelector('#query').value = ''; document.querySelector('#query').focus()")
+            b.type(("method_1", "module7", "/Class1.*9$/", "package3", "module12.py:45")[i % 5])
+
+        found["click"] = answers(b, click, 16)
+        b.key("0", "0")
+        found["wheel"] = answers(b, wheel, 16)
+        found["search"] = answers(b, search, 15)
+        strip = b.js("(() => { const e = document.querySelector('#strip canvas'); if (!e) return null;"
+                     "const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
+        if strip:
+            sx, sy, sw, sh = strip
+
+            def brush(i):
+                b.mouse("mouseMoved", sx + sw * (0.5 + 0.01 * i), sy + sh / 2, button="left", buttons=1)
+
+            b.mouse("mousePressed", sx + sw * 0.3, sy + sh / 2, button="left", buttons=1, clickCount=1)
+            found["brush"] = answers(b, brush, 15)
+            b.mouse("mouseReleased", sx + sw * 0.7, sy + sh / 2, button="left", clickCount=1)
+        if b.errors:
+            print(b.errors)
+    return first, found
+
+
+def main():
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    depth = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+    shared = float(sys.argv[3]) if len(sys.argv) > 3 else 0.7
+    krait = os.environ.get("KRAIT", str(here / "build/release/krait"))
+    with tempfile.TemporaryDirectory() as tmp:
+        recording, page = pathlib.Path(tmp) / "r.pb.gz", pathlib.Path(tmp) / "r.html"
+        make(recording, n, depth, shared)
+        start = time.monotonic()
+        subprocess.run([krait, "report", recording, "-o", page], check=True)
+        print(f"written in {time.monotonic() - start:.2f} s")
+        size, blocks = sizes(page)
+        head = unpacked(base64.b64decode(re.search(r'id="krait-view">(.*?)</script>', page.read_text(), re.S)[1]))
+        header = head.split(b"\n", 1)[0]
+        boxes = int(re.search(rb'"boxes":(\d+)', header)[1])
+        print(f"{size} bytes, {size - sum(x for x, _ in blocks.values())} beside data; {boxes} boxes; packed and unpacked: {blocks}")
+        print(f"{blocks['tree'][1] / boxes:.2f} bytes a box for the tree, {blocks['samples'][1] / boxes:.2f} for the samples, "
+              f"{blocks['view'][1] / boxes:.2f} for names and the first picture; the recording's {blocks['recording'][1] / boxes:.2f}")
+        for _ in range(3):
+            picture, ready, waits = impatient(page)
+            print(f"input from the start: picture at {picture:.0f} ms, first answer at {waits[0][0]:.0f} ms, {len(waits)} answers, "
+                  f"longest wait {max(w for _, w in waits):.0f} ms; all is there at {ready:.0f} ms")
+        first, found = measure(page, 5)
+        print(f"first picture: median {statistics.median(first):.0f} ms ({', '.join(f'{x:.0f}' for x in first)})")
+        for name, times in found.items():
+            print(f"{name}: median {statistics.median(times):.1f} ms, worst {max(times):.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What unwinding needs to know of an architecture: DWARF numbers of the registers that rules name, how
+ * many there are, where a signal frame keeps them. (ABI: System V x86-64 psABI 3.6.2; AArch64 DWARF;
+ * the layouts of struct sigcontext are the kernel's, uapi/asm/sigcontext.h.)
+ */
+#ifndef BPF_ARCH_H
+#define BPF_ARCH_H
+
+#include "records.h"
+
+/* Registers of a frame, as far as they are followed through its callees. */
+struct unwind_regs {
+	__u64 pc, sp, fp, bx, lr;
+};
+
+#define UNWIND_MAX_FRAME (64ull << 20) /* a C frame is smaller: ulimit -s is 8 MiB by default */
+
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define UNWIND_REGS  32
+#define SAVED_REGS   34
+#define REG_FP	     29
+#define REG_SP	     31
+#define REG_BX	     19
+#define SIGNAL_PC    440 /* in a ucontext: uc_mcontext at 176, regs at 8, sp, pc behind 31 of them */
+#define SIGNAL_SP    432
+#define SIGNAL_FP    416
+#define SIGNAL_BX    336
+#define SIGNAL_LR    424
+#define CALLER_SAVED 0x3ffffu		   /* x0 to x17, by DWARF number */
+#define CODE_BITS    0x0000ffffffffffffull /* without a pointer authentication code */
+#else
+#define UNWIND_REGS  16
+#define SAVED_REGS   21 /* words of struct pt_regs */
+#define REG_BX	     3
+#define REG_FP	     6
+#define REG_SP	     7
+#define SIGNAL_PC    168 /* in a ucontext: uc_mcontext.gregs at 40 */
+#define SIGNAL_SP    160
+#define SIGNAL_FP    120
+#define SIGNAL_BX    128
+#define CALLER_SAVED 0x0f37u /* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number */
+#define CODE_BITS    (~0ull)
+#endif
+
+#define code_address(pc) ((pc)&CODE_BITS)
+
+#endif

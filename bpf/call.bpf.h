@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The system call that the current thread is in, by its user registers as the kernel saved them.
+ */
+#ifndef BPF_CALL_H
+#define BPF_CALL_H
+
+#include "gil.bpf.h"
+#include "maps.bpf.h"
+
+/* 5.15+ has a helper; before, the registers lie at the end of the thread's kernel stack. */
+walk_inline const void *saved_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
+			      bpf_core_type_size(struct pt_regs));
+}
+
+#if defined(__TARGET_ARCH_arm64)
+#define CALL_FUTEX 98
+
+walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
+{
+	const struct pt_regs___a64 *regs = saved_regs(task);
+
+	if (BPF_CORE_READ(regs, syscallno) != CALL_FUTEX)
+		return;
+	f->addr = BPF_CORE_READ(regs, orig_x0); /* regs[0] becomes the result */
+	f->op = (__u32)BPF_CORE_READ(regs, regs[1]);
+	f->sp = BPF_CORE_READ(regs, sp);
+}
+#else
+#define CALL_FUTEX 202
+
+/* Part of pt_regs, whose order is ABI. */
+struct call_regs {
+	__u64 si, di, orig_ax, ip, cs, flags, sp;
+};
+
+walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
+{
+	const void *at = saved_regs(task) + 13 * sizeof(__u64);
+	struct call_regs regs;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), at) || regs.orig_ax != CALL_FUTEX ||
+	    (regs.cs & 0xffff) != 0x33) /* __USER_CS: 32-bit code has other numbers */
+		return;
+	f->addr = regs.di;
+	f->op = (__u32)regs.si;
+	f->sp = regs.sp;
+}
+#endif
+
+/* enum gil_state of the thread that was walked. */
+walk_global int take_gil(struct bpf_perf_event_data *ctx)
+{
+	struct futex_call call = {.op = -1};
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+
+	if (!w)
+		return GIL_UNKNOWN;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return GIL_UNKNOWN;
+	if (!CTX_USER_MODE(ctx))
+		read_futex_call((void *)bpf_get_current_task(), &call);
+	return gil_of(w, l, &call);
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the sampled thread has to do with the GIL. It runs on this CPU, in this very interrupt, so what it
+ * alone writes is certain; what other threads write (last_holder, locked) may change at any time.
+ * Nothing is called by a name that it could be without being so; see docs/decisions/0007-gil.md.
+ *
+ * held	     3.13+: tstate.holds_gil, which take_gil() and drop_gil() write for their own thread.
+ *	     3.12: _status.active, and last_holder is this state and locked is 1: active alone is set
+ *	     while PyThreadState_Swap() still waits for another interpreter's GIL.
+ *	     <= 3.11: it is the current thread state, which only its own thread makes it (after it
+ *	     took the GIL) and unmakes (before it drops it), and locked is 1: PyEval_ReleaseLock(),
+ *	     long deprecated, left it current.
+ * waiting   doesn't hold it, and is in a futex call that waits for one of the GIL's own words; 3.15:
+ *	     says that it wants it.
+ * released  has a thread state, doesn't hold it, isn't waiting for it.
+ * none	     has no thread state: the key or variable is unset.
+ * unknown   on its way in or out: the GIL says that it holds it, its thread state not, or the other
+ *	     way round; and what couldn't be read.
+ */
+#ifndef BPF_GIL_H
+#define BPF_GIL_H
+
+#include "thread.bpf.h"
+
+#define FUTEX_OP	  0x7f /* without FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME */
+#define FUTEX_WAIT	  0
+#define FUTEX_WAIT_BITSET 9
+#define OWN_STACK_BYTES	  4096 /* musl: pthread_cond_timedwait()'s node is in its frame */
+#define LOCK_BYTES	  96   /* 2.7: a lock made of a mutex and a condition, without semaphores */
+
+#define NO_WORD		  (~0ull)
+
+/* The futex call that the thread is in; op < 0: none. */
+struct futex_call {
+	__u64 addr, sp;
+	__s64 op;
+};
+
+/* Addresses in its GIL: 0 where they aren't known, NO_WORD: there is no GIL (yet) to wait for. */
+struct gil_place {
+	__u64 holder, locked, wait;
+};
+
+/* 2.7-3.11: one for the process. False if it couldn't be read. */
+walk_inline bool find_one_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
+{
+	g->holder = w->where.gil_holder;
+	g->locked = w->where.gil_locked;
+	g->wait = w->where.gil_wait;
+	if (l->version >= 0x300 || !g->wait)
+		return true;
+	if (read_user(&g->wait, sizeof(g->wait), g->wait))
+		return false;
+	if (!g->wait)
+		g->wait = NO_WORD;
+	return true;
+}
+
+/* False if it couldn't be read. */
+walk_inline bool find_gil(const struct walk *w, const struct py_layout *l, struct gil_place *g)
+{
+	__u64 gil = 0;
+
+	if (!l->interp_gil)
+		return find_one_gil(w, l, g);
+	if (read_user(&gil, sizeof(gil), w->interp + l->interp_gil))
+		return false;
+	g->holder = g->locked = 0;
+	g->wait = NO_WORD;
+	if (gil) {
+		g->holder = gil + PY_GIL_HOLDER;
+		g->locked = gil + PY_GIL_LOCKED;
+		g->wait = gil + PY_GIL_WAIT;
+	}
+	return true;
+}
+
+walk_inline bool is_waiting_call(const struct futex_call *f)
+{
+	__u32 op = (__u32)f->op & FUTEX_OP;
+
+	return f->op >= 0 && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
+}
+
+/* The state of a thread that doesn't hold the GIL. */
+walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
+			     const struct gil_place *g, const struct futex_call *f)
+{
+	if (w->gil_requested)
+		return GIL_WAITING;
+	if (!is_waiting_call(f))
+		return GIL_RELEASED;
+	if (g->wait && f->addr - g->wait < w->where.gil_wait_bytes)
+		return GIL_WAITING;
+	if (!g->wait || (l->version < 0x300 && f->addr - g->wait < LOCK_BYTES) ||
+	    (w->where.stack_waits && f->addr - f->sp < OWN_STACK_BYTES))
+		return GIL_UNKNOWN;
+	return GIL_RELEASED;
+}
+
+/* The GIL's own word: 1 it is @w's, 0 not, negative if it couldn't be read. */
+walk_inline int says_held(const struct walk *w, const struct gil_place *g)
+{
+	__u64 holder = 0;
+	__s32 locked = 0;
+
+	if (!g->locked || !g->holder)
+		return 0;
+	if (read_user(&locked, sizeof(locked), g->locked) ||
+	    read_user(&holder, sizeof(holder), g->holder))
+		return -1;
+	return locked == 1 && holder == w->tstate;
+}
+
+/* 2.7-3.11 */
+walk_inline __u8 by_current(const struct walk *w, const struct py_layout *l,
+			    const struct futex_call *f)
+{
+	struct gil_place g = {};
+	__s32 locked = 1; /* not known, or -1: there is none yet */
+
+	if (w->current == CURRENT_UNKNOWN || !find_gil(w, l, &g))
+		return GIL_UNKNOWN;
+	if (w->current == CURRENT_YES) {
+		if (g.locked && read_user(&locked, sizeof(locked), g.locked))
+			return GIL_UNKNOWN;
+		if (locked)
+			return GIL_HELD;
+	} else if (says_held(w, &g)) {
+		return GIL_UNKNOWN;
+	}
+	return without_gil(w, l, &g, f);
+}
+
+/* 3.12 */
+walk_inline __u8 by_active(const struct walk *w, const struct py_layout *l,
+			   const struct futex_call *f)
+{
+	bool active = w->gil_word & l->gil_bit;
+	struct gil_place g = {};
+	__u8 state;
+	int held;
+
+	if (!find_gil(w, l, &g))
+		return GIL_UNKNOWN;
+	held = says_held(w, &g);
+	if (held)
+		return active && held > 0 ? GIL_HELD : GIL_UNKNOWN;
+	state = without_gil(w, l, &g, f);
+	/* It waits for another interpreter's GIL, or a state was put in place of the one that took it. */
+	return active && state == GIL_RELEASED ? GIL_UNKNOWN : state;
+}
+
+/* 3.13+ */
+walk_inline __u8 by_holding(const struct walk *w, const struct py_layout *l,
+			    const struct futex_call *f)
+{
+	struct gil_place g = {};
+
+	if (w->gil_word & l->gil_bit)
+		return GIL_HELD;
+	/* holds_gil is set last: until then it may have to wake the one that gave the GIL to it. */
+	if (f->op >= 0 && (!find_gil(w, l, &g) || says_held(w, &g)))
+		return GIL_UNKNOWN;
+	return without_gil(w, l, &g, f);
+}
+
+/* Free-threaded: `enabled` is the first word of the GIL. */
+walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
+{
+	__u64 gil = 0;
+	__u32 enabled = 0;
+
+	if (w->gil_word & l->gil_bit)
+		return GIL_HELD;
+	if (read_user(&gil, sizeof(gil), w->interp + l->interp_gil) ||
+	    read_user(&enabled, sizeof(enabled), gil) || enabled)
+		return GIL_UNKNOWN;
+	return GIL_NONE;
+}
+
+/* enum gil_state of the thread whose state find_tstate() looked for. */
+walk_inline __u8 gil_of(const struct walk *w, const struct py_layout *l, const struct futex_call *f)
+{
+	if (w->thread != THREAD_STATE)
+		return w->thread == THREAD_NONE ? GIL_NONE : GIL_UNKNOWN;
+	switch (w->where.gil) {
+	case PY_GIL_CURRENT:
+		return by_current(w, l, f);
+	case PY_GIL_ACTIVE:
+		return by_active(w, l, f);
+	case PY_GIL_HOLDS:
+		return by_holding(w, l, f);
+	case PY_GIL_FREE:
+		return by_enabled(w, l);
+	}
+	return GIL_UNKNOWN;
+}
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The native stack of the sampled thread, innermost frame first, into native_out. A rule for each
+ * frame says where its caller's registers are (abi/unwind.h); the C stack is read in blocks of up to
+ * a page. On the way the addresses of the interpreter's own frames on the C stack (frames.bpf.h)
+ * show which native frame is the evaluation loop of which Python frames. Nothing here knows an
+ * architecture but arch.bpf.h.
+ */
+#ifndef BPF_NATIVE_H
+#define BPF_NATIVE_H
+
+#include "arch.bpf.h"
+#include "search.bpf.h"
+#include "state.bpf.h"
+
+#define NATIVE_GROUP_FRAMES 8 /* frames per call of native_group() */
+#define NATIVE_MEMOS	    1024
+#define STACK_BLOCK	    4096
+
+/*
+ * The row of the code at an address, as long as the mappings are version `version`; rules stay what they
+ * are. Once a second it is looked up again, which shows that its table is in use.
+ */
+struct native_memo {
+	__u64 pc;
+	__u32 version, value;
+	__u32 into; /* bytes from the row's beginning to pc */
+	__u32 epoch;
+};
+
+struct native {
+	__u64 saved[SAVED_REGS];      /* scratch: user registers as the kernel saved them */
+	struct unwind_regs regs;      /* of the frame that is unwound next */
+	__u64 leaf[UNWIND_REGS];      /* all registers of the innermost frame, by DWARF number */
+	__u64 hash;		      /* over the addresses so far */
+	__u64 woken_ns;		      /* when user space was last woken for missing rows */
+	__u64 loop;		      /* 3.11: _PyCFrame of the innermost loop without an owner */
+	__u64 found_pc;		      /* native_lookup(): of what, ... */
+	__u64 block_start, block_len; /* what block[] holds of the C stack */
+	struct unwind_space space;    /* mappings of this process, as of the sample's beginning */
+	struct native_memo memos[NATIVE_MEMOS];
+	__u32 found, found_into; /* ... its row's value and how far it is into the row */
+	__u32 epoch;		 /* unwind_store_epoch(), as user space says */
+	__u32 n;
+	__u32 group; /* next group of Python frames without an owner */
+	__u8 outcome, done;
+	__u8 exact;	   /* regs.pc is an instruction, not a return address */
+	__u8 leaf_only;	   /* up to the innermost Python frame's evaluation loop */
+	__u8 instructions; /* addresses of instructions are noted, not of rows */
+	__u8 innermost;	   /* regs are those of the innermost frame: all of leaf[] holds */
+	__u8 second;	   /* or those of its caller */
+	__u8 block[STACK_BLOCK];
+	__u8 block_slack[SLACK];
+};
+
+struct native_out {
+	struct rec_native head;
+	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE]; /* kernel frames, then native ones */
+};
+
+/* More of the seam. */
+walk_inline struct native *native_state(void);
+walk_inline struct native_out *native_out(void);
+walk_inline struct unwind_table *unwind_table_at(__u32 number);
+walk_inline const struct unwind_rule *unwind_rule_at(__u32 number);
+
+walk_inline void native_end(struct native *n, __u8 outcome)
+{
+	n->outcome = outcome;
+	n->done = 1;
+}
+
+/* Number of the chunk that holds the mapping of @pc. */
+walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
+{
+	__u32 number = n->space.chunk[0];
+
+	for (__u32 i = 1; i < SPACE_CHUNKS; i++) {
+		const struct space_chunk *c;
+
+		if (i >= n->space.chunks)
+			break;
+		c = (const void *)unwind_chunk_at(n->space.chunk[i]);
+		if (!c || c->start[0] > pc)
+			break;
+		number = n->space.chunk[i];
+	}
+	return number;
+}
+
+/* Table and key of the code at @pc; an outcome if there is none. */
+walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
+{
+	const struct space_chunk *c;
+	__u64 off;
+	__u32 i;
+
+	if (!n->space.chunks || pc >= SPACE_UNUSED)
+		return n->space.chunks ? NATIVE_UNMAPPED : NATIVE_NO_SPACE;
+	c = (const void *)unwind_chunk_at(space_chunk_of(n, pc));
+	if (!c)
+		return NATIVE_NO_SPACE;
+	i = bounded(search_space(c, pc), SPACE_MAPPINGS);
+	off = pc - c->start[i];
+	if (off >= (__u64)c->map[i].pages << 12)
+		return NATIVE_UNMAPPED;
+	*table = c->map[i].table;
+	*key = c->map[i].key + (__u32)off;
+	return 0;
+}
+
+/* One level down: from chunk n->found to the value of its entry for @key. */
+walk_inline bool descend(struct native *n, __u32 key)
+{
+	const struct unwind_chunk *c = unwind_chunk_at(n->found);
+	__u32 i;
+
+	if (!c)
+		return false;
+	i = bounded(search_chunk(c, key), UNWIND_FANOUT);
+	n->found = c->value[i];
+	n->found_into = key - c->key[i];
+	return true;
+}
+
+/* n->found = value of the row for n->found_pc. Returns 0 or an outcome. */
+walk_global int native_lookup(void)
+{
+	struct native *n = native_state();
+	struct unwind_table *t;
+	__u32 table = 0, key = 0;
+	__u8 r;
+
+	if (!n)
+		return NATIVE_NO_SPACE;
+	r = find_mapping(n, n->found_pc, &table, &key);
+	if (r)
+		return r;
+	t = unwind_table_at(table);
+	if (!t || !t->depth)
+		return NATIVE_NO_ROWS;
+	if (t->used != n->epoch) /* written only then: CPUs share it */
+		t->used = n->epoch;
+	n->found = t->root;
+	_Static_assert(UNWIND_LEVELS == 3, "");
+	if (!descend(n, key) || (t->depth > 1 && !descend(n, key)) ||
+	    (t->depth > 2 && !descend(n, key)))
+		return NATIVE_NO_ROWS;
+	return 0;
+}
+
+/* The row for the code at @pc: NULL and an outcome set if there is none. */
+walk_inline const struct native_memo *find_row(struct native *n, __u64 pc)
+{
+	struct native_memo *memo = &n->memos[bounded(pc ^ pc >> 10, NATIVE_MEMOS)];
+	int r;
+
+	if (memo->pc == pc && memo->version == n->space.version && memo->epoch == n->epoch)
+		return memo;
+	n->found_pc = pc;
+	r = native_lookup();
+	if (r) {
+		native_end(n, r);
+		return 0;
+	}
+	memo->pc = pc;
+	memo->version = n->space.version;
+	memo->epoch = n->epoch;
+	memo->value = n->found;
+	memo->into = n->found_into;
+	return memo;
+}
+
+/* Reads the part of @addr's page from @addr on; the whole page where the stack went on to it. */
+walk_inline bool load_stack(struct native *n, __u64 addr)
+{
+	__u64 start = n->block_len ? addr & ~(__u64)(STACK_BLOCK - 1) : addr & ~7ull;
+	__u64 len = STACK_BLOCK - (start & (STACK_BLOCK - 1));
+
+	opaque(len);
+	if (len > STACK_BLOCK)
+		return false;
+	n->block_len = 0;
+	if (read_user(n->block, (__u32)len, start))
+		return false;
+	n->block_start = start;
+	n->block_len = len;
+	return true;
+}
+
+/* The word at @addr of the C stack; 0 and an outcome set if it can't be read. */
+walk_inline __u64 stack_u64(struct native *n, __u64 addr)
+{
+	__u64 at = addr - n->block_start;
+
+	if (addr & 7) {
+		native_end(n, NATIVE_NO_PROGRESS);
+		return 0;
+	}
+	if (at >= n->block_len) {
+		if (!load_stack(n, addr)) {
+			native_end(n, NATIVE_STACK_FAULT);
+			return 0;
+		}
+		at = addr - n->block_start;
+	}
+	return load_u64(n->block + bounded(at, STACK_BLOCK));
+}
+
+/*
+ * Does leaf[] tell @reg of this frame? A rule that needs a register which calls may change speaks of a callee
+ * that doesn't: assembly (OpenSSL's aesni_gcm_encrypt() and its rax). gdb reads it in the same way.
+ */
+walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
+{
+	return reg < UNWIND_REGS && (n->innermost || (n->second && CALLER_SAVED >> reg & 1));
+}
+
+/* Value of register @reg in the frame that is unwound. */
+walk_inline __u64 reg_value(struct native *n, __u8 reg)
+{
+	if (reg == REG_SP)
+		return n->regs.sp;
+	if (reg == REG_FP)
+		return n->regs.fp;
+	if (reg == REG_BX)
+		return n->regs.bx;
+	if (is_in_leaf(n, reg))
+		return n->leaf[bounded(reg, UNWIND_REGS)];
+	native_end(n, NATIVE_NO_REGISTER);
+	return 0;
+}
+
+/* Canonical frame address of the current frame. */
+walk_inline __u64 frame_address(struct native *n, const struct unwind_rule *rule)
+{
+	__u64 base = reg_value(n, rule->reg), cfa = base + (__s64)rule->off;
+
+	if (rule->cfa == UNWIND_PLT)
+		cfa = n->regs.sp + 8 + ((n->regs.pc & 15) >= (__u32)rule->off ? 8 : 0);
+	else if (rule->cfa == UNWIND_INDEXED)
+		cfa += 8 * reg_value(n, rule->index);
+	if (rule->cfa == UNWIND_DEREF || rule->cfa == UNWIND_INDEXED)
+		cfa = stack_u64(n, cfa) + (__s64)rule->off2;
+	return cfa;
+}
+
+/* What the caller had in a register whose place is @slot (units of 8 bytes from @base). */
+walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
+{
+	if (slot == UNWIND_SAME)
+		return now;
+	if (slot == UNWIND_LOST)
+		return 0;
+	return stack_u64(n, base + (__s64)slot * 8);
+}
+
+/* Frame @k reaches from the stack pointer up to @cfa: is a group's evaluation loop in it? */
+walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
+			   struct walk_addrs *addrs, __u64 cfa)
+{
+	__u32 g = n->group, i;
+	__u64 at;
+
+	if (g >= w->groups)
+		return;
+	g = bounded(g, ABI_MAX_FRAMES);
+	at = addrs->group[g].addr;
+	if (!at) /* 3.11: the loop's _PyCFrame */
+		at = n->loop;
+	if (!at || at >= cfa)
+		return;
+	n->group = g + 1;
+	if (at < n->regs.sp)
+		return; /* further in than anything that is still there */
+	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);
+	out->frame[i].flags |= (n->n) << FRAME_OWNER_SHIFT;
+	n->hash = check_mix(n->hash, (__u64)i << 32 | n->n);
+	if (n->loop == at)
+		n->loop = stack_u64(n, at + w->loop_previous);
+	if (n->leaf_only)
+		native_end(n, NATIVE_LEAF);
+}
+
+/* A signal's frame: what it interrupted was at an instruction, on any stack. */
+walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
+{
+	__u64 at = n->regs.sp + (__s64)rule->off;
+
+	n->regs.fp = stack_u64(n, at + SIGNAL_FP);
+	n->regs.bx = stack_u64(n, at + SIGNAL_BX);
+	n->regs.pc = stack_u64(n, at + SIGNAL_PC);
+#ifdef SIGNAL_LR
+	n->regs.lr = stack_u64(n, at + SIGNAL_LR);
+#endif
+	n->regs.sp = stack_u64(n, at + SIGNAL_SP);
+	n->exact = 1;
+	n->innermost = n->second = 0;
+}
+
+/* Goes on to the caller of a frame with @rule; ends the walk where that isn't possible. */
+walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *out,
+			   struct walk_addrs *addrs, const struct unwind_rule *rule)
+{
+	__u64 cfa, pc, fp, bx;
+
+	if (rule->cfa == UNWIND_SIGNAL) {
+		unwind_signal(n, rule);
+		return;
+	}
+	cfa = frame_address(n, rule);
+	if (n->done)
+		return;
+	if (cfa < n->regs.sp + !n->innermost || cfa - n->regs.sp > UNWIND_MAX_FRAME) {
+		native_end(n, NATIVE_NO_PROGRESS);
+		return;
+	}
+	own_group(n, w, out, addrs, cfa);
+	if (n->done)
+		return;
+	bx = saved(n, rule->slots & UNWIND_BX_FROM_FP ? n->regs.fp : cfa, rule->bx, n->regs.bx);
+	fp = saved(n, rule->slots & UNWIND_FP_FROM_FP ? n->regs.fp : cfa, rule->fp, n->regs.fp);
+	pc = saved(n, cfa, rule->ra, n->regs.lr);
+	if (n->done)
+		return;
+	n->regs = (struct unwind_regs){.pc = code_address(pc), .sp = cfa, .fp = fp, .bx = bx};
+	n->exact = 0;
+	n->second = n->innermost;
+	n->innermost = 0;
+	if (!pc)
+		native_end(n,
+			   NATIVE_WHOLE); /* the C library clears it below a thread's first frame */
+}
+
+/*
+ * Notes an address inside the frame's function: that of its row's beginning, so that samples in one
+ * function share a stack; with lines to be shown, that of the instruction.
+ */
+walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
+{
+	__u32 i = no->head.n_kernel + n->n;
+
+	if (i >= ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE)
+		return;
+	no->pc[i] = at;
+	n->n++;
+	n->hash = check_mix(n->hash, at);
+}
+
+walk_inline void native_step(struct native *n, struct native_out *no, struct walk *w,
+			     struct walk_out *out, struct walk_addrs *addrs)
+{
+	__u64 at = n->regs.pc - !n->exact;
+	const struct unwind_rule *rule;
+	const struct native_memo *row;
+
+	if (n->n >= ABI_MAX_NATIVE) {
+		native_end(n, NATIVE_TRUNCATED);
+		return;
+	}
+	row = find_row(n, at);
+	push_native(n, no, row && !n->instructions ? at - row->into : at);
+	if (!row)
+		return;
+	rule = unwind_rule_at(row->value & UNWIND_RULE_MASK);
+	if (!rule || rule->cfa == UNWIND_UNKNOWN)
+		native_end(n, NATIVE_NO_RULE);
+	else if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
+		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
+	else if (rule->cfa == UNWIND_END)
+		native_end(n, NATIVE_WHOLE);
+	else
+		native_up(n, w, out, addrs, rule);
+}
+
+/* Up to NATIVE_GROUP_FRAMES frames; 1 when the walk is over. */
+walk_global int native_group(void)
+{
+	struct native *n = native_state();
+	struct native_out *no = native_out();
+	struct walk *w = walk_state();
+	struct walk_out *out = walk_out();
+	struct walk_addrs *addrs = walk_addrs();
+
+	if (!n || !no || !w || !out || !addrs)
+		return 1;
+	for (int i = 0; i < NATIVE_GROUP_FRAMES; i++) {
+		if (n->done)
+			return 1;
+		native_step(n, no, w, out, addrs);
+	}
+	return n->done;
+}
+
+/* Unwinds from n->regs (set by the caller) until the end; @w's Python frames have been walked. */
+walk_inline void walk_native(struct native *n, struct walk *w)
+{
+	n->n = n->group = 0;
+	n->hash = 0;
+	n->done = 0;
+	n->outcome = NATIVE_WHOLE;
+	n->block_start = n->block_len = 0;
+	n->loop = w->loop;
+	n->exact = n->innermost = 1;
+	n->second = 0;
+	for (int i = 0; i < ABI_MAX_NATIVE / NATIVE_GROUP_FRAMES + 1; i++)
+		if (native_group())
+			break;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Processes and threads by their numbers in krait's own PID namespace. */
+#ifndef BPF_NUMBER_H
+#define BPF_NUMBER_H
+
+#include "state.bpf.h"
+
+#define MAX_PIDNS_LEVEL 33 /* kernel: MAX_PID_NS_LEVEL 32, and the host's own */
+
+const volatile __u32 pidns_inum; /* krait's own PID namespace, 0 = the host's: no translation */
+
+/* Number of @pid in krait's PID namespace, 0 = not visible there. */
+walk_inline __u32 number_of(struct pid *pid)
+{
+	__u32 level = BPF_CORE_READ(pid, level);
+
+	for (__u32 i = 0; i < MAX_PIDNS_LEVEL; i++) {
+		struct upid up = {};
+
+		if (i > level)
+			return 0;
+		bpf_core_read(&up, sizeof(up), &pid->numbers[i]);
+		if (BPF_CORE_READ(up.ns, ns.inum) == pidns_inum)
+			return up.nr;
+	}
+	return 0;
+}
+
+/* @task's tgid (of its leader) in krait's PID namespace; 0 = not visible there. */
+walk_inline __u32 tgid_of(struct task_struct *task)
+{
+	if (!pidns_inum)
+		return BPF_CORE_READ(task, tgid);
+	return number_of(BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where the threads of chosen processes are blocked: their user registers, which nothing in /proc shows
+ * of a thread that isn't stopped, their kernel stack, since when. Read from outside: no thread notices.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "number.bpf.h"
+#include "task.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32);
+} wanted SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rec_task);
+} scratch SEC(".maps");
+
+#if defined(__TARGET_ARCH_arm64)
+walk_inline bool read_regs(struct rec_task *rec, const void *at)
+{
+	/* struct user_pt_regs: regs[31], sp, pc */
+	return !bpf_probe_read_kernel(rec->regs, 33 * sizeof(__u64), at);
+}
+#else
+walk_inline bool read_regs(struct rec_task *rec, const void *at)
+{
+	if (bpf_probe_read_kernel(rec->regs, 21 * sizeof(__u64), at))
+		return false;
+	return (rec->regs[17] & 0xffff) == 0x33; /* __USER_CS; 0x23 is 32-bit code */
+}
+#endif
+
+walk_inline bool read_user_regs(struct rec_task *rec, struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs))
+		return read_regs(rec, (const void *)bpf_task_pt_regs(task));
+	return read_regs(rec, (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -
+					     bpf_core_type_size(struct pt_regs)));
+}
+
+walk_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___state *now = (void *)task;
+	struct task_struct___old *old = (void *)task;
+
+	if (bpf_core_field_exists(now->__state))
+		return BPF_CORE_READ(now, __state);
+	return (__u32)BPF_CORE_READ(old, state);
+}
+
+walk_inline __u64 thread_pointer_of(struct task_struct *task)
+{
+	struct task_struct___x86 *x86 = (void *)task;
+	struct task_struct___a64 *a64 = (void *)task;
+
+	if (bpf_core_field_exists(x86->thread.fsbase))
+		return BPF_CORE_READ(x86, thread.fsbase);
+	return BPF_CORE_READ(a64, thread.uw.tp_value);
+}
+
+/* When it came onto a CPU last, and how long it ran then; since when it waits for one. */
+walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
+{
+	rec->runs = rec->off_ns = rec->queued_ns = 0;
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return;
+	rec->runs = BPF_CORE_READ(task, sched_info.pcount);
+	rec->off_ns = BPF_CORE_READ(task, sched_info.last_arrival) +
+		      (BPF_CORE_READ(task, se.sum_exec_runtime) -
+		       BPF_CORE_READ(task, se.prev_sum_exec_runtime));
+	rec->queued_ns = BPF_CORE_READ(task, sched_info.last_queued);
+}
+
+walk_inline void fill(struct rec_task *rec, struct task_struct *task)
+{
+	long n;
+
+	rec->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	rec->state = state_of(task);
+	/* As wide as it is there: one byte in 7.3, between others. */
+	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
+	read_times(rec, task);
+	rec->thread_pointer = thread_pointer_of(task);
+	rec->has_regs = read_user_regs(rec, task);
+	n = bpf_get_task_stack(task, rec->kernel, ABI_MAX_KERNEL * sizeof(__u64), 0);
+	rec->n_kernel = n > 0 ? (__u16)(n / sizeof(__u64)) : 0;
+}
+
+SEC("iter/task")
+int on_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	__u32 zero = 0, tgid;
+	struct rec_task *rec;
+	__u64 bytes;
+
+	if (!task)
+		return 0;
+	tgid = tgid_of(task);
+	rec = bpf_map_lookup_elem(&scratch, &zero);
+	if (!rec || !bpf_map_lookup_elem(&wanted, &tgid))
+		return 0;
+	rec->tgid = tgid;
+	rec->tid = pidns_inum ? number_of(BPF_CORE_READ(task, thread_pid))
+			      : (__u32)BPF_CORE_READ(task, pid);
+	fill(rec, task);
+	bytes = sizeof(*rec) - sizeof(rec->kernel) + rec->n_kernel * sizeof(__u64);
+	opaque(bytes);
+	if (bytes > sizeof(*rec))
+		return 0;
+	bpf_seq_write(ctx->meta->seq, rec, (__u32)bytes);
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a process unmaps. What it maps is told by the side band, late; what it unmaps is told by nobody,
+ * and another file may be mapped there a moment later. So it is counted here, when it happens: from then
+ * on nothing is unwound in this process until user space has read its mappings again.
+ */
+#ifndef BPF_UNMAP_H
+#define BPF_UNMAP_H
+
+#include "search.bpf.h"
+#include "proc.bpf.h"
+
+/* The slot of the current process's mappings, NULL = none. */
+walk_inline struct unwind_space *current_space(__u32 tgid)
+{
+	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	__u32 slot = p && p->key.tgid == tgid ? p->space : 0;
+
+	return slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
+}
+
+walk_inline void note_unmap(__u32 tgid, struct unwind_space *s)
+{
+	__u32 one = 1;
+
+	if (s)
+		__sync_fetch_and_add(&s->unmaps, 1);
+	else
+		bpf_map_update_elem(&early_unmaps, &tgid, &one, BPF_ANY);
+}
+
+walk_inline void on_unmap(struct vm_area_struct *vma)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tgid;
+
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return;
+	/* exit() and execve() leave nothing behind that could be mistaken. */
+	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
+		return;
+	tgid = tgid_of(task);
+	note_unmap(tgid, current_space(tgid));
+}
+
+/* Is something of @s mapped between @start and @end? */
+walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
+{
+	for (__u32 i = 0; i < SPACE_CHUNKS; i++) {
+		const struct space_chunk *c;
+		__u64 m;
+
+		if (i >= s->chunks)
+			break;
+		c = (const void *)unwind_chunk_at(s->chunk[i]);
+		if (!c)
+			break;
+		m = bounded(search_space(c, end - 1), SPACE_MAPPINGS);
+		if (c->start[m] < end && c->start[m] + ((__u64)c->map[m].pages << 12) > start)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone. A fork that
+ * wasn't met yet will have its parent's mappings.
+ */
+walk_inline void on_new_place(__u64 start, __u64 n)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tgid = tgid_of(task);
+	struct unwind_space *own = current_space(tgid), *s = own;
+
+	if (!s)
+		s = current_space(tgid_of(BPF_CORE_READ(task, real_parent)));
+	if (s && start < SPACE_UNUSED && n < SPACE_UNUSED && is_mapped(s, start, start + n))
+		note_unmap(tgid, own);
+}
+
+#endif

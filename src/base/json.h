@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * JSON text (RFC 8259), written. Strings come out as valid UTF-8 on one line whatever they are:
+ * bytes that aren't UTF-8 become U+FFFD; controls, DEL, C1 and U+2028 and U+2029, which some readers
+ * take for the end of a line, are escaped.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdio.h>
+#include "base/str.h"
+
+/* Appends or writes @s as a JSON string with its quotes. */
+void json_string(struct str *out, const char *s);
+void json_put_string(FILE *out, const char *s);
+
+/* Writes v / 10^places without rounding and without zeros at the end: 1500 and 3 give 1.5. */
+void json_put_decimal(FILE *out, int64_t v, unsigned places);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading JSON text; see json_in.h. */
+#include "base/json_in.h"
+
+#include "base/error.h"
+
+#define MAX_NESTED 64
+
+static int bad(const struct json_in *in, const char *what)
+{
+	return err_set(-EINVAL, "byte %zu: %s", (size_t)(in->at - in->start), what);
+}
+
+void json_in_init(struct json_in *in, const char *s, size_t n)
+{
+	*in = (struct json_in){.start = s, .at = s, .end = s + n};
+}
+
+/* The next character that isn't blank, NUL at the end. */
+static char peek(struct json_in *in)
+{
+	while (in->at < in->end &&
+	       (*in->at == ' ' || *in->at == '\t' || *in->at == '\r' || *in->at == '\n'))
+		in->at++;
+	return in->at < in->end ? *in->at : '\0';
+}
+
+int json_in_enter(struct json_in *in, char open)
+{
+	if (peek(in) != open)
+		return bad(in,
+			   open == '{' ? "an object is expected here" : "a list is expected here");
+	in->at++;
+	in->fresh = true;
+	return 0;
+}
+
+/* Steps over the comma to the next member, or over @close: 1 or 0. */
+static int next(struct json_in *in, char close)
+{
+	bool fresh = in->fresh;
+	char c = peek(in);
+
+	in->fresh = false;
+	if (c == close) {
+		in->at++;
+		return 0;
+	}
+	if (fresh)
+		return 1;
+	if (c != ',')
+		return bad(in, "a comma or the end of the object or list is expected here");
+	in->at++;
+	return 1;
+}
+
+int json_in_item(struct json_in *in)
+{
+	return next(in, ']');
+}
+
+int json_in_key(struct json_in *in, struct str *key)
+{
+	int r = next(in, '}');
+
+	if (r <= 0)
+		return r;
+	r = json_in_string(in, key);
+	if (r)
+		return r;
+	if (peek(in) != ':')
+		return bad(in, "a colon is expected here");
+	in->at++;
+	return 1;
+}
+
+/* Four hexadecimal digits, or -1. */
+static int hex4(struct json_in *in)
+{
+	int v = 0;
+
+	for (unsigned i = 0; i < 4; i++, in->at++) {
+		char c = in->at < in->end ? *in->at : '\0';
+
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (c - '0');
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			v = v << 4 | ((c | 0x20) - 'a' + 10);
+		else
+			return -1;
+	}
+	return v;
+}
+
+static void add_utf8(struct str *out, uint32_t c)
+{
+	if (!c || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	if (c < 0x80) {
+		str_add_c(out, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		str_add_c(out, (char)(0xc0 | c >> 6));
+	} else {
+		if (c >= 0x10000) {
+			str_add_c(out, (char)(0xf0 | c >> 18));
+			str_add_c(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		} else {
+			str_add_c(out, (char)(0xe0 | c >> 12));
+		}
+		str_add_c(out, (char)(0x80 | (c >> 6 & 0x3f)));
+	}
+	str_add_c(out, (char)(0x80 | (c & 0x3f)));
+}
+
+/* Behind \u: one escape, or two that are the halves of a character. */
+static int take_unicode(struct json_in *in, struct str *out)
+{
+	int c = hex4(in), low;
+
+	if (c >= 0xd800 && c <= 0xdbff && in->end - in->at >= 6 && in->at[0] == '\\' &&
+	    in->at[1] == 'u') {
+		in->at += 2;
+		low = hex4(in);
+		if (low >= 0xdc00 && low <= 0xdfff) {
+			c = 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
+		} else if (low >= 0) {
+			add_utf8(out, (uint32_t)c);
+			c = low;
+		} else {
+			c = -1;
+		}
+	}
+	if (c < 0)
+		return bad(in, "\\u needs four hexadecimal digits");
+	add_utf8(out, (uint32_t)c);
+	return 0;
+}
+
+/* Behind a backslash. */
+static int take_escape(struct json_in *in, struct str *out)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	char c = in->at < in->end ? *in->at : '\0';
+	const char *known = c ? strchr(from, c) : NULL;
+
+	if (c == 'u') {
+		in->at++;
+		return take_unicode(in, out);
+	}
+	if (!known)
+		return bad(in, "there is no such escape");
+	in->at++;
+	str_add_c(out, to[known - from]);
+	return 0;
+}
+
+int json_in_string(struct json_in *in, struct str *out)
+{
+	int r = 0;
+
+	str_clear(out);
+	if (peek(in) != '"')
+		return bad(in, "a string is expected here");
+	in->at++;
+	while (!r) {
+		const char *start = in->at;
+
+		while (in->at < in->end && *in->at != '"' && *in->at != '\\' &&
+		       (unsigned char)*in->at >= ' ')
+			in->at++;
+		str_add_n(out, start, (size_t)(in->at - start));
+		if (in->at == in->end)
+			return bad(in, "the string doesn't end");
+		if (*in->at == '"')
+			break;
+		if (*in->at != '\\')
+			return bad(in, "a control character must be escaped");
+		in->at++;
+		r = take_escape(in, out);
+	}
+	in->at++;
+	return r ? r : out->failed ? err_set(-ENOMEM, "out of memory") : 0;
+}
+
+int json_in_integer(struct json_in *in, int64_t *ret)
+{
+	bool minus = peek(in) == '-';
+	const char *start = in->at += minus;
+	int64_t v = 0;
+
+	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
+		int digit = *in->at - '0';
+
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, minus ? -digit : digit, &v))
+			return bad(in, "the number doesn't fit in 64 bits");
+	}
+	if (in->at == start || (in->at < in->end && strchr(".eE", *in->at)))
+		return bad(in, "a whole number is expected here");
+	*ret = v;
+	return 0;
+}
+
+/* A number, true, false or null: what comes next tells whether it ended. */
+static int skip_word(struct json_in *in)
+{
+	const char *start = in->at;
+
+	while (in->at < in->end &&
+	       ((*in->at >= 'a' && *in->at <= 'z') || (*in->at >= '0' && *in->at <= '9') ||
+		(*in->at && strchr("+-.E", *in->at))))
+		in->at++;
+	return in->at == start ? bad(in, "a value is expected here") : 0;
+}
+
+/* What is nested is only counted: its brackets and commas are as the writer left them. */
+int json_in_skip(struct json_in *in)
+{
+	_cleanup_str_ struct str text = {};
+	char open[MAX_NESTED];
+	unsigned depth = 0;
+	int r = 0;
+
+	do {
+		char c = peek(in);
+
+		if (c == '{' || c == '[') {
+			if (depth == MAX_NESTED)
+				return bad(in, "nested too deeply");
+			open[depth++] = c;
+			in->at++;
+		} else if (c == '}' || c == ']') {
+			if (!depth || open[depth - 1] != (c == '}' ? '{' : '['))
+				return bad(in, "brackets don't match");
+			depth--;
+			in->at++;
+		} else if (depth && (c == ',' || c == ':')) {
+			in->at++;
+		} else {
+			r = c == '"' ? json_in_string(in, &text) : skip_word(in);
+		}
+	} while (!r && depth);
+	in->fresh = false;
+	return r;
+}
+
+int json_in_end(struct json_in *in)
+{
+	return peek(in) || in->at < in->end ? bad(in, "nothing more is expected here") : 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Widths by the C library's wcwidth(); see cells.h. */
+#include "cli/cells.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <wchar.h>
+#include "render/markup.h"
+
+#define MIN_WIDTH 40
+#define MAX_WIDTH 1000
+
+void cells_init(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		setlocale(LC_CTYPE, "");
+}
+
+int cells_terminal_width(FILE *f)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	int width = columns ? atoi(columns) : 0;
+
+	if (width <= 0 && ioctl(fileno(f), TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (width <= 0)
+		width = 80;
+	return MAX(MIN(width, MAX_WIDTH), MIN_WIDTH);
+}
+
+/* What a terminal would obey, or what turns the direction of the rest of the line. */
+static bool is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+/* The next character's columns; *s is moved past it; *ok: it can be printed as it is. */
+static int next(const char **s, bool *ok)
+{
+	const char *start = *s;
+	uint32_t c = markup_next(s);
+	int width;
+
+	*ok = !is_control(c) && !(c == 0xfffd && (unsigned char)*start != 0xef);
+	width = *ok ? wcwidth((wchar_t)c) : 1;
+	if (width >= 0)
+		return width;
+	/* The C library doesn't know it: the locale is plain C, or the character is newer. */
+	if (MB_CUR_MAX > 1)
+		*ok = false;
+	return 1;
+}
+
+int cells_width(const char *s, size_t n)
+{
+	const char *end = s + n;
+	int width = 0;
+	bool ok;
+
+	while (s < end && *s)
+		width += next(&s, &ok);
+	return width;
+}
+
+/* Appends characters while they fit; the columns they take. */
+static int add_part(struct str *b, const char *s, int columns)
+{
+	int width = 0;
+
+	while (*s) {
+		const char *start = s;
+		bool ok;
+		int w = next(&s, &ok);
+
+		if (width + w > columns)
+			break;
+		width += w;
+		if (ok)
+			str_add_n(b, start, (size_t)(s - start));
+		else
+			str_add_c(b, '?');
+	}
+	return width;
+}
+
+int cells_add(struct str *b, const char *s, int columns, bool keep_end, bool fill)
+{
+	int left = cells_width(s, strlen(s)) - columns, width;
+	bool cut = left > 0 && columns > 0, ok;
+
+	if (cut && keep_end) {
+		/* One more for the mark, which stands at the beginning. */
+		for (left++; *s && left > 0;)
+			left -= next(&s, &ok);
+		str_add(b, "…");
+	}
+	width = add_part(b, s, cut ? columns - 1 : columns) + cut;
+	if (cut && !keep_end)
+		str_add(b, "…");
+	if (fill)
+		for (; width < columns; width++)
+			str_add_c(b, ' ');
+	return width;
+}

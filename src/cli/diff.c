@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait diff: two profiles, or two label sets of one, function by function. */
+#include "cli/diff.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/cells.h"
+#include "cli/color.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/values.h"
+#include "cli/view_options.h"
+#include "cli/write.h"
+#include "render/html_diff.h"
+#include "render/read.h"
+#include "render/tree.h"
+
+struct diff_options {
+	pattern_texts side[DIFF_SIDES]; /* --a, --b */
+	VEC(const char *) fail_texts;
+	VEC(struct fail_rule) rules;
+	const char *per, *value, *output, *format_name;
+	char *per_name;
+	double per_counts[DIFF_SIDES];
+	struct view_options view;
+	unsigned limit;
+	enum color_mode color;
+	bool json;
+	int (*print)(const struct diff_facts *f, const struct diff_style *style, FILE *out);
+};
+
+#define FIELD(f) offsetof(struct diff_options, f)
+
+static const struct option_row rows[] = {
+	{.group = "What is compared",
+	 .name = "a",
+	 .arg = "KEY=PATTERN",
+	 .set = view_value_label,
+	 .field = FIELD(side[DIFF_A]),
+	 .help = "with one file: the samples with this label, before"},
+	{.name = "b",
+	 .arg = "KEY=PATTERN",
+	 .set = view_value_label,
+	 .field = FIELD(side[DIFF_B]),
+	 .help = "and those after"},
+	{.name = "per",
+	 .arg = "NAME=N,M",
+	 .set = value_string,
+	 .field = FIELD(per),
+	 .initial = "seconds of wall time",
+	 .help = "what the costs are divided by: requests=12000,13500 were done before and after"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(value),
+	 .initial = "the profiles' own default",
+	 .complete = "samples cpu",
+	 .help = "which values"},
+	{.name = "fail-if",
+	 .arg = "LIMIT",
+	 .set = value_strings,
+	 .field = FIELD(fail_texts),
+	 .help = "exit with 4 if a function's change is more than noise and beyond this: "
+		 "self:module.function>+5%, total:json.*>+2points; may be repeated"},
+	{.group = "Output",
+	 .name = "output",
+	 .letter = 'o',
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = FIELD(output),
+	 .initial = "standard output",
+	 .complete = COMPLETE_FILE,
+	 .help = "where to write"},
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .initial = "text",
+	 .complete = "text md json html",
+	 .help = "text, md (Markdown, for a job's summary), json, or html: a page with both as one "
+		 "flame graph; the file's extension picks it too"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "the same as --format json"},
+	{.name = "limit",
+	 .letter = 'n',
+	 .arg = "N",
+	 .set = view_value_rows,
+	 .field = FIELD(limit),
+	 .initial = "10",
+	 .help = "rows of the table"},
+	VALUE_COLOR_ROW(FIELD(color)),
+	VIEW_SAMPLE_ROWS(FIELD(view)),
+	VIEW_TIME_ROWS(FIELD(view)),
+	OPTION_HELP,
+	{},
+};
+
+static int bad_per(const char *text)
+{
+	return err_set(-EINVAL,
+		       "--per: '%s' is not a count for each side; write as in "
+		       "--per requests=12000,13500",
+		       text);
+}
+
+static int parse_per(struct diff_options *o)
+{
+	const char *equals = o->per ? strchr(o->per, '=') : NULL;
+	char *end;
+
+	if (!o->per)
+		return 0;
+	if (!equals || equals == o->per)
+		return bad_per(o->per);
+	o->per_counts[DIFF_A] = strtod(equals + 1, &end);
+	if (*end != ',')
+		return bad_per(o->per);
+	o->per_counts[DIFF_B] = strtod(end + 1, &end);
+	if (*end || !(o->per_counts[DIFF_A] > 0) || !(o->per_counts[DIFF_B] > 0) ||
+	    o->per_counts[DIFF_A] > 1e18 || o->per_counts[DIFF_B] > 1e18)
+		return bad_per(o->per);
+	o->per_name = strndup(o->per, (size_t)(equals - o->per));
+	return o->per_name ? 0 : err_set(-ENOMEM, "out of memory");
+}
+
+static int parse_rules(struct diff_options *o)
+{
+	vec_foreach(text, &o->fail_texts) {
+		struct fail_rule rule = {};
+		int r = fail_rule_parse(*text, &rule);
+
+		if (!r && vec_push(&o->rules, rule))
+			r = err_set(-ENOMEM, "out of memory");
+		if (r) {
+			fail_rule_fini(&rule);
+			return r == -EINVAL ? err_wrap(r, "--fail-if") : r;
+		}
+	}
+	return 0;
+}
+
+static int choose_format(struct diff_options *o)
+{
+	const char *name = o->json ? "json" : o->format_name ? o->format_name : "text";
+
+	if (o->json && o->format_name)
+		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
+	if (!o->format_name && o->output && str_ends(o->output, ".md"))
+		name = "md";
+	if (!o->format_name && o->output && str_ends(o->output, ".json"))
+		name = "json";
+	if (!o->format_name && o->output && str_ends(o->output, ".html"))
+		name = "html";
+	if (streq(name, "text"))
+		o->print = diff_print_text;
+	else if (streq(name, "md"))
+		o->print = diff_print_md;
+	else if (streq(name, "json"))
+		o->print = diff_print_json;
+	else if (streq(name, "html"))
+		o->print = diff_print_page;
+	return o->print ? 0
+			: err_set(-EINVAL,
+				  "--format %s: no such format; there are text, md, json and html",
+				  name);
+}
+
+/* A page of a comparison holds both of its sides. */
+static bool of_page(const struct diff_options *o, const struct operands *operands)
+{
+	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n &&
+	       str_ends(operands->operand, ".html");
+}
+
+static int check(struct diff_options *o, const struct operands *operands)
+{
+	bool labels = o->side[DIFF_A].n && o->side[DIFF_B].n;
+	int r;
+
+	if (operands->n == 0)
+		return err_set(-EINVAL, "name two profiles: krait diff BEFORE AFTER");
+	if (operands->n == 1 && !labels && !of_page(o, operands))
+		return err_set(-EINVAL,
+			       "one profile is compared by labels: krait diff %s --a "
+			       "version=1 --b version=2",
+			       operands->operand);
+	if (operands->n == 2 && (o->side[DIFF_A].n || o->side[DIFF_B].n))
+		return err_set(-EINVAL,
+			       "--a and --b are for one profile; name one, or use --label");
+	if (operands->n == 1 && streq(operands->operand, "-"))
+		return err_set(-EINVAL, "standard input can be read once; name a file");
+	if (operands->n == 2 && streq(operands->words[0], "-") && streq(operands->words[1], "-"))
+		return err_set(-EINVAL, "standard input can be read once; name a file");
+	r = parse_per(o);
+	r = r ? r : parse_rules(o);
+	r = r ? r : choose_format(o);
+	return r ? r : view_options_check(&o->view);
+}
+
+/* One side: its file, and of that what the filters and, with one file, its labels let through. */
+static int read_side(const struct diff_options *o, const struct operands *operands,
+		     enum diff_side side, struct diff_facts *f)
+{
+	struct view_options view = o->view;
+	struct view_totals totals = {};
+	int r;
+
+	f->name[side] = operands->words[MIN((unsigned)side, operands->n - 1)];
+	if (of_page(o, operands)) {
+		r = f->diff.p[side] ? 0 : read_two_file(operands->operand, f->diff.p);
+		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
+	} else {
+		r = read_profile_file(f->name[side], &f->diff.p[side]);
+	}
+	if (r)
+		return r;
+	if (o->side[side].n) {
+		if (o->view.labels.n)
+			return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to "
+						"them");
+		view.labels = o->side[side];
+		f->name[side] = o->side[side].v[0];
+	}
+	if (view_wanted(&view)) {
+		r = view_apply(&f->diff.p[side], &view, &totals);
+		if (r)
+			return r;
+	}
+	if (!profile_n_samples(f->diff.p[side]))
+		log_warn("%s has no samples%s", f->name[side],
+			 totals.all_samples ? " that the filters let through" : "");
+	return 0;
+}
+
+/* The value type of both, and what they are divided by. */
+static int choose_measure(const struct diff_options *o, struct diff_facts *f)
+{
+	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
+	const struct profile_meta *b = profile_meta(f->diff.p[DIFF_B]);
+	const char *name = o->value ? o->value : a->values[a->default_value].type;
+	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
+
+	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		if (at[side] < 0)
+			return err_wrap(at[side], "%s", f->name[side]);
+		f->diff.value[side] = (unsigned)at[side];
+	}
+	f->type = a->values[at[DIFF_A]].type;
+	f->unit = a->values[at[DIFF_A]].unit;
+	f->per = o->per_name;
+	if (o->per_name) {
+		memcpy(f->diff.per, o->per_counts, sizeof(f->diff.per));
+	} else if (streq(f->unit, "nanoseconds") && a->duration_ns > 0 && b->duration_ns > 0) {
+		f->diff.per[DIFF_A] = (double)a->duration_ns;
+		f->diff.per[DIFF_B] = (double)b->duration_ns;
+	} else {
+		f->diff.by_share = true;
+		f->diff.per[DIFF_A] = f->diff.per[DIFF_B] = 1;
+	}
+	return 0;
+}
+
+struct print_arg {
+	const struct diff_options *o;
+	const struct diff_facts *f;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct print_arg *a = arg;
+	struct diff_style style = {.limit = a->o->limit,
+				   .colored = color_wanted(a->o->color, out),
+				   .width = cells_terminal_width(out)};
+
+	return a->o->print(a->f, &style, out);
+}
+
+/* The exit code that the limits decide; the reason of the first that is hit is told. */
+static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
+{
+	vec_foreach(rule, &o->rules) {
+		_cleanup_str_ struct str why = {};
+		int hit = fail_rule_hit(rule, f, &why);
+
+		if (hit)
+			log_error("%s", hit < 0 ? err_msg() : str_cstr(&why));
+		if (hit)
+			return hit < 0 ? EXIT_FAILED : EXIT_HIT;
+	}
+	return EXIT_DONE;
+}
+
+static int compare(const struct diff_options *o, const struct operands *operands,
+		   struct diff_facts *f)
+{
+	int r = read_side(o, operands, DIFF_A, f);
+
+	r = r ? r : read_side(o, operands, DIFF_B, f);
+	r = r ? r : choose_measure(o, f);
+	r = r ? r : diff_make(&f->diff);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	cells_init();
+	r = write_output(o->output, print, &(struct print_arg){o, f});
+	return r ? r : apply_rules(o, f);
+}
+
+static void options_fini(struct diff_options *o)
+{
+	vec_foreach(rule, &o->rules)
+		fail_rule_fini(rule);
+	vec_fini(&o->rules);
+	vec_fini(&o->fail_texts);
+	vec_fini(&o->side[DIFF_A]);
+	vec_fini(&o->side[DIFF_B]);
+	view_options_fini(&o->view);
+	free(o->per_name);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_(options_fini) struct diff_options o = {.limit = 10};
+	struct diff_facts f = {};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r >= 0)
+		return r;
+	if (check(&o, &operands)) {
+		log_error("%s", err_msg());
+		return EXIT_USAGE;
+	}
+	r = compare(&o, &operands, &f);
+	diff_fini(&f.diff);
+	profile_free(f.diff.p[DIFF_A]);
+	profile_free(f.diff.p[DIFF_B]);
+	return r;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.summary = "Compare two profiles function by function, and say what is more than noise.",
+	.synopsis = (const char *const[]){"diff [OPTIONS] BEFORE AFTER",
+					  "diff [OPTIONS] FILE --a KEY=VALUE --b KEY=VALUE",
+					  "diff [OPTIONS] DIFF.html", NULL},
+	.examples = (const char *const[]){"krait diff old.pb.gz new.pb.gz\twhat changed",
+					  "krait diff old.pb.gz new.pb.gz -o diff.html\tas a page",
+					  NULL},
+	.rows = rows,
+	.operand = "FILE",
+	.max_operands = 2,
+	.operand_is_file = true,
+	.run = run,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait diff: its printers and its verdict for scripts. */
+#ifndef CLI_DIFF_H
+#define CLI_DIFF_H
+
+#include <stdio.h>
+#include "view/diff.h"
+#include "view/pattern.h"
+
+struct diff_facts {
+	const char *name[DIFF_SIDES]; /* files, or labels */
+	struct diff diff;
+	const char *type, *unit; /* of the values */
+	const char *per; /* "requests"; NULL = a second of wall time, or nothing (by_share) */
+};
+
+struct diff_style {
+	unsigned limit;
+	bool colored;
+	int width;
+};
+
+/* 0 or -errno + message. */
+_must_use_ int diff_print_text(const struct diff_facts *f, const struct diff_style *style,
+			       FILE *out);
+_must_use_ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out);
+_must_use_ int diff_print_json(const struct diff_facts *f, const struct diff_style *style,
+			       FILE *out);
+
+_must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
+			       FILE *out);
+
+/* Appends a sentence: which function changed most; what all cost together. */
+void diff_add_verdict(const struct diff_facts *f, struct str *b);
+void diff_add_sum(const struct diff_facts *f, struct str *b);
+
+/* Appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %"; and what it is of. */
+void diff_add_value(const struct diff_facts *f, double value, struct str *b);
+/* "+15.7 %", "new", "gone". */
+void diff_add_relative(const struct diff_cost *c, struct str *b);
+
+/* --fail-if "self:NAME>+5%", "total:json.*>2points". */
+struct fail_rule {
+	const char *text; /* borrowed: as it was typed */
+	enum diff_what what;
+	char *name; /* pattern; heap */
+	bool less, points;
+	double limit; /* in percent or points; signed */
+};
+
+/* 0, or -EINVAL + message. */
+_must_use_ int fail_rule_parse(const char *text, struct fail_rule *ret);
+void fail_rule_fini(struct fail_rule *r);
+
+/*
+ * Is it hit, by a change that is more than noise? Then 1 and the reason in @why; 0; -ENOMEM +
+ * message. Says so where no function has the name.
+ */
+_must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f,
+			     struct str *why);
+
+#endif

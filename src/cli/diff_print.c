@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What differs between two profiles: in the terminal, as Markdown and as JSON. */
+#include <errno.h>
+#include <math.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/cells.h"
+#include "cli/color.h"
+#include "cli/diff.h"
+#include "render/markup.h"
+
+void diff_add_value(const struct diff_facts *f, double value, struct str *b)
+{
+	if (f->diff.by_share)
+		str_addf(b, "%.1f %%", 100 * value);
+	else if (f->per && streq(f->unit, "nanoseconds") && value < 1000)
+		str_addf(b, "%.0f ns", value);
+	else if (f->per)
+		markup_add_value(b, (int64_t)value, f->unit);
+	else
+		str_addf(b, value < 0.01 ? "%.2f ms/s" : "%.0f ms/s", 1000 * value);
+}
+
+void diff_add_relative(const struct diff_cost *c, struct str *b)
+{
+	double before = c->value[DIFF_A], change = diff_change(c);
+
+	if (before <= 0)
+		str_add(b, change > 0 ? "new" : "");
+	else if (c->value[DIFF_B] <= 0)
+		str_add(b, "gone");
+	else
+		str_addf(b, "%+.1f %%", 100 * change / before);
+}
+
+static bool changed(const struct diff_cost *c)
+{
+	return c->value_changed || c->share_changed;
+}
+
+static bool row_changed(const struct diff_row *row)
+{
+	return changed(&row->of[DIFF_SELF]) || changed(&row->of[DIFF_TOTAL]);
+}
+
+static size_t count_changed(const struct diff_facts *f)
+{
+	size_t n = 0;
+
+	vec_foreach(row, &f->diff.rows)
+		n += row_changed(row);
+	return n;
+}
+
+/* "the CPU time went from 420 to 480 ms/s". */
+void diff_add_sum(const struct diff_facts *f, struct str *b)
+{
+	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
+
+	str_addf(b, "All together, %s", streq(f->type, "cpu") ? "CPU time" : f->type);
+	if (f->per)
+		str_addf(b, " per %s", f->per);
+	if (f->diff.by_share) {
+		str_add(b,
+			": only shares can be compared, the profiles don't say how long they took");
+		return;
+	}
+	str_add(b, ": ");
+	diff_add_value(f, all.value[DIFF_A], b);
+	str_add(b, " before, ");
+	diff_add_value(f, all.value[DIFF_B], b);
+	str_add(b, " after");
+	if (all.value[DIFF_A] <= 0 && all.value[DIFF_B] <= 0)
+		return;
+	str_add(b, " (");
+	diff_add_relative(&all, b);
+	str_add_c(b, ')');
+}
+
+void diff_add_verdict(const struct diff_facts *f, struct str *b)
+{
+	size_t n = count_changed(f);
+	const struct diff_row *row = f->diff.rows.v;
+	const struct diff_cost *c;
+
+	if (!n) {
+		str_addf(b, "No function changed by more than noise (%zu compared).",
+			 f->diff.checked);
+		return;
+	}
+	c = changed(&row->of[DIFF_SELF]) ? &row->of[DIFF_SELF] : &row->of[DIFF_TOTAL];
+	str_addf(b, "%zu function%s changed by more than noise; most of all %s: ", n,
+		 n == 1 ? "" : "s", row->name);
+	diff_add_value(f, c->value[DIFF_A], b);
+	str_add(b, " before, ");
+	diff_add_value(f, c->value[DIFF_B], b);
+	str_add(b, " after (");
+	diff_add_relative(c, b);
+	str_add(b, ").");
+}
+
+/* A cell and its mark, right-justified in @width columns. */
+static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
+{
+	int n = (int)markup_columns(str_cstr(cell)) + (int)strlen(mark);
+
+	str_addf(row, "%*s%s%s", MAX(width - n, 0), "", str_cstr(cell), mark);
+}
+
+static void add_change(struct str *row, const struct diff_cost *c, bool share, int width)
+{
+	_cleanup_str_ struct str cell = {};
+
+	if (share)
+		str_addf(&cell, "%+.1f pt", 100 * diff_share_change(c));
+	else
+		diff_add_relative(c, &cell);
+	add_cell(row, &cell, (share ? c->share_changed : c->value_changed) ? "*" : " ", width);
+}
+
+static void print_row(const struct diff_facts *f, const struct diff_row *r,
+		      const struct diff_style *style, FILE *out)
+{
+	const struct diff_cost *self = &r->of[DIFF_SELF];
+	_cleanup_str_ struct str row = {}, before = {}, after = {};
+	enum color color = !row_changed(r) ? COLOR_OFF
+			   : diff_change(changed(self) ? self : &r->of[DIFF_TOTAL]) > 0
+				   ? COLOR_RED
+				   : COLOR_GREEN;
+	bool colored = style->colored && color != COLOR_OFF;
+
+	diff_add_value(f, self->value[DIFF_A], &before);
+	diff_add_value(f, self->value[DIFF_B], &after);
+	add_cell(&row, &before, "", 10);
+	add_cell(&row, &after, "", 11);
+	add_change(&row, self, false, 11);
+	add_change(&row, self, true, 11);
+	add_change(&row, &r->of[DIFF_TOTAL], false, 11);
+	str_add(&row, " ");
+	cells_add(&row, r->name, MAX(style->width - 55, 20), true, false);
+	fprintf(out, "%s%s%s\n", color_code(colored, color), str_cstr(&row),
+		color_code(colored, COLOR_OFF));
+}
+
+static int flush(FILE *out)
+{
+	return fflush(out) || ferror(out) ? err_sys(errno ? -errno : -EIO, "can't write the report")
+					  : 0;
+}
+
+static bool worth_a_row(const struct diff_row *row)
+{
+	return row->of[DIFF_SELF].value[DIFF_A] > 0 || row->of[DIFF_SELF].value[DIFF_B] > 0 ||
+	       row_changed(row);
+}
+
+static void print_words(FILE *out, const char *s, int width)
+{
+	_cleanup_str_ struct str b = {};
+
+	cells_add(&b, s, 2 * width, false, false);
+	fprintf(out, "%s\n", str_cstr(&b));
+}
+
+int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {}, sum = {};
+	unsigned n = 0;
+
+	diff_add_verdict(f, &verdict);
+	diff_add_sum(f, &sum);
+	print_words(out, str_cstr(&verdict), style->width);
+	print_words(out, str_cstr(&sum), style->width);
+	fprintf(out, "\n%10s%11s%11s%11s%11s  function\n", "before", "after", "self  ", "share  ",
+		"total  ");
+	vec_foreach(row, &f->diff.rows) {
+		if (n == style->limit || !worth_a_row(row))
+			break;
+		print_row(f, row, style, out);
+		n++;
+	}
+	fprintf(out, "\n* is more than noise (%s, corrected for all functions).\n",
+		f->diff.timed ? "block bootstrap over time"
+			      : "samples taken as independent: no times in a profile");
+	return flush(out);
+}
+
+static void add_md_code(struct str *b, const char *s)
+{
+	_cleanup_str_ struct str clean = {};
+
+	markup_add_xml(&clean, s, strlen(s));
+	str_add(b, "<code>");
+	for (const char *c = str_cstr(&clean); *c; c++) {
+		if (*c == '|')
+			str_add(b, "&#124;");
+		else
+			str_add_c(b, *c);
+	}
+	str_add(b, "</code>");
+}
+
+static void print_md_row(const struct diff_facts *f, const struct diff_row *r, FILE *out)
+{
+	const struct diff_cost *self = &r->of[DIFF_SELF];
+	_cleanup_str_ struct str row = {};
+
+	str_add(&row, "| ");
+	add_md_code(&row, r->name);
+	str_add(&row, " | ");
+	diff_add_value(f, self->value[DIFF_A], &row);
+	str_add(&row, " | ");
+	diff_add_value(f, self->value[DIFF_B], &row);
+	str_add(&row, " | ");
+	add_change(&row, self, false, 0);
+	str_add(&row, " | ");
+	add_change(&row, self, true, 0);
+	str_add(&row, " | ");
+	add_change(&row, &r->of[DIFF_TOTAL], false, 0);
+	for (char *c = row.s; c && *c; c++)
+		*c = *c == '*' ? '!' : *c;
+	fprintf(out, "%s |\n", str_cstr(&row));
+}
+
+int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {}, sum = {}, code = {};
+	unsigned n = 0;
+
+	diff_add_verdict(f, &verdict);
+	diff_add_sum(f, &sum);
+	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
+	fprintf(out, "%s\n\n%s\n\n", str_cstr(&code), str_cstr(&sum));
+	fputs("| function | before | after | self | share | total "
+	      "|\n|---|---:|---:|---:|---:|---:|\n",
+	      out);
+	vec_foreach(row, &f->diff.rows) {
+		if (n == style->limit || !worth_a_row(row))
+			break;
+		print_md_row(f, row, out);
+		n++;
+	}
+	fputs("\n! is more than noise.\n", out);
+	return flush(out);
+}
+
+static void put_cost(FILE *out, const char *key, const struct diff_cost *c)
+{
+	fprintf(out,
+		", \"%s\": {\"before\": %.9g, \"after\": %.9g, \"share_before\": %.6g, "
+		"\"share_after\": %.6g, \"changed\": %s, \"share_changed\": %s}",
+		key, c->value[DIFF_A], c->value[DIFF_B], c->share[DIFF_A], c->share[DIFF_B],
+		c->value_changed ? "true" : "false", c->share_changed ? "true" : "false");
+}
+
+static const char *measure_name(const struct diff_facts *f)
+{
+	return f->diff.by_share ? "share" : f->per ? f->per : "seconds per second";
+}
+
+int diff_print_json(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {};
+	const char *apart = "\n";
+
+	diff_add_verdict(f, &verdict);
+	fputs("{\n  \"summary\": ", out);
+	json_put_string(out, str_cstr(&verdict));
+	fputs(",\n  \"value\": ", out);
+	json_put_string(out, f->type);
+	fputs(",\n  \"per\": ", out);
+	json_put_string(out, measure_name(f));
+	fprintf(out,
+		",\n  \"all\": {\"before\": %.9g, \"after\": %.9g},\n  \"timed\": %s,\n"
+		"  \"compared\": %zu,\n  \"changed\": %zu,\n  \"functions\": [",
+		f->diff.all[DIFF_A], f->diff.all[DIFF_B], f->diff.timed ? "true" : "false",
+		f->diff.checked, count_changed(f));
+	vec_foreach(row, &f->diff.rows) {
+		if (row->of[DIFF_TOTAL].value[DIFF_A] <= 0 &&
+		    row->of[DIFF_TOTAL].value[DIFF_B] <= 0)
+			continue;
+		fprintf(out, "%s    {\"name\": ", apart);
+		json_put_string(out, row->name);
+		put_cost(out, "self", &row->of[DIFF_SELF]);
+		put_cost(out, "total", &row->of[DIFF_TOTAL]);
+		fputs("}", out);
+		apart = ",\n";
+	}
+	fputs("]\n}\n", out);
+	return flush(out);
+}

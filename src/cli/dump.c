@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait dump: what every thread is doing right now. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/dump.h"
+#include "cli/exit.h"
+#include "cli/record_rows.h"
+#include "cli/rights.h"
+#include "proc/match.h"
+
+struct run {
+	const struct dump_options *o;
+	struct dump *dump;
+	struct proc_match match;
+	struct dump_running running;
+	int code; /* of the first process that was asked for and can't be shown */
+};
+
+static int code_of(int r)
+{
+	return r == -EPERM || r == -EACCES ? EXIT_RIGHTS : EXIT_FAILED;
+}
+
+static void failed(struct run *x, int r)
+{
+	log_error("%s", err_msg());
+	x->code = x->code ? x->code : code_of(r);
+}
+
+/* One process that was asked for, with its children. */
+static void add_tree(struct run *x, pid_t pid)
+{
+	pid_vec tree = {};
+	bool any = false, other = false;
+	int r = x->o->record.no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
+
+	for (size_t i = 0; !r && i < tree.n; i++) {
+		int is = dump_add(x->dump, tree.v[i]);
+
+		any |= is == 1;
+		other |= !is && tree.v[i] == pid;
+		if (is < 0 && tree.v[i] == pid)
+			r = is;
+		else if (is < 0 && is != -ESRCH)
+			log_warn("%s", err_msg());
+	}
+	/* Nothing of it is Python: it was named, so it's shown as it is. */
+	if (!r && !any && other)
+		r = dump_add_other(x->dump, pid);
+	if (r < 0)
+		failed(x, r);
+	vec_fini(&tree);
+}
+
+static bool is_wanted(const struct run *x, pid_t pid)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+	_cleanup_proc_ struct proc p = PROC_INIT;
+
+	if (proc_open(&p, pid) || proc_facts_read(&p, &facts) || facts.kernel_thread)
+		return false;
+	return proc_match(&x->match, &facts);
+}
+
+/* All there are; those that can't be looked at are counted. */
+static int add_all(struct run *x)
+{
+	size_t denied = 0, odd = 0, n;
+	struct dump_process *list;
+	pid_vec all = {};
+	int r = proc_list(&all);
+
+	for (size_t i = 0; !r && i < all.n; i++) {
+		int is = is_wanted(x, all.v[i]) ? dump_add(x->dump, all.v[i]) : 0;
+
+		denied += is == -EPERM || is == -EACCES;
+		odd += is == -ENOTSUP;
+		if (is == -ENOTSUP || is == -EPERM)
+			log_info("%s", err_msg());
+	}
+	vec_fini(&all);
+	n = dump_processes(x->dump, &list);
+	if (denied)
+		log_warn("%zu process%s can't be looked at without more rights; `sudo krait dump` "
+			 "shows those among them that run Python",
+			 denied, denied == 1 ? "" : "es");
+	if (odd)
+		log_warn("%zu process%s a Python that krait doesn't understand; -v names them", odd,
+			 odd == 1 ? " runs" : "es run");
+	if (!r && !n)
+		r = err_set(denied ? -EPERM : -EINVAL, "no Python process found");
+	return r;
+}
+
+static int make_match(struct run *x)
+{
+	const struct record_options *o = &x->o->record;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < o->comms.n; i++)
+		r = vec_push(&x->match.comm, o->comms.v[i]);
+	for (size_t i = 0; !r && i < o->cgroups.n; i++)
+		r = vec_push(&x->match.cgroup, o->cgroups.v[i]);
+	for (size_t i = 0; !r && i < o->containers.n; i++)
+		r = vec_push(&x->match.container, o->containers.v[i]);
+	return r ? err_sys(r, "filters") : 0;
+}
+
+static void print_one(struct dump_print *to, const struct dump_process *p, bool json)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct source source = {.root = -1, .cwd = -1};
+
+	to->source = &source;
+	if (!json && !proc_open(&proc, p->pid))
+		source_init(&source, &proc);
+	if (json)
+		dump_print_json(to, p);
+	else
+		dump_print_text(to, p);
+	source_fini(&source);
+}
+
+static int print_all(struct run *x)
+{
+	struct dump_print to = {.out = stdout,
+				.profile = dump_profile(x->dump),
+				.colored = color_wanted(x->o->record.color, stdout)};
+	struct dump_process *list;
+	size_t n = dump_processes(x->dump, &list);
+
+	if (x->o->json) {
+		fputs("{\"krait\": ", stdout);
+		json_put_string(stdout, KRAIT_VERSION);
+		fputs(", \"processes\": [\n  ", stdout);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			fputs(x->o->json ? ",\n  " : "\n\n", stdout);
+		print_one(&to, &list[i], x->o->json);
+	}
+	if (x->o->json)
+		fputs("]}\n", stdout);
+	return fflush(stdout) || ferror(stdout) ? err_sys(-errno, "can't write the stacks") : 0;
+}
+
+static int dump(struct run *x)
+{
+	const struct record_options *o = &x->o->record;
+	struct dump_config config = {.native = o->native != NATIVE_MODE_NONE,
+				     .leaf = o->native == NATIVE_MODE_LEAF,
+				     .kernel = o->kernel,
+				     .interpreter_frames = o->interpreter_frames};
+	struct dump_process *list;
+	struct rights rights;
+	size_t n;
+	int r;
+
+	rights_read(&rights);
+	if (rights.from_file)
+		config.may_see = rights_may_see;
+	r = dump_open(&x->dump, &config);
+	r = r ? r : make_match(x);
+	if (!r && x->o->record.pids.n)
+		vec_foreach(pid, &x->o->record.pids)
+			add_tree(x, *pid);
+	else if (!r)
+		r = add_all(x);
+	r = r ? r : dump_read(x->dump);
+	if (r)
+		return r;
+	n = dump_processes(x->dump, &list);
+	dump_running_read(&x->running, x->o, list, n);
+	r = print_all(x);
+	dump_running_fini(&x->running);
+	return r;
+}
+
+/* On a machine where everything hangs for want of CPU time, krait gets its turn. Not without the right to. */
+#define NICENESS -10
+
+static int cmd_dump(const struct dump_options *o)
+{
+	struct run x = {.o = o};
+	int r;
+
+	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
+	proc_match_init(&x.match);
+	r = dump(&x);
+	if (r && r != -EPIPE)
+		failed(&x, r);
+	dump_close(x.dump);
+	proc_match_fini(&x.match);
+	return x.code;
+}
+
+static int check(const struct dump_options *o)
+{
+	const struct record_options *r = &o->record;
+
+	if (r->pids.n && (r->comms.n || r->cgroups.n || r->containers.n))
+		return err_set(-EINVAL, "--pid chooses already; leave --comm, --cgroup and "
+					"--container out");
+	if (r->quiet && r->verbose)
+		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
+	if (r->no_children && !r->pids.n)
+		return err_set(-EINVAL, "--no-children needs a process: --pid");
+	return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct dump_options o = {};
+	struct operands operands;
+	int r;
+
+	record_options_init(&o.record);
+	r = options_read(self, argc, argv, &o, &operands);
+	if (r < 0 && check(&o)) {
+		log_error("%s", err_msg());
+		r = EXIT_USAGE;
+	}
+	if (r < 0) {
+		log_set_level(o.record.quiet ? LOG_WARN : LOG_NOTE + MIN(o.record.verbose, 2));
+		r = cmd_dump(&o);
+	}
+	record_options_fini(&o.record);
+	return r;
+}
+
+#define FIELD(f) offsetof(struct dump_options, f)
+
+static const struct option_row rows[] = {
+	RECORD_ROWS_TARGETS,
+	{.group = "What is shown",
+	 .name = "native",
+	 .arg = "WHICH",
+	 .set = value_native,
+	 .field = RECORD_FIELD(native),
+	 .initial = "leaf",
+	 .complete = "leaf full none",
+	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "
+		 "full also what lies between and above Python functions, none nothing"},
+	{.name = "interpreter-frames",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(interpreter_frames),
+	 .help = "with --native=full: show the interpreter's own machinery too"},
+	{.name = "no-kernel",
+	 .set = value_no_flag,
+	 .field = RECORD_FIELD(kernel),
+	 .help = "leave out what the kernel does for the thread"},
+	{.name = "json", .set = value_flag, .field = FIELD(json), .help = "the same as JSON"},
+	RECORD_ROWS_WORDS,
+	OPTION_HELP,
+	{},
+};
+
+const struct command command_dump = {
+	.name = "dump",
+	.summary = "Print what every thread is doing right now, without stopping the program.",
+	.synopsis = (const char *const[]){"dump [-p PID] [OPTION...]", NULL},
+	.examples =
+		(const char *const[]){
+			"krait dump -p 123\tthe stacks of all threads of process 123",
+			"krait dump --json > stacks.json\tof every Python process, for programs",
+			NULL},
+	.rows = rows,
+	.run = run,
+};

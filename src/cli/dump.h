@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of `krait dump` share. */
+#ifndef CLI_DUMP_H
+#define CLI_DUMP_H
+
+#include <stdio.h>
+
+#include "base/map.h"
+#include "cli/record.h"
+#include "cli/session.h"
+#include "dump/dump.h"
+#include "dump/source.h"
+
+struct dump_options {
+	struct record_options record; /* the targets; first: rows are shared with record */
+	bool json;
+};
+
+/* One process, for people: in the order of a traceback, the latest call last. */
+struct dump_print {
+	FILE *out;
+	struct profile *profile;
+	struct source *source; /* of the process that is printed */
+	bool colored;
+};
+void dump_print_text(const struct dump_print *to, const struct dump_process *p);
+
+/* The same as JSON. */
+void dump_print_json(const struct dump_print *to, const struct dump_process *p);
+
+/* Samples of threads that run. */
+struct dump_running {
+	struct session session;
+	struct record_options options;
+	struct map threads;   /* pid << 32 | tid -> struct dump_thread * */
+	struct map whole;     /* struct dump_thread * of those with a stack that lacks nothing */
+	uint64_t seen, taken; /* samples of the profile */
+	bool clean;	      /* the latest samples came when all was there that they needed */
+};
+
+/*
+ * Samples those threads of the @n @processes that run, and puts the stacks into them; they are in a
+ * profile of their own, which lives until dump_running_fini(). What can't be done is said.
+ */
+void dump_running_read(struct dump_running *x, const struct dump_options *o,
+		       struct dump_process *processes, size_t n);
+void dump_running_fini(struct dump_running *x);
+
+/* What it is doing, in a few words. */
+void dump_state_words(const struct dump_thread *t, struct str *ret);
+
+#endif

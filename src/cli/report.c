@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait report: any profile file, shown or written in another format. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cli/commands.h"
+#include "cli/cells.h"
+#include "cli/exit.h"
+#include "cli/report.h"
+#include "cli/values.h"
+#include "cli/view_options.h"
+#include "cli/write.h"
+#include "render/read.h"
+#include "render/tree.h"
+
+struct report_options {
+	const char *output, *format_name;
+	const struct render_format *format;
+	struct render_options render;
+	struct view_options view;
+	struct report_style style;
+	/* Instead of .format: the report itself. */
+	int (*print)(const struct report_facts *f, const struct report_style *style, FILE *out);
+	enum color_mode color;
+	struct source_options source;
+	enum source_mode source_mode;
+	bool json, quiet;
+};
+
+#define FIELD(f) offsetof(struct report_options, f)
+
+static const struct option_row rows[] = {
+	{.group = "Output",
+	 .name = "output",
+	 .letter = 'o',
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = FIELD(output),
+	 .initial = "standard output",
+	 .complete = COMPLETE_FILE,
+	 .help = "where to write; the extension picks the format, - is standard output"},
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .initial = "text on standard output",
+	 .complete = COMPLETE_FORMAT,
+	 .help = "text, md (Markdown, for a job's summary) or json: the report; or any format "
+		 "that krait help formats lists"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "the same as --format json"},
+	{.name = "annotate",
+	 .set = value_flag,
+	 .field = FIELD(render.annotate),
+	 .help = "in folded stacks: a suffix after the name of a frame that isn't Python, _[n] "
+		 "native, _[k] kernel, _[j] JIT, _[g] garbage collector"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(render.value),
+	 .initial = "samples in folded stacks, else time",
+	 .complete = "samples cpu",
+	 .help = "what the counts of text and pictures are"},
+	{.name = "no-times",
+	 .set = value_times_none,
+	 .field = FIELD(render.times),
+	 .help = "write no times, for a smaller file"},
+	{.group = "The report",
+	 .name = "limit",
+	 .letter = 'n',
+	 .arg = "N",
+	 .set = view_value_rows,
+	 .field = FIELD(style.limit),
+	 .initial = "5",
+	 .help = "rows of a table"},
+	{.name = "tree",
+	 .set = value_flag,
+	 .field = FIELD(style.tree),
+	 .help = "the heaviest paths too, as a tree; calls that are the only ones aren't indented"},
+	{.name = "per-process",
+	 .set = value_flag,
+	 .field = FIELD(style.per_process),
+	 .help = "each process's share too"},
+	{.name = "per-thread",
+	 .set = value_flag,
+	 .field = FIELD(style.per_thread),
+	 .help = "each thread's share too"},
+	SOURCE_ROWS(FIELD(source), "text, md, html: "),
+	VIEW_ROWS(FIELD(view)),
+	{.group = "Conduct",
+	 .name = "quiet",
+	 .letter = 'q',
+	 .set = value_flag,
+	 .field = FIELD(quiet),
+	 .help = "only warnings and errors"},
+	VALUE_COLOR_ROW(FIELD(color)),
+	OPTION_HELP,
+	{},
+};
+
+/* The formats that are the report itself; no -o or a .md is one of them too. */
+static bool is_report(struct report_options *o)
+{
+	const char *name = o->format_name;
+
+	if (!name && (!o->output || str_ends(o->output, ".md")))
+		name = o->output ? "md" : "text";
+	if (!name)
+		return false;
+	if (streq(name, "text"))
+		o->print = report_print_text;
+	else if (streq(name, "md"))
+		o->print = report_print_md;
+	else if (streq(name, "json"))
+		o->print = report_print_json;
+	return o->print;
+}
+
+static bool shows_source(const struct report_options *o)
+{
+	return o->print ? o->print != report_print_json : streq(o->format->name, "html");
+}
+
+static int check(struct report_options *o, const struct operands *operands)
+{
+	if (!operands->operand)
+		return err_set(-EINVAL, "name the profile to read: krait report FILE");
+	if (o->json && o->format_name)
+		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
+	if (o->json)
+		o->format_name = "json";
+	o->format = is_report(o) ? NULL : write_format(o->format_name, o->output);
+	if (!o->print && !o->format)
+		return -EINVAL;
+	if (o->render.annotate && (!o->format || !streq(o->format->name, "folded")))
+		return err_set(-EINVAL, "--annotate is for folded stacks; add --format folded");
+	if (source_options_mode(&o->source, &o->source_mode))
+		return -EINVAL;
+	if (o->source_mode != SOURCE_OWN && !shows_source(o))
+		return err_set(-EINVAL, "%s is for the report and for pages",
+			       o->source.all ? "--source" : "--no-source");
+	o->render.by = o->view.by;
+	o->style.by = o->view.by;
+	return view_options_check(&o->view);
+}
+
+/* Leaves what the filters let through. */
+static int apply_filters(const struct report_options *o, struct report_facts *f)
+{
+	int r;
+
+	if (!view_wanted(&o->view))
+		return 0;
+	f->filtered = true;
+	r = view_apply(&f->p, &o->view, &f->totals);
+	if (!r && f->totals.all_samples && !f->totals.shown_samples)
+		log_warn("nothing of the profile matches the filters");
+	return r;
+}
+
+static int find_facts(const struct report_options *o, struct report_facts *f)
+{
+	int r = o->render.value ? tree_value(f->p, o->render.value)
+				: (int)profile_meta(f->p)->default_value;
+
+	if (r < 0)
+		return r;
+	f->value = (unsigned)r;
+	r = profile_sums(f->p, &f->sums, &f->n_sums);
+	if (!r)
+		r = costs_init(&f->costs, f->p, true);
+	if (!r)
+		r = costs_add(&f->costs, f->sums, f->n_sums, f->value);
+	if (!r)
+		r = costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+	if (r)
+		return r;
+	costs_sort(&f->costs);
+	if (!f->filtered)
+		f->totals.all[f->value] = f->costs.all;
+	return 0;
+}
+
+struct print_arg {
+	const struct report_options *o;
+	struct report_facts *f;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct print_arg *a = arg;
+	struct report_style style = a->o->style;
+
+	style.colored = color_wanted(a->o->color, out);
+	style.width = cells_terminal_width(out);
+	return a->o->print(a->f, &style, out);
+}
+
+/* When the program ran: if the profile doesn't say, it is as old as its file. */
+static int64_t start_of(const struct report_facts *f)
+{
+	struct stat st;
+
+	if (profile_meta(f->p)->time_ns)
+		return profile_meta(f->p)->time_ns;
+	if (streq(f->path, "-") || stat(f->path, &st))
+		return INT64_MAX / 2;
+	return st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
+}
+
+static int open_source(void *arg, const char *path, int64_t *since_ns)
+{
+	const struct report_facts *f = arg;
+
+	*since_ns = f->since_ns;
+	for (uint32_t id = 1; id <= profile_n_functions(f->p); id++)
+		if (streq(profile_get_string(f->p, profile_get_function(f->p, id)->file), path))
+			*since_ns = MIN(*since_ns, report_source_since(f, id));
+	return source_open((void *)&f->source, path, since_ns);
+}
+
+static int write_it(struct report_options *o, struct report_facts *f)
+{
+	int r = apply_filters(o, f);
+
+	if (!r && o->print)
+		r = find_facts(o, f);
+	f->since_ns = start_of(f);
+	o->render.open_source = open_source;
+	o->render.source_arg = f;
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	if (o->format)
+		return write_file(f->p, o->output, o->format, &o->render);
+	cells_init();
+	return write_output(o->output, print, &(struct print_arg){o, f});
+}
+
+static int report(struct report_options *o, const char *path)
+{
+	struct caller caller;
+	struct report_facts f = {.path = path,
+				 .source = {.caller = &caller, .mode = o->source_mode}};
+	int r = caller_find(&caller);
+
+	if (!r)
+		r = read_profile_file(path, &f.p);
+	if (r) {
+		caller_fini(&caller);
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	if (!profile_n_samples(f.p))
+		log_warn("%s has no samples", path);
+	r = write_it(o, &f);
+	costs_fini(&f.costs);
+	free(f.sums);
+	profile_free(f.p);
+	caller_fini(&caller);
+	return r;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct report_options o = {.render.times = PPROF_TIMES_EXACT, .style.limit = 5};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r < 0 && check(&o, &operands)) {
+		log_error("%s", err_msg());
+		r = EXIT_USAGE;
+	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
+	if (r < 0)
+		r = report(&o, operands.operand);
+	view_options_fini(&o.view);
+	return r;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "Show a profile, any tool's, or write it in another format.",
+	.synopsis = (const char *const[]){"report [OPTIONS] FILE", NULL},
+	.examples =
+		(const char *const[]){"krait report x.pb.gz\twhere the time goes, in the terminal",
+				      "krait report x.pb.gz -o x.html\ta recording as a page",
+				      "krait report x.html --format folded\tas text", NULL},
+	.rows = rows,
+	.operand = "FILE",
+	.operand_is_file = true,
+	.run = run,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `krait report` shows without -o: the facts, and those who print them. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdio.h>
+#include "cli/color.h"
+#include "cli/source_open.h"
+#include "render/render.h"
+#include "view/costs.h"
+#include "view/view.h"
+
+struct report_facts {
+	const char *path;
+	struct profile *p;
+	unsigned value; /* index */
+	struct view_totals totals;
+	bool filtered;
+	struct profile_sum *sums;
+	size_t n_sums;
+	struct costs costs; /* sorted */
+	struct lede lede;
+	struct source_rules source; /* whose text may be shown */
+	int64_t since_ns;	    /* wall clock of the recording's start */
+};
+
+struct report_style {
+	unsigned limit; /* rows of a table */
+	bool tree, per_process, per_thread;
+	bool colored;
+	int width;
+	const char *by;
+};
+
+/* A line of source text without the blanks around it; what most of its time is in, if that is known. */
+struct report_source_line {
+	struct str text; /* empty: none to be shown */
+	size_t from, to; /* bytes; equal: not known, or it is all of the text */
+	bool changed;	 /* there is a file, but it isn't the one that ran */
+	bool hidden;	 /* --source might show it */
+};
+
+/* Since when a file must be as it is, at the latest, if processes ran @function: wall clock. */
+int64_t report_source_since(const struct report_facts *f, uint32_t function);
+
+/* Never fails: what may not be shown is left empty. */
+void report_source_find(const struct report_facts *f, const struct cost_line *l,
+			struct report_source_line *ret);
+void report_source_line_fini(struct report_source_line *l);
+
+/* Appends the hottest lines; @md: as Markdown. */
+void report_add_lines(const struct report_facts *f, const struct report_style *style, bool md,
+		      struct str *b);
+double report_percent(const struct report_facts *f, int64_t value);
+/* Appends it for a table; @style NULL: as a cell of Markdown, still open. */
+void report_add_percent(const struct report_facts *f, const struct report_style *style,
+			int64_t value, struct str *b);
+/* As code of Markdown. */
+void report_add_code(struct str *b, const char *s, size_t n);
+
+/* 0 or -errno + message. */
+_must_use_ int report_print_text(const struct report_facts *f, const struct report_style *style,
+				 FILE *out);
+_must_use_ int report_print_md(const struct report_facts *f, const struct report_style *style,
+			       FILE *out);
+_must_use_ int report_print_json(const struct report_facts *f, const struct report_style *style,
+				 FILE *out);
+
+/* Parts that text and Markdown share: the sentence, "1.73 s of CPU time", "CPU time". */
+void report_add_lede(const struct report_facts *f, struct str *b);
+void report_add_totals(const struct report_facts *f, struct str *b);
+const char *report_value_words(const struct report_facts *f);
+
+/* Samples' values by process or thread, largest first; see roots.h for the names. */
+struct report_share {
+	char *name;
+	int64_t value;
+};
+typedef VEC(struct report_share) report_shares;
+_must_use_ int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret);
+void report_shares_fini(report_shares *s);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report for programs: everything in it, not the first rows only. */
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/report.h"
+
+static void put(FILE *out, const char *key, const char *value)
+{
+	fprintf(out, "\"%s\": ", key);
+	json_put_string(out, value);
+}
+
+static void put_function(const struct report_facts *f, const struct cost *c, FILE *out)
+{
+	_cleanup_str_ struct str name = {}, place = {};
+
+	costs_name(&f->costs, c->location, &name);
+	costs_place(&f->costs, c->location, 0, &place);
+	fputs("    {", out);
+	put(out, "name", str_cstr(&name));
+	fputs(", ", out);
+	put(out, "file", str_cstr(&place));
+	fprintf(out, ", \"self\": %lld, \"total\": %lld}", (long long)c->self, (long long)c->total);
+}
+
+static void put_line(const struct report_facts *f, const struct cost_line *l, FILE *out)
+{
+	const struct profile_location *at = profile_get_location(f->p, l->location);
+	_cleanup_str_ struct str name = {};
+
+	costs_name(&f->costs, l->location, &name);
+	fputs("    {", out);
+	put(out, "function", str_cstr(&name));
+	fputs(", ", out);
+	put(out, "file", profile_get_string(f->p, profile_get_function(f->p, at->function)->file));
+	fprintf(out, ", \"line\": %d, \"self\": %lld}", l->line, (long long)l->self);
+}
+
+static int put_shares(const struct report_facts *f, const char *by, const char *key, FILE *out)
+{
+	report_shares shares = {};
+	int r = report_shares_of(f, by, &shares);
+
+	if (r == -EINVAL) /* no sample says whose it is */
+		return 0;
+	fprintf(out, "  \"%s\": [", key);
+	for (size_t i = 0; !r && i < shares.n; i++) {
+		fputs(i ? ", {" : "{", out);
+		put(out, "name", shares.v[i].name);
+		fprintf(out, ", \"total\": %lld}", (long long)shares.v[i].value);
+	}
+	fputs("],\n", out);
+	report_shares_fini(&shares);
+	return r;
+}
+
+static void put_tables(const struct report_facts *f, FILE *out)
+{
+	const char *apart = "\n";
+
+	fputs("  \"functions\": [", out);
+	vec_foreach(c, &f->costs.functions) {
+		if (c->total <= 0)
+			continue;
+		fputs(apart, out);
+		put_function(f, c, out);
+		apart = ",\n";
+	}
+	fputs("],\n  \"lines\": [", out);
+	apart = "\n";
+	vec_foreach(l, &f->costs.lines) {
+		fputs(apart, out);
+		put_line(f, l, out);
+		apart = ",\n";
+	}
+	fputs("]\n}\n", out);
+}
+
+int report_print_json(const struct report_facts *f, const struct report_style *style, FILE *out)
+{
+	const struct profile_meta *m = profile_meta(f->p);
+	_cleanup_str_ struct str lede = {};
+	int r;
+
+	report_add_lede(f, &lede);
+	fputs("{\n  ", out);
+	put(out, "file", f->path);
+	fputs(",\n  ", out);
+	put(out, "summary", str_cstr(&lede));
+	fputs(",\n  ", out);
+	put(out, "value", m->values[f->value].type);
+	fputs(",\n  ", out);
+	put(out, "unit", m->values[f->value].unit);
+	fprintf(out, ",\n  \"duration_ns\": %lld,\n  \"shown\": %lld,\n  \"all\": %lld,\n",
+		(long long)m->duration_ns, (long long)f->costs.all,
+		(long long)f->totals.all[f->value]);
+	r = put_shares(f, "process", "processes", out);
+	if (!r)
+		r = put_shares(f, "thread", "threads", out);
+	if (r)
+		return r;
+	put_tables(f, out);
+	return fflush(out) || ferror(out) ? err_sys(errno ? -errno : -EIO, "can't write the report")
+					  : 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A line of source text beside its figure. The file's name comes from a profile, which anybody may
+ * have made: what is opened is up to source_open.h, and whether it is what ran up to source_text.h.
+ */
+#include <errno.h>
+#include "base/cleanup.h"
+#include "cli/report.h"
+#include "render/source_text.h"
+
+int64_t report_source_since(const struct report_facts *f, uint32_t function)
+{
+	uint64_t before_ms = profile_get_ran_before(f->p, function);
+	int64_t since;
+
+	return __builtin_sub_overflow(f->since_ns, before_ms * NSEC_PER_MSEC, &since) ? INT64_MIN
+										      : since;
+}
+
+static int read_text(const struct report_facts *f, uint32_t function, struct source_text *t)
+{
+	const struct profile_function *fn = profile_get_function(f->p, function);
+	int64_t since = report_source_since(f, function);
+	_cleanup_close_ int fd =
+		source_open((void *)&f->source, profile_get_string(f->p, fn->file), &since);
+	int r = fd < 0 ? fd : source_text_read(t, fd, since);
+
+	if (!r && !source_text_begins(t, profile_get_string(f->p, fn->name), fn->start_line))
+		r = -ESTALE;
+	return r;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\f' || c == '\r';
+}
+
+/* @line: @n bytes, of which @indent aren't shown. */
+static void mark(struct report_source_line *ret, const struct profile_location *l, size_t n,
+		 size_t indent)
+{
+	size_t from = (size_t)l->column - 1, to = (size_t)l->end_column - 1;
+
+	if (l->end_line > l->line)
+		to = n;
+	if (!l->end_column || from < indent || to > n || from >= to || (from == indent && to == n))
+		return;
+	ret->from = from - indent;
+	ret->to = to - indent;
+}
+
+static void take(struct report_source_line *ret, const struct profile_location *l, const char *line,
+		 size_t n)
+{
+	size_t indent = 0;
+
+	while (n && is_blank(line[n - 1]))
+		n--;
+	while (indent < n && is_blank(line[indent]))
+		indent++;
+	/* NUL would end it, and tabs have no width. */
+	for (size_t i = indent; i < n; i++)
+		str_add_c(&ret->text, line[i] && line[i] != '\t' ? line[i] : ' ');
+	if (!ret->text.failed)
+		mark(ret, l, n, indent);
+}
+
+void report_source_find(const struct report_facts *f, const struct cost_line *l,
+			struct report_source_line *ret)
+{
+	const struct profile_location *at = profile_get_location(f->p, l->location);
+	struct source_text t = {};
+	const char *line = NULL;
+	size_t n = 0;
+	int r = -ENOENT;
+
+	*ret = (struct report_source_line){};
+	if (at->function)
+		r = read_text(f, at->function, &t);
+	ret->changed = r == -ESTALE;
+	ret->hidden = f->source.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES);
+	if (!r)
+		line = source_text_line(&t, l->line, &n);
+	if (line)
+		take(ret, at, line, n);
+	source_text_fini(&t);
+}
+
+void report_source_line_fini(struct report_source_line *l)
+{
+	str_fini(&l->text);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report in a terminal of 24 lines: one sentence, the hottest functions and lines; trees and
+ * shares on request. And the same as Markdown, for the summary of a CI job.
+ */
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/cells.h"
+#include "cli/report.h"
+#include "render/markup.h"
+#include "render/tree.h"
+
+#define TREE_ROWS  60
+#define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
+
+struct printer {
+	const struct report_facts *f;
+	const struct report_style *style;
+	FILE *out;
+	struct str row;
+	bool md;
+};
+
+static void end_row(struct printer *p)
+{
+	while (p->row.n && p->row.s[p->row.n - 1] == ' ')
+		p->row.s[--p->row.n] = '\0';
+	fprintf(p->out, "%s\n", str_cstr(&p->row));
+	str_clear(&p->row);
+}
+
+static void add_percent(struct printer *p, int64_t value)
+{
+	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
+}
+
+static void add_code(struct str *b, const char *s)
+{
+	report_add_code(b, s, strlen(s));
+}
+
+static void heading(struct printer *p, const char *md, const char *text)
+{
+	fprintf(p->out, "\n%s\n", p->md ? md : text);
+}
+
+static void print_function(struct printer *p, const struct cost *c)
+{
+	_cleanup_str_ struct str name = {}, place = {};
+	int width = p->style->width - 2 * 9 - 2;
+
+	costs_name(&p->f->costs, c->location, &name);
+	costs_place(&p->f->costs, c->location, 0, &place);
+	if (p->md) {
+		add_percent(p, c->self);
+		add_percent(p, c->total);
+		str_add(&p->row, "| ");
+		add_code(&p->row, str_cstr(&name));
+		str_add(&p->row, " | ");
+		add_code(&p->row, str_cstr(&place));
+		str_add(&p->row, " |");
+	} else {
+		add_percent(p, c->self);
+		str_add(&p->row, " ");
+		add_percent(p, c->total);
+		str_add(&p->row, "   ");
+		width -= cells_add(&p->row, str_cstr(&name), MIN(width, MAX(width * 3 / 5, 30)),
+				   false, false) +
+			 2;
+		if (width > 8 && place.n) {
+			str_add(&p->row, "  ");
+			cells_add(&p->row, str_cstr(&place), width, true, false);
+		}
+	}
+	end_row(p);
+}
+
+static void print_functions(struct printer *p)
+{
+	unsigned n = 0;
+
+	heading(p, "| self | total | function | file |\n|---:|---:|---|---|",
+		"   self    total    function");
+	vec_foreach(c, &p->f->costs.functions) {
+		if (n == p->style->limit || c->self <= 0)
+			break;
+		print_function(p, c);
+		n++;
+	}
+}
+
+static void print_lines(struct printer *p)
+{
+	if (!p->f->costs.lines.n)
+		return;
+	heading(p, "| self | line | source |\n|---:|---|---|", "   self    line");
+	report_add_lines(p->f, p->style, p->md, &p->row);
+	fputs(str_cstr(&p->row), p->out);
+	str_clear(&p->row);
+}
+
+/* Where the innermost frames were: whose work it is in the end. */
+static void print_kinds(struct printer *p)
+{
+	static const char *const words[KIND_MAX] = {
+		[KIND_PYTHON] = "Python",	 [KIND_NATIVE] = "native code",
+		[KIND_KERNEL] = "kernel",	 [KIND_JIT] = "JIT code",
+		[KIND_GC] = "garbage collector", [KIND_MARK] = "stacks not read"};
+	_cleanup_str_ struct str b = {};
+	bool first = true;
+
+	for (int i = 0; i < KIND_MAX; i++) {
+		double share = report_percent(p->f, p->f->costs.kinds[i]);
+
+		if (share < 0.05)
+			continue;
+		str_addf(&p->row, "%s%s %.1f %%", first ? "Taken in: " : ", ", words[i], share);
+		first = false;
+	}
+	if (first)
+		return;
+	fputc('\n', p->out);
+	cells_add(&b, str_cstr(&p->row), p->md ? INT32_MAX : p->style->width, false, false);
+	fprintf(p->out, "%s\n", str_cstr(&b));
+	str_clear(&p->row);
+}
+
+static int print_shares(struct printer *p, const char *by)
+{
+	report_shares shares = {};
+	int r = report_shares_of(p->f, by, &shares);
+
+	if (!r && p->md)
+		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", by);
+	else if (!r)
+		fprintf(p->out, "\n  share    %s\n", by);
+	for (size_t i = 0; !r && i < shares.n; i++) {
+		if (p->md) {
+			add_percent(p, shares.v[i].value);
+			str_add(&p->row, "| ");
+			add_code(&p->row, shares.v[i].name);
+			str_add(&p->row, " |");
+		} else {
+			add_percent(p, shares.v[i].value);
+			str_add(&p->row, "   ");
+			cells_add(&p->row, shares.v[i].name, p->style->width - 11, false, false);
+		}
+		end_row(p);
+	}
+	report_shares_fini(&shares);
+	return r;
+}
+
+static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
+{
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+struct visit {
+	uint32_t node;
+	int indent;
+};
+
+static void print_node(struct printer *p, const struct tree *t, const struct roots *roots,
+		       struct visit v)
+{
+	const struct tree_node *n = &t->nodes.v[v.node];
+	_cleanup_str_ struct str name = {};
+	int indent = MIN(v.indent, p->style->width / 3);
+
+	if (n->key & TREE_ROOT)
+		str_add(&name, rank_text(&roots->texts, n->key & ~TREE_ROOT));
+	else
+		costs_name(&p->f->costs, p->f->costs.keys.first[n->key], &name);
+	if (p->md) {
+		str_addf(&p->row, "%5.1f %% %*s%s", report_percent(p->f, n->value), v.indent, "",
+			 str_cstr(&name));
+	} else {
+		add_percent(p, n->value);
+		str_addf(&p->row, "   %*s", indent, "");
+		cells_add(&p->row, str_cstr(&name), p->style->width - 11 - indent, false, false);
+	}
+	end_row(p);
+}
+
+/* Children that are worth a row; they come first, largest first. */
+static uint32_t shown_children(const struct printer *p, const struct tree *t, uint32_t node)
+{
+	const struct tree_node *n = &t->nodes.v[node];
+	uint32_t i = 0;
+
+	while (i < n->n_children &&
+	       t->nodes.v[t->order[n->first + i]].value >= TREE_LEAST * (double)p->f->costs.all)
+		i++;
+	return i;
+}
+
+/* Depth first. A call that is the only one stays below its caller: stacks are deeper than terminals. */
+static int print_nodes(struct printer *p, const struct tree *t, const struct roots *roots)
+{
+	VEC(struct visit) todo = {};
+	unsigned rows = 0;
+	int r = vec_push(&todo, (struct visit){});
+
+	while (!r && todo.n && rows < TREE_ROWS) {
+		struct visit v = todo.v[--todo.n];
+		uint32_t shown = shown_children(p, t, v.node);
+		const struct tree_node *n = &t->nodes.v[v.node];
+
+		if (v.node) {
+			print_node(p, t, roots, v);
+			rows++;
+		}
+		for (uint32_t i = shown; !r && i--;)
+			r = vec_push(&todo, (struct visit){t->order[n->first + i],
+							   v.indent + (v.node && shown > 1)});
+	}
+	if (todo.n)
+		fprintf(p->out, "           ... and smaller ones\n");
+	vec_fini(&todo);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
+static int print_tree(struct printer *p)
+{
+	const struct report_facts *f = p->f;
+	struct roots roots;
+	struct tree tree;
+	struct tree_plan plan = {.p = f->p,
+				 .sums = f->sums,
+				 .n_sums = f->n_sums,
+				 .roots = &roots,
+				 .key_of_location = f->costs.keys.of,
+				 .no_frames = f->costs.keys.of[0],
+				 .value = f->value,
+				 .compare = by_value};
+	int r = roots_init(&roots, f->p, f->sums, f->n_sums, p->style->by);
+
+	if (r)
+		return r;
+	r = tree_build(&tree, &plan);
+	if (!r) {
+		fputs(p->md ? "\n```\n" : "\n  total    path\n", p->out);
+		r = print_nodes(p, &tree, &roots);
+		fputs(p->md ? "```\n" : "", p->out);
+		tree_fini(&tree);
+	}
+	roots_fini(&roots);
+	return r;
+}
+
+static int64_t count_samples(const struct report_facts *f)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < f->n_sums; i++)
+		if (__builtin_add_overflow(n, f->sums[i].values[0], &n))
+			return INT64_MAX;
+	return n;
+}
+
+static void print_head(struct printer *p)
+{
+	const struct report_facts *f = p->f;
+	const struct profile_meta *m = profile_meta(f->p);
+	_cleanup_str_ struct str b = {};
+
+	report_add_totals(f, &b);
+	if (m->duration_ns > 0) {
+		str_add(&b, " in ");
+		markup_add_value(&b, m->duration_ns, "nanoseconds");
+	}
+	if (f->value && streq(m->values[0].unit, "count")) {
+		str_add(&b, ", ");
+		markup_add_count(&b, count_samples(f));
+		str_addf(&b, " %s", m->values[0].type);
+	}
+	if (f->filtered) {
+		str_add(&b, "; ");
+		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
+		str_add(&b, " of all; shares are of that");
+	}
+	cells_add(&p->row, str_cstr(&b), p->md ? INT32_MAX : p->style->width, false, false);
+	end_row(p);
+}
+
+static void print_lede(struct printer *p)
+{
+	_cleanup_str_ struct str b = {};
+
+	report_add_lede(p->f, &b);
+	str_add_c(&b, '.');
+	if (p->md) {
+		str_add(&p->row, "**");
+		for (const char *s = str_cstr(&b); *s; s++) {
+			if (strchr("*_`[]<>\\&", *s))
+				str_add_c(&p->row, '\\');
+			str_add_c(&p->row, *s);
+		}
+		str_add(&p->row, "**\n");
+	} else {
+		cells_add(&p->row, str_cstr(&b), 2 * p->style->width, false, false);
+	}
+	end_row(p);
+}
+
+static int print_all(struct printer *p)
+{
+	int r = 0;
+
+	print_lede(p);
+	print_head(p);
+	print_functions(p);
+	print_lines(p);
+	print_kinds(p);
+	if (p->style->tree)
+		r = print_tree(p);
+	if (!r && p->style->per_process)
+		r = print_shares(p, "process");
+	if (!r && p->style->per_thread)
+		r = print_shares(p, "thread");
+	str_fini(&p->row);
+	if (!r && (fflush(p->out) || ferror(p->out)))
+		r = err_sys(errno ? -errno : -EIO, "can't write the report");
+	return r;
+}
+
+int report_print_text(const struct report_facts *f, const struct report_style *style, FILE *out)
+{
+	struct printer p = {.f = f, .style = style, .out = out};
+
+	return print_all(&p);
+}
+
+int report_print_md(const struct report_facts *f, const struct report_style *style, FILE *out)
+{
+	struct printer p = {.f = f, .style = style, .out = out, .md = true};
+
+	return print_all(&p);
+}

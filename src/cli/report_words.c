@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report's words, and whose the samples are; see report.h. */
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/report.h"
+#include "render/markup.h"
+#include "render/roots.h"
+
+const char *report_value_words(const struct report_facts *f)
+{
+	const char *type = profile_meta(f->p)->values[f->value].type;
+
+	if (streq(type, "cpu"))
+		return "CPU time";
+	if (streq(type, "off_cpu"))
+		return "time off the CPU";
+	return type;
+}
+
+double report_percent(const struct report_facts *f, int64_t value)
+{
+	return f->costs.all > 0 ? 100.0 * value / f->costs.all : 0;
+}
+
+void report_add_percent(const struct report_facts *f, const struct report_style *style,
+			int64_t value, struct str *b)
+{
+	double share = report_percent(f, value);
+	enum color color = share >= 20 ? COLOR_RED : share >= 5 ? COLOR_YELLOW : COLOR_OFF;
+	bool colored = style && style->colored && color != COLOR_OFF;
+
+	if (style)
+		str_addf(b, "%s%6.1f %%%s", color_code(colored, color), share,
+			 color_code(colored, COLOR_OFF));
+	else
+		str_addf(b, "| %.1f %% ", share);
+}
+
+/* '|' ends a cell of Markdown, '`' the code that names are set in. */
+void report_add_code(struct str *b, const char *s, size_t n)
+{
+	const char *end = s + n;
+
+	if (!n)
+		return;
+	str_add(b, "<code>");
+	for (const char *next; s < end; s = next) {
+		struct str clean = {};
+
+		next = s + 1;
+		while (next < end && (*next & 0xc0) == 0x80)
+			next++;
+		if (*s == '|') {
+			str_add(b, "&#124;");
+			continue;
+		}
+		markup_add_xml(&clean, s, (size_t)(next - s));
+		str_add(b, str_cstr(&clean));
+		str_fini(&clean);
+	}
+	str_add(b, "</code>");
+}
+
+void report_add_totals(const struct report_facts *f, struct str *b)
+{
+	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
+
+	if (f->value || !streq(v->unit, "count")) {
+		markup_add_value(b, f->costs.all, v->unit);
+		str_addf(b, " of %s", report_value_words(f));
+	} else {
+		markup_add_count(b, f->costs.all);
+		str_addf(b, " %s", v->type);
+	}
+}
+
+void report_add_lede(const struct report_facts *f, struct str *b)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+	const struct lede *l = &f->lede;
+
+	if (!l->location || f->costs.all <= 0) {
+		str_add(b, "No function stands out: the samples have no frames");
+		return;
+	}
+	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,
+		 report_value_words(f), streq(unit, "count") ? "are" : "is");
+	costs_name(&f->costs, l->location, b);
+	if (!l->caller)
+		return;
+	str_add(b, ", called from ");
+	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+}
+
+void report_shares_fini(report_shares *s)
+{
+	vec_foreach(one, s)
+		free(one->name);
+	vec_fini(s);
+}
+
+static int compare_shares(const void *va, const void *vb)
+{
+	const struct report_share *a = va, *b = vb;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret)
+{
+	struct roots roots;
+	_cleanup_free_ int64_t *of = NULL;
+	int r = roots_init(&roots, f->p, f->sums, f->n_sums, by);
+
+	if (r)
+		return r;
+	of = calloc(roots.texts.n + 1, sizeof(*of));
+	for (size_t i = 0; of && i < f->n_sums; i++) {
+		int64_t *sum = &of[roots_rank(&roots, f->sums[i].labels, roots.depth - 1)];
+
+		if (__builtin_add_overflow(*sum, f->sums[i].values[f->value], sum))
+			*sum = INT64_MAX;
+	}
+	r = of ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !r && i < roots.texts.n; i++) {
+		struct report_share share = {strdup(rank_text(&roots.texts, i)), of[i]};
+
+		if (of[i] > 0)
+			r = share.name ? vec_push(ret, share) : -ENOMEM;
+		if (r || of[i] <= 0)
+			free(share.name);
+	}
+	roots_fini(&roots);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_shares);
+	return r ? err_set(r, "out of memory") : 0;
+}

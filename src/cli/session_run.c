@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a session runs: may it, its start, what comes in, its end; what record and top share. */
+#include <errno.h>
+#include <malloc.h>
+#include <sys/epoll.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/doctor.h"
+#include "cli/exit.h"
+#include "cli/kernel_danger.h"
+#include "cli/session.h"
+#include "cli/signals.h"
+
+#define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
+
+int session_exit_of(int r)
+{
+	switch (-r) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		return EXIT_RIGHTS;
+	}
+	return EXIT_FAILED;
+}
+
+int session_fail(int code)
+{
+	log_error("%s", err_msg());
+	return code;
+}
+
+int session_check_permitted(struct session *s)
+{
+	int r = kernel_danger_refuse();
+
+	rights_read(&s->rights);
+	return r ? r : rights_check(&s->rights);
+}
+
+int session_refuse(struct session *s, int code)
+{
+	session_fail(code);
+	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
+		doctor_explain(s->options->color);
+	return code;
+}
+
+static int make_epoll(struct session *s)
+{
+	int fds[] = {sampler_fd(s->sampler), sideband_fd(s->sideband), s->spawn.pidfd,
+		     collect_fd(s->collect)};
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0)
+		return err_sys(-errno, "epoll");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[i]};
+
+		if (fds[i] >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
+			return err_sys(-errno, "epoll");
+	}
+	return 0;
+}
+
+int session_start(struct session *s)
+{
+	int r = session_add_targets(s);
+
+	if (!r)
+		r = make_epoll(s);
+	if (!r)
+		r = sampler_enable(s->sampler, true);
+	cpus_changed(&s->cpus);
+	s->start_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->start_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (!r && s->options->cmd)
+		r = spawn_go(&s->spawn);
+	return r;
+}
+
+/*
+ * Reading files and the kernel's types leaves holes in the heap: 6 of 30 MiB after the first second.
+ * glibc gives them back only when it is told.
+ */
+static void give_back_memory(struct session *s)
+{
+	uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+
+	if (now < s->trim_ns)
+		return;
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+	s->trim_ns = now + 10 * NSEC_PER_SEC;
+}
+
+/* Where that fails, sampling goes on on the CPUs that there were. */
+static void follow_cpus(struct session *s)
+{
+	int r;
+
+	if (!cpus_changed(&s->cpus))
+		return;
+	log_info("other CPUs are online");
+	rights_for_events(true);
+	r = sideband_renew_cpus(s->sideband);
+	if (!r)
+		r = sampler_renew_cpus(s->sampler);
+	rights_for_events(false);
+	if (r)
+		log_warn("other CPUs are online: %s", err_msg());
+}
+
+int session_drain(struct session *s)
+{
+	int r;
+
+	/* Side band first: a mapping is known before the samples that need it. */
+	sideband_drain(s->sideband);
+	r = sampler_drain(s->sampler);
+	r = r < 0 ? r : collect_flush(s->collect, false);
+	follow_cpus(s);
+	give_back_memory(s);
+	return r;
+}
+
+bool session_finished(struct session *s, uint64_t now)
+{
+	if (signals_stop())
+		return true;
+	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
+		return true;
+	if (s->options->cmd)
+		return spawn_ended(&s->spawn);
+	return session_targets_ended(s);
+}
+
+int session_wait_ms(const struct session *s, uint64_t now)
+{
+	uint64_t end = MIN(now + POLL_MS * NSEC_PER_MSEC, collect_due_ns(s->collect));
+
+	if (s->options->duration_ns)
+		end = MIN(end, s->start_ns + s->options->duration_ns);
+	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+/* The first error of several is told and returned. */
+static int broken_off(int before, int r)
+{
+	if (before || r >= 0)
+		return before;
+	log_error("%s; what came until then is shown", err_msg());
+	return r;
+}
+
+int session_stop(struct session *s, int before)
+{
+	int r = broken_off(0, before);
+
+	s->end_ns = session_clock_ns(CLOCK_MONOTONIC);
+	r = broken_off(r, sampler_enable(s->sampler, false));
+	sideband_drain(s->sideband);
+	r = broken_off(r, sampler_drain(s->sampler));
+	r = broken_off(r, collect_flush(s->collect, true));
+	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+	return r;
+}

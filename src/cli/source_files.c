@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Source files as they are named; see source_files.h. */
+#include "cli/source_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/proc.h"
+#include "proc/stat.h"
+
+enum {
+	MAX_PATHS = 1 << 16, /* what one program could name has no end */
+	MAX_MET = 1 << 20,
+	MAX_COMPARED = 4 << 20, /* bytes; longer ones aren't shown */
+};
+
+/* A file as a process named it. */
+struct met {
+	uint64_t start_boot_ns;
+	uint32_t tgid, path;
+};
+
+static int identify(int dir, uint64_t *mount, uint64_t *ino)
+{
+	struct statx x;
+
+	if (statx(dir, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x))
+		return -errno;
+	*mount = x.stx_mnt_id;
+	*ino = x.stx_ino;
+	return 0;
+}
+
+int source_files_init(struct source_files *f, const struct source_rules *rules, bool command)
+{
+	struct rlimit limit = {.rlim_cur = 256};
+	int r;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	*f = (struct source_files){.rules = *rules, .command = command};
+	f->max_kept = MIN(limit.rlim_cur / 4, (rlim_t)4096);
+	intern_init(&f->paths, 0);
+	intern_init(&f->met, sizeof(struct met));
+	intern_init(&f->owners, 0);
+	f->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = f->root < 0 ? -errno : identify(f->root, &f->mount, &f->ino);
+	return r ? err_sys(r, "can't open the root directory") : 0;
+}
+
+void source_files_fini(struct source_files *f)
+{
+	vec_foreach(file, &f->files) {
+		if (file->fd >= 0)
+			close(file->fd);
+		vec_fini(&file->owners);
+	}
+	vec_foreach(o, &f->owner_of)
+		proc_owner_fini(o);
+	vec_fini(&f->files);
+	vec_fini(&f->owner_of);
+	intern_fini(&f->paths);
+	intern_fini(&f->met);
+	intern_fini(&f->owners);
+	if (f->root >= 0)
+		close(f->root);
+}
+
+static int same_bytes(int a, int b)
+{
+	char x[1 << 13], y[sizeof(x)];
+	ssize_t n, m;
+
+	for (off_t at = 0; at < MAX_COMPARED; at += n) {
+		n = pread(a, x, sizeof(x), at);
+		m = pread(b, y, sizeof(y), at);
+		if (n < 0 || n != m || memcmp(x, y, n))
+			return -ESTALE;
+		if (!n)
+			return 0;
+	}
+	return -EFBIG;
+}
+
+static uint32_t owner_id(struct source_files *f, struct proc_owner *o)
+{
+	_cleanup_free_ uint32_t *key = calloc(o->groups.n + 2, sizeof(*key));
+	uint32_t id;
+
+	if (!key)
+		return 0;
+	key[0] = o->uid;
+	key[1] = o->gid;
+	for (size_t i = 0; i < o->groups.n; i++)
+		key[2 + i] = o->groups.v[i];
+	id = intern_put(&f->owners, key, (o->groups.n + 2) * sizeof(*key));
+	if (id <= f->owner_of.n)
+		return id;
+	if (vec_push(&f->owner_of, *o))
+		return 0;
+	*o = (struct proc_owner){};
+	return id;
+}
+
+static void add_owner(struct source_files *f, struct named_file *file, struct proc_owner *o)
+{
+	uint32_t id = owner_id(f, o);
+
+	vec_foreach(known, &file->owners)
+		if (*known == id)
+			return;
+	file->own = true;
+	file->several |= !id || vec_push(&file->owners, id); /* out of memory: nothing is shown */
+}
+
+/* The file in a container. Two containers of one image have two files with the same contents. */
+static void take_contained(struct source_files *f, struct named_file *file, int procdir,
+			   const char *path, const struct proc_owner *o)
+{
+	_cleanup_close_ int root = source_root_of(&f->rules, procdir);
+	_cleanup_close_ int fd = root < 0 ? root : source_open_below(&f->rules, root, path);
+
+	if (fd < 0 || !source_owner_may(&f->rules, root, path, fd, o))
+		return;
+	if (file->fd >= 0) {
+		file->several |= same_bytes(file->fd, fd) != 0;
+	} else if (f->kept < f->max_kept) {
+		file->fd = TAKE_FD(fd);
+		f->kept++;
+	}
+}
+
+static int64_t to_wall_ns(uint64_t boot_ns)
+{
+	struct timespec wall, boot;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (wall.tv_sec - boot.tv_sec) * (int64_t)NSEC_PER_SEC + wall.tv_nsec - boot.tv_nsec +
+	       (int64_t)boot_ns;
+}
+
+/* -ESRCH: the process has ended, or its number is another's. */
+static int look(struct source_files *f, struct named_file *file, const struct met *m,
+		const char *path)
+{
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_close_ int root = -1;
+	uint64_t mount = 0, ino = 0;
+	struct proc_stat stat;
+	int r = m->start_boot_ns ? proc_open(&proc, m->tgid) : -ESRCH;
+
+	if (!r)
+		r = proc_stat_read(proc.dirfd, &stat);
+	if (!r && proc_stat_start_ns(&stat) != m->start_boot_ns)
+		r = -ESRCH;
+	if (!r)
+		r = proc_owner_read(proc.dirfd, &owner);
+	root = r ? -1 : openat(proc.dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0 || identify(root, &mount, &ino))
+		return -ESRCH;
+	file->since_ns = MIN(file->since_ns, to_wall_ns(m->start_boot_ns));
+	if (mount == f->mount && ino == f->ino)
+		add_owner(f, file, &owner);
+	else
+		take_contained(f, file, proc.dirfd, path, &owner);
+	return 0;
+}
+
+/* NULL: no memory, or too many. */
+static struct named_file *file_of(struct source_files *f, const char *path, uint32_t *id)
+{
+	*id = f->paths.n < MAX_PATHS ? intern_put(&f->paths, path, strlen(path)) : 0;
+	if (!*id)
+		return NULL;
+	if (*id > f->files.n &&
+	    vec_push(&f->files, (struct named_file){.fd = -1, .since_ns = INT64_MAX}))
+		return NULL;
+	return &f->files.v[*id - 1];
+}
+
+void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
+		      const char *path)
+{
+	struct met m = {.start_boot_ns = start_boot_ns, .tgid = tgid};
+	uint32_t known = f->met.n;
+	struct named_file *file;
+
+	if (!source_named(path) || known >= MAX_MET)
+		return;
+	file = file_of(f, path, &m.path);
+	if (!file || (intern_put(&f->met, &m, sizeof(m)) && f->met.n == known))
+		return;
+	file->gone |= look(f, file, &m, path) != 0;
+}
+
+/* In krait's own root, where all that named it could read it. */
+static int open_own(const struct source_files *f, const struct named_file *file, const char *path)
+{
+	_cleanup_close_ int fd = source_open_below(&f->rules, f->root, path);
+	bool may = true;
+
+	if (fd < 0)
+		return fd;
+	vec_foreach(id, &file->owners)
+		may = may &&
+		      source_owner_may(&f->rules, f->root, path, fd, &f->owner_of.v[*id - 1]);
+	return may ? TAKE_FD(fd) : -EPERM;
+}
+
+int source_files_open(void *files, const char *path, int64_t *since_ns)
+{
+	struct source_files *f = files;
+	uint32_t id;
+	struct named_file *file = file_of(f, path, &id);
+	_cleanup_close_ int fd = -1;
+
+	if (!file || f->rules.mode == SOURCE_NONE)
+		return -EPERM;
+	if (file->several)
+		return -ESTALE;
+	*since_ns = MIN(*since_ns, file->since_ns);
+	if (file->fd >= 0)
+		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	else if (file->own || (file->gone && f->command))
+		return open_own(f, file, path);
+	if (fd < 0)
+		return -EPERM;
+	if (file->own) {
+		_cleanup_close_ int own = open_own(f, file, path);
+
+		if (own < 0 || same_bytes(own, fd))
+			return -ESTALE;
+	}
+	return TAKE_FD(fd);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which files the recorded processes name as their source, and whose processes these are, noted while
+ * they live: the page may hold only what the user who asked and the owners of all these processes
+ * could read. A file in a container's own root is opened at once, because the root goes with the
+ * container; others when the page is written.
+ */
+#ifndef CLI_SOURCE_FILES_H
+#define CLI_SOURCE_FILES_H
+
+#include "cli/source_open.h"
+#include "profile/intern.h"
+
+struct named_file {
+	int fd;		      /* in a container; -1: none */
+	bool own;	      /* processes with krait's own root named it */
+	bool gone;	      /* one named it that had ended before it could be looked at */
+	bool several;	      /* not one file */
+	int64_t since_ns;     /* wall clock: start of the first of these processes */
+	VEC(uint32_t) owners; /* of those with krait's root; ids in source_files.owners */
+};
+
+struct source_files {
+	struct source_rules rules;
+	bool command;	     /* only what the caller started is recorded: what is gone was theirs */
+	int root;	     /* krait's own */
+	uint64_t mount, ino; /* of that */
+	struct intern paths, met, owners;
+	VEC(struct proc_owner) owner_of; /* by id - 1 */
+	VEC(struct named_file) files;	 /* by path id - 1 */
+	size_t kept, max_kept;		 /* descriptors */
+};
+
+/* 0 or -errno + message; fini in any case. @rules is copied. */
+_must_use_ int source_files_init(struct source_files *f, const struct source_rules *rules,
+				 bool command);
+void source_files_fini(struct source_files *f);
+
+/* Process @tgid, which started at @start_boot_ns (0: not known), runs code of file @path. Hostile. */
+void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
+		      const char *path);
+
+/* render_options.open_source. @files: struct source_files *. */
+_must_use_ int source_files_open(void *files, const char *path, int64_t *since_ns);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening source files without krait's rights; see source_open.h. */
+#include "cli/source_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "proc/files.h"
+#include "proc/open_as.h"
+
+enum { NOBODY = 65534 };
+
+int source_options_mode(const struct source_options *o, enum source_mode *ret)
+{
+	if (o->all && o->none)
+		return err_set(-EINVAL, "--source and --no-source exclude each other; keep one");
+	*ret = o->none ? SOURCE_NONE : o->all ? SOURCE_ALL : SOURCE_OWN;
+	return 0;
+}
+
+bool source_named(const char *path)
+{
+	return *path == '/' && (str_ends(path, ".py") || str_ends(path, ".pyx"));
+}
+
+static struct opener nobody(void)
+{
+	return (struct opener){.has_id = true, .uid = NOBODY, .gid = NOBODY};
+}
+
+/* The user who called; root only with all its rights if that was asked for. */
+static struct opener caller_of(const struct source_rules *r)
+{
+	const struct caller *c = r->caller;
+
+	if (c->other)
+		return (struct opener){.has_id = true,
+				       .uid = c->uid,
+				       .gid = c->gid,
+				       .groups = c->groups.v,
+				       .n_groups = c->groups.n};
+	if (geteuid())
+		return (struct opener){};
+	return r->mode == SOURCE_ALL ? (struct opener){.as_is = true} : nobody();
+}
+
+static uid_t caller_uid(const struct source_rules *r)
+{
+	return r->caller->other ? r->caller->uid : getuid();
+}
+
+int source_open_below(const struct source_rules *r, int root, const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	struct opener u = caller_of(r);
+	struct stat st;
+
+	if (r->mode == SOURCE_NONE || !source_named(path))
+		return -EINVAL;
+	fd = open_as(&u, file_open_no_link, root, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return r->mode == SOURCE_OWN && st.st_uid != caller_uid(r) ? -EPERM : TAKE_FD(fd);
+}
+
+int source_open(void *rules, const char *path, int64_t *since_ns)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : source_open_below(rules, root, path);
+}
+
+bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,
+		      const struct proc_owner *owner)
+{
+	_cleanup_close_ int theirs = -1;
+	struct opener u = {.has_id = true,
+			   .uid = owner->uid,
+			   .gid = owner->gid,
+			   .groups = owner->groups.v,
+			   .n_groups = owner->groups.n};
+	struct stat a, b;
+
+	if (owner->uid == 0 || owner->uid == caller_uid(r))
+		return true;
+	if (geteuid()) /* sees its own user's processes only, and can't become another */
+		return false;
+	theirs = open_as(&u, file_open_no_link, root, path);
+	return theirs >= 0 && !fstat(fd, &a) && !fstat(theirs, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+static int open_root(int procdir, const char *name)
+{
+	int fd = openat(procdir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int source_root_of(const struct source_rules *r, int procdir)
+{
+	struct opener u = caller_of(r);
+
+	if (!r->caller->other && geteuid() == 0)
+		u.as_is = true; /* root may; only its files are looked at as nobody */
+	return open_as(&u, open_root, procdir, "root");
+}

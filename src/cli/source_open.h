@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which source files may be put into a page or a report. A recorded program chooses the names, so a name is no
+ * reason to show anything: a file must be one that the user who asked may read without krait.
+ */
+#ifndef CLI_SOURCE_OPEN_H
+#define CLI_SOURCE_OPEN_H
+
+#include "cli/caller.h"
+#include "cli/options.h"
+#include "cli/values.h"
+#include "proc/owner.h"
+
+enum source_mode { SOURCE_OWN, SOURCE_ALL, SOURCE_NONE };
+
+/* --source, --no-source */
+struct source_options {
+	bool all, none;
+};
+
+#define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
+/* @where: where the text is to be seen, "html: ". */
+#define SOURCE_ROWS(at, where)                                                                     \
+	{.name = "source",                                                                         \
+	 .set = value_flag,                                                                        \
+	 SOURCE_ROW(at, all),                                                                      \
+	 .help = where "source text of every Python file that you may read; by default of your "   \
+		       "own files only"},                                                          \
+	{                                                                                          \
+		.name = "no-source", .set = value_flag, SOURCE_ROW(at, none),                      \
+		.help = where "no source text"                                                     \
+	}
+
+/* What the options ask for; -EINVAL + message if they exclude each other. */
+_must_use_ int source_options_mode(const struct source_options *o, enum source_mode *ret);
+
+struct source_rules {
+	const struct caller *caller;
+	enum source_mode mode;
+};
+
+/*
+ * Opens absolute @path below directory @root: a regular file that has this name itself, ends in .py or
+ * .pyx, and that no link leads to from outside of @root; without any of krait's capabilities, as
+ * the user who called. SOURCE_OWN: it must be theirs; root's files then are those that everybody
+ * may read. A descriptor, or -errno (no message): -EPERM, -EACCES where that isn't so.
+ */
+_must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
+
+/* The same below krait's own root, for render_options. @rules: struct source_rules *; @since_ns stays. */
+_must_use_ int source_open(void *rules, const char *path, int64_t *since_ns);
+
+/*
+ * Whether @owner too can open the file that @fd is, by the same name: what a process makes krait
+ * look at it must be able to look at itself.
+ */
+bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,
+		      const struct proc_owner *owner);
+
+/* The root directory of a process that has another one than krait, if the user who called may go there. */
+_must_use_ int source_root_of(const struct source_rules *r, int procdir);
+
+/* Whether a file of this name may be shown at all. */
+bool source_named(const char *path);
+
+#endif

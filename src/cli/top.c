@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait top: begins, runs interval by interval, ends; see top.h. */
+#include "cli/top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/signals.h"
+#include "cli/summary.h"
+
+static int added(void *ctx, const struct profile_sample *sample)
+{
+	return live_add(ctx, sample);
+}
+
+void top_facts(const struct top *t, struct browse_facts *ret)
+{
+	const struct live_count *last = &t->live->all[LIVE_LAST];
+	struct collect_stats st;
+	struct sampler_stats kernel;
+	double period = t->session->event.clock ? t->session->event.period : 0;
+
+	collect_stats(t->session->collect, &st);
+	sampler_stats(t->session->sampler, &kernel);
+	*ret = (struct browse_facts){
+		.hz = period > 0 ? NSEC_PER_SEC / period : 0,
+		.interval = (double)t->interval_ns / NSEC_PER_SEC,
+		.samples = st.samples,
+		.lost = kernel.counters[COUNT_RING_FULL] + kernel.counters[COUNT_NO_RING],
+		.unsupported = st.outcomes[WALK_UNSUPPORTED],
+		.unknown = st.unknown,
+		.processes = st.processes,
+		.threads = st.threads,
+		.cpu = table_cpu(&t->shown, last, LIVE_LAST),
+		.gil = -1,
+	};
+	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
+		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON)
+			ret->incomplete += st.outcomes[i];
+	if (last->known && ret->cpu >= 0)
+		ret->gil = ret->cpu * last->held / last->value;
+}
+
+/* A session may run for days: its samples must not fill the disk, its stacks not the memory. */
+#define KEEP_SAMPLES (4u << 20) /* with their times: 25 MB in a file */
+#define MAX_BYTES    (256u << 20)
+
+static int bound_samples(struct top *t)
+{
+	struct profile *p = t->session->profile;
+	int r;
+
+	if (profile_n_samples(p) < t->fold_at)
+		return 0;
+	if (t->fold_at == KEEP_SAMPLES)
+		session_add_comment(t->session, "note",
+				    "older samples were summed up without their times");
+	r = profile_forget_times(p);
+	t->fold_at = profile_n_samples(p) + KEEP_SAMPLES + 1;
+	return r;
+}
+
+int top_tick_now(struct top *t, uint64_t now)
+{
+	double seconds = (double)(now - t->tick_ns) / NSEC_PER_SEC;
+
+	t->tick_ns = now;
+	return live_tick(t->live, seconds) ?: bound_samples(t);
+}
+
+int top_tick(struct top *t, uint64_t now)
+{
+	int r;
+
+	if (now - t->tick_ns < t->interval_ns)
+		return 0;
+	r = top_tick_now(t, now);
+	return r ? r : 1;
+}
+
+static int print(struct top *t)
+{
+	int r = table_refresh(&t->shown);
+
+	t->printed++;
+	if (r)
+		return r;
+	return t->options->json ? top_print_json(t) : top_print_plain(t);
+}
+
+/* What is left when the targets end in the middle of an interval. */
+static int print_rest(struct top *t, uint64_t now)
+{
+	int r = session_drain(t->session);
+
+	r = r ? r : top_tick_now(t, now);
+	return r ? r : print(t);
+}
+
+static int run_printing(struct top *t)
+{
+	struct session *s = t->session;
+	int r = 0;
+
+	while (!r) {
+		uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+		uint64_t due = t->tick_ns + t->interval_ns;
+		struct epoll_event e[4];
+		int ms = due > now ? (int)((due - now) / NSEC_PER_MSEC) + 1 : 0;
+
+		if (t->options->times && t->printed >= t->options->times)
+			return 0;
+		if (session_finished(s, now))
+			return signals_stop() ? 0 : print_rest(t, now);
+		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), MIN(ms, session_wait_ms(s, now)));
+		r = session_drain(s);
+		if (!r)
+			r = top_tick(t, session_clock_ns(CLOCK_MONOTONIC));
+		if (r > 0)
+			r = print(t);
+	}
+	return r;
+}
+
+static int make_live(struct top *t)
+{
+	t->live = live_new(t->session->profile, &t->options->record.view);
+	if (!t->live)
+		return err_set(-ENOMEM, "out of memory");
+	t->live->table = t->options->table;
+	table_init(&t->shown, t->live, t->session->event.clock);
+	(void)table_sort(&t->shown, t->options->sort);
+	if (t->options->filter)
+		snprintf(t->shown.filter, sizeof(t->shown.filter), "%s", t->options->filter);
+	t->session->added_ctx = t->live;
+	t->session->added = added;
+	return 0;
+}
+
+static int set_up(struct top *t)
+{
+	struct session *s = t->session;
+	int r = caller_find(&s->caller);
+
+	if (!r && s->options->cmd)
+		r = top_command_start(t);
+	if (!r)
+		r = session_set_up(s);
+	if (!r) {
+		session_describe_target(s);
+		r = rights_drop(s->caller.other);
+	}
+	return r ? r : make_live(t);
+}
+
+static int finish(struct top *t, int r)
+{
+	struct summary m __attribute__((cleanup(summary_fini)));
+	int code;
+
+	r = session_stop(t->session, r);
+	summary_take(&m, t->session);
+	summary_print(&m);
+	code = t->session->options->cmd ? top_command_finish(t) : EXIT_DONE;
+	return r ? EXIT_FAILED : code;
+}
+
+static int top(struct top *t)
+{
+	int r = session_check_permitted(t->session);
+
+	if (r)
+		return session_refuse(t->session, EXIT_RIGHTS);
+	r = set_up(t);
+	if (r)
+		return session_refuse(t->session, session_exit_of(r));
+	r = session_start(t->session);
+	if (r)
+		return session_fail(t->session->spawn.exit_code ?: session_exit_of(r));
+	t->tick_ns = t->session->start_ns;
+	r = t->options->json || t->options->plain ? run_printing(t) : top_screen(t);
+	return finish(t, r == -EPIPE ? 0 : r);
+}
+
+int cmd_top(const struct top_options *o)
+{
+	struct session s = {.options = &o->record,
+			    .max_bytes = MAX_BYTES,
+			    .prompt = true,
+			    .epoll_fd = -1,
+			    .kallsyms_fd = -1,
+			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct top t = {.options = o,
+			.session = &s,
+			.fold_at = KEEP_SAMPLES,
+			.said_fd = -1,
+			.interval_ns = o->interval_ns};
+	int code;
+
+	signals_take();
+	code = top(&t);
+	table_fini(&t.shown);
+	live_free(t.live);
+	str_fini(&t.said);
+	cleanup_close(&t.said_fd);
+	session_fini(&s);
+	return code;
+}

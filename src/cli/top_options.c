@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line of `krait top`. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/record_rows.h"
+#include "cli/top.h"
+#include "cli/view_options.h"
+
+#define TOP_HZ		99
+#define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
+#define PLAIN_ROWS	20
+
+#define FIELD(f)	offsetof(struct top_options, f)
+
+#define TABLE(word, table)                                                                         \
+	static int set_##word(void *field, const char *value)                                      \
+	{                                                                                          \
+		*(enum live_table *)field = table;                                                 \
+		return 0;                                                                          \
+	}
+TABLE(functions, LIVE_FUNCTIONS)
+TABLE(lines, LIVE_LINES)
+TABLE(threads, LIVE_THREADS)
+TABLE(processes, LIVE_PROCESSES)
+
+static const struct option_row rows[] = {
+	RECORD_ROWS_TARGETS,
+
+	{.group = "The table",
+	 .name = "functions",
+	 .set = set_functions,
+	 .field = FIELD(table),
+	 .help = "a row for each function; this is the default"},
+	{.name = "lines",
+	 .set = set_lines,
+	 .field = FIELD(table),
+	 .help = "a row for each source line"},
+	{.name = "threads",
+	 .set = set_threads,
+	 .field = FIELD(table),
+	 .help = "a row for each thread"},
+	{.name = "processes",
+	 .set = set_processes,
+	 .field = FIELD(table),
+	 .help = "a row for each process"},
+	{.name = "sort",
+	 .letter = 's',
+	 .arg = "COLUMN",
+	 .set = value_string,
+	 .field = FIELD(sort),
+	 .initial = "self, or cpu for threads and processes",
+	 .complete = "self total self-share total-share self-time total-time cpu share gil name",
+	 .help = "self, total: share of the last interval; self-share, total-share, self-time, "
+		 "total-time: since the start; cpu, share, gil, name"},
+	{.name = "filter",
+	 .arg = "TEXT",
+	 .set = value_string,
+	 .field = FIELD(filter),
+	 .help = "only rows with this text, whatever its case"},
+	{.name = "interval",
+	 .letter = 'i',
+	 .arg = "TIME",
+	 .set = value_duration,
+	 .field = FIELD(interval_ns),
+	 .initial = "1s",
+	 .help = "how long an interval is: 1, 500ms; 100ms at least"},
+
+	VIEW_SAMPLE_ROWS(RECORD_FIELD(view)),
+
+	{.group = "Output",
+	 .name = "times",
+	 .letter = 'n',
+	 .arg = "N",
+	 .set = value_count,
+	 .field = FIELD(times),
+	 .help = "print this many intervals as text and end"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "print each interval as one line of JSON"},
+	{.name = "plain",
+	 .set = value_flag,
+	 .field = FIELD(plain),
+	 .help = "print each interval as text, also on a terminal"},
+	{.name = "rows",
+	 .arg = "N",
+	 .set = value_count,
+	 .field = FIELD(rows),
+	 .initial = "20 as text, all as JSON",
+	 .help = "print at most so many rows"},
+	RECORD_ROWS_WORDS,
+
+	{.group = "Sampling",
+	 .name = "duration",
+	 .letter = 'd',
+	 .arg = "TIME",
+	 .set = value_duration,
+	 .field = RECORD_FIELD(duration_ns),
+	 .initial = "until it is ended",
+	 .help = "how long: 10, 10s, 500ms, 2m"},
+	{.name = "frequency",
+	 .letter = 'F',
+	 .arg = "HZ",
+	 .set = value_frequency,
+	 .field = RECORD_FIELD(freq_hz),
+	 .initial = "99",
+	 .help = "samples per second of CPU time"},
+	RECORD_ROWS_EVENT,
+
+	RECORD_ROWS_NATIVE,
+
+	OPTION_HELP,
+	{},
+};
+
+static bool can_sort(enum live_table table, const char *name)
+{
+	for (const struct table_column *c = table_columns; c->name; c++)
+		if ((c->tables & TABLE_OF(table)) && streq(c->name, name))
+			return true;
+	return false;
+}
+
+/* A terminal that can go to a line, and keys from it. */
+static bool is_interactive(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && term && !streq(term, "dumb");
+}
+
+static int check(struct top_options *o)
+{
+	if (!o->record.freq_hz && !o->record.count)
+		o->record.freq_hz = TOP_HZ;
+	if (o->interval_ns < INTERVAL_MIN_NS)
+		return err_set(-EINVAL, "--interval is too short: 100ms at least");
+	if (o->json && o->plain)
+		return err_set(-EINVAL, "--json and --plain exclude each other; keep one");
+	if (!o->sort)
+		o->sort = can_sort(o->table, "self") ? "self" : "cpu";
+	if (!can_sort(o->table, o->sort))
+		return err_set(-EINVAL,
+			       "--sort %s: the table of %s has no such column; see `krait "
+			       "top --help`",
+			       o->sort, table_word(o->table));
+	o->plain |= !o->json && (o->times || !is_interactive());
+	if (o->plain && !o->rows)
+		o->rows = PLAIN_ROWS;
+	return record_options_check(&o->record);
+}
+
+static void fini(struct top_options *o)
+{
+	record_options_fini(&o->record);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_(fini) struct top_options o = {.interval_ns = NSEC_PER_SEC};
+	struct operands operands;
+	int r;
+
+	record_options_init(&o.record);
+	r = options_read(self, argc, argv, &o, &operands);
+	if (r >= 0)
+		return r;
+	o.record.cmd = operands.cmd;
+	r = check(&o);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_USAGE;
+	}
+	log_set_level(LOG_NOTE + MIN(o.record.verbose, 2));
+	return cmd_top(&o);
+}
+
+const struct command command_top = {
+	.name = "top",
+	.summary = "Show live where Python programs spend their time.",
+	.synopsis = (const char *const[]){"top [OPTIONS] -- COMMAND [ARGUMENT...]",
+					  "top [OPTIONS] --pid PID", "top [OPTIONS]",
+					  "top -n 1 --json [--sort COLUMN] [OPTIONS]", NULL},
+	.examples = (const char *const[]){"krait top -p 123\twhat a program does now",
+					  "krait top\tevery Python process",
+					  "krait top -- python app.py\ta program from its start",
+					  "krait top -n 1 --json --sort self\tone second, for a "
+					  "script",
+					  NULL},
+	.takes_command = true,
+	.rows = rows,
+	.run = run,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Values of the options that say what is shown; see view_options.h. */
+#include "cli/view_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/error.h"
+
+int view_value_pattern(void *field, const char *text)
+{
+	pattern_texts *list = field;
+	int r = *text ? pattern_check(text) : err_set(-EINVAL, "the value is empty");
+
+	return r ? r : vec_push(list, text);
+}
+
+int view_value_label(void *field, const char *text)
+{
+	pattern_texts *list = field;
+	const char *equals = strchr(text, '=');
+	int r;
+
+	if (!equals || equals == text)
+		return err_set(-EINVAL,
+			       "'%s' is not a label; write KEY=VALUE, KEY=GLOB or "
+			       "KEY=/REGEX/",
+			       text);
+	r = pattern_check(equals + 1);
+	return r ? r : vec_push(list, text);
+}
+
+int view_value_kind(void *field, const char *text)
+{
+	int kind = view_kind_by_word(text);
+
+	if (kind < 0)
+		return kind;
+	*(unsigned *)field |= 1u << kind;
+	return 0;
+}
+
+int view_value_lines(void *field, const char *text)
+{
+	*(enum view_grain *)field = VIEW_LINES;
+	return 0;
+}
+
+int view_value_functions(void *field, const char *text)
+{
+	*(enum view_grain *)field = VIEW_FUNCTIONS;
+	return 0;
+}
+
+int view_value_modules(void *field, const char *text)
+{
+	*(enum view_grain *)field = VIEW_MODULES;
+	return 0;
+}
+
+int view_value_rows(void *field, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n < 1 || n > 1000000)
+		return err_set(-EINVAL, "'%s' is not a number of rows from 1 to 1000000", text);
+	*(unsigned *)field = (unsigned)n;
+	return 0;
+}
+
+int view_options_check(const struct view_options *o)
+{
+	if (o->until_ns && o->until_ns <= o->since_ns)
+		return err_set(-EINVAL, "--until is not later than --since; nothing is between");
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The words for what is shown, the same in every command: rows for its table. Its options hold a
+ * struct view_options (view/view.h) at @base, an offset.
+ */
+#ifndef CLI_VIEW_OPTIONS_H
+#define CLI_VIEW_OPTIONS_H
+
+#include "cli/options.h"
+#include "cli/values.h"
+#include "view/view.h"
+
+int view_value_pattern(void *field, const char *text);	 /* pattern_texts */
+int view_value_label(void *field, const char *text);	 /* pattern_texts: "KEY=PATTERN" */
+int view_value_kind(void *field, const char *text);	 /* unsigned: one more bit */
+int view_value_lines(void *field, const char *text);	 /* enum view_grain */
+int view_value_functions(void *field, const char *text); /* enum view_grain */
+int view_value_modules(void *field, const char *text);	 /* enum view_grain */
+
+int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
+
+/* 0, or -EINVAL + message: what one option alone can't show. */
+_must_use_ int view_options_check(const struct view_options *o);
+
+#define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
+
+/* clang-format off */
+#define VIEW_SAMPLE_ROWS(base)                                                                     \
+	{.group = "What is shown (all of it, unless)",                                             \
+	 .name = "process", .arg = "PATTERN", .set = view_value_pattern,                           \
+	 VIEW_ROW(base, processes),                                                                \
+	 .help = "processes by name or id; a pattern is the whole text, a glob or a /regex/; each " \
+		 "of these options may be repeated"},                                              \
+	{.name = "thread", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, threads),                                                                  \
+	 .help = "threads by name or id"},                                                         \
+	{.name = "module", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, modules),                                                                  \
+	 .help = "samples taken in this module, what is below it or native code that it called: " \
+		 "json, libz.so.1, [kernel]"},                                                     \
+	{.name = "kind", .arg = "KIND", .set = view_value_kind,                                    \
+	 VIEW_ROW(base, kinds), .complete = "python native kernel jit gc mark",                    \
+	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc, mark"},     \
+	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
+	 VIEW_ROW(base, labels),                                                                   \
+	 .help = "samples with such a label"},                                                     \
+	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
+	 VIEW_ROW(base, focus),                                                                    \
+	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module, a file " \
+		 "or FILE:LINE"},                                                                  \
+	{.name = "ignore", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, ignore),                                                                   \
+	 .help = "stacks without such a frame"},                                                   \
+	{.name = "hide", .arg = "PATTERN", .set = view_value_pattern,                              \
+	 VIEW_ROW(base, hide),                                                                     \
+	 .help = "leave such frames out; their time is their caller's"},                           \
+	{.name = "show", .arg = "PATTERN", .set = view_value_pattern,                              \
+	 VIEW_ROW(base, show),                                                                     \
+	 .help = "leave all other frames out"}
+
+#define VIEW_TIME_ROWS(base)                                                                       \
+	{.name = "since", .arg = "TIME", .set = value_duration,                                    \
+	 VIEW_ROW(base, since_ns),                                                                 \
+	 .help = "from this time after the start of the recording on: 10, 500ms, 2m"},             \
+	{.name = "until", .arg = "TIME", .set = value_duration,                                    \
+	 VIEW_ROW(base, until_ns),                                                                 \
+	 .help = "up to this time after the start"}
+
+#define VIEW_GRAIN_ROWS(base)                                                                      \
+	{.name = "lines", .set = view_value_lines, VIEW_ROW(base, grain),                          \
+	 .help = "a frame is a line"},                                                             \
+	{.name = "functions", .set = view_value_functions, VIEW_ROW(base, grain),                  \
+	 .help = "a frame is a function, whatever its line"},                                      \
+	{.name = "modules", .set = view_value_modules, VIEW_ROW(base, grain),                      \
+	 .help = "a frame is a module"},                                                           \
+	{.name = "invert", .set = value_flag, VIEW_ROW(base, invert),                              \
+	 .help = "innermost functions first, their callers above them"}
+
+#define VIEW_BY_ROW(base)                                                                          \
+	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
+	 .initial = "process where there are several", .complete = "process thread cgroup gil",    \
+	 .help = "root frame of each stack: process, thread, cgroup, gil or a label's name"}
+/* clang-format on */
+
+#define VIEW_ROWS(base)                                                                            \
+	VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_GRAIN_ROWS(base), VIEW_BY_ROW(base)
+
+#endif

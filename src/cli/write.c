@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A profile into a file; see write.h. */
+#include "cli/write.h"
+
+#include <errno.h>
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/caller.h"
+#include "cli/exit.h"
+#include "cli/output.h"
+
+const struct render_format *write_format(const char *name, const char *path)
+{
+	if (name)
+		return render_by_name(name);
+	if (path && !streq(path, "-"))
+		return render_by_file(path);
+	err_set(-EINVAL, "standard output has no extension; say the format too, as in "
+			 "`--format folded`");
+	return NULL;
+}
+
+static int write_as_caller(struct output *out, const char *path, int (*fn)(void *arg, FILE *out),
+			   void *arg)
+{
+	int r = output_open(out, path);
+
+	if (!r)
+		r = fn(arg, out->stream);
+	return r ? r : output_commit(out);
+}
+
+int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg)
+{
+	struct caller caller = {};
+	struct output out = {};
+	int r = caller_find(&caller);
+
+	if (!r)
+		r = caller_enter(&caller);
+	if (!r) {
+		r = write_as_caller(&out, path ? path : "-", fn, arg);
+		output_fini(&out);
+		caller_leave(&caller);
+	}
+	caller_fini(&caller);
+	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
+		log_error("%s", err_msg());
+	return r ? EXIT_FAILED : EXIT_DONE;
+}
+
+struct file_arg {
+	struct profile *p;
+	const struct render_format *format;
+	const struct render_options *opt;
+};
+
+static int write_format_to(void *arg, FILE *out)
+{
+	struct file_arg *a = arg;
+
+	return a->format->write(a->p, out, a->opt);
+}
+
+int write_file(struct profile *p, const char *path, const struct render_format *format,
+	       const struct render_options *opt)
+{
+	if (render_check_by(format, opt->by)) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	return write_output(path, write_format_to, &(struct file_arg){p, format, opt});
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Importing as one frame. An import statement runs five to ten functions of importlib and of the
+ * interpreter until the module's body runs. Where that one says which module it is, all of them together
+ * are shown as `import NAME`; where it doesn't (a file is searched for, or somebody runs a loader
+ * himself), they stay.
+ */
+#include <errno.h>
+
+#include "base/str.h"
+#include "collect/internal.h"
+#include "symbol/machinery.h"
+
+#define BOOTSTRAP "<frozen importlib._bootstrap>"
+#define EXTERNAL  "<frozen importlib._bootstrap_external>"
+
+struct folding {
+	struct collect *c;
+	uint32_t python;	      /* profile mapping of the process's Python */
+	uint32_t bootstrap, external; /* profile strings */
+	const uint32_t *loc;
+	size_t n;
+};
+
+static const struct profile_function *function_of(const struct folding *f,
+						  const struct profile_location *loc)
+{
+	return loc && loc->function ? profile_get_function(f->c->profile, loc->function) : NULL;
+}
+
+/* A function of importlib. */
+static const struct profile_function *importlib_at(const struct folding *f, size_t i)
+{
+	const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
+	const struct profile_function *fn = function_of(f, loc);
+
+	return fn && loc->mapping == f->python &&
+			       (fn->file == f->bootstrap || fn->file == f->external)
+		       ? fn
+		       : NULL;
+}
+
+static bool is_interpreter(const struct collect *c, uint32_t mapping)
+{
+	vec_foreach(file, &c->natives)
+		if ((*file)->interpreter && (*file)->mapping == mapping)
+			return true;
+	return false;
+}
+
+/* A function of the interpreter that imports; in a stripped one it may have no name. */
+static bool is_native_at(const struct folding *f, size_t i)
+{
+	const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
+	const struct profile_function *fn = function_of(f, loc);
+
+	if (!loc || loc->mapping == f->python || !is_interpreter(f->c, loc->mapping))
+		return false;
+	return !fn || machinery_is_import(profile_get_string(f->c->profile, fn->name));
+}
+
+/*
+ * End of what imported the module whose body is at @from - 1, or @from. A package that is imported for a
+ * module in it belongs to that import: _find_and_load() is there twice.
+ */
+static size_t end_of_import(const struct folding *f, size_t from)
+{
+	size_t end = from;
+
+	for (size_t i = from; i < f->n; i++) {
+		const struct profile_function *fn = importlib_at(f, i);
+		const char *name = fn ? profile_get_string(f->c->profile, fn->name) : "";
+
+		if (!fn && !is_native_at(f, i))
+			break;
+		if (streq(name, "_find_and_load") || end > from)
+			end = i + 1;
+	}
+	return end;
+}
+
+static uint32_t import_location(const struct folding *f, const char *module)
+{
+	struct profile *p = f->c->profile;
+	_cleanup_str_ struct str text = {};
+	struct profile_function fn = {.file = f->bootstrap};
+
+	str_addf(&text, "import %s", module);
+	fn.name = profile_string(p, str_cstr(&text));
+	return profile_location(p,
+				&(struct profile_location){.mapping = f->python,
+							   .function = profile_function(p, &fn)});
+}
+
+int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
+		struct merged *merged)
+{
+	struct folding f = {.c = c,
+			    .python = python,
+			    .bootstrap = profile_string(c->profile, BOOTSTRAP),
+			    .external = profile_string(c->profile, EXTERNAL),
+			    .loc = merged->loc.v,
+			    .n = merged->loc.n};
+	size_t kept = 0, next = 0;
+
+	for (size_t i = 0; i < f.n; i++) {
+		size_t end;
+
+		merged->loc.v[kept++] = f.loc[i];
+		if (next == bodies->n || bodies->v[next].at != i)
+			continue;
+		end = end_of_import(&f, i + 1);
+		if (end > i + 1) {
+			merged->loc.v[kept] = import_location(&f, bodies->v[next].module);
+			if (!merged->loc.v[kept++])
+				return -ENOMEM;
+			i = end - 1;
+		}
+		next++;
+	}
+	merged->loc.n = kept;
+	return 0;
+}

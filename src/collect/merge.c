@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One list of frames from a stack's three parts: kernel, native, Python. From 3.11 the kernel program has
+ * found by address which native frame is the evaluation loop of which Python frames (wire_frame.flags);
+ * before, each evaluation loop is one Python frame and they are counted from the thread's start.
+ * Where a native stack breaks off, the Python frames that weren't reached follow whole.
+ */
+#include <stdlib.h>
+
+#include "collect/internal.h"
+#include "symbol/machinery.h"
+
+struct native_frame {
+	struct native_file *file;
+	uint64_t pc, vaddr;
+	const char *name; /* NULL: none */
+	const char *jit;  /* without a file: the name of code made at run time; NULL: none */
+	uint64_t start;	  /* of that */
+};
+
+struct merge {
+	struct collect *c;
+	const struct raw_stack *raw;
+	const struct raw_native *native;
+	VEC(struct native_frame) frames; /* of native, named */
+	merge_python_fn *python;
+	void *arg;
+	struct merged *out;
+	size_t next; /* Python frame */
+};
+
+const char *collect_native_words(unsigned outcome)
+{
+	static const char *const words[] = {
+#define X(name, text) text,
+		NATIVE_OUTCOMES(X)
+#undef X
+	};
+
+	return outcome < NATIVE_OUTCOME_MAX ? words[outcome] : "";
+}
+
+static void push(struct merge *m, uint32_t location)
+{
+	m->out->failed |= !location || vec_push(&m->out->loc, location);
+}
+
+static void python_until(struct merge *m, size_t end)
+{
+	m->python(m->arg, m->next, end);
+	m->next = end;
+}
+
+static uint32_t unknown_location(struct collect *c, uint64_t pc)
+{
+	struct profile_mapping mapping = {.name = profile_string(c->profile, "[unknown]"),
+					  .kind = KIND_NATIVE};
+	struct profile_function fn = {.name = profile_string(c->profile, "[unknown code]")};
+
+	return profile_location(
+		c->profile,
+		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
+					   .function = profile_function(c->profile, &fn),
+					   .address = pc});
+}
+
+static struct native_frame name_frame(const struct merge *m, size_t i)
+{
+	struct native_frame f = {.pc = m->native->pc[m->native->n_kernel + i]};
+
+	f.file = space_find(m->c, m->native->version, f.pc, &f.vaddr);
+	if (f.file)
+		f.name = native_file_name(f.file, f.vaddr).text;
+	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
+		f.jit = jit_name(m->c, &m->c->processes.v[m->raw->process], f.pc, &f.start);
+	return f;
+}
+
+static int name_frames(struct merge *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < m->native->n; i++)
+		r = vec_push(&m->frames, name_frame(m, i));
+	return r;
+}
+
+static bool is_eval(const struct merge *m, const struct native_frame *f)
+{
+	unsigned version = m->c->processes.v[m->raw->process].version;
+
+	return f->name && f->file->interpreter && machinery_is_eval(f->name, version >> 8);
+}
+
+/* -X perf: "py::NAME:FILE" is what calls the evaluation loop of that function. */
+static bool is_trampoline(const struct merge *m, const struct native_frame *f)
+{
+	return m->c->processes.v[m->raw->process].version >= 0x30c && !strncmp(f->jit, "py::", 4);
+}
+
+static void push_native(struct merge *m, const struct native_frame *f)
+{
+	uint32_t at;
+
+	if (f->name && f->file->interpreter && !m->c->config.interpreter_frames &&
+	    machinery_is(f->name))
+		return;
+	if (f->jit && is_trampoline(m, f) && !m->c->config.interpreter_frames)
+		return;
+	if (!f->file) {
+		push(m,
+		     f->jit ? jit_location(m->c, f->jit, f->start) : unknown_location(m->c, f->pc));
+		return;
+	}
+	at = native_file_location(m->c, f->file, f->vaddr);
+	push(m, at);
+	while (at && (at = profile_get_location(m->c->profile, at)->outer))
+		push(m, at);
+}
+
+/* The loop of Python frames up to @end: they stand for it. */
+static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
+{
+	python_until(m, end);
+	if (m->c->config.interpreter_frames)
+		push_native(m, f);
+}
+
+/* End of the Python frames that native frame @i is the loop of; 0 = of none. */
+static size_t owned_until(const struct merge *m, size_t i)
+{
+	size_t k = m->next;
+
+	while (k < m->raw->n && !(m->raw->frames[k].flags & FRAME_ENTRY))
+		k++;
+	if (k == m->raw->n || m->raw->frames[k].flags >> FRAME_OWNER_SHIFT != i + 1)
+		return 0;
+	return k + 1;
+}
+
+/*
+ * The outermost Python frames may be part of a loop whose end wasn't reached: where among the native
+ * frames further out they belong can't be told, so those are left out.
+ */
+static void merge_owned(struct merge *m)
+{
+	bool partial = m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
+	size_t owners = 0;
+
+	for (size_t k = 0; k < m->raw->n; k++)
+		owners += m->raw->frames[k].flags >> FRAME_OWNER_SHIFT != 0;
+	for (size_t i = 0; i < m->frames.n && (owners || !partial); i++) {
+		const struct native_frame *f = &m->frames.v[i];
+		size_t end = owned_until(m, i);
+
+		if (end)
+			push_loop(m, f, end);
+		else
+			push_native(m, f);
+		owners -= end != 0;
+	}
+}
+
+/*
+ * Each loop that was walked is among the native frames. (While greenlet switches, the two don't belong
+ * together.)
+ */
+static bool is_owned(const struct merge *m)
+{
+	const struct raw_stack *raw = m->raw;
+	size_t loops = 0;
+
+	for (size_t i = 0; i < raw->n; i++) {
+		if (!(raw->frames[i].flags & FRAME_ENTRY))
+			continue;
+		if (!(raw->frames[i].flags >> FRAME_OWNER_SHIFT))
+			return false;
+		loops++;
+	}
+	return loops || !raw->n;
+}
+
+static size_t count_evals(const struct merge *m)
+{
+	size_t n = 0;
+
+	vec_foreach(f, &m->frames)
+		n += is_eval(m, f);
+	return n;
+}
+
+/*
+ * A loop that is being entered or left has no Python frame: then there is one loop more, the innermost.
+ * False if that doesn't explain the difference.
+ */
+static bool merge_counted(struct merge *m)
+{
+	size_t evals = count_evals(m), spare = evals - m->raw->n;
+
+	if (evals < m->raw->n || spare > 1)
+		return false;
+	for (size_t i = 0; i < m->frames.n; i++) {
+		const struct native_frame *f = &m->frames.v[i];
+
+		if (!is_eval(m, f) || spare)
+			push_native(m, f);
+		else
+			push_loop(m, f, m->next + 1);
+		spare -= spare && is_eval(m, f);
+	}
+	return true;
+}
+
+/* Only what the innermost Python function called is certain. */
+static void merge_leaf(struct merge *m)
+{
+	for (size_t i = 0; i < m->frames.n; i++) {
+		const struct native_frame *f = &m->frames.v[i];
+
+		if (m->raw->n && (is_eval(m, f) || owned_until(m, i)))
+			return;
+		push_native(m, f);
+	}
+}
+
+static void mark_break(struct merge *m, const char *words)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "[incomplete: native stack: %s]", words);
+	push(m, stack_mark(m->c, text));
+}
+
+/* Of a file that was just mapped only the innermost function is known; the closing lines count these. */
+static bool is_new_file(const struct merge *m)
+{
+	uint64_t vaddr,
+		pc = m->native->n ? m->native->pc[m->native->n_kernel + m->native->n - 1] : 0;
+
+	return m->native->outcome == NATIVE_NO_SPACE ||
+	       !map_get(&m->c->spaces, m->native->version) ||
+	       space_find(m->c, m->native->version, pc, &vaddr);
+}
+
+static bool is_broken(const struct merge *m)
+{
+	return m->native->outcome >= NATIVE_TRUNCATED &&
+	       (m->native->outcome > NATIVE_NO_ROWS || m->native->outcome == NATIVE_TRUNCATED ||
+		!is_new_file(m));
+}
+
+/* False: the native frames and the Python frames contradict each other. */
+static bool merge_native(struct merge *m, bool counted)
+{
+	bool whole = m->native->outcome == NATIVE_WHOLE;
+
+	if (counted && whole)
+		return merge_counted(m);
+	if (counted)
+		merge_leaf(m);
+	else if (whole && !is_owned(m))
+		return false;
+	else
+		merge_owned(m);
+	return true;
+}
+
+#define LATE_MAX 16384 /* samples that wait for such names, or others: 1 MiB */
+
+/*
+ * Code made at run time whose name may still come: programs write their perf maps through buffers, the last
+ * part when they end. Who looks on while it is recorded doesn't wait for that.
+ */
+static bool is_name_late(struct collect *c, const struct raw_stack *raw, uint64_t pc)
+{
+	struct process *p = &c->processes.v[raw->process];
+	uint64_t start;
+
+	return p->jit && !p->ended && !c->config.prompt && c->waiting.n < LATE_MAX &&
+	       map_get(&c->spaces, raw->native->version) && !jit_name(c, p, pc, &start);
+}
+
+bool merge_ready(struct collect *c, const struct raw_stack *raw)
+{
+	bool ready = true;
+
+	for (size_t i = 0; raw->native && i < raw->native->n; i++) {
+		uint64_t vaddr, pc = raw->native->pc[raw->native->n_kernel + i];
+		struct native_file *f = space_find(c, raw->native->version, pc, &vaddr);
+
+		if (!f) {
+			ready &= !is_name_late(c, raw, pc);
+			continue;
+		}
+		if (f->named == NAMES_NONE)
+			native_work_names(c, f);
+		ready &= f->named == NAMES_TRIED && f->rows != ROWS_ASKED;
+	}
+	return ready;
+}
+
+void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, merge_python_fn *fn,
+		 void *arg, struct merged *ret)
+{
+	struct merge m = {
+		.c = c, .raw = raw, .native = raw->native, .python = fn, .arg = arg, .out = ret};
+
+	for (size_t i = 0; m.native && i < m.native->n_kernel; i++)
+		push(&m, kernel_location(c, m.native->pc[i]));
+	if (!m.native) {
+		python_until(&m, raw->n);
+		return;
+	}
+	ret->failed |= name_frames(&m);
+	if (!merge_native(&m, counted)) {
+		merge_leaf(&m);
+		mark_break(&m, "doesn't match the Python frames");
+	}
+	if (is_broken(&m))
+		/* Code made at run time has no rows, and never will. */
+		mark_break(&m, collect_native_words(m.native->outcome == NATIVE_NO_ROWS
+							    ? NATIVE_NO_RULE
+							    : m.native->outcome));
+	python_until(&m, raw->n);
+	vec_fini(&m.frames);
+}

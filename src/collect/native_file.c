@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files with native code: opened when a process is seen to map them (it may be gone when they are
+ * needed), compiled to unwind rows and asked for names once, when a stack needs them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "elf/dwarf_file.h"
+#include "proc/files.h"
+#include "symbol/elf_names.h"
+#include "symbol/machinery.h"
+#include "symbol/method_names.h"
+
+#define VDSO_PATH      "[vdso]"
+#define MAX_INLINED    64 /* functions at one address */
+#define VDSO_MAX_BYTES (64u << 10)
+
+/* The kernel's own library is no file; all 64-bit processes have the same one. */
+static int open_vdso(void)
+{
+	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
+	_cleanup_proc_ struct proc self = PROC_INIT;
+	_cleanup_maps_ struct maps maps = {};
+	_cleanup_close_ int fd = -1;
+	const struct mapping *m;
+
+	if (!at || proc_open(&self, getpid()) || maps_read(self.dirfd, MAPS_EXEC, &maps))
+		return -ENOENT;
+	m = maps_find(&maps, at);
+	if (!m || m->end - at > VDSO_MAX_BYTES)
+		return -ENOENT;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, (const void *)at, m->end - at) != (ssize_t)(m->end - at))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+void native_file_free(struct native_file *f)
+{
+	if (!f)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	elf_names_free(f->names);
+	dwarf_file_free(f->lines);
+	method_names_free(f->methods);
+	vec_fini(&f->loads);
+	vec_fini(&f->fdes);
+	free(f->path);
+	free(f);
+}
+
+static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const struct native_file *f)
+{
+	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+	const struct elf_load *last = &f->loads.v[f->loads.n - 1];
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t n = elf_file_build_id(elf, id);
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	return profile_mapping(c->profile, &(struct profile_mapping){
+						   .name = profile_string(c->profile, f->path),
+						   .build_id = profile_string(c->profile, hex),
+						   .kind = KIND_NATIVE,
+						   .start = f->base,
+						   .limit = last->vaddr + last->memsz,
+						   .offset = f->loads.v[0].offset,
+					   });
+}
+
+static bool has_interpreter(struct elf_file *elf)
+{
+	const char *const name = "PyEval_EvalCode";
+	struct elf_symbol sym = {};
+
+	return elf_file_find_in(elf, true, &name, &sym, 1);
+}
+
+/* Headers only: segments, build id, is it CPython. */
+static int read_headers(struct collect *c, struct native_file *f)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	const struct elf_load *loads;
+	size_t n;
+	int r = elf_file_open(f->fd, f->path, &elf);
+
+	if (r)
+		return r;
+	n = elf_file_loads(elf, &loads);
+	for (size_t i = 0; !r && i < n; i++)
+		if (loads[i].exec)
+			r = vec_push(&f->loads, loads[i]);
+	if (!f->loads.n)
+		return r ? r : err_set(-ENOEXEC, "%s has no code", f->path);
+	f->base = f->loads.v[0].vaddr & ~4095ull;
+	f->mapping = file_mapping(c, elf, f);
+	f->interpreter = has_interpreter(elf);
+	return r;
+}
+
+static int open_file(struct collect *c, const struct proc *proc, const struct mapping *m,
+		     const char *path, struct native_file *f)
+{
+	struct stat st;
+
+	f->path = strdup(path);
+	if (!f->path)
+		return -ENOMEM;
+	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
+	if (f->fd < 0 || fstat(f->fd, &st))
+		return -ENOENT;
+	f->mtime_ns = file_mtime_ns(&st);
+	f->bytes = st.st_size;
+	f->root = root_of(c, proc);
+	return read_headers(c, f);
+}
+
+/* A file that can't be used is kept as well, without segments: it isn't opened again and again. */
+static struct native_file *keep_file(struct collect *c, const struct proc *proc,
+				     const struct mapping *m, const char *path, uint32_t *index)
+{
+	struct native_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	*f = (struct native_file){.dev = m->dev, .ino = m->ino, .fd = -1, .root = -1};
+	if (open_file(c, proc, m, path, f))
+		log_info("%s: no native frames: %s", path, err_msg());
+	if (f->loads.n && c->config.unwind->new_table(c->config.ctx, &f->table))
+		f->table = 0;
+	if (vec_push(&c->natives, f)) {
+		native_file_free(f);
+		return NULL;
+	}
+	(void)!map_put(&c->native_index, file_key(m->dev, m->ino), c->natives.n);
+	*index = f->index = c->natives.n;
+	return f;
+}
+
+struct native_file *native_file_of(struct collect *c, const struct proc *proc,
+				   const struct mapping *m, const char *path, uint32_t *index)
+{
+	uint64_t *i = map_get(&c->native_index, file_key(m->dev, m->ino));
+	struct native_file *f = i ? c->natives.v[*i - 1] : NULL;
+
+	*index = 0;
+	if (!m->ino && !streq(path, VDSO_PATH))
+		return NULL;
+	if (f && file_unchanged(proc, m, f->mtime_ns, f->bytes))
+		*index = *i;
+	else
+		f = keep_file(c, proc, m, path, index);
+	return f && f->loads.n ? f : NULL;
+}
+
+bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr)
+{
+	vec_foreach(l, &f->loads) {
+		uint64_t start = l->offset & ~4095ull;
+
+		if (offset < start || offset >= l->offset + l->filesz)
+			continue;
+		*vaddr = (l->vaddr & ~4095ull) + (offset - start);
+		return true;
+	}
+	return false;
+}
+
+/* The function that holds @vaddr, by its unwind information. */
+static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t vaddr)
+{
+	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
+}
+
+struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
+{
+	const struct unwind_fde *fde = find_fde(f, vaddr);
+	struct native_name ret = {.start = vaddr};
+	struct elf_range range;
+	struct elf_name name;
+
+	if (fde) {
+		range = (struct elf_range){f->base + fde->start, f->base + fde->end};
+		ret.start = range.start;
+	}
+	if (f->names && elf_names_find(f->names, vaddr, fde ? &range : NULL, &name))
+		ret = (struct native_name){.text = name.name, .symbol = true, .start = vaddr};
+	else if (fde && f->methods)
+		ret.text = method_names_find(f->methods, ret.start);
+	return ret;
+}
+
+/* @fn.name and .system_name from a symbol of the file. */
+static void name_function(struct collect *c, const char *symbol, struct profile_function *fn)
+{
+	enum symbol_language language;
+	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
+
+	fn->name = profile_string(c->profile, shown ? shown : symbol);
+	fn->system_name = profile_string(c->profile, symbol);
+}
+
+static uint32_t mapping_of(struct collect *c, const struct native_file *f,
+			   const struct native_name *name)
+{
+	struct profile_mapping gc = {.kind = KIND_GC};
+
+	if (!name->text || !f->interpreter || !machinery_is_gc(name->text))
+		return f->mapping;
+	gc.name = profile_string(c->profile, "[gc]");
+	return profile_mapping(c->profile, &gc);
+}
+
+/*
+ * The functions at @loc->address by DWARF, the outermost first: what the others were inlined into, under
+ * the name that the file's symbol gives it. The location of the innermost one; 0 if nothing is known.
+ */
+static uint32_t line_location(struct collect *c, struct native_file *f,
+			      const struct native_name *name, struct profile_location *loc)
+{
+	struct dwarf_call calls[MAX_INLINED];
+	size_t n = dwarf_file_find(f->lines, loc->address, calls, ARRAY_SIZE(calls));
+
+	loc->outer = 0;
+	for (size_t i = n; i-- > 0;) {
+		const char *symbol = i + 1 == n && name->symbol ? name->text : calls[i].function;
+		struct profile_function fn = {};
+
+		if (!symbol)
+			return loc->outer;
+		name_function(c, symbol, &fn);
+		fn.file = profile_string(c->profile, calls[i].file ? calls[i].file : "");
+		loc->function = profile_function(c->profile, &fn);
+		loc->line = (int32_t)MIN(calls[i].line, (uint32_t)INT32_MAX);
+		loc->outer = profile_location(c->profile, loc);
+	}
+	return loc->outer;
+}
+
+uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr)
+{
+	const struct native_name name = native_file_name(f, vaddr);
+	struct profile_function fn = {};
+	struct profile_location loc = {.mapping = mapping_of(c, f, &name), .address = vaddr};
+	uint32_t id = f->lines ? line_location(c, f, &name, &loc) : 0;
+
+	if (id)
+		return id;
+	/* Without a name: where the function begins, so that its samples belong together. */
+	loc = (struct profile_location){.mapping = loc.mapping, .address = name.start};
+	if (!name.text)
+		return profile_location(c->profile, &loc);
+	if (name.symbol)
+		name_function(c, name.text, &fn);
+	else
+		fn.name = profile_string(c->profile, name.text);
+	loc.function = profile_function(c->profile, &fn);
+	return profile_location(c->profile, &loc);
+}

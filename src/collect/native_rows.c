@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Unwind rows of files: compiled by a thread when a stack needs them, given up when others need the
+ * memory more, compiled again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "elf/code_rows.h"
+#include "elf/unwind_cache.h"
+
+#define MAX_EVAL_RANGES 64
+
+/* More code than this is looked at when the rest is in use: torch has 30 MB of it. */
+#define PROVE_AT_ONCE (4u << 20)
+
+/* After that long rows that were given up, or for which there was no room, are tried again: ... */
+#define RETRY_SECONDS 2
+#define RETRY_DOUBLED 5u /* ... each time twice as long, so often */
+
+/* Symbols of the evaluation loop, as ranges of addresses. */
+struct eval_ranges {
+	const char *name;
+	struct elf_symbol found[MAX_EVAL_RANGES];
+	size_t n;
+};
+
+static int take_eval(const char *name, const struct elf_symbol *sym, void *arg)
+{
+	struct eval_ranges *e = arg;
+	size_t n = strlen(e->name);
+
+	/* Also its parts and clones: .cold, .part.0, .constprop.1, .lto_priv.2. */
+	if (!strncmp(name, e->name, n) && (!name[n] || name[n] == '.') && sym->size &&
+	    e->n < MAX_EVAL_RANGES)
+		e->found[e->n++] = *sym;
+	return 0;
+}
+
+static bool is_eval(const struct eval_ranges *e, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < e->n; i++)
+		if (e->found[i].value < end && start < e->found[i].value + e->found[i].size)
+			return true;
+	return false;
+}
+
+/*
+ * The functions that are CPython's evaluation loop: up to 3.10 a frame of it is a Python frame. In 2.7
+ * PyEval_EvalFrameEx is the loop, later a function that only calls it.
+ */
+static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_vec *ret)
+{
+	struct eval_ranges e = {.name = "_PyEval_EvalFrameDefault"};
+	int r = 0;
+
+	elf_file_symbols(elf, take_eval, &e);
+	if (!e.n) {
+		e.name = "PyEval_EvalFrameEx";
+		elf_file_symbols(elf, take_eval, &e);
+	}
+	if (!e.n)
+		return 0;
+	vec_foreach(f, &rows->fdes)
+		if (!r && is_eval(&e, rows->base + f->start, rows->base + f->end))
+			r = vec_push(ret, *f);
+	return r;
+}
+
+static struct unwind_cache_key cache_key(const struct native_file *f, struct elf_file *elf)
+{
+	struct unwind_cache_key key = {.bytes = f->bytes};
+
+	key.n = elf_file_build_id(elf, key.id);
+	return key;
+}
+
+/* From the cache on disk, if it has them. */
+static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
+		     struct native_rows *ret)
+{
+	struct unwind_cache_key key;
+	int r;
+
+	if (cache) {
+		key = cache_key(f, elf);
+		if (unwind_cache_load(cache, &key, &ret->rows))
+			return 0;
+	}
+	ret->compiled = true;
+	r = unwind_rows_read_tables(elf, &ret->rows);
+	if (r)
+		return r;
+	ret->partial = code_rows_bytes(elf, &ret->rows) > PROVE_AT_ONCE;
+	return ret->partial ? 0 : code_rows_add(elf, &ret->rows);
+}
+
+int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
+		     const struct native_rows *rows)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	struct unwind_cache_key key;
+	int r = elf_file_open(f->fd, f->path, &elf);
+
+	if (r)
+		return r;
+	key = cache_key(f, elf);
+	return unwind_cache_store(cache, &key, &rows->rows);
+}
+
+static int compile(const struct native_file *f, struct unwind_cache *cache, struct native_rows *ret)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	int r = elf_file_open(f->fd, f->path, &elf);
+
+	r = r ? r : read_rows(f, cache, elf, ret);
+	if (!r && ret->rows.base != f->base)
+		r = err_set(-EINVAL, "%s changed while it was read", f->path);
+	if (r || !(f->interpreter || elf_file_is_program(elf)))
+		return r;
+	return find_eval(elf, &ret->rows, &ret->eval);
+}
+
+int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
+			struct native_rows *ret)
+{
+	int r;
+
+	*ret = (struct native_rows){};
+	r = compile(f, cache, ret);
+	if (r)
+		native_rows_fini(ret);
+	return r;
+}
+
+int native_rows_prove(const struct native_file *f, struct native_rows *rows)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	int r = elf_file_open(f->fd, f->path, &elf);
+
+	rows->partial = false;
+	return r ? r : code_rows_add(elf, &rows->rows);
+}
+
+int native_rows_fill(const struct collect_config *config, const struct native_file *f,
+		     const struct native_rows *rows)
+{
+	return config->unwind->fill(config->ctx, f->table, &rows->rows, rows->eval.v, rows->eval.n);
+}
+
+void native_rows_fini(struct native_rows *r)
+{
+	unwind_rows_fini(&r->rows);
+	vec_fini(&r->eval);
+}
+
+static void keep_functions(struct native_file *f, const struct unwind_rows *rows)
+{
+	if (f->fdes.n || !rows->fdes.n || vec_reserve(&f->fdes, rows->fdes.n))
+		return;
+	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
+	f->fdes.n = rows->fdes.n;
+}
+
+static void try_later(struct native_file *f)
+{
+	f->rows = ROWS_NONE;
+	f->retry_ns = space_now_ns() +
+		      ((uint64_t)RETRY_SECONDS * NSEC_PER_SEC << MIN(f->tries, RETRY_DOUBLED));
+	f->tries++;
+}
+
+static void not_filled(struct collect *c, struct native_file *f, int r, const char *why)
+{
+	if (r == -ENOSPC) {
+		log_info("%s: no unwind tables for now: %s", f->path, why);
+		c->stats.rows_refused++;
+		try_later(f);
+		return;
+	}
+	f->rows = ROWS_REFUSED;
+	if (r == -EFBIG)
+		log_warn("%s: %s", f->path, why);
+	else
+		log_info("%s: no unwind tables: %s", f->path, why);
+	c->stats.rows_too_large += r == -EFBIG;
+}
+
+void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
+		      const char *why)
+{
+	if (rows->rows.bad && !f->tries)
+		log_info("%s: %zu functions without usable unwind information: %s", f->path,
+			 rows->rows.bad, rows->rows.why);
+	f->rows = ROWS_THERE;
+	if (!r && !c->config.unwind->fills_aside) {
+		r = native_rows_fill(&c->config, f, rows);
+		why = err_msg();
+	}
+	if (r)
+		not_filled(c, f, r, why);
+	keep_functions(f, &rows->rows);
+}
+
+void native_rows_want(struct collect *c, struct native_file *f)
+{
+	if (f->rows != ROWS_NONE || !f->table || f->fd < 0 ||
+	    (f->retry_ns && space_now_ns() < f->retry_ns))
+		return;
+	f->rows = ROWS_ASKED;
+	native_work_rows(c, f);
+}
+
+void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
+			     int r, const char *why)
+{
+	if (f->rows != ROWS_THERE) /* given up since */
+		return;
+	f->fdes.n = 0;
+	native_rows_take(c, f, rows, r, why);
+}
+
+static struct native_file *file_of_table(const struct collect *c, uint32_t table)
+{
+	vec_foreach(f, &c->natives)
+		if ((*f)->table == table)
+			return *f;
+	return NULL;
+}
+
+void native_rows_given_up(struct collect *c)
+{
+	uint32_t table;
+
+	while (c->config.unwind && (table = c->config.unwind->given_up(c->config.ctx))) {
+		struct native_file *f = file_of_table(c, table);
+
+		c->stats.rows_given_up++;
+		trampoline_given_up(c, table);
+		if (!f)
+			continue;
+		log_info("%s: its unwind tables made room for others", f->path);
+		try_later(f);
+	}
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What takes long for a large file is done by a thread: compiling its rows, reading its symbols. A job
+ * reads what never changes of a native_file (.fd, .root, .path, .base, .table); nothing that it makes is seen before
+ * it is taken over.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/worker.h"
+#include "collect/internal.h"
+#include "symbol/dwarf_lines.h"
+#include "symbol/elf_names.h"
+#include "symbol/method_names.h"
+
+struct job {
+	struct worker_job job;
+	struct native_file *file;
+	const struct collect_config *config;
+	struct native_rows rows;
+	struct elf_names *names;
+	struct method_names *methods;
+	struct dwarf_file *lines;
+	uint64_t asked_ns, compile_ns;
+	int r;
+	char *why; /* message for .r */
+};
+
+static void note(struct job *j, int r)
+{
+	j->r = r;
+	j->why = r ? strdup(err_msg()) : NULL;
+}
+
+static void compile_rows(struct worker_job *job)
+{
+	struct job *j = (struct job *)job;
+	uint64_t start = space_now_ns();
+	int r = native_rows_compile(j->file, j->config->cache, &j->rows);
+
+	j->compile_ns = space_now_ns() - start;
+	if (!r && j->config->unwind->fills_aside)
+		r = native_rows_fill(j->config, j->file, &j->rows);
+	note(j, r);
+}
+
+static void prove_rows(struct worker_job *job)
+{
+	struct job *j = (struct job *)job;
+	int r = native_rows_prove(j->file, &j->rows);
+
+	if (!r && j->config->unwind->fills_aside)
+		r = native_rows_fill(j->config, j->file, &j->rows);
+	note(j, r);
+}
+
+static void keep_rows(struct worker_job *job)
+{
+	struct job *j = (struct job *)job;
+
+	note(j, native_rows_keep(j->file, j->config->cache, &j->rows));
+}
+
+static void open_names(struct worker_job *job)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct job *j = (struct job *)job;
+	int root = j->file->root < 0 ? own : j->file->root;
+
+	note(j, elf_names_open(j->file->fd, j->file->path, root, &j->names));
+	if (elf_file_open(j->file->fd, j->file->path, &elf) || method_names_open(elf, &j->methods))
+		j->methods = NULL;
+	if (!j->config->native_lines)
+		return;
+	if (dwarf_lines_open(j->file->fd, j->file->path, root, &j->lines)) {
+		log_info("%s: no lines: %s", j->file->path, err_msg());
+		j->lines = NULL;
+	}
+}
+
+/* Without memory for it there are no rows and no names: that isn't tried again. */
+static void give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
+		 bool urgent)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return;
+	j->file = f;
+	j->config = &c->config;
+	j->asked_ns = space_now_ns();
+	j->job.run = run;
+	worker_give(c->worker, &j->job, urgent);
+}
+
+void native_work_rows(struct collect *c, struct native_file *f)
+{
+	give(c, f, compile_rows, true);
+}
+
+void native_work_names(struct collect *c, struct native_file *f)
+{
+	f->named = NAMES_ASKED;
+	if (f->fd >= 0)
+		give(c, f, open_names, false);
+	else
+		f->named = NAMES_TRIED;
+}
+
+static void take_names(struct native_file *f, struct job *j)
+{
+	if (j->r)
+		log_info("%s: no symbols: %s", f->path, j->why ? j->why : "");
+	f->names = TAKE_PTR(j->names);
+	f->methods = TAKE_PTR(j->methods);
+	f->lines = TAKE_PTR(j->lines);
+	f->named = NAMES_TRIED;
+}
+
+static void take_rows(struct collect *c, struct native_file *f, struct job *j)
+{
+	native_rows_take(c, f, &j->rows, j->r, j->why ? j->why : "");
+	log_debug("%s: %zu rows %llu ms after they were needed, %llu of them to compile", f->path,
+		  j->rows.rows.rows.n,
+		  (unsigned long long)((space_now_ns() - j->asked_ns) / NSEC_PER_MSEC),
+		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
+}
+
+static void job_free(struct job *j)
+{
+	native_rows_fini(&j->rows);
+	elf_names_free(j->names);
+	dwarf_file_free(j->lines);
+	method_names_free(j->methods);
+	free(j->why);
+	free(j);
+}
+
+/* What is left to do with rows that are in use: the rest of them, then they are written to disk. */
+static void (*next_step(const struct job *j))(struct worker_job *)
+{
+	if (j->r || (j->job.run != compile_rows && j->job.run != prove_rows))
+		return NULL;
+	if (j->rows.partial)
+		return prove_rows;
+	return j->config->cache && j->rows.compiled ? keep_rows : NULL;
+}
+
+static void take(struct collect *c, struct job *j)
+{
+	if (j->job.run == open_names)
+		take_names(j->file, j);
+	else if (j->job.run == compile_rows)
+		take_rows(c, j->file, j);
+	else if (j->job.run == prove_rows)
+		native_rows_take_proven(c, j->file, &j->rows, j->r, j->why ? j->why : "");
+	else if (j->r)
+		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
+			 j->why ? j->why : "");
+	j->job.run = next_step(j);
+	if (!j->job.run) {
+		job_free(j);
+		return;
+	}
+	worker_give(c->worker, &j->job, false);
+}
+
+void native_work_take(struct collect *c, bool all)
+{
+	struct worker_job *job;
+
+	if (!c->worker)
+		return;
+	if (all)
+		worker_wait(c->worker);
+	while ((job = worker_take(c->worker)))
+		take(c, (struct job *)job);
+}
+
+/* What nobody waits for any more, but the next run has use for. */
+static void finish(struct job *j)
+{
+	if (j->job.run == prove_rows && j->rows.partial)
+		note(j, native_rows_prove(j->file, &j->rows));
+	if ((j->job.run == prove_rows || j->job.run == keep_rows) && !j->r && j->config->cache)
+		keep_rows(&j->job);
+	job_free(j);
+}
+
+void native_work_fini(struct collect *c)
+{
+	struct worker_job *job;
+
+	if (!c->worker)
+		return;
+	while ((job = worker_drop(c->worker)))
+		finish((struct job *)job);
+	worker_wait(c->worker);
+	while ((job = worker_take(c->worker)))
+		if (job->run == prove_rows)
+			finish((struct job *)job);
+		else
+			job_free((struct job *)job);
+	worker_close(c->worker);
+	c->worker = NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Root directories of containers: where the debug files of what their processes map are looked for, also
+ * when the process has ended. A descriptor keeps the file system, not the processes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "collect/internal.h"
+
+#define MAX_ROOTS 128
+
+static int identify(int dir, struct target_root *ret)
+{
+	struct statx x;
+
+	if (statx(dir, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x))
+		return -errno;
+	*ret = (struct target_root){.mount = x.stx_mnt_id, .ino = x.stx_ino, .fd = dir};
+	return 0;
+}
+
+static bool same(const struct target_root *a, const struct target_root *b)
+{
+	return a->mount == b->mount && a->ino == b->ino;
+}
+
+int root_of(struct collect *c, const struct proc *proc)
+{
+	_cleanup_close_ int fd = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct target_root its = {}, mine = {};
+
+	if (fd < 0 || own < 0 || identify(fd, &its) || identify(own, &mine) || same(&its, &mine))
+		return -1;
+	vec_foreach(root, &c->roots)
+		if (same(root, &its))
+			return root->fd;
+	if (c->roots.n >= MAX_ROOTS || vec_push(&c->roots, its))
+		return -1;
+	return TAKE_FD(fd);
+}

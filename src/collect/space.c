@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each process has mapped, for unwinding and for naming native code. Read from /proc when a
+ * process is met, when the side band tells of a new mapping, when something was unmapped or code is met
+ * that isn't known. Each reading has a version, which stacks carry: addresses are always named by
+ * the mappings they were sampled with.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+
+#define SPACES_KEPT	16 /* readings of one process, and those that its unnamed stacks need */
+#define READ_SOON_NS	(5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
+#define READ_SHARE	10		      /* and so many times as long as one takes, */
+#define READ_APART_NS	(100 * NSEC_PER_MSEC) /* but not longer than this */
+#define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
+#define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
+#define TRAMPOLINES_MAX (16u << 20)	    /* bytes: a million functions */
+
+uint64_t space_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+void space_wanted(struct collect *c, struct process *p, enum space_stale why)
+{
+	if (c->config.unwind)
+		p->space_stale = MAX(p->space_stale, why);
+}
+
+static void space_free(struct space *s)
+{
+	if (s)
+		vec_fini(&s->maps);
+	free(s);
+}
+
+static void drop_version(struct collect *c, uint32_t version)
+{
+	uint64_t *at = map_get(&c->spaces, version);
+
+	if (!at)
+		return;
+	space_free((struct space *)(uintptr_t)*at);
+	map_del(&c->spaces, version);
+}
+
+void space_forget(struct collect *c, struct process *p)
+{
+	if (p->slot)
+		c->config.unwind->free_space(c->config.ctx, p->slot);
+	p->slot = 0;
+	p->space_stale = SPACE_FRESH;
+	vec_foreach(version, &p->spaces)
+		drop_version(c, *version);
+	vec_fini(&p->spaces);
+}
+
+/* A stack that was sampled with it isn't named yet. */
+static bool is_waited_for(const struct collect *c, uint32_t version)
+{
+	vec_foreach(raw, &c->raw)
+		if (raw->native && raw->native->version == version)
+			return true;
+	return false;
+}
+
+/* Keeps @s as the latest reading of @p. */
+static int keep_space(struct collect *c, struct process *p, struct space *s)
+{
+	int r = map_put(&c->spaces, s->version, (uintptr_t)s);
+
+	r = r ? r : vec_push(&p->spaces, s->version);
+	if (r) {
+		map_del(&c->spaces, s->version);
+		return r;
+	}
+	if (p->spaces.n > SPACES_KEPT && !is_waited_for(c, p->spaces.v[0])) {
+		drop_version(c, p->spaces.v[0]);
+		memmove(p->spaces.v, p->spaces.v + 1, --p->spaces.n * sizeof(*p->spaces.v));
+	}
+	return 0;
+}
+
+/* Code that was made at run time: blocks of trampolines may lie next to each other. */
+static int add_anonymous(struct collect *c, struct process *p, const struct proc *proc,
+			 const struct mapping *m, struct space *s)
+{
+	uint64_t end, at = m->start;
+	int r = 0;
+
+	jit_open(c, p, proc);
+	for (; !r && at < m->end; at = end) {
+		struct space_map part = {.start = at};
+
+		end = p->jit && m->end - m->start <= TRAMPOLINES_MAX
+			      ? MIN(at + TRAMPOLINE_BYTES, m->end)
+			      : m->end;
+		part.end = end;
+		if (end - at == TRAMPOLINE_BYTES && m->prot == (PROT_READ | PROT_EXEC))
+			part.table = trampoline_table(c, p, at);
+		r = vec_push(&s->maps, part);
+	}
+	return r;
+}
+
+static int add_mapping(struct collect *c, struct process *p, const struct proc *proc,
+		       const struct maps *maps, const struct mapping *m, struct space *s)
+{
+	struct space_map at = {.start = m->start, .end = m->end};
+	struct native_file *f = native_file_of(c, proc, m, maps_path(maps, m), &at.file);
+
+	if (!f) /* or shared memory: /dev/zero, a memfd */
+		return add_anonymous(c, p, proc, m, s);
+	if (!native_file_vaddr(f, m->offset, &at.vaddr))
+		at.file = 0;
+	return vec_push(&s->maps, at);
+}
+
+static int hand_over(struct collect *c, const struct process *p, const struct space *s,
+		     struct unwind_space *head)
+{
+	VEC(struct unwind_mapping) list = {};
+	int r = 0;
+
+	vec_foreach(m, &s->maps) {
+		struct unwind_mapping u = {.start = m->start, .end = m->end, .table = m->table};
+
+		if (m->file) {
+			u.table = c->natives.v[m->file - 1]->table;
+			u.key = (uint32_t)(m->vaddr - c->natives.v[m->file - 1]->base);
+		}
+		r = r ? r : vec_push(&list, u);
+	}
+	head->version = s->version;
+	head->owner_start_ns = p->key.start_ns;
+	head->owner_tgid = p->key.tgid;
+	head->owner_exec = p->key.exec_id;
+	r = r ? r : c->config.unwind->set_space(c->config.ctx, p->slot, head, list.v, list.n);
+	vec_fini(&list);
+	return r;
+}
+
+/* The first time: a slot of its own, also for a fork that had its parent's until now. */
+static int take_slot(struct collect *c, struct process *p)
+{
+	int r = p->slot ? 0 : c->config.unwind->new_space(c->config.ctx, &p->slot);
+
+	return r ? r
+		 : c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
+					   p->slot);
+}
+
+static bool same_mappings(const struct maps *a, const struct maps *b)
+{
+	if (a->list.n != b->list.n)
+		return false;
+	for (size_t i = 0; i < a->list.n; i++)
+		if (a->list.v[i].start != b->list.v[i].start ||
+		    a->list.v[i].ino != b->list.v[i].ino || a->list.v[i].end != b->list.v[i].end)
+			return false;
+	return true;
+}
+
+/*
+ * Without a kprobe a new mapping is noticed where the kernel program knows one already. So it gets them
+ * first without being allowed to use them; they hold if they are the same after that.
+ */
+static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
+			     const struct maps *maps, const struct space *s,
+			     struct unwind_space *head)
+{
+	_cleanup_maps_ struct maps now = {};
+	uint64_t unmaps = head->at_unmaps;
+	int r;
+
+	if (c->config.sees_unmaps)
+		return hand_over(c, p, s, head);
+	head->at_unmaps = UINT64_MAX;
+	r = hand_over(c, p, s, head);
+	if (r)
+		return r;
+	if (maps_read(proc->dirfd, MAPS_EXEC, &now) || !same_mappings(maps, &now)) {
+		space_wanted(c, p, SPACE_GONE);
+		return 0;
+	}
+	c->config.unwind->allow_space(c->config.ctx, p->slot, unmaps);
+	return 0;
+}
+
+static int read_space(struct collect *c, struct process *p)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_maps_ struct maps maps = {};
+	struct space *s = calloc(1, sizeof(*s));
+	struct unwind_space head = {};
+	bool first = !p->slot;
+	int r = s ? 0 : -ENOMEM;
+
+	if (!r && first)
+		r = take_slot(c, p);
+	if (!r)
+		r = proc_open(&proc, p->key.tgid);
+	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
+	head.read_ns = space_now_ns();
+	r = r ? r : maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	if (s)
+		*s = (struct space){.version = ++c->last_version,
+				    .process = p - c->processes.v,
+				    .unmaps = head.at_unmaps};
+	vec_foreach(m, &maps.list)
+		if (m->start < SPACE_UNUSED) /* not [vsyscall] */
+			r = r ? r : add_mapping(c, p, &proc, &maps, m, s);
+	r = r ? r : hand_over_checked(c, p, &proc, &maps, s, &head);
+	r = r ? r : keep_space(c, p, s);
+	if (r)
+		space_free(s);
+	return r;
+}
+
+/* Not all the time; and code that stays unknown (made at run time) mustn't keep krait reading. */
+static uint64_t due_ns(const struct process *p)
+{
+	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
+
+	if (p->space_stale == SPACE_ODD && p->reads >= FREE_READS)
+		apart = MAX(apart, READ_APART_NS << MIN(p->reads - FREE_READS, 6u));
+	return p->space_ns + apart;
+}
+
+static bool is_stale(const struct process *p)
+{
+	return !p->ended && has_stacks(p) && p->space_stale;
+}
+
+uint64_t collect_due_ns(const struct collect *c)
+{
+	uint64_t due = UINT64_MAX;
+
+	if (!c->config.unwind)
+		return due;
+	for (size_t i = 0; i < c->live.n; i++) {
+		const struct process *p = &c->processes.v[c->live.v[i]];
+
+		if (is_stale(p))
+			due = MIN(due, due_ns(p));
+	}
+	return due;
+}
+
+void space_read_stale(struct collect *c)
+{
+	uint64_t now = space_now_ns();
+
+	if (!c->config.unwind)
+		return;
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+
+		if (now - p->space_ns > READ_RESET_NS)
+			p->reads = 0;
+		if (!is_stale(p) || now < due_ns(p))
+			continue;
+		p->reads += p->space_stale == SPACE_ODD;
+		p->space_stale = SPACE_FRESH;
+		p->space_ns = now;
+		if (read_space(c, p))
+			log_debug("mappings of process %u can't be read: %s", p->key.tgid,
+				  err_msg());
+		p->read_ns = space_now_ns() - now;
+	}
+}
+
+static const struct space *space_at(const struct collect *c, uint32_t version)
+{
+	const uint64_t *at = map_get(&c->spaces, version);
+
+	return at ? (const struct space *)(uintptr_t)*at : NULL;
+}
+
+static const struct space_map *find_map(const struct space *s, uint64_t pc)
+{
+	size_t low = 0, high = s->maps.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (s->maps.v[mid].end <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->maps.n && s->maps.v[low].start <= pc ? &s->maps.v[low] : NULL;
+}
+
+/* What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. */
+static const struct space_map *find_later(const struct collect *c, const struct space *s,
+					  uint64_t pc)
+{
+	const struct process *p = &c->processes.v[s->process];
+	const struct space *latest = p->spaces.n ? space_at(c, p->spaces.v[p->spaces.n - 1]) : NULL;
+
+	return latest && c->config.sees_unmaps && latest->unmaps == s->unmaps ? find_map(latest, pc)
+									      : NULL;
+}
+
+struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
+			       uint64_t *vaddr)
+{
+	const struct space *s = space_at(c, version);
+	const struct space_map *m = s ? find_map(s, pc) : NULL;
+
+	if (s && !m)
+		m = find_later(c, s, pc);
+	if (!m || !m->file)
+		return NULL;
+	*vaddr = m->vaddr + (pc - m->start);
+	return c->natives.v[m->file - 1];
+}

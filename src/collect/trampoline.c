@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CPython's trampolines for perf (-X perf, 3.12+): each Python function gets a copy of one small stub,
+ * through which its evaluation loop is called. 3.12 and 3.13 have no frame pointer there and no unwind
+ * information. Copies fill blocks of 64 KiB (Python/perf_trampoline.c, new_code_arena()): what is in a
+ * block is read, and every instruction of the stub must be one whose effect on the stack is known.
+ */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "python/peek.h"
+
+#define STUB_MAX   64
+#define PERIOD_MAX 512 /* from one copy to the next */
+
+enum { RULE_NONE, RULE_ENTERED, RULE_CALLING, RULE_PUSHED };
+
+static const struct unwind_rule rules[] = {
+	[RULE_ENTERED] = {.cfa = UNWIND_REG,
+			  .reg = 7,
+			  .off = 8,
+			  .ra = -1,
+			  .fp = UNWIND_SAME,
+			  .bx = UNWIND_SAME},
+	[RULE_CALLING] = {.cfa = UNWIND_REG,
+			  .reg = 7,
+			  .off = 16,
+			  .ra = -1,
+			  .fp = UNWIND_SAME,
+			  .bx = UNWIND_SAME},
+	[RULE_PUSHED] =
+		{.cfa = UNWIND_REG, .reg = 7, .off = 16, .ra = -1, .fp = -2, .bx = UNWIND_SAME},
+};
+
+/* The x86-64 instructions of Python/asm_trampoline.S, 3.12 to 3.15, and the rule behind each. */
+static const struct {
+	uint8_t n, bytes[4], from, to;
+} instructions[] = {
+	{4, {0xf3, 0x0f, 0x1e, 0xfa}, RULE_ENTERED, RULE_ENTERED}, /* endbr64 */
+	{4, {0x48, 0x83, 0xec, 0x08}, RULE_ENTERED, RULE_CALLING}, /* sub $8, %rsp */
+	{1, {0x55}, RULE_ENTERED, RULE_PUSHED},			   /* push %rbp */
+	{3, {0x48, 0x89, 0xe5}, RULE_PUSHED, RULE_PUSHED},	   /* mov %rsp, %rbp */
+	{2, {0xff, 0xd1}, RULE_CALLING, RULE_CALLING},		   /* call *%rcx */
+	{2, {0xff, 0xd1}, RULE_PUSHED, RULE_PUSHED},
+	{4, {0x48, 0x83, 0xc4, 0x08}, RULE_CALLING, RULE_ENTERED}, /* add $8, %rsp */
+	{1, {0x5d}, RULE_PUSHED, RULE_ENTERED},			   /* pop %rbp */
+	{1, {0xc3}, RULE_ENTERED, RULE_NONE},			   /* ret */
+};
+
+struct stub {
+	const uint8_t *bytes;
+	size_t n, period;
+	uint8_t rule[STUB_MAX]; /* at each byte */
+};
+
+/* The instruction at @at, where @rule holds; its index or -1. */
+static int find_instruction(const uint8_t *at, uint8_t rule)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(instructions); i++)
+		if (instructions[i].from == rule &&
+		    !memcmp(at, instructions[i].bytes, instructions[i].n))
+			return (int)i;
+	return -1;
+}
+
+/* Understands the stub that @block begins with. */
+static bool read_stub(const uint8_t *block, struct stub *s)
+{
+	uint8_t rule = RULE_ENTERED;
+
+	*s = (struct stub){.bytes = block};
+	while (rule != RULE_NONE) {
+		int i = s->n + 4 <= STUB_MAX ? find_instruction(block + s->n, rule) : -1;
+
+		if (i < 0)
+			return false;
+		memset(s->rule + s->n, rule, instructions[i].n);
+		s->n += instructions[i].n;
+		rule = instructions[i].to;
+	}
+	return true;
+}
+
+/* Is the whole block made of copies, one each s->period bytes? */
+static bool is_filled(struct stub *s)
+{
+	for (s->period = s->n; s->period <= PERIOD_MAX; s->period++)
+		if (!memcmp(s->bytes + s->period, s->bytes, s->n))
+			break;
+	if (s->period > PERIOD_MAX)
+		return false;
+	for (size_t at = 0; at + s->n <= TRAMPOLINE_BYTES; at += s->period)
+		if (memcmp(s->bytes + at, s->bytes, s->n))
+			return false;
+	return true;
+}
+
+static int add_row(struct unwind_rows *rows, size_t key, uint32_t rule)
+{
+	size_t n = rows->rows.n;
+
+	if (n && rows->rows.v[n - 1].rule == rule)
+		return 0;
+	return vec_push(&rows->rows, (struct unwind_row){(uint32_t)key, rule});
+}
+
+static int make_rows(const struct stub *s, struct unwind_rows *rows)
+{
+	int r = vec_push(&rows->rules, (struct unwind_rule){});
+
+	for (size_t i = RULE_ENTERED; !r && i < ARRAY_SIZE(rules); i++)
+		r = vec_push(&rows->rules, rules[i]);
+	for (size_t at = 0; !r && at + s->n <= TRAMPOLINE_BYTES; at += s->period) {
+		for (size_t i = 0; !r && i < s->n; i++)
+			r = add_row(rows, at + i, s->rule[i]);
+		if (!r && s->period > s->n)
+			r = add_row(rows, at + s->n, RULE_NONE);
+	}
+	return r ? r : add_row(rows, TRAMPOLINE_BYTES - TRAMPOLINE_BYTES % s->period, RULE_NONE);
+}
+
+/* The table for blocks of this stub: made once, for all processes. */
+static uint32_t table_of(struct collect *c, const struct stub *s)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	struct trampoline t = {.n = (uint8_t)s->n, .period = (uint16_t)s->period};
+
+	memcpy(t.bytes, s->bytes, s->n);
+	vec_foreach(known, &c->trampolines)
+		if (known->n == t.n && known->period == t.period &&
+		    !memcmp(known->bytes, t.bytes, t.n))
+			return known->table;
+	if (c->config.unwind->new_table(c->config.ctx, &t.table))
+		return 0;
+	if (make_rows(s, &rows) || c->config.unwind->fill(c->config.ctx, t.table, &rows, NULL, 0) ||
+	    vec_push(&c->trampolines, t)) {
+		log_info("no unwind tables for perf trampolines: %s", err_msg());
+		return 0;
+	}
+	return t.table;
+}
+
+void trampoline_given_up(struct collect *c, uint32_t table)
+{
+	for (size_t i = 0; i < c->trampolines.n; i++)
+		if (c->trampolines.v[i].table == table)
+			c->trampolines.v[i--] = c->trampolines.v[--c->trampolines.n];
+}
+
+uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start)
+{
+	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
+	struct stub s;
+
+	if (!block || p->version < 0x30c ||
+	    peek((pid_t)p->key.tgid, start, block, TRAMPOLINE_BYTES))
+		return 0;
+	return read_stub(block, &s) && is_filled(&s) ? table_of(c, &s) : 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel program of bpf/tasks.bpf.c says of blocked threads. */
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "dump/internal.h"
+
+static void take(void *ctx, const struct rec_task *rec)
+{
+	struct dump *d = ctx;
+
+	/* krait itself has just come onto its CPU: what the scheduler's clock says is now. */
+	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
+		d->clock_offset_ns = d->read_ns - rec->off_ns;
+	if (!vec_push(&d->blocked, *rec))
+		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);
+}
+
+void dump_read_blocked(struct dump *d)
+{
+	if (!d->tasks)
+		return;
+	d->blocked.n = 0;
+	map_clear(&d->by_tid);
+	if (!d->clock_offset_ns)
+		nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+	d->read_ns = dump_now_ns();
+	if (tasks_read(d->tasks, take, d))
+		log_debug("%s", err_msg());
+}
+
+const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look)
+{
+	const uint64_t *i = map_get(&d->by_tid, (uint64_t)tid);
+	const struct rec_task *rec = i ? &d->blocked.v[*i - 1] : NULL;
+
+	return rec && rec->switches == look->switches && !rec->on_cpu ? rec : NULL;
+}
+
+uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
+{
+	int64_t ns = (int64_t)(dump_now_ns() - (sched_ns + d->clock_offset_ns));
+
+	/* CPUs' clocks differ by less than the time that this takes. */
+	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
+}
+
+void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret)
+{
+#if defined(__aarch64__)
+	for (int i = 0; i < 32; i++)
+		ret->reg[i] = rec->regs[i];
+	ret->pc = rec->regs[32];
+#else
+	/* By DWARF number: ax dx cx bx si di bp sp r8 ... r15; pt_regs: r15 ... r8 backwards. */
+	static const uint8_t at[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		ret->reg[i] = rec->regs[at[i]];
+	ret->pc = rec->regs[16];
+#endif
+}
+
+void dump_blocked_call(const struct rec_task *rec, struct task_place *ret)
+{
+#if defined(__x86_64__)
+	static const uint8_t at[] = {14, 13, 12, 7, 9, 8}; /* di si dx r10 r8 r9 */
+
+	ret->call = rec->has_regs && (long)rec->regs[15] >= 0 ? (long)rec->regs[15] : TASK_NO_CALL;
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		ret->arg[i] = rec->regs[at[i]];
+	ret->sp = rec->regs[19];
+	ret->pc = rec->regs[16];
+#endif
+}

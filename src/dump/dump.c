@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One dump from its beginning to its end; see dump.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "dump/internal.h"
+#include "proc/stat.h"
+#include "python/peek.h"
+
+uint64_t dump_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void on_record(void *ctx, const void *data, size_t n)
+{
+	struct dump *d = ctx;
+
+	collect_record(d->collect, data, n);
+}
+
+static int make_profile(struct dump *d)
+{
+	struct profile_meta *m;
+
+	d->profile = profile_new();
+	if (!d->profile)
+		return err_sys(-ENOMEM, "profile");
+	m = profile_meta(d->profile);
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->n_values = 2;
+	m->values[1] = (struct profile_value_type){"threads", "count"};
+	m->period_type = m->values[0];
+	m->period = 1;
+	return 0;
+}
+
+static int set_up(struct dump *d)
+{
+	struct collect_config collect = {.profile = d->profile,
+					 .ops = &dump_collect_ops,
+					 .ctx = d,
+					 .unwind = d->config.native ? &dump_unwind_ops : NULL,
+					 .cache = d->config.cache,
+					 .kallsyms = d->kallsyms,
+					 .interpreter_frames = d->config.interpreter_frames,
+					 .end_positions = true,
+					 .start_ns = d->start_ns,
+					 .may_see = d->config.may_see};
+	struct walker_config walker = {.layout = dump_layout,
+				       .record = on_record,
+				       .ctx = d,
+				       .store = &d->store,
+				       .leaf = d->config.leaf};
+
+	d->collect = collect_new(&collect);
+	d->walker = walker_new(&walker);
+	return d->collect && d->walker ? 0 : err_sys(-ENOMEM, "walkers");
+}
+
+/* Without it stacks are shown as far as /proc shows registers. */
+static void open_tasks(struct dump *d)
+{
+	if (tasks_open(&d->tasks) || tasks_want(d->tasks, getpid(), true))
+		log_info("%s", err_msg());
+}
+
+int dump_open(struct dump **ret, const struct dump_config *config)
+{
+	struct dump *d = calloc(1, sizeof(*d));
+	int r = d ? 0 : err_sys(-ENOMEM, "dump");
+
+	if (r)
+		return r;
+	d->config = *config;
+	d->start_ns = dump_now_ns();
+	d->kallsyms = d->config.kernel ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
+	open_tasks(d);
+	r = store_init(&d->store);
+	r = r ? r : make_profile(d);
+	r = r ? r : set_up(d);
+	if (r) {
+		dump_close(d);
+		return r;
+	}
+	*ret = d;
+	return 0;
+}
+
+void dump_close(struct dump *d)
+{
+	if (!d)
+		return;
+	collect_free(d->collect);
+	walker_free(d->walker);
+	tasks_close(d->tasks);
+	vec_fini(&d->blocked);
+	map_fini(&d->by_tid);
+	if (d->kallsyms >= 0)
+		close(d->kallsyms);
+	store_fini(&d->store);
+	profile_free(d->profile);
+	vec_foreach(l, &d->layouts)
+		free(*l);
+	vec_foreach(t, &d->targets) {
+		proc_close(&t->proc);
+		vec_fini(&t->states);
+		vec_fini(&t->work);
+		map_fini(&t->by_tid);
+	}
+	vec_foreach(p, &d->processes)
+		vec_fini(&p->threads);
+	vec_fini(&d->layouts);
+	vec_fini(&d->targets);
+	vec_fini(&d->processes);
+	free(d);
+}
+
+static int denied(pid_t pid, const char *why)
+{
+	return err_set(
+		-EPERM,
+		"process %d can't be looked at without more rights (%s); `sudo krait dump -p "
+		"%d` shows it",
+		pid, why, pid);
+}
+
+/* Its memory is what stacks are read from. */
+static int check_readable(const struct dump *d, pid_t pid)
+{
+	uint64_t word;
+	int r = peek(pid, d->found.interp_head, &word, sizeof(word));
+
+	if (r == -EPERM || r == -EACCES)
+		return denied(pid,
+			      "it is another user's, or kernel.yama.ptrace_scope lets only its "
+			      "parent read it");
+	return r == -ESRCH ? err_set(r, "process %d has ended", pid) : 1;
+}
+
+static int examine(struct dump *d, const struct proc *proc)
+{
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (d->config.may_see && !d->config.may_see(proc->dirfd))
+		return denied(proc->tgid, "it is another user's");
+	r = collect_examine(d->collect, proc->tgid);
+	if (r == 1)
+		return check_readable(d, proc->tgid);
+	if (r != -EPERM && r != -EACCES)
+		return r;
+	why = strdup(err_msg());
+	return denied(proc->tgid, why ? why : "");
+}
+
+/* Tells the collector as the kernel program would that met a process it knows. */
+static void introduce(struct dump *d, const struct target *t)
+{
+	struct rec_proc rec = {.type = REC_PROC,
+			       .state = t->python ? PROC_PYTHON : PROC_NATIVE,
+			       .proc = t->key,
+			       .time_ns = d->start_ns,
+			       .where = t->where};
+
+	collect_record(d->collect, &rec, sizeof(rec));
+}
+
+static int add_target(struct dump *d, struct target *t)
+{
+	struct dump_process p = {.pid = t->proc.tgid, .name = "", .cgroup = "", .container = ""};
+	const struct py_layout *l = t->python ? dump_layout(d, t->where.layout) : NULL;
+	struct proc_stat stat;
+	int r = proc_stat_read(t->proc.dirfd, &stat);
+
+	if (r)
+		return r;
+	p.version = l ? l->version : 0;
+	t->key = (struct proc_key){.start_ns = proc_stat_start_ns(&stat) + 1,
+				   .tgid = (uint32_t)p.pid};
+	r = d->tasks ? tasks_want(d->tasks, p.pid, true) : 0;
+	r = r ? r : vec_reserve(&d->targets, d->targets.n + 1);
+	r = r ? r : vec_push(&d->processes, p);
+	if (r)
+		return r;
+	d->targets.v[d->targets.n++] = *t;
+	t->proc = PROC_INIT;
+	introduce(d, &d->targets.v[d->targets.n - 1]);
+	return 1;
+}
+
+int dump_add(struct dump *d, pid_t pid)
+{
+	struct target t = {.proc = PROC_INIT};
+	int r = proc_open(&t.proc, pid);
+
+	d->found = (struct py_where){};
+	r = r ? r : examine(d, &t.proc);
+	t.where = d->found;
+	t.python = true;
+	if (r == 1)
+		r = add_target(d, &t);
+	proc_close(&t.proc);
+	return r;
+}
+
+int dump_add_other(struct dump *d, pid_t pid)
+{
+	struct target t = {.proc = PROC_INIT};
+	int r = proc_open(&t.proc, pid);
+
+	r = r ? r : add_target(d, &t);
+	proc_close(&t.proc);
+	return r;
+}
+
+int dump_read(struct dump *d)
+{
+	int r = collect_flush(d->collect, false);
+
+	for (size_t i = 0; !r && i < d->targets.n; i++)
+		r = dump_list(d, i);
+	r = r ? r : dump_threads(d);
+	r = r ? r : collect_flush(d->collect, true);
+	if (!r)
+		dump_take_names(d);
+	return r;
+}
+
+size_t dump_processes(const struct dump *d, struct dump_process **ret)
+{
+	*ret = d->processes.v;
+	return d->processes.n;
+}
+
+struct profile *dump_profile(struct dump *d)
+{
+	return d->profile;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stacks of all threads of processes at this moment, without stopping them. A thread that is blocked
+ * is read from user space, its stack proven by the kernel's count of its switches; what is read goes the
+ * way of samples (src/collect) into a profile, where it is named.
+ */
+#ifndef DUMP_DUMP_H
+#define DUMP_DUMP_H
+
+#include <sys/types.h>
+
+#include "dump/wait.h"
+#include "profile/profile.h"
+#include "records.h"
+
+struct dump_thread {
+	pid_t tid;
+	bool python;	  /* it has a Python thread state */
+	bool steady;	  /* didn't run while its stack was read */
+	struct wait wait; /* what it is doing */
+	enum gil_state gil;
+	pid_t gil_holder;     /* if it waits for the GIL: the thread that holds it; 0: not known */
+	uint64_t gil_held_ns; /* for so long at least that has held it; 0: not known */
+	enum walk_outcome outcome;
+	enum native_outcome native;
+	struct profile *profile; /* that .stack is in; NULL: dump_profile() */
+	uint32_t stack;		 /* in the profile; 0: none */
+	uint64_t since_ns;	 /* blocked, or ready to run, for so long; 0: not known */
+	char target[128]; /* what descriptor wait.fd is: a path, \"socket:[1234]\"; any bytes */
+	const char *name; /* Python's, else the kernel's; the profile's, "" = not known */
+};
+
+struct dump_process {
+	pid_t pid;
+	uint16_t version;		       /* of its Python, major << 8 | minor; 0: it isn't */
+	const char *name, *cgroup, *container; /* the profile's */
+	VEC(struct dump_thread) threads;       /* ascending by tid, the first one first */
+};
+
+struct dump_config {
+	bool native, leaf; /* native frames; of these the innermost Python function's only */
+	bool kernel;	   /* what the kernel does for it */
+	bool interpreter_frames;
+	struct unwind_cache *cache;   /* of unwind tables; NULL: none */
+	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
+};
+
+struct dump;
+
+/* 0 or -errno + message. */
+_must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
+void dump_close(struct dump *d); /* NULL is fine */
+
+/*
+ * Takes in process @pid: 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP
+ * (not understood), -errno, with a message.
+ */
+_must_use_ int dump_add(struct dump *d, pid_t pid);
+
+/* The same of any other process: its threads have native and kernel stacks. 1 or -errno + message. */
+_must_use_ int dump_add_other(struct dump *d, pid_t pid);
+
+/* Reads the stacks of all of them. 0 or -errno + message. Then these hold until dump_close(). */
+_must_use_ int dump_read(struct dump *d);
+size_t dump_processes(const struct dump *d, struct dump_process **ret);
+struct profile *dump_profile(struct dump *d);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of src/dump share. */
+#ifndef DUMP_INTERNAL_H
+#define DUMP_INTERNAL_H
+
+#include "collect/collect.h"
+#include "dump/dump.h"
+#include "dump/store.h"
+#include "dump/walker.h"
+#include "proc/proc.h"
+#include "python/tstates.h"
+#include "sampler/tasks.h"
+
+/* Beside what is shown of a thread, in the same order. */
+struct work {
+	bool done, gone;
+	struct task_look look; /* the latest */
+	uint64_t hash;	       /* of the latest walk of its Python frames */
+	uint64_t rowless;      /* address that there were no rows for at the latest walk */
+};
+
+/* Beside what is shown of a process, in the same order. */
+struct target {
+	struct proc proc;
+	struct proc_key key;
+	bool python;	       /* else .where and .states say nothing */
+	struct py_where where; /* absolute addresses */
+	uint32_t space;	       /* slot of its mappings, 0 = none (yet) */
+	py_tstates states;
+	struct map by_tid; /* -> index + 1 in states, | MORE_STATES */
+	VEC(struct work) work;
+};
+
+#define MORE_STATES (1ull << 32) /* the thread has several */
+
+struct dump {
+	struct dump_config config;
+	struct profile *profile;
+	struct collect *collect;
+	struct store store;
+	struct walker *walker;
+	VEC(struct py_layout *) layouts;
+	VEC(struct target) targets;
+	VEC(struct dump_process) processes;
+	struct py_where found; /* what collect_examine() told last */
+	uint64_t start_ns;     /* CLOCK_MONOTONIC */
+	int kallsyms;	       /* /proc/kallsyms, -1: none */
+	struct tasks *tasks;   /* NULL: not permitted, or the kernel is too old */
+	VEC(struct rec_task) blocked;
+	struct map by_tid;	  /* -> index + 1 in blocked */
+	uint64_t read_ns;	  /* when they were read */
+	uint64_t clock_offset_ns; /* from the scheduler's clock to CLOCK_MONOTONIC */
+};
+
+uint64_t dump_now_ns(void); /* CLOCK_MONOTONIC */
+
+/* feed.c: how answers of src/collect get here. */
+extern const struct collect_ops dump_collect_ops;
+extern const struct collect_unwind_ops dump_unwind_ops;
+const struct py_layout *dump_layout(void *ctx, uint16_t index);
+
+/* list.c: the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
+_must_use_ int dump_list(struct dump *d, size_t i);
+
+/* blocked.c: reads what the kernel knows of blocked threads; nothing where it can't be had. */
+void dump_read_blocked(struct dump *d);
+/* Thread @tid, if it wasn't on a CPU then and hasn't left one since; else NULL. */
+const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look);
+/* How long ago a moment of the scheduler's clock is; 0: not known, or @sched_ns is 0. */
+uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
+void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret);
+/* The system call it is in; /proc doesn't say that of a thread that is ready to run. x86-64 only. */
+void dump_blocked_call(const struct rec_task *rec, struct task_place *ret);
+
+/* threads.c: reads the stacks of all threads. 0 or -errno + message. */
+_must_use_ int dump_threads(struct dump *d);
+
+/* names.c: takes over what the profile says of them. */
+void dump_take_names(struct dump *d);
+
+#endif

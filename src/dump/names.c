@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the profile back to the threads: each has one sample, whose labels say whose it is. */
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "dump/internal.h"
+
+static uint64_t thread_key(uint64_t pid, uint64_t tid)
+{
+	return pid << 32 | tid;
+}
+
+struct index {
+	struct dump *d;
+	struct map threads; /* thread_key() -> process << 32 | thread */
+};
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct index *x = arg;
+	const struct profile *p = x->d->profile;
+	const uint64_t *at =
+		map_get(&x->threads,
+			thread_key(strtoull(profile_label_text(p, s->labels, "pid"), NULL, 10),
+				   strtoull(profile_label_text(p, s->labels, "tid"), NULL, 10)));
+	struct dump_process *process;
+	struct dump_thread *t;
+
+	if (!at)
+		return 0;
+	process = &x->d->processes.v[*at >> 32];
+	t = &process->threads.v[(uint32_t)*at];
+	t->stack = s->stack;
+	t->name = profile_label_text(p, s->labels, "thread");
+	process->name = profile_label_text(p, s->labels, "process");
+	process->cgroup = profile_label_text(p, s->labels, "cgroup");
+	process->container = profile_label_text(p, s->labels, "container");
+	return 0;
+}
+
+void dump_take_names(struct dump *d)
+{
+	struct index x = {.d = d};
+
+	map_init(&x.threads);
+	for (size_t i = 0; i < d->processes.n; i++) {
+		const struct dump_process *p = &d->processes.v[i];
+
+		for (size_t k = 0; k < p->threads.n; k++)
+			(void)!map_put(&x.threads,
+				       thread_key((uint64_t)p->pid, (uint64_t)p->threads.v[k].tid),
+				       (uint64_t)i << 32 | k);
+	}
+	(void)!profile_each(d->profile, take_sample, &x);
+	map_fini(&x.threads);
+}

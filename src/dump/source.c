@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Source lines with the rights of the process they belong to; see source.h. */
+#include "dump/source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "proc/files.h"
+#include "proc/open_as.h"
+
+#define SOURCE_BYTES (8u << 20) /* of one file */
+#define SOURCE_FILES 4096
+#define CLOCK_STEPS  (20 * NSEC_PER_MSEC) /* in which start and file times are told */
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+void source_init(struct source *s, const struct proc *proc)
+{
+	_cleanup_proc_facts_ struct proc_facts f = {};
+
+	*s = (struct source){.proc = proc, .root = -1, .cwd = -1};
+	if (proc_facts_read(proc, &f) || proc_owner_read(proc->dirfd, &s->owner))
+		return;
+	s->start_ns =
+		clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + f.start_boot_ns + CLOCK_STEPS;
+	s->root = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->cwd = openat(proc->dirfd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void free_file(struct source_file *f)
+{
+	free(f->path);
+	free(f->text);
+	vec_fini(&f->lines);
+	free(f);
+}
+
+void source_fini(struct source *s)
+{
+	vec_foreach(f, &s->files)
+		free_file(*f);
+	vec_fini(&s->files);
+	proc_owner_fini(&s->owner);
+	if (s->root >= 0)
+		close(s->root);
+	if (s->cwd >= 0)
+		close(s->cwd);
+	s->root = s->cwd = -1;
+}
+
+/* As the process's user, with its groups. Up to 3.8 a script's own name is as it was typed. */
+static int open_as_owner(const struct source *s, const char *path)
+{
+	const struct opener u = {.has_id = true,
+				 .as_is = !s->owner.uid,
+				 .uid = s->owner.uid,
+				 .gid = s->owner.gid,
+				 .groups = s->owner.groups.v,
+				 .n_groups = s->owner.groups.n};
+	const struct opener self = {};
+
+	return open_as(geteuid() ? &self : &u, file_open_below, *path == '/' ? s->root : s->cwd,
+		       path);
+}
+
+static bool is_source(const char *path)
+{
+	return str_ends(path, ".py") || str_ends(path, ".pyw") || str_ends(path, ".pyx");
+}
+
+static int split(struct source_file *f)
+{
+	int r = vec_push(&f->lines, 0);
+
+	for (size_t i = 0; !r && i < f->n; i++)
+		if (f->text[i] == '\n')
+			r = vec_push(&f->lines, i + 1);
+	return r;
+}
+
+static void read_file(const struct source *s, struct source_file *f)
+{
+	_cleanup_close_ int fd = is_source(f->path) ? open_as_owner(s, f->path) : -1;
+	struct stat st;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_size > SOURCE_BYTES)
+		return;
+	f->text = malloc((size_t)st.st_size + 1);
+	got = f->text ? pread(fd, f->text, (size_t)st.st_size, 0) : -1;
+	f->n = got > 0 ? (size_t)got : 0;
+	f->changed = (uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec >
+		     s->start_ns;
+	if (got >= 0 && !split(f))
+		return;
+	free(f->text);
+	f->text = NULL;
+}
+
+static struct source_file *file_of(struct source *s, const char *path)
+{
+	struct source_file *f;
+
+	vec_foreach(known, &s->files)
+		if (streq((*known)->path, path))
+			return *known;
+	f = s->files.n < SOURCE_FILES ? calloc(1, sizeof(*f)) : NULL;
+	if (!f)
+		return NULL;
+	f->path = strdup(path);
+	if (!f->path || vec_push(&s->files, f)) {
+		free_file(f);
+		return NULL;
+	}
+	read_file(s, f);
+	return f;
+}
+
+const char *source_line(struct source *s, const char *path, int line, size_t *n, bool *changed)
+{
+	const struct source_file *f = s->root < 0 ? NULL : file_of(s, path);
+	size_t from, to;
+
+	if (!f || !f->text || line < 1 || (size_t)line > f->lines.n)
+		return NULL;
+	from = f->lines.v[line - 1];
+	to = (size_t)line < f->lines.n ? f->lines.v[line] - 1 : f->n;
+	if (to > from && f->text[to - 1] == '\r')
+		to--;
+	*n = to - from;
+	*changed = f->changed;
+	return f->text + from;
+}

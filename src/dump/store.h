@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings that
+ * sampler/unwind_store.h keeps in the kernel's. Nothing is ever given up; a dump is short.
+ */
+#ifndef DUMP_STORE_H
+#define DUMP_STORE_H
+
+#include "base/vec.h"
+#include "elf/unwind_rows.h"
+
+/* Numbers begin at 1: table 0 is none, rule 0 says nothing, slot 0 is no process. */
+struct store {
+	VEC(struct unwind_chunk *) chunks; /* rows or mappings (struct space_chunk) */
+	VEC(struct unwind_table) tables;
+	VEC(struct unwind_rule) rules;
+	VEC(struct unwind_space) spaces;
+};
+
+_must_use_ int store_init(struct store *s); /* 0 or -ENOMEM */
+void store_fini(struct store *s);
+
+/* As unwind_store_new_table(), _fill(), _new_space(), _set_space(). 0 or -errno + message. */
+_must_use_ int store_new_table(struct store *s, uint32_t *ret);
+_must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
+			  const struct unwind_fde *eval, size_t n_eval);
+_must_use_ int store_new_space(struct store *s, uint32_t *slot);
+_must_use_ int store_set_space(struct store *s, uint32_t slot, const struct unwind_space *head,
+			       const struct unwind_mapping *m, size_t n);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stack of each thread. A blocked one's is whole if it hasn't run while it was read; if it has, it is
+ * read again, a few times.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "dump/internal.h"
+
+#define WALK_TRIES 20 /* who waits for the GIL wakes up 200 times a second */
+#define ROW_TRIES  64 /* files whose unwind tables come one after another */
+#define PAUSE_NS   500000
+
+struct reader {
+	struct dump *d;
+	struct target *t;
+	struct dump_process *p;
+	struct dump_thread *thread;
+	struct work *work;
+	bool patient; /* it's worth another try to get all: registers, kernel stack */
+	bool last;    /* there is no other try: what is read now is shown */
+};
+
+static void describe(const struct reader *r, struct walker_thread *ret)
+{
+	const struct target *t = r->t;
+	uint64_t *at = map_get(&t->by_tid, (uint64_t)r->thread->tid);
+	const struct py_tstate *state = at ? &t->states.v[(uint32_t)*at - 1] : NULL;
+
+	*ret = (struct walker_thread){.proc = t->key, .space = t->space, .other = !t->python};
+	if (!state)
+		return;
+	ret->where = &t->where;
+	ret->tp = state->ident - (uint64_t)(int64_t)t->where.self_offset;
+	/* With several the thread itself says which one is its. */
+	if (!(*at & MORE_STATES) || t->where.tss == PY_TSS_NONE)
+		ret->slot = state->slot;
+}
+
+static void read_target(const struct reader *r)
+{
+	struct dump_thread *t = r->thread;
+	char path[32];
+	ssize_t n;
+
+	if (t->wait.fd < 0)
+		return;
+	snprintf(path, sizeof(path), "fd/%d", t->wait.fd);
+	n = readlinkat(r->t->proc.dirfd, path, t->target, sizeof(t->target) - 1);
+	t->target[MAX(n, (ssize_t)0)] = '\0';
+}
+
+/* Without the kernel's word on its other registers much can't be unwound, but nothing is wrong then. */
+static void few_regs(const struct task_place *place, struct walker_regs *regs)
+{
+#if defined(__aarch64__)
+	regs->reg[31] = place->sp;
+#else
+	regs->reg[7] = place->sp;
+#endif
+	regs->pc = place->pc;
+}
+
+static enum native_outcome walk_native(const struct reader *r, const struct walker_thread *w,
+				       const struct rec_task *rec, const struct task_place *place)
+{
+	struct walker_regs regs = {};
+	bool known = (rec ? rec->has_regs : place->pc != 0) && r->d->config.native;
+	enum native_outcome n;
+
+	if (rec)
+		dump_blocked_regs(rec, &regs);
+	else if (known)
+		few_regs(place, &regs);
+	n = walker_native(r->d->walker, w, known && w->space ? &regs : NULL,
+			  rec ? rec->kernel : NULL, rec && r->d->config.kernel ? rec->n_kernel : 0);
+	return n;
+}
+
+/* True if rows are missing that may still come: they are asked for. */
+static bool wants_rows(const struct reader *r, const struct walker_thread *w)
+{
+	uint64_t end = walker_end(r->d->walker);
+
+	if (r->thread->native != NATIVE_NO_ROWS || end == r->work->rowless)
+		return false;
+	r->work->rowless = end;
+	collect_want_rows(r->d->collect, r->d->store.spaces.v[w->space].version, end);
+	return true;
+}
+
+static pid_t tid_of(const struct target *t, uint64_t tstate)
+{
+	vec_foreach(s, &t->states)
+		if (tstate && s->addr == tstate)
+			return s->tid;
+	return 0;
+}
+
+static void read_gil(struct reader *r, const struct walker_thread *w,
+		     const struct task_place *place)
+{
+	bool futex = place->call == SYS_futex;
+	uint64_t holder = 0;
+
+	r->thread->gil = walker_gil(r->d->walker, w, futex ? place->arg : NULL, place->sp, &holder);
+	r->thread->gil_holder = tid_of(r->t, holder);
+}
+
+/* Reads it once; true if nothing moved meanwhile. */
+static bool walk(struct reader *r, const struct walker_thread *w, const struct rec_task *rec,
+		 const struct task_place *place)
+{
+	struct dump_thread *t = r->thread;
+	struct task_look after;
+	uint64_t hash = 0;
+	bool stayed;
+
+	t->outcome = walker_python(r->d->walker, w, &hash);
+	read_gil(r, w, place);
+	t->native = walk_native(r, w, rec, place);
+	if (task_look(r->t->proc.dirfd, t->tid, &after))
+		return false;
+	stayed = task_stayed(&r->work->look, &after);
+	/* Ready to run, but hasn't been on a CPU since. */
+	if (!stayed && rec && rec->runs)
+		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
+	/* It woke up and sleeps again, in the same frames at the same instructions: as good. */
+	if (!stayed && !rec && r->work->look.state != 'R' && after.state != 'R')
+		stayed = hash == r->work->hash;
+	r->work->hash = hash;
+	return stayed;
+}
+
+static void show(struct reader *r, const struct rec_task *rec, const struct task_place *place)
+{
+	struct dump_thread *t = r->thread;
+
+	t->wait = wait_of(&r->work->look, place);
+	if (t->wait.kind == WAIT_RUNNING && t->steady)
+		t->wait.kind = WAIT_RUNNABLE;
+	/* Who waits wakes up every 5 ms, to wait again. */
+	if (t->gil == GIL_WAITING && (t->wait.kind == WAIT_LOCK || t->wait.kind == WAIT_RUNNABLE ||
+				      t->wait.kind == WAIT_BLOCKED))
+		t->wait.kind = WAIT_GIL;
+	read_target(r);
+	/* One that is ready to run may have slept until a moment ago. */
+	if (rec)
+		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
+										: rec->off_ns);
+	walker_send(r->d->walker, t->tid, dump_now_ns());
+	r->work->done = true;
+}
+
+enum tried { DONE, AGAIN, NEEDS_ROWS };
+
+static enum tried try_thread(struct reader *r)
+{
+	struct task_place place = {.call = TASK_UNKNOWN};
+	struct task_look *look = &r->work->look;
+	const struct rec_task *rec;
+	struct walker_thread w;
+
+	if (task_look(r->t->proc.dirfd, r->thread->tid, look)) {
+		r->work->done = r->work->gone = true;
+		return DONE;
+	}
+	rec = dump_blocked(r->d, r->thread->tid, look);
+	if (look->state == 'R' && !(rec && rec->runs) && !r->last)
+		return AGAIN;
+	if (r->d->tasks && !rec && r->patient)
+		return AGAIN;
+	if (look->state != 'R')
+		task_place_read(r->t->proc.dirfd, r->thread->tid, &place);
+	else if (rec)
+		dump_blocked_call(rec, &place);
+	describe(r, &w);
+	r->thread->python = w.where;
+	r->thread->steady = walk(r, &w, rec, &place);
+	if (!r->thread->steady && !r->last)
+		return AGAIN;
+	if (r->thread->steady && wants_rows(r, &w))
+		return NEEDS_ROWS;
+	show(r, rec, &place);
+	return DONE;
+}
+
+/* What the first of many threads that are blocked in the same function asks for, the others find. */
+static enum tried try_with_rows(struct reader *r)
+{
+	enum tried tried = try_thread(r);
+
+	for (int i = 0; tried == NEEDS_ROWS && i < ROW_TRIES; i++) {
+		collect_await(r->d->collect);
+		tried = try_thread(r);
+	}
+	return tried;
+}
+
+/* Returns the number of threads that need another one. */
+static size_t one_round(struct dump *d, int tries)
+{
+	size_t again = 0;
+
+	dump_read_blocked(d);
+	for (size_t i = 0; i < d->targets.n; i++) {
+		struct reader r = {.d = d,
+				   .t = &d->targets.v[i],
+				   .p = &d->processes.v[i],
+				   .patient = tries < WALK_TRIES / 2,
+				   .last = tries >= WALK_TRIES};
+
+		for (size_t k = 0; k < r.p->threads.n; k++) {
+			r.thread = &r.p->threads.v[k];
+			r.work = &r.t->work.v[k];
+			again += !r.work->done && try_with_rows(&r) != DONE;
+		}
+	}
+	return again;
+}
+
+/* A thread that is blocked since then hasn't taken the GIL later. */
+static void note_holders(struct dump_process *p)
+{
+	struct map held = {}; /* tid -> ns */
+
+	map_init(&held);
+	vec_foreach(t, &p->threads)
+		if (t->gil == GIL_HELD && t->steady && t->wait.kind != WAIT_RUNNABLE)
+			(void)!map_put(&held, (uint64_t)t->tid, t->since_ns);
+	vec_foreach(t, &p->threads) {
+		const uint64_t *ns = map_get(&held, (uint64_t)t->gil_holder);
+
+		t->gil_held_ns = t->gil_holder && ns ? *ns : 0;
+	}
+	map_fini(&held);
+}
+
+/* Those that ended before they could be read aren't shown. */
+static void leave_out(const struct target *t, struct dump_process *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (!t->work.v[i].gone)
+			p->threads.v[kept++] = p->threads.v[i];
+	p->threads.n = kept;
+}
+
+int dump_threads(struct dump *d)
+{
+	for (int tries = 0; tries <= WALK_TRIES && one_round(d, tries); tries++)
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+	for (size_t i = 0; i < d->targets.n; i++)
+		leave_out(&d->targets.v[i], &d->processes.v[i]);
+	vec_foreach(p, &d->processes)
+		note_holders(p);
+	return 0;
+}

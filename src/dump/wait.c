@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The rules by which a thread's wait is named; see wait.h. */
+#include "dump/wait.h"
+
+#include <sys/syscall.h>
+
+/* Numbers differ between architectures, and some calls aren't everywhere. */
+#define CALL(name) .call_name = #name, .call = SYS_##name
+#define NO_FD	   .fd = -1
+#define ANY	   .call = TASK_UNKNOWN, .fd = -1
+
+const struct wait_rule wait_rules[] = {
+	{CALL(futex), .kind = WAIT_LOCK, NO_FD},
+#ifdef SYS_futex_waitv
+	{CALL(futex_waitv), .kind = WAIT_LOCK, NO_FD},
+#endif
+	{CALL(flock), .kind = WAIT_LOCK, .fd = 0},
+	{CALL(fcntl), .kind = WAIT_LOCK, .fd = 0},
+	{CALL(semop), .kind = WAIT_LOCK, NO_FD},
+	{CALL(semtimedop), .kind = WAIT_LOCK, NO_FD},
+	{CALL(nanosleep), .kind = WAIT_SLEEP, NO_FD},
+	{CALL(clock_nanosleep), .kind = WAIT_SLEEP, NO_FD},
+	/* After a stop. A sleep's own function ends with a jump, so its caller's name is seen. */
+	{CALL(restart_syscall), .wchan = "futex", .kind = WAIT_LOCK, NO_FD},
+	{CALL(restart_syscall), .wchan = "poll_schedule", .kind = WAIT_POLL, NO_FD},
+	{CALL(restart_syscall), .wchan = "do_sys_poll", .kind = WAIT_POLL, NO_FD},
+	{CALL(restart_syscall), .wchan = "do_restart_poll", .kind = WAIT_POLL, NO_FD},
+	{CALL(restart_syscall), .wchan = "hrtimer_nanosleep", .kind = WAIT_SLEEP, NO_FD},
+	{CALL(restart_syscall), .wchan = "do_syscall_64", .kind = WAIT_SLEEP, NO_FD},
+	{CALL(restart_syscall), .wchan = "invoke_syscall", .kind = WAIT_SLEEP, NO_FD},
+	{CALL(restart_syscall), .wchan = "el0_svc", .kind = WAIT_SLEEP, NO_FD},
+#ifdef SYS_select
+	{CALL(select), .idle = true, .kind = WAIT_SLEEP, NO_FD},
+	{CALL(select), .kind = WAIT_POLL, NO_FD},
+	{CALL(poll), .idle = true, .kind = WAIT_SLEEP, NO_FD},
+	{CALL(poll), .kind = WAIT_POLL, NO_FD},
+	{CALL(epoll_wait), .kind = WAIT_POLL, .fd = 0},
+#endif
+	{CALL(pselect6), .idle = true, .kind = WAIT_SLEEP, NO_FD},
+	{CALL(pselect6), .kind = WAIT_POLL, NO_FD},
+	{CALL(ppoll), .idle = true, .kind = WAIT_SLEEP, NO_FD},
+	{CALL(ppoll), .kind = WAIT_POLL, NO_FD},
+	{CALL(epoll_pwait), .kind = WAIT_POLL, .fd = 0},
+#ifdef SYS_epoll_pwait2
+	{CALL(epoll_pwait2), .kind = WAIT_POLL, .fd = 0},
+#endif
+	{CALL(io_getevents), .kind = WAIT_POLL, NO_FD},
+#ifdef SYS_io_uring_enter
+	{CALL(io_uring_enter), .kind = WAIT_POLL, .fd = 0},
+#endif
+	{CALL(wait4), .kind = WAIT_CHILD, NO_FD},
+	{CALL(waitid), .kind = WAIT_CHILD, NO_FD},
+#ifdef SYS_vfork
+	{CALL(vfork), .kind = WAIT_CHILD, NO_FD},
+#endif
+	{CALL(clone), .kind = WAIT_CHILD, NO_FD},
+#ifdef SYS_clone3
+	{CALL(clone3), .kind = WAIT_CHILD, NO_FD},
+#endif
+#ifdef SYS_pause
+	{CALL(pause), .kind = WAIT_SIGNAL, NO_FD},
+#endif
+	{CALL(rt_sigsuspend), .kind = WAIT_SIGNAL, NO_FD},
+	{CALL(rt_sigtimedwait), .kind = WAIT_SIGNAL, NO_FD},
+	{CALL(read), .kind = WAIT_IO, .fd = 0},
+	{CALL(write), .kind = WAIT_IO, .fd = 0},
+	{CALL(readv), .kind = WAIT_IO, .fd = 0},
+	{CALL(writev), .kind = WAIT_IO, .fd = 0},
+	{CALL(pread64), .kind = WAIT_IO, .fd = 0},
+	{CALL(pwrite64), .kind = WAIT_IO, .fd = 0},
+	{CALL(preadv), .kind = WAIT_IO, .fd = 0},
+	{CALL(pwritev), .kind = WAIT_IO, .fd = 0},
+	{CALL(recvfrom), .kind = WAIT_IO, .fd = 0},
+	{CALL(recvmsg), .kind = WAIT_IO, .fd = 0},
+	{CALL(recvmmsg), .kind = WAIT_IO, .fd = 0},
+	{CALL(sendto), .kind = WAIT_IO, .fd = 0},
+	{CALL(sendmsg), .kind = WAIT_IO, .fd = 0},
+	{CALL(sendmmsg), .kind = WAIT_IO, .fd = 0},
+	{CALL(accept), .kind = WAIT_IO, .fd = 0},
+	{CALL(accept4), .kind = WAIT_IO, .fd = 0},
+	{CALL(connect), .kind = WAIT_IO, .fd = 0},
+	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
+	{CALL(splice), .kind = WAIT_IO, .fd = 0},
+	{CALL(copy_file_range), .kind = WAIT_IO, .fd = 0},
+	{CALL(fsync), .kind = WAIT_IO, .fd = 0},
+	{CALL(fdatasync), .kind = WAIT_IO, .fd = 0},
+	{CALL(sync_file_range), .kind = WAIT_IO, .fd = 0},
+	{CALL(ftruncate), .kind = WAIT_IO, .fd = 0},
+	{CALL(fallocate), .kind = WAIT_IO, .fd = 0},
+	{CALL(getdents64), .kind = WAIT_IO, .fd = 0},
+#ifdef SYS_open
+	{CALL(open), .kind = WAIT_IO, NO_FD},
+#endif
+	{CALL(openat), .kind = WAIT_IO, NO_FD},
+	{CALL(msync), .kind = WAIT_IO, NO_FD},
+	{CALL(sync), .kind = WAIT_IO, NO_FD},
+	{CALL(syncfs), .kind = WAIT_IO, .fd = 0},
+	{ANY, .wchan = "do_signal_stop", .kind = WAIT_STOPPED},
+	{ANY, .wchan = "ptrace_stop", .kind = WAIT_TRACED},
+	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
+	{ANY, .wchan = "__refrigerator", .kind = WAIT_FROZEN},
+	{ANY, .wchan = "futex", .kind = WAIT_LOCK},
+	{ANY, .wchan = "hrtimer_nanosleep", .kind = WAIT_SLEEP},
+	{ANY, .wchan = "ep_poll", .kind = WAIT_POLL},
+	{ANY, .wchan = "do_sys_poll", .kind = WAIT_POLL},
+	{ANY, .wchan = "do_select", .kind = WAIT_POLL},
+	{ANY, .wchan = "poll_schedule_timeout", .kind = WAIT_POLL},
+	{ANY, .wchan = "do_wait", .kind = WAIT_CHILD},
+	{ANY, .wchan = "kernel_clone", .kind = WAIT_CHILD},
+	{ANY, .wchan = "folio_wait_bit", .kind = WAIT_IO},
+	{ANY, .wchan = "wait_on_page_bit", .kind = WAIT_IO},
+	{ANY, .wchan = "io_schedule", .kind = WAIT_IO},
+	{ANY, .wchan = "pipe_", .kind = WAIT_IO},
+	{ANY, .wchan = "anon_pipe_", .kind = WAIT_IO},
+	{ANY, .wchan = "wait_woken", .kind = WAIT_IO},
+	{ANY, .wchan = "unix_stream_read", .kind = WAIT_IO},
+	{ANY, .kind = WAIT_BLOCKED},
+};
+
+static bool fits(const struct wait_rule *r, const struct task_place *p)
+{
+	if (r->call_name && r->call != p->call)
+		return false;
+	/* (p)select(0, ...) and (p)poll(fds, 0, ...): time.sleep() up to 3.10 */
+	if (r->idle && p->arg[streq(r->call_name, "poll") || streq(r->call_name, "ppoll")])
+		return false;
+	return !r->wchan || str_starts(p->wchan, r->wchan);
+}
+
+/* What its state alone says; WAIT_BLOCKED: that isn't all. */
+static enum wait_kind by_state(char state)
+{
+	switch (state) {
+	case 'R':
+		return WAIT_RUNNING;
+	case 'T':
+		return WAIT_STOPPED;
+	case 't':
+		return WAIT_TRACED;
+	case 'Z':
+	case 'X':
+	case 'x':
+		return WAIT_ENDED;
+	}
+	return WAIT_BLOCKED;
+}
+
+struct wait wait_of(const struct task_look *look, const struct task_place *place)
+{
+	struct wait w = {.kind = by_state(look->state), .fd = -1, .disk = look->state == 'D'};
+	const struct wait_rule *r = wait_rules;
+
+	if (w.kind != WAIT_BLOCKED)
+		return w;
+	while (!fits(r, place))
+		r++;
+	w.kind = r->kind;
+	if (r->call_name) {
+		w.call = r->call_name;
+		w.fd = r->fd < 0 ? -1 : (int)place->arg[r->fd];
+	}
+	return w;
+}
+
+const char *wait_word(enum wait_kind kind)
+{
+	static const char *const word[] = {
+#define X(name, json, words) json,
+		WAIT_KINDS(X)
+#undef X
+	};
+
+	return word[kind];
+}
+
+const char *wait_words(enum wait_kind kind)
+{
+	static const char *const text[] = {
+#define X(name, json, words) words,
+		WAIT_KINDS(X)
+#undef X
+	};
+
+	return text[kind];
+}

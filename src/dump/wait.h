@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a thread is doing, in words: from its state, its system call and the kernel function it sleeps in.
+ * The rules are one list, which the manual page prints.
+ */
+#ifndef DUMP_WAIT_H
+#define DUMP_WAIT_H
+
+#include "base/str.h"
+#include "dump/task.h"
+
+/* X(NAME, word in --json, words) */
+#define WAIT_KINDS(X)                                                                              \
+	X(RUNNING, "running", "on a CPU")                                                          \
+	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
+	X(GIL, "gil", "waiting for the GIL")                                                       \
+	X(LOCK, "lock", "waiting for a lock")                                                      \
+	X(SLEEP, "sleep", "sleeping")                                                              \
+	X(IO, "io", "waiting for input or output")                                                 \
+	X(POLL, "poll", "waiting for events")                                                      \
+	X(CHILD, "child", "waiting for a child process")                                           \
+	X(SIGNAL, "signal", "waiting for a signal")                                                \
+	X(STOPPED, "stopped", "stopped by a signal")                                               \
+	X(TRACED, "traced", "stopped by a debugger")                                               \
+	X(FROZEN, "frozen", "frozen by its control group")                                         \
+	X(ENDED, "ended", "has ended")                                                             \
+	X(BLOCKED, "blocked", "blocked")
+
+enum wait_kind {
+#define X(name, word, words) WAIT_##name,
+	WAIT_KINDS(X)
+#undef X
+		WAIT_KIND_MAX
+};
+
+/* How it is told; the first rule that fits counts. */
+struct wait_rule {
+	const char *call_name; /* system call; NULL: any, or none */
+	long call;
+	bool idle; /* only without a descriptor to wait for: its first or second argument is 0 */
+	const char *wchan; /* beginning of the kernel function's name; NULL: any */
+	enum wait_kind kind;
+	int fd; /* the argument that is a descriptor, -1 = none */
+};
+extern const struct wait_rule wait_rules[]; /* ends with one of WAIT_BLOCKED, which always fits */
+
+struct wait {
+	enum wait_kind kind;
+	const char *call; /* name of the system call, NULL: none, or it has no rule */
+	int fd;		  /* descriptor it waits for, -1 = none */
+	bool disk;	  /* uninterruptible: state D */
+};
+
+/* @place isn't looked at for a thread that runs. */
+struct wait wait_of(const struct task_look *look, const struct task_place *place);
+
+const char *wait_word(enum wait_kind kind);  /* for --json */
+const char *wait_words(enum wait_kind kind); /* for people */
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The seam of bpf/state.bpf.h, native.bpf.h and send.bpf.h over live processes; see walker.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The BPF side has global functions without prototypes. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "frames.bpf.h"
+#include "gil.bpf.h"
+#include "send.bpf.h"
+
+#include "base/map.h"
+#include "dump/walker.h"
+#include "python/peek.h"
+
+#define PAGE_BYTES 4096u /* no machine has smaller ones: all of it is mapped, or nothing */
+#define PAGES_BITS 6
+
+/*
+ * What one thread's walk has read: a read costs the same for eight bytes as for a page, and many are
+ * close together. Kept no longer: what it shows is proven of that walk only.
+ */
+struct pages {
+	bool off;
+	uint64_t addr[1 << PAGES_BITS]; /* 0: unused */
+	char data[1 << PAGES_BITS][PAGE_BYTES];
+};
+
+struct walker {
+	struct walker_config config;
+	struct pages pages;
+	struct map codes, stacks; /* sent */
+	struct walk walk;
+	struct walk_out out;
+	struct walk_addrs addrs;
+	struct staging staging;
+	struct native native;
+	struct native_out native_out;
+	enum native_outcome unwound;
+	enum gil_state gil;
+};
+
+/* The walkers have no argument: whose they are during one call. */
+static __thread struct walker *at;
+
+static void forget_pages(struct walker *w)
+{
+	memset(w->pages.addr, 0, sizeof(w->pages.addr));
+}
+
+/* NULL: can't be read as a whole. */
+static const char *page_at(uint64_t addr)
+{
+	struct pages *p = &at->pages;
+	size_t i = addr / PAGE_BYTES * 0x9e3779b97f4a7c15u >> (64 - PAGES_BITS);
+
+	if (!addr || p->addr[i] == addr)
+		return addr ? p->data[i] : NULL;
+	p->addr[i] = 0;
+	if (peek((pid_t)at->walk.proc.tgid, addr, p->data[i], PAGE_BYTES))
+		return NULL;
+	p->addr[i] = addr;
+	return p->data[i];
+}
+
+/* False: not all of it. */
+static bool read_pages(void *dst, uint32_t n, uint64_t addr)
+{
+	while (n) {
+		uint32_t from = (uint32_t)(addr % PAGE_BYTES), some = MIN(n, PAGE_BYTES - from);
+		const char *page = page_at(addr - from);
+
+		if (!page)
+			return false;
+		memcpy(dst, page + from, some);
+		dst = (char *)dst + some;
+		addr += some;
+		n -= some;
+	}
+	return true;
+}
+
+/* As bpf_probe_read_user(): all or nothing. */
+walk_inline long read_user(void *dst, __u32 n, __u64 addr)
+{
+	int r = 0;
+
+	if (at->pages.off || n > PAGE_BYTES || !read_pages(dst, n, addr))
+		r = peek((pid_t)at->walk.proc.tgid, addr, dst, n);
+	if (r)
+		memset(dst, 0, n);
+	return r;
+}
+
+walk_inline struct walk *walk_state(void)
+{
+	return &at->walk;
+}
+
+walk_inline struct walk_out *walk_out(void)
+{
+	return &at->out;
+}
+
+walk_inline struct walk_addrs *walk_addrs(void)
+{
+	return &at->addrs;
+}
+
+walk_inline struct native *native_state(void)
+{
+	return &at->native;
+}
+
+walk_inline struct native_out *native_out(void)
+{
+	return &at->native_out;
+}
+
+walk_inline const struct py_layout *walk_layout(__u32 index)
+{
+	return at->config.layout(at->config.ctx, (uint16_t)index);
+}
+
+walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
+{
+	const struct store *s = at->config.store;
+
+	return number < s->chunks.n ? s->chunks.v[number] : NULL;
+}
+
+walk_inline struct unwind_table *unwind_table_at(__u32 number)
+{
+	const struct store *s = at->config.store;
+
+	return number < s->tables.n ? &s->tables.v[number] : NULL;
+}
+
+walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
+{
+	const struct store *s = at->config.store;
+
+	return number < s->rules.n ? &s->rules.v[number] : NULL;
+}
+
+walk_inline struct staging *walk_staging(void)
+{
+	return &at->staging;
+}
+
+walk_inline long send_bytes(const void *data, __u64 n)
+{
+	at->config.record(at->config.ctx, data, n);
+	return 0;
+}
+
+walk_inline bool code_seen(__u64 key)
+{
+	return map_get(&at->codes, key);
+}
+
+walk_inline void code_mark(__u64 key)
+{
+	(void)!map_put(&at->codes, key, 1);
+}
+
+walk_inline bool stack_seen(__u64 id)
+{
+	return map_get(&at->stacks, id);
+}
+
+walk_inline void stack_mark(__u64 id)
+{
+	(void)!map_put(&at->stacks, id, 1);
+}
+
+walk_inline void count(__u32 counter)
+{
+}
+
+struct walker *walker_new(const struct walker_config *config)
+{
+	struct walker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->config = *config;
+	map_init(&w->codes);
+	map_init(&w->stacks);
+	return w;
+}
+
+void walker_free(struct walker *w)
+{
+	if (!w)
+		return;
+	map_fini(&w->codes);
+	map_fini(&w->stacks);
+	free(w);
+}
+
+static void begin(struct walker *w, const struct walker_thread *t)
+{
+	const struct py_layout *l =
+		t->where ? w->config.layout(w->config.ctx, (uint16_t)t->where->layout) : NULL;
+
+	at = w;
+	forget_pages(w);
+	/* 2.7's list of thread states is proven by reading it twice. */
+	w->pages.off = !l || l->version < 0x300;
+	w->walk.proc = t->proc;
+	w->walk.tp = t->tp;
+	w->walk.space = t->space;
+	w->native.n = w->native_out.head.n_kernel = 0;
+	w->unwound = NATIVE_NONE;
+	w->gil = GIL_UNKNOWN;
+}
+
+enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash)
+{
+	const struct py_layout *l;
+
+	begin(w, t);
+	if (!t->where) {
+		walk_begin(&w->walk);
+		w->walk.n = w->walk.groups = 0;
+		w->walk.hash = 0;
+		w->walk.outcome = t->other ? WALK_OK : WALK_NO_PYTHON;
+		return w->walk.outcome;
+	}
+	w->walk.where = *t->where;
+	/* The list's own pointer to the thread state is looked at as the current thread's. */
+	if (t->slot)
+		w->walk.where.tstate_current = t->slot;
+	l = walk_layout(w->walk.where.layout);
+	walk_python(&w->walk, l);
+	*hash = w->walk.hash;
+	if (!w->walk.n)
+		w->walk.hash = 0;
+	return w->walk.outcome;
+}
+
+/* Of the GIL that the walked thread waits for. */
+static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
+{
+	struct gil_place g = {};
+	uint64_t holder = 0;
+	int32_t locked = 0;
+
+	if (l->version < 0x300) /* only that tells */
+		return read_u64(w->walk.where.tstate_current);
+	if (!find_gil(&w->walk, l, &g) || !g.locked || !g.holder ||
+	    read_user(&locked, sizeof(locked), g.locked) || locked != 1 ||
+	    read_user(&holder, sizeof(holder), g.holder))
+		return 0;
+	return holder;
+}
+
+enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const uint64_t *call,
+			  uint64_t sp, uint64_t *holder)
+{
+	struct futex_call f = {.op = -1, .sp = sp};
+	const struct py_layout *l;
+	enum gil_state state;
+
+	at = w;
+	forget_pages(w); /* others write there meanwhile */
+	*holder = 0;
+	if (!t->where)
+		return GIL_NONE;
+	l = walk_layout(t->where->layout);
+	if (call) {
+		f.addr = call[0];
+		f.op = (uint32_t)call[1];
+	}
+	/* The walk took the list's pointer for the current thread state's. */
+	w->walk.where = *t->where;
+	if (t->where->tstate_current)
+		w->walk.current = read_u64(t->where->tstate_current) == w->walk.tstate ? CURRENT_YES
+										       : CURRENT_NO;
+	w->gil = state = gil_of(&w->walk, l, &f);
+	if (state == GIL_WAITING)
+		*holder = gil_holder(w, l);
+	return state;
+}
+
+static void set_registers(struct native *n, const struct walker_regs *regs)
+{
+	_Static_assert(UNWIND_REGS <= WALKER_REGS, "");
+	memcpy(n->leaf, regs->reg, sizeof(n->leaf));
+	n->regs = (struct unwind_regs){.pc = regs->pc,
+				       .sp = regs->reg[REG_SP],
+				       .fp = regs->reg[REG_FP],
+				       .bx = regs->reg[REG_BX]};
+#if defined(__aarch64__)
+	n->regs.lr = regs->reg[30];
+#endif
+}
+
+/* The stack's id covers all of its parts (bpf/space.bpf.h, take_native()). */
+static void add_hash(struct walker *w)
+{
+	struct native *n = &w->native;
+	struct walk *k = &w->walk;
+
+	for (__u32 i = 0; i < w->native_out.head.n_kernel; i++)
+		n->hash = check_mix(n->hash, w->native_out.pc[i]);
+	if (!n->n && !w->native_out.head.n_kernel)
+		return;
+	if (!k->n)
+		k->hash = k->proc_hash;
+	k->hash = check_mix(check_mix(k->hash, n->hash),
+			    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
+		  1;
+}
+
+enum native_outcome walker_native(struct walker *w, const struct walker_thread *t,
+				  const struct walker_regs *regs, const __u64 *kernel,
+				  size_t n_kernel)
+{
+	struct native *n = &w->native;
+
+	at = w;
+	n->n = 0;
+	n->hash = 0;
+	n->outcome = NATIVE_NONE;
+	n->leaf_only = w->config.leaf;
+	n->instructions = 1;
+	n->space = w->config.store->spaces.v[t->space];
+	n_kernel = MIN(n_kernel, (size_t)ABI_MAX_KERNEL);
+	if (n_kernel)
+		memcpy(w->native_out.pc, kernel, n_kernel * sizeof(*kernel));
+	w->native_out.head.n_kernel = (__u16)n_kernel;
+	if (regs) {
+		set_registers(n, regs);
+		walk_native(n, &w->walk);
+	}
+	add_hash(w);
+	w->unwound = n->outcome;
+	return n->outcome;
+}
+
+uint64_t walker_end(const struct walker *w)
+{
+	return w->native.n ? w->native_out.pc[w->native_out.head.n_kernel + w->native.n - 1] : 0;
+}
+
+void walker_send(struct walker *w, pid_t tid, uint64_t time_ns)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .outcome = w->walk.outcome,
+				 .native = w->unwound,
+				 .gil = w->gil,
+				 .tid = (uint32_t)tid,
+				 .time_ns = time_ns,
+				 .stack = w->walk.hash,
+				 .proc = w->walk.proc,
+				 .weight = 1};
+
+	at = w;
+	send_stack(&w->walk, &w->out);
+	w->config.record(w->config.ctx, &rec, sizeof(rec));
+}

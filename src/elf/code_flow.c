@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Follows a function's instructions; see code_flow.h. Three passes: which instructions there are, in runs
+ * one after the other; what is known where each block begins, until nothing changes any more; from which
+ * blocks the function's end is reached.
+ */
+#include "elf/code_flow.h"
+
+#define NOWHERE UINT32_MAX
+#define PASSES                                                                                     \
+	64 /* of spread_exits(); code that leads to the end through more jumps back isn't proven */
+
+/* region.info: the instruction that begins there. */
+enum {
+	LEN = 0x0f,	/* 0 = not decoded */
+	VISITED = 0x10, /* of this function */
+	LEADER = 0x20,	/* of this function; a jump leads here */
+	TOUCHES = 0x40, /* changes what is known */
+	SEEN = 0x80,	/* of any function */
+};
+
+struct code_run {
+	uint32_t start, end;
+};
+
+struct code_block {
+	uint32_t start, end, last; /* .last: its last instruction */
+	uint32_t next[2];	   /* blocks, or NOWHERE */
+	bool known, queued;
+	bool exits; /* leaves the function where the stack is balanced; or a block behind it does */
+	struct code_state st;
+};
+
+struct flow {
+	struct code_region *r;
+	uint32_t start;
+	bool guess;
+	const char *why;
+	uint16_t lost; /* registers that have another value at an end */
+	VEC(uint32_t) todo;
+	VEC(struct code_run) runs;
+	VEC(struct code_block) blocks;
+};
+
+static uint16_t *info(const struct flow *f, uint32_t key)
+{
+	return &f->r->info[key - f->r->start];
+}
+
+static bool is_inside(const struct flow *f, uint32_t key)
+{
+	return key >= f->r->start && key < f->r->end;
+}
+
+bool code_flow_seen(const struct code_region *r, uint32_t key)
+{
+	return r->info[key - r->start] & SEEN;
+}
+
+uint32_t code_flow_seen_end(const struct code_region *r, uint32_t key)
+{
+	while (key < r->end && code_flow_seen(r, key))
+		key += r->info[key - r->start] & LEN;
+	return MIN(key, r->end);
+}
+
+uint32_t code_flow_next_seen(const struct code_region *r, uint32_t key)
+{
+	while (key < r->end && !code_flow_seen(r, key))
+		key++;
+	return key;
+}
+
+static bool decode(struct flow *f, uint32_t key, struct x86_insn *insn)
+{
+	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
+}
+
+/* Where a jump leads; NOWHERE: to another function. */
+static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *insn)
+{
+	uint32_t to = next + (uint32_t)insn->imm;
+
+	if (is_inside(f, to) && (to == f->start || !(*info(f, to) & CODE_START)))
+		return to;
+	if (!is_inside(f, to) && !f->r->is_start(f->r->ctx, to))
+		f->why = "a jump into the middle of another function";
+	return NOWHERE;
+}
+
+static int add_leader(struct flow *f, uint32_t key)
+{
+	if (key == NOWHERE)
+		return 0;
+	*info(f, key) |= LEADER;
+	return *info(f, key) & VISITED ? 0 : vec_push(&f->todo, key);
+}
+
+static int spend(struct flow *f)
+{
+	if (!f->r->budget) {
+		f->why = "too much code";
+		return 0;
+	}
+	f->r->budget--;
+	return 1;
+}
+
+/* Notes the instruction at @key; false: it can't be. */
+static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
+{
+	uint16_t *at = info(f, key);
+
+	if (!decode(f, key, insn)) {
+		f->why = "an instruction that isn't known";
+		return false;
+	}
+	*at = (*at & ~LEN) | insn->len | VISITED | SEEN;
+	if (insn->kind != X86_PLAIN || insn->writes || insn->stores)
+		*at |= TOUCHES;
+	return true;
+}
+
+/* What follows @insn; *on: the next instruction does. */
+static int follow(struct flow *f, uint32_t next, const struct x86_insn *insn, bool *on)
+{
+	int r = 0;
+
+	*on = true;
+	switch (insn->kind) {
+	case X86_JUMP_ANY:
+		f->why = "a jump to where a table or a register says";
+		break;
+	case X86_JUMP:
+	case X86_BRANCH:
+		r = add_leader(f, target(f, next, insn));
+		*on = insn->kind == X86_BRANCH;
+		break;
+	case X86_RET:
+	case X86_TRAP:
+	case X86_JUMP_GOT:
+		*on = false;
+		break;
+	case X86_CALL:
+	case X86_CALL_ANY:
+		if (f->guess)
+			f->why = "calls, and may begin elsewhere";
+		break;
+	default:
+		break;
+	}
+	if (*on && !f->why && (next >= f->r->end || (*info(f, next) & CODE_START)))
+		f->why = "runs into another function";
+	return r || f->why || insn->kind != X86_BRANCH ? r : add_leader(f, next);
+}
+
+/* From @key on to the next jump for good, or to what was visited already. */
+static int run(struct flow *f, uint32_t key)
+{
+	struct code_run run = {key, key};
+	struct x86_insn insn;
+	bool on = true;
+	int r = 0;
+
+	while (!r && on && !f->why && !(*info(f, run.end) & VISITED)) {
+		if (!spend(f) || !visit(f, run.end, &insn))
+			break;
+		run.end += insn.len;
+		r = follow(f, run.end, &insn, &on);
+	}
+	return r || run.end == run.start ? r : vec_push(&f->runs, run);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_run *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int discover(struct flow *f)
+{
+	int r = add_leader(f, f->start);
+
+	while (!r && !f->why && f->todo.n)
+		r = run(f, f->todo.v[--f->todo.n]);
+	if (r || f->why)
+		return r;
+	qsort(f->runs.v, f->runs.n, sizeof(*f->runs.v), by_start);
+	for (size_t i = 1; i < f->runs.n; i++)
+		if (f->runs.v[i].start < f->runs.v[i - 1].end)
+			f->why = "a jump into the middle of an instruction";
+	return 0;
+}
+
+static int add_blocks(struct flow *f, const struct code_run *run)
+{
+	for (uint32_t key = run->start, next; key < run->end; key = next) {
+		struct code_block *b = f->blocks.n ? &f->blocks.v[f->blocks.n - 1] : NULL;
+		int r = 0;
+
+		next = key + (*info(f, key) & LEN);
+		if (key == run->start || *info(f, key) & LEADER)
+			r = vec_push(&f->blocks,
+				     (struct code_block){.start = key, .next = {NOWHERE, NOWHERE}});
+		if (r)
+			return r;
+		b = &f->blocks.v[f->blocks.n - 1];
+		b->last = key;
+		b->end = next;
+	}
+	return 0;
+}
+
+static uint32_t block_at(const struct flow *f, uint32_t key)
+{
+	size_t lo = 0, hi = f->blocks.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (f->blocks.v[mid].start <= key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && f->blocks.v[lo - 1].start == key ? (uint32_t)(lo - 1) : NOWHERE;
+}
+
+/* Which blocks come after it. */
+static void connect(struct flow *f, struct code_block *b)
+{
+	struct x86_insn insn;
+	uint32_t to = NOWHERE;
+	bool on;
+
+	if (!decode(f, b->last, &insn))
+		return;
+	on = insn.kind != X86_RET && insn.kind != X86_TRAP && insn.kind != X86_JUMP_GOT &&
+	     insn.kind != X86_JUMP;
+	if (insn.kind == X86_JUMP || insn.kind == X86_BRANCH) {
+		to = target(f, b->end, &insn);
+		b->exits = to == NOWHERE;
+	}
+	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT;
+	b->next[0] = on ? block_at(f, b->end) : NOWHERE;
+	b->next[1] = to == NOWHERE ? NOWHERE : block_at(f, to);
+}
+
+/* The state at the block's end. */
+static void run_block(struct flow *f, const struct code_block *b, struct code_state *st)
+{
+	struct x86_insn insn;
+
+	for (uint32_t key = b->start; key < b->end && !f->why && spend(f);
+	     key += *info(f, key) & LEN)
+		if ((*info(f, key) & TOUCHES) && decode(f, key, &insn))
+			f->why = code_state_step(st, &insn, key);
+}
+
+/* Ends are judged before the return address is taken: that is no instruction's effect but RET's. */
+static void judge_end(struct flow *f, const struct code_state *st)
+{
+	if (!code_state_balanced(st)) {
+		f->why = "an end with another stack pointer than at the start";
+		return;
+	}
+	for (uint8_t reg = 0; reg < X86_REGS; reg++)
+		if ((reg == X86_BX || reg == X86_BP) && !code_state_has_entry(st, reg))
+			f->lost |= (uint16_t)(1u << reg);
+}
+
+static int enter(struct flow *f, uint32_t number, const struct code_state *st)
+{
+	struct code_block *b = &f->blocks.v[number];
+	bool changed = true;
+
+	if (b->known)
+		f->why = code_state_join(&b->st, st, &changed);
+	else
+		b->st = *st;
+	b->known = true;
+	if (!changed || b->queued || f->why)
+		return 0;
+	b->queued = true;
+	return vec_push(&f->todo, number);
+}
+
+static int solve(struct flow *f)
+{
+	struct code_state st;
+	int r;
+
+	code_state_init(&st);
+	f->todo.n = 0;
+	r = enter(f, block_at(f, f->start), &st);
+	while (!r && !f->why && f->todo.n) {
+		uint32_t number = f->todo.v[--f->todo.n];
+		struct code_block *b = &f->blocks.v[number];
+
+		b->queued = false;
+		st = b->st;
+		run_block(f, b, &st);
+		if (!f->why && b->exits)
+			judge_end(f, &st);
+		for (int i = 0; i < 2 && !r && !f->why; i++)
+			if (b->next[i] != NOWHERE)
+				r = enter(f, b->next[i], &st);
+	}
+	return r;
+}
+
+/* Only what an end follows is proven by it. */
+static void spread_exits(struct flow *f)
+{
+	bool more = true;
+
+	for (int pass = 0; more && pass < PASSES; pass++) {
+		more = false;
+		for (size_t i = f->blocks.n; i-- > 0;) {
+			struct code_block *b = &f->blocks.v[i];
+
+			for (int k = 0; k < 2 && !b->exits; k++)
+				if (b->next[k] != NOWHERE && f->blocks.v[b->next[k]].exits)
+					more = b->exits = true;
+		}
+	}
+}
+
+static int analyze(struct flow *f)
+{
+	int r = discover(f);
+
+	for (size_t i = 0; i < f->runs.n && !r && !f->why; i++)
+		r = add_blocks(f, &f->runs.v[i]);
+	if (r || f->why)
+		return r;
+	vec_foreach(b, &f->blocks)
+		connect(f, b);
+	r = solve(f);
+	if (!r && !f->why)
+		spread_exits(f);
+	return r;
+}
+
+static int report(struct flow *f, struct code_block *b, code_visit_fn *fn, void *arg)
+{
+	struct code_visit v = {.key = b->start, .st = &b->st};
+	struct x86_insn insn;
+	bool changed = true;
+	int r = 0;
+
+	for (; v.key < b->end && !r; v.key = v.end) {
+		v.end = v.key + (*info(f, v.key) & LEN);
+		if (changed)
+			code_state_rule(&b->st, f->lost, &v.rule);
+		r = fn(&v, arg);
+		changed = *info(f, v.key) & TOUCHES;
+		if (changed && decode(f, v.key, &insn))
+			(void)code_state_step(&b->st, &insn, v.key);
+	}
+	return r;
+}
+
+static void forget(struct flow *f)
+{
+	vec_foreach(run, &f->runs)
+		for (uint32_t key = run->start; key < run->end; key += *info(f, key) & LEN)
+			*info(f, key) &= ~(VISITED | LEADER);
+}
+
+int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visit_fn *fn, void *arg,
+		    const char **why)
+{
+	struct flow f = {.r = r, .start = start, .guess = guess};
+	int ret = analyze(&f);
+
+	vec_foreach(b, &f.blocks)
+		if (!ret && !f.why && b->known && b->exits)
+			ret = report(&f, b, fn, arg);
+	*why = f.why;
+	forget(&f);
+	vec_fini(&f.todo);
+	vec_fini(&f.runs);
+	vec_fini(&f.blocks);
+	return ret;
+}
+
+static int add_range(const struct code_visit *v, void *arg)
+{
+	unwind_range_vec *ret = arg;
+	struct unwind_range *last = ret->n ? &ret->v[ret->n - 1] : NULL;
+
+	if (v->rule.cfa == UNWIND_UNKNOWN)
+		return 0;
+	if (last && last->end == v->key && !memcmp(&last->rule, &v->rule, sizeof(v->rule))) {
+		last->end = v->end;
+		return 0;
+	}
+	return vec_push(ret, (struct unwind_range){v->key, v->end, v->rule});
+}
+
+int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
+	      const char **why)
+{
+	return code_flow_visit(r, start, guess, add_range, ret, why);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows from instructions; see code_rows.h. */
+#include "elf/code_rows.h"
+
+#include "base/error.h"
+#include "elf/code_flow.h"
+#include "elf/code_starts.h"
+#include "elf/internal.h"
+
+#define LEAST_BYTES 16		/* less between two functions is padding */
+#define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
+#define MOST_TOTAL  (128u << 20)
+#define ALIGNMENT   16
+
+/* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
+#define BUDGET_LEAST 4096
+
+struct finder {
+	struct elf_file *f;
+	const struct unwind_rows *rows;
+	key_vec starts; /* ascending */
+	bool named;	/* it has a .symtab: what isn't in .starts is no function */
+	unwind_range_vec ranges;
+	VEC(struct unwind_fde) functions;
+};
+
+static bool is_start_state(const struct unwind_rule *u)
+{
+	return u && u->cfa == UNWIND_REG && u->reg == 7 && u->off == 8 && u->ra == -1 &&
+	       u->fp == UNWIND_SAME && u->bx == UNWIND_SAME;
+}
+
+/* Where the stack is as at a function's start: what call frame information says, or another gap's function. */
+static bool is_start(void *ctx, uint32_t key)
+{
+	const struct finder *s = ctx;
+	const struct unwind_rule *u = unwind_rows_find(s->rows, s->rows->base + key);
+
+	return is_start_state(u) || (u && u->cfa == UNWIND_PLT && !(key % ALIGNMENT)) ||
+	       key_vec_has(&s->starts, key);
+}
+
+static int add_function(struct finder *s, uint32_t start, size_t first)
+{
+	struct unwind_fde fde = {start, start};
+
+	for (size_t i = first; i < s->ranges.n; i++)
+		if (s->ranges.v[i].start == fde.end)
+			fde.end = s->ranges.v[i].end;
+	return fde.end > start ? vec_push(&s->functions, fde) : 0;
+}
+
+static int try(struct finder *s, struct code_region *r, uint32_t start, bool guess)
+{
+	size_t first = s->ranges.n;
+	const char *why;
+	int ret = code_flow(r, start, guess, &s->ranges, &why);
+
+	return ret ? ret : add_function(s, start, first);
+}
+
+/* Is all from @key to the next multiple of 16 padding: no operations, or traps? */
+static bool is_padded(const struct code_region *r, uint32_t key)
+{
+	uint32_t to = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+	struct x86_insn insn;
+
+	while (key < to && key < r->end) {
+		if (!x86_decode(r->bytes + (key - r->start), r->end - key, &insn) || insn.writes ||
+		    insn.stores || (insn.kind != X86_PLAIN && insn.kind != X86_TRAP))
+			return false;
+		key += insn.len;
+	}
+	return key == to && key < r->end;
+}
+
+/*
+ * Functions that nothing names (in a stripped file) begin behind another one, aligned; where one isn't
+ * understood the next one can't be found.
+ */
+static int guess(struct finder *s, struct code_region *r)
+{
+	uint32_t key = r->start;
+	int ret = 0;
+
+	while (!ret && key < r->end) {
+		size_t before = s->ranges.n;
+
+		key = code_flow_seen_end(r, key);
+		if (!is_padded(r, key))
+			key = code_flow_next_seen(r, key);
+		else
+			key = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+		if (key >= r->end || code_flow_seen(r, key))
+			continue;
+		ret = try(s, r, key, true);
+		if (s->ranges.n == before)
+			key = code_flow_next_seen(r, code_flow_seen_end(r, key));
+	}
+	return ret;
+}
+
+static int read_region(struct finder *s, uint32_t start, uint32_t end, struct code_region *r,
+		       uint8_t *bytes)
+{
+	const uint32_t *at = key_vec_from(&s->starts, start), *last = s->starts.v + s->starts.n;
+	int ret = 0;
+
+	if (elf_file_read(s->f, s->rows->base + start, bytes, end - start) != end - start)
+		return 0;
+	for (const uint32_t *i = at; i < last && *i < end; i++)
+		r->info[*i - start] = CODE_START;
+	for (; !ret && at < last && *at < end; at++)
+		ret = try(s, r, *at, false);
+	return ret || s->named ? ret : guess(s, r);
+}
+
+/* Functions in [start, end), which no call frame information covers. */
+static int look_into(struct finder *s, uint32_t start, uint32_t end)
+{
+	_cleanup_free_ uint8_t *bytes = NULL;
+	_cleanup_free_ uint16_t *info = NULL;
+	struct code_region r = {.start = start, .end = end, .is_start = is_start, .ctx = s};
+	int ret;
+
+	bytes = malloc(end - start);
+	info = calloc(end - start, sizeof(*info));
+	if (!bytes || !info)
+		return -ENOMEM;
+	r.bytes = bytes;
+	r.info = info;
+	r.budget = BUDGET_LEAST + (end - start);
+	ret = read_region(s, start, end, &r, bytes);
+	return ret;
+}
+
+static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
+{
+	return end > start && end - start >= LEAST_BYTES && end - start <= MOST_BYTES
+		       ? vec_push(ret, (struct key_range){start, end})
+		       : 0;
+}
+
+/* What lies in [start, end) between functions. */
+static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
+		    key_range_vec *ret)
+{
+	const struct unwind_fde *fde = rows->fdes.v, *last = fde + rows->fdes.n;
+	int r = 0;
+
+	for (; !r && fde < last && fde->start < end; fde++) {
+		if (fde->end <= start)
+			continue;
+		r = add_gap(ret, start, fde->start);
+		start = fde->end;
+	}
+	return r ? r : add_gap(ret, start, end);
+}
+
+static int by_gap(const void *a, const void *b)
+{
+	const struct key_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sections may overlap, in a hostile file. */
+static void bound_gaps(key_range_vec *gaps)
+{
+	uint32_t sum = 0;
+	size_t n = 0;
+
+	if (gaps->n)
+		qsort(gaps->v, gaps->n, sizeof(*gaps->v), by_gap);
+	for (size_t i = 0; i < gaps->n; i++) {
+		const struct key_range *gap = &gaps->v[i];
+
+		if ((n && gap->start < gaps->v[n - 1].end) ||
+		    gap->end - gap->start > MOST_TOTAL - sum)
+			continue;
+		sum += gap->end - gap->start;
+		gaps->v[n++] = *gap;
+	}
+	gaps->n = n;
+}
+
+static int find_gaps(struct elf_file *f, const struct unwind_rows *rows, key_range_vec *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int r = 0;
+
+	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh))) {
+		uint64_t key = sh.sh_addr - rows->base;
+
+		if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_addr >= rows->base &&
+		    key + sh.sh_size > key && key + sh.sh_size <= UINT32_MAX)
+			r = add_gaps(rows, (uint32_t)key, (uint32_t)(key + sh.sh_size), ret);
+	}
+	if (!r)
+		bound_gaps(ret);
+	return r;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct unwind_range *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+				    : (x->end > y->end) - (x->end < y->end);
+}
+
+/*
+ * Functions may share code. Where they don't agree nothing is known, and nothing up to where the longer one
+ * ends.
+ */
+static void settle(unwind_range_vec *ranges)
+{
+	size_t n = 0;
+
+	qsort(ranges->v, ranges->n, sizeof(*ranges->v), by_range);
+	for (size_t i = 0; i < ranges->n; i++) {
+		struct unwind_range *last = n ? &ranges->v[n - 1] : NULL, now = ranges->v[i];
+
+		if (!last || now.start >= last->end) {
+			ranges->v[n++] = now;
+			continue;
+		}
+		now.end = MAX(now.end, last->end);
+		if (memcmp(&last->rule, &now.rule, sizeof(now.rule))) {
+			memset(&now.rule, 0, sizeof(now.rule));
+			last->end = now.start;
+			n -= last->end == last->start;
+			ranges->v[n++] = now;
+		} else {
+			last->end = now.end;
+		}
+	}
+	ranges->n = n;
+}
+
+static int by_fde(const void *a, const void *b)
+{
+	const struct unwind_fde *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Functions among the others: none overlaps. */
+static int merge_functions(struct finder *s, struct unwind_rows *rows)
+{
+	size_t n = 0;
+	int r = 0;
+
+	vec_foreach(fn, &s->functions)
+		if (!r && rows->fdes.n < UNWIND_MAX_FDES)
+			r = vec_push(&rows->fdes, *fn);
+	if (r || !s->functions.n)
+		return r;
+	qsort(rows->fdes.v, rows->fdes.n, sizeof(*rows->fdes.v), by_fde);
+	for (size_t i = 0; i < rows->fdes.n; i++)
+		if (!n || rows->fdes.v[i].start >= rows->fdes.v[n - 1].end)
+			rows->fdes.v[n++] = rows->fdes.v[i];
+	rows->fdes.n = n;
+	return 0;
+}
+
+uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
+{
+	key_range_vec gaps = {};
+	uint64_t sum = 0;
+
+	if (f->machine == ELF_X86_64 && !find_gaps(f, rows, &gaps))
+		vec_foreach(gap, &gaps)
+			sum += gap->end - gap->start;
+	vec_fini(&gaps);
+	return sum;
+}
+
+int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
+{
+	struct finder s = {.f = f, .rows = rows};
+	key_range_vec gaps = {};
+	GElf_Shdr sh;
+	int r;
+
+	if (f->machine != ELF_X86_64)
+		return 0;
+	s.named = elf_next_section(f, NULL, SHT_SYMTAB, &sh);
+	r = find_gaps(f, rows, &gaps);
+	if (!r && gaps.n)
+		r = code_starts(f, rows->base, &gaps, &s.starts);
+	vec_foreach(gap, &gaps)
+		if (!r)
+			r = look_into(&s, gap->start, gap->end);
+	if (!r && s.ranges.n) {
+		settle(&s.ranges);
+		r = unwind_rows_merge(rows, &s.ranges);
+	}
+	if (!r)
+		r = merge_functions(&s, rows);
+	vec_fini(&gaps);
+	vec_fini(&s.starts);
+	vec_fini(&s.ranges);
+	vec_fini(&s.functions);
+	return r ? err_sys(r, "%s: functions without unwind information", f->name) : 0;
+}

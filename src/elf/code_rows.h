@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows for code that call frame information says nothing of: assembly (OpenBLAS, MKL), libraries built without it
+ * (musl). Functions begin where symbols, pointers in relocations and calls say so; what is left is tried
+ * where code follows padding. x86-64 only: aarch64 needs a decoder (x86_insn.h) and the effects of its instructions
+ * (code_state.h); everything above these knows no machine.
+ */
+#ifndef ELF_CODE_ROWS_H
+#define ELF_CODE_ROWS_H
+
+#include "elf/unwind_rows.h"
+
+/* Bytes of code that there is to look at: some 60 MB a second. */
+uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
+
+/* Adds to @rows (as from call frame information) what can be proven. 0 or -errno + message. */
+_must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where functions begin; see code_starts.h. */
+#include "elf/code_starts.h"
+
+#include <elf.h>
+#include "elf/internal.h"
+
+struct starts {
+	uint64_t base;
+	const key_range_vec *within;
+	key_vec *ret;
+};
+
+static int add(const struct starts *s, uint64_t vaddr)
+{
+	size_t lo = 0, hi = s->within->n;
+	uint64_t key = vaddr - s->base;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->within->v[mid].end <= key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->within->n && s->within->v[lo].start <= key ? vec_push(s->ret, (uint32_t)key)
+								  : 0;
+}
+
+/* Local symbols without a type are labels within functions. */
+static bool is_function(const GElf_Sym *sym)
+{
+	uint8_t type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC ||
+					      (type == STT_NOTYPE && bind != STB_LOCAL));
+}
+
+static int add_symbols(struct starts *s, struct elf_file *f, uint32_t type)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn = elf_next_section(f, NULL, type, &sh);
+	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
+	GElf_Sym sym;
+	int r = 0;
+
+	for (int i = 1; data && !r && gelf_getsym(data, i, &sym); i++)
+		if (is_function(&sym))
+			r = add(s, sym.st_value);
+	return r;
+}
+
+/* Tables of functions (OpenBLAS's of each processor) hold their addresses. */
+static int add_pointers(struct starts *s, struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int r = 0;
+
+	while (!r && (scn = elf_next_section(f, scn, SHT_RELA, &sh))) {
+		Elf_Data *data = (sh.sh_flags & SHF_ALLOC) ? elf_section_data(scn, &sh) : NULL;
+		GElf_Rela rela;
+
+		for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++)
+			if (GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE ||
+			    GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE)
+				r = add(s, (uint64_t)rela.r_addend);
+	}
+	return r;
+}
+
+static int add_sections(struct starts *s, struct elf_file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int r = 0;
+
+	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
+		if (sh.sh_flags & SHF_EXECINSTR)
+			r = add(s, sh.sh_addr);
+	return r;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within, key_vec *ret)
+{
+	struct starts s = {base, within, ret};
+	size_t n = 0;
+	int r = add_symbols(&s, f, SHT_DYNSYM);
+
+	if (!r)
+		r = add_symbols(&s, f, SHT_SYMTAB);
+	if (!r)
+		r = add_pointers(&s, f);
+	if (!r)
+		r = add_sections(&s, f);
+	if (r || !ret->n)
+		return r;
+	qsort(ret->v, ret->n, sizeof(*ret->v), ascending);
+	for (size_t i = 0; i < ret->n; i++)
+		if (!n || ret->v[i] != ret->v[n - 1])
+			ret->v[n++] = ret->v[i];
+	ret->n = n;
+	return 0;
+}
+
+const uint32_t *key_vec_from(const key_vec *v, uint32_t key)
+{
+	size_t lo = 0, hi = v->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (v->v[mid] < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return v->v + lo;
+}
+
+bool key_vec_has(const key_vec *v, uint32_t key)
+{
+	const uint32_t *at = key_vec_from(v, key);
+
+	return v->n && at < v->v + v->n && *at == key;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines and inlined functions by DWARF; see dwarf_file.h. */
+#include "elf/dwarf_file.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+#define RANGES_MAX (16u << 20)	 /* address ranges of units, or of the functions of one unit */
+#define NO_ALT	   ((Dwarf *)-1) /* what libdw notes when it has looked for one and found none */
+
+/* Addresses of a unit or of a function: where its entry stands in .debug_info. */
+struct dwarf_range {
+	uint64_t start, end;
+	Dwarf_Off entry;
+};
+typedef VEC(struct dwarf_range) dwarf_ranges_vec;
+
+struct dwarf_file {
+	Elf *elf, *alt_elf;
+	Dwarf *dwarf, *alt;
+	bool indexed;
+	dwarf_ranges_vec units;
+	Dwarf_Off unit; /* the one whose functions are indexed; (Dwarf_Off)-1: none */
+	dwarf_ranges_vec functions;
+};
+
+/* libdw reads strings at offsets that it has checked, to their NUL, which it takes for granted. */
+static bool strings_end(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	Elf_Data *data;
+
+	if (!streq(name, ".debug_str") && !streq(name, ".debug_line_str"))
+		return true;
+	if ((sh->sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
+		return false;
+	data = elf_getdata(scn, NULL);
+	return data && data->d_size && ((const char *)data->d_buf)[data->d_size - 1] == '\0';
+}
+
+/* The bytes of all sections that libdw will read at once; 0 also for what it can't read safely. */
+static uint64_t debug_bytes(Elf *elf)
+{
+	uint64_t sum = 0;
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return 0;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, sh.sh_name);
+		if (name && (str_starts(name, ".debug_") || str_starts(name, ".zdebug_")))
+			sum += MIN(sh.sh_size, DWARF_BYTES_MAX + 1);
+		if (name && sum <= DWARF_BYTES_MAX && !strings_end(elf, scn, &sh, name))
+			return 0;
+	}
+	return sum;
+}
+
+static int open_dwarf(int fd, const char *name, Elf **elf, Dwarf **ret)
+{
+	uint64_t bytes;
+
+	elf_version(EV_CURRENT);
+	*elf = elf_begin(fd, ELF_C_READ, NULL);
+	bytes = *elf ? debug_bytes(*elf) : 0;
+	if (!bytes)
+		return err_set(-ENODATA, "%s has no DWARF", name);
+	if (bytes > DWARF_BYTES_MAX)
+		return err_set(-EFBIG, "%s has too much DWARF: %llu MiB", name,
+			       (unsigned long long)(bytes >> 20));
+	*ret = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
+	if (!*ret)
+		return err_set(-ENODATA, "%s: %s", name, dwarf_errmsg(-1));
+	return 0;
+}
+
+int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret)
+{
+	struct dwarf_file *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return err_sys(-ENOMEM, "%s", name);
+	d->unit = (Dwarf_Off)-1;
+	r = open_dwarf(fd, name, &d->elf, &d->dwarf);
+	if (r) {
+		dwarf_file_free(d);
+		return r;
+	}
+	dwarf_setalt(d->dwarf, NO_ALT);
+	*ret = d;
+	return 0;
+}
+
+void dwarf_file_free(struct dwarf_file *d)
+{
+	if (!d)
+		return;
+	vec_fini(&d->units);
+	vec_fini(&d->functions);
+	if (d->dwarf)
+		dwarf_setalt(d->dwarf, NULL);
+	dwarf_end(d->dwarf);
+	dwarf_end(d->alt);
+	elf_end(d->elf);
+	elf_end(d->alt_elf);
+	free(d);
+}
+
+size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX])
+{
+	const char *name;
+	const void *bytes;
+	ssize_t n = dwelf_dwarf_gnu_debugaltlink(d->dwarf, &name, &bytes);
+
+	if (n <= 0 || n > ELF_BUILD_ID_MAX)
+		return 0;
+	memcpy(id, bytes, (size_t)n);
+	return (size_t)n;
+}
+
+int dwarf_file_set_alt(struct dwarf_file *d, int fd)
+{
+	int r = d->alt_elf ? err_set(-EEXIST, "a second alternate debug file")
+			   : open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt);
+
+	if (!r)
+		dwarf_setalt(d->dwarf, d->alt);
+	return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct dwarf_range *x = a, *y = b;
+
+	return x->start != y->start ? (x->start < y->start ? -1 : 1)
+				    : (x->end < y->end) - (x->end > y->end);
+}
+
+/* Adds where @die's code is. 0 or -ENOMEM, -E2BIG. */
+static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		int r = list->n < RANGES_MAX ? 0 : -E2BIG;
+
+		/* At 0 is what the linker threw away. */
+		if (!r && start && start < end)
+			r = vec_push(list, (struct dwarf_range){start, end, dwarf_dieoffset(die)});
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Of those that cover @addr the one that starts last; ranges of units and functions hardly overlap. */
+static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
+{
+	size_t low = 0, high = list->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (list->v[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (int look = 0; low-- > 0 && look < 16; look++)
+		if (addr < list->v[low].end)
+			return &list->v[low];
+	return NULL;
+}
+
+static void sort(dwarf_ranges_vec *list)
+{
+	if (list->n)
+		qsort(list->v, list->n, sizeof(*list->v), compare);
+}
+
+/* Of a split unit the rest is in a .dwo file: libdw would open whatever path the unit names. */
+static bool is_split(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(unit, DW_AT_dwo_name, &attr) ||
+	       dwarf_attr(unit, DW_AT_GNU_dwo_name, &attr);
+}
+
+/* What can't be read ends the list: what was found counts. */
+static void index_units(struct dwarf_file *d)
+{
+	Dwarf_Off at = 0, next;
+	size_t header;
+
+	d->indexed = true;
+	while (dwarf_nextcu(d->dwarf, at, &next, &header, NULL, NULL, NULL) == 0 && next > at) {
+		Dwarf_Die unit;
+
+		if (dwarf_offdie(d->dwarf, at + header, &unit) && !is_split(&unit) &&
+		    add_ranges(&d->units, &unit) < 0)
+			break;
+		at = next;
+	}
+	sort(&d->units);
+}
+
+static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth);
+
+/* What may have functions in it: C++ and Rust put them into namespaces and types. */
+static int index_function(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
+{
+	int r = 0;
+
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		r = add_ranges(list, die);
+		break;
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_lexical_block:
+		break;
+	default:
+		return 0;
+	}
+	return r || depth >= DWARF_DEPTH_MAX ? r : index_functions(list, die, depth + 1);
+}
+
+static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
+{
+	Dwarf_Die child;
+	int r = 0, more = dwarf_child(die, &child);
+
+	while (!more && !r) {
+		r = index_function(list, &child, depth);
+		more = dwarf_siblingof(&child, &child);
+	}
+	return r;
+}
+
+/* One unit's functions are kept: addresses that are asked for come by file, often by unit. */
+static void index_unit(struct dwarf_file *d, Dwarf_Die *unit)
+{
+	if (d->unit == dwarf_dieoffset(unit))
+		return;
+	d->unit = dwarf_dieoffset(unit);
+	d->functions.n = 0;
+	if (index_functions(&d->functions, unit, 0) < 0)
+		d->functions.n = 0;
+	sort(&d->functions);
+}
+
+static const char *function_name(Dwarf_Die *die)
+{
+	static const unsigned int names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+					     DW_AT_name};
+	Dwarf_Attribute attr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (dwarf_attr_integrate(die, names[i], &attr))
+			return dwarf_formstring(&attr);
+	return NULL;
+}
+
+/* Where the inlined function @die was called. */
+static void call_site(Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word file = 0, line = 0;
+	Dwarf_Files *files;
+	size_t n;
+
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line) == 0)
+		ret->line = (uint32_t)MIN(line, (Dwarf_Word)UINT32_MAX);
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) == 0 &&
+	    dwarf_getsrcfiles(unit, &files, &n) == 0 && file < n)
+		ret->file = dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* The next scope in @die around @addr: a block or an inlined function. */
+static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
+{
+	int more = dwarf_child(die, ret);
+
+	for (; !more; more = dwarf_siblingof(ret, ret)) {
+		int tag = dwarf_tag(ret);
+
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+		    dwarf_haspc(ret, addr) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* From @function inwards: [n - 1] is the function itself, [0] what was inlined last. */
+static size_t scopes(Dwarf_Die *function, uint64_t addr, Dwarf_Die *ret, size_t max)
+{
+	Dwarf_Die at = *function, inner;
+	size_t n = 0;
+
+	ret[n++] = at;
+	for (int depth = 0; n < max && depth < DWARF_DEPTH_MAX; depth++) {
+		if (!inner_scope(&at, addr, &inner))
+			break;
+		at = inner;
+		if (dwarf_tag(&at) == DW_TAG_inlined_subroutine)
+			ret[n++] = at;
+	}
+	for (size_t i = 0; i < n / 2; i++) {
+		Dwarf_Die swap = ret[i];
+
+		ret[i] = ret[n - 1 - i];
+		ret[n - 1 - i] = swap;
+	}
+	return n;
+}
+
+static void source_line(Dwarf_Die *unit, uint64_t addr, struct dwarf_call *ret)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, addr);
+	int n;
+
+	if (!line)
+		return;
+	ret->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &n) == 0 && n > 0)
+		ret->line = (uint32_t)n;
+}
+
+size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *ret, size_t max)
+{
+	Dwarf_Die unit, function, scope[DWARF_DEPTH_MAX];
+	const struct dwarf_range *range;
+	size_t n;
+
+	if (!d->indexed)
+		index_units(d);
+	range = find_range(&d->units, vaddr);
+	if (!max || !range || !dwarf_offdie(d->dwarf, range->entry, &unit))
+		return 0;
+	ret[0] = (struct dwarf_call){};
+	source_line(&unit, vaddr, &ret[0]);
+	index_unit(d, &unit);
+	range = find_range(&d->functions, vaddr);
+	if (!range || !dwarf_offdie(d->dwarf, range->entry, &function))
+		return 1;
+	n = scopes(&function, vaddr, scope, MIN(max, (size_t)DWARF_DEPTH_MAX));
+	for (size_t i = 0; i < n; i++) {
+		ret[i].function = function_name(&scope[i]);
+		ret[i].inlined = i + 1 < n;
+		if (i + 1 < n) {
+			ret[i + 1] = (struct dwarf_call){};
+			call_site(&scope[i], &unit, &ret[i + 1]);
+		}
+	}
+	return n;
+}

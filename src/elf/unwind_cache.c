@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The directory of cached rows; see unwind_cache.h. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "elf/unwind_cache_file.h"
+
+#define SUFFIX	    ".rows"
+#define TMP_SUFFIX  ".tmp"
+#define TMP_SECONDS 3600 /* older ones were left by a krait that was killed */
+#define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
+#define LEAST_ID    8 /* bytes of a build id that tells files apart */
+
+struct unwind_cache {
+	char *path;
+	uid_t uid;
+	gid_t gid;
+	bool become;
+};
+
+struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become)
+{
+	struct unwind_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct unwind_cache){.path = strdup(dir), .uid = uid, .gid = gid, .become = become};
+	if (!c->path) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+void unwind_cache_free(struct unwind_cache *c)
+{
+	if (c)
+		free(c->path);
+	free(c);
+}
+
+/* Of this thread only, unlike setuid() (setfsuid(2)). */
+static void enter(const struct unwind_cache *c)
+{
+	if (!c->become)
+		return;
+	setfsgid(c->gid);
+	setfsuid(c->uid);
+}
+
+static void leave(const struct unwind_cache *c)
+{
+	if (!c->become)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+}
+
+/* Makes the last two parts of the path: $XDG_CACHE_HOME and krait's own. */
+static void make_dir(const struct unwind_cache *c)
+{
+	_cleanup_free_ char *parent = strdup(c->path);
+	char *slash = parent ? strrchr(parent, '/') : NULL;
+
+	if (!slash || slash == parent)
+		return;
+	*slash = '\0';
+	(void)mkdir(parent, 0700);
+	(void)mkdir(c->path, 0700);
+}
+
+static int open_dir(const struct unwind_cache *c, bool make)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (make)
+		make_dir(c);
+	fd = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(-errno, "can't open '%s'", c->path);
+	if (!unwind_cache_is_ours(fd, c->uid, S_IFDIR, &st))
+		return err_set(-EPERM, "'%s' isn't used: others can write it", c->path);
+	return TAKE_FD(fd);
+}
+
+static bool is_worth(const struct unwind_cache_key *key)
+{
+	return key->n >= LEAST_ID && key->n <= ELF_BUILD_ID_MAX;
+}
+
+static void file_name(const struct unwind_cache_key *key, char name[static NAME_BYTES])
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < key->n; i++)
+		at += snprintf(name + at, 3, "%02x", key->id[i]);
+	snprintf(name + at, NAME_BYTES - at, "-%llx" SUFFIX, (unsigned long long)key->bytes);
+}
+
+static bool load(const struct unwind_cache *c, const struct unwind_cache_key *key,
+		 struct unwind_rows *ret)
+{
+	_cleanup_close_ int dir = open_dir(c, false), fd = -1;
+	char name[NAME_BYTES];
+
+	if (dir < 0)
+		return false;
+	file_name(key, name);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || !unwind_cache_read(fd, c->uid, key, ret))
+		return false;
+	(void)futimens(fd, NULL); /* used now */
+	return true;
+}
+
+bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
+		       struct unwind_rows *ret)
+{
+	bool there;
+
+	*ret = (struct unwind_rows){};
+	if (!is_worth(key))
+		return false;
+	enter(c);
+	there = load(c, key, ret);
+	leave(c);
+	if (!there) {
+		unwind_rows_fini(ret);
+		*ret = (struct unwind_rows){};
+	}
+	return there;
+}
+
+static int store(const struct unwind_cache *c, int dir, const struct unwind_cache_key *key,
+		 const struct unwind_rows *rows)
+{
+	char name[NAME_BYTES], tmp[NAME_BYTES + 32];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	file_name(key, name);
+	snprintf(tmp, sizeof(tmp), "%s.%d" TMP_SUFFIX, name, getpid());
+	(void)unlinkat(dir, tmp, 0);
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(-errno, "can't write to '%s'", c->path);
+	r = unwind_cache_write(fd, key, rows);
+	if (!r && renameat(dir, tmp, dir, name))
+		r = -errno;
+	if (!r)
+		return 0;
+	(void)unlinkat(dir, tmp, 0);
+	return err_sys(r, "can't write to '%s'", c->path);
+}
+
+struct entry {
+	char *name;
+	struct timespec used;
+	uint64_t bytes;
+};
+typedef VEC(struct entry) entry_vec;
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct entry *)a)->used,
+			      *y = &((const struct entry *)b)->used;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? -1 : 1;
+	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Notes a file of ours; removes one that was never finished. */
+static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
+{
+	struct stat st;
+	struct entry e;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return;
+	if (str_ends(name, TMP_SUFFIX) && time(NULL) - st.st_mtime > TMP_SECONDS)
+		(void)unlinkat(dir, name, 0);
+	if (!str_ends(name, SUFFIX))
+		return;
+	e = (struct entry){strdup(name), st.st_mtim, st.st_size};
+	if (e.name && vec_push(list, e)) {
+		free(e.name);
+		return;
+	}
+	*sum += e.name ? e.bytes : 0;
+}
+
+static void trim(int dir, uint64_t most)
+{
+	_cleanup_closedir_ DIR *d = NULL;
+	entry_vec list = {};
+	uint64_t sum = 0;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	d = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));)
+		look_at(dir, e->d_name, &list, &sum);
+	if (list.n)
+		qsort(list.v, list.n, sizeof(*list.v), oldest_first);
+	vec_foreach(e, &list) {
+		if (sum > most && !unlinkat(dir, e->name, 0))
+			sum -= e->bytes;
+		free(e->name);
+	}
+	vec_fini(&list);
+}
+
+void unwind_cache_trim(struct unwind_cache *c, uint64_t most)
+{
+	_cleanup_close_ int dir = -1;
+
+	enter(c);
+	dir = open_dir(c, false);
+	if (dir >= 0)
+		trim(dir, most);
+	leave(c);
+}
+
+int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
+		       const struct unwind_rows *rows)
+{
+	_cleanup_close_ int dir = -1;
+	int r;
+
+	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS)
+		return 0;
+	enter(c);
+	dir = open_dir(c, true);
+	r = dir < 0 ? dir : store(c, dir, key, rows);
+	if (!r)
+		trim(dir, UNWIND_CACHE_MOST);
+	leave(c);
+	return r;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The format of a file of cached rows: a header, rows, rules, functions. For this build of krait alone. */
+#ifndef ELF_UNWIND_CACHE_FILE_H
+#define ELF_UNWIND_CACHE_FILE_H
+
+#include <sys/stat.h>
+#include "elf/unwind_cache.h"
+
+/* @fd is of this type and belongs to @uid, and nobody else can write it. */
+bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
+
+/* Reads @fd from its beginning. False: it isn't what was written for @key; *ret may be half filled. */
+bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
+		       struct unwind_rows *ret);
+/* 0 or -errno. */
+_must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
+				  const struct unwind_rows *rows);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows from call frame information; see unwind_rows.h. Two passes: which functions there are, sorted by
+ * address (linkers don't), then one run over their programs, which appends rows in order.
+ */
+#include "elf/unwind_rows.h"
+
+#include <stdio.h>
+#include "base/error.h"
+#include "elf/code_rows.h"
+#include "elf/internal.h"
+#include "elf/unwind_section.h"
+
+#define PAGE 4096u
+
+/* An FDE until its rows are made. */
+struct function {
+	uint32_t start, end; /* keys */
+	uint32_t cie, program, program_n;
+};
+
+struct builder {
+	struct elf_file *f;
+	struct cfi_section section;
+	struct cfi_entries entries;
+	VEC(struct function) functions;
+	struct unwind_rows *ret;
+	struct map by_hash; /* of a rule -> its index */
+	uint32_t rule;	    /* of the present state, unless that changed */
+};
+
+static void builder_fini(struct builder *b)
+{
+	vec_fini(&b->functions);
+	map_fini(&b->by_hash);
+	cfi_entries_fini(&b->entries);
+	cfi_section_fini(&b->section);
+}
+
+static void leave_out(struct unwind_rows *ret, uint64_t vaddr, const char *why)
+{
+	if (!ret->bad++)
+		snprintf(ret->why, sizeof(ret->why), "function at %#llx: %s",
+			 (unsigned long long)vaddr, why);
+}
+
+static const char *add_function(struct builder *b, const struct cfi_fde *fde)
+{
+	uint64_t base = b->ret->base;
+	bool inside = false;
+
+	for (size_t i = 0; i < b->f->loads.n && !inside; i++) {
+		const struct elf_load *load = &b->f->loads.v[i];
+
+		inside = load->exec && fde->start >= load->vaddr &&
+			 fde->end - load->vaddr <= load->memsz;
+	}
+	if (!inside)
+		return "not in executable memory";
+	if (fde->end - base > UINT32_MAX)
+		return "4 GiB or more behind the first";
+	if (b->functions.n == UNWIND_MAX_FDES)
+		return "too many functions";
+	b->functions.v[b->functions.n++] =
+		(struct function){(uint32_t)(fde->start - base), (uint32_t)(fde->end - base),
+				  fde->cie, fde->program, fde->program_n};
+	return NULL;
+}
+
+static int read_functions(struct builder *b)
+{
+	struct cfi_fde fde;
+	const char *broken;
+	int r;
+
+	while ((r = cfi_next_fde(&b->entries, &fde, &broken)) > 0) {
+		r = vec_reserve(&b->functions, b->functions.n + 1);
+		if (r)
+			return r;
+		if (!broken)
+			broken = add_function(b, &fde);
+		if (broken)
+			leave_out(b->ret, fde.start, broken);
+	}
+	return r;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->program < y->program ? -1 : x->program > y->program;
+}
+
+static void sort_functions(struct builder *b)
+{
+	for (size_t i = 1; i < b->functions.n; i++) {
+		if (b->functions.v[i - 1].start < b->functions.v[i].start)
+			continue;
+		qsort(b->functions.v, b->functions.n, sizeof(*b->functions.v), by_start);
+		return;
+	}
+}
+
+static uint64_t rule_hash(const struct unwind_rule *rule)
+{
+	uint64_t w[2];
+
+	memcpy(w, rule, sizeof(w));
+	return w[0] * 0x9e3779b97f4a7c15ull ^ w[1];
+}
+
+/* Index of @rule among the distinct ones. */
+static int intern(struct builder *b, const struct unwind_rule *rule, uint32_t *ret)
+{
+	uint64_t hash = rule_hash(rule), *known;
+	int r;
+
+	for (; (known = map_get(&b->by_hash, hash)); hash++) {
+		*ret = (uint32_t)*known;
+		if (!memcmp(&b->ret->rules.v[*ret], rule, sizeof(*rule)))
+			return 0;
+	}
+	*ret = (uint32_t)b->ret->rules.n;
+	r = map_put(&b->by_hash, hash, *ret);
+	return r ? r : vec_push(&b->ret->rules, *rule);
+}
+
+static int add_row(struct unwind_rows *ret, uint64_t key, uint32_t rule)
+{
+	if (ret->rows.n && ret->rows.v[ret->rows.n - 1].rule == rule)
+		return 0;
+	return vec_push(&ret->rows, (struct unwind_row){(uint32_t)key, rule});
+}
+
+static int add_rows(struct builder *b, struct cfi_run *run, const struct function *fn)
+{
+	const struct cfi_cie *cie = &b->entries.cies.v[fn->cie];
+	const struct cfi_fde fde = {b->ret->base + fn->start, b->ret->base + fn->end, fn->cie,
+				    fn->program, fn->program_n};
+	struct unwind_rule rule;
+	int r = 0;
+
+	cfi_run_init(run, &b->section, cie, &fde);
+	while (!r && cfi_next_row(run)) {
+		if (b->ret->rows.n >= UNWIND_MAX_ROWS || b->ret->rules.n >= UNWIND_MAX_RULES) {
+			run->broken = "too many rows";
+			return add_row(b->ret, run->from - b->ret->base, 0);
+		}
+		if (run->changed) {
+			cfi_rule(b->section.arch, &run->st, cie->signal, &rule);
+			r = intern(b, &rule, &b->rule);
+			run->changed = false;
+		}
+		if (!r)
+			r = add_row(b->ret, run->from - b->ret->base, b->rule);
+	}
+	return r;
+}
+
+/* Every function once, in order; what lies between them is unknown. */
+static int compile(struct builder *b)
+{
+	const struct unwind_rule unknown = {};
+	struct unwind_rows *ret = b->ret;
+	uint32_t end = 0;
+	struct cfi_run run;
+	int r = intern(b, &unknown, &b->rule);
+
+	vec_foreach(fn, &b->functions) {
+		if (r)
+			return r;
+		if (fn->start < end) {
+			leave_out(ret, ret->base + fn->start, "overlaps with another");
+			continue;
+		}
+		if (fn->start > end)
+			r = add_row(ret, end, 0);
+		if (!r)
+			r = add_rows(b, &run, fn);
+		if (!r && run.broken)
+			leave_out(ret, ret->base + fn->start, run.broken);
+		if (!r)
+			r = vec_push(&ret->fdes, (struct unwind_fde){fn->start, fn->end});
+		end = fn->end;
+	}
+	return r || !ret->rows.n ? r : add_row(ret, end, 0);
+}
+
+/* Both live as long as the file is mapped anywhere: what growing left over goes back. */
+static void trim(struct unwind_rows *ret)
+{
+	struct unwind_row *rows = reallocarray(ret->rows.v, ret->rows.n, sizeof(*rows));
+	struct unwind_fde *fdes = reallocarray(ret->fdes.v, ret->fdes.n, sizeof(*fdes));
+
+	if (rows) {
+		ret->rows.v = rows;
+		ret->rows.cap = ret->rows.n;
+	}
+	if (fdes) {
+		ret->fdes.v = fdes;
+		ret->fdes.cap = ret->fdes.n;
+	}
+}
+
+static int build(struct builder *b)
+{
+	int r = cfi_section_read(b->f, &b->section);
+
+	if (r || !b->section.n)
+		return r;
+	cfi_entries_init(&b->entries, &b->section);
+	r = read_functions(b);
+	if (!r) {
+		sort_functions(b);
+		r = compile(b);
+	}
+	if (r)
+		return err_sys(r, "%s: call frame information", b->f->name);
+	if (b->ret->rows.n)
+		trim(b->ret);
+	return 0;
+}
+
+int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret)
+{
+	struct builder b = {.f = f, .ret = ret};
+	int r;
+
+	*ret = (struct unwind_rows){};
+	if (!elf_file_text_start(f, &ret->base))
+		return 0;
+	ret->base &= ~(uint64_t)(PAGE - 1);
+	map_init(&b.by_hash);
+	r = build(&b);
+	builder_fini(&b);
+	return r;
+}
+
+int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret)
+{
+	int r = unwind_rows_read_tables(f, ret);
+
+	return r ? r : code_rows_add(f, ret);
+}
+
+void unwind_rows_fini(struct unwind_rows *r)
+{
+	vec_fini(&r->rows);
+	vec_fini(&r->rules);
+	vec_fini(&r->fdes);
+}
+
+const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr)
+{
+	uint64_t key = vaddr - r->base;
+	size_t lo = 0, hi = r->rows.n;
+
+	/* The last row that begins at or before it. */
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->rows.v[mid].key <= key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && vaddr >= r->base ? &r->rules.v[r->rows.v[lo - 1].rule] : NULL;
+}
+
+const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (fdes[mid].end <= key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && fdes[lo].start <= key ? &fdes[lo] : NULL;
+}
+
+const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr)
+{
+	return vaddr >= r->base ? unwind_fde_find(r->fdes.v, r->fdes.n, vaddr - r->base) : NULL;
+}

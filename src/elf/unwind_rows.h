@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call frame information (.eh_frame, or .debug_frame where only that exists) of one ELF file compiled
+ * to rows: from which address on which rule leads to the caller's frame (abi/unwind.h). Input is
+ * hostile: sizes, offsets and nesting are bounded; what can't be expressed becomes UNWIND_UNKNOWN,
+ * never a guess.
+ */
+#ifndef ELF_UNWIND_ROWS_H
+#define ELF_UNWIND_ROWS_H
+
+#include "base/vec.h"
+#include "elf/elf_file.h"
+#include "unwind.h" /* abi */
+
+struct unwind_row {
+	uint32_t key;  /* vaddr - rows.base; holds up to the next row's */
+	uint32_t rule; /* index into rows.rules */
+};
+
+/* Start and end of a function as its FDE says: names and evaluation loops need it. */
+struct unwind_fde {
+	uint32_t start, end; /* as keys; end exclusive */
+};
+
+struct unwind_rows {
+	uint64_t base; /* page-aligned; lowest executable vaddr */
+	VEC(struct unwind_row)
+	rows;			       /* ascending, no two neighbours with one rule; a gap between
+					   functions is a row with rule UNWIND_UNKNOWN */
+	VEC(struct unwind_rule) rules; /* distinct; [0] is UNWIND_UNKNOWN, all zero */
+	VEC(struct unwind_fde) fdes;   /* ascending, not overlapping */
+	size_t bad;		       /* FDEs left out: broken or contradictory */
+	char why[96];		       /* the first such, for -v; "" = none */
+};
+
+/*
+ * Limits: what a file claims beyond is cut, counted in .bad. PyTorch's largest library has half a
+ * million functions; polars 1.6 million rows, 1,900 rules.
+ */
+#define UNWIND_MAX_ROWS	 (8u << 20)
+#define UNWIND_MAX_FDES	 (2u << 20)
+#define UNWIND_MAX_RULES (64u << 10)
+
+/*
+ * Compiles @f. 0, also when it has no call frame information (then there are no rows); -errno with a
+ * message. unwind_rows_fini() in every case.
+ */
+_must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
+
+/* The same, and what the instructions of the other functions prove (code_rows.h). */
+_must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
+void unwind_rows_fini(struct unwind_rows *r);
+#define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
+
+/* The rule of [start, end), keys, where nothing was known. */
+struct unwind_range {
+	uint32_t start, end;
+	struct unwind_rule rule;
+};
+typedef VEC(struct unwind_range) unwind_range_vec;
+
+/* Adds ranges: ascending, not overlapping. 0 or -ENOMEM. */
+_must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
+
+/* The rule at @vaddr; NULL: outside of all rows. */
+const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
+
+/* Of @n FDEs, ascending, the one that holds @key, or NULL. */
+const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
+
+/* The FDE that holds @vaddr, or NULL. */
+const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr);
+
+#endif

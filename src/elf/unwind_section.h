@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where an ELF file keeps its call frame information. */
+#ifndef ELF_UNWIND_SECTION_H
+#define ELF_UNWIND_SECTION_H
+
+#include "elf/unwind_cfi.h"
+
+/* polars (178 MB) has 8 MiB of .eh_frame. */
+#define CFI_MAX_BYTES (64u << 20)
+
+/*
+ * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME; .debug_frame
+ * where there is no .eh_frame or an empty one (Go). 0 with ret->n = 0: the file has neither.
+ * cfi_section_fini() in every case.
+ */
+_must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);
+void cfi_section_fini(struct cfi_section *s);
+#define _cleanup_cfi_section_ _cleanup_(cfi_section_fini)
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What keys do; see browse.h. */
+#include "live/browse.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "live/terminal.h"
+
+void browse_init(struct browse *b, struct table *v)
+{
+	*b = (struct browse){.shown = v, .page_rows = 1};
+	map_init(&b->toggled);
+}
+
+void browse_fini(struct browse *b)
+{
+	tree_close(b);
+	vec_fini(&b->lines);
+	vec_fini(&b->boxes);
+	map_fini(&b->toggled);
+	str_fini(&b->input);
+}
+
+void browse_say(struct browse *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(b->message, sizeof(b->message), fmt, ap);
+	va_end(ap);
+}
+
+/* The chosen line stays with its row, or where it is as long as nobody chose one. */
+static void keep_chosen(struct browse *b)
+{
+	const struct table *v = b->shown;
+
+	for (size_t i = 0; b->held && i < v->rows.n; i++)
+		if (v->live->rows.v[v->rows.v[i]].key == b->key) {
+			b->at = i;
+			return;
+		}
+	b->at = MIN(b->at, v->rows.n ? v->rows.n - 1 : 0);
+}
+
+int browse_refresh(struct browse *b)
+{
+	int r = table_refresh(b->shown);
+
+	if (r)
+		return r;
+	keep_chosen(b);
+	return b->opened ? tree_refresh(b) : 0;
+}
+
+int browse_reset(struct browse *b)
+{
+	int r = 0;
+
+	map_clear(&b->toggled);
+	b->zoom = b->chosen = 0;
+	if (b->opened)
+		r = calltree_build(&b->tree);
+	return r ? r : browse_refresh(b);
+}
+
+static void choose(struct browse *b, size_t at)
+{
+	const struct table *v = b->shown;
+
+	b->at = MIN(at, v->rows.n ? v->rows.n - 1 : 0);
+	b->held = b->at > 0;
+	if (v->rows.n)
+		b->key = v->live->rows.v[v->rows.v[b->at]].key;
+}
+
+static int show_table(struct browse *b, enum live_table table)
+{
+	table_switch(b->shown, table);
+	b->at = b->from = 0;
+	b->held = false;
+	return browse_refresh(b);
+}
+
+/* Frames of a kind shown or not: everything is counted anew. */
+static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
+{
+	struct live *l = b->shown->live;
+
+	l->hide[kind] = l->hide[too] = !l->hide[kind];
+	live_show(l, l->table, l->only);
+	browse_say(b, "%s frames %s", kind == KIND_KERNEL ? "kernel" : "native",
+		   l->hide[kind] ? "count for the function that called them" : "are shown");
+	return browse_reset(b);
+}
+
+static int sort_by_number(struct browse *b, int number)
+{
+	for (const struct table_column *c = table_columns; c->name; c++)
+		if (table_has(b->shown, c, INT_MAX) && !--number) {
+			(void)table_sort(b->shown, c->name);
+			return browse_refresh(b);
+		}
+	return 0;
+}
+
+static void ask(struct browse *b, enum prompt prompt, const char *first)
+{
+	b->prompt = prompt;
+	str_clear(&b->input);
+	str_add(&b->input, first);
+}
+
+static int open_or_enter(struct browse *b, enum page page)
+{
+	return b->shown->rows.n ? tree_open(b, page) : 0;
+}
+
+/* Only this process or thread, or everybody again. */
+static int zoom_to(struct browse *b)
+{
+	struct table *v = b->shown;
+	struct live_only only = {};
+	const struct live_row *row;
+
+	if (v->live->only.pid ||
+	    (v->live->table != LIVE_THREADS && v->live->table != LIVE_PROCESSES)) {
+		live_show(v->live, v->live->table, only);
+		browse_say(b, "all processes and threads");
+		return show_table(b, v->live->table);
+	}
+	if (!v->rows.n)
+		return 0;
+	row = &v->live->rows.v[v->rows.v[b->at]];
+	only = (struct live_only){live_who(v->live, row->labels)->pid};
+	if (v->live->table == LIVE_THREADS)
+		only.tid = live_who(v->live, row->labels)->tid;
+	live_show(v->live, LIVE_FUNCTIONS, only);
+	return show_table(b, LIVE_FUNCTIONS);
+}
+
+static int move_key(struct browse *b, int key)
+{
+	size_t page = b->page_rows > 1 ? b->page_rows - 1 : 1;
+
+	switch (key) {
+	case KEY_UP:
+	case 'k':
+		choose(b, b->at ? b->at - 1 : 0);
+		break;
+	case KEY_DOWN:
+	case 'j':
+		choose(b, b->at + 1);
+		break;
+	case KEY_PAGE_UP:
+		choose(b, b->at > page ? b->at - page : 0);
+		break;
+	case KEY_PAGE_DOWN:
+		choose(b, b->at + page);
+		break;
+	case KEY_HOME:
+		choose(b, 0);
+		break;
+	case KEY_END:
+		choose(b, b->shown->rows.n);
+		break;
+	}
+	return 0;
+}
+
+static int table_key(struct browse *b, int key)
+{
+	enum live_table table = b->shown->live->table;
+
+	switch (key) {
+	case KEY_TAB:
+		return show_table(b, (table + 1) % LIVE_TABLES);
+	case KEY_BACK_TAB:
+		return show_table(b, (table + LIVE_TABLES - 1) % LIVE_TABLES);
+	case 'l':
+		return show_table(b, table == LIVE_LINES ? LIVE_FUNCTIONS : LIVE_LINES);
+	case 't':
+		return show_table(b, table == LIVE_THREADS ? LIVE_FUNCTIONS : LIVE_THREADS);
+	case 'P':
+		return show_table(b, table == LIVE_PROCESSES ? LIVE_FUNCTIONS : LIVE_PROCESSES);
+	case 's':
+	case KEY_RIGHT:
+	case '>':
+		table_sort_step(b->shown, 1);
+		return browse_refresh(b);
+	case 'S':
+	case KEY_LEFT:
+	case '<':
+		table_sort_step(b->shown, -1);
+		return browse_refresh(b);
+	case 'I':
+		b->shown->ascending = !b->shown->ascending;
+		return browse_refresh(b);
+	case 'z':
+		return zoom_to(b);
+	case KEY_ENTER:
+		return open_or_enter(b, PAGE_TREE);
+	case 'f':
+		return open_or_enter(b, PAGE_FLAME);
+	}
+	if (key >= '1' && key <= '9')
+		return sort_by_number(b, key - '0');
+	return move_key(b, key);
+}
+
+static int end_prompt(struct browse *b, enum browse_do *ret)
+{
+	enum prompt prompt = b->prompt;
+
+	b->prompt = PROMPT_NONE;
+	if (prompt == PROMPT_FILTER)
+		return browse_refresh(b);
+	if (b->input.n)
+		*ret = prompt == PROMPT_SCREEN ? DO_WRITE_SCREEN : DO_WRITE_PROFILE;
+	return 0;
+}
+
+static void add_character(struct str *b, int c)
+{
+	if (c < 0x80)
+		str_add_c(b, (char)c);
+	else if (c < 0x800)
+		str_addf(b, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+	else if (c < 0x10000)
+		str_addf(b, "%c%c%c", 0xe0 | c >> 12, 0x80 | (c >> 6 & 0x3f), 0x80 | (c & 0x3f));
+	else
+		str_addf(b, "%c%c%c%c", 0xf0 | c >> 18, 0x80 | (c >> 12 & 0x3f),
+			 0x80 | (c >> 6 & 0x3f), 0x80 | (c & 0x3f));
+}
+
+static void remove_character(struct str *b)
+{
+	while (b->n && (b->s[b->n - 1] & 0xc0) == 0x80)
+		b->n--;
+	if (b->n)
+		b->n--;
+	if (b->s)
+		b->s[b->n] = '\0';
+}
+
+/* What is typed at the bottom; a filter works while it is typed. */
+static int prompt_key(struct browse *b, int key, enum browse_do *ret)
+{
+	if (key == KEY_ENTER)
+		return end_prompt(b, ret);
+	if (key == KEY_ESCAPE)
+		str_clear(&b->input);
+	else if (key == KEY_BACKSPACE)
+		remove_character(&b->input);
+	else if (key >= ' ' && key < KEY_UP && b->input.n < sizeof(b->shown->filter) - 5)
+		add_character(&b->input, key);
+	if (b->prompt == PROMPT_FILTER)
+		snprintf(b->shown->filter, sizeof(b->shown->filter), "%s", str_cstr(&b->input));
+	if (key == KEY_ESCAPE)
+		b->prompt = PROMPT_NONE;
+	return browse_refresh(b);
+}
+
+/* Keys that mean the same on every page; false: it isn't one. */
+static bool common_key(struct browse *b, int key, enum browse_do *ret)
+{
+	switch (key) {
+	case 'q':
+		*ret = DO_QUIT;
+		return true;
+	case 'p':
+	case ' ':
+		b->paused = !b->paused;
+		*ret = DO_PAUSE;
+		return true;
+	case 'r':
+		*ret = DO_RESET;
+		return true;
+	case '+':
+		*ret = DO_FASTER;
+		return true;
+	case '-':
+		*ret = DO_SLOWER;
+		return true;
+	case 'w':
+		ask(b, PROMPT_SCREEN, "krait-top.txt");
+		return true;
+	case 'W':
+		ask(b, PROMPT_PROFILE, "krait-top");
+		str_add(&b->input, render_formats[0].extensions[0]);
+		return true;
+	case '?':
+	case 'h':
+		b->before_help = b->page;
+		b->page = PAGE_HELP;
+		return true;
+	}
+	return false;
+}
+
+int browse_key(struct browse *b, int key, enum browse_do *ret)
+{
+	*ret = DO_NOTHING;
+	*b->message = '\0';
+	if (b->prompt)
+		return prompt_key(b, key, ret);
+	if (b->page == PAGE_HELP) {
+		b->page = b->before_help;
+		return 0;
+	}
+	if (common_key(b, key, ret))
+		return 0;
+	switch (key) {
+	case 'n':
+		return toggle_kind(b, KIND_NATIVE, KIND_JIT);
+	case 'K':
+		return toggle_kind(b, KIND_KERNEL, KIND_KERNEL);
+	case '/':
+		tree_close(b);
+		ask(b, PROMPT_FILTER, b->shown->filter);
+		return 0;
+	case 'c':
+		*b->shown->filter = '\0';
+		return browse_refresh(b);
+	}
+	if (b->page == PAGE_TREE)
+		return tree_key(b, key);
+	if (b->page == PAGE_FLAME)
+		return flame_key(b, key);
+	return table_key(b, key);
+}

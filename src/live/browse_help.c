@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the keys are, on a page of its own. */
+#include "live/browse.h"
+
+const struct browse_help browse_help[] = {
+	{"Tab  l t P", "next table: functions, lines, threads, processes; or that one"},
+	{"Up Down PgUp", "choose a row; Home: follow the top again"},
+	{"Enter", "callers of the row as a tree; there Tab: what it calls"},
+	{"f", "the row as a flame graph; there Enter zooms, Backspace goes back"},
+	{"Esc", "back to the table"},
+	{"s S  1-9  I", "sort by the next, previous, that column; the other way round"},
+	{"/  c", "only rows with a text; all rows again"},
+	{"z", "of a thread or process only its samples; again: everybody's"},
+	{"n  K", "native, kernel frames: shown, or counted for their caller"},
+	{"p Space", "pause; what comes meanwhile is in the next interval"},
+	{"r", "reset: count from now on"},
+	{"+  -", "shorter, longer intervals"},
+	{"w  W", "write this screen; the profile so far, in any format"},
+	{"q  Ctrl-C", "quit"},
+	{},
+};
+
+void help_draw(struct browse *b, struct screen *s, int top, int bottom)
+{
+	int y = top;
+
+	for (const struct browse_help *h = browse_help; h->keys && y < bottom; h++, y++) {
+		screen_at(s, y);
+		screen_put(s, STYLE_BOLD, "  ", -1);
+		screen_put(s, STYLE_BOLD, h->keys, 14);
+		screen_pad(s, STYLE_PLAIN, 16);
+		screen_put(s, STYLE_PLAIN, h->meaning, -1);
+	}
+	y++;
+	for (const struct table_column *c = table_columns; c->name && y < bottom; c++) {
+		if (!table_has(b->shown, c, s->cols) || !*c->meaning)
+			continue;
+		screen_at(s, y++);
+		screen_put(s, STYLE_BOLD, "  ", -1);
+		screen_put(s, STYLE_BOLD, c->heading, 14);
+		screen_pad(s, STYLE_PLAIN, 16);
+		screen_put(s, STYLE_PLAIN, c->meaning, -1);
+	}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The columns: what each says of a row. */
+#include "live/table.h"
+
+double table_share(const struct table *v, const struct live_count *n, enum live_span span)
+{
+	int64_t all = v->live->all[span].value;
+
+	return all > 0 ? 100.0 * n->value / all : 0;
+}
+
+double table_cpu(const struct table *v, const struct live_count *n, enum live_span span)
+{
+	double seconds = v->live->seconds[span];
+
+	if (!v->clock)
+		return -1;
+	return seconds > 0 ? 100.0 * n->value / NSEC_PER_SEC / seconds : 0;
+}
+
+double table_gil(const struct live_count *n)
+{
+	return n->known > 0 ? 100.0 * n->held / n->known : -1;
+}
+
+static double self_last(const struct table *v, const struct live_row *row)
+{
+	struct live_count n = live_self(v->live, row, LIVE_LAST);
+
+	return table_share(v, &n, LIVE_LAST);
+}
+
+static double total_last(const struct table *v, const struct live_row *row)
+{
+	struct live_count n = live_total(v->live, row, LIVE_LAST);
+
+	return table_share(v, &n, LIVE_LAST);
+}
+
+static double self_since(const struct table *v, const struct live_row *row)
+{
+	return table_share(v, &row->self[LIVE_SINCE], LIVE_SINCE);
+}
+
+static double total_since(const struct table *v, const struct live_row *row)
+{
+	return table_share(v, &row->total[LIVE_SINCE], LIVE_SINCE);
+}
+
+static double self_value(const struct table *v, const struct live_row *row)
+{
+	return (double)row->self[LIVE_SINCE].value;
+}
+
+static double total_value(const struct table *v, const struct live_row *row)
+{
+	return (double)row->total[LIVE_SINCE].value;
+}
+
+static double cpu_last(const struct table *v, const struct live_row *row)
+{
+	struct live_count n = live_total(v->live, row, LIVE_LAST);
+
+	return table_cpu(v, &n, LIVE_LAST);
+}
+
+static double gil_last(const struct table *v, const struct live_row *row)
+{
+	struct live_count n = live_total(v->live, row, LIVE_LAST);
+
+	return table_gil(n.known ? &n : &row->total[LIVE_SINCE]);
+}
+
+const struct table_column table_columns[] = {
+	{"self", "SELF%", "share of the last interval, in the function itself", TABLE_OF_CODE, 7, 0,
+	 UNIT_PERCENT, self_last},
+	{"total", "TOTAL%", "the same with what it called", TABLE_OF_CODE, 7, 0, UNIT_PERCENT,
+	 total_last},
+	{"cpu", "CPU%", "of one CPU, in the last interval", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
+	 cpu_last},
+	{"cpu", "CPU%", "of one CPU, in the last interval, with what it called", TABLE_OF_CODE, 7,
+	 110, UNIT_PERCENT, cpu_last},
+	{"share", "SHARE%", "share of the last interval", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
+	 total_last},
+	{"gil", "GIL%", "of its time in the last interval it held the GIL",
+	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
+	{"self-share", "SELF%ALL", "share since the start, in the function itself", TABLE_OF_CODE,
+	 9, 110, UNIT_PERCENT, self_since},
+	{"total-share", "TOTAL%ALL", "the same with what it called", TABLE_OF_CODE, 10, 110,
+	 UNIT_PERCENT, total_since},
+	{"total-share", "SHARE%ALL", "share since the start", TABLE_OF_WHO, 10, 70, UNIT_PERCENT,
+	 total_since},
+	{"self-time", "SELF", "since the start, in the function itself", TABLE_OF_CODE, 9, 60,
+	 UNIT_VALUE, self_value},
+	{"total-time", "TOTAL", "the same with what it called", TABLE_OF_CODE, 9, 70, UNIT_VALUE,
+	 total_value},
+	{"total-time", "TIME", "since the start", TABLE_OF_WHO, 9, 60, UNIT_VALUE, total_value},
+	{"name", "NAME", "", TABLE_OF_CODE | TABLE_OF_WHO, 0, 0, UNIT_TEXT, NULL},
+	{},
+};

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Samples to rows. Samples of an interval are summed up by stack and thread first; only those sums
+ * go into the table, so that a sample costs one look into a hash table. See live.h.
+ */
+#include "live/live.h"
+
+#include "base/error.h"
+
+/* Code without a symbol: one row for each file. */
+#define KEY_MAPPING (1ull << 63)
+
+struct live *live_new(struct profile *p, const struct view_options *filter)
+{
+	struct live *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->p = p;
+	l->filter = filter && view_wanted(filter) ? filter : NULL;
+	l->value = profile_meta(p)->default_value;
+	l->key_pid = profile_string(p, "pid");
+	l->key_tid = profile_string(p, "tid");
+	l->key_gil = profile_string(p, "gil");
+	sums_init(&l->now);
+	sums_init(&l->last);
+	sums_init(&l->since);
+	map_init(&l->index);
+	return l;
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	sums_fini(&l->now);
+	sums_fini(&l->last);
+	sums_fini(&l->since);
+	if (l->select.o)
+		select_fini(&l->select);
+	vec_fini(&l->who);
+	vec_fini(&l->scratch);
+	vec_fini(&l->rows);
+	map_fini(&l->index);
+	free(l);
+}
+
+static enum live_gil gil_of(const char *state)
+{
+	if (streq(state, "held"))
+		return LIVE_GIL_HELD;
+	return streq(state, "unknown") ? LIVE_GIL_UNKNOWN : LIVE_GIL_OTHER;
+}
+
+static struct live_who read_who(struct live *l, uint32_t labels)
+{
+	struct live_who who = {.known = true};
+	size_t n;
+	const struct profile_label *v = profile_get_labels(l->p, labels, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].key == l->key_pid)
+			who.pid = v[i].value;
+		else if (v[i].key == l->key_tid)
+			who.tid = v[i].value;
+		else if (v[i].key == l->key_gil)
+			who.gil = gil_of(profile_get_string(l->p, v[i].value));
+	}
+	l->several |= l->first_pid && who.pid != l->first_pid;
+	l->first_pid = l->first_pid ?: who.pid;
+	return who;
+}
+
+const struct live_who *live_who(struct live *l, uint32_t labels)
+{
+	static const struct live_who nobody;
+
+	while (l->who.n <= labels)
+		if (vec_push(&l->who, (struct live_who){}))
+			return &nobody;
+	if (!l->who.v[labels].known)
+		l->who.v[labels] = read_who(l, labels);
+	return &l->who.v[labels];
+}
+
+/* The filter words decide by stack and label set: again when there are new ones. */
+static int select_again(struct live *l)
+{
+	size_t locations = profile_n_locations(l->p), labels = profile_n_labels(l->p);
+
+	/* A thread may have got its name since. */
+	if (!l->filter || (!l->filter->threads.n && l->selected_locations == locations &&
+			   l->selected_labels == labels))
+		return 0;
+	if (l->select.o)
+		select_fini(&l->select);
+	l->selected_locations = locations;
+	l->selected_labels = labels;
+	return select_init(&l->select, l->p, l->filter);
+}
+
+static bool filter_shows(struct live *l, const struct profile_sample *s)
+{
+	size_t n = 0;
+	const uint32_t *stack;
+
+	if (!l->filter)
+		return true;
+	stack = s->stack ? profile_get_stack(l->p, s->stack, &n) : NULL;
+	return l->select.labels[s->labels] && select_stack(&l->select, stack, n);
+}
+
+bool live_shows(struct live *l, const struct profile_sample *s)
+{
+	const struct live_who *who = live_who(l, s->labels);
+
+	return (!l->only.pid || who->pid == l->only.pid) &&
+	       (!l->only.tid || who->tid == l->only.tid) && filter_shows(l, s);
+}
+
+uint64_t live_key(const struct profile *p, enum live_table table, uint32_t location)
+{
+	const struct profile_location *at = profile_get_location(p, location);
+
+	if (!at->function)
+		return KEY_MAPPING | at->mapping;
+	return table == LIVE_LINES ? (uint64_t)at->function << 32 | (uint32_t)at->line
+				   : at->function;
+}
+
+/* Leaves out of .scratch what is of hidden kinds; if there is nothing else, nothing. */
+static void leave_out_kinds(struct live *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->scratch.n; i++) {
+		uint32_t m = profile_get_location(l->p, l->scratch.v[i])->mapping;
+
+		if (!l->hide[profile_get_mapping(l->p, m)->kind])
+			l->scratch.v[kept++] = l->scratch.v[i];
+	}
+	if (kept)
+		l->scratch.n = kept;
+}
+
+const uint32_t *live_stack(struct live *l, uint32_t stack, size_t *n)
+{
+	const uint32_t *loc;
+
+	*n = 0;
+	if (!stack)
+		return NULL;
+	loc = profile_get_stack(l->p, stack, n);
+	l->scratch.n = 0;
+	for (size_t i = 0; i < *n; i++)
+		if ((!l->filter || select_frame(&l->select, loc[i])) &&
+		    vec_push(&l->scratch, loc[i]))
+			break;
+	leave_out_kinds(l);
+	*n = l->scratch.n;
+	return l->scratch.v;
+}
+
+static uint64_t key_of_who(const struct live_who *who, enum live_table table)
+{
+	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
+}
+
+/* The row of @key, made if it is new; NULL: there is no room. */
+static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, uint32_t labels)
+{
+	const uint64_t *i = map_get(&l->index, key);
+	struct live_row row = {.key = key, .location = location};
+	struct live_row *found;
+
+	if (!i) {
+		if (l->rows.n >= LIVE_MAX_ROWS || vec_push(&l->rows, row))
+			return NULL;
+		if (map_put(&l->index, key, l->rows.n)) {
+			l->rows.n--;
+			return NULL;
+		}
+	}
+	found = &l->rows.v[i ? *i - 1 : l->rows.n - 1];
+	if (found->tick != l->tick) {
+		found->tick = l->tick;
+		found->self[LIVE_LAST] = found->total[LIVE_LAST] = (struct live_count){};
+	}
+	found->labels = labels; /* the latest one: a process may have got another name */
+	return found;
+}
+
+static void add_count(struct live_count *to, const struct live_count *n)
+{
+	to->samples += n->samples;
+	to->value += n->value;
+	to->held += n->held;
+	to->known += n->known;
+}
+
+/* What is being added, and to which spans. */
+struct fold {
+	struct live *l;
+	bool spans[LIVE_SPANS];
+	struct live_count n;
+	uint32_t labels;
+};
+
+static void add_row(struct fold *f, uint64_t key, uint32_t location, bool self)
+{
+	struct live_row *row = row_of(f->l, key, location, f->labels);
+
+	if (!row) {
+		f->l->no_row++;
+		return;
+	}
+	for (unsigned i = 0; i < LIVE_SPANS; i++) {
+		if (!f->spans[i])
+			continue;
+		if (self)
+			add_count(&row->self[i], &f->n);
+		if (row->turn != f->l->turn)
+			add_count(&row->total[i], &f->n);
+	}
+	row->turn = f->l->turn;
+}
+
+static void add_frames(struct fold *f, uint32_t stack)
+{
+	size_t n;
+	const uint32_t *loc = live_stack(f->l, stack, &n);
+
+	for (size_t i = 0; i < n; i++)
+		add_row(f, live_key(f->l->p, f->l->table, loc[i]), loc[i], i == 0);
+}
+
+static void add_sum(struct fold *f, const struct profile_sample *s)
+{
+	struct live *l = f->l;
+	const struct live_who *who = live_who(l, s->labels);
+	int64_t value = s->values[l->value];
+
+	if (!live_shows(l, s))
+		return;
+	l->turn++;
+	f->labels = s->labels;
+	f->n = (struct live_count){s->values[0], value, who->gil == LIVE_GIL_HELD ? value : 0,
+				   who->gil != LIVE_GIL_UNKNOWN ? value : 0};
+	for (unsigned i = 0; i < LIVE_SPANS; i++)
+		if (f->spans[i])
+			add_count(&l->all[i], &f->n);
+	if (l->table == LIVE_THREADS || l->table == LIVE_PROCESSES)
+		add_row(f, key_of_who(who, l->table), 0, true);
+	else
+		add_frames(f, s->stack);
+}
+
+static void fold(struct live *l, const struct sums *sums, bool last, bool since)
+{
+	struct fold f = {.l = l, .spans = {last, since}};
+
+	vec_foreach(s, &sums->entries)
+		add_sum(&f, s);
+}
+
+int live_add(struct live *l, const struct profile_sample *s)
+{
+	struct profile_sample timeless = *s;
+
+	timeless.time_ns = -1;
+	return sums_add(&l->now, &timeless);
+}
+
+/* Takes the last interval into .since, as far as there is room. */
+static int keep(struct live *l)
+{
+	int r = 0;
+
+	vec_foreach(s, &l->last.entries) {
+		if (l->since.entries.n >= LIVE_MAX_SUMS)
+			l->not_kept += s->values[0];
+		else if (!r)
+			r = sums_add(&l->since, s);
+	}
+	return r;
+}
+
+int live_tick(struct live *l, double seconds)
+{
+	struct sums done = l->now;
+	int r;
+
+	l->now = l->last;
+	l->last = done;
+	sums_clear(&l->now);
+	l->tick++;
+	l->seconds[LIVE_LAST] = seconds;
+	l->seconds[LIVE_SINCE] += seconds;
+	l->all[LIVE_LAST] = (struct live_count){};
+	r = select_again(l);
+	if (r)
+		return r;
+	fold(l, &l->last, true, true);
+	return keep(l);
+}
+
+static void clear_rows(struct live *l)
+{
+	l->rows.n = 0;
+	map_clear(&l->index);
+	memset(l->all, 0, sizeof(l->all));
+	l->no_row = 0;
+}
+
+void live_reset(struct live *l)
+{
+	sums_clear(&l->now);
+	sums_clear(&l->last);
+	sums_clear(&l->since);
+	clear_rows(l);
+	memset(l->seconds, 0, sizeof(l->seconds));
+	l->not_kept = 0;
+}
+
+void live_show(struct live *l, enum live_table table, struct live_only only)
+{
+	l->table = table;
+	l->only = only;
+	clear_rows(l);
+	fold(l, &l->since, false, true);
+	fold(l, &l->last, true, false);
+}
+
+struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span)
+{
+	return span == LIVE_LAST && row->tick != l->tick ? (struct live_count){} : row->self[span];
+}
+
+struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span)
+{
+	return span == LIVE_LAST && row->tick != l->tick ? (struct live_count){} : row->total[span];
+}

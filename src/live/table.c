@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows chosen, sorted and named; see table.h. */
+#include "live/table.h"
+
+#include <limits.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+static const char *const table_names[LIVE_TABLES] = {"functions", "lines", "threads", "processes"};
+
+const char *table_word(enum live_table table)
+{
+	return table_names[table];
+}
+
+static bool has_column(const struct table *v, const struct table_column *c)
+{
+	return c->tables & TABLE_OF(v->live->table);
+}
+
+bool table_has(const struct table *v, const struct table_column *c, int width)
+{
+	bool gil = v->live->all[LIVE_SINCE].known;
+
+	return has_column(v, c) && c->from_width <= width && (gil || !streq(c->name, "gil"));
+}
+
+bool table_sort(struct table *v, const char *name)
+{
+	for (const struct table_column *c = table_columns; c->name; c++) {
+		if (!has_column(v, c) || !streq(c->name, name))
+			continue;
+		v->sort = c;
+		v->ascending = !c->value;
+		return true;
+	}
+	return false;
+}
+
+void table_sort_step(struct table *v, int step)
+{
+	const struct table_column *c = v->sort, *last = table_columns;
+
+	while (last[1].name)
+		last++;
+	do {
+		c += step;
+		if (c < table_columns)
+			c = last;
+		else if (!c->name)
+			c = table_columns;
+	} while (!table_has(v, c, INT_MAX));
+	v->sort = c;
+	v->ascending = !c->value;
+}
+
+void table_switch(struct table *v, enum live_table table)
+{
+	const char *by = v->sort ? v->sort->name : "self";
+	struct live_only only = v->live->only;
+
+	live_show(v->live, table, only);
+	if (!table_sort(v, by) && !table_sort(v, "self"))
+		(void)table_sort(v, "cpu");
+}
+
+void table_init(struct table *v, struct live *l, bool clock)
+{
+	*v = (struct table){.live = l, .p = l->p, .clock = clock};
+	table_switch(v, l->table);
+}
+
+void table_fini(struct table *v)
+{
+	vec_fini(&v->rows);
+	render_names_free(v->names);
+	*v = (struct table){};
+}
+
+/* Names are decided for all files at once: again when there are new functions. */
+static const struct render_names *names_of(struct table *v)
+{
+	size_t n = profile_n_functions(v->p);
+
+	if (v->names && v->names_functions == n)
+		return v->names;
+	render_names_free(v->names);
+	v->names = render_names_new(v->p);
+	v->names_functions = n;
+	return v->names;
+}
+
+void table_location_name(struct table *v, enum live_table table, uint32_t location, struct str *ret)
+{
+	const struct render_names *names = names_of(v);
+	const struct profile_location *l = profile_get_location(v->p, location);
+	const struct profile_function *f;
+	const char *file, *object;
+
+	if (!names)
+		return;
+	if (!l->function) {
+		str_addf(ret, "[%s]", render_names_mapping(names, l->mapping));
+		return;
+	}
+	if (table == LIVE_LINES) {
+		render_names_frame(names, location, ret);
+		return;
+	}
+	f = profile_get_function(v->p, l->function);
+	file = render_names_file(names, l->function);
+	object = render_names_mapping(names, l->mapping);
+	render_names_function(names, location, ret);
+	if (profile_get_mapping(v->p, l->mapping)->kind == KIND_MARK)
+		return;
+	if (*file && f->start_line > 0)
+		str_addf(ret, " (%s:%d)", file, f->start_line);
+	else if (*file || *object)
+		str_addf(ret, " (%s)", *file ? file : object);
+}
+
+static void who_name(const struct table *v, const struct live_row *row, struct str *ret)
+{
+	const char *process = profile_label_text(v->p, row->labels, "process");
+	const char *pid = profile_label_text(v->p, row->labels, "pid");
+
+	if (v->live->table == LIVE_THREADS)
+		str_addf(ret, "%s (tid %s)", profile_label_text(v->p, row->labels, "thread"),
+			 profile_label_text(v->p, row->labels, "tid"));
+	if (v->live->table == LIVE_PROCESSES || v->live->several)
+		str_addf(ret, "%s%s (pid %s)", ret->n ? " of " : "", process, pid);
+}
+
+void table_name(struct table *v, const struct live_row *row, struct str *ret)
+{
+	if (v->live->table == LIVE_THREADS || v->live->table == LIVE_PROCESSES)
+		who_name(v, row, ret);
+	else
+		table_location_name(v, v->live->table, row->location, ret);
+}
+
+static void add_time(struct str *ret, double ns)
+{
+	double s = ns / NSEC_PER_SEC;
+	unsigned long long whole = (unsigned long long)s;
+
+	if (s < 60)
+		str_addf(ret, "%.2fs", s);
+	else if (whole < 3600)
+		str_addf(ret, "%llu:%02llu", whole / 60, whole % 60);
+	else
+		str_addf(ret, "%llu:%02llu:%02llu", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret)
+{
+	if (value < 0)
+		str_add_c(ret, '-');
+	else if (unit == UNIT_PERCENT)
+		str_addf(ret, "%.1f", value);
+	else if (v->clock)
+		add_time(ret, value);
+	else if (value >= 1e7)
+		str_addf(ret, "%.1fM", value / 1e6);
+	else
+		str_addf(ret, "%.0f", value);
+}
+
+/* What sorting compares: a number or a name, made once a row. */
+struct sort_key {
+	double number;
+	size_t name; /* where it begins in sorter.names */
+	int64_t since;
+	uint64_t key;
+	uint32_t row;
+};
+
+struct sorter {
+	const struct table *v;
+	struct str names;
+	VEC(struct sort_key) keys;
+};
+
+static int compare_keys(const struct sorter *s, const struct sort_key *a, const struct sort_key *b)
+{
+	if (!s->v->sort->value) {
+		int r = strcasecmp(s->names.s + a->name, s->names.s + b->name);
+
+		if (r)
+			return r;
+	} else if (a->number != b->number) {
+		return a->number < b->number ? -1 : 1;
+	}
+	return 0;
+}
+
+static int compare(const void *va, const void *vb, void *arg)
+{
+	const struct sort_key *a = va, *b = vb;
+	const struct sorter *s = arg;
+	int r = compare_keys(s, a, b);
+
+	if (r)
+		return s->v->ascending ? r : -r;
+	if (a->since != b->since)
+		return a->since > b->since ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* 1: the row is shown, 0: the filter leaves it out, -ENOMEM. */
+static int add_key(struct sorter *s, struct table *v, uint32_t row)
+{
+	const struct live_row *r = &v->live->rows.v[row];
+	struct sort_key key = {
+		.name = s->names.n, .since = r->self[LIVE_SINCE].value, .key = r->key, .row = row};
+
+	if (v->sort->value)
+		key.number = v->sort->value(v, r);
+	if (!v->sort->value || *v->filter) {
+		table_name(v, r, &s->names);
+		str_add_c(&s->names, '\0');
+		if (s->names.failed)
+			return -ENOMEM;
+		if (*v->filter && !strcasestr(s->names.s + key.name, v->filter)) {
+			s->names.n = key.name;
+			return 0;
+		}
+	}
+	return vec_push(&s->keys, key) ? -ENOMEM : 1;
+}
+
+int table_refresh(struct table *v)
+{
+	struct sorter s = {.v = v};
+	int r = 0;
+
+	for (uint32_t i = 0; r >= 0 && i < v->live->rows.n; i++)
+		r = add_key(&s, v, i);
+	if (r >= 0 && s.keys.n)
+		qsort_r(s.keys.v, s.keys.n, sizeof(*s.keys.v), compare, &s);
+	v->rows.n = 0;
+	if (r >= 0)
+		r = vec_reserve(&v->rows, s.keys.n);
+	for (size_t i = 0; !r && i < s.keys.n; i++)
+		v->rows.v[v->rows.n++] = s.keys.v[i].row;
+	str_fini(&s.names);
+	vec_fini(&s.keys);
+	return r < 0 ? err_set(-ENOMEM, "out of memory for the table") : 0;
+}

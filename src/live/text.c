@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Widths of characters and names cut to fit; see text.h. */
+#include "live/text.h"
+
+struct range {
+	uint32_t from, to;
+};
+
+/* Nothing of their own is drawn: combining marks, variation selectors, joiners (Unicode 15). */
+static const struct range narrow[] = {
+	{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},  {0x0610, 0x061a}, {0x064b, 0x065f},
+	{0x200b, 0x200d}, {0x2060, 0x2064}, {0x20d0, 0x20ff},  {0x3099, 0x309a}, {0xfe00, 0xfe0f},
+	{0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
+
+/* Two columns: East Asian Wide and Fullwidth, pictures. */
+static const struct range wide[] = {{0x1100, 0x115f},	{0x2e80, 0x303e},   {0x3041, 0x33ff},
+				    {0x3400, 0x4dbf},	{0x4e00, 0x9fff},   {0xa000, 0xa4cf},
+				    {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe30, 0xfe6f},
+				    {0xff00, 0xff60},	{0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
+				    {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+
+/* Obeyed instead of drawn: C1 controls, line separators, marks that change the direction. */
+static const struct range obeyed[] = {
+	{0x7f, 0x9f}, {0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+
+static bool is_in(const struct range *r, size_t n, uint32_t c)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c >= r[i].from && c <= r[i].to)
+			return true;
+	return false;
+}
+
+struct character {
+	const char *s;
+	int bytes, width;
+	bool ok; /* else it is shown as '?' */
+};
+
+/* The character at @s, which isn't at its end. Bytes that aren't UTF-8 count one each. */
+static struct character next(const char *s, bool utf8)
+{
+	struct character c = {.s = s, .bytes = 1, .width = 1};
+	const unsigned char *u = (const unsigned char *)s;
+	int more = *u >= 0xf0 ? 3 : *u >= 0xe0 ? 2 : *u >= 0xc0 ? 1 : 0;
+	uint32_t code = *u & (0x3f >> more);
+
+	if (*u < 0x80) {
+		c.ok = *u >= ' ' && *u < 0x7f;
+		return c;
+	}
+	for (int i = 1; i <= more; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return c;
+		code = code << 6 | (u[i] & 0x3f);
+	}
+	if (!more)
+		return c;
+	c.bytes = more + 1;
+	if (!utf8 || is_in(obeyed, ARRAY_SIZE(obeyed), code))
+		return c;
+	c.ok = true;
+	c.width = is_in(narrow, ARRAY_SIZE(narrow), code) ? 0
+		  : is_in(wide, ARRAY_SIZE(wide), code)	  ? 2
+							  : 1;
+	return c;
+}
+
+int text_width(const char *s, bool utf8)
+{
+	int n = 0;
+
+	while (*s) {
+		struct character c = next(s, utf8);
+
+		n += c.width;
+		s += c.bytes;
+	}
+	return n;
+}
+
+int text_clip(struct str *out, const char *s, int width, bool utf8)
+{
+	int n = 0;
+
+	while (*s) {
+		struct character c = next(s, utf8);
+
+		if (n + c.width > width)
+			break;
+		if (c.ok)
+			str_add_n(out, c.s, c.bytes);
+		else
+			str_add_c(out, '?');
+		n += c.width;
+		s += c.bytes;
+	}
+	return n;
+}
+
+int text_fit(struct str *out, const char *s, int width, bool utf8)
+{
+	int all = text_width(s, utf8), tail = width / 2, n, skipped = 0;
+
+	if (width <= 0)
+		return 0;
+	if (all <= width || width < 12)
+		return text_clip(out, s, width, utf8);
+	n = text_clip(out, s, width - tail - 1, utf8);
+	str_add(out, utf8 ? "…" : "~");
+	while (*s && skipped < all - tail) {
+		struct character c = next(s, utf8);
+
+		skipped += c.width;
+		s += c.bytes;
+	}
+	return n + 1 + text_clip(out, s, tail, utf8);
+}

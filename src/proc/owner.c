@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids of a process; see owner.h. */
+#include "proc/owner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "proc/stat.h"
+
+#define STATUS_BYTES (1 << 20) /* 65,536 groups (NGROUPS_MAX) are 720 KB at most */
+
+/* The numbers behind @key at the start of a line; a process's name has its newlines escaped there. */
+static const char *numbers_of(const struct str *text, const char *key)
+{
+	const char *at = strstr(str_cstr(text), key);
+
+	return at ? at + strlen(key) : NULL;
+}
+
+/* "Uid:	real	effective	saved	file system" */
+static int take_id(const char *at, unsigned int *ret)
+{
+	return at && sscanf(at, "%*u %*u %*u %u", ret) == 1 ? 0 : -EINVAL;
+}
+
+static int take_groups(const char *at, struct proc_owner *o)
+{
+	int r = at ? 0 : -EINVAL;
+
+	while (!r) {
+		char *end;
+		unsigned long gid;
+
+		at += strspn(at, " \t");
+		gid = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		r = vec_push(&o->groups, (gid_t)gid);
+		at = end;
+	}
+	return r;
+}
+
+int proc_owner_read(int procdir, struct proc_owner *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int r;
+
+	*ret = (struct proc_owner){};
+	r = proc_file_read(procdir, "status", STATUS_BYTES, &text);
+	if (!r)
+		r = take_id(numbers_of(&text, "\nUid:"), &ret->uid);
+	if (!r)
+		r = take_id(numbers_of(&text, "\nGid:"), &ret->gid);
+	return r ? r : take_groups(numbers_of(&text, "\nGroups:"), ret);
+}
+
+void proc_owner_fini(struct proc_owner *o)
+{
+	vec_fini(&o->groups);
+}

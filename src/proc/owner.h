@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* With whose rights a process opens files, as it is now. */
+#ifndef PROC_OWNER_H
+#define PROC_OWNER_H
+
+#include <sys/types.h>
+#include "base/vec.h"
+
+struct proc_owner {
+	uid_t uid; /* of the file system (credentials(7)); what has no number here is 65534 */
+	gid_t gid;
+	VEC(gid_t) groups; /* further ones */
+};
+
+/* From PROCDIR/status. 0; -ESRCH if it is gone; -errno. No message. _fini in any case. */
+_must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
+void proc_owner_fini(struct proc_owner *o);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes parts of one profile over into another: what a sample needs is interned there when it is
+ * asked for, once. The source must not change meanwhile.
+ */
+#ifndef PROFILE_COPY_H
+#define PROFILE_COPY_H
+
+#include "profile/profile.h"
+
+struct profile_copy {
+	const struct profile *from;
+	struct profile *to;
+	uint32_t *strings, *mappings, *functions, *locations, *labels, *stacks; /* 0: not yet */
+};
+
+/* 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_init(struct profile_copy *c, const struct profile *from,
+				 struct profile *to);
+void profile_copy_fini(struct profile_copy *c);
+
+/* The id in .to of what has @id in .from; 0 for 0. Out of memory: profile_failed(to). */
+uint32_t profile_copy_string(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_mapping(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_function(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_location(struct profile_copy *c, uint32_t id);
+uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id);
+
+/* @extra (ids of .to) are added and win over labels with the same key; the same ones every time. */
+uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct profile_label *extra,
+			     size_t n_extra);
+
+/* A value type whose texts live in .to. */
+struct profile_value_type profile_copy_value_type(struct profile *to,
+						  const struct profile_value_type *type);
+
+/* Comments, as many as there is room for. 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
+
+#endif

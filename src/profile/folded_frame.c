@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The text of one frame taken apart; see folded_frame.h. Nothing here allocates. */
+#include "profile/folded_frame.h"
+
+#define TEXT(s, n) ((struct folded_text){(s), (n)})
+
+static bool has_suffix(const char *s, size_t n, const char *suffix)
+{
+	size_t m = strlen(suffix);
+
+	return n > m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+static bool has_prefix(const char *s, size_t n, const char *prefix)
+{
+	size_t m = strlen(prefix);
+
+	return n >= m && memcmp(s, prefix, m) == 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Length of the digits that end @s. */
+static size_t digits_at_end(const char *s, size_t n)
+{
+	size_t digits = 0;
+
+	while (digits < n && is_digit(s[n - 1 - digits]))
+		digits++;
+	return digits;
+}
+
+/* A line number; 0 for what is no number below 2^31. */
+static int32_t number(const char *s, size_t n)
+{
+	int64_t v = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v = v * 10 + (s[i] - '0');
+		if (v > INT32_MAX)
+			return 0;
+	}
+	return (int32_t)v;
+}
+
+/* Source files whose functions are native; every other one with a line is Python's. */
+static bool native_source(const char *s, size_t n)
+{
+	static const char *const endings[] = {".c",   ".cc",  ".cpp", ".cxx", ".h",  ".hh", ".hpp",
+					      ".hxx", ".inl", ".rs",  ".go",  ".S",  ".s",  ".asm",
+					      ".f",   ".f90", ".cu",  ".m",   ".mm", ".zig"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (has_suffix(s, n, endings[i]))
+			return true;
+	return false;
+}
+
+static bool python_source(const char *s, size_t n)
+{
+	return has_suffix(s, n, ".py") || has_suffix(s, n, ".pyx") || has_suffix(s, n, ".ipynb") ||
+	       (n > 1 && s[0] == '<' && s[n - 1] == '>');
+}
+
+/*
+ * Endings of stackcollapse-perf.pl and of krait's --annotate; _[w] is the stack that woke the
+ * thread up, the kernel's.
+ */
+static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
+{
+	static const struct {
+		char letter;
+		enum frame_kind kind;
+	} kinds[] = {{'k', KIND_KERNEL}, {'j', KIND_JIT}, {'i', KIND_NATIVE},
+		     {'n', KIND_NATIVE}, {'g', KIND_GC},  {'w', KIND_KERNEL}};
+
+	if (n < 5 || s[n - 4] != '_' || s[n - 3] != '[' || s[n - 1] != ']')
+		return n;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (s[n - 2] != kinds[i].letter)
+			continue;
+		f->kind = kinds[i].kind;
+		f->inlined = s[n - 2] == 'i';
+		return n - 4;
+	}
+	return n;
+}
+
+/* krait's own marks; other texts in brackets are what perf shows where it has no symbol. */
+static bool is_mark(const char *s, size_t n)
+{
+	static const char *const marks[] = {"[truncated]",    "[incomplete",
+					    "[no Python",     "[unsupported",
+					    "[code changed]", "[name not readable]"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (has_prefix(s, n, marks[i]) && s[n - 1] == ']')
+			return true;
+	return false;
+}
+
+/* "[libz.so.1+0x1234]", "[kernel+0xffff]": *f if it is one. */
+static bool take_address(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t at = n - 1;
+	uint64_t v = 0;
+
+	if (n < 6 || s[0] != '[' || s[n - 1] != ']')
+		return false;
+	while (at > 3 && strchr("0123456789abcdef", s[at - 1]) && s[at - 1])
+		at--;
+	if (at == n - 1 || n - 1 - at > 16 || memcmp(s + at - 3, "+0x", 3) || at - 3 <= 1)
+		return false;
+	for (size_t i = at; i < n - 1; i++)
+		v = v << 4 | (unsigned)(is_digit(s[i]) ? s[i] - '0' : s[i] - 'a' + 10);
+	f->unnamed = true;
+	f->address = v;
+	f->mapping = TEXT(s + 1, at - 4);
+	if (has_prefix(f->mapping.s, f->mapping.n, "kernel"))
+		f->kind = KIND_KERNEL;
+	return true;
+}
+
+/* What is in the parentheses at the end: "FILE:LINE", a source file, or a mapping. */
+static void take_place(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t digits = digits_at_end(s, n);
+
+	if (digits && digits < n && s[n - digits - 1] == ':' && n - digits > 1) {
+		f->file = TEXT(s, n - digits - 1);
+		f->line = number(s + n - digits, digits);
+	} else if (python_source(s, n) || native_source(s, n)) {
+		f->file = TEXT(s, n);
+	} else {
+		f->mapping = TEXT(s, n);
+		return;
+	}
+	if (f->kind == KIND_MAX && !native_source(f->file.s, f->file.n))
+		f->kind = KIND_PYTHON;
+}
+
+/* "name (place)": the last parentheses, which end the text. */
+static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t depth = 0;
+
+	if (n < 4 || s[n - 1] != ')')
+		return false;
+	for (size_t i = n; i-- > 1;) {
+		depth += s[i] == ')';
+		depth -= s[i] == '(';
+		if (depth)
+			continue;
+		/* C++'s own "f(int)" has no blank before it and says no place. */
+		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n)
+			return false;
+		f->name = TEXT(s, i - 1);
+		take_place(s + i + 1, n - i - 2, f);
+		return true;
+	}
+	return false;
+}
+
+/* "FILE:FUNCTION:LINE" of Austin and of CPython 3.15's own profiler. */
+static bool take_colons(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t digits = digits_at_end(s, n), end, at;
+
+	if (!digits || digits + 3 > n || s[n - digits - 1] != ':')
+		return false;
+	end = n - digits - 1;
+	for (at = end; at && s[at - 1] != ':'; at--)
+		;
+	/* "std::sort:12" isn't one: the file is empty or ends in a colon. */
+	if (at < 2 || at == end || s[at - 2] == ':')
+		return false;
+	f->file = TEXT(s, at - 1);
+	f->name = TEXT(s + at, end - at);
+	f->line = number(s + n - digits, digits);
+	if (f->kind == KIND_MAX)
+		f->kind = native_source(f->file.s, f->file.n) ? KIND_NATIVE : KIND_PYTHON;
+	return true;
+}
+
+static enum frame_kind kind_of_mapping(const struct folded_text *m)
+{
+	char name[64];
+
+	if (!m->n || m->s[0] != '[' || m->n >= sizeof(name))
+		return KIND_NATIVE;
+	memcpy(name, m->s, m->n);
+	name[m->n] = '\0';
+	return profile_kind(name);
+}
+
+void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
+{
+	*ret = (struct folded_frame){.kind = KIND_MAX};
+	if (is_mark(s, n)) {
+		ret->kind = KIND_MARK;
+		ret->name = TEXT(s, n);
+		return;
+	}
+	n = take_annotation(s, n, ret);
+	if (!take_address(s, n, ret) && !take_parentheses(s, n, ret) && !take_colons(s, n, ret))
+		ret->name = TEXT(s, n);
+	if (ret->kind == KIND_MAX)
+		ret->kind = kind_of_mapping(&ret->mapping);
+}
+
+/* Where @what is in @s, or n. */
+static size_t find(const char *s, size_t n, const char *what)
+{
+	const char *at = memmem(s, n, what, strlen(what));
+
+	return at ? (size_t)(at - s) : n;
+}
+
+/* "NAME (pid 12)" */
+static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
+{
+	static const struct {
+		const char *before, *id, *name;
+	} forms[] = {{" (pid ", "pid", "process"}, {" (tid ", "tid", "thread"}};
+
+	if (!n || s[n - 1] != ')')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t digits = digits_at_end(s, n - 1), before = strlen(forms[i].before);
+
+		if (!digits || digits + before + 1 >= n ||
+		    memcmp(s + n - 1 - digits - before, forms[i].before, before))
+			continue;
+		ret[0] = (struct folded_label){forms[i].name, TEXT(s, n - 1 - digits - before)};
+		ret[1] = (struct folded_label){forms[i].id, TEXT(s + n - 1 - digits, digits)};
+		return true;
+	}
+	return false;
+}
+
+/* `process 12:"python app.py"`, `thread (0x7f): "Main"`, `thread (12)`; src/stack_trace.rs */
+static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
+{
+	bool process = has_prefix(s, n, "process "), thread = has_prefix(s, n, "thread (");
+	size_t start = process ? strlen("process ") : strlen("thread (");
+	size_t end, quote;
+
+	if (!process && !thread)
+		return false;
+	end = start + find(s + start, n - start, process ? ":" : ")");
+	if (end == n || end == start)
+		return false;
+	ret[0] = (struct folded_label){process ? "pid" : "tid", TEXT(s + start, end - start)};
+	quote = end + find(s + end, n - end, "\"");
+	if (quote + 2 < n && s[n - 1] == '"')
+		ret[1] = (struct folded_label){process ? "process" : "thread",
+					       TEXT(s + quote + 1, n - quote - 2)};
+	return true;
+}
+
+/* "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34" */
+static bool root_of_austin(const char *s, size_t n, struct folded_label ret[2])
+{
+	size_t start = has_prefix(s, n, "tid:") ? 4 : 1, digits = digits_at_end(s, n);
+
+	if (n < 2 || !digits || (s[0] != 'P' && s[0] != 'T' && start == 1))
+		return false;
+	if (digits + start != n) {
+		size_t before = n - digits;
+
+		if (s[0] != 'T' || before < 3 || s[before - 1] != ':' ||
+		    digits_at_end(s, before - 1) != before - 2)
+			return false;
+		start = before;
+	}
+	ret[0] = (struct folded_label){s[0] == 'P' ? "pid" : "tid", TEXT(s + start, n - start)};
+	return true;
+}
+
+void folded_root_parse(const char *s, size_t n, struct folded_label ret[2])
+{
+	ret[0] = ret[1] = (struct folded_label){};
+	if (!root_of_krait(s, n, ret) && !root_of_pyspy(s, n, ret))
+		root_of_austin(s, n, ret);
+}

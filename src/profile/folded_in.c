@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Folded stacks, line by line, into a profile; see folded_in.h. */
+#include "profile/folded_in.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "profile/folded_frame.h"
+#include "profile/lines.h"
+
+/* As of pprof (pprof_read.c): far above what real files need. */
+#define BUDGET_BASE	(256ull << 20)
+#define BUDGET_PER_BYTE 64
+#define MAX_DEPTH	65536
+
+#define NO_MEMORY	err_set(-ENOMEM, "out of memory for reading the profile")
+
+struct reader {
+	struct profile *p;
+	size_t budget;
+	VEC(uint32_t) frames; /* root first */
+	VEC(struct profile_label) labels;
+};
+
+static int bad(uint64_t off, const char *what)
+{
+	return err_set(-EINVAL, "folded stacks: byte %llu: %s", (unsigned long long)off, what);
+}
+
+/* Splits "stack COUNT"; the last blank separates. 0, or -EINVAL without a message. */
+static int split_count(const char *s, size_t n, size_t *stack_n, int64_t *count)
+{
+	size_t at, end;
+	uint64_t v = 0;
+
+	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
+		n--;
+	for (at = n; at && s[at - 1] != ' ' && s[at - 1] != '\t'; at--)
+		;
+	for (end = at; end < n && s[end] >= '0' && s[end] <= '9'; end++) {
+		v = v * 10 + (uint64_t)(s[end] - '0');
+		if (v > INT64_MAX / 16)
+			return -EINVAL;
+	}
+	if (at < 2 || end == at)
+		return -EINVAL;
+	/* inferno's counts may have a fraction */
+	if (end < n && s[end] == '.') {
+		v += end + 1 < n && s[end + 1] >= '5';
+		while (++end < n && s[end] >= '0' && s[end] <= '9')
+			;
+	}
+	if (end != n)
+		return -EINVAL;
+	*stack_n = at - 1;
+	*count = (int64_t)v;
+	return 0;
+}
+
+static uint32_t string(struct profile *p, struct folded_text t)
+{
+	return t.n ? profile_string_n(p, t.s, t.n) : 0;
+}
+
+static uint32_t mapping_of(struct reader *r, const struct folded_frame *f)
+{
+	static const char *const by_kind[KIND_MAX] = {
+		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]", [KIND_KERNEL] = "[kernel]",
+		[KIND_JIT] = "[jit]",	    [KIND_GC] = "[gc]",		 [KIND_MARK] = "[krait]"};
+	struct profile_mapping m = {.kind = f->kind};
+
+	if (f->mapping.n && f->unnamed && f->kind == KIND_KERNEL) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "[%.*s]", (int)MIN(f->mapping.n, (size_t)70),
+			 f->mapping.s);
+		m.name = profile_string(r->p, name);
+	} else if (f->mapping.n) {
+		m.name = string(r->p, f->mapping);
+		/* The name tells the kind in a file; an annotation can't say otherwise. */
+		m.kind = profile_kind(profile_get_string(r->p, m.name));
+	} else {
+		m.name = profile_string(r->p, by_kind[f->kind]);
+	}
+	return profile_mapping(r->p, &m);
+}
+
+static int add_frame(struct reader *r, const char *s, size_t n)
+{
+	struct profile_location l = {};
+	struct folded_frame f;
+
+	folded_frame_parse(s, n, &f);
+	l.mapping = mapping_of(r, &f);
+	l.line = f.line;
+	l.address = f.address;
+	if (!f.unnamed)
+		l.function = profile_function(
+			r->p, &(struct profile_function){.name = string(r->p, f.name),
+							 .file = string(r->p, f.file)});
+	if (f.inlined && r->frames.n) {
+		const struct profile_location *outer =
+			profile_get_location(r->p, r->frames.v[r->frames.n - 1]);
+
+		if (outer->mapping == l.mapping && outer->address == l.address)
+			l.outer = r->frames.v[r->frames.n - 1];
+	}
+	return vec_push(&r->frames, profile_location(r->p, &l)) ? NO_MEMORY : 0;
+}
+
+/* True if the frame became labels; only roots do, before any other frame. */
+static bool take_root(struct reader *r, const char *s, size_t n)
+{
+	struct folded_label labels[2];
+
+	if (r->frames.n || r->labels.n >= 4)
+		return false;
+	folded_root_parse(s, n, labels);
+	for (size_t i = 0; i < ARRAY_SIZE(labels) && labels[i].key; i++) {
+		struct profile_label l = {profile_string(r->p, labels[i].key),
+					  string(r->p, labels[i].value)};
+
+		if (vec_push(&r->labels, l))
+			return false; /* a frame like others, then */
+	}
+	return labels[0].key;
+}
+
+static int take_frames(struct reader *r, const char *s, size_t n, uint64_t off)
+{
+	const char *end = s + n, *at = s;
+	int err = 0;
+
+	while (!err && at < end) {
+		const char *next = memchr(at, ';', (size_t)(end - at));
+		size_t len = (size_t)((next ? next : end) - at);
+
+		if (r->frames.n >= MAX_DEPTH)
+			return bad(off, "more than 65536 frames in a stack");
+		if (len && !take_root(r, at, len))
+			err = add_frame(r, at, len);
+		at += len + 1;
+	}
+	return err;
+}
+
+static void reverse(uint32_t *v, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t t = v[i];
+
+		v[i] = v[n - 1 - i];
+		v[n - 1 - i] = t;
+	}
+}
+
+static int take_line(void *arg, const struct line *line)
+{
+	struct profile_sample sample = {.time_ns = -1};
+	struct reader *r = arg;
+	const char *s = line->s;
+	size_t n = line->n, stack_n;
+	int err;
+
+	while (n && s[n - 1] == '\r')
+		n--;
+	if (!n || s[0] == '#') /* Austin and Perfetto have comments */
+		return 0;
+	if (split_count(s, n, &stack_n, &sample.values[0]))
+		return bad(line->off, "the line doesn't end with a blank and a count");
+	r->frames.n = r->labels.n = 0;
+	/* What krait writes for a stack without frames. */
+	if (stack_n != strlen("[no frames]") || memcmp(s, "[no frames]", stack_n)) {
+		err = take_frames(r, s, stack_n, line->off);
+		if (err)
+			return err;
+	}
+	reverse(r->frames.v, r->frames.n);
+	sample.stack = profile_stack(r->p, r->frames.v, r->frames.n);
+	sample.labels = profile_labels(r->p, r->labels.v, r->labels.n);
+	if (profile_failed(r->p))
+		return NO_MEMORY;
+	if (profile_bytes(r->p) > r->budget)
+		return err_set(-E2BIG,
+			       "folded stacks: byte %llu: they need far more memory than a file "
+			       "of this size should",
+			       (unsigned long long)line->off);
+	return profile_add(r->p, &sample);
+}
+
+static int read_all(struct reader *r, const uint8_t *data, size_t n)
+{
+	struct profile_meta *meta = profile_meta(r->p);
+
+	meta->values[0] = (struct profile_value_type){"samples", "count"};
+	meta->period_type = (struct profile_value_type){"samples", "count"};
+	meta->period = 1;
+	meta->n_values = 1;
+	return lines_each(data, n, "folded stacks", take_line, r);
+}
+
+int folded_read(const uint8_t *data, size_t n, struct profile **ret)
+{
+	struct reader r = {.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE};
+	int err = r.p ? read_all(&r, data, n) : NO_MEMORY;
+
+	vec_fini(&r.frames);
+	vec_fini(&r.labels);
+	if (err)
+		profile_free(r.p);
+	else
+		*ret = r.p;
+	return err;
+}
+
+bool folded_probe(const uint8_t *head, size_t n)
+{
+	const char *s = (const char *)head, *end = s + n;
+	int64_t count;
+	size_t stack_n;
+
+	for (size_t i = 0; i < n; i++)
+		if (head[i] < ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
+			return false;
+	while (s < end) {
+		const char *stop = memchr(s, '\n', (size_t)(end - s));
+		size_t len = (size_t)((stop ? stop : end) - s);
+
+		if (len && s[0] != '#' && s[0] != '\r')
+			/* A line longer than what was read can be told by its frames only. */
+			return !split_count(s, len, &stack_n, &count) ||
+			       (!stop && memchr(s, ';', len));
+		s += len + 1;
+	}
+	return true;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Folded stacks, whoever wrote them: "root;...;leaf COUNT\n". What docs/format.md says about frames
+ * of krait, py-spy, Austin, perf script and others is read here; any other text is a frame too.
+ */
+#ifndef PROFILE_FOLDED_IN_H
+#define PROFILE_FOLDED_IN_H
+
+#include "profile/profile.h"
+
+/*
+ * Does the file whose first @n (unpacked) bytes are @head look like folded stacks: text, and its
+ * first line ends with a count? Also true if there is nothing at all.
+ */
+bool folded_probe(const uint8_t *head, size_t n);
+
+/*
+ * Reads from @data (plain, gzip or zstd); hostile input: bounded, errors name the byte and what is
+ * wrong. 0 or -errno + message. *ret is the caller's to free.
+ */
+_must_use_ int folded_read(const uint8_t *data, size_t n, struct profile **ret);
+
+#endif

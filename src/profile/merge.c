@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One profile of several; see merge.h. */
+#include "profile/merge.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "profile/copy.h"
+
+struct merge {
+	struct profile *to;
+	VEC(struct profile_label) labels;
+	int64_t start_ns; /* wall clock of the first start; 0 = no profile has one */
+
+	/* Of the profile that is being taken over. */
+	struct profile_copy copy;
+	int64_t shift_ns;
+	unsigned value_at[PROFILE_MAX_VALUES]; /* ours of each of its values */
+};
+
+static bool same_type(const struct profile_value_type *a, const struct profile_value_type *b)
+{
+	return streq(a->type, b->type) && streq(a->unit, b->unit);
+}
+
+/* Where a value type is in the merged profile; added if it isn't there. */
+static int find_type(struct merge *m, const struct profile_value_type *type)
+{
+	struct profile_meta *meta = profile_meta(m->to);
+
+	for (unsigned i = 0; i < meta->n_values; i++)
+		if (same_type(&meta->values[i], type))
+			return (int)i;
+	if (meta->n_values == PROFILE_MAX_VALUES)
+		return err_set(-E2BIG,
+			       "the profiles have more than %d kinds of values between them; "
+			       "'%s' in '%s' is one too many",
+			       PROFILE_MAX_VALUES, type->type, type->unit);
+	meta->values[meta->n_values] = profile_copy_value_type(m->to, type);
+	return (int)meta->n_values++;
+}
+
+static int map_types(struct merge *m, struct profile *from)
+{
+	const struct profile_meta *meta = profile_meta(from);
+
+	for (unsigned i = 0; i < meta->n_values; i++) {
+		int at = find_type(m, &meta->values[i]);
+
+		if (at < 0)
+			return at;
+		m->value_at[i] = (unsigned)at;
+	}
+	return 0;
+}
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct merge *m = arg;
+	const struct profile_meta *meta = profile_meta((struct profile *)m->copy.from);
+	struct profile_sample to = {.time_ns = s->time_ns};
+
+	if (to.time_ns >= 0 && __builtin_add_overflow(to.time_ns, m->shift_ns, &to.time_ns))
+		to.time_ns = INT64_MAX;
+	for (unsigned i = 0; i < meta->n_values; i++)
+		to.values[m->value_at[i]] = s->values[i];
+	to.stack = profile_copy_stack(&m->copy, s->stack);
+	to.labels = profile_copy_labels(&m->copy, s->labels, m->labels.v, m->labels.n);
+	if (profile_failed(m->to) || (s->stack && !to.stack))
+		return err_set(-ENOMEM, "out of memory");
+	return profile_add(m->to, &to);
+}
+
+static int64_t add_up_to_max(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int take_profile(struct merge *m, struct profile *from)
+{
+	struct profile_meta *meta = profile_meta(m->to);
+	const struct profile_meta *have = profile_meta(from);
+	int r = map_types(m, from);
+
+	if (r)
+		return r;
+	m->shift_ns = have->time_ns > 0 ? have->time_ns - m->start_ns : 0;
+	meta->duration_ns = MAX(meta->duration_ns, add_up_to_max(m->shift_ns, have->duration_ns));
+	r = profile_copy_init(&m->copy, from, m->to);
+	if (!r)
+		r = profile_each(from, take_sample, m);
+	profile_copy_fini(&m->copy);
+	return r ? r : profile_copy_comments(from, m->to);
+}
+
+/* What the first profile says of the whole. */
+static void begin(struct merge *m, struct profile *const *in, size_t n)
+{
+	struct profile_meta *meta = profile_meta(m->to), *first = profile_meta(in[0]);
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t start = profile_meta(in[i])->time_ns;
+
+		if (start > 0 && (!m->start_ns || start < m->start_ns))
+			m->start_ns = start;
+	}
+	meta->time_ns = m->start_ns;
+	meta->period_type = profile_copy_value_type(m->to, &first->period_type);
+	meta->period = first->period;
+}
+
+static int add_labels(struct merge *m, const struct merge_label *labels, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct profile_label l = {profile_string_n(m->to, labels[i].key, labels[i].key_len),
+					  profile_string(m->to, labels[i].value)};
+
+		if (vec_push(&m->labels, l))
+			return err_set(-ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* The default value is that of the first profile, which has its place there. */
+static void choose_default(struct merge *m, struct profile *first)
+{
+	struct profile_meta *meta = profile_meta(m->to), *have = profile_meta(first);
+
+	meta->default_value = 0;
+	for (unsigned i = 0; i < meta->n_values; i++)
+		if (same_type(&meta->values[i], &have->values[have->default_value]))
+			meta->default_value = i;
+}
+
+int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
+		  size_t n_labels, struct profile **ret)
+{
+	struct merge m = {.to = profile_new()};
+	int r = m.to ? add_labels(&m, labels, n_labels) : err_set(-ENOMEM, "out of memory");
+
+	if (!r)
+		begin(&m, in, n);
+	for (size_t i = 0; i < n && !r; i++)
+		r = take_profile(&m, in[i]);
+	vec_fini(&m.labels);
+	if (r) {
+		profile_free(m.to);
+		return r;
+	}
+	choose_default(&m, in[0]);
+	*ret = m.to;
+	return 0;
+}

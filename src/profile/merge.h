@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several profiles as one. */
+#ifndef PROFILE_MERGE_H
+#define PROFILE_MERGE_H
+
+#include "profile/profile.h"
+
+/*
+ * All samples of @in, in a new profile: times are shifted by how much later than the first each one
+ * began (by the wall clock of its recording; one that has none began with the first). Value types
+ * are those of all; more than fit are refused. The duration is from the first start to the last
+ * end. @labels ("key", value pairs) are written to every sample. 0 or -errno + message; *ret is the
+ * caller's to free.
+ */
+struct merge_label {
+	const char *key;
+	size_t key_len;
+	const char *value;
+};
+
+_must_use_ int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
+			     size_t n_labels, struct profile **ret);
+
+#endif

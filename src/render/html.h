@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of the page's writer. The page gets three blocks beside the recording, each in base64 and, but
+ * for a first one with a preview, gzip (ui/data.js reads them): a header line of JSON, with the widest
+ * boxes if there are many; the call tree; and the samples. Numbers are LEB128, signed ones zigzag.
+ */
+#ifndef RENDER_HTML_H
+#define RENDER_HTML_H
+
+#include "render/html_tree.h"
+#include "render/roots.h"
+
+struct html {
+	struct profile *p;
+	const struct render_options *opt;
+	struct functions functions;
+	struct html_tree tree;
+	struct roots roots;
+	struct str title;
+	unsigned value;	    /* index of the type that is shown first */
+	int64_t threshold;  /* boxes of that value are in the preview; 0: no preview */
+	uint32_t n_preview; /* boxes */
+	int64_t *total;	    /* of boxes */
+};
+
+/* More boxes than this make a preview, and are in none. */
+#define HTML_PREVIEW 20000
+
+/* Finds .total, .threshold and .n_preview. 0 or -ENOMEM + message. */
+_must_use_ int html_preview(struct html *h);
+
+/* The boxes in the preview, in preorder, each: levels to go up; key; value. */
+void html_put_preview(const struct html *h, FILE *out);
+
+/* Value units of type @v that a sample usually has, or 0: what is stored is the difference. */
+int64_t html_usual(const struct html *h, unsigned v);
+
+/*
+ * The header: names, functions, spots, label sets and what the recording says of itself, one line.
+ * 0 or -ENOMEM.
+ */
+_must_use_ int html_put_header(struct html *h, FILE *out);
+
+/*
+ * The boxes in preorder, each: levels to go up from the one before, times two, plus one if it has
+ * several nodes; key; their number if so; its nodes, each: which of the parent box's nodes it is
+ * below, if that has several; spot, counted from the function's first, if it has several; values.
+ * Values: the first type's times two, plus one if others differ from usual; the differences if so.
+ */
+void html_put_tree(const struct html *h, FILE *out);
+
+/*
+ * The samples, each: node and label set as differences to the one before; time in units of
+ * html_time_unit(), plus 1, 0 for none, as difference too; values as above. 0 or -errno + message.
+ */
+_must_use_ int html_put_samples(const struct html *h, FILE *out);
+int64_t html_time_unit(const struct html *h);
+
+#endif

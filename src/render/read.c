@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of formats that can be read, and getting a file's bytes; see read.h. */
+#include "render/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "profile/folded_in.h"
+#include "profile/jsonl_in.h"
+#include "profile/pprof.h"
+#include "profile/unpack.h"
+#include "render/embedded.h"
+#include "render/render.h"
+
+#define HEAD	  (64u << 10)
+#define MAX_BYTES ((size_t)2 << 30) /* a recording takes 8 bytes a sample */
+
+static bool is_two(const struct read_input *in)
+{
+	return read_two_probe(in->data, in->n);
+}
+
+static bool is_svg(const struct read_input *in)
+{
+	return embedded_probe((const char *)in->data, in->n);
+}
+
+static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
+{
+	_cleanup_free_ uint8_t *pprof = NULL;
+	size_t pprof_n;
+	int r = embedded_extract((const char *)data, n, &pprof, &pprof_n);
+
+	if (r)
+		return r;
+	r = pprof_read(pprof, pprof_n, ret);
+	return r ? err_wrap(r, "the recording in the picture") : 0;
+}
+
+static bool is_jsonl(const struct read_input *in)
+{
+	return jsonl_probe(in->head, in->head_n);
+}
+
+static bool is_folded(const struct read_input *in)
+{
+	return folded_probe(in->head, in->head_n);
+}
+
+static bool is_control(uint8_t c)
+{
+	return c < ' ' && c != '\t' && c != '\n' && c != '\r';
+}
+
+/* A message with fields from 1 to 15, each a number or bytes; not text that happens to begin so. */
+static bool is_pprof(const struct read_input *in)
+{
+	uint8_t tag = in->head_n ? in->head[0] : 0;
+	bool field = tag >> 3 >= 1 && tag >> 3 <= 15 && ((tag & 7) == 0 || (tag & 7) == 2);
+
+	for (size_t i = 0; field && i < in->head_n; i++)
+		if (is_control(in->head[i]))
+			return true;
+	return false;
+}
+
+/* The first that knows the file reads it. */
+static const struct read_format formats[] = {
+	{"html", is_two, read_two_as_one}, {"svg", is_svg, read_svg},
+	{"jsonl", is_jsonl, jsonl_read},   {"folded", is_folded, folded_read},
+	{"pprof", is_pprof, pprof_read},
+};
+
+static void list_names(char *buf, size_t n)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && at < n; i++)
+		at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? ", " : "", formats[i].name);
+}
+
+/* The format of a file of which at least the beginning is there, or NULL + message. */
+static const struct read_format *find(const uint8_t *data, size_t n)
+{
+	_cleanup_free_ uint8_t *head = malloc(HEAD);
+	struct read_input in = {.data = data, .n = n, .head = head};
+	const struct read_format *found = NULL;
+	char names[128] = "";
+	struct unpack u;
+	size_t got = 0;
+	int r;
+
+	if (!head) {
+		err_set(-ENOMEM, "out of memory");
+		return NULL;
+	}
+	r = unpack_open(&u, data, n);
+	while (!r && in.head_n < HEAD && !u.ended) {
+		r = unpack_more(&u, head + in.head_n, HEAD - in.head_n, &got);
+		in.head_n += r ? 0 : got;
+	}
+	unpack_close(&u);
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && !found; i++)
+		if (formats[i].probe(&in))
+			found = &formats[i];
+	if (found)
+		return found;
+	if (r)
+		return NULL; /* damaged, as the message says */
+	list_names(names, sizeof(names));
+	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
+		err_set(-EINVAL, "no recording is in it; krait's own pictures hold one");
+	else
+		err_set(-EINVAL, "byte 0: this is no profile that krait reads: %s", names);
+	return NULL;
+}
+
+int read_profile(const uint8_t *data, size_t n, struct profile **ret)
+{
+	const struct read_format *f = find(data, n);
+
+	return f ? f->read(data, n, ret) : -EINVAL;
+}
+
+struct bytes {
+	uint8_t *v;
+	size_t n, cap;
+};
+
+/* Reads until @want bytes are there or the file ends. 0 or -errno without a message. */
+static int read_until(int fd, struct bytes *b, size_t want)
+{
+	while (b->n < want) {
+		ssize_t got;
+
+		if (vec_grow((void **)&b->v, &b->cap, MIN(b->n + HEAD, want), 1))
+			return -ENOMEM;
+		got = read(fd, b->v + b->n, MIN(b->cap, want) - b->n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return 0;
+		b->n += (size_t)got;
+	}
+	return 0;
+}
+
+/*
+ * A picture's recording may come late in it, so text goes on to the end; what no format begins with
+ * doesn't: /dev/zero and disk images end here.
+ */
+static bool worth_reading(const struct bytes *b)
+{
+	return b->n < HEAD || b->v[0] == '<' || find(b->v, b->n);
+}
+
+static int read_fd(int fd, struct bytes *b)
+{
+	int r = read_until(fd, b, HEAD);
+
+	if (!r && !worth_reading(b))
+		return -EINVAL;
+	if (!r)
+		r = read_until(fd, b, MAX_BYTES);
+	if (r)
+		return err_sys(r, "can't be read");
+	return b->n < MAX_BYTES
+		       ? 0
+		       : err_set(-E2BIG, "it has more than 2 GiB, which krait doesn't read");
+}
+
+/* One profile, or those of a page of two. */
+static int read_bytes(const struct bytes *b, struct profile **one, struct profile **two)
+{
+	return one ? read_profile(b->v, b->n, one) : read_two(b->v, b->n, two);
+}
+
+static int read_file(const char *path, struct profile **one, struct profile **two)
+{
+	struct bytes b = {};
+	bool in = streq(path, "-");
+	_cleanup_close_ int fd = in ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int r;
+
+	if (!in && fd < 0)
+		return err_sys(-errno, "can't read %s", path);
+	r = read_fd(in ? STDIN_FILENO : fd, &b);
+	r = r ? r : read_bytes(&b, one, two);
+	free(b.v);
+	return r ? err_wrap(r, "%s", in ? "standard input" : path) : 0;
+}
+
+int read_profile_file(const char *path, struct profile **ret)
+{
+	return read_file(path, ret, NULL);
+}
+
+int read_two_file(const char *path, struct profile *ret[2])
+{
+	return read_file(path, NULL, ret);
+}

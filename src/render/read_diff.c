@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The recordings in a page of two; see read.h. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/merge.h"
+#include "profile/pprof.h"
+#include "render/embedded.h"
+#include "render/html_diff.h"
+#include "render/read.h"
+
+static const char *const tags[] = {EMBEDDED_BEFORE, EMBEDDED_AFTER};
+static const char *const words[] = {HTML_DIFF_BEFORE, HTML_DIFF_AFTER};
+
+bool read_two_probe(const uint8_t *data, size_t n)
+{
+	return embedded_find((const char *)data, n, tags[0]);
+}
+
+static int read_side(const uint8_t *data, size_t n, int side, struct profile **ret)
+{
+	const char *start = embedded_find((const char *)data, n, tags[side]);
+	_cleanup_free_ uint8_t *pprof = NULL;
+	size_t pprof_n;
+	int r;
+
+	if (!start)
+		return err_set(-EINVAL, "no page of a comparison: the recording '%s' isn't in it",
+			       words[side]);
+	r = embedded_decode((const char *)data, n, start, &pprof, &pprof_n);
+	if (r)
+		return r;
+	r = pprof_read(pprof, pprof_n, ret);
+	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
+}
+
+int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
+{
+	int r = read_side(data, n, 0, &ret[0]);
+
+	if (r)
+		return r;
+	r = read_side(data, n, 1, &ret[1]);
+	if (r) {
+		profile_free(ret[0]);
+		ret[0] = NULL;
+	}
+	return r;
+}
+
+/* Replaces *p by the same with the label that tells its side. */
+static int add_label(struct profile **p, const char *word)
+{
+	struct merge_label label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};
+	struct profile *labelled;
+	int r = profile_merge(p, 1, &label, 1, &labelled);
+
+	if (r)
+		return r;
+	profile_free(*p);
+	*p = labelled;
+	return 0;
+}
+
+int read_two_as_one(const uint8_t *data, size_t n, struct profile **ret)
+{
+	struct profile *both[2] = {};
+	int r = read_two(data, n, both);
+
+	for (int side = 0; !r && side < 2; side++)
+		r = add_label(&both[side], words[side]);
+	if (!r)
+		r = profile_merge(both, 2, NULL, 0, ret);
+	profile_free(both[0]);
+	profile_free(both[1]);
+	return r;
+}

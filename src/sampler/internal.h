@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of src/sampler that load programs share. */
+#ifndef SAMPLER_INTERNAL_H
+#define SAMPLER_INTERNAL_H
+
+#include <bpf/libbpf.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include "base/vec.h"
+#include "sampler/sampler.h"
+
+struct sample_bpf;
+
+struct cpu_ring {
+	int cpu, fd;
+};
+
+struct sampler {
+	struct sampler_config config;
+	struct sample_bpf *skel;
+	struct unwind_store *unwind;
+	bool sees_unmaps, enabled;
+	struct ring_buffer *rings;
+	struct event_set events;
+	VEC(struct bpf_link *) links;	  /* of what watches unmapping */
+	VEC(struct bpf_link *) cpu_links; /* of on_sample(), one for each of .events */
+	VEC(struct cpu_ring) cpu_rings;	  /* kept while a CPU is offline */
+	struct py_layout layouts[ABI_MAX_LAYOUTS];
+	unsigned n_layouts;
+	int n_cpus;
+};
+
+/* libbpf's words at -vv. */
+int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap);
+
+/* pidns_inum of the programs: krait's own PID namespace, 0 = the host's. */
+uint32_t sampler_pidns(void);
+
+/* per_cpu.c: a ring and a sampling event on every online CPU. 0 or -errno + message. */
+_must_use_ int per_cpu_open(struct sampler *s);
+void per_cpu_close(struct sampler *s);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each CPU has of its own: a ring, and an event that runs the program. CPUs come and go. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "proc/cpus.h"
+#include "sampler/internal.h"
+#include "sample.skel.h"
+
+static int on_record(void *ctx, void *data, size_t n)
+{
+	struct sampler *s = ctx;
+
+	s->config.record(s->config.ctx, data, n);
+	return 0;
+}
+
+static size_t ring_bytes(const struct sampler *s)
+{
+	size_t bytes = SAMPLER_RING_LEAST;
+
+	if (s->config.ring_bytes)
+		return s->config.ring_bytes;
+	while (bytes * 2 * s->n_cpus <= SAMPLER_RINGS_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+static int add_ring(struct sampler *s, uint32_t cpu)
+{
+	size_t bytes = ring_bytes(s);
+	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "krait_ring", 0, 0, bytes, NULL), r;
+
+	if (fd < 0)
+		return err_sys(fd, "can't create a ring of %zu bytes for CPU %u", bytes, cpu);
+	r = vec_push(&s->cpu_rings, (struct cpu_ring){(int)cpu, fd});
+	if (r) {
+		close(fd);
+		return err_sys(r, "rings");
+	}
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rings), &cpu, &fd, BPF_ANY))
+		return err_sys(-errno, "can't hand the ring of CPU %u to the kernel", cpu);
+	if (!s->rings) {
+		s->rings = ring_buffer__new(fd, on_record, s, NULL);
+		return s->rings ? 0 : err_sys(-errno, "can't map a ring");
+	}
+	r = ring_buffer__add(s->rings, fd, on_record, s);
+	return r ? err_sys(r, "can't map a ring") : 0;
+}
+
+static bool has_ring(const struct sampler *s, int cpu)
+{
+	vec_foreach(ring, &s->cpu_rings)
+		if (ring->cpu == cpu)
+			return true;
+	return false;
+}
+
+static int attach(struct sampler *s, const struct event_cpu *c)
+{
+	/* The link closes what it was given. */
+	int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0), r;
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return err_sys(-errno, "can't attach to CPU %d", c->cpu);
+	link = bpf_program__attach_perf_event(s->skel->progs.on_sample, fd);
+	if (!link) {
+		r = -errno;
+		close(fd);
+		return err_sys(r, "can't attach to CPU %d", c->cpu);
+	}
+	r = vec_push(&s->cpu_links, link);
+	if (r) {
+		bpf_link__destroy(link);
+		return err_sys(r, "links");
+	}
+	return 0;
+}
+
+static int open_rings(struct sampler *s)
+{
+	cpu_vec cpus = {};
+	int r = cpus_online(&cpus);
+
+	for (size_t i = 0; !r && i < cpus.n; i++)
+		r = has_ring(s, cpus.v[i]) ? 0 : add_ring(s, (uint32_t)cpus.v[i]);
+	vec_fini(&cpus);
+	return r;
+}
+
+/* The links go first: they switch the events off. */
+static void close_events(struct sampler *s)
+{
+	vec_foreach(link, &s->cpu_links)
+		bpf_link__destroy(*link);
+	s->cpu_links.n = 0;
+	event_set_close(&s->events);
+}
+
+static int open_events(struct sampler *s)
+{
+	const struct event_set before = s->events;
+	int r = event_set_open(&s->events, &s->config.event, s->config.watch_throttle);
+
+	if (r)
+		return r;
+	s->events.throttled = before.throttled;
+	s->events.throttle_lost = before.throttle_lost;
+	s->events.throttled_ns = before.throttled_ns;
+	vec_foreach(c, &s->events.cpus)
+		r = r ? r : attach(s, c);
+	return r;
+}
+
+int per_cpu_open(struct sampler *s)
+{
+	int r = open_rings(s);
+
+	return r ? r : open_events(s);
+}
+
+void per_cpu_close(struct sampler *s)
+{
+	close_events(s);
+	ring_buffer__free(s->rings);
+	vec_foreach(ring, &s->cpu_rings)
+		close(ring->fd);
+	vec_fini(&s->cpu_links);
+	vec_fini(&s->cpu_rings);
+}
+
+int sampler_renew_cpus(struct sampler *s)
+{
+	int r = open_rings(s);
+
+	if (r)
+		return r;
+	close_events(s);
+	r = open_events(s);
+	return r || !s->enabled ? r : event_set_enable(&s->events, true);
+}

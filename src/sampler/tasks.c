@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a task iterator; see tasks.h. */
+#include "sampler/tasks.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "sampler/internal.h"
+#include "tasks.skel.h"
+
+#define STREAM_BYTES (256u << 10)
+
+struct tasks {
+	struct tasks_bpf *skel;
+	struct bpf_link *link;
+};
+
+int tasks_open(struct tasks **ret)
+{
+	struct tasks *t = calloc(1, sizeof(*t));
+	int r = 0;
+
+	libbpf_set_print(sampler_log_libbpf);
+	if (t)
+		t->skel = tasks_bpf__open();
+	if (!t || !t->skel) {
+		free(t);
+		return err_sys(-ENOMEM, "can't prepare the program that reads threads");
+	}
+	t->skel->rodata->pidns_inum = sampler_pidns();
+	r = tasks_bpf__load(t->skel);
+	if (!r) {
+		t->link = bpf_program__attach_iter(t->skel->progs.on_task, NULL);
+		r = t->link ? 0 : -errno;
+	}
+	if (r) {
+		tasks_close(t);
+		return err_sys(r, "the kernel refused the program that reads threads");
+	}
+	*ret = t;
+	return 0;
+}
+
+void tasks_close(struct tasks *t)
+{
+	if (!t)
+		return;
+	bpf_link__destroy(t->link);
+	tasks_bpf__destroy(t->skel);
+	free(t);
+}
+
+int tasks_want(struct tasks *t, pid_t tgid, bool want)
+{
+	int map = bpf_map__fd(t->skel->maps.wanted);
+	uint32_t key = (uint32_t)tgid, one = 1;
+
+	if (!want)
+		bpf_map_delete_elem(map, &key);
+	else if (bpf_map_update_elem(map, &key, &one, BPF_ANY))
+		return err_sys(-errno, "too many processes at once");
+	return 0;
+}
+
+/* Hands on the whole records at @buf; how many bytes they were. */
+static size_t take(const uint8_t *buf, size_t n, void (*fn)(void *ctx, const struct rec_task *rec),
+		   void *ctx)
+{
+	const size_t head = offsetof(struct rec_task, kernel);
+	struct rec_task rec;
+	size_t at = 0, size;
+
+	for (; n - at >= head; at += size) {
+		memcpy(&rec, buf + at, head);
+		size = head + rec.n_kernel * sizeof(rec.kernel[0]);
+		if (rec.n_kernel > ABI_MAX_KERNEL || n - at < size)
+			break;
+		memcpy(rec.kernel, buf + at + head, size - head);
+		fn(ctx, &rec);
+	}
+	return at;
+}
+
+int tasks_read(struct tasks *t, void (*fn)(void *ctx, const struct rec_task *rec), void *ctx)
+{
+	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(t->link));
+	_cleanup_free_ uint8_t *buf = malloc(STREAM_BYTES);
+	size_t n = 0, used;
+	ssize_t got;
+
+	if (fd < 0 || !buf)
+		return err_sys(fd < 0 ? fd : -ENOMEM, "can't read the threads");
+	while ((got = read(fd, buf + n, STREAM_BYTES - n)) > 0) {
+		n += (size_t)got;
+		used = take(buf, n, fn, ctx);
+		n -= used;
+		memmove(buf, buf + used, n);
+	}
+	return got < 0 ? err_sys(-errno, "can't read the threads") : 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The memory of the unwind store: slabs up to the cap, the chunks in them. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sampler/unwind_internal.h"
+
+#define SLAB_BYTES  (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
+#define LIMBO_WORTH 64 /* chunks: waiting for so many is better than more memory */
+
+/* The maps that are always there. */
+#define FIXED_BYTES                                                                                \
+	(UNWIND_MAX_TABLES * sizeof(struct unwind_table) +                                         \
+	 UNWIND_MAX_KERNEL_RULES * sizeof(struct unwind_rule) +                                    \
+	 UNWIND_MAX_SPACES * sizeof(struct unwind_space))
+
+uint32_t unwind_store_slabs(size_t bytes)
+{
+	return MAX((bytes - MIN(bytes, FIXED_BYTES)) / SLAB_BYTES, (size_t)1);
+}
+
+int unwind_put(int map, uint32_t key, const void *value)
+{
+	return bpf_map_update_elem(map, &key, value, BPF_ANY) ? -errno : 0;
+}
+
+/* A new slab in the kernel's map, which waits (see below). */
+static int make_slab(const struct unwind_store *s, uint32_t slab)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "krait_slab", sizeof(uint32_t),
+				sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, NULL);
+	int r = fd < 0 ? fd : unwind_put(s->maps.slabs, slab, &fd);
+
+	if (r && fd >= 0)
+		close(fd);
+	return r ? r : fd;
+}
+
+/* Only .supply is held, so that the number of slabs stays. */
+static int add_slab(struct unwind_store *s)
+{
+	uint32_t slab = s->slabs.n, chunk = slab * UNWIND_SLAB_CHUNKS;
+	int fd, r;
+
+	if (slab >= s->max_slabs)
+		return -ENOSPC;
+	pthread_mutex_unlock(&s->lock);
+	fd = make_slab(s, slab);
+	pthread_mutex_lock(&s->lock);
+	if (fd < 0)
+		return fd;
+	r = vec_push(&s->slabs, fd);
+	if (r)
+		close(fd);
+	for (uint32_t i = UNWIND_SLAB_CHUNKS; !r && i; i--)
+		r = vec_push(&s->free, chunk + i - 1);
+	return r;
+}
+
+/*
+ * Changing a map of maps waits until every program that runs has ended (kernel/bpf/syscall.c,
+ * maybe_wait_bpf_programs()): after that nobody reads the chunks that were in limbo before.
+ */
+static int empty_limbo(struct unwind_store *s)
+{
+	size_t n = s->limbo.n;
+	int r;
+
+	if (!n)
+		return -ENOSPC;
+	pthread_mutex_unlock(&s->lock);
+	r = unwind_put(s->maps.slabs, 0, &s->slabs.v[0]);
+	pthread_mutex_lock(&s->lock);
+	r = r ? r : vec_reserve(&s->free, s->free.n + n);
+	if (r)
+		return r;
+	memcpy(s->free.v + s->free.n, s->limbo.v, n * sizeof(*s->free.v));
+	s->free.n += n;
+	s->limbo.n -= n;
+	memmove(s->limbo.v, s->limbo.v + n, s->limbo.n * sizeof(*s->limbo.v));
+	return 0;
+}
+
+static int supply(struct unwind_store *s, size_t keep)
+{
+	int r = 0;
+
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&s->supply);
+	pthread_mutex_lock(&s->lock);
+	if (s->free.n <= keep)
+		r = s->limbo.n < LIMBO_WORTH ? add_slab(s) : empty_limbo(s);
+	if (r == -ENOSPC)
+		r = empty_limbo(s);
+	pthread_mutex_unlock(&s->supply);
+	return r;
+}
+
+size_t unwind_chunks_most(const struct unwind_store *s)
+{
+	return (size_t)s->max_slabs * UNWIND_SLAB_CHUNKS;
+}
+
+size_t unwind_chunks_left(const struct unwind_store *s)
+{
+	return s->free.n + s->limbo.n + (size_t)(s->max_slabs - s->slabs.n) * UNWIND_SLAB_CHUNKS;
+}
+
+int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret)
+{
+	int r = 0;
+
+	while (!r && s->free.n <= keep)
+		r = supply(s, keep);
+	if (!s->free.n)
+		return r;
+	*ret = s->free.v[--s->free.n];
+	return 0;
+}
+
+void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk)
+{
+	(void)!vec_push(&s->limbo, chunk);
+}
+
+int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void *bytes)
+{
+	return unwind_put(s->slabs.v[chunk / UNWIND_SLAB_CHUNKS], chunk % UNWIND_SLAB_CHUNKS,
+			  bytes);
+}
+
+size_t unwind_store_bytes(struct unwind_store *s)
+{
+	_locked_ held = unwind_lock(s);
+
+	return held->slabs.n * SLAB_BYTES;
+}

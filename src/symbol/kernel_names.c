@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of kernel addresses; see kernel_names.h. */
+#include "symbol/kernel_names.h"
+
+#include <time.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "symbol/text_line.h"
+
+#define BLOCK	  (64u << 10)
+#define TEXT_MAX  (256u << 20) /* Debian's: 5 MB; with every module and KALLSYMS_ALL: 30 MB */
+#define REACH_MAX (64u << 10)  /* of a function behind which nothing of its module follows */
+
+/* Of symbols that aren't code only the address is of use: what comes before them ends there. */
+struct kernel_symbol {
+	uint64_t start;
+	uint32_t name;	      /* in text */
+	uint32_t rank : 2;    /* enum rank: of those at one address the lowest wins */
+	uint32_t module : 30; /* in text; 0 = "" */
+};
+
+enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_NOT_CODE };
+
+struct kernel_names {
+	int fd;				/* -1: there is none */
+	VEC(struct kernel_symbol) list; /* ascending, one at an address */
+	struct str text;
+	uint64_t read_ns, any_addr; /* any_addr: all of them or-ed */
+};
+
+static uint32_t add_text(struct str *s, const char *p, size_t n)
+{
+	uint32_t at = (uint32_t)s->n;
+
+	str_add_n(s, p, strnlen(p, n));
+	str_add_c(s, '\0');
+	return at;
+}
+
+/* "\t[NAME]": symbols of a module mostly come together. "[__builtin__ftrace]" is "ftrace" here. */
+static uint32_t add_module(struct kernel_names *k, const char *p, size_t n)
+{
+	uint32_t last = k->list.n ? k->list.v[k->list.n - 1].module : 0;
+
+	if (n < 4 || p[1] != '[' || p[n - 1] != ']')
+		return 0;
+	p += 2;
+	n -= 3;
+	if (n > 11 && !memcmp(p, "__builtin__", 11)) {
+		p += 11;
+		n -= 11;
+	}
+	n = strnlen(p, n);
+	if (!strncmp(k->text.s + last, p, n) && !k->text.s[last + n])
+		return last;
+	return add_text(&k->text, p, n);
+}
+
+static enum rank rank_of(char type)
+{
+	switch (type) {
+	case 'T':
+		return RANK_GLOBAL;
+	case 'W':
+	case 'w':
+		return RANK_WEAK;
+	case 't':
+		return RANK_LOCAL;
+	default:
+		return RANK_NOT_CODE;
+	}
+}
+
+/* "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; anything else is left out. */
+static int add_line(struct kernel_names *k, const char *line, size_t n)
+{
+	struct kernel_symbol s = {};
+	const char *end = line + n, *tab = memchr(line, '\t', n);
+	const char *name_end = tab ? tab : end;
+
+	if (!take_hex(&line, name_end, ' ', &s.start) || name_end - line < 3 || line[1] != ' ')
+		return 0;
+	k->any_addr |= s.start;
+	s.rank = rank_of(line[0]);
+	if (s.rank != RANK_NOT_CODE)
+		s.name = add_text(&k->text, line + 2, (size_t)(name_end - line - 2));
+	s.module = tab ? add_module(k, tab, (size_t)(end - tab)) : 0;
+	return k->text.failed ? -ENOMEM : vec_push(&k->list, s);
+}
+
+/* By address, the best first: the order of symbol_table.h without sizes. */
+static int compare(const void *a, const void *b, void *text)
+{
+	const struct kernel_symbol *x = a, *y = b;
+	const char *s = (char *)text + x->name, *t = (char *)text + y->name;
+	size_t m, n;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	m = strspn(s, "_");
+	n = strspn(t, "_");
+	if (m != n)
+		return m < n ? -1 : 1;
+	m = strlen(s);
+	n = strlen(t);
+	if (m != n)
+		return m < n ? -1 : 1;
+	return strcmp(s, t);
+}
+
+/* One symbol at an address, one that isn't code in a row. */
+static void sort(struct kernel_names *k)
+{
+	size_t n = 0;
+
+	if (k->list.n)
+		qsort_r(k->list.v, k->list.n, sizeof(*k->list.v), compare, k->text.s);
+	vec_foreach(s, &k->list) {
+		const struct kernel_symbol *last = n ? &k->list.v[n - 1] : NULL;
+
+		if (last && (last->start == s->start ||
+			     (last->rank == RANK_NOT_CODE && s->rank == RANK_NOT_CODE)))
+			continue;
+		k->list.v[n++] = *s;
+	}
+	k->list.n = n;
+	vec_shrink(&k->list);
+}
+
+static struct kernel_names *new_names(void)
+{
+	struct kernel_names *k = calloc(1, sizeof(*k));
+
+	if (k) {
+		k->fd = -1;
+		add_text(&k->text, "", 0);
+	}
+	return k;
+}
+
+/* The whole lines of text[0..n); *used is where the rest begins. */
+static int add_lines(struct kernel_names *k, const char *text, size_t n, size_t *used)
+{
+	const char *end = text + n, *line = text, *next;
+	int r = 0;
+
+	for (; !r && (next = memchr(line, '\n', (size_t)(end - line))); line = next + 1)
+		r = add_line(k, line, (size_t)(next - line));
+	*used = (size_t)(line - text);
+	return k->text.failed ? -ENOMEM : r;
+}
+
+int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret)
+{
+	struct kernel_names *k = new_names();
+	size_t used;
+	int r = k ? add_lines(k, text, n, &used) : -ENOMEM;
+
+	if (r) {
+		kernel_names_free(k);
+		return r;
+	}
+	sort(k);
+	*ret = k;
+	return 0;
+}
+
+void kernel_names_free(struct kernel_names *k)
+{
+	if (!k)
+		return;
+	vec_fini(&k->list);
+	str_fini(&k->text);
+	free(k);
+}
+
+/* A block at a time: the whole text would be as large as all that is kept of it. */
+static int read_lines(struct kernel_names *k, int fd)
+{
+	_cleanup_free_ char *block = malloc(BLOCK);
+	size_t total = 0, have = 0, used;
+	ssize_t n;
+	int r = 0;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	if (!block)
+		return -ENOMEM;
+	while (!r && total < TEXT_MAX && have < BLOCK) {
+		n = read(fd, block + have, BLOCK - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		total += (size_t)n;
+		have += (size_t)n;
+		r = add_lines(k, block, have, &used);
+		memmove(block, block + used, have - used);
+		have -= used;
+	}
+	return r;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+int kernel_names_open(int fd, struct kernel_names **ret)
+{
+	struct kernel_names *k = new_names();
+	int r = k ? read_lines(k, fd) : -ENOMEM;
+
+	if (r) {
+		kernel_names_free(k);
+		return err_sys(r, "can't read the kernel's symbols");
+	}
+	sort(k);
+	k->fd = fd;
+	k->read_ns = now_ns();
+	if (k->list.n && !k->any_addr) {
+		kernel_names_free(k);
+		return err_set(-EPERM, "the kernel hides its addresses (kernel.kptr_restrict): "
+				       "kernel frames have no names");
+	}
+	*ret = k;
+	return 0;
+}
+
+int kernel_names_refresh(struct kernel_names *k)
+{
+	struct kernel_names *fresh, old = *k;
+	int r;
+
+	if (k->fd < 0 || now_ns() - k->read_ns < NSEC_PER_SEC)
+		return 0;
+	k->read_ns = now_ns();
+	r = kernel_names_open(k->fd, &fresh);
+	if (r)
+		return r;
+	*k = *fresh;
+	*fresh = old;
+	kernel_names_free(fresh);
+	return 0;
+}
+
+/* The last symbol at or before @addr; its index, or SIZE_MAX. */
+static size_t search(const struct kernel_names *k, uint64_t addr)
+{
+	size_t low = 0, high = k->list.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (k->list.v[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low - 1;
+}
+
+static bool is_runtime_code(const char *module)
+{
+	return streq(module, "bpf") || streq(module, "ftrace") || streq(module, "kprobes");
+}
+
+const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module)
+{
+	size_t i = search(k, addr);
+	const struct kernel_symbol *s;
+	bool last;
+
+	if (i == SIZE_MAX)
+		return NULL;
+	s = &k->list.v[i];
+	if (s->rank == RANK_NOT_CODE)
+		return NULL;
+	last = i + 1 == k->list.n || s[1].module != s->module ||
+	       is_runtime_code(k->text.s + s->module);
+	if (last && addr - s->start >= REACH_MAX)
+		return NULL;
+	*module = k->text.s + s->module;
+	return k->text.s + s->name;
+}
+
+size_t kernel_names_bytes(const struct kernel_names *k)
+{
+	return sizeof(*k) + k->list.cap * sizeof(*k->list.v) + k->text.cap;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of code made at run time; see perf_map.h. */
+#include "symbol/perf_map.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "proc/files.h"
+#include "proc/stat.h"
+#include "symbol/code_map.h"
+#include "symbol/jitdump.h"
+#include "symbol/text_line.h"
+
+#define LINE_BYTES   ((size_t)PERF_MAP_NAME_BYTES + 40)
+#define REFRESH_MAX  (256u << 20) /* bytes read at once; the rest comes with the next refresh */
+#define BLOCK_BYTES  (64u << 10)
+#define STATUS_BYTES 8192
+
+struct perf_map {
+	int text;	     /* descriptor of perf-PID.map; -1: there is none */
+	uint64_t offset;     /* of what was read of it */
+	struct str line;     /* the beginning of a line whose end wasn't there yet */
+	struct jitdump dump; /* .fd is owned; -1: there is none */
+	struct map indices;  /* of code in the dump: its name */
+	struct str names;    /* NUL-terminated */
+	struct code_map code;
+	struct perf_map_stats stats;
+};
+
+struct perf_map *perf_map_new(void)
+{
+	struct perf_map *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->text = m->dump.fd = -1;
+	return m;
+}
+
+static void forget(struct perf_map *m)
+{
+	code_map_fini(&m->code);
+	str_fini(&m->names);
+	str_clear(&m->line);
+	m->offset = 0;
+	m->dump = (struct jitdump){.fd = m->dump.fd};
+	map_fini(&m->indices);
+	m->stats = (struct perf_map_stats){};
+}
+
+void perf_map_free(struct perf_map *m)
+{
+	if (!m)
+		return;
+	forget(m);
+	str_fini(&m->line);
+	if (m->text >= 0)
+		close(m->text);
+	if (m->dump.fd >= 0)
+		close(m->dump.fd);
+	free(m);
+}
+
+static void perf_map_freep(struct perf_map **m)
+{
+	perf_map_free(*m);
+}
+
+/* Offset of a copy of @name; UINT32_MAX: no room. */
+static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
+{
+	uint32_t at = (uint32_t)m->names.n;
+
+	n = strnlen(name, MIN(n, (size_t)PERF_MAP_NAME_BYTES));
+	if (m->names.n + n + 1 > PERF_MAP_NAMES_MAX)
+		return UINT32_MAX;
+	str_add_n(&m->names, name, n);
+	str_add_c(&m->names, '\0');
+	return at;
+}
+
+static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t name)
+{
+	/* What was covered may make room, but isn't worth looking at for every entry. */
+	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
+	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4 &&
+	    code_map_settle(&m->code) < 0)
+		return -ENOMEM;
+	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX || name == UINT32_MAX) {
+		m->stats.dropped++;
+		return 0;
+	}
+	return m->names.failed ? -ENOMEM : code_map_add(&m->code, start, size, name);
+}
+
+/* "7f2c8a3c2000 5c py::f:/srv/app.py"; @n without the newline. */
+static int add_line(struct perf_map *m, const char *line, size_t n)
+{
+	const char *p = line, *end = line + n;
+	uint64_t start, size;
+
+	if (!take_hex(&p, end, ' ', &start) || !take_hex(&p, end, ' ', &size) || p == end ||
+	    !size || start + size < start) {
+		m->stats.malformed++;
+		return 0;
+	}
+	return add_range(m, start, size, add_name(m, p, (size_t)(end - p)));
+}
+
+/* Takes the bytes of one line up to its newline (@whole) or as far as they are there. */
+static int feed_line(struct perf_map *m, const char *text, size_t n, bool whole)
+{
+	int r = 0;
+
+	if (whole && !m->line.n)
+		return add_line(m, text, n);
+	str_add_n(&m->line, text, MIN(n, LINE_BYTES - m->line.n));
+	if (m->line.failed)
+		return -ENOMEM;
+	if (whole) {
+		r = add_line(m, str_cstr(&m->line), m->line.n);
+		str_clear(&m->line);
+	}
+	return r;
+}
+
+static int feed(struct perf_map *m, const char *text, size_t n)
+{
+	const char *end = text + n;
+	int r = 0;
+
+	while (text < end && !r) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = newline ? newline : end;
+
+		r = feed_line(m, text, (size_t)(stop - text), newline);
+		text = stop + 1;
+	}
+	return r;
+}
+
+int perf_map_feed(struct perf_map *m, const char *text, size_t n)
+{
+	int r = feed(m, text, n), settled = code_map_settle(&m->code);
+
+	return r ? r : settled;
+}
+
+/* From where reading stopped to where the file ends now. */
+static int read_text(struct perf_map *m, uint64_t end)
+{
+	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+	int r = 0;
+
+	if (!block)
+		return -ENOMEM;
+	while (m->offset < end && !r) {
+		size_t want = MIN(end - m->offset, (uint64_t)BLOCK_BYTES);
+		ssize_t n = pread(m->text, block, want, (off_t)m->offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		m->offset += (uint64_t)n;
+		r = feed(m, block, (size_t)n);
+	}
+	return r;
+}
+
+static int add_code(void *arg, const struct jitdump_code *code)
+{
+	struct perf_map *m = arg;
+	const uint64_t *known = map_get(&m->indices, code->index);
+	uint32_t name = known ? (uint32_t)*known : UINT32_MAX;
+
+	if (code->name)
+		name = add_name(m, code->name, code->name_n);
+	if (code->name && name != UINT32_MAX && map_put(&m->indices, code->index, name) < 0)
+		return -ENOMEM;
+	return add_range(m, code->start, code->size, name);
+}
+
+/* Bytes that @fd has now; 0 for none. */
+static uint64_t file_size(int fd)
+{
+	struct stat st;
+
+	return fd < 0 || fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+int perf_map_refresh(struct perf_map *m)
+{
+	uint64_t text = file_size(m->text), dump = file_size(m->dump.fd);
+	int r = 0, settled;
+
+	if (text < m->offset || dump < m->dump.offset)
+		forget(m);
+	if (text > m->offset)
+		r = read_text(m, MIN(text, m->offset + REFRESH_MAX));
+	if (!r && dump > m->dump.offset)
+		r = jitdump_read(&m->dump, dump, add_code, m);
+	settled = code_map_settle(&m->code);
+	r = r ? r : settled;
+	return r ? err_sys(r, "perf map") : 0;
+}
+
+int perf_map_add_dump(struct perf_map *m, int fd)
+{
+	_cleanup_close_ int dump = fd;
+
+	if (m->dump.fd >= 0)
+		return err_set(-EEXIST, "a second jitdump isn't read");
+	m->dump.fd = TAKE_FD(dump);
+	return perf_map_refresh(m);
+}
+
+/* Who the process is in its own view, from PROCDIR/status. */
+static int read_status(const struct proc *proc, struct proc_status *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int r = proc_file_read(proc->dirfd, "status", STATUS_BYTES, &text);
+
+	if (!r)
+		r = proc_status_parse(str_cstr(&text), text.n, ret);
+	return r ? err_sys(r, "can't read the status of process %d", (int)proc->tgid) : 0;
+}
+
+/* Descriptor, or -errno with a message: of another user's file -EACCES. */
+static int open_file(const struct proc *proc, const struct proc_status *status, const char *form)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	char path[40];
+
+	snprintf(path, sizeof(path), form, (int)(status->ns_tgid ? status->ns_tgid : proc->tgid));
+	fd = file_open_in_root(proc->dirfd, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return err_sys(-errno, "%s", path);
+	if (st.st_uid != status->uid)
+		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
+			       path, (unsigned)st.st_uid, (unsigned)status->uid);
+	return TAKE_FD(fd);
+}
+
+int perf_map_open(const struct proc *proc, struct perf_map **ret)
+{
+	_cleanup_(perf_map_freep) struct perf_map *m = perf_map_new();
+	struct proc_status status;
+	int r;
+
+	if (!m)
+		return err_sys(-ENOMEM, "perf map");
+	r = read_status(proc, &status);
+	if (r)
+		return r;
+	m->dump.fd = open_file(proc, &status, "/tmp/jit-%d.dump");
+	if (m->dump.fd != -ENOENT && m->dump.fd < 0)
+		return m->dump.fd;
+	m->text = open_file(proc, &status, "/tmp/perf-%d.map");
+	if (m->text < 0 && (m->text != -ENOENT || m->dump.fd < 0))
+		return m->text;
+	r = perf_map_refresh(m);
+	if (!r)
+		*ret = TAKE_PTR(m);
+	return r;
+}
+
+const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start)
+{
+	const struct code_range *e = code_map_find(&m->code, addr);
+
+	if (!e)
+		return NULL;
+	if (start)
+		*start = e->first;
+	return m->names.s + e->name;
+}
+
+struct perf_map_stats perf_map_stats(const struct perf_map *m)
+{
+	struct perf_map_stats ret = m->stats;
+
+	ret.malformed += m->dump.malformed + m->dump.broken;
+	ret.entries = m->code.list.n;
+	return ret;
+}
+
+size_t perf_map_bytes(const struct perf_map *m)
+{
+	return sizeof(*m) + m->code.list.cap * sizeof(*m->code.list.v) + m->names.cap +
+	       m->line.cap + m->indices.size * sizeof(struct map_slot);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Symbols by address; see symbol_table.h. */
+#include "symbol/symbol_table.h"
+
+#define NONE	     UINT32_MAX
+#define NESTING_LOOK 64 /* steps outwards in a search: deeper nesting isn't code */
+
+void symbol_table_fini(struct symbol_table *t)
+{
+	vec_fini(&t->candidates);
+	vec_fini(&t->list);
+	str_fini(&t->names);
+}
+
+int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, uint64_t size,
+		     uint32_t rank)
+{
+	struct symbol_candidate c = {start, name, (uint32_t)MIN(size, (uint64_t)UINT32_MAX), rank};
+
+	if (!name[0])
+		return 0;
+	if (t->candidates.n >= SYMBOLS_MAX) {
+		t->dropped++;
+		return 0;
+	}
+	return vec_push(&t->candidates, c);
+}
+
+/* By start, then from the worst to the best. */
+static int compare(const void *a, const void *b)
+{
+	const struct symbol_candidate *x = a, *y = b;
+	size_t m, n;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? 1 : -1;
+	m = strspn(x->name, "_");
+	n = strspn(y->name, "_");
+	if (m != n)
+		return m < n ? 1 : -1;
+	m = strnlen(x->name, SYMBOL_NAME_BYTES);
+	n = strnlen(y->name, SYMBOL_NAME_BYTES);
+	if (m != n)
+		return m < n ? 1 : -1;
+	return strncmp(y->name, x->name, SYMBOL_NAME_BYTES);
+}
+
+/* Puts @c in front of what has its start; its name is copied. */
+static int keep(struct symbol_table *t, const struct symbol_candidate *c)
+{
+	size_t n = strnlen(c->name, SYMBOL_NAME_BYTES);
+	struct symbol s = {c->start, c->size, (uint32_t)t->names.n, NONE};
+
+	if (t->names.n + n + 1 > SYMBOL_NAMES_MAX) {
+		t->dropped++;
+		return 0;
+	}
+	str_add_n(&t->names, c->name, n);
+	str_add_c(&t->names, '\0');
+	return t->names.failed ? -ENOMEM : vec_push(&t->list, s);
+}
+
+/* The candidates [first, last) have one start: the best one, and those that reach further. */
+static int keep_best(struct symbol_table *t, size_t first, size_t last)
+{
+	size_t from = t->list.n;
+	uint64_t reach = 0;
+	int r = 0;
+
+	for (size_t i = last; i-- > first && !r;) {
+		const struct symbol_candidate *c = &t->candidates.v[i];
+
+		if (i + 1 < last && c->size <= reach)
+			continue;
+		reach = c->size;
+		r = keep(t, c);
+	}
+	for (size_t i = from, k = t->list.n; i + 1 < k; i++) {
+		struct symbol s = t->list.v[i];
+
+		t->list.v[i] = t->list.v[--k];
+		t->list.v[k] = s;
+	}
+	return r;
+}
+
+/* The stack of those that are still open is the chain of .outer itself. */
+static void link_outer(struct symbol_table *t)
+{
+	for (size_t i = 0; i < t->list.n; i++) {
+		struct symbol *s = &t->list.v[i];
+		uint32_t k = i ? (uint32_t)i - 1 : NONE;
+
+		while (k != NONE && t->list.v[k].size + t->list.v[k].start <= s->start + s->size)
+			k = t->list.v[k].outer;
+		s->outer = k;
+	}
+}
+
+static void trim(struct symbol_table *t)
+{
+	struct symbol *list = reallocarray(t->list.v, t->list.n ? t->list.n : 1, sizeof(*list));
+	char *names = realloc(t->names.s, t->names.n + 1);
+
+	if (list)
+		t->list.v = list;
+	t->list.cap = list ? MAX(t->list.n, (size_t)1) : t->list.cap;
+	if (names)
+		t->names.s = names;
+	t->names.cap = names ? t->names.n + 1 : t->names.cap;
+}
+
+int symbol_table_sort(struct symbol_table *t)
+{
+	size_t n = t->candidates.n;
+	int r = 0;
+
+	if (n)
+		qsort(t->candidates.v, n, sizeof(*t->candidates.v), compare);
+	for (size_t first = 0, last; first < n && !r; first = last) {
+		for (last = first + 1; last < n; last++)
+			if (t->candidates.v[last].start != t->candidates.v[first].start)
+				break;
+		r = keep_best(t, first, last);
+	}
+	vec_fini(&t->candidates);
+	link_outer(t);
+	trim(t);
+	return r;
+}
+
+const struct symbol *symbol_table_before(const struct symbol_table *t, uint64_t addr)
+{
+	size_t low = 0, high = t->list.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->list.v[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &t->list.v[low - 1] : NULL;
+}
+
+const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t addr)
+{
+	const struct symbol *s = symbol_table_before(t, addr);
+
+	for (int i = 0; s && i < NESTING_LOOK; i++) {
+		if (addr - s->start < s->size)
+			return s;
+		s = s->outer == NONE ? NULL : &t->list.v[s->outer];
+	}
+	return NULL;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sums of functions and lines; see costs.h. */
+#include "view/costs.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "view/view.h"
+
+static bool is_python(const struct costs *c, uint32_t location)
+{
+	return profile_get_mapping(c->p, profile_get_location(c->p, location)->mapping)->kind ==
+	       KIND_PYTHON;
+}
+
+void costs_name(const struct costs *c, uint32_t location, struct str *b)
+{
+	if (location)
+		view_dotted(c->p, c->names, location, b);
+	else
+		str_add(b, "[no frames]");
+}
+
+void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b)
+{
+	const struct profile_location *l = location ? profile_get_location(c->p, location) : NULL;
+	const char *file = l && l->function ? render_names_file(c->names, l->function) : "";
+
+	if (!l)
+		return;
+	if (!*file && l->function)
+		file = render_names_mapping(c->names, l->mapping);
+	str_add(b, file);
+	if (*file && line > 0)
+		str_addf(b, ":%d", line);
+}
+
+static int rank_functions(struct costs *c, bool by_file)
+{
+	_cleanup_str_ struct str b = {};
+	int r = 0;
+
+	for (uint32_t id = 0; !r && id <= profile_n_locations(c->p); id++) {
+		str_clear(&b);
+		costs_name(c, id, &b);
+		if (by_file) {
+			str_add_c(&b, '\1');
+			costs_place(c, id, 0, &b);
+		}
+		r = b.failed ? -ENOMEM : rank_add(&c->keys, str_cstr(&b));
+	}
+	return r ? r : rank_finish(&c->keys);
+}
+
+int costs_init(struct costs *c, struct profile *p, bool by_file)
+{
+	int r;
+
+	*c = (struct costs){.p = p, .names = render_names_new(p)};
+	map_init(&c->lines_at);
+	r = c->names ? rank_functions(c, by_file) : -ENOMEM;
+	if (!r)
+		r = vec_reserve(&c->functions, c->keys.n + 1);
+	c->seen = calloc(c->keys.n + 1, sizeof(*c->seen));
+	c->self_at = calloc(profile_n_locations(p) + 1, sizeof(*c->self_at));
+	if (r || !c->seen || !c->self_at)
+		return err_set(-ENOMEM, "out of memory");
+	c->functions.n = c->keys.n;
+	for (uint32_t id = 0; id < c->keys.n; id++)
+		c->functions.v[id] = (struct cost){.key = id, .location = c->keys.first[id]};
+	return 0;
+}
+
+void costs_fini(struct costs *c)
+{
+	render_names_free(c->names);
+	rank_fini(&c->keys);
+	vec_fini(&c->functions);
+	vec_fini(&c->lines);
+	vec_fini(&c->unique);
+	map_fini(&c->lines_at);
+	free(c->seen);
+	free(c->self_at);
+	*c = (struct costs){};
+}
+
+uint32_t costs_owner(const struct costs *c, uint32_t stack)
+{
+	const uint32_t *frames;
+	size_t n = 0;
+
+	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (is_python(c, frames[i]))
+			return frames[i];
+	return n ? frames[0] : 0;
+}
+
+const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
+{
+	const uint32_t *frames;
+	size_t n_frames = 0;
+
+	frames = stack ? profile_get_stack(c->p, stack, &n_frames) : NULL;
+	if (vec_reserve(&c->unique, MAX(n_frames, (size_t)1)))
+		return NULL;
+	c->unique.n = 0;
+	c->stamp++;
+	if (!n_frames)
+		c->unique.v[c->unique.n++] = c->keys.of[0];
+	for (size_t i = 0; i < n_frames; i++) {
+		uint32_t key = c->keys.of[frames[i]];
+
+		if (c->seen[key] == c->stamp)
+			continue;
+		c->seen[key] = c->stamp;
+		c->unique.v[c->unique.n++] = key;
+	}
+	*n = c->unique.n;
+	return c->unique.v;
+}
+
+static void add_to(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, v, sum))
+		*sum = INT64_MAX;
+}
+
+static int add_line(struct costs *c, uint32_t owner, int64_t value)
+{
+	int32_t line = owner ? profile_get_location(c->p, owner)->line : 0;
+	uint32_t key = c->keys.of[owner];
+	uint64_t at = (uint64_t)key << 32 | (uint32_t)line, *found = map_get(&c->lines_at, at);
+	struct cost_line l = {.key = key, .location = owner, .line = line, .self = value};
+
+	if (line <= 0)
+		return 0;
+	add_to(&c->self_at[owner], value);
+	if (found) {
+		struct cost_line *known = &c->lines.v[*found];
+
+		add_to(&known->self, value);
+		if (c->self_at[owner] > c->self_at[known->location])
+			known->location = owner;
+		return 0;
+	}
+	return map_put(&c->lines_at, at, c->lines.n) || vec_push(&c->lines, l) ? -ENOMEM : 0;
+}
+
+static void add_kind(struct costs *c, uint32_t stack, int64_t value)
+{
+	size_t n = 0;
+	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+
+	if (!n)
+		add_to(&c->no_frames, value);
+	else
+		add_to(&c->kinds[profile_get_mapping(c->p,
+						     profile_get_location(c->p, frames[0])->mapping)
+					 ->kind],
+		       value);
+}
+
+static int add_sum(struct costs *c, uint32_t stack, int64_t value)
+{
+	uint32_t owner = costs_owner(c, stack);
+	const uint32_t *keys;
+	size_t n;
+
+	keys = costs_keys(c, stack, &n);
+	if (!keys || add_line(c, owner, value))
+		return -ENOMEM;
+	add_to(&c->all, value);
+	add_to(&c->functions.v[c->keys.of[owner]].self, value);
+	for (size_t i = 0; i < n; i++)
+		add_to(&c->functions.v[keys[i]].total, value);
+	add_kind(c, stack, value);
+	return 0;
+}
+
+int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		if (sums[i].values[value] > 0)
+			r = add_sum(c, sums[i].stack, sums[i].values[value]);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
+static int compare(int64_t a, int64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_functions(const void *va, const void *vb)
+{
+	const struct cost *a = va, *b = vb;
+	int r = compare(a->self, b->self);
+
+	r = r ? r : compare(a->total, b->total);
+	return r ? r : a->key < b->key ? -1 : a->key > b->key;
+}
+
+static int compare_lines(const void *va, const void *vb)
+{
+	const struct cost_line *a = va, *b = vb;
+	int r = compare(a->self, b->self);
+
+	r = r ? r : a->key < b->key ? -1 : a->key > b->key;
+	return r ? r : a->line - b->line;
+}
+
+void costs_sort(struct costs *c)
+{
+	if (c->functions.n)
+		qsort(c->functions.v, c->functions.n, sizeof(*c->functions.v), compare_functions);
+	if (c->lines.n)
+		qsort(c->lines.v, c->lines.n, sizeof(*c->lines.v), compare_lines);
+}

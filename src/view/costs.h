@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What functions and lines cost: the figures of tables. A sample is its owner's: the innermost
+ * Python function, for native code that it called is its doing; without Python the innermost frame.
+ */
+#ifndef VIEW_COSTS_H
+#define VIEW_COSTS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "render/rank.h"
+#include "render/render.h"
+
+struct cost {
+	uint32_t key;	   /* of costs.keys */
+	uint32_t location; /* one of the function's, 0 = of stacks without frames */
+	int64_t self;	   /* as owner */
+	int64_t total;	   /* stacks that it is in */
+};
+
+struct cost_line {
+	uint32_t key;
+	uint32_t location; /* the line's expression with the most self */
+	int32_t line;
+	int64_t self;
+};
+
+struct costs {
+	struct profile *p;
+	struct render_names *names;
+	struct rank keys;		    /* input 0: no frames; input id: location */
+	VEC(struct cost) functions;	    /* by key; after costs_sort() by self */
+	VEC(struct cost_line) lines;	    /* that have one; after costs_sort() by self */
+	int64_t kinds[KIND_MAX], no_frames; /* of the innermost frames */
+	int64_t all;
+
+	int64_t *self_at; /* by location */
+	struct map lines_at;
+	uint32_t *seen, stamp; /* by key */
+	VEC(uint32_t) unique;
+};
+
+/*
+ * Functions of @p, without figures yet. @by_file: functions of the same dotted name in files of
+ * different names differ. @p must not be added to afterwards. 0 or -ENOMEM + message; fini in any
+ * case.
+ */
+_must_use_ int costs_init(struct costs *c, struct profile *p, bool by_file);
+void costs_fini(struct costs *c);
+
+/* The owner's location of a stack, 0 = no frames. */
+uint32_t costs_owner(const struct costs *c, uint32_t stack);
+
+/* The keys of the functions in a stack, each once; valid until the next call. NULL: no memory. */
+const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
+
+/* Adds the sums' values of index @value up. 0 or -ENOMEM + message. */
+_must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
+
+/* Largest self first, then total, then name. */
+void costs_sort(struct costs *c);
+
+/* Appends "json.decoder.JSONDecoder.decode"; "[no frames]". */
+void costs_name(const struct costs *c, uint32_t location, struct str *b);
+
+/* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */
+void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
+
+/*
+ * What a reader is told first: the function of the user's own code, or the library function that it
+ * called, in which most of the time goes, and from where it is called most.
+ */
+struct lede {
+	uint32_t location; /* 0 = nothing to tell */
+	uint32_t caller;   /* 0 = nobody in Python */
+	int64_t value;
+};
+
+_must_use_ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n,
+			  unsigned value, struct lede *ret);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The functions of two profiles, joined by name, and their costs by blocks of time; see diff.h. */
+#include "view/diff.h"
+
+#include <math.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/sums.h"
+#include "view/noise.h"
+
+#define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
+#define MIN_SAMPLES   10     /* of both sides; fewer tell nothing */
+
+struct maker {
+	struct diff *d;
+	enum diff_side side;
+	uint32_t *row_of[DIFF_SIDES]; /* by key */
+	struct noise_row *self, *total;
+	struct noise noise;
+	struct sums sums;
+	int64_t length_ns;
+	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
+};
+
+double diff_change(const struct diff_cost *c)
+{
+	return c->value[DIFF_B] - c->value[DIFF_A];
+}
+
+double diff_share_change(const struct diff_cost *c)
+{
+	return c->share[DIFF_B] - c->share[DIFF_A];
+}
+
+/* Both sides' keys are sorted by name: each name once, with its place in either. */
+static int join(struct maker *m)
+{
+	struct diff *d = m->d;
+	const struct rank *a = &d->costs[DIFF_A].keys, *b = &d->costs[DIFF_B].keys;
+	uint32_t i = 0, j = 0;
+
+	m->row_of[DIFF_A] = calloc(a->n + 1, sizeof(uint32_t));
+	m->row_of[DIFF_B] = calloc(b->n + 1, sizeof(uint32_t));
+	if (!m->row_of[DIFF_A] || !m->row_of[DIFF_B])
+		return -ENOMEM;
+	while (i < a->n || j < b->n) {
+		int order = i == a->n	? 1
+			    : j == b->n ? -1
+					: strcmp(rank_text(a, i), rank_text(b, j));
+		struct diff_row row = {.name = order <= 0 ? rank_text(a, i) : rank_text(b, j)};
+
+		if (order <= 0) {
+			row.location[DIFF_A] = a->first[i];
+			m->row_of[DIFF_A][i++] = (uint32_t)d->rows.n;
+		}
+		if (order >= 0) {
+			row.location[DIFF_B] = b->first[j];
+			m->row_of[DIFF_B][j++] = (uint32_t)d->rows.n;
+		}
+		if (vec_push(&d->rows, row))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_end(void *arg, const struct profile_sample *s)
+{
+	struct maker *m = arg;
+
+	m->samples[m->side]++;
+	m->timed[m->side] += s->time_ns >= 0;
+	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
+	return 0;
+}
+
+static int64_t block_of(const struct maker *m, int64_t time_ns)
+{
+	double at = time_ns < 0 ? 0 : (double)time_ns / (double)m->length_ns;
+
+	return MIN((int64_t)(at * NOISE_BLOCKS), (int64_t)NOISE_BLOCKS - 1);
+}
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct maker *m = arg;
+	int64_t value = s->values[m->d->value[m->side]];
+	struct profile_sample one = {.stack = s->stack, .values = {value}};
+
+	if (value <= 0)
+		return 0;
+	one.time_ns = block_of(m, s->time_ns);
+	return sums_add(&m->sums, &one);
+}
+
+static void add_to(struct noise_row *row, enum diff_side side, int64_t block, double value)
+{
+	row->in[side][block] += value;
+	row->sum[side] += value;
+}
+
+static int spread(struct maker *m)
+{
+	struct costs *c = &m->d->costs[m->side];
+
+	vec_foreach(e, &m->sums.entries) {
+		double value = (double)e->values[0];
+		const uint32_t *keys, *row_of = m->row_of[m->side];
+		size_t n;
+
+		keys = costs_keys(c, e->stack, &n);
+		if (!keys)
+			return -ENOMEM;
+		m->noise.all[m->side][e->time_ns] += value;
+		m->noise.sum[m->side] += value;
+		add_to(&m->self[row_of[c->keys.of[costs_owner(c, e->stack)]]], m->side, e->time_ns,
+		       value);
+		for (size_t i = 0; i < n; i++)
+			add_to(&m->total[row_of[keys[i]]], m->side, e->time_ns, value);
+	}
+	return 0;
+}
+
+static int take_side(struct maker *m, enum diff_side side)
+{
+	struct profile *p = m->d->p[side];
+	int r;
+
+	m->side = side;
+	m->length_ns = MAX(profile_meta(p)->duration_ns, (int64_t)1);
+	r = profile_each(p, find_end, m);
+	if (r)
+		return r;
+	sums_init(&m->sums);
+	r = profile_each(p, take_sample, m);
+	if (!r && spread(m))
+		r = err_set(-ENOMEM, "out of memory");
+	sums_fini(&m->sums);
+	return r;
+}
+
+static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *row)
+{
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		double all = m->noise.sum[side];
+
+		c->share[side] = all > 0 ? row->sum[side] / all : 0;
+		c->value[side] = m->d->by_share ? c->share[side] : row->sum[side] / m->d->per[side];
+	}
+}
+
+/* The value of one sample on average: the rows below MIN_SAMPLES of it are left out. */
+static double sample_value(const struct maker *m, int side)
+{
+	return m->samples[side] ? m->noise.sum[side] / (double)m->samples[side] : 0;
+}
+
+static bool enough(const struct maker *m, const struct noise_row *row)
+{
+	double a = sample_value(m, DIFF_A), b = sample_value(m, DIFF_B);
+
+	return (a > 0 ? row->sum[DIFF_A] / a : 0) + (b > 0 ? row->sum[DIFF_B] / b : 0) >=
+	       MIN_SAMPLES;
+}
+
+/* Has the rows judged that have enough samples, self and total of all functions together. */
+static int judge(struct maker *m)
+{
+	struct diff *d = m->d;
+	size_t n = d->rows.n;
+	_cleanup_free_ struct noise_row *rows = calloc(2 * n + 1, sizeof(*rows));
+	_cleanup_free_ size_t *of = calloc(2 * n + 1, sizeof(*of));
+
+	if (!rows || !of)
+		return -ENOMEM;
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct noise_row *row = i < n ? &m->self[i] : &m->total[i - n];
+
+		if (!enough(m, row))
+			continue;
+		/* The same samples again say nothing new: a leaf's total is its self. */
+		if (i >= n && !memcmp(row->in, m->self[i - n].in, sizeof(row->in)))
+			continue;
+		of[m->noise.n] = i;
+		rows[m->noise.n++] = *row;
+	}
+	m->noise.rows = rows;
+	d->checked = m->noise.n;
+	if (noise_judge(&m->noise))
+		return -ENOMEM;
+	for (size_t k = 0; k < m->noise.n; k++) {
+		struct diff_cost *c = of[k] < n ? &d->rows.v[of[k]].of[DIFF_SELF]
+						: &d->rows.v[of[k] - n].of[DIFF_TOTAL];
+
+		c->share_changed = rows[k].share_changed;
+		c->value_changed = d->by_share ? c->share_changed : rows[k].value_changed;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!memcmp(m->self[i].in, m->total[i].in, sizeof(m->self[i].in)))
+			d->rows.v[i].of[DIFF_TOTAL] = d->rows.v[i].of[DIFF_SELF];
+	return 0;
+}
+
+static int rank_of(const struct diff_row *row)
+{
+	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
+
+	return self->value_changed || self->share_changed     ? 0
+	       : total->value_changed || total->share_changed ? 1
+							      : 2;
+}
+
+static int compare(const void *va, const void *vb)
+{
+	const struct diff_row *a = va, *b = vb;
+	int ra = rank_of(a), rb = rank_of(b);
+	enum diff_what what = ra == 1 ? DIFF_TOTAL : DIFF_SELF;
+	double ca, cb;
+
+	if (ra != rb)
+		return ra - rb;
+	ca = fabs(diff_change(&a->of[what]));
+	cb = fabs(diff_change(&b->of[what]));
+	if (ca == cb)
+		return strcmp(a->name, b->name);
+	return ca > cb ? -1 : 1;
+}
+
+static void decide_times(struct maker *m)
+{
+	m->d->timed = true;
+	for (int side = 0; side < DIFF_SIDES; side++)
+		if (m->samples[side] && m->timed[side] < m->samples[side])
+			m->d->timed = false;
+	for (int side = 0; side < DIFF_SIDES && !m->d->timed; side++)
+		m->noise.poisson[side] = MAX(sample_value(m, side), 1e-300);
+}
+
+static int make(struct maker *m)
+{
+	struct diff *d = m->d;
+	int r = join(m);
+
+	if (!r && d->rows.n > MAX_FUNCTIONS)
+		return err_set(-E2BIG, "the profiles have %zu functions; krait compares %d",
+			       d->rows.n, MAX_FUNCTIONS);
+	if (!r) {
+		m->self = calloc(d->rows.n + 1, sizeof(*m->self));
+		m->total = calloc(d->rows.n + 1, sizeof(*m->total));
+	}
+	if (r || !m->self || !m->total)
+		return err_set(-ENOMEM, "out of memory");
+	r = take_side(m, DIFF_A);
+	r = r ? r : take_side(m, DIFF_B);
+	if (r)
+		return r;
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		m->noise.shares_only = d->by_share;
+		m->noise.per[side] = d->per[side];
+		d->all[side] = m->noise.sum[side] / d->per[side];
+	}
+	for (size_t i = 0; i < d->rows.n; i++) {
+		fill(m, &d->rows.v[i].of[DIFF_SELF], &m->self[i]);
+		fill(m, &d->rows.v[i].of[DIFF_TOTAL], &m->total[i]);
+	}
+	decide_times(m);
+	d->blocks = NOISE_BLOCKS;
+	if (judge(m))
+		return err_set(-ENOMEM, "out of memory");
+	if (d->rows.n)
+		qsort(d->rows.v, d->rows.n, sizeof(*d->rows.v), compare);
+	return 0;
+}
+
+int diff_make(struct diff *d)
+{
+	struct maker m = {.d = d};
+	int r = costs_init(&d->costs[DIFF_A], d->p[DIFF_A], false);
+
+	r = r ? r : costs_init(&d->costs[DIFF_B], d->p[DIFF_B], false);
+	r = r ? r : make(&m);
+	free(m.row_of[DIFF_A]);
+	free(m.row_of[DIFF_B]);
+	free(m.self);
+	free(m.total);
+	return r;
+}
+
+void diff_fini(struct diff *d)
+{
+	costs_fini(&d->costs[DIFF_A]);
+	costs_fini(&d->costs[DIFF_B]);
+	vec_fini(&d->rows);
+}

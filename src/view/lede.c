@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which function a reader is told of first; see costs.h. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "view/costs.h"
+
+/* Frames of a stack that are Python, leaf first: what it is of the user's, and who called that. */
+struct choice {
+	uint32_t function, caller; /* locations, 0 = none */
+};
+
+static bool is_own(const struct costs *c, const struct profile_location *l)
+{
+	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN;
+}
+
+/*
+ * The innermost function of the user's code, or the library function that it called; without any
+ * code of theirs, the owner.
+ */
+static struct choice choose(const struct costs *c, uint32_t stack)
+{
+	struct choice choice = {};
+	uint32_t inside = 0;
+	const uint32_t *frames;
+	size_t n = 0;
+
+	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_location *l = profile_get_location(c->p, frames[i]);
+
+		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON)
+			continue;
+		if (choice.function && !choice.caller) {
+			choice.caller = frames[i];
+			return choice;
+		}
+		if (is_own(c, l) && inside)
+			return (struct choice){inside, frames[i]};
+		if (is_own(c, l))
+			choice.function = frames[i];
+		inside = frames[i];
+	}
+	if (!choice.function)
+		choice.function = costs_owner(c, stack);
+	return choice;
+}
+
+static int64_t *at(struct map *m, uint64_t key)
+{
+	uint64_t *v = map_get(m, key);
+
+	if (!v && !map_put(m, key, 0))
+		v = map_get(m, key);
+	return (int64_t *)v;
+}
+
+static int best_function(const struct costs *c, const struct profile_sum *sums, size_t n,
+			 unsigned value, struct lede *ret)
+{
+	_cleanup_free_ int64_t *of = calloc(c->keys.n + 1, sizeof(*of));
+
+	if (!of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t function = choose(c, sums[i].stack).function;
+		int64_t *sum = &of[c->keys.of[function]];
+
+		if (!function || sums[i].values[value] <= 0)
+			continue;
+		if (__builtin_add_overflow(*sum, sums[i].values[value], sum))
+			*sum = INT64_MAX;
+		if (*sum > ret->value) {
+			ret->value = *sum;
+			ret->location = function;
+		}
+	}
+	return 0;
+}
+
+/* Callers are lines: the same one in other columns is the same. */
+static int best_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
+		       unsigned value, struct lede *ret)
+{
+	struct map callers;
+	int64_t most = 0;
+	int r = 0;
+
+	map_init(&callers);
+	for (size_t i = 0; i < n && !r; i++) {
+		struct choice choice = choose(c, sums[i].stack);
+		int64_t *sum;
+
+		if (!choice.caller || sums[i].values[value] <= 0 ||
+		    c->keys.of[choice.function] != c->keys.of[ret->location])
+			continue;
+		sum = at(&callers,
+			 (uint64_t)c->keys.of[choice.caller] << 32 |
+				 (uint32_t)profile_get_location(c->p, choice.caller)->line);
+		if (!sum) {
+			r = -ENOMEM;
+			break;
+		}
+		if (__builtin_add_overflow(*sum, sums[i].values[value], sum))
+			*sum = INT64_MAX;
+		if (*sum > most) {
+			most = *sum;
+			ret->caller = choice.caller;
+		}
+	}
+	map_fini(&callers);
+	return r;
+}
+
+int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, unsigned value,
+	       struct lede *ret)
+{
+	int r;
+
+	*ret = (struct lede){};
+	r = best_function(c, sums, n, value, ret);
+	if (!r && ret->location)
+		r = best_caller(c, sums, n, value, ret);
+	return r ? err_set(r, "out of memory") : 0;
+}

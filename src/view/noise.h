@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which of many differences are more than noise; see diff.h. Numbers in, verdicts out. */
+#ifndef VIEW_NOISE_H
+#define VIEW_NOISE_H
+
+#include "base/util.h"
+
+#define NOISE_BLOCKS 48
+
+/* What one function costs in each block of time of the two profiles. */
+struct noise_row {
+	double in[2][NOISE_BLOCKS];
+	double sum[2];
+	bool value_changed, share_changed;
+};
+
+struct noise {
+	struct noise_row *rows;
+	size_t n;
+	double all[2][NOISE_BLOCKS], sum[2]; /* of everything */
+	double per[2];			     /* values are compared as sum / per */
+	bool shares_only;
+	double poisson
+		[2]; /* not 0: no times; the value of one sample, each independent of others */
+};
+
+/* Sets the verdicts. 0 or -ENOMEM (no message). */
+_must_use_ int noise_judge(struct noise *n);
+
+#endif

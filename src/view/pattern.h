@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The patterns of filter options: /regex/ (POSIX extended, found anywhere), a text with *, ? or
+ * [...] (a glob for the whole), or the whole text itself.
+ */
+#ifndef VIEW_PATTERN_H
+#define VIEW_PATTERN_H
+
+#include <regex.h>
+#include "base/vec.h"
+
+struct pattern {
+	const char *text; /* borrowed */
+	bool is_regex, is_glob;
+	regex_t regex;
+};
+
+struct patterns {
+	VEC(struct pattern) list;
+};
+
+typedef VEC(const char *) pattern_texts;
+
+/* 0, or -EINVAL + a message that says what is wrong with the expression. */
+_must_use_ int pattern_check(const char *text);
+
+/* @texts stay the caller's and must outlive @p. 0 or -errno + message. */
+_must_use_ int patterns_init(struct patterns *p, const pattern_texts *texts);
+void patterns_fini(struct patterns *p);
+
+/* Does any match? False where there are none. */
+bool patterns_match(const struct patterns *p, const char *s);
+
+/* The same; regular expressions are tried on @frame alone, the others on @name. */
+bool patterns_match_name(const struct patterns *p, const char *name);
+bool patterns_match_regex(const struct patterns *p, const char *frame);
+
+#endif

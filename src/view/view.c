@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A profile of what is shown of another; see view.h. */
+#include "view/view.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "profile/copy.h"
+#include "render/render.h"
+#include "view/select.h"
+
+#define NOT_SHOWN UINT32_MAX
+
+struct viewer {
+	const struct view_options *o;
+	struct select select;
+	struct profile *from, *to;
+	struct profile_copy copy;
+	struct render_names *names; /* of .from; for modules */
+	uint32_t *stacks;	    /* id in .from → in .to, NOT_SHOWN, 0 = not yet */
+	uint32_t *parts;	    /* location in .from → in .to without .outer; 0 = not yet */
+	bool reframed;		    /* stacks aren't as they were */
+	uint64_t timed;		    /* samples with a time */
+	struct view_totals totals;
+};
+
+void view_options_fini(struct view_options *o)
+{
+	vec_fini(&o->processes);
+	vec_fini(&o->threads);
+	vec_fini(&o->modules);
+	vec_fini(&o->labels);
+	vec_fini(&o->focus);
+	vec_fini(&o->ignore);
+	vec_fini(&o->hide);
+	vec_fini(&o->show);
+}
+
+static bool reframes(const struct view_options *o)
+{
+	return o->hide.n || o->show.n || o->grain != VIEW_AS_IS || o->invert;
+}
+
+bool view_wanted(const struct view_options *o)
+{
+	return o->processes.n || o->threads.n || o->modules.n || o->kinds || o->labels.n ||
+	       o->since_ns || o->until_ns || o->focus.n || o->ignore.n || reframes(o);
+}
+
+/* The function that stands for a frame's module: named by it, in the frame's file. */
+static uint32_t module_function(struct viewer *v, uint32_t id)
+{
+	const struct profile_location *l = profile_get_location(v->from, id);
+	_cleanup_str_ struct str name = {};
+	struct profile_function f = {};
+
+	view_module(v->from, v->names, id, &name);
+	f.name = profile_string(v->to, str_cstr(&name));
+	if (l->function && profile_get_mapping(v->from, l->mapping)->kind == KIND_PYTHON)
+		f.file = profile_copy_string(&v->copy,
+					     profile_get_function(v->from, l->function)->file);
+	return profile_function(v->to, &f);
+}
+
+/* A frame as the grain has it, but for .outer. */
+static struct profile_location coarser(struct viewer *v, uint32_t id)
+{
+	struct profile_location l = *profile_get_location(v->from, id);
+
+	l.mapping = profile_copy_mapping(&v->copy, l.mapping);
+	if (v->o->grain == VIEW_MODULES)
+		l.function = module_function(v, id);
+	else
+		l.function = profile_copy_function(&v->copy, l.function);
+	l.outer = 0;
+	if (v->o->grain == VIEW_AS_IS)
+		return l;
+	l.column = l.end_line = l.end_column = 0;
+	/* Without a name the address is all that tells what it is. */
+	if (l.function)
+		l.address = 0;
+	if (v->o->grain != VIEW_LINES)
+		l.line = 0;
+	return l;
+}
+
+/*
+ * Inlined functions stay such where the function they are in still follows them; @outer_from,
+ * @outer_to: the frame outside of this one in both profiles.
+ */
+static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
+{
+	const struct profile_location *l = profile_get_location(v->from, id);
+	struct profile_location to;
+	bool inlined =
+		l->outer && l->outer == outer_from && !v->o->invert && v->o->grain <= VIEW_LINES;
+
+	if (!inlined && v->parts[id])
+		return v->parts[id];
+	to = coarser(v, id);
+	if (!inlined)
+		return v->parts[id] = profile_location(v->to, &to);
+	to.outer = outer_to;
+	return profile_location(v->to, &to);
+}
+
+static void reverse(uint32_t *stack, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t t = stack[i];
+
+		stack[i] = stack[n - 1 - i];
+		stack[n - 1 - i] = t;
+	}
+}
+
+/* The frames that are left, root first as they are made, so that an outer one has its id. */
+static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
+{
+	_cleanup_free_ uint32_t *to = calloc(n + 1, sizeof(*to));
+	uint32_t outer_from = 0, outer_to = 0;
+	size_t left = 0;
+
+	if (!to)
+		return 0;
+	for (size_t i = n; i--;) {
+		uint32_t id;
+
+		if (!select_frame(&v->select, from[i]))
+			continue;
+		id = reframe(v, from[i], outer_from, outer_to);
+		outer_from = from[i];
+		outer_to = id;
+		/* Calls within a module are one box. */
+		if (v->o->grain == VIEW_MODULES && left && to[left - 1] == id)
+			continue;
+		to[left++] = id;
+	}
+	if (!v->o->invert)
+		reverse(to, left);
+	return profile_stack(v->to, to, left);
+}
+
+/* 0: out of memory. */
+static uint32_t stack_of(struct viewer *v, uint32_t id)
+{
+	const uint32_t *frames = NULL;
+	size_t n = 0;
+
+	if (v->stacks[id])
+		return v->stacks[id];
+	if (id)
+		frames = profile_get_stack(v->from, id, &n);
+	if (!select_stack(&v->select, frames, n))
+		v->stacks[id] = NOT_SHOWN;
+	else if (v->reframed || !id)
+		v->stacks[id] = reframed_stack(v, frames, n);
+	else
+		v->stacks[id] = profile_copy_stack(&v->copy, id);
+	return v->stacks[id];
+}
+
+static bool in_time(const struct viewer *v, int64_t time_ns)
+{
+	if (!v->o->since_ns && !v->o->until_ns)
+		return true;
+	return time_ns >= 0 && (uint64_t)time_ns >= v->o->since_ns &&
+	       (!v->o->until_ns || (uint64_t)time_ns < v->o->until_ns);
+}
+
+static void add_up(int64_t *sums, const int64_t *values)
+{
+	for (unsigned i = 0; i < PROFILE_MAX_VALUES; i++)
+		if (__builtin_add_overflow(sums[i], values[i], &sums[i]))
+			sums[i] = INT64_MAX;
+}
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct viewer *v = arg;
+	struct profile_sample to = *s;
+
+	v->totals.all_samples++;
+	v->timed += s->time_ns >= 0;
+	add_up(v->totals.all, s->values);
+	if (!v->select.labels[s->labels] || !in_time(v, s->time_ns))
+		return 0;
+	to.stack = stack_of(v, s->stack);
+	if (to.stack == NOT_SHOWN)
+		return 0;
+	to.labels = profile_copy_labels(&v->copy, s->labels, NULL, 0);
+	if (!to.stack || profile_failed(v->to))
+		return err_set(-ENOMEM, "out of memory");
+	if (to.time_ns >= 0)
+		to.time_ns -= (int64_t)v->o->since_ns;
+	v->totals.shown_samples++;
+	add_up(v->totals.shown, s->values);
+	return profile_add(v->to, &to);
+}
+
+static int copy_meta(struct viewer *v)
+{
+	const struct profile_meta *from = profile_meta(v->from);
+	struct profile_meta *to = profile_meta(v->to);
+	uint64_t end = from->duration_ns > 0 ? (uint64_t)from->duration_ns : 0;
+
+	for (unsigned i = 0; i < from->n_values; i++)
+		to->values[i] = profile_copy_value_type(v->to, &from->values[i]);
+	to->n_values = from->n_values;
+	to->default_value = from->default_value;
+	to->period_type = profile_copy_value_type(v->to, &from->period_type);
+	to->period = from->period;
+	to->time_ns = from->time_ns ? from->time_ns + (int64_t)v->o->since_ns : 0;
+	if (v->o->until_ns)
+		end = MIN(end, v->o->until_ns);
+	to->duration_ns = end > v->o->since_ns ? (int64_t)(end - v->o->since_ns) : 0;
+	v->totals.all_duration_ns = from->duration_ns;
+	return profile_copy_comments(v->from, v->to);
+}
+
+static int make(struct viewer *v)
+{
+	int r = select_init(&v->select, v->from, v->o);
+
+	v->stacks = calloc(profile_n_stacks(v->from) + 1, sizeof(*v->stacks));
+	v->parts = calloc(profile_n_locations(v->from) + 1, sizeof(*v->parts));
+	v->names = render_names_new(v->from);
+	if (!r && (!v->stacks || !v->parts || !v->names || !v->to))
+		r = err_set(-ENOMEM, "out of memory");
+	r = r ? r : profile_copy_init(&v->copy, v->from, v->to);
+	r = r ? r : copy_meta(v);
+	r = r ? r : profile_each(v->from, take_sample, v);
+	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
+		r = err_set(-EINVAL,
+			    "--since and --until need times, and the profile has none (folded "
+			    "stacks never have, nor recordings with --no-times)");
+	select_fini(&v->select);
+	profile_copy_fini(&v->copy);
+	render_names_free(v->names);
+	free(v->stacks);
+	free(v->parts);
+	return r;
+}
+
+int view_apply(struct profile **p, const struct view_options *o, struct view_totals *ret)
+{
+	struct viewer v = {.o = o, .from = *p, .to = profile_new(), .reframed = reframes(o)};
+	int r = make(&v);
+
+	if (r) {
+		profile_free(v.to);
+		return r;
+	}
+	profile_free(*p);
+	*p = v.to;
+	if (ret)
+		*ret = v.totals;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a profile is shown: the filter words that every command has. A view is a profile again,
+ * so that every writer works on it. The words as options: cli/view_options.h.
+ */
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
+
+#include "profile/profile.h"
+#include "view/pattern.h"
+
+enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
+
+/* Zero-initialised shows all. Texts are borrowed; they were checked. */
+struct view_options {
+	/* Samples. Of one kind any may match, all kinds that are given must. */
+	pattern_texts processes, threads; /* by name or id */
+	pattern_texts modules;	     /* of the innermost frame: json, json.decoder, libz.so.1 */
+	unsigned kinds;		     /* of the innermost frame: 1 << KIND_*; 0 = all */
+	pattern_texts labels;	     /* "KEY=PATTERN" */
+	uint64_t since_ns, until_ns; /* since the start of the recording; 0 = no limit */
+	pattern_texts focus, ignore; /* stacks with, without such a frame */
+
+	/* Frames of the stacks that are left. */
+	pattern_texts hide, show; /* without such frames; nothing but such */
+	enum view_grain grain;	  /* what is one: a line, a function, a module */
+	bool invert;		  /* innermost frame first */
+
+	const char *by; /* for struct render_options: root frames */
+};
+
+void view_options_fini(struct view_options *o);
+
+/* False if it shows all, as it is. */
+bool view_wanted(const struct view_options *o);
+
+/* Sums of each value, so that shares can be said of all as well as of what is shown. */
+struct view_totals {
+	int64_t all[PROFILE_MAX_VALUES], shown[PROFILE_MAX_VALUES];
+	uint64_t all_samples, shown_samples;
+	int64_t all_duration_ns;
+};
+
+/*
+ * Replaces *p by what @o shows of it (also if that is all; the old one is freed), and says in @ret
+ * (may be NULL) how much that is. With --since and --until the view's start and duration are theirs.
+ * 0; -EINVAL + message (no times in the profile, ...), *p as it was; -ENOMEM + message.
+ */
+_must_use_ int view_apply(struct profile **p, const struct view_options *o,
+			  struct view_totals *ret);
+
+/* The word for a kind, "python"; and back: -EINVAL + message. */
+const char *view_kind_word(enum frame_kind kind);
+_must_use_ int view_kind_by_word(const char *word);
+
+struct render_names;
+struct str;
+
+/* Appends the module of a frame: "json.decoder", "libz.so.1", "[kernel]"; "" if it isn't known. */
+void view_module(struct profile *p, const struct render_names *names, uint32_t location,
+		 struct str *b);
+
+/* Appends "json.decoder.JSONDecoder.decode", "deflate": the name with its module where it has one. */
+void view_dotted(struct profile *p, const struct render_names *names, uint32_t location,
+		 struct str *b);
+
+#endif

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit codes.
+That its stacks are right is tests/oracle/dump.py's."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import case, check, krait, python, refused, wait_for
+
+SLEEPS = """
+import sys, threading, time
+def sleeps_here():
+    time.sleep(1000)
+for i in range(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
+    threading.Thread(target=sleeps_here, name="worker-%d" % i, daemon=True).start()
+sys.stdout.write("ready")
+sys.stdout.flush()
+sleeps_here()
+"""
+
+
+def dump(*args):
+    """The processes, by pid."""
+    done = krait("dump", "--json", *args)
+    check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+    return {process["pid"]: process for process in json.loads(done.stdout)["processes"]}
+
+
+def names(thread, kind="python"):
+    return [frame["function"] for frame in thread["frames"] if frame["kind"] == kind]
+
+
+def ready(source, *args, executable=kit.PYTHON):
+    """The program, once it said so."""
+    running = kit.Background(executable, "-c", source, *args, stdout=subprocess.PIPE)
+    check(running.process.stdout.read(5) == b"ready", "the program doesn't start")
+    time.sleep(0.1)
+    wait_for(lambda: state(running.pid) == "S", 5)
+    return running
+
+
+def state(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+@case
+def text():
+    """What is printed reads like a traceback: latest call last, with the line."""
+    with kit.folder() as folder:
+        script = os.path.join(folder, "app.py")
+        with open(script, "w") as f:
+            f.write("import threading, time\ndef sleeps():\n    print('ready', flush=True); (1,"
+                    " time.sleep(1000))\nsleeps()\n")
+        os.utime(script, (1, 1))
+        with kit.Background(kit.PYTHON, script, stdout=subprocess.PIPE) as target:
+            target.process.stdout.readline()
+            time.sleep(0.1)
+            said = krait("dump", "-p", target.pid).stdout
+    check("Process %d: app.py, Python 3." % target.pid in said, said)
+    check('Thread %d "MainThread": sleeping' % target.pid in said, said)
+    at = said.index('app.py", line 4, in <module>\n    sleeps()\n')
+    check(said.index('app.py", line 3, in sleeps\n') > at, "not in the order of a traceback: " + said)
+    if sys.version_info >= (3, 11):
+        check("\n    print('ready', flush=True); (1, time.sleep(1000))\n"
+              "                                    ^^^^^^^^^^^^^^^^\n" in said, said)
+
+
+@case
+def stopped():
+    """A process that SIGSTOP stopped is shown and stays stopped."""
+    with ready(SLEEPS, "2") as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_for(lambda: state(target.pid) == "T", 5)
+        threads = dump("-p", target.pid)[target.pid]["threads"]
+        check(state(target.pid) == "T", "it runs again")
+    check([t["state"] for t in threads] == ["stopped"] * 3, str(threads))
+    check(all(names(t)[-1] == "sleeps_here" for t in threads), str(threads))
+
+
+def timed_dump(*args):
+    """dump(), and the CPU time that it took: on a busy machine the wall's says nothing."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = dump(*args)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print("krait dump: %.2f s of CPU time for %d processes, %d threads" % (
+        took, len(found), sum(len(p["threads"]) for p in found.values())))
+    return found, took
+
+
+@case
+def thousand_threads():
+    """1,000 threads take less than a second, and all are there by name."""
+    with ready(SLEEPS, "1000") as target:
+        found, took = timed_dump("-p", target.pid)
+    threads = found[target.pid]["threads"]
+    check({t["name"] for t in threads} == {"MainThread"} | {"worker-%d" % i for i in range(1000)},
+          "not all threads: %d" % len(threads))
+    check(all(names(t)[-1] == "sleeps_here" for t in threads), "wrong frames")
+    check(took < 1, "%.2f s" % took)
+
+
+FORKS = """
+import os, sys, time
+def child():
+    time.sleep(1000)
+for i in range(99):
+    if not os.fork():
+        child()
+sys.stdout.write("ready"); sys.stdout.flush()
+child()
+"""
+
+
+@case
+def hundred_processes():
+    """100 processes take less than two seconds."""
+    with ready(FORKS) as target:
+        found, took = timed_dump("-p", target.pid)
+        for pid in found:
+            if pid != target.pid:
+                os.kill(pid, signal.SIGKILL)
+    check(len(found) == 100, "%d processes" % len(found))
+    check(all(names(t) == ["<module>", "child"] for p in found.values() for t in p["threads"]),
+          "wrong frames")
+    check(took < 2, "%.2f s" % took)
+
+
+@case
+def running():
+    """A thread that runs on is shown as it is at one instant, also inside C code."""
+    source = """
+import sys, zlib
+def inner(n):
+    for i in range(n): pass
+def outer():
+    while True: inner(1000000)
+def compress():
+    data = b"0123456789" * 10000000
+    while True: zlib.compress(data)
+sys.stdout.write("ready"); sys.stdout.flush()
+{"outer": outer, "compress": compress}[sys.argv[1]]()
+"""
+    for name, stacks in (("outer", (["<module>", "outer"], ["<module>", "outer", "inner"])),
+                         ("compress", (["<module>", "compress"],))):
+        with kit.Background(kit.PYTHON, "-c", source, name, stdout=subprocess.PIPE) as target:
+            target.process.stdout.read(5)
+            time.sleep(0.3)
+            thread, = dump("-p", target.pid)[target.pid]["threads"]
+            check(thread["state"] in ("running", "runnable"), thread["words"])
+            check(names(thread) in stacks and thread["steady"], str(thread))
+            if thread["state"] == "running" and name == "compress":
+                check(any("libz" in f["file"] for f in thread["frames"]), str(thread["frames"]))
+
+
+@case
+def several_run():
+    """Threads of several processes that run are sampled together."""
+    with python() as one, python() as two:
+        found = dump("-p", one.pid, "-p", two.pid)
+    for pid in (one.pid, two.pid):
+        thread, = found[pid]["threads"]
+        check(names(thread)[:2] == ["<module>", "main"] and thread["steady"], str(thread))
+
+
+@case
+def whole_stack():
+    """Below Python's frames those of C and of the kernel, all with --native=full; since when."""
+    source = """
+import sys, threading, time
+lock = threading.Lock()
+lock.acquire()
+sys.stdout.write("ready"); sys.stdout.flush()
+lock.acquire()
+"""
+    with ready(source) as target:
+        began = time.time()
+        time.sleep(1)
+        waited = time.time() - began
+        leaf, = dump("-p", target.pid)[target.pid]["threads"]
+        full, = dump("-p", target.pid, "--native=full")[target.pid]["threads"]
+        none, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
+    check(waited <= leaf["seconds"] < waited + 2, "%s s, not %s" % (leaf["seconds"], waited))
+    check([f["kind"] for f in none["frames"]] == ["python"], str(none))
+    check(leaf["frames"][0]["kind"] == "python", "native frames above it: %s" % leaf)
+    check("PyThread_acquire_lock_timed" in names(leaf, "native"), str(leaf))
+    check(any("futex" in name for name in names(leaf, "kernel")), str(leaf))
+    check(names(full, "native")[0] == "_start", str(full))
+    check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
+
+
+@case
+def uninterruptible():
+    """A process in state D that holds the GIL: its parent waits in vfork until the child execs."""
+    source = """
+import os, sys, threading, time
+def other():
+    while True: time.sleep(0.001)
+def spawns():
+    os.posix_spawn("/bin/true", ["true"], {},
+                   file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
+threading.Thread(target=other, daemon=True).start()
+sys.stdout.write("ready"); sys.stdout.flush()
+spawns()
+"""
+    with kit.folder() as folder:
+        fifo = os.path.join(folder, "fifo")
+        os.mkfifo(fifo)
+        with kit.Background(kit.PYTHON, "-c", source, fifo, stdout=subprocess.PIPE) as target:
+            wait_for(lambda: state(target.pid) == "D", 5)
+            threads = dump("-p", target.pid, "--no-children")[target.pid]["threads"]
+    main, other = threads
+    check(main["state"] == "child" and main["uninterruptible"], main["words"])
+    check(names(main) == ["<module>", "spawns"] and main["steady"], str(main))
+    check(names(other)[-1] == "other" and other["steady"], str(other))
+
+
+@case
+def children():
+    """-p takes in the process's children, --no-children leaves them out."""
+    parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', %r])" % SLEEPS
+    with ready(parent) as target:
+        both = dump("-p", target.pid)
+        check(len(both) == 2 and target.pid in both, "processes: %s" % list(both))
+        check(set(dump("-p", target.pid, "--no-children")) == {target.pid}, "a child too")
+        check(both[target.pid]["threads"][0]["state"] in ("child", "poll"),
+              both[target.pid]["threads"][0]["words"])
+
+
+@case
+def not_python():
+    """A process that isn't Python is shown, if it was named: blocked, running, a kernel thread."""
+    with kit.Background("sleep", "100") as target:
+        wait_for(lambda: state(target.pid) == "S", 5)
+        process = dump("-p", target.pid)[target.pid]
+        text = krait("dump", "-p", target.pid).stdout
+    thread, = process["threads"]
+    check(process["python"] is None and ": sleep, not Python, 1 thread" in text, text)
+    check(thread["state"] == "sleep" and "clock_nanosleep" in names(thread, "native"), str(thread))
+    check(any("nanosleep" in name for name in names(thread, "kernel")), str(thread))
+    check(not names(thread, "mark"), str(thread))
+    with kit.Background("sh", "-c", "while :; do :; done") as target:
+        time.sleep(0.3)
+        thread, = dump("-p", target.pid)[target.pid]["threads"]
+        check(thread["state"] in ("running", "runnable") and thread["steady"], thread["words"])
+        check("__libc_start_main" in names(thread, "native"), str(thread))
+    with open("/proc/2/comm") as f:
+        if f.read() != "kthreadd\n":
+            return  # in a PID namespace
+    thread, = dump("-p", 2)[2]["threads"]
+    check("kthreadd" in names(thread, "kernel") and not thread["system_call"], str(thread))
+
+
+@case
+def all_processes():
+    """Without -p all Python processes are shown, with --comm those."""
+    with ready(SLEEPS) as one, ready(SLEEPS) as two:
+        check({one.pid, two.pid} <= set(dump()), "not all of them")
+        check({one.pid, two.pid} <= set(dump("--comm", "pyth*")), "not all by name")
+        refused(1, "no Python process", "dump", "--comm", "no-such-name")
+
+
+@case
+def errors():
+    """What can't be done is said in one sentence, with the right exit code."""
+    refused(1, "no process 4194999", "dump", "-p", 4194999)
+    refused(2, "not a process id", "dump", "-p", "init")
+    refused(2, "--no-children needs", "dump", "--no-children")
+    refused(2, "--pid chooses", "dump", "-p", 1, "--comm", "x")
+
+
+@case
+def other_users():
+    """An ordinary user is told what is needed for another one's process; their own are shown."""
+    kit.need("setpriv")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def as_nobody(*args):
+        return subprocess.run(nobody + [kit.KRAIT, "dump"] + [str(a) for a in args], timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                              check=False)
+    with kit.folder() as folder:
+        # Where the build is, nobody may not look.
+        copy = os.path.join(folder, "krait")
+        subprocess.run(["cp", kit.KRAIT, copy], check=True)
+        os.chmod(folder, 0o755)
+        original, kit.KRAIT = kit.KRAIT, copy
+        try:
+            with ready(SLEEPS) as target:
+                done = as_nobody("-p", target.pid)
+                check(len(done.stderr.splitlines()) == 1, done.stderr)
+                check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
+                check("sudo krait dump -p %d" % target.pid in done.stderr, done.stderr)
+            # What their rights allow: everything that doesn't take a kernel program.
+            with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
+                                stdout=subprocess.PIPE) as target:
+                target.process.stdout.read(5)
+                time.sleep(0.2)
+                done = as_nobody("-p", target.pid, "--json")
+                check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+                found, = json.loads(done.stdout)["processes"]
+                check([names(t)[-1] for t in found["threads"]] == ["sleeps_here"] * 2, str(found))
+        finally:
+            kit.KRAIT = original
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Modules that work while they are imported: each import is one frame with the module's name."""
+import os
+import sys
+
+import kit
+from kit import check, folder, krait
+
+FILES = {
+    "pkg/__init__.py": "from pkg import sub",
+    "pkg/sub/__init__.py": "",
+    "pkg/sub/slow.py": "import work; work.for_a_while(); import plain",
+    "plain.py": "import work; work.for_a_while()",
+    "work.py": """
+import time
+def for_a_while():
+    end = time.process_time() + 0.3  # more than the time between two looks of krait
+    while time.process_time() < end:
+        sum(range(2000))
+""",
+    "other.py": "import work; work.for_a_while()",
+    "app.py": """
+import importlib, importlib.util, sys, time
+def statement():
+    import pkg.sub.slow
+def call():
+    importlib.import_module("other")
+def loader():
+    spec = importlib.util.spec_from_file_location("other", sys.argv[1] + "/plain.py")
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+def code():
+    with open(sys.argv[1] + "/plain.py") as f:
+        exec(compile(f.read(), sys.argv[1] + "/plain.py", "exec"), {"__name__": "made up"})
+statement()
+call()
+loader()
+code()
+time.sleep(0.3)  # a module's name is read while the module is there
+""",
+}
+
+# Function of app.py: the Python frames below it up to the innermost module's body.
+BODIES = {
+    "statement": (["import pkg.sub.slow", "<module>"],
+                  ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),
+    "call": (["import_module", "import other", "<module>"],),
+    "loader": (["exec_module", "_call_with_frames_removed", "<module>"],),
+    "code": (["<module>"],),
+}
+
+
+def make(d):
+    for name, text in FILES.items():
+        os.makedirs(os.path.dirname(os.path.join(d, name)), exist_ok=True)
+        with open(os.path.join(d, name), "w") as f:
+            f.write(text)
+
+
+def last_name(frame):
+    """Without the class."""
+    return frame.name if frame.name.startswith("import ") else frame.name.rpartition(".")[2]
+
+
+def importing(stack, function):
+    """The part of a stack (root first) below a function, up to the innermost module's body."""
+    at = [f.name for f in stack].index(function) + 1
+    bodies = [i for i, f in enumerate(stack) if f.name == "<module>" and i >= at]
+    return stack[at:bodies[-1] + 1] if bodies else []
+
+
+def is_right(part, function):
+    python = [last_name(f) for f in part if f.kind == "python"]
+    whole = function not in ("statement", "call") or all(f.kind == "python" for f in part)
+    return whole and python in BODIES[function]
+
+
+def judge(profile, mode):
+    seen = {name: [0, 0, None] for name in BODIES}
+    for sample in profile.samples:
+        stack = profile.stack(sample)
+        function = next((f.name for f in stack if f.name in BODIES), None)
+        part = importing(stack, function) if function else None
+        if not part:
+            continue
+        count = seen[function]
+        count[0] += sample.values[0]
+        if is_right(part, function):
+            count[1] += sample.values[0]
+        else:
+            count[2] = [f.name for f in part]
+    for function, (n, right, other) in seen.items():
+        check(n > 50, "%s, %s: %d of %d samples" % (
+            mode, function, n, sum(s.values[0] for s in profile.samples)))
+        check(right >= 0.97 * n, "%s, %s: %d of %d samples as they should be, but %r" % (
+            mode, function, right, n, other))
+
+
+def imported(python):
+    with folder() as d:
+        make(d)
+        for mode in ("none", "full"):
+            judge(record(python, d, "--native=" + mode), mode)
+        profile = record(python, d, "--native=full", "--interpreter-frames")
+        names = {f.name for s in profile.samples for f in profile.stack(s)}
+        check("_find_and_load" in names, "importlib isn't there with --interpreter-frames")
+        check(not [n for n in names if n.startswith("import ")], "it is folded nevertheless")
+
+
+def record(python, d, *args):
+    done = krait("record", "-q", *args, "-o", d + "/o.pb.gz", "--", python, "-B", d + "/app.py", d)
+    check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+    return kit.pprof.read(d + "/o.pb.gz")
+
+
+def register(name, path):
+    def run():
+        imported(path)
+
+    run.__name__ = "import_is_one_frame_" + name
+    kit.case(run)
+
+
+WANTED = ("python3.10-pyenv", "python3.14-sid")
+for name, version, _, path in kit.interpreters():
+    if name in WANTED or ("--full" in sys.argv and version >= (3, 6) and name != "pypy3-sid"):
+        register(name, path)
+if __name__ == "__main__":
+    sys.argv = [a for a in sys.argv if a != "--full"]
+    sys.exit(kit.main())

@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names of native and kernel frames in places where they aren't lying about."""
+import os
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, Skip, check, folder, krait
+
+WORK_C = """
+static volatile unsigned long total;
+static __attribute__((noinline)) void hidden_worker(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		total += i ^ n;
+}
+void run(unsigned long n) { hidden_worker(n); total++; }
+"""
+CALL_WORK = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+def caller():
+    while True:
+        lib.run(ctypes.c_ulong(3000000))
+caller()
+"""
+
+
+def tool(*args):
+    try:
+        return subprocess.run([str(a) for a in args], check=True, stdout=subprocess.PIPE,
+                              encoding="utf-8").stdout
+    except FileNotFoundError:
+        raise Skip("no %s" % args[0]) from None
+
+
+def record(pid, d, *args, seconds=1):
+    done = krait("record", "-p", pid, "-d", seconds, "-F", 499, "-o", d + "/o.pb.gz", *args)
+    check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+    return kit.pprof.read(d + "/o.pb.gz")
+
+
+def share(profile, wanted):
+    """Part of the samples whose stack (root first) wanted() likes."""
+    n = [0, 0]
+    for sample in profile.samples:
+        n[0] += sample.values[0]
+        n[1] += sample.values[0] * bool(wanted(profile.stack(sample)))
+    check(n[0] > 50, "only %d samples" % n[0])
+    return n[1] / n[0]
+
+
+def leaf_is(name):
+    return lambda stack: stack and stack[-1].name == name
+
+
+def stripped_library(d):
+    """A library without symbols and its debug file's place by build id."""
+    with open(d + "/work.c", "w") as f:
+        f.write(WORK_C)
+    lib = d + "/libwork.so"
+    tool("gcc", "-O1", "-g", "-shared", "-fPIC", "-Wl,--build-id", "-o", lib, d + "/work.c")
+    note = tool("readelf", "-n", lib)
+    build_id = note.split("Build ID:")[1].split()[0]
+    tool("objcopy", "--only-keep-debug", lib, d + "/libwork.debug")
+    tool("strip", "--strip-all", lib)
+    return lib, "%s/%s.debug" % (build_id[:2], build_id[2:])
+
+
+@kit.case
+def debug_file_of_a_container():
+    """Only its own root has the debug file; also when the container ends while krait records."""
+    with folder() as d:
+        lib, place = stripped_library(d)
+        os.mkdir(d + "/tree")
+        debug = d + "/tree/usr/lib/debug"
+        setup = ("mount --make-rprivate / && mount --rbind / {d}/tree && "
+                 "mkdir -p {debug} && mount -t tmpfs none {debug} && "
+                 "mkdir -p {debug}/.build-id/{sub} && "
+                 "cp {d}/libwork.debug {debug}/.build-id/{place} && "
+                 'exec chroot {d}/tree {python} -c "$0" {lib}').format(
+                     d=d, debug=debug, sub=place[:2], place=place, python=kit.PYTHON, lib=lib)
+        with Background("unshare", "-m", "sh", "-c", setup, CALL_WORK) as target:
+            time.sleep(1)
+            check(target.process.poll() is None, "the container doesn't run")
+            got = share(record(target.pid, d), leaf_is("hidden_worker"))
+            check(got > 0.9, "hidden_worker is the leaf of %.0f %%" % (100 * got))
+        with Background("unshare", "-m", "timeout", "-s", "KILL", "3", "sh", "-c", setup,
+                        CALL_WORK) as target:
+            time.sleep(1)
+            got = share(record(target.pid, d, seconds=6), leaf_is("hidden_worker"))
+            check(got > 0.8, "then it is the leaf of %.0f %%" % (100 * got))
+
+
+BUSY_C = """
+static volatile unsigned long total;
+static __attribute__((noinline)) void work(void)
+{
+	for (unsigned long i = 0; i < 1000000; i++)
+		total += i;
+}
+int main(void)
+{
+	for (;;) {
+		work();
+		total++;
+	}
+}
+"""
+
+
+@kit.case
+def all_processes():
+    """A C program, started before and after krait: its stacks with --all, nothing of it without."""
+    with folder() as d:
+        with open(d + "/busy.c", "w") as f:
+            f.write(BUSY_C)
+        tool("gcc", "-O1", "-g", "-o", d + "/busy-c", d + "/busy.c")
+        for args in (["--all"], []):
+            with Background(d + "/busy-c") as early, \
+                    kit.recorder(d + "/o.pb.gz", "-d", 4, "-F", 499, *args) as krait_runs:
+                with Background(d + "/busy-c") as late, kit.python():
+                    pids = {str(early.pid), str(late.pid)}
+                    code, said = krait_runs.finish(0)
+                    check(code == 0, "exit code %d: %s" % (code, said))
+            profile = kit.pprof.read(d + "/o.pb.gz")
+            seen = {}
+            for sample in profile.samples:
+                pid, stack = sample.labels.get("pid"), profile.stack(sample)
+                if pid in pids:
+                    names = [frame.name for frame in stack]
+                    n = seen.setdefault(pid, [0, 0])
+                    n[0] += sample.values[0]
+                    n[1] += sample.values[0] * (
+                        names[-2:] == ["main", "work"] or names[-1] == "main")
+                    check(sample.labels["process"] == "busy-c", "it is %r" % sample.labels)
+            if not args:
+                check(not seen, "seen without --all: %r" % seen)
+                continue
+            check(set(seen) == pids, "seen %r of %r" % (seen, pids))
+            for pid, (n, right) in seen.items():
+                check(n > 100, "%d samples of %s" % (n, pid))
+                check(right > 0.6 * n, "%d of %d stacks of %s" % (right, n, pid))
+
+
+LINES_C = """
+static volatile unsigned long total;
+static inline __attribute__((always_inline)) void inner(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		total += i ^ n; /* line 6 */
+}
+static inline __attribute__((always_inline)) void middle(unsigned long n)
+{
+	inner(n); /* line 10 */
+}
+void run(unsigned long n)
+{
+	middle(n); /* line 14 */
+	total++;
+}
+"""
+
+
+@kit.case
+def lines_and_inlined_functions():
+    """Two functions that were inlined, with the lines of the source as it was written."""
+    with folder() as d:
+        with open(d + "/lines.c", "w") as f:
+            f.write(LINES_C)
+        tool("gcc", "-O2", "-g", "-shared", "-fPIC", "-o", d + "/liblines.so", d + "/lines.c")
+        with Background(kit.PYTHON, "-c", CALL_WORK, d + "/liblines.so") as target:
+            time.sleep(0.5)
+            for want, args in ((["run", "middle", "inner"], ["--native-lines"]), (["run"], [])):
+                profile = record(target.pid, d, *args)
+                stacks = [profile.stack(sample) for sample in profile.samples]
+                # The rest of the loop's line is line 5.
+                got = share(profile, lambda stack, n=len(want): [
+                    frame.name for frame in stack[-n:]] == want and "middle" not in [
+                        frame.name for frame in stack[:-n]])
+                check(got > 0.9, "%s: %.0f %%" % (want, 100 * got))
+                if args:
+                    places = {(f.file[-7:], f.line) for s in stacks for f in s[-3:]}
+                    for name, line in (("run", 14), ("middle", 10), ("inner", 6)):
+                        right = share(profile, lambda stack, name=name, line=line: any(
+                            f.name == name and f.line == line and f.file == d + "/lines.c"
+                            for f in stack))
+                        check(right > (0.2 if name == "inner" else 0.9),
+                              "%s at line %d: %.0f %%, %s" % (name, line, 100 * right, places))
+
+
+TRAMPOLINES = """
+import sys
+def innermost(x):
+    return sum(i & 3 for i in range(x + 20000))
+def middle(x):
+    return -innermost(x)
+def outermost():
+    while True:
+        sorted(range(20), key=middle)
+outermost()
+"""
+
+
+def is_called_in_order(stack):
+    """Python functions in their order, each behind the trampoline that is named after it."""
+    names = [f.name for f in stack if f.kind == "python"]
+    # In the first moments, before mappings are read and tables made, only Python frames are sure.
+    whole = stack[0].kind == "native"
+    if any(f.kind == "mark" or whole and f.name.startswith("[unknown") for f in stack):
+        return False
+    if [n for n in names if n != "<genexpr>" and not n.endswith(".<genexpr>")] not in (
+            ["<module>", "outermost", "middle", "innermost"], ["<module>", "outermost", "middle"],
+            ["<module>", "outermost"]):
+        return False
+    for i, frame in enumerate(stack):
+        if frame.kind == "jit":
+            behind = [f for f in stack[i:] if f.kind == "python"]
+            if behind and frame.name.split(":")[2] != behind[0].name:
+                return False
+    sort = [i for i, f in enumerate(stack) if "sort" in f.name]
+    return "middle" not in names or not whole or bool(sort) and (
+        stack.index(next(f for f in stack if f.name == "outermost")) < sort[0]
+        < stack.index(next(f for f in stack if f.name == "middle")))
+
+
+@kit.case
+def perf_trampolines():
+    """-X perf: a stub between the evaluation loops of every Python function."""
+    done = 0
+    for name, version, kind, path in kit.interpreters():
+        if version < (3, 12) or kind in ("pypy", "chroot", "dlopen") or subprocess.run(
+                [path, "-X", "perf", "-c", "import sys; "
+                 "sys.exit(not sys.is_stack_trampoline_active())"], check=False,
+                stderr=subprocess.DEVNULL).returncode:
+            continue
+        with folder() as d, Background(path, "-X", "perf", "-c", TRAMPOLINES) as target:
+            time.sleep(0.7)
+            for more in ([], ["--interpreter-frames"]):
+                profile = record(target.pid, d, "--native=full", *more)
+                got = share(profile, is_called_in_order)
+                stubs = share(profile, lambda stack: any(f.kind == "jit" for f in stack))
+                check(got > 0.98, "%s %s: %.1f %% in order" % (name, more, 100 * got))
+                got = share(profile, lambda stack: stack[0].kind == "native")
+                check(got > 0.5, "%s %s: %.1f %% whole" % (name, more, 100 * got))
+                check(stubs > 0.5 if more else not stubs,
+                      "%s %s: trampolines in %.1f %%" % (name, more, 100 * stubs))
+        if os.path.exists("/tmp/perf-%d.map" % target.pid):
+            os.remove("/tmp/perf-%d.map" % target.pid)
+        done += 1
+    if not done:
+        raise Skip("no interpreter with trampolines")
+
+
+MADE_CODE = """
+import ctypes, mmap, os, sys, time
+# mov %rdi, %rcx; 1: dec %rcx; jnz 1b; ret
+code = bytes.fromhex("4889f9" "48ffc9" "75fb" "c3")
+def write_name(at, name):
+    with open("/tmp/perf-%d.map" % os.getpid(), "a") as f:
+        f.write("%x %x %s\\n" % (at, len(code), name))
+def caller(seconds, name, late):
+    area = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    area.write(code)
+    at = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    write_name(*(0x1000, "elsewhere") if late else (at, name))
+    count = ctypes.CFUNCTYPE(None, ctypes.c_ulong)(at)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        count(3000000)
+    if late:
+        write_name(at, name)
+    kept.append(area)
+kept = []
+caller(3, "first_by_hand", sys.argv[2] == "late")
+caller(float(sys.argv[1]), "second_by_hand", False)
+"""
+
+
+@kit.case
+def code_made_at_run_time():
+    """
+    Machine code in anonymous memory, in a perf map that grows; the process may end meanwhile, and the
+    name may come when the code has run.
+    """
+    for life, seconds, when in ((60, 5, "at once"), (2, 8, "late")):
+        with folder() as d, Background(kit.PYTHON, "-c", MADE_CODE, life, when) as target:
+            path = "/tmp/perf-%d.map" % target.pid
+            kit.wait_for(lambda path=path: os.path.exists(path), 10)
+            profile = record(target.pid, d, seconds=seconds)
+            if os.path.exists(path):
+                os.remove(path)
+            for sample in profile.samples:
+                stack = profile.stack(sample)
+                check(not any(f.kind == "jit" for f in stack) or any(
+                    f.kind == "mark" for f in stack), "a break without its mark: %r" % [
+                        f.name for f in stack])
+            for name in ("first_by_hand", "second_by_hand"):
+                named = share(profile, lambda stack, name=name: stack[-1].kind == "jit" and
+                              stack[-1].name == name)
+                check(named > 0.1, "%s in %.0f %%" % (name, 100 * named))
+            python = share(profile, lambda stack: "caller" in [f.name for f in stack])
+            check(python > 0.95, "caller is in %.0f %%" % (100 * python))
+
+
+BPF_PROGRAM = """
+import ctypes, struct, sys, time
+NAME = sys.argv[1].encode()
+libc = ctypes.CDLL(None, use_errno=True)
+def bpf(command, attr):
+    attr = ctypes.create_string_buffer(attr, 128)
+    return libc.syscall(321, command, attr, 128)
+# r0 = 0; 3,000 times r0 += 1; exit. Named, and run again and again by BPF_PROG_TEST_RUN.
+code = struct.pack("<BBhi", 0xb7, 0, 0, 0) + struct.pack("<BBhi", 0x07, 0, 0, 1) * 3000
+code += struct.pack("<BBhi", 0x95, 0, 0, 0)
+instructions = ctypes.create_string_buffer(code, len(code))
+text = ctypes.create_string_buffer(b"GPL")
+data = ctypes.create_string_buffer(64)
+time.sleep(float(sys.argv[2]))
+prog = bpf(5, struct.pack("<IIQQIIQII16s", 1, len(code) // 8, ctypes.addressof(instructions),
+                          ctypes.addressof(text), 0, 0, 0, 0, 0, NAME))
+if prog < 0:
+    sys.exit("bpf: %d" % ctypes.get_errno())
+def caller():
+    while True:
+        bpf(10, struct.pack("<IIIIQQII", prog, 0, 64, 0, ctypes.addressof(data), 0, 100000, 0))
+caller()
+"""
+
+
+@kit.case
+def kernel_code_that_is_loaded_later():
+    """A BPF program that didn't exist when krait read the kernel's names."""
+    with folder() as d, Background(kit.PYTHON, "-c", BPF_PROGRAM, "krait_test", 3) as target:
+        time.sleep(0.5)
+        profile = record(target.pid, d, seconds=6)
+        if target.process.poll() is not None:
+            raise Skip("no BPF program: " + target.process.stderr.read().decode().strip())
+        names = {frame.name for sample in profile.samples for frame in profile.stack(sample)}
+        mine = [name for name in names if name.endswith("_krait_test")]
+        check(len(mine) == 1, "%d names of the program" % len(mine))
+        got = share(profile, lambda stack: any(frame.name == mine[0] for frame in stack))
+        check(got > 0.7, "%s is in %.0f %%" % (mine[0], 100 * got))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Libraries that come and go at one address: no sample shows a function of the one that wasn't there.
+
+The program calls library a from call_a() and library b from call_b(), after it has closed the other
+one; both are made of the same code, so that functions, sizes and addresses are equal. Whichever frames
+stand below call_a() must be of library a, or without a name.
+"""
+import collections
+import os
+import subprocess
+import sys
+
+import kit
+from kit import case, check, folder, krait, pprof
+
+C = """
+__attribute__((noinline)) long inner_%(x)s(long n)
+{
+	volatile long sum = 0;
+
+	for (volatile long i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
+
+long outer_%(x)s(long n)
+{
+	return inner_%(x)s(n) + 1;
+}
+"""
+PROGRAM = """
+import _ctypes, ctypes, os, sys, time
+seen = set()
+def load(x):
+    library = ctypes.CDLL(os.path.join(sys.path[0], "lib_" + x + ".so"))
+    function = getattr(library, "outer_" + x)
+    seen.add(ctypes.cast(function, ctypes.c_void_p).value)
+    return library, function
+def call_a(function):
+    function(10000000)
+def call_b(function):
+    function(10000000)
+def main(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        for x, call in (("a", call_a), ("b", call_b)):
+            library, function = load(x)
+            call(function)
+            _ctypes.dlclose(library._handle)
+EXTRA
+main(4)
+print(len(seen))
+"""
+FORKED = """
+main(0.3)
+if os.fork():
+    os.wait()
+    sys.exit()
+"""
+
+
+def build(d):
+    for x in "ab":
+        source = os.path.join(d, x + ".c")
+        with open(source, "w") as f:
+            f.write(C % {"x": x})
+        try:
+            subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", os.path.join(d, "lib_%s.so" % x), source],
+                           check=True)
+        except FileNotFoundError:
+            raise kit.Skip("no C compiler")
+
+
+def take_turns(mode, extra=""):
+    with folder() as d:
+        build(d)
+        script, out = os.path.join(d, "turns.py"), os.path.join(d, "o.pb.gz")
+        with open(script, "w") as f:
+            f.write(PROGRAM.replace("EXTRA", extra))
+        done = krait("record", "--native=" + mode, "-o", out, "--",
+                     kit.interpreter("shared", (3, 12)), script)
+        check(done.returncode == 0, done.stderr)
+        check(done.stdout.split()[-1] == "1", "the libraries didn't share their address: " + done.stdout)
+        judge(out)
+
+
+def judge(out):
+    profile, count = pprof.read(out), collections.Counter()
+    for sample in profile.samples:
+        names = [frame.name for frame in profile.stack(sample)]
+        for x, other in ("ab", "ba"):
+            if "call_" + x not in names:
+                continue
+            below = names[names.index("call_" + x):]
+            if {"inner_" + other, "outer_" + other} & set(below):
+                count["wrong"] += sample.values[0]
+            elif "inner_" + x in below:
+                count["right " + x] += sample.values[0]
+            else:
+                count["unnamed"] += sample.values[0]
+    print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
+    total = sum(count.values())
+    check(not count["wrong"], "%d samples show the library that wasn't there" % count["wrong"])
+    for x in "ab":
+        check(count["right " + x] > total / 4, "only %d of %d samples name library %s" % (
+            count["right " + x], total, x))
+
+
+@case
+def turns_leaf():
+    """Two libraries take turns, native frames as by default."""
+    take_turns("leaf")
+
+
+@case
+def turns_full():
+    """The same, whole stacks."""
+    take_turns("full")
+
+
+@case
+def turns_in_a_fork():
+    """The child's libraries aren't its parent's."""
+    take_turns("full", FORKED)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Source text in pages: what a recorded program may make krait show by naming it in co_filename. Each
+target names files that it shouldn't get shown, and runs code of them all in turn."""
+import base64
+import concurrent.futures
+import gzip
+import itertools
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, case, check
+
+ALICE, BOB = 23001, 23002
+NUMBERS = itertools.count()
+NAMER = """
+import sys
+runs = []
+for path in sys.argv[1:]:
+    names = {}
+    exec(compile("def seen(n):\\n    return sum(i * i for i in range(n))\\n", path, "exec"), names)
+    runs.append(names["seen"])
+while True:
+    for run in runs:
+        run(3000)
+"""
+TEXT = "def seen(n):\n    return sum(i * i for i in range(n))  # %s\n"
+
+
+def write(path, word, uid=0, mode=0o644):
+    with open(path, "w") as f:
+        f.write(TEXT % word)
+    os.chmod(path, mode)
+    os.chown(path, uid, uid)
+    return path
+
+
+def as_user(uid, *command):
+    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups", *map(str, command)]
+
+
+def shown(page):
+    """{path: text, or None where the page says that the file changed}."""
+    with open(page) as f:
+        block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
+    if not block:
+        return {}
+    files = json.loads(gzip.decompress(base64.b64decode(block.group(1))))
+    return {f["path"]: None if f["changed"] else "\n".join(sum(f["runs"][1::2], [])) for f in files}
+
+
+def record(d, target, *args, sudo=None, command=()):
+    """What a page of the target shows. sudo: for which user krait runs as root."""
+    page = os.path.join(d, "page%d.html" % next(NUMBERS))
+    env = dict(os.environ, SUDO_UID=str(sudo), SUDO_GID=str(sudo)) if sudo else None
+    done = subprocess.run([*command, kit.KRAIT, "record", "-p", str(target), "-d", "0.4", "--native=none", "-o", page,
+                           *args], capture_output=True, timeout=60, env=env)
+    check(done.returncode == 0, done.stderr.decode()[:300])
+    out = shown(page)
+    os.unlink(page)
+    for path, text in out.items():
+        check("root:" not in (text or "") and "SECRET" not in (text or ""), "%s is shown" % path)
+    return out
+
+
+def shows(want, *args, **kw):
+    """The files that a page shows. Not every function is sampled where others have the CPUs."""
+    for _ in range(4):
+        got = set(record(*args, **kw))
+        if not got < want:
+            break
+    return got
+
+
+class Places:
+    """Files of root, alice and bob, and what isn't one."""
+
+    def __init__(self, d):
+        self.d = d
+        os.chmod(d, 0o777)
+        at = lambda name: os.path.join(d, name)
+        os.mkdir(at("hidden"), 0o700)
+        write(at("hidden/x.py"), "SECRET of root")
+        os.mkdir(at("bobs"))
+        self.in_bobs = write(at("bobs/x.py"), "in bob's own folder", ALICE)
+        os.chmod(at("bobs"), 0o700)
+        os.chown(at("bobs"), BOB, BOB)
+        os.symlink("/etc/shadow", at("link.py"))
+        os.symlink(at("hidden"), at("linked"))
+        write(at("root.py"), "SECRET of root", 0, 0o600)
+        os.link(at("root.py"), at("hard.py"))
+        os.mkfifo(at("fifo.py"), 0o666)
+        os.mknod(at("zero.py"), 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+        os.mkdir(at("dir.py"))
+        with open(at("huge.py"), "w") as f:
+            f.truncate(1 << 40)
+        os.chmod(at("huge.py"), 0o644)
+        self.bad = ["/etc/shadow", "/proc/self/environ", "/proc/self/root/etc/shadow",
+                    "/proc/self/cwd/../etc/shadow", "/etc/../etc/shadow", "shadow.py"]
+        self.bad += [at(n) for n in ("link.py", "linked/x.py", "hard.py", "fifo.py", "zero.py",
+                                     "dir.py", "huge.py", "none.py", "hidden/x.py", "root.py")]
+        self.alice, self.alice_private = (write(at("alice.py"), "alice", ALICE),
+                                          write(at("alice2.py"), "alice's own", ALICE, 0o600))
+        self.bob, self.bob_private = (write(at("bob.py"), "bob", BOB),
+                                      write(at("bob2.py"), "bob's own", BOB, 0o600))
+        self.good = [self.alice, self.alice_private, self.bob, self.bob_private, self.in_bobs]
+
+    def target(self, uid):
+        running = Background(*as_user(uid, kit.PYTHON, "-c", NAMER, *self.bad, *self.good), cwd="/")
+        time.sleep(0.3)
+        return running
+
+
+@case
+def who_may_read():
+    """Only what both the user who asks and the target's owner can read; by default the asker's own."""
+    kit.need("setpriv")
+    with kit.folder() as d:
+        p = Places(d)
+        with p.target(ALICE) as alice, p.target(BOB) as bob:
+            asked = (
+                    (None, alice, [], set()),
+                    (None, alice, ["--source"], {p.alice, p.alice_private, p.bob}),
+                    (None, bob, ["--source"], {p.alice, p.bob, p.bob_private, p.in_bobs}),
+                    (ALICE, alice, [], {p.alice, p.alice_private}),
+                    (ALICE, bob, [], {p.alice}),
+                    (ALICE, bob, ["--source"], {p.alice, p.bob}),
+                    (BOB, alice, ["--source"], {p.alice, p.bob}))
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                pages = list(pool.map(lambda a: shows(a[3], d, a[1].pid, *a[2], sudo=a[0]), asked))
+            for (asker, target, args, want), got in zip(asked, pages):
+                check(got == want, "%s asks for %s's with %s: %s" % (
+                    asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
+
+
+@case
+def unprivileged():
+    """An ordinary user's krait uses none of its capabilities for reading source files."""
+    kit.need("setpriv")
+    caps = "+bpf,+perfmon,+dac_read_search,+sys_ptrace"
+    with kit.folder() as d:
+        p = Places(d)
+        krait = os.path.join(d, "krait")
+        shutil.copy(kit.KRAIT, krait)
+        command = ["setpriv", "--reuid=%d" % ALICE, "--regid=%d" % ALICE, "--clear-groups",
+                   "--inh-caps=-all," + caps, "--ambient-caps=-all," + caps, "--"]
+        kit.KRAIT, ours = krait, kit.KRAIT
+        try:
+            with p.target(ALICE) as alice, p.target(BOB) as bob:
+                want = {p.alice, p.alice_private, p.bob}
+                got = shows(want, d, alice.pid, "--source", command=command)
+                check(got == want, str(sorted(got)))
+                got = record(d, bob.pid, "--source", command=command)
+                check(not got, "bob's: %s" % sorted(got))
+        finally:
+            kit.KRAIT = ours
+
+
+@case
+def container():
+    """A file is opened in the container's own root, which links don't lead out of, while it lives."""
+    kit.need("unshare")
+    with kit.folder() as d:
+        os.chmod(d, 0o777)
+        app = os.path.join(d, "app")
+        os.mkdir(app)
+        write(os.path.join(d, "secret.py"), "SECRET of the host")
+        write(os.path.join(app, "ok.py"), "HOST")
+        tree = os.path.join(d, "tree")
+        os.mkdir(tree)
+        setup = ("mount --make-rprivate / && mount --rbind / {t} && mount -t tmpfs none {t}{a} && "
+                 "cp {d}/inside.py {t}{a}/ok.py && ln -s ../../../../../..{d}/secret.py {t}{a}/up.py && "
+                 "ln -s /proc/1/root{d} {t}{a}/magic && mount -t tmpfs -o mode=755 none {t}{d}/hid && "
+                 'chroot {t} {python} -c "$0" "$@"; exit').format(t=tree, a=app, d=d, python=kit.PYTHON)
+        os.mkdir(os.path.join(d, "hid"))
+        write(os.path.join(d, "hid", "y.py"), "SECRET that only the host has")
+        write(os.path.join(d, "inside.py"), "CONTAINER")
+        named = [app + "/ok.py", app + "/up.py", app + "/magic/secret.py", d + "/hid/y.py",
+                 "/etc/shadow", "/proc/1/root%s/hid/y.py" % d]
+        arguments = ["unshare", "-m", "sh", "-c", setup, NAMER, *named]
+        with Background(*arguments) as target:
+            time.sleep(0.4)
+            got = record(d, target.pid, "--source")
+            check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], str(got))
+            check(not record(d, target.pid, "--source", sudo=ALICE), "alice can't enter it")
+        page = os.path.join(d, "page.html")
+        with Background(*arguments) as target:
+            time.sleep(0.4)
+            with kit.recorder(page, "-p", target.pid, "-d", "20", "--source", "--native=none") as recorder:
+                time.sleep(0.5)
+                target.stop(9)  # its mounts go with it
+                recorder.process.wait(20)
+        got = shown(page)
+        check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)
+
+
+@case
+def changed():
+    """A file that was replaced after the process began is marked, also if it looks old."""
+    with kit.folder() as d:
+        os.chmod(d, 0o755)
+        old, new = write(os.path.join(d, "old.py"), "OLD"), os.path.join(d, "new.py")
+        same = write(os.path.join(d, "same.py"), "SAME")
+        with Background(kit.PYTHON, "-c", NAMER, old, same) as target:
+            time.sleep(0.4)
+            write(new, "NEW")
+            os.utime(new, (1, 1))
+            os.rename(new, old)
+            recording = os.path.join(d, "x.pb.gz")
+            done = kit.krait("record", "-p", target.pid, "-d", "0.4", "-o", recording)
+            text = kit.krait("report", recording, "--format", "md").stdout
+            check("SAME" in text and "the file changed since" in text and "NEW" not in text,
+                  done.stderr + text)
+            got = record(d, target.pid)
+            check(got.get(old, "") is None and "SAME" in got.get(same, ""), str(got))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait top: numbers against programs whose shares are known, the screen in a pseudo-terminal."""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, folder, krait, main,  # noqa: E402
+                 pprof, python, refused, wait_for)
+from vt import Terminal  # noqa: E402
+
+# Three of four parts of the CPU time are in three(), one is in one(); the clock is the thread's own,
+# so that a busy machine changes nothing.
+SHARES = """
+import time
+def until(end):
+    while time.thread_time() < end:
+        pass
+def three(now):
+    until(now + .003)
+def one(now):
+    until(now + .001)
+def work():
+    now = time.thread_time()
+    while True:
+        three(now); one(now + .003)
+        now += .004
+work()
+"""
+
+
+def top_json(*args):
+    done = krait("top", "--json", *args)
+    check(done.returncode == 0, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def row(shown, function):
+    found = [r for r in shown["rows"] if r.get("function") == function]
+    check(len(found) == 1, "%d rows of %s" % (len(found), function))
+    return found[0]
+
+
+@case
+def json_shares():
+    """Self and total of the last interval and since the start are what the program does."""
+    with python(SHARES) as target:
+        shown = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "-F", 1999, "--native=none", "--no-kernel")
+    check(len(shown) == 2, "%d intervals" % len(shown))
+    first, last = shown
+    check(first["last"]["samples"] + last["last"]["samples"] == last["since_start"]["samples"],
+          "the intervals don't add up")
+    for span in last, last["since_start"]:
+        total = span["last"]["samples"] if "last" in span else span["samples"]
+        check(total > 200, "only %d samples" % total)
+    for name, percent in ("three", 75), ("one", 25):
+        r = row(last, name)
+        for n in r["total"], r["since_start"]["total"]:
+            check(abs(n["percent"] - percent) < 8, "%s has %s" % (name, n))
+        check(r["self"]["percent"] < 5, "%s itself has %s" % (name, r["self"]))
+    check(row(last, "until")["self"]["percent"] > 90, "until: %s" % row(last, "until"))
+    check(row(last, "work")["total"]["percent"] > 95, "work: %s" % row(last, "work"))
+    selves = [r["self"]["value"] for r in last["rows"]]
+    check(selves == sorted(selves, reverse=True), "not sorted by self: %s" % selves)
+
+
+@case
+def json_tables():
+    """Lines, threads and processes add up to the same samples."""
+    with python(SHARES) as target:
+        for table in "lines", "threads", "processes":
+            shown, = top_json("-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--" + table)
+            check(shown["table"] == table, shown["table"])
+            total = sum(r["self"]["samples"] for r in shown["rows"])
+            check(total == shown["last"]["samples"],
+                  "%s: %d of %d samples" % (table, total, shown["last"]["samples"]))
+            if table != "lines":
+                check([r["pid"] for r in shown["rows"]] == [target.pid], str(shown["rows"]))
+
+
+@case
+def gil():
+    """A program that computes in Python holds the GIL; one that hashes in C has released it."""
+    with python("while True: sum(range(10000))") as target:
+        shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "-F", 999, "--threads")
+    held = shown["rows"][0]["self"]["gil_percent"]
+    check(held is not None and held > 90, str(shown["rows"]))
+    with python("import hashlib\nb = bytes(1 << 22)\nwhile True: hashlib.sha256(b)") as target:
+        shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "-F", 999, "--threads")
+    held = shown["rows"][0]["self"]["gil_percent"]
+    check(held is not None and held < 10, str(shown["rows"]))
+
+
+@case
+def filters():
+    """The filter words of every command: samples, and frames of those that are left."""
+    with python(SHARES) as target:
+        shown, = top_json("-n", 1, "-i", "500ms", "-F", 999, "--native=none", "--no-kernel", "--process",
+                          target.pid, "--focus", "three", "--hide", "until")
+    check({r["function"] for r in shown["rows"]} == {"<module>", "work", "three"}, str(shown)[:900])
+    check(row(shown, "three")["self"]["percent"] == 100, str(shown)[:900])
+
+
+@case
+def plain():
+    """Without a terminal the table is text."""
+    with python(SHARES) as target:
+        done = krait("top", "-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--sort", "total",
+                     "--rows", 3, "--native=none", "--no-kernel")
+    check(done.returncode == 0, done.stderr)
+    lines = done.stdout.splitlines()
+    check("SELF%" in lines[1] and "NAME" in lines[1], done.stdout)
+    check(len(lines) == 6 and "(<string>" in lines[2], done.stdout)
+    check("\x1b" not in done.stdout, "escape sequences in a pipe")
+
+
+@case
+def target_ends():
+    """The end of the target is the end of top; what came until then is printed."""
+    with python(SHARES) as target, \
+            Background(KRAIT, "top", "--json", "-p", target.pid, "-i", "30s",
+                       stdout=subprocess.PIPE) as top:
+        wait_for(lambda: attached(top.pid), 20)
+        time.sleep(.7)
+        target.stop()
+        shown = json.loads(top.process.communicate(timeout=20)[0])
+    check(top.process.returncode == 0 and shown["last"]["samples"] > 5, str(shown)[:300])
+
+
+@case
+def refusals():
+    refused(2, "no such column", "top", "--threads", "--sort", "self-time")
+    refused(2, "too short", "top", "-i", "1ms")
+    refused(2, "exclude each other", "top", "--json", "--plain")
+    refused(1, "no process", "top", "-p", 4194999, "-n", 1)
+
+
+# ---- the screen ----
+
+UP, DOWN, END = "\x1b[A", "\x1b[B", "\x1b[F"
+PYTHON_ONLY = "--native=none", "--no-kernel"  # else the functions of a clock's call fill 24 rows
+
+
+def on_screen(target, *args, **kw):
+    argv = [KRAIT, "top", "-p", target.pid, "-i", "200ms", "-F", 999] + list(args)
+    return Terminal(argv, **kw)
+
+
+def rows_of(text):
+    """Names in the table on a screen."""
+    lines = text.split("\n")
+    return [l.split("s ", 1)[-1].strip(" >") for l in lines[4:-1] if l.strip()]
+
+
+@case
+def keys():
+    """Each key does what the last line and the help say."""
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        text = t.wait(lambda text: "three (<string>" in text and "CPU" in text)
+        check("pid %d" % target.pid in text and "q quit" in text, text)
+        check(all(len(line) <= 80 for line in text.split("\n")), text)
+        check("until" in text.split("\n")[4], "not sorted by self: " + text)
+        t.type("s", "by TOTAL%")
+        t.type("S", "by SELF%")
+        t.type("\t", "[lines]")
+        t.type("\t", "[threads]")
+        t.wait("(tid %d)" % target.pid)
+        t.type("\x1b[Z", "[lines]")
+        t.type("l", "[functions]")
+        t.type("/thr")
+        text = t.wait(lambda text: "three (" in text and "one (" not in text)
+        t.type("\r", lambda text: "/thr" in text and "q quit" in text)
+        t.type("c", "one (<string>")
+        t.type("?", "any key")
+        t.type("x", "q quit")
+        t.type("/until\r", lambda text: len(rows_of(text)) == 1)
+        text = t.type("\r", "CALLERS OF until")
+        check("three (<string>" in text and "one (<string>" in text, text)
+        text = t.type("\x1b", "[functions]")
+        t.type("c/work\r", lambda text: len(rows_of(text)) == 1)
+        text = t.type("f", lambda text: "|three" in text)
+        boxes = re.search(r"^(.*)\|three", text, re.M)
+        check(boxes, text)
+        t.type("\t", lambda text: "|<module>" in text and "|three" not in text)
+        t.type("\x1b", "[functions]")
+        t.type("r")
+        t.wait("0:00:00")
+        code, said = t.end()
+        check(code == 0 and "samples of 1 process" in said, said)
+
+
+@case
+def pause_and_reset():
+    """Paused, the screen stands still; what came meanwhile is in the next interval."""
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        t.wait("three (<string>")
+        before = t.type("p", "paused").split("\n")[3:-1]
+        t.read(.6)
+        check(t.text().split("\n")[3:-1] == before, "it goes on: " + t.text())
+        t.type(" ", lambda text: "paused" not in text and text.split("\n")[3:-1] != before)
+        code, said = t.end("\x03")
+        check(code == 0, said)
+
+
+@case
+def sizes():
+    """Any size of the terminal, while it runs: never beyond its ends."""
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        t.wait("three (<string>")
+        t.type("p", "paused")
+        for rows, cols in (50, 200), (10, 40), (1, 1), (2, 300), (5, 12), (24, 80):
+            t.resize_and_settle(rows, cols)
+            for key in "\r", "\t", "f", "\x1b", "?", "x", "\x1b":
+                t.type(key)
+        t.wait("TOTAL%", 20)
+        t.resize_and_settle(40, 160)
+        t.wait("TOTAL%ALL", 20)
+        check(t.end()[0] == 0, "exit code")
+
+
+@case
+def colors():
+    """Colour on a terminal, none with NO_COLOR, and what is chosen is seen all the same."""
+    with python(SHARES) as target:
+        with on_screen(target) as t:
+            t.wait("([kernel])", 20)
+            check(t.end()[0] == 0 and t.colors, "no colours")
+        with on_screen(target, *PYTHON_ONLY, env={"NO_COLOR": "1"}) as t:
+            text = t.wait("three (<string>")
+            check(" > " in text and "*SELF%" in text, text)
+            check(t.end()[0] == 0 and not t.colors, "colours: %s" % t.colors)
+
+
+@case
+def screen_target_ends():
+    """When the target ends the screen stays and says so."""
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        t.wait("<module>")
+        target.stop()
+        text = t.wait("ended")
+        check("<module>" in text, text)
+        t.type("\t", "[lines]")
+        check(t.end()[0] == 0, "exit code")
+
+
+@case
+def writes():
+    """The screen and the profile so far go to files."""
+    with folder() as place, python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        text, profile = os.path.join(place, "x.txt"), os.path.join(place, "x.pb.gz")
+        t.wait("three (<string>")
+        t.type("w", "write the screen to: krait-top.txt")
+        t.type("\x7f" * 20 + text + "\r", "written")
+        t.type("W" + "\x7f" * 20 + profile + "\r", "written: " + profile)
+        t.type("W" + "\x7f" * 20 + "/nowhere/x.svg\r", "No such file")
+        with open(text) as f:
+            shown = f.read()
+        check("krait top pid" in shown and "three (<string>" in shown, shown)
+        read = pprof.read(profile)
+        check(sum(s.values[0] for s in read.samples) > 20, "hardly a sample")
+        check(t.end()[0] == 0, "exit code")
+
+
+TALKS = "import sys\nprint('told', flush=True)\nif sys.argv[1:]: sys.exit('gone')\n" + SHARES
+
+
+@case
+def command():
+    """A command's own words don't come between the figures, and its exit code is krait's."""
+    ends = TALKS.replace("while True:", "while now < .8:") + "sys.exit(7)"
+    done = krait("top", "--json", "-F", 999, "-i", "200ms", "-n", 1, "--", PYTHON, "-c", ends)
+    check(done.returncode == 7, "exit code %d: %s" % (done.returncode, done.stderr))
+    check("table" in json.loads(done.stdout), done.stdout)
+    check("told\n" in done.stderr and "the command goes on" in done.stderr, done.stderr)
+    refused(127, "no command", "top", "-n", 1, "--", "no-such-command")
+    refused(2, "exclude", "top", "-p", 1, "--", PYTHON)
+
+
+@case
+def screen_command():
+    """Beside the screen the command's words are kept until that is gone; then it goes on."""
+    options = ["-i", "200ms", "-F", 999, *PYTHON_ONLY, "--", PYTHON, "-c", TALKS]
+    with Terminal([KRAIT, "top", *options]) as t:
+        text = t.wait("three (<string>", 20)
+        check("krait top " + PYTHON[:8] in text and "told" not in t.raw, text)
+        t.strict = False
+        t.type("q")
+        for _ in range(100):
+            if "told" in t.raw:
+                break
+            t.read(.1)
+        check("told" in t.raw and t.process.poll() is None, "it doesn't go on: %r" % t.raw[-200:])
+        code, said = t.end("\x03")
+        check(code == 130 and "Ctrl-C ends it" in said, "exit code %d: %s" % (code, said))
+    with Terminal([KRAIT, "top", *options, "x"]) as t:
+        t.wait("ended", 20)
+        t.strict = False
+        code, said = t.end()
+        check(code == 1 and "told" in t.raw and "gone" in t.raw, "%d: %r" % (code, t.raw[-200:]))
+
+
+NAMES = """
+import sys
+def f(): sum(range(100000))
+evil = ["\\x1b[2J\\x1b[31mboo", "a" * 4000, "\\u4e2d\\u6587" * 60, "\\u202egnp", "nul\\x00x", "tab\\tx"]
+made = []
+for name in evil:
+    made.append(type(f)(f.__code__.replace(co_name=name, co_qualname=name)
+                        if sys.version_info >= (3, 11) else f.__code__.replace(co_name=name), {"sum": sum}))
+while True:
+    for g in made: g()
+"""
+
+
+@case
+def names():
+    """Names that a terminal would obey are shown, not obeyed; wide ones keep within the line."""
+    with python(NAMES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        text = t.wait("[31mboo")
+        check("\u4e2d" in text and "?gnp" in text, text)
+        t.type("f", ">")
+        check(t.end()[0] == 0, "exit code")
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+THREADS = """
+import threading, time
+def work(n):
+    go.wait()
+    while True:
+        sum(range(2000))
+        time.sleep(.05)
+go = threading.Event()
+for i in range(1000):
+    threading.Thread(target=work, args=(i,), daemon=True).start()
+go.set()
+threading.Event().wait()
+"""
+
+
+@case
+def thousand_threads():
+    """A process with 1,000 threads: all keys answer at once."""
+    with python(THREADS) as target, on_screen(target, "--threads", rows=40) as t:
+        t.wait(lambda text: int((re.search("processe?s? +([0-9]+) by", text) or [0, 0])[1]) > 300, 40,
+               "300 threads")
+        before = cpu_seconds(t.pid)
+        keys = (("\t", "[processes]"), ("\t", "[functions]"), ("/work\r", "/work"),
+                ("\r", "CALLERS"), ("\x1b", "q quit"), ("t", "[threads]"), (END, "[threads]"))
+        for key, shown in keys:
+            t.type(key, shown, 20)
+        # Its own time: on a busy machine the wall's says nothing.
+        used = (cpu_seconds(t.pid) - before) / len(keys)
+        check(used < .2, "%.2f s of CPU a key" % used)
+        check(t.end()[0] == 0, "exit code")
+
+
+@case
+def cost():
+    """Watching a program at 99 Hz costs less than 1 % of one core."""
+    with python(SHARES) as target, \
+            Terminal([KRAIT, "top", "-p", target.pid, "--threads"]) as t:
+        t.wait("(tid %d)" % target.pid)
+        t.read(3)
+        seconds = 60 if FULL else 5
+        before = cpu_seconds(t.pid)
+        t.read(seconds)
+        percent = 100 * (cpu_seconds(t.pid) - before) / seconds
+        print("krait top: %.2f %% of one core" % percent)
+        # In a few seconds the clock's 10 ms are 0.2 % each.
+        check(percent < (1 if FULL else 2), "%.2f %% of one core" % percent)
+        check(t.end()[0] == 0, "exit code")
+
+
+sys.exit(main())

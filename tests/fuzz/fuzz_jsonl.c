@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any bytes as JSON lines: refused with a message, or read; then every format can be written from it,
+ * and what was read, once written, comes back and is written as the same bytes.
+ */
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/jsonl_in.h"
+#include "render/render.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static size_t write_jsonl(struct profile *p, char **bytes)
+{
+	size_t n;
+	FILE *f = open_memstream(bytes, &n);
+	struct render_options opt = {.times = PPROF_TIMES_EXACT};
+
+	if (!f || render_by_name("jsonl")->write(p, f, &opt) || fclose(f))
+		abort();
+	return n;
+}
+
+/* Nothing but --value, --by or missing times is refused, and that isn't krait's end. */
+static void write_all(struct profile *p)
+{
+	static const char *const names[] = {"pprof", "speedscope", "firefox", "trace", "pstats"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		_cleanup_free_ char *bytes = NULL;
+		struct render_options opt = {.times = PPROF_TIMES_EXACT};
+		size_t n;
+		FILE *f = open_memstream(&bytes, &n);
+		int r = render_by_name(names[i])->write(p, f, &opt);
+
+		if (fclose(f) || (r && !(streq(names[i], "trace") && r == -EINVAL)))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL;
+	struct profile *p;
+	size_t first_n, second_n;
+
+	jsonl_probe(data, n);
+	if (jsonl_read(data, n, &p)) {
+		if (!*err_msg())
+			abort();
+		return 0;
+	}
+	first_n = write_jsonl(p, &first);
+	write_all(p);
+	profile_free(p);
+	if (jsonl_read((const uint8_t *)first, first_n, &p)) {
+		fprintf(stderr, "%s\n", err_msg());
+		abort();
+	}
+	second_n = write_jsonl(p, &second);
+	profile_free(p);
+	if (first_n != second_n || memcmp(first, second, first_n))
+		abort();
+	return 0;
+}

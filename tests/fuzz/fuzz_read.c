@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any bytes as a profile file: refused with a message, or read; what was read can be written as
+ * folded stacks, and those are read with the same samples in all.
+ */
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/folded_in.h"
+#include "render/formats.h"
+#include "render/read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static int64_t total(struct profile *p)
+{
+	_cleanup_free_ struct profile_sum *sums = NULL;
+	int64_t sum = 0;
+	size_t n;
+
+	if (profile_sums(p, &sums, &n))
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (sums[i].values[0] > 0 && __builtin_add_overflow(sum, sums[i].values[0], &sum))
+			return -1;
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *value;
+	struct profile *p, *again;
+	size_t text_n;
+	FILE *f;
+
+	if (read_profile(data, n, &p)) {
+		if (!*err_msg())
+			abort();
+		return 0;
+	}
+	/* Two value types may have one name. */
+	value = profile_meta(p)->n_values == 1 ? NULL : "";
+	if (value || total(p) < 0 || total(p) > INT64_MAX / 64) {
+		profile_free(p);
+		return 0;
+	}
+	f = open_memstream(&text, &text_n);
+	if (!f || folded_write(p, f, &(struct render_options){}) || fclose(f))
+		abort();
+	/* A frame that begins as a comment does is read as one. */
+	if (text_n && (text[0] == '#' || memmem(text, text_n, "\n#", 2))) {
+		profile_free(p);
+		return 0;
+	}
+	if (folded_read((const uint8_t *)text, text_n, &again)) {
+		fprintf(stderr, "%s\n%s", err_msg(), text);
+		abort();
+	}
+	if (total(p) != total(again))
+		abort();
+	profile_free(p);
+	profile_free(again);
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call frame information from any bytes, in a file made by hand (tests/unit/cfi_writer.h); whatever
+ * comes out must be rows as unwind_rows.h promises them. The first byte says how it is found: bit 0
+ * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "../unit/cfi_writer.h"
+
+#define HDR 0xff0 /* in the data, of .eh_frame_hdr */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void check_rule(const struct unwind_rule *u, bool aarch64)
+{
+	static const struct unwind_rule none = {};
+
+	check(u->cfa <= UNWIND_SIGNAL && !(u->slots & ~(UNWIND_FP_FROM_FP | UNWIND_BX_FROM_FP)) &&
+	      (u->cfa == UNWIND_INDEXED || !u->index));
+	check(u->cfa != UNWIND_UNKNOWN || !memcmp(u, &none, sizeof(*u)));
+	check(u->cfa != UNWIND_PLT || (!aarch64 && u->reg == 7 && u->off >= 0 && u->off < 16));
+	check(u->cfa != UNWIND_SIGNAL || (!aarch64 && u->off >= 0));
+	check(u->cfa == UNWIND_DEREF || !u->off2);
+	check(u->ra != UNWIND_LOST && (aarch64 || u->ra != UNWIND_SAME));
+}
+
+static void check_rows(const struct unwind_rows *r, bool aarch64)
+{
+	check(r->base == EW_TEXT && (r->bad == 0) == (r->why[0] == 0));
+	vec_foreach(u, &r->rules)
+		check_rule(u, aarch64);
+	check(!r->rules.n || r->rules.v[0].cfa == UNWIND_UNKNOWN);
+	for (size_t i = 0; i < r->rows.n; i++) {
+		const struct unwind_row *row = &r->rows.v[i];
+
+		check(row->key <= EW_DATA - EW_TEXT && row->rule < r->rules.n);
+		check(!i || (row[-1].key < row->key && row[-1].rule != row->rule));
+		check(unwind_rows_find(r, r->base + row->key) == &r->rules.v[row->rule]);
+	}
+	check(!r->rows.n || r->rows.v[r->rows.n - 1].rule == 0);
+	for (size_t i = 0; i < r->fdes.n; i++) {
+		const struct unwind_fde *fde = &r->fdes.v[i];
+
+		check(fde->start < fde->end && fde->end <= EW_DATA - EW_TEXT);
+		check(!i || fde[-1].end <= fde->start);
+		check(unwind_rows_fde(r, r->base + fde->end - 1) == fde);
+		check(unwind_rows_find(r, r->base + fde->start));
+	}
+	check(!unwind_rows_find(r, r->base - 1) && !unwind_rows_fde(r, r->base - 1));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	struct cfi_writer w = {};
+	struct elf_writer ew;
+	_cleanup_close_ int fd = -1;
+
+	if (!n || n - 1 > sizeof(w.bytes))
+		return 0;
+	w.debug = data[0] & 2;
+	cw_bytes(&w, data + 1, n - 1);
+	ew_init(&ew, ET_DYN);
+	cw_place(&w, &ew);
+	ew.machine = data[0] & 1 ? EM_AARCH64 : EM_X86_64;
+	ew.no_sections = data[0] & 4;
+	if (data[0] & 4)
+		ew.eh_frame_hdr = EW_DATA + HDR;
+	if (data[0] & 8)
+		ew.named_sh.sh_flags = SHF_COMPRESSED;
+	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8); /* leads to EW_DATA */
+	fd = ew_write(&ew);
+	if (!cw_read(fd, &rows))
+		check_rows(&rows, data[0] & 1);
+	return 0;
+}

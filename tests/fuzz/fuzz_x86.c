@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Any bytes as x86-64 code: whatever is decoded lies within them, and what is said of a function that
+ * begins anywhere in them keeps to src/elf/code_flow.h. The first two bytes say where it begins.
+ */
+#include <stdlib.h>
+
+#include "elf/code_flow.h"
+
+#define BASE   0x1000
+#define MOST   4096
+#define BUDGET 20000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+/* An instruction is what its own bytes say, whatever follows. */
+static void decode(const uint8_t *data, size_t n)
+{
+	struct x86_insn insn, again;
+
+	for (size_t at = 0; at < n; at++) {
+		if (!x86_decode(data + at, n - at, &insn))
+			continue;
+		check(insn.len && insn.len <= 15 && insn.len <= n - at);
+		check(insn.reg <= X86_NO_REG && insn.from < X86_REGS && insn.base <= X86_NO_REG);
+		check(x86_decode(data + at, insn.len, &again) && again.len == insn.len &&
+		      again.kind == insn.kind && again.writes == insn.writes);
+		check(insn.len == 1 || !x86_decode(data + at, insn.len - 1u, &again));
+	}
+}
+
+static bool starts(void *ctx, uint32_t key)
+{
+	(void)ctx;
+	return key & 1;
+}
+
+static void flow(const uint8_t *data, uint32_t n, uint32_t start)
+{
+	struct code_region r = {data,	BASE,	BASE + n, calloc(n, sizeof(*r.info)),
+				BUDGET, starts, NULL};
+	unwind_range_vec ranges = {};
+	const char *why = NULL;
+
+	check(r.info && !code_flow(&r, BASE + start, start & 1, &ranges, &why));
+	check(!why || !ranges.n);
+	for (size_t i = 0; i < ranges.n; i++) {
+		const struct unwind_range *range = &ranges.v[i];
+
+		check(range->start >= BASE && range->start < range->end && range->end <= BASE + n);
+		check(!i || range[-1].end <= range->start);
+		check(range->rule.cfa == UNWIND_REG || range->rule.cfa == UNWIND_DEREF);
+		check(range->rule.ra == -1 && range->rule.reg < 16 && !range->rule.slots);
+	}
+	vec_fini(&ranges);
+	free(r.info);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	if (n < 3 || n > MOST)
+		return 0;
+	n -= 2;
+	decode(data + 2, n);
+	flow(data + 2, (uint32_t)n, (uint32_t)((data[0] | data[1] << 8) % n));
+	return 0;
+}

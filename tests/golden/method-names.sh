@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# method-names.sh: names that a stripped interpreter has in its tables, against the symbols of the
+# same file before it was stripped, for every interpreter here that has them.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/oracle/lib.sh
+
+# The file with the interpreter: a shared library or the program.
+find_file='import os
+for line in open("/proc/self/maps"):
+    if "/libpython" in line:
+        print(line.split()[-1])
+        break
+else:
+    print(os.readlink("/proc/self/exe"))'
+
+check() { # NAME PATH
+	local file
+	file=$("$2" -W ignore -c "$find_file") || { echo "FAIL method-names $1: it doesn't run"; return 1; }
+	if [ "$(nm "$file" 2>/dev/null | wc -l)" = 0 ]; then
+		echo "SKIP method-names $1: it has no symbols to compare with"
+		return 0
+	fi
+	strip -o "$WORK/stripped" "$file"
+	python3 -B tests/golden/method-names.py "$TOOL" "$1" "$file" "$WORK/stripped"
+}
+
+tool_build method_names
+each_interpreter method-names '$3 != "pypy" && $3 != "chroot"' check

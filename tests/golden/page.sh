@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The page as its readers meet it: types of its modules by the TypeScript compiler, and in a headless
+# Chromium every feature, driven by mouse and keys, and what it looks like. KEEP=DIR leaves pages and
+# screenshots there. page.sh --update: the page is meant to look as it does now (page_pictures.py).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+program=build/asan/tests/unit/test_render_html
+pages=${KEEP:-$(mktemp -d)}
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$pages"' EXIT
+
+make --no-print-directory VARIANT=asan "$program" >/dev/null
+KRAIT_PICTURES=$pages "$program" >/dev/null 2>&1 ||
+	{ echo "FAIL page: $program, which makes the pages"; exit 1; }
+if command -v tsc >/dev/null; then
+	tsc -p ui/jsconfig.json && echo "PASS page-types" || echo "FAIL page-types: see the log"
+else
+	echo "SKIP page-types: no tsc (node-typescript)"
+fi
+# The modules become one function, where names must differ.
+twice=$(cat ui/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |
+	awk '{print $NF}' | sort | uniq -d | tr '\n' ' ')
+[ -z "$twice" ] && echo "PASS page-names" || echo "FAIL page-names: declared twice: $twice"
+if [ "${1-}" = --update ]; then exec python3 -B tests/golden/page_pictures.py "$pages" --update; fi
+bad=0
+python3 -B tests/golden/page.py "$pages" || bad=1
+python3 -B tests/golden/page_pictures.py "$pages" || bad=1
+python3 -B tests/golden/page_gil.py "$pages" || bad=1
+exit $bad

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page_diff.py: the page of `krait diff`, driven in a headless Chromium. KEEP=DIR leaves the pages there.
+
+The truth is arithmetic on two profiles that are written here, a sample a millisecond of CPU time:
+
+    before, 10 s:  main > work 1000, main > work > deflate 1000, main > same 1000, main > gone 500
+    after, 8 s:    main > work 1200, main > work > deflate 1200, main > same  800, main > new  480
+
+in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. Which stack
+a sample has is drawn from a seed, so that noise is small and not nought. The two files of the program
+lie in different places and their functions on different lines.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
+import browser  # noqa: E402  pylint: disable=wrong-import-position
+import page  # noqa: E402  pylint: disable=wrong-import-position
+from page import at, equal, find, matched, no_errors, open_page, press, rows, tip  # noqa: E402  pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
+BEFORE = {"main;work": 1000, "main;work;deflate": 1000, "main;same": 1000, "main;gone": 500}
+AFTER = {"main;work": 1200, "main;work;deflate": 1200, "main;same": 800, "main;new": 480}
+MS = 1000000
+HOSTILE = ["</title><script>alert(1)</script>", "</script><img src=x onerror=alert(1)>", "\"onload=\"alert(1)",
+           "<script type=\"application/octet-stream\" id=\"krait-before\">AAAA</script>", "__proto__", "\u202eright to left"]
+
+
+def write(name, counts, seconds, first_line, directory, threads=None, labels=()):
+    """A profile in JSON lines, stacks in an order drawn from a seed, samples evenly in time."""
+    out = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
+            "default_sample_type": 1, "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": MS,
+            "duration_nanos": seconds * 10 ** 9, "comments": ["cwd: " + directory]},
+           {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "mapping", "id": 2, "name": "/usr/lib/libz.so.1"}]
+    frames, samples = {}, []
+    for i, stack in enumerate(counts, 1):
+        for f in stack.split(";"):
+            if f not in frames:
+                frames[f] = len(frames) + 1
+                where = {} if f == "deflate" else {"file": directory + "/app.py", "start_line": first_line + 10 * len(frames),
+                                                   "line": first_line + 10 * len(frames) + 1}
+                out.append({"type": "frame", "id": frames[f], "mapping": 2 if f == "deflate" else 1, "name": f, **where})
+        out.append({"type": "stack", "id": i, "frames": [frames[f] for f in stack.split(";")]})
+        thread = (threads or {}).get(stack.split(";")[-1], "")
+        out.append({"type": "labels", "id": i, "labels": {"pid": str(first_line), "process": name, "tid": str(first_line + len(thread)),
+                                                          "thread": thread or "main", **dict(labels)}})
+        samples += [i] * counts[stack]
+    random.Random(1).shuffle(samples)
+    for k, i in enumerate(samples):
+        out.append({"type": "sample", "stack": i, "labels": i, "time": k * seconds * 10 ** 9 // len(samples), "values": [1, MS]})
+    path = page.pages / (name + ".jsonl")
+    path.write_text("".join(json.dumps(line) + "\n" for line in out))
+    return path
+
+
+def krait(*args):
+    return subprocess.run([KRAIT, *args], check=True, capture_output=True, timeout=60).stdout.decode()
+
+
+def make():
+    threads = {"gone": "worker", "new": "worker"}
+    a = write("a", BEFORE, 10, 1, "/srv/v1", threads)
+    b = write("b", AFTER, 8, 3, "/srv/v2", threads)
+    krait("diff", a, b, "-o", page.pages / "diff.html")
+    krait("diff", a, b, "--per", "requests=1000,2000", "-o", page.pages / "per.html")
+    one, two = (write(n, c, 10, 1, "/srv", labels=[("version", v)]) for n, c, v in (("one", BEFORE, "1"), ("two", AFTER, "2")))
+    krait("merge", one, two, "-o", page.pages / "both.pb.gz")
+    krait("diff", page.pages / "both.pb.gz", "--a", "version=1", "--b", "version=2", "-o", page.pages / "labels.html")
+    for name, last in (("left", "gone 10"), ("right", "new 10")):
+        (page.pages / f"{name}.folded").write_text(f"main;a 30\nmain;b 20\nmain;{last}\n")
+    krait("diff", page.pages / "left.folded", page.pages / "right.folded", "-o", page.pages / "folded.html")
+    bad = [write(f"<script>alert({n})", {f"{h};{h}": 50 + n for h in HOSTILE}, 1, 1, "<b>", labels=[(HOSTILE[0], HOSTILE[1])])
+           for n in (1, 2)]
+    krait("diff", *bad, "-o", page.pages / "hostile.html")
+    return a, b
+
+
+def table(b):
+    """By name, each cell's text: the change, then what it is of before, then both costs."""
+    cells = b.js("""Object.fromEntries([...document.querySelectorAll('#table tbody tr')].map((tr) => [tr.querySelector('.name').textContent,
+        [...tr.querySelectorAll('td')].map((td) => [...td.querySelectorAll('span')].map((e) => e.textContent.replace(/\\u00a0/g, ' ')))]))""")
+    return {name: [tuple(c) for c in row] for name, row in cells.items()}
+
+
+def numbers(b):
+    """Changes of self and total, shares beside them; native code counts for its caller; by effect."""
+    open_page(b, "diff.html")
+    got = table(b)
+    equal(got["work"], [("+100 ms/s *", "+50.0 % \u00b7 +8.1 pt *", "200 ms/s \u2192 300 ms/s")] * 2, "work")
+    equal(got["gone"], [("\u221250 ms/s *", "gone \u00b7 \u221214.3 pt *", "50 ms/s \u2192 0 ms/s")] * 2, "gone")
+    equal(got["new"], [("+60 ms/s *", "new \u00b7 +13.0 pt *", "0 ms/s \u2192 60 ms/s")] * 2, "new")
+    equal(got["same"], [("0 ms/s", "0.0 % \u00b7 \u22126.8 pt *", "100 ms/s \u2192 100 ms/s")] * 2, "same")
+    equal(got["deflate"], [("\u2013",), ("+50 ms/s *", "+50.0 % \u00b7 +4.0 pt *", "100 ms/s \u2192 150 ms/s")], "deflate")
+    equal(got["main"][1][0], "+110 ms/s *", "main")
+    equal([r[0] for r in rows(b)][:4], ["work", "new", "gone", "same"], "by the change of self")
+    press(b, "Total")
+    order = [r[0] for r in rows(b)]
+    equal((order[:3], set(order[3:5]), order[5]), (["main", "work", "new"], {"deflate", "gone"}, "same"), "by the change of the total")
+    equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
+    press(b, "Threads")
+    equal({k: v[0][2] for k, v in table(b).items()}, {"main": "300 ms/s \u2192 400 ms/s", "worker": "50 ms/s \u2192 60 ms/s"}, "threads")
+    said = b.js("document.querySelector('#numbers').textContent")
+    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in said and "block bootstrap" in said, said
+    no_errors(b)
+
+
+def verdicts(b, a_path, b_path):
+    """What the page marks is what the terminal marks."""
+    told = {f["name"].split(".")[-1]: [f[w][c] for w in ("self", "total") for c in ("changed", "share_changed")]
+            for f in json.loads(krait("diff", a_path, b_path, "--json"))["functions"]}
+    open_page(b, "diff.html")
+    for name, cells in table(b).items():
+        marks = [text.endswith("*") for cell in cells for text in (cell[:2] if len(cell) > 1 else ("", ""))]
+        equal(marks, told[name], name)
+
+
+def pixel(b, share, depth, down):
+    return b.js("""(() => { const c = document.querySelector('#canvas');
+        return [...c.getContext('2d').getImageData(Math.round(c.width * %r), %d, 1, 1).data].slice(0, 3); })()""" % (share, 18 * depth + down))
+
+
+def picture(b):
+    """Widths are means (work 250, new 30, gone 25, same 100 of 405), the largest change first; red is
+    more and blue is less; a bar before and one after, that of a path which isn't there is empty."""
+    places = {"work": 0.3, "new": 0.65, "gone": 0.72, "same": 0.9}
+    for dark in (False, True):
+        b.scheme(dark)
+        open_page(b, "diff.html")
+        colour = {name: pixel(b, share, 2, 1) for name, share in places.items()}
+        assert colour["new"][0] > colour["new"][2] + 60 and colour["work"][0] > colour["work"][2] + 30, colour
+        assert colour["gone"][2] > colour["gone"][0] + 60, colour
+        assert abs(colour["same"][0] - colour["same"][2]) < 12, colour
+        bars = {name: [pixel(b, share, 2, down) != colour[name] for down in (14, 16)] for name, share in places.items()}
+        equal(bars, {"work": [True, True], "new": [False, True], "gone": [True, False], "same": [True, True]}, "bars")
+        equal(pixel(b, 0.55, 2, 14), colour["work"], "beyond 2/3 of the box, where work's bar of before ends")
+        b.screenshot(page.pages / f"diff-{'dark' if dark else 'light'}.png")
+    b.scheme(False)
+    b.resize(400, 700)
+    assert b.js("document.querySelector('#canvas').clientWidth") == 400, "the picture of a narrow page"
+    assert b.js("document.documentElement.scrollWidth <= innerWidth"), "wider than the screen"
+    b.resize(1400, 800)
+    for name, share in places.items():
+        b.mouse("mouseMoved", *at(b, share, 2))
+        assert tip(b).startswith(name + "\n"), (name, tip(b))
+        equal("itself\t50 ms/s\t0 ms/s\tgone\t\u221214.3 pt" in tip(b), name == "gone", tip(b))
+    b.mouse("mouseMoved", *at(b, 0.3, 2))
+    assert "total\t200 ms/s\t300 ms/s\t+50.0 %\t+8.1 pt\nitself\t100 ms/s\t150 ms/s" in tip(b), tip(b)
+    assert "More than noise in this function: its own cost and its total" in tip(b), tip(b)
+    no_errors(b)
+
+
+def keyboard(b):
+    open_page(b, "diff.html")
+    b.js("document.querySelector('#canvas').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"):
+        b.key(key)
+    equal(b.js("document.querySelector('#live').textContent.replace(/\\u00a0/g, ' ')"),
+          "gone, /srv/v1/app.py:51, before 50 ms/s, after 0 ms/s, gone", "said")
+    b.key("Enter")
+    equal(page.crumbs(b)[1:], ["main", "gone"], "Enter")
+    no_errors(b)
+
+
+def filters(b):
+    """A thread by its name, a range of time, a search: of both sides. Noise was judged for all."""
+    open_page(b, "diff.html")
+    press(b, "Threads")
+    press(b, "worker")
+    equal(b.js("document.querySelector('#chips .note').textContent.replace(/\\u00a0/g, ' ')"), "14.3 % of before, 13.0 % of after is shown; noise is judged for all only", "shown")
+    press(b, "Functions")
+    equal(table(b)["gone"][0], ("\u221250 ms/s", "gone \u00b7 \u221214.3 pt", "50 ms/s \u2192 0 ms/s"), "no mark")
+    assert "work" not in table(b), "the other thread"
+    # Samples are even in time, so a rate is the same in the half of it.
+    open_page(b, "diff.html", "#t=0-4000000000")
+    b.mouse("mouseMoved", *at(b, 0.5, 0))
+    assert "total\t350 ms/s\t460 ms/s\t+31.4 %" in tip(b), tip(b)
+    open_page(b, "diff.html")
+    for text, want in (("work", "1 function, 57.1 % of before, 65.2 % of after"), ("gone", "1 function, 14.3 % of before, 0.0 % of after"),
+                       ("app.py:41", "1 function, 14.3 % of before, 0.0 % of after"), ("/^(gone|new)$/", "2 functions, 14.3 % of before, 13.0 % of after")):
+        find(b, text)
+        if not text.endswith(":41"):
+            equal(matched(b), want, text)
+    no_errors(b)
+
+
+def other_pictures(b):
+    """Callers, callees and stacks from the leaf have both sides too."""
+    open_page(b, "diff.html", "#view=callers")
+    b.mouse("mouseMoved", *at(b, 0.04, 1))  # by effect: new +60, then gone -50, deflate and work +50
+    assert tip(b).startswith("new\n") and "total\t0 ms/s\t60 ms/s\tnew" in tip(b), tip(b)
+    open_page(b, "diff.html")
+    press(b, "work")
+    press(b, "Sandwich")
+    b.mouse("mouseMoved", *at(b, 0.2, 1))
+    assert tip(b).startswith("work\n") and "total\t200 ms/s\t300 ms/s\t+50.0 %" in tip(b), tip(b)
+    b.mouse("mouseMoved", *at(b, 0.2, 2))
+    assert tip(b).startswith("deflate\n") and "total\t100 ms/s\t150 ms/s" in tip(b), tip(b)
+    lines = b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))")
+    equal(sorted(lines), ["\t300 ms/s\tnew\t24", "200 ms/s\t\tgone\t22"], "lines: each side's own")
+    no_errors(b)
+
+
+def measures(b):
+    """Per what the user counted; two label sets of one recording; profiles that only have shares."""
+    open_page(b, "per.html")
+    equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
+    open_page(b, "labels.html")
+    equal(table(b)["work"][0][2], "200 ms/s \u2192 240 ms/s", "version 1 and 2")
+    equal(b.js("document.querySelector('#table tbody .note').textContent"), "app.py:51", "a file is cut after the process's directory")
+    open_page(b, "folded.html")
+    equal(table(b)["gone"][0], ("\u221216.7 pt", "gone", "16.7 % \u2192 0.0 %"), "shares")
+    no_errors(b)
+
+
+def hostile(b):
+    open_page(b, "hostile.html")
+    assert HOSTILE[0] in table(b), table(b)
+    for share in (0.05, 0.5, 0.95):
+        b.mouse("mouseMoved", *at(b, share, 2))
+        b.click(*at(b, share, 1))
+    press(b, "Threads")
+    equal(b.js("document.querySelectorAll('img, b:not(#legend b, #tip b), #table script, #tip script').length"), 0, "elements made")
+    no_errors(b)
+
+
+def saved(b):
+    """Folded stacks with a count for each side, as flame graphs of differences take them."""
+    open_page(b, "diff.html")
+    b.js("window.saved = {}; URL.createObjectURL = (blob) => { blob.text().then((t) => { window.saved[blob.type] = t; }); return 'blob:x'; };"
+         "HTMLAnchorElement.prototype.click = () => {}; 0")
+    for what in ("folded", "svg"):
+        page.choose(b, "Save", what)
+    page.until(b, "Object.keys(window.saved).length === 2", "not saved")
+    lines = {line.rsplit(" ", 2)[0].split(";")[-1].split(" (")[0]: line.rsplit(" ", 2)[1:] for line in b.js("window.saved['text/plain']").splitlines()}
+    equal(lines["gone"] + lines["work"], [str(500 * MS), "0", str(1000 * MS), str(1200 * MS)], "folded")
+    assert "gone" in b.js("window.saved['image/svg+xml']")
+    no_errors(b)
+
+
+def read_back(a_path, b_path):
+    """Both recordings are in the page: the same comparison comes of it, and each of them."""
+    name = page.pages / "diff.html"
+    equal(json.loads(krait("diff", name, "--json")), json.loads(krait("diff", a_path, b_path, "--json")), "krait diff of the page")
+    for side, counts in (("before", BEFORE), ("after", AFTER)):
+        out = collections.Counter()
+        for line in krait("report", name, "--label", "diff=" + side, "--format", "folded").splitlines():
+            stack, n = line.rsplit(" ", 1)
+            out[";".join(f.split(" ")[0] for f in stack.split(";"))] += int(n)
+        equal(out, counts, side)
+
+
+def main():
+    a, b = make()
+    bad = page.run("page-diff-self-contained", page.self_contained)
+    bad += page.run("page-diff-read-back", read_back, a, b)
+    if not browser.find():
+        print("SKIP page-diff-browser: no Chromium")
+        return bad
+    with browser.Browser(1400, 800) as screen:
+        for test in (numbers, picture, keyboard, filters, other_pictures, measures, hostile, saved):
+            screen.errors.clear()
+            bad += page.run("page-diff-" + test.__name__.replace("_", "-"), test, screen)
+        bad += page.run("page-diff-verdicts", verdicts, screen, a, b)
+        code, axe = page.axe_script()
+        if code:
+            print(f"SKIP page-diff-accessible: {axe}")
+        else:
+            bad += page.run("page-diff-accessible", page.accessible, screen, axe,
+                            (("diff.html", ""), ("diff.html", "#view=sandwich&f=5&table=threads"), ("folded.html", "#table=files&q=a")))
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page_gil.py DIR: the lanes of the page's timeline against a real program whose threads' GIL states are
+known by construction (page_gil_target.py): each shows its colour while its thread ran, and nothing else.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import browser
+
+HERE = pathlib.Path(__file__).resolve().parent
+KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
+LEFT, LANE, BIN = 150, 17, 2  # as in ui/strip.js
+COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
+SLACK = 0.06  # s: clocks; times are rounded to 10 ms, and so wide is a bin
+# The names as they are written beside the lanes.
+SPY = """const write = CanvasRenderingContext2D.prototype.fillText;
+window.written = {};
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    if (this.canvas.closest('#strip') && x < 100)
+        window.written[text] = y;
+    return write.call(this, text, x, y, ...rest);
+};"""
+LANES = """(() => {
+    const c = document.querySelector('#strip canvas'), g = c.getContext('2d'), out = {};
+    const hex = (d, i) => '#' + [0, 1, 2].map((k) => d[i + k].toString(16).padStart(2, '0')).join('');
+    for (const [name, middle] of Object.entries(window.written)) {
+        if (!name.includes('tid'))
+            continue;
+        const top = Math.floor(middle / %d) * %d, bins = Math.floor((c.width - %d - 16) / %d);
+        out[name] = [];
+        for (let b = 0; b < bins; b++) {
+            const d = g.getImageData(%d + b * %d, top, 1, %d - 2).data, n = {};
+            for (let i = 0; i < d.length; i += 4)
+                n[hex(d, i)] = (n[hex(d, i)] || 0) + 1;
+            out[name].push(n);
+        }
+    }
+    return out;
+})()""" % (LANE, LANE, LEFT, BIN, LEFT, BIN, LANE)
+
+
+def record(page):
+    """What the program says of its threads; None where krait can't record here."""
+    if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
+        return None
+    done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
+                          capture_output=True, text=True, timeout=100, check=True)
+    rows = (line.split("\t") for line in done.stdout.splitlines())
+    return {(name, tid): (state, *map(float, when)) for name, tid, state, *when in rows}
+
+
+def lanes(page):
+    """By lane: pixels of each colour in each bin; nanoseconds of the recording's start and of a lane's width."""
+    lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
+    head = json.loads(lines.stdout.splitlines()[0])
+    with browser.Browser(1400, 800) as b:
+        b.call("Page.addScriptToEvaluateOnNewDocument", {"source": SPY})
+        b.open(page)
+        end = time.monotonic() + 20
+        while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
+            time.sleep(0.05)
+        b.screenshot(page.with_suffix(".png"))
+        assert not b.errors, b.errors
+        return b.js(LANES), head["time_nanos"], head["duration_nanos"]
+
+
+def judge(bins, thread, start_ns, width_ns):
+    """What is wrong with a lane."""
+    state, start, end, before, after = thread
+    inside, outside = dict.fromkeys(COLOURS, 0), 0
+    for i, pixels in enumerate(bins):
+        when = (start_ns + (i + 0.5) / len(bins) * width_ns) / 1e9
+        for name, colour in COLOURS.items():
+            if start <= when <= end:
+                inside[name] += pixels.get(colour, 0)
+            elif when < before - SLACK or when > after + SLACK:
+                outside += pixels.get(colour, 0)
+    shown = sum(inside.values())
+    # Where the interpreter takes the GIL it is neither asleep for it nor has it; and who keeps it has to get it.
+    if shown < 10 or inside[state] < 0.6 * shown or outside:
+        return [f"{state}, but {inside} while it ran, {outside} when there was no such thread"]
+    return []
+
+
+def main():
+    page = pathlib.Path(sys.argv[1]) / "real-gil.html"
+    if not browser.find():
+        print("SKIP page-gil-lanes: no Chromium")
+        return 0
+    threads = record(page)
+    if threads is None:
+        print("SKIP page-gil-lanes: krait can't record here")
+        return 0
+    shown, start_ns, width_ns = lanes(page)
+    wrong = []
+    for (name, tid), thread in threads.items():
+        # The name of a thread that lives shortly may not have been read.
+        lane = [bins for label, bins in shown.items() if label in (f"{name} (tid {tid})", f"tid {tid}")]
+        wrong += [f"{name}: {what}" for what in (judge(lane[0], thread, start_ns, width_ns) if len(lane) == 1 else [f"not one lane of {list(shown)}"])]
+        for other in set(COLOURS) - {thread[0]}:
+            if lane and not judge(lane[0], (other, *thread[1:]), start_ns, width_ns):
+                wrong.append(f"{name}: {other} would pass too")
+    print(f"FAIL page-gil-lanes: {'; '.join(wrong)}" if wrong else "PASS page-gil-lanes")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

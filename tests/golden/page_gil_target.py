@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Threads of which each has one state of the GIL, by construction, one phase after the other.
+
+Prints of each thread its name, its state, when it began and ended with it, and when there was no such
+thread before and after.
+"""
+import hashlib
+import sys
+import threading
+import time
+
+times = {}
+
+
+def timed(work, name, state):
+    def body():
+        start = time.time()
+        work()
+        times[name] = [threading.get_native_id(), state, start, time.time()]
+    return threading.Thread(target=body, name=name)
+
+
+def held():
+    end = time.time() + 0.5
+    n = 0
+    while time.time() < end:
+        for i in range(2000):
+            n += i & 3
+
+
+def released():
+    """OpenSSL's loop runs without the GIL."""
+    end = time.time() + 0.5
+    while time.time() < end:
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 100000)
+
+
+def keeper():
+    """One call that doesn't look whether others want the GIL."""
+    held_once.set()
+    sum(range(9000000))
+
+
+def waiter():
+    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has."""
+    held_once.wait()
+
+
+def phase(*threads):
+    before = time.time()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for thread in threads:
+        times[thread.name] += [before, time.time()]
+    time.sleep(0.15)
+
+
+with open("/proc/self/timerslack_ns", "w") as slack:
+    slack.write("1")
+held_once = threading.Event()
+phase(timed(held, "one", "held"))
+phase(timed(released, "two", "released"))
+sys.setswitchinterval(1e-6)
+phase(timed(waiter, "four", "waiting"), timed(keeper, "three", "held"))
+for name, told in times.items():
+    print(name, *told, sep="\t")

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page_pictures.py DIR [--update]: what the page looks like, against the pictures in tests/golden/pictures.
+
+DIR has picture.html, the fixed recording of tests/unit/test_render_html.c. It is shown in a font made of
+blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light and dark are
+chosen here. Seeded faults show that the comparison sees them. After a change that is meant, --update
+writes the references: look at them. A picture that differs is left in DIR as NAME.png.
+"""
+
+import base64
+import hashlib
+import pathlib
+import re
+import sys
+import time
+
+import block_font
+import browser
+
+REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
+WIDE, MIDDLE, NARROW = (1400, 800), (800, 700), (400, 700)
+SHOTS = {  # name: (size, dark, what the address says)
+    "wide-light": (WIDE, False, ""),
+    "wide-dark": (WIDE, True, ""),
+    "middle-light": (MIDDLE, False, "view=sandwich&f=1&table=modules"),
+    "middle-dark": (MIDDLE, True, "view=callers&flip=1&table=files"),
+    "narrow-light": (NARROW, False, "library=folded&recursion=1"),
+    "narrow-dark": (NARROW, True, "table=threads&label=version%3D2"),
+    "time-light": (WIDE, False, "view=time&colour=gil&table=threads&t=2000000000-6000000000"),
+    "search-dark": (WIDE, True, "q=app.py%3A20&f=1&flip=1&sort=total"),
+}
+# A seeded fault: one text of the page's script or style and what it becomes.
+FAULTS = {
+    "colour": ("return fills[f.member % fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
+    "4-pixels-off": ("g.fillRect(x, y, w > 3", "g.fillRect(x + (i === 4 ? 4 : 0), y, w > 3"),
+    "row": ("if (y > this.height || y < -ROW)", "if (y > this.height || y < -ROW || tree.depth[i] === 3)"),
+    "text": ("g.fillText(text, x + 4, y)", "g.fillText(text.slice(1), x + 4, y)"),
+    "lane": ("g.fillStyle = fills[k];", "g.fillStyle = fills[k === 1 ? 0 : k];"),
+    "panel": ("#side{display:flex;", "#side{display:flex;margin-left:4px;"),
+}
+
+# Pixels that no neighbour in the other picture is like, either way; the arrows of selects are the
+# browser's own.
+COMPARE = """(async (texts, masks) => {
+    const pixels = async (text) => {
+        const image = new Image();
+        image.src = 'data:image/png;base64,' + text;
+        await image.decode();
+        const c = document.createElement('canvas'), g = c.getContext('2d', {willReadFrequently: true});
+        c.width = image.width;
+        c.height = image.height;
+        g.drawImage(image, 0, 0);
+        for (const [x, y, w, h] of masks)
+            g.clearRect(x, y, w, h);
+        return g.getImageData(0, 0, c.width, c.height);
+    };
+    const [a, b] = [await pixels(texts[0]), await pixels(texts[1])], w = a.width, h = a.height;
+    if (b.width !== w || b.height !== h)
+        return [w * h, 0, 0, w, h];
+    const like = (p, i, q, k) => Math.abs(p[i] - q[k]) <= 6 && Math.abs(p[i + 1] - q[k + 1]) <= 6 && Math.abs(p[i + 2] - q[k + 2]) <= 6;
+    const alone = (p, q, x, y) => {
+        for (let v = Math.max(y - 1, 0); v <= Math.min(y + 1, h - 1); v++) {
+            for (let u = Math.max(x - 1, 0); u <= Math.min(x + 1, w - 1); u++) {
+                if (like(p, (y * w + x) * 4, q, (v * w + u) * 4))
+                    return false;
+            }
+        }
+        return true;
+    };
+    let n = 0, left = w, top = h, right = 0, bottom = 0;
+    for (let y = 0; y < h; y++) {
+        for (let x = 0; x < w; x++) {
+            const i = (y * w + x) * 4;
+            if (like(a.data, i, b.data, i) || !alone(a.data, b.data, x, y) && !alone(b.data, a.data, x, y))
+                continue;
+            n++;
+            left = Math.min(left, x);
+            right = Math.max(right, x + 1);
+            top = Math.min(top, y);
+            bottom = Math.max(bottom, y + 1);
+        }
+    }
+    return [n, left, top, right, bottom];
+})"""
+MASKS = """[...document.querySelectorAll('select')].map((e) => {
+    const r = e.getBoundingClientRect();
+    return [Math.floor(r.right) - 22, Math.floor(r.top) + 2, 20, r.height - 4];
+})"""
+MOST = 20  # pixels that may differ
+
+
+def shoot(b, page, shot):
+    size, dark, fragment = shot
+    b.scheme(dark)
+    b.resize(*size)
+    b.open("/dev/null")
+    b.errors.clear()
+    b.open(page, "#" + fragment if fragment else "")
+    end = time.monotonic() + 20
+    while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
+        time.sleep(0.02)
+    b.js("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50))", wait=True)
+    data = b.call("Page.captureScreenshot", {"format": "png"})["data"]
+    return data, b.js(MASKS)
+
+
+def difference(b, data, masks, reference):
+    """Number of pixels that differ, and the rectangle that they are in. The page's policy lets no picture in."""
+    b.open("/dev/null")
+    return b.js(f"{COMPARE}([{data!r}, {base64.b64encode(reference.read_bytes()).decode()!r}], {masks})", wait=True)
+
+
+def told(found):
+    n, left, top, right, bottom = found
+    return f"{n} pixels differ, in x {left} to {right}, y {top} to {bottom}"
+
+
+def seeded(page, old, new):
+    """The page with another script or style, whose policy lets it run."""
+    text = page.read_text()
+    assert text.count(old) == 1, f"{old!r} isn't in the page once: seed the fault elsewhere"
+    text = text.replace(old, new)
+    for kind in ("script", "style"):
+        body = text.split(f"<{kind}>", 1)[1].split(f"</{kind}>", 1)[0]
+        pin = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        text = re.sub(f"{kind}-src 'sha256-[^']*'", lambda _, k=kind, p=pin: f"{k}-src 'sha256-{p}'", text, count=1)
+    out = page.with_name("seeded.html")
+    out.write_text(text)
+    return out
+
+
+def compare(b, page):
+    bad = 0
+    for name, shot in SHOTS.items():
+        data, masks = shoot(b, page, shot)
+        found = difference(b, data, masks, REFERENCES / f"{name}.png")
+        if found[0] > MOST or b.errors:
+            (page.parent / f"{name}.png").write_bytes(base64.b64decode(data))
+            print(f"FAIL page-picture-{name}: {b.errors or told(found)}")
+            bad = 1
+        else:
+            print(f"PASS page-picture-{name}")
+    for name, (old, new) in FAULTS.items():
+        data, masks = shoot(b, seeded(page, old, new), SHOTS["wide-light"])
+        found = difference(b, data, masks, REFERENCES / "wide-light.png")
+        if found[0] > MOST and not b.errors:
+            print(f"PASS page-picture-sees-{name}: {told(found)}")
+        else:
+            print(f"FAIL page-picture-sees-{name}: {b.errors or told(found)}")
+            bad = 1
+    return bad
+
+
+def main():
+    page = pathlib.Path(sys.argv[1]) / "picture.html"
+    if not browser.find():
+        print("SKIP page-pictures: no Chromium")
+        return 0
+    fonts = page.parent / "fonts"
+    fonts.mkdir(exist_ok=True)
+    with browser.Browser(fonts=block_font.install(fonts)) as b:
+        if "--update" not in sys.argv:
+            return compare(b, page)
+        REFERENCES.mkdir(exist_ok=True)
+        for name, shot in SHOTS.items():
+            (REFERENCES / f"{name}.png").write_bytes(base64.b64decode(shoot(b, page, shot)[0]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

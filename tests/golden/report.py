@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
+in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+import pprof  # noqa: E402
+
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+GO = os.path.join(HERE, "go-cpu.pb.gz")
+failed = False
+
+
+def check(name, true, words=""):
+    global failed
+    print("PASS report %s" % name if true else "FAIL report %s: %s" % (name, words))
+    failed |= not true
+
+
+def krait(*args, stdin=b"", code=0):
+    done = subprocess.run([KRAIT] + list(args), input=stdin, capture_output=True, timeout=60)
+    if done.returncode != code:
+        check(" ".join(args), False, "exit code %d, not %d: %s" % (
+            done.returncode, code, done.stderr.decode()[:300]))
+    return done
+
+
+def folded(text):
+    """{stack: count} of folded stacks."""
+    out = {}
+    for line in text.decode().splitlines():
+        stack, _, count = line.rpartition(" ")
+        out[stack] = out.get(stack, 0) + int(count)
+    return out
+
+
+def made(path, start=0, version=None):
+    """A profile with 3 functions, 2 threads, times; written with Python alone."""
+    w = pprof.Writer()
+    main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
+    work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)
+    deep = w.location("", "deflate", "", 0, 0, 0)
+    for i in range(100):
+        stack = [main, work, deep] if i % 4 == 0 else [main, work] if i % 4 < 3 else [main]
+        labels = {"pid": "7", "process": "app.py", "tid": str(7 + i % 2),
+                  "thread": "Main" if i % 2 == 0 else "worker"}
+        if version:
+            labels["version"] = version
+        w.sample(stack, labels, 1 + i % 3)
+    if start:
+        w.out.append(pprof._field(9, start))
+    w.save(path)
+
+
+def stacks(profile, value=0):
+    """{names from the root: sum} of a pprof file."""
+    out = {}
+    for s in profile.samples:
+        key = tuple(f.name for f in profile.stack(s))
+        out[key] = out.get(key, 0) + s.values[value]
+    return out
+
+
+def names(stack):
+    """Names alone of a folded stack."""
+    return tuple(frame.split(" (")[0] for frame in stack.split(";"))
+
+
+def same_as_pprof(name, path, stdin=b""):
+    truth = stacks(pprof.read(GO if path == "-" else path))
+    got = {}
+    for stack, count in folded(krait("report", path, "--format", "folded", stdin=stdin).stdout).items():
+        got[names(stack)] = got.get(names(stack), 0) + count
+    # "[no frames]" is krait's word for an empty stack.
+    truth = {k or ("[no frames]",): v for k, v in truth.items()}
+    check(name, got == truth, "folded stacks of %s differ" % path)
+
+
+def round_trips(work, path, name):
+    """Through every format that holds the recording, then pprof: the counts are the same."""
+    truth = stacks(pprof.read(path))
+    for ext in ("pb.gz", "svg"):
+        out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
+        krait("report", path, "-o", out)
+        krait("report", out, "-o", back)
+        check("%s-through-%s" % (name, ext), stacks(pprof.read(back)) == truth)
+
+
+def others(work):
+    with open(GO, "rb") as f:
+        packed = f.read()
+    plain = gzip.decompress(packed)
+    same_as_pprof("go-gzip", GO)
+    same_as_pprof("go-stdin-plain", "-", stdin=plain)
+    try:
+        zstd = subprocess.run(["zstd", "-q", "-c"], input=plain, capture_output=True, check=True)
+        same_as_pprof("go-zstd", "-", stdin=zstd.stdout)
+    except FileNotFoundError:
+        print("SKIP report go-zstd: no zstd")
+    pyspy = b'process 7:"python app.py";<module> (app.py:3);f (lib/a.py:10) 12\n' \
+            b'process 7:"python app.py";<module> (app.py:3);sin (libm.so.6) 3\n'
+    check("py-spy-raw", folded(krait("report", "-", "--format", "folded", stdin=pyspy).stdout) == {
+        "<module> (app.py:3);f (lib/a.py:10)": 12, "<module> (app.py:3);sin (libm.so.6)": 3})
+    perf = b"python3;_start;[libc.so.6];PyEval_EvalCode;entry_SYSCALL_64_[k] 5\npython3;[unknown] 2\n"
+    check("perf-script-folded", sum(folded(
+        krait("report", "-", "--format", "folded", stdin=perf).stdout).values()) == 7)
+    austin = b"# austin: 3.6\n# mode: wall\nP7;T0:8;/srv/a.py:f:3;/srv/a.py:g:9 1500\n"
+    check("austin", folded(krait("report", "-", "--format", "folded", stdin=austin).stdout) == {
+        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500})
+
+
+def merges(work):
+    a, b, out = (os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz", "ab.pb.gz"))
+    made(a, start=10**18)
+    made(b, start=10**18 + 5 * 10**9)
+    krait("merge", a, b, "-o", out, "--add-label", "job=x")
+    one, both = pprof.read(a), pprof.read(out)
+    check("merge-adds", stacks(both) == {k: 2 * v for k, v in stacks(one).items()})
+    check("merge-labels", all(s.labels["job"] == "x" for s in both.samples))
+    check("merge-start", both.time_nanos == 10**18)
+    krait("merge", a, GO, "-o", out)
+    types = [t for t, _ in pprof.read(out).sample_types]
+    check("merge-any-tool", types[:2] == ["samples", "cpu"], str(types))
+    sums = stacks(pprof.read(out))
+    check("merge-any-tool-counts",
+          sum(sums.values()) == sum(stacks(one).values()) + sum(stacks(pprof.read(GO)).values()))
+
+
+def filters(work, path):
+    """Each word against the same choice made in Python."""
+    truth = pprof.read(path)
+
+    def total(keep):
+        return sum(s.values[0] for s in truth.samples
+                   if keep(s.labels, [f.name for f in truth.stack(s)]))
+
+    for name, args, keep in (
+            ("thread", ["--thread", "worker"], lambda l, n: l["thread"] == "worker"),
+            ("thread-id", ["--thread", "8"], lambda l, n: l["tid"] == "8"),
+            ("label-regex", ["--label", "thread=/^M/"], lambda l, n: l["thread"] == "Main"),
+            ("focus", ["--focus", "Worker.run"], lambda l, n: "Worker.run" in n),
+            ("focus-dotted", ["--focus", "work.Worker.*"], lambda l, n: "Worker.run" in n),
+            ("ignore", ["--ignore", "deflate"], lambda l, n: "deflate" not in n),
+            ("kind", ["--kind", "native"], lambda l, n: n[-1] == "deflate"),
+            ("hide", ["--hide", "Worker.run"], lambda l, n: True)):
+        got = folded(krait("report", path, "--format", "folded", *args).stdout)
+        check("filter-" + name, sum(got.values()) == total(keep), str(got))
+    check("bad-regex", b"not a regular expression" in krait("report", path, "--focus", "/(/",
+                                                          code=2).stderr)
+
+
+def owner(stack):
+    """Whose a sample is: the innermost Python function, else the innermost frame."""
+    python = [f for f in stack if f.kind == "python"]
+    return (python or stack)[-1]
+
+
+def tables(work, path):
+    """Self and total of each function against sums made in Python; the text's size."""
+    truth, own, total = pprof.read(path), {}, {}
+    for s in truth.samples:
+        stack = truth.stack(s)
+        own[owner(stack).name] = own.get(owner(stack).name, 0) + s.values[1]
+        for name in {f.name for f in stack}:
+            total[name] = total.get(name, 0) + s.values[1]
+    report = json.loads(krait("report", path, "--json").stdout)
+    got = {f["name"]: (f["self"], f["total"]) for f in report["functions"]}
+    want = {"app.<module>": "<module>", "work.Worker.run": "Worker.run", "deflate": "deflate"}
+    check("json-functions", got == {k: (own.get(v, 0), total[v]) for k, v in want.items()}, str(got))
+    check("json-lines", {(f["file"], f["line"]): f["self"] for f in report["lines"]} == {
+        ("/srv/app/app.py", 9): own["<module>"], ("/srv/app/lib/work.py", 5): own["Worker.run"]})
+    check("json-threads", {t["name"]: t["total"] for t in report["threads"]} == {
+        "%s (tid %s)" % key: sum(s.values[1] for s in truth.samples
+                                 if (s.labels["thread"], s.labels["tid"]) == key)
+        for key in (("Main", "7"), ("worker", "8"))})
+    share = 100.0 * own["Worker.run"] / sum(own.values())
+    sentence = "%.0f %% of the CPU time is in work.Worker.run, called from /srv/app/app.py:9" % share
+    check("sentence", report["summary"] == sentence, report["summary"])
+    for source, width in ((path, 80), (GO, 80), (path, 50)):
+        os.environ["COLUMNS"] = str(width)
+        lines = krait("report", source).stdout.decode().split("\n")
+        check("fits-%d" % width, len(lines) <= 24 and max(map(len, lines[1:])) <= width
+              and "\033" not in "".join(lines), "\n".join(lines))
+    check("md", b"| %.1f %% | " % share in krait("report", path, "--format", "md").stdout)
+    check("color", b"\033[31m" in krait("report", path, "--color=always").stdout)
+    check("tree", b"work.Worker.run" in krait("report", path, "--tree").stdout)
+    os.environ["COLUMNS"] = "80"
+    script = os.path.join(work, "shown.py")
+    with open(script, "w") as f:
+        f.write("import os\nos.wait()  # line two\n")
+    text = krait("report", "-", stdin=b"f (%s:2) 3\n" % script.encode()).stdout
+    check("source-line", b"os.wait()  # line two" in text, text.decode())
+    os.rename(script, script[:-3] + ".txt")
+    os.symlink("/etc/hostname", os.path.join(work, "x.txt"))
+    for file in (script[:-3] + ".txt", work + "/x.txt", "/dev/zero", "/etc/passwd"):
+        text = krait("report", "-", stdin=b"f (%s:1) 3\n" % file.encode()).stdout
+        check("no-source-" + os.path.basename(file), b"root" not in text and b"import" not in text
+              and b"os.wait" not in text, text.decode())
+    wide = "\u6f22" * 60 + "e\u0301" * 9 + "\033[31m"
+    w = pprof.Writer()
+    w.sample([w.location("[python 3.12]", wide, "/a/" + wide + ".py", 1, 2, 1)], {})
+    w.save(path)
+    text = krait("report", path).stdout.decode()
+    check("hostile-name", "\033" not in text and max(map(columns, text.split("\n")[2:])) <= 80, text)
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in text)
+
+
+def refused(work):
+    """A damaged file: exit code 1 and one sentence with the file and where it is damaged."""
+    with open(GO, "rb") as f:
+        packed = f.read()
+    plain = gzip.decompress(packed)
+    for name, data, words in (
+            ("cut-gzip", packed[:len(packed) // 2], "ends early, after"),
+            ("cut-pprof", plain[:-3], "pprof: byte"),
+            ("not-folded", b"f 1\nbroken\n", "folded stacks: byte 4"),
+            ("binary", bytes(range(255, -1, -1)) * 9, "byte 0"),
+            ("html", b"<html><body>x</body></html>", "no recording")):
+        path = os.path.join(work, name)
+        with open(path, "wb") as f:
+            f.write(data)
+        for command in (["report", path, "--format", "folded"], ["merge", path, GO, "-o", "/dev/null",
+                                                                "--format", "folded"]):
+            err = krait(*command, code=1).stderr.decode()
+            check("refuses-%s-%s" % (name, command[0]), path + ":" in err and words in err
+                  and err.count("\n") == 1, err)
+    check("missing-file", "No such file" in krait("report", work + "/none", "--format", "folded",
+                                                  code=1).stderr.decode())
+    os.environ["COLUMNS"] = "80"
+    check("names-no-file", "krait report FILE" in krait("report", code=2).stderr.decode())
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chmod(work, 0o755)  # root's files are shown where anybody may read them
+        path = os.path.join(work, "made.pb.gz")
+        made(path)
+        same_as_pprof("made", path)
+        round_trips(work, path, "made")
+        round_trips(work, GO, "go")
+        others(work)
+        merges(work)
+        filters(work, path)
+        tables(work, path)
+        made(path)
+        refused(work)
+    sys.exit(failed)
+
+
+main()

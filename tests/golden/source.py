@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""source.py: source text in `krait report`: which lines, which expression is marked, whose files. The
+truth is the file itself and the interpreter's co_positions()."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unicodedata
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+import pprof  # noqa: E402
+
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+CHANGED = "(the file changed since)"
+TEXT = '''def work(p, d):
+\treturn p.get("\u00e9\u6f22") * d["key"] + sum(range(len(d) % 50))
+def long(p):
+    total = p.first_of_the_names + p.second_of_the_names * (p.third_of_the_names - p.fourth(1, 2))
+    return [
+        total,
+        p.append(1,
+                 2)]
+'''
+failed = False
+
+
+def check(name, true, words=""):
+    global failed
+    print("PASS source %s" % name if true else "FAIL source %s: %s" % (name, words))
+    failed |= not true
+
+
+def report(path, *args, width=80):
+    done = subprocess.run([KRAIT, "report", path, *args], capture_output=True, timeout=60,
+                          env=dict(os.environ, COLUMNS=str(width)))
+    check_words = done.stderr.decode()
+    return done.stdout.decode() if not done.returncode else "exit %d: %s" % (done.returncode, check_words)
+
+
+def cells(text):
+    """The columns that each character takes."""
+    return [0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+            for c in text]
+
+
+def above(text, row):
+    """What stands in the columns of the carets."""
+    first, last, at, out = row.index("^"), row.rindex("^"), 0, ""
+    for c, width in zip(text, cells(text)):
+        if first <= at <= last:
+            out += c
+        at += width
+    return out
+
+
+def codes(code):
+    yield code
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            yield from codes(constant)
+
+
+def profile(path, file, code, position, start):
+    """One sample at one instruction."""
+    line, end_line, column, end_column = position
+    w = pprof.Writer()
+    w.sample([w.location("[python 3.12]", code.co_qualname, file, code.co_firstlineno, line,
+                         column + 1, (end_line, end_column + 1))], {})
+    w.out.append(pprof._field(9, start))
+    w.save(path)
+
+
+def carets(work):
+    """Each expression of a file is what stands above the carets."""
+    file, path = os.path.join(work, "carets.py"), os.path.join(work, "x.pb.gz")
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(TEXT)
+    lines, wrong, n, multi = TEXT.split("\n"), [], 0, 0
+    now = int((time.time() + 5) * 1e9)
+    for code in codes(compile(TEXT, file, "exec")):
+        for position in sorted(set(p for p in code.co_positions() if None not in p)):
+            line, end_line, column, end_column = position
+            source = lines[line - 1].encode()
+            part = source[column:end_column if end_line == line else None].decode()
+            whole = part == lines[line - 1].strip()
+            if not part or code.co_name == "<module>":
+                continue
+            profile(path, file, code, position, now)
+            rows = report(path, width=60 if n % 2 else 80).split("\n")
+            at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
+            n += 1
+            multi += end_line != line
+            if whole or not at:
+                wrong += [] if whole and not at else [(position, rows)]
+                continue
+            shown = above(rows[at[0] - 1], rows[at[0]])
+            if not (shown == part or len(shown) > 20 and part.startswith(shown[:-1])):
+                wrong.append((position, part, shown))
+            if len(rows) > 24 or max(sum(cells(r)) for r in rows[1:]) > (60 if n % 2 == 0 else 80):
+                wrong.append((position, "too wide"))
+    check("carets, %d expressions, %d over several lines" % (n, multi), n > 30 and multi and not wrong,
+          str(wrong[:2]))
+    md = report(path, "--format", "md")
+    check("markdown", "<ins><code>" in md and "| <code>" in md, md)
+
+
+def module(work, name):
+    file, path = os.path.join(work, name), os.path.join(work, "x.pb.gz")
+    with open(file, "w", encoding="utf-8") as f:
+        f.write("def seen():\n    return wanted(1)\n")
+    code = next(c for c in codes(compile("def seen():\n    return wanted(1)\n", file, "exec"))
+                if c.co_name == "seen")
+    profile(path, file, code, (2, 2, 11, 20), int((time.time() + 5) * 1e9))
+    return file, path
+
+
+def rules(work):
+    file, path = module(work, "mine.py")
+    page = os.path.join(work, "x.html")
+    check("own", "return wanted(1)" in report(path), report(path))
+    check("no-source", "wanted" not in report(path, "--no-source"))
+    for mode, args, shown in (("own", [], 1), ("none", ["--no-source"], 0)):
+        report(path, "-o", page, *args)
+        check("page " + mode, source_of(page).count("return wanted(1)") == shown)
+    check("excluded", "exclude each other" in report(path, "--source", "--no-source")
+          and "for the report" in report(path, "--source", "--json"))
+    os.utime(file, (1, 1))  # its time of change can't be set
+    code = compile(open(file).read(), file, "exec")
+    profile(path, file, next(c for c in codes(code) if c.co_name == "seen"), (2, 2, 11, 20),
+            int((time.time() - 100) * 1e9))
+    check("changed", CHANGED in report(path) and "wanted" not in report(path), report(path))
+    file, path = module(work, "other.py")
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 12345)
+        text = report(path)
+        check("other's", "wanted" not in text and "aren't yours: --source" in text, text)
+        text = report(path, "--source")
+        check("other's asked for", "wanted" in text and "--source" not in text, text)
+    else:
+        print("SKIP source other's: not root")
+    file, path = module(work, "moved.py")
+    with open(file, "w") as f:
+        f.write("import os\ndef other(): return wanted(1)\n")
+    check("another function there", CHANGED in report(path) and "wanted" not in report(path))
+
+
+def source_of(page):
+    """The page's block of source text."""
+    import base64
+    import gzip
+    with open(page) as f:
+        block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
+    return gzip.decompress(base64.b64decode(block.group(1))).decode() if block else ""
+
+
+def main():
+    if sys.version_info < (3, 11):
+        print("SKIP source carets: this python3 has no co_positions()")
+    with tempfile.TemporaryDirectory() as work:
+        os.chmod(work, 0o755)  # root's files are shown where anybody may read them
+        if sys.version_info >= (3, 11):
+            carets(work)
+        rules(work)
+    sys.exit(failed)
+
+
+main()

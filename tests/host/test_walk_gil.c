@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The GIL state of a thread whose memory says this or that, in every version: what take_gil(),
+ * drop_gil() and PyThreadState_Swap() leave between their steps (Python/ceval_gil.c, pystate.c),
+ * and with every read failing in turn.
+ */
+#include "walk_host.h"
+
+#include "gil.bpf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "walk_image.h"
+#include "walk_tests.h"
+
+#define FUTEX_PRIVATE  0x80
+#define FUTEX_REALTIME 0x100
+#define WAKE	       1
+
+static const struct futex_call no_call = {.op = -1};
+static uint64_t gil, other; /* address of the GIL; another thread's state */
+
+static bool is_free(void)
+{
+	return image.release->debug == debug_offsets_3_13t;
+}
+
+static uint8_t state_in(struct futex_call call)
+{
+	image_walk();
+	return gil_of(host.w, &host.layout, &call);
+}
+
+static void assert_state(enum gil_state want)
+{
+	assert_int_equal(state_in(no_call), want);
+}
+
+/* In FUTEX_WAIT_BITSET, as glibc's pthread_cond_timedwait() and sem_wait(). */
+static uint8_t asleep_at(uint64_t addr)
+{
+	return state_in((struct futex_call){
+		.addr = addr, .op = FUTEX_WAIT_BITSET | FUTEX_PRIVATE | FUTEX_REALTIME});
+}
+
+static uint8_t waking(uint64_t addr)
+{
+	return state_in((struct futex_call){.addr = addr, .op = WAKE | FUTEX_PRIVATE});
+}
+
+static void make_gil(void)
+{
+	struct py_where *w = &image.where;
+
+	gil = image_alloc(256);
+	w->gil_wait_bytes = PY_GIL_WAIT_BYTES;
+	if (image.l->interp_gil) {
+		uint64_t interp = image_alloc(16384);
+
+		put_u64(image.tstate + image.l->tstate_interp, interp);
+		put_u64(interp + image.l->interp_gil, gil);
+		w->gil = image.l->version == 0x30c ? PY_GIL_ACTIVE : PY_GIL_HOLDS;
+		if (is_free())
+			w->gil = PY_GIL_FREE;
+		return;
+	}
+	w->gil = PY_GIL_CURRENT;
+	w->tstate_current = image_alloc(8);
+	if (image.l->version < 0x300) {
+		w->gil_wait_bytes = 4;
+		w->gil_wait = image_alloc(8);
+		put_u64(w->gil_wait, gil + PY_GIL_WAIT);
+		return;
+	}
+	w->gil_holder = gil + PY_GIL_HOLDER;
+	w->gil_locked = gil + PY_GIL_LOCKED;
+	w->gil_wait = gil + PY_GIL_WAIT;
+}
+
+/* What the GIL itself says. */
+static void gil_says(uint64_t holder, uint32_t locked)
+{
+	put_u64(gil + PY_GIL_HOLDER, holder);
+	put_u32(gil + PY_GIL_LOCKED, locked);
+}
+
+/* What the thread's own side of it says. */
+static void thread_says(bool attached)
+{
+	if (image.where.gil == PY_GIL_CURRENT)
+		put_u64(image.where.tstate_current, attached ? image.tstate : 0);
+	else
+		put_u32(image.tstate + image.l->tstate_gil, 9 | (attached ? image.l->gil_bit : 0));
+	if (image.l->version >= 0x30e)
+		put_u32(image.tstate + image.l->tstate_gil, attached);
+}
+
+static void hold(void)
+{
+	thread_says(true);
+	gil_says(image.tstate, 1);
+}
+
+static void release(void)
+{
+	thread_says(false);
+	gil_says(image.tstate, 0);
+}
+
+static void begin(void)
+{
+	make_gil();
+	other = image_alloc(512);
+	put_u64(other + image.l->tstate_thread_id, IMAGE_TP + 0x1000);
+	hold();
+}
+
+/* The plain cases, without any system call. */
+static void plain(void)
+{
+	begin();
+	assert_state(GIL_HELD);
+	release();
+	assert_state(is_free() ? GIL_NONE : GIL_RELEASED);
+	gil_says(other, 1);
+	assert_state(is_free() ? GIL_NONE : GIL_RELEASED);
+	image.where.gil = PY_GIL_UNKNOWN;
+	assert_state(GIL_UNKNOWN);
+}
+
+static void no_state(void)
+{
+	begin();
+	if (image.where.tss == PY_TSS_NONE) {
+		thread_says(false);
+		put_u64(image.tstate + image.l->tstate_thread_id, 1);
+		assert_state(GIL_NONE);
+		put_u64(get_u64(image.where.interp_head) + image.l->interp_next, image_alloc(64));
+		assert_state(GIL_UNKNOWN); /* it may belong to the second interpreter */
+		return;
+	}
+	thread_says(false);
+	if (image.where.tss == PY_TSS_TLS_STATIC)
+		put_u64(IMAGE_TP - 40, 0);
+	else
+		put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, 0);
+	assert_state(GIL_NONE);
+}
+
+/* Another thread's state where this one's should be. */
+static void mismatch(void)
+{
+	begin();
+	put_u64(image.tstate + image.l->tstate_thread_id, 1);
+	assert_state(image.where.tss == PY_TSS_NONE ? GIL_NONE : GIL_UNKNOWN);
+}
+
+/* In a futex call, on and beside the GIL's words. */
+static void futex(void)
+{
+	uint64_t first = gil + PY_GIL_WAIT, past;
+
+	begin();
+	first = gil + PY_GIL_WAIT;
+	past = first + image.where.gil_wait_bytes;
+	if (is_free())
+		return;
+	assert_int_equal(asleep_at(first), GIL_HELD); /* C code that never let it go */
+	release();
+	gil_says(other, 1);
+	assert_int_equal(asleep_at(first), GIL_WAITING);
+	assert_int_equal(asleep_at((past - 4) & ~3ull), GIL_WAITING);
+	assert_int_equal(asleep_at(first - 8), GIL_RELEASED);
+	assert_int_equal(waking(first), GIL_RELEASED);
+	/* 2.7: behind the semaphore's value a lock of another make could have its words. */
+	assert_int_equal(asleep_at(past), image.l->version < 0x300 ? GIL_UNKNOWN : GIL_RELEASED);
+	assert_int_equal(asleep_at(past + 4096), GIL_RELEASED);
+	image.where.gil_wait_bytes = 0; /* as if not known */
+	image.where.gil_wait = 0;
+	if (!image.l->interp_gil)
+		assert_int_equal(asleep_at(past + 4096), GIL_UNKNOWN);
+}
+
+/* musl: who waits for a condition sleeps on a word of its own stack. */
+static void stack_waits(void)
+{
+	struct futex_call call = {.addr = 0x7ffe0100, .sp = 0x7ffe0000, .op = 0};
+
+	begin();
+	if (is_free())
+		return;
+	release();
+	assert_int_equal(state_in(call), GIL_RELEASED);
+	image.where.stack_waits = true;
+	assert_int_equal(state_in(call), GIL_UNKNOWN);
+	call.addr = 0x12340;
+	assert_int_equal(state_in(call), GIL_RELEASED);
+}
+
+/* Between the steps of taking and dropping it. */
+static void steps(void)
+{
+	bool by_word = image.l->version >= 0x30d;
+
+	begin();
+	if (is_free())
+		return;
+	/* drop_gil() has begun, or another thread has locked it and not written its name yet. */
+	thread_says(false);
+	gil_says(image.tstate, 1);
+	assert_state(by_word || image.l->version < 0x300 ? GIL_RELEASED : GIL_UNKNOWN);
+	if (by_word) /* take_gil() wakes the one that gave it away before it sets holds_gil */
+		assert_int_equal(waking(gil + PY_GIL_WAIT), GIL_UNKNOWN);
+	/* PyEval_ReleaseLock() left it current, PyThreadState_Swap() made it active too early. */
+	thread_says(true);
+	gil_says(image.tstate, 0);
+	if (image.l->version == 0x30c) {
+		assert_state(GIL_UNKNOWN);
+		gil_says(other, 1);
+		assert_state(GIL_UNKNOWN);
+		assert_int_equal(asleep_at(gil + PY_GIL_WAIT), GIL_WAITING);
+	} else if (!by_word && image.l->version >= 0x300) {
+		assert_state(GIL_RELEASED);
+	}
+	/* <= 3.11: PyThreadState_Swap() to a sub-interpreter's state, under the GIL. */
+	gil_says(other, 1);
+	if (image.l->version < 0x30c)
+		assert_state(GIL_HELD);
+}
+
+/* Before the GIL is made: 2.7 and 3.6 do so when the first thread begins. */
+static void not_made(void)
+{
+	begin();
+	if (image.l->version >= 0x30c)
+		return;
+	if (image.l->version < 0x300)
+		put_u64(image.where.gil_wait, 0);
+	gil_says(0, -1);
+	assert_state(GIL_HELD);
+	thread_says(false);
+	assert_state(GIL_RELEASED);
+	if (image.l->version < 0x300)
+		assert_int_equal(asleep_at(0x5000), GIL_RELEASED);
+}
+
+/* 3.15 says that it wants it. */
+static void requested(void)
+{
+	begin();
+	if (!image.l->tstate_gil_requested)
+		return;
+	release();
+	put_u32(image.tstate + image.l->tstate_gil_requested, 1);
+	assert_state(GIL_WAITING);
+	hold();
+	assert_state(GIL_HELD);
+}
+
+/* Free-threaded, with a GIL that was switched on (PYTHON_GIL=1, an extension that needs it). */
+static void enabled(void)
+{
+	begin();
+	if (!is_free())
+		return;
+	release();
+	put_u32(gil, 1);
+	assert_state(GIL_UNKNOWN);
+	thread_says(true);
+	assert_state(GIL_HELD);
+}
+
+/* Whatever can't be read: the right state, or none is claimed. */
+static void assert_failing(struct futex_call call)
+{
+	uint8_t want = state_in(call);
+
+	for (int keep = 0; keep < 2; keep++) {
+		host.keep_on_fault = keep;
+		for (host.fail_nth = 1; host.fail_nth < 40; host.fail_nth++) {
+			uint8_t got = state_in(call);
+
+			if (got != want)
+				assert_int_equal(got, GIL_UNKNOWN);
+		}
+		host.fail_nth = 0;
+	}
+	host.keep_on_fault = false;
+}
+
+static void failing(void)
+{
+	begin();
+	assert_failing(no_call);
+	release();
+	assert_failing(no_call);
+	gil_says(other, 1);
+	assert_failing((struct futex_call){.addr = gil + PY_GIL_WAIT, .op = FUTEX_WAIT});
+	gil_says(image.tstate, 1);
+	assert_failing(no_call);
+	put_u64(image.tstate + image.l->tstate_thread_id, 1);
+	assert_failing(no_call);
+}
+
+/* clang-format off */
+#define GIL_TESTS(X)                                                                               \
+	X(plain) X(no_state) X(mismatch) X(futex) X(stack_waits) X(steps) X(not_made)              \
+	X(requested) X(enabled) X(failing)
+/* clang-format on */
+
+GIL_TESTS(RELEASE_TEST)
+
+WALK_MAIN("gil", GIL_TESTS(RELEASE_ENTRY))

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""code_rows.py INSNS CHECK [--full]: how krait reads instructions (src/elf/x86_insn.h, code_flow.h) against
+what others say of them. INSNS (tests/tools/x86_insns.c): lengths against objdump's. CHECK
+(tests/tools/code_check.c): stack pointer, rbp and rbx of functions that have call frame information, and
+the same functions begun in their middle. Where the two differ call frame information must be what is
+wrong: it has no row behind an instruction that moves the stack pointer, or it says that the frame is
+elsewhere than at rsp + 8 where the function returns (OpenSSL). Files: libraries of this Python and
+of the C library; --full: every one of the machine."""
+import os
+import re
+import subprocess
+import sys
+
+import unwind_rows
+
+# What objdump calls an instruction and isn't one: what it can't read of data.
+NOT_ALONE = re.compile(r"(\.byte|rex(\.[WRXB]+)?|data16|addr32|[c-gs]s|repn?z|lock)( |$)")
+MOVES = re.compile(r"(push|pop|sub|add|lea|mov|leave|call)\b.*(%rsp|%rbp|^)|push|pop")
+LEAST_SAME = 0.99
+
+
+def run(*command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          errors="replace", check=False, **more).stdout
+
+
+def lengths(tool, path):
+    """(instructions, lines where the length differs)."""
+    with subprocess.Popen(["objdump", "-dw", "--insn-width=16", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as dump:
+        said = run(tool, stdin=dump.stdout)
+    wrong = [x for x in said.splitlines()
+             if x.startswith("length ") and not NOT_ALONE.match(x.split(None, 4)[4])
+             and "(bad)" not in x]
+    return int(said.split()[-1]), wrong
+
+
+def instruction(path, start, stop):
+    """Text of the last one before STOP."""
+    said = run("objdump", "-dw", "--start-address=%#x" % start, "--stop-address=%#x" % stop, path)
+    return said.rstrip().rpartition("\t")[2]
+
+
+def rules(tool, path):
+    return [int(x.split()[1], 16) for x in run(tool, "-t", path).splitlines() if x.startswith("row ")]
+
+
+def is_wrong(path, rows, start, key):
+    """Is there no row at KEY, though the instruction before it moves the stack pointer? Is it at a return?"""
+    if key in rows:
+        return bool(re.search(r"\bret\b", instruction(path, key, key + 2)))
+    return bool(MOVES.match(instruction(path, start, key)))
+
+
+def check(tool, rows_tool, path):
+    """(functions, proven, instructions, the same, guessed, differences without a cause, with one)."""
+    said = run(tool, path).splitlines()
+    wrong, unnoticed, numbers, rows = [], 0, [0] * 6, None
+    for line in said:
+        word = line.split()
+        if word[0] == "guess":
+            wrong.append("begun in its middle: " + line)
+        elif word[0] == "differs":
+            rows = rows if rows is not None else set(rules(rows_tool, path))
+            if is_wrong(path, rows, int(word[2], 16), int(word[1], 16)):
+                unnoticed += 1
+            else:
+                wrong.append(line)
+        elif word[0] == "file":
+            numbers = [int(x) for x in word[-6:]]
+    return numbers, wrong, unnoticed
+
+
+def files(full):
+    if full:
+        return sorted(set(unwind_rows.everything()))
+    found = unwind_rows.mapped(sys.executable)
+    return [x for x in found if os.path.getsize(x) < 5 << 19]
+
+
+def main():
+    insns, code_check, rows_tool = sys.argv[1:4]
+    bad, decoded, unnoticed, sums, n = False, 0, 0, [0] * 6, 0
+    for path in files("--full" in sys.argv):
+        if not unwind_rows.is_ours(path) or unwind_rows.Machine(path).x86 is False:
+            continue
+        total, wrong = lengths(insns, path)
+        numbers, differing, known = check(code_check, rows_tool, path)
+        for line in wrong[:3] + differing[:3]:
+            print("FAIL code-rows %s: %s" % (path, line), flush=True)
+        bad |= bool(wrong or differing)
+        decoded, unnoticed, n = decoded + total, unnoticed + known, n + 1
+        sums = [a + b for a, b in zip(sums, numbers)]
+    functions, proven, looked, same, _, guessed = sums
+    if not looked or same < LEAST_SAME * looked:
+        print("FAIL code-rows: only %d of %d instructions as call frame information has them"
+              % (same, looked))
+        bad = True
+    if not bad:
+        print("PASS code-rows lengths: %d files, %d instructions as objdump has them" % (n, decoded))
+        print("PASS code-rows: %d of %d functions proven, %d of %d instructions as call frame information "
+              "has them, %d more begun in the middle; %d functions whose call frame information misses an "
+              "instruction" % (proven, functions, same, looked, guessed, unnoticed))
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

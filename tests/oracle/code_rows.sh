@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# code_rows.sh [--full]: what krait reads in instructions against objdump and call frame information; see code_rows.py.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/oracle/lib.sh
+
+tool_build x86_insns
+insns=$TOOL
+tool_build code_check
+check=$TOOL
+tool_build unwind_rows
+exec python3 -B tests/oracle/code_rows.py "$insns" "$check" "$TOOL" "$@"

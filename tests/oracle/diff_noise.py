@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""diff_noise.py [--full]: does `krait diff` tell changes from noise? Profiles with known truth are made
+here: a program goes from task to task (each lasts a while, so that samples in time are alike) and in
+each calls functions by fixed shares. Pairs of the same program: at most 5 % may flag anything. A
+function with 5 points of share more: found in at least 90 %. --full: 200 pairs each, of several
+programs, and real recordings of one; else some."""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import pprof  # noqa: E402
+
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+SAMPLES, HZ = 20000, 1000
+TASKS, LEAVES = 8, 8
+failed = False
+
+
+def verdict(name, true, words):
+    global failed
+    print("%s diff %s%s" % ("PASS" if true else "FAIL", name, " (%s)" % words if true else ": " + words))
+    failed |= not true
+
+
+class Program:
+    """Shares of tasks and of the leaves in each; the first leaf of the first task is the one that
+    changes by @points (0.05: from 10 to 15 % of all)."""
+
+    def __init__(self, dwell_ms, points=0.0, idle=0.0):
+        self.dwell, self.idle = dwell_ms, idle
+        self.tasks = [0.4] + [0.6 / (TASKS - 1)] * (TASKS - 1)
+        first = 0.25 + points / 0.4
+        rest = [(k + 1) for k in range(LEAVES - 1)]
+        self.leaves = [[first] + [(1 - first) * r / sum(rest) for r in rest]]
+        self.leaves += [[(k + 1) / (LEAVES * (LEAVES + 1) / 2) for k in range(LEAVES)]
+                        for _ in range(TASKS - 1)]
+
+    def record(self, path, rng):
+        """One run: SAMPLES milliseconds of CPU time, times in 10 ms steps as krait writes them."""
+        counts, now, ms = {}, 0, 0
+        while ms < SAMPLES:
+            task = rng.choices(range(TASKS), self.tasks)[0]
+            stay = min(int(rng.expovariate(1.0 / self.dwell)) + 1, SAMPLES - ms)
+            for i, leaf in enumerate(rng.choices(range(LEAVES), self.leaves[task], k=stay), now):
+                key = (i // 10, task * LEAVES + leaf)
+                counts[key] = counts.get(key, 0) + 1
+            ms += stay
+            now += stay
+            if rng.random() < self.idle:
+                now += int(rng.expovariate(1.0 / self.dwell))
+        write(path, counts, now)
+
+
+def write(path, counts, duration_ms):
+    """pprof with {(bucket of 10 ms, leaf): samples}; strings and locations are always the same."""
+    w = pprof.Writer()
+    main = w.location("[python 3.12]", "main", "/srv/app.py", 1, 5, 0)
+    parts = []
+    for leaf in range(TASKS * LEAVES):
+        stack = [w.location("[python 3.12]", "leaf%d_%d" % divmod(leaf, LEAVES), "/srv/app.py", 20, 22, 0),
+                 w.location("[python 3.12]", "task%d" % (leaf // LEAVES), "/srv/app.py", 10, 12, 0), main]
+        parts.append(pprof._field(1, b"".join(map(pprof._varint, stack))))
+    key = pprof._field(1, w.string("time"))
+    unit = pprof._field(4, w.string("nanoseconds"))
+    values = [pprof._field(2, pprof._varint(n) + pprof._varint(n * 1000000)) for n in range(32)]
+    label, last = b"", None
+    for bucket, leaf in sorted(counts):
+        if bucket != last:
+            label, last = pprof._field(3, key + pprof._field(3, bucket * 10000000) + unit), bucket
+        body = parts[leaf] + values[counts[bucket, leaf]] + label
+        w.out.append(b"\x12" + bytes([len(body)]) + body)
+    w.out.append(pprof._field(10, duration_ms * 1000000))
+    w.save(path)
+
+
+def diff(a, b, *args, code=0):
+    done = subprocess.run([KRAIT, "diff", a, b, "--json"] + list(args), capture_output=True, timeout=60)
+    if done.returncode != code:
+        verdict("exit-code", False, "%d: %s" % (done.returncode, done.stderr.decode()[:300]))
+        return {"changed": 0, "functions": []}
+    return json.loads(done.stdout)
+
+
+def found(result, name):
+    return any(f["name"] == name and (f["self"]["changed"] or f["self"]["share_changed"])
+               for f in result["functions"])
+
+
+def nothing_changed(work, name, pairs, seed, **program):
+    a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
+    rng, flagged = random.Random(seed), 0
+    for _ in range(pairs):
+        Program(**program).record(a, rng)
+        Program(**program).record(b, rng)
+        flagged += diff(a, b)["changed"] > 0
+    verdict("same-" + name, flagged <= max(pairs * 0.05, 1), "%d of %d pairs flag something" % (
+        flagged, pairs))
+
+
+def changed(work, name, pairs, seed, **program):
+    a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
+    rng, hits = random.Random(seed), 0
+    for _ in range(pairs):
+        Program(**program).record(a, rng)
+        Program(points=0.05, **program).record(b, rng)
+        hits += found(diff(a, b), "app.leaf0_0")
+    verdict("five-points-" + name, hits >= pairs * 0.9, "found in %d of %d pairs" % (hits, pairs))
+
+
+def limits(work):
+    """--fail-if, with a change that is known: 10 to 15 % of all."""
+    a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
+    rng = random.Random(5)
+    Program(20).record(a, rng)
+    Program(20, points=0.05).record(b, rng)
+    for rule, code in (("self:app.leaf0_0>+5%", 4), ("self:app.leaf0_0>+3points", 4),
+                       ("total:app.leaf0_*>+5%", 4), ("self:app.leaf0_0>+90%", 0),
+                       ("self:app.leaf0_0<-5%", 0), ("self:app.leaf3_3>+0%", 0),
+                       ("self:app.leaf0_0>5", 2), ("own:x>+5%", 2), ("self:nobody>+5%", 0)):
+        done = subprocess.run([KRAIT, "diff", a, b, "--fail-if", rule], capture_output=True, timeout=60)
+        verdict("fail-if-" + rule, done.returncode == code, "exit code %d" % done.returncode)
+    reason = subprocess.run([KRAIT, "diff", a, b, "--fail-if", "self:app.leaf0_0>+5%"],
+                            capture_output=True, timeout=60).stderr.decode()
+    verdict("fail-if-reason", reason.count("\n") == 1 and "self of app.leaf0_0" in reason, reason.strip())
+    result = {f["name"]: f["self"] for f in diff(a, b, "--per", "requests=100,200")["functions"]}
+    truth = [sum(s.values[1] for s in p.samples if p.stack(s)[-1].name == "leaf0_0")
+             for p in (pprof.read(a), pprof.read(b))]
+    got = result["app.leaf0_0"]
+    verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
+            str(got))
+
+
+def labels(work):
+    """Two label sets of one file are compared as two files are."""
+    a, b, both = (os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz", "both.pb.gz"))
+    rng = random.Random(6)
+    for path, version, points in ((a, "1", 0), (b, "2", 0.05)):
+        Program(20, points=points).record(path, rng)
+        subprocess.run([KRAIT, "merge", path, "--add-label", "version=" + version, "-o", path], check=True)
+    subprocess.run([KRAIT, "merge", a, b, "-o", both], check=True)
+    one = subprocess.run([KRAIT, "diff", both, "--a", "version=1", "--b", "version=2", "--json"],
+                         capture_output=True, timeout=60)
+    two = {f["name"]: f for f in diff(a, b)["functions"]}
+    one = {f["name"]: f for f in json.loads(one.stdout)["functions"]}
+    verdict("labels", {k: v["self"]["share_after"] for k, v in one.items()}
+            == {k: v["self"]["share_after"] for k, v in two.items()} and one, "%d functions" % len(one))
+
+
+PROGRAM = """
+import hashlib, json, re, sys
+def parse(): return [json.loads('{"a": [1, 2, %d]}' % i) for i in range(400)]
+def match(): return [re.match(r"(\\w+)-(\\d+)", "abc-%d" % i).group(2) for i in range(600)]
+def digest(): return [hashlib.sha256(b"x" * 2000).hexdigest() for i in range(300)]
+def order(): return sorted(str(i * 7919 % 5000) for i in range(3000))
+for _ in range(int(sys.argv[1])): parse(); match(); digest(); order()
+"""
+
+
+def real(work, pairs):
+    """Recordings of a real program, twice each: the same work."""
+    if os.geteuid():
+        print("SKIP diff real-pairs: not root")
+        return
+    script, flagged = os.path.join(work, "work.py"), 0
+    with open(script, "w") as f:
+        f.write(PROGRAM)
+    for _ in range(pairs):
+        files = [os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz")]
+        for path in files:
+            subprocess.run([KRAIT, "record", "-q", "-o", path, "--", sys.executable, script, "1500"],
+                           check=True, timeout=300)
+        flagged += diff(*files)["changed"] > 0
+    verdict("real-pairs", flagged <= max(pairs * 0.05, 1), "%d of %d pairs flag something" % (
+        flagged, pairs))
+
+
+def main():
+    full = "--full" in sys.argv or os.environ.get("KRAIT_TEST_FULL")
+    programs = {"10ms": {"dwell_ms": 10}, "20ms": {"dwell_ms": 20}, "100ms": {"dwell_ms": 100},
+                "400ms-idle": {"dwell_ms": 400, "idle": 0.3}}
+    with tempfile.TemporaryDirectory() as work:
+        limits(work)
+        labels(work)
+        for seed, name in enumerate(programs if full else ["10ms", "100ms"]):
+            nothing_changed(work, name, 200 if full else 10, seed, **programs[name])
+        # Phases of 20 ms make 20,000 samples worth 4,000 independent ones; longer ones leave fewer than
+        # 5 points need.
+        for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
+            changed(work, name, 200 if full else 8, seed + 100, **programs[name])
+        if full:
+            real(work, 40)
+    sys.exit(failed)
+
+
+main()

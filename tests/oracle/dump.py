@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait dump against what the interpreters say of themselves: every version, threads blocked in all
+kinds of ways. All threads must be there; each frame's name, file, line and columns, and what the thread
+is doing, must be right. faulthandler must say the same. Native frames and system calls are
+held against gdb.
+
+    dump.py [--full] [--only GLOB]
+
+Without --full one interpreter of each minor version, and gdb for some of them.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import subprocess
+import sys
+import time
+
+import dump_gdb
+import oracle
+
+KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
+TARGET = os.path.join(oracle.HERE, "dump_target.py")
+# Each kind of evaluation loop.
+GDB_FAST = ((2, 7), (3, 8), (3, 11), (3, 14))
+
+
+def dump(pid, *options):
+    done = subprocess.run([KRAIT, "dump", "--json", "-p", str(pid), *options], timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise AssertionError("exit code %d: %s" % (done.returncode, done.stderr.decode()))
+    return json.loads(done.stdout)
+
+
+def interpreter_pid(pid):
+    """The process that really is the interpreter: wrappers may stay in between."""
+    with open("/proc/%d/comm" % pid) as f:
+        name = f.read()
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        children = f.read().split()
+    return interpreter_pid(int(children[0])) if "python" not in name and children else pid
+
+
+def same_frame(ours, true, old):
+    """True if it is that frame. Up to 3.10 methods have their class where krait can prove it."""
+    names = (true["function"],) if not old else (true["name"],)
+    if ours["function"] not in names and not (
+            old and ours["function"].endswith("." + true["name"])):
+        return False
+    if (ours["file"], ours["line"]) != (true["file"], true["line"]):
+        return False
+    if not true["position"]:
+        return True
+    line, end_line, column, end_column = true["position"]
+    if column is None:
+        return ours["column"] is None
+    return (ours["line"], ours["end_line"], ours["column"], ours["end_column"]) == (
+        line, end_line, column + 1, end_column + 1)
+
+
+def compare(thread, true, old):
+    """What is wrong with a thread, as words."""
+    ours = [frame for frame in thread["frames"] if frame["kind"] == "python"]
+    marks = [frame["function"] for frame in thread["frames"] if frame["kind"] == "mark"]
+    if thread["name"] != true["name"]:
+        yield "its name is %r" % thread["name"]
+    if thread["state"] != true["state"]:
+        yield "its state is %s (%s), not %s" % (thread["state"], thread["words"], true["state"])
+    if not thread["steady"]:
+        yield "it isn't steady"
+    for mark in marks:
+        yield mark
+    if len(ours) != len(true["frames"]):
+        yield "%d frames, not %d" % (len(ours), len(true["frames"]))
+    for a, b in zip(ours, true["frames"]):
+        if not same_frame(a, b, old):
+            yield "%s isn't %s" % (a, b)
+    # Innermost first, 100 at most.
+    for a, b in zip(ours[::-1], true["faulthandler"]):
+        if [a["file"], a["line"], a["function"].rsplit(".", 1)[-1]] != b:
+            yield "faulthandler says %s, not %s" % (b, a)
+
+
+class Target:
+    """dump_target.py, once all its threads are blocked."""
+
+    def __init__(self, row):
+        self.process = subprocess.Popen([row.path, "-B", TARGET], env=row.environment(),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError("it said nothing: " + self.process.stderr.read().decode()[-300:])
+        self.truth = json.loads(line)
+        self.pid = interpreter_pid(self.process.pid)
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def threads(self, *options):
+        """What krait says of them, by thread id."""
+        found = [p for p in dump(self.pid, "--no-children", *options)["processes"]
+                 if p["pid"] == self.pid][0]
+        return {thread["tid"]: thread for thread in found["threads"]}
+
+
+def compare_all(threads, truth, version):
+    """What is wrong with them, as words."""
+    for true in truth:
+        if true["tid"] not in threads:
+            yield "%s isn't there" % true["name"]
+            continue
+        for words in compare(threads[true["tid"]], true, version < (3, 11)):
+            yield "%s: %s" % (true["name"], words)
+    if len(threads) != len(truth):
+        yield "%d threads, not %d" % (len(threads), len(truth))
+
+
+def compare_gdb(target, version):
+    """(native frames, what is wrong with them and with what krait says afterwards)."""
+    ours = target.threads("--native=full", "--interpreter-frames")
+    true = dump_gdb.threads(target.pid)
+    files, calls = dump_gdb.Files("/proc/%d/maps" % target.pid), dump_gdb.call_names()
+    wrong = ["gdb knows other threads"] if set(true) != set(ours) else []
+    for tid in set(true) & set(ours):
+        facts = true[tid], version < (3, 11), files, calls
+        wrong += ["%s: %s" % (ours[tid]["name"], words)
+                  for words in dump_gdb.compare(ours[tid], *facts)]
+        if not any(dump_gdb.compare(dump_gdb.spoilt(ours[tid]), *facts)):
+            wrong.append("%s: a wrong frame isn't noticed" % ours[tid]["name"])
+    if version >= (3, 5):  # before that a system call that is interrupted is an error in Python
+        wrong += ["after gdb: " + words for words in compare_all(
+            target.threads(), target.truth, version)]
+    return sum(len(thread["frames"]) for thread in true.values()), wrong
+
+
+def check(row, gdb):
+    """(threads, frames, native frames that gdb has seen, list of what is wrong)."""
+    with Target(row) as target:
+        wrong = list(compare_all(target.threads(), target.truth, row.version))
+        natives = 0
+        if gdb:
+            natives, more = compare_gdb(target, row.version)
+            wrong += more
+    return len(target.truth), sum(len(t["frames"]) for t in target.truth), natives, wrong
+
+
+HOLDS = """
+import ctypes, os, sys, threading, time
+def holds():
+    os.write(1, b"ready")
+    ctypes.PyDLL(None).sleep(1000)
+def waits():
+    while True:
+        time.sleep(0.001)
+for function in (waits, holds):
+    thread = threading.Thread(target=function, name=function.__name__)
+    thread.daemon = True
+    thread.start()
+time.sleep(1000)
+"""
+
+
+def check_gil(row):
+    """A thread holds the GIL in C code, sleeping; another one waits for it. What is wrong, as words."""
+    process = subprocess.Popen([row.path, "-B", "-c", HOLDS], env=row.environment(),
+                               stdout=subprocess.PIPE)
+    try:
+        process.stdout.read(5)
+        time.sleep(0.1)
+        pid = interpreter_pid(process.pid)
+        found = [p for p in dump(pid, "--no-children")["processes"] if p["pid"] == pid][0]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    threads = {}
+    for thread in found["threads"]:
+        names = [f["function"] for f in thread["frames"] if f["kind"] == "python"]
+        for name in ("holds", "waits"):
+            if name in names:
+                threads[name] = thread
+    for name, gil, state in (("holds", "held", "sleep"), ("waits", "waiting", "gil")):
+        thread = threads.get(name)
+        if not thread:
+            yield "%s isn't there" % name
+        elif (thread["gil"], thread["state"], thread["steady"]) != (gil, state, True):
+            yield "%s: gil %s, state %s, %s" % (name, thread["gil"], thread["state"], thread["words"])
+    if len(threads) == 2 and (
+            threads["waits"]["gil_holder"] != threads["holds"]["tid"] or
+            threads["waits"]["gil_held_seconds"] != threads["holds"]["seconds"]):
+        yield "the holder is %s for %s s, not %s for %s s" % (
+            threads["waits"]["gil_holder"], threads["waits"]["gil_held_seconds"],
+            threads["holds"]["tid"], threads["holds"]["seconds"])
+
+
+def test(row, gdb):
+    try:
+        threads, frames, natives, wrong = check(row, gdb)
+        wrong += check_gil(row)
+    except (AssertionError, ValueError, subprocess.SubprocessError) as error:
+        threads, frames, natives, wrong = 0, 0, 0, [str(error)]
+    print("%s dump %s: %d threads, %d frames, %d native ones%s" % (
+        "FAIL" if wrong else "PASS", row.name, threads, frames, natives,
+        ", %d wrong: %s" % (len(wrong), wrong[0]) if wrong else ""), flush=True)
+    for words in wrong[:8]:
+        print("  " + words)
+    return not wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true", help="every interpreter")
+    parser.add_argument("--only", default="*", help="a glob of interpreters")
+    options = parser.parse_args()
+    if os.getuid() != 0:
+        print("SKIP dump: needs root")
+        return 0
+    all_rows = options.full or options.only != "*"
+    no_gdb = dump_gdb.missing()
+    if no_gdb:
+        print("SKIP dump gdb: " + no_gdb)
+    good, began = True, time.time()
+    for row in oracle.interpreters(all_rows, None):
+        if fnmatch.fnmatch(row.name, options.only):
+            # gdb itself doesn't find the files of a chroot.
+            good &= test(row, not no_gdb and row.kind != "chroot" and (
+                all_rows or row.version[:2] in GDB_FAST))
+    print("dump: %d s" % (time.time() - began))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

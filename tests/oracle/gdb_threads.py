@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs inside gdb, attached to a program: what gdb knows of each of its threads, as one line of JSON after
+"threads: ". tests/oracle/dump.py starts it."""
+import json
+
+import gdb
+
+SKIPPED = (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)
+CALL = ("orig_rax", "rdi", "rsi")
+
+
+def stack():
+    """[address, function] of each frame, innermost first; inlined functions have none."""
+    frame, out = gdb.newest_frame(), []
+    while frame is not None and len(out) < 20000:
+        if frame.type() not in SKIPPED:
+            out.append([frame.pc(), frame.name()])
+        frame = frame.older()
+    return out
+
+
+def call():
+    """Number of the system call that it is in, and its arguments."""
+    return [int(gdb.newest_frame().read_register(name)) & (1 << 64) - 1 for name in CALL]
+
+
+gdb.execute("set pagination off")
+gdb.execute("set debuginfod enabled off")
+gdb.execute("set backtrace past-main on")
+gdb.execute("set backtrace past-entry on")
+told = []
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    told.append({"tid": thread.ptid[1], "call": call(), "frames": stack()})
+print("threads: " + json.dumps(told), flush=True)
+gdb.execute("detach")

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Holds the kernel program's unwinder, compiled for the host, against gdb: programs are stopped 200
+times each at moments of no one's choosing, and both unwind the same registers and memory.
+
+    gdb_truth.py [--only GLOB] [--program GLOB] [--stops N] [--keep DIR]
+
+Inlined functions aside, each frame must be the same. Where gdb itself gives up, what it found must be
+the beginning of what the unwinder found; where the unwinder does for want of call frame information,
+readelf must find none either (gdb guesses there).
+"""
+import argparse
+import bisect
+import collections
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import modules
+import oracle
+
+STOPS = 200
+TOOL = os.path.join(oracle.ROOT, "build", "release", "tests", "tools", "unwind_replay")
+BUSY = os.path.join(oracle.ROOT, "bench", "busy")
+# Each way of building an interpreter; those with packages where these can be had.
+PROGRAMS = (("regex", "python3-dist"), ("sqlite", "python3.15-sid"), ("regex", "python3.9-pyenv"),
+            ("sqlite", "python3.14-sid-shared"), ("numpy_", "python3.12-pyenv"),
+            ("pandas_", "python3.12-pyenv"), ("regex", "python3.14-pbs"),
+            ("cryptography_", "python3.12-pyenv"))
+SPOILT = "5"  # every 5th rule is wrong: that must be seen
+NO_RULE = "code without unwind information"
+
+
+class Skip(Exception):
+    pass
+
+
+def build_tool():
+    subprocess.run(["make", "-s", "build/release/libkrait.a"], cwd=oracle.ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    os.makedirs(os.path.dirname(TOOL), exist_ok=True)
+    subprocess.run([os.environ.get("CC", "gcc"), "-std=gnu17", "-O2", "-Wall", "-Wextra", "-Werror",
+                    "-D_GNU_SOURCE", "-Isrc", "-Iabi", "-Ibpf", "-Itests/tools", "-o", TOOL,
+                    "tests/tools/unwind_replay.c", "build/release/libkrait.a", "-lelf", "-lz"],
+                   cwd=oracle.ROOT, check=True)
+
+
+def packages_of(file):
+    with open(file, encoding="utf-8") as f:
+        found = re.search(r"^# packages: (.*)$", f.read(), re.M)
+    return found.group(1).split() if found else []
+
+
+def started(interpreter, name):
+    """The program, at work."""
+    file = os.path.join(BUSY, name + ".py")
+    environment = interpreter.environment()
+    for package in packages_of(file):
+        folder = modules.package(oracle.CACHE, interpreter.version, package)
+        if not folder:
+            raise Skip("package %s can't be had for it" % package)
+        environment["PYTHONPATH"] = folder
+    process = subprocess.Popen([interpreter.path, "-B", file], env=environment, cwd=oracle.ROOT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if process.stdout.readline() != b"ready\n":
+        process.kill()
+        raise Skip("the program doesn't run: " + process.communicate()[1].decode()[-200:])
+    return process
+
+
+def capture(pid, folder, stops):
+    environment = dict(os.environ, KRAIT_GDB_OUT=folder, KRAIT_GDB_STOPS=str(stops))
+    done = subprocess.run(["gdb", "-nx", "-nh", "-batch", "-p", str(pid), "-x",
+                           os.path.join(oracle.HERE, "gdb_stops.py")], env=environment, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=60 + stops)
+    said = re.search(rb"^gdb: .*$", done.stdout, re.M)
+    if not said:
+        raise RuntimeError("gdb: exit code %d: %s" % (
+            done.returncode, done.stdout.decode(errors="replace")[-400:]))
+
+
+def captured(interpreter, name, folder, stops):
+    """Once more if gdb itself fails or gets stuck, as it does now and then on a busy machine."""
+    for last in (False, True):
+        process = started(interpreter, name)
+        try:
+            return capture(process.pid, folder, stops)
+        except (RuntimeError, subprocess.SubprocessError):
+            if last:
+                raise
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def stacks(folder, *spoilt):
+    """For each stack: (gdb's addresses, its reason, the unwinder's addresses, its outcome)."""
+    ours = subprocess.run([TOOL, folder, *spoilt], stdout=subprocess.PIPE, check=True, timeout=300)
+    lines = iter(ours.stdout.decode().splitlines())
+    with open(os.path.join(folder, "stops"), encoding="utf-8", errors="replace") as f:
+        for line in f:
+            if not line.startswith("gdb "):
+                continue
+            *frames, reason = line.split()[1:]
+            words = next(lines).split()[1:]
+            n = sum(re.fullmatch("[0-9a-f]+", word) is not None and len(word) > 4 for word in words)
+            yield ([int(word, 16) for word in frames], reason,
+                   [int(word, 16) for word in words[:n]], " ".join(words[n:]))
+
+
+def same(gdb, ours):
+    """Number of frames in which both agree, from the innermost one on."""
+    n = 0
+    for at, (a, b) in enumerate(zip(gdb, ours)):
+        if a != b and (at == 0 or a != b + 1):
+            break
+        n += 1
+    return n
+
+
+class Files:
+    """Which code has call frame information, as readelf says."""
+
+    def __init__(self, stops):
+        """@stops: a file with lines as in /proc/PID/maps."""
+        self.maps, self.ranges = [], {}
+        with open(stops, encoding="utf-8", errors="replace") as f:
+            for line in f:
+                found = re.match(r"([0-9a-f]+)-([0-9a-f]+) ..x\S* ([0-9a-f]+) \S+ \d+ +(/.*)$", line)
+                if found:
+                    self.maps.append([int(word, 16) for word in found.groups()[:3]]
+                                     + [found.group(4)])
+
+    def read(self, path):
+        """(executable segments as offset, size, vaddr; [start, end) of what is described)."""
+        said = subprocess.run(["readelf", "-lW", path], stdout=subprocess.PIPE, check=True).stdout
+        loads = [[int(word, 16) for word in words.split()[:4]] for words in re.findall(
+            r"LOAD +(0x\w+ 0x\w+ 0x\w+ 0x\w+) 0x\w+ R.E", said.decode())]
+        said = subprocess.run(["readelf", "--debug-dump=frames", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
+        described = re.findall(r" FDE .*pc=(\w+)\.\.(\w+)$", said, re.M)
+        return loads, sorted((int(a, 16), int(b, 16)) for a, b in described)
+
+    def find(self, pc):
+        """(file, virtual address there, the range that describes it or None); None: in no file."""
+        for start, end, offset, path in self.maps:
+            if start <= pc < end and os.path.exists(path):
+                if path not in self.ranges:
+                    self.ranges[path] = self.read(path)
+                loads, described = self.ranges[path]
+                at = pc - start + offset
+                vaddr = next(v + at - o for o, v, _, size in loads if o <= at < o + size)
+                i = bisect.bisect_right(described, (vaddr, sys.maxsize)) - 1
+                return path, vaddr, described[i] if i >= 0 and vaddr < described[i][1] else None
+        return None
+
+    def lacks(self, pc):
+        found = self.find(pc)
+        return found is not None and found[2] is None
+
+
+class Result:
+    def __init__(self, stops):
+        self.files = Files(stops)
+        self.stacks = self.frames = self.whole = self.shorter = self.without = 0
+        self.different = collections.Counter()
+        self.examples = []
+
+    def add(self, gdb, reason, ours, outcome):
+        self.stacks += 1
+        self.frames += len(gdb)
+        n = same(gdb, ours)
+        if n == len(gdb) == len(ours) and outcome == "complete":
+            self.whole += 1
+        elif n == len(gdb) < len(ours) and outcome == "complete":
+            self.shorter += 1  # gdb gave up
+        elif n and n == len(ours) and outcome == NO_RULE and self.files.lacks(ours[-1]):
+            self.without += 1
+        else:
+            what = "%s after %d frames; gdb: %d, %s" % (outcome, n, len(gdb), reason)
+            self.different[what] += 1
+            self.examples.append((what, gdb[max(0, n - 1):n + 2], ours[max(0, n - 1):n + 2]))
+
+
+def compared(folder, *spoilt):
+    result = Result(os.path.join(folder, "stops"))
+    for each in stacks(folder, *spoilt):
+        result.add(*each)
+    return result
+
+
+def test(interpreter, name, options):
+    what = "gdb %s %s" % (interpreter.name, name)
+    folder = os.path.join(options.keep or tempfile.mkdtemp(prefix="krait-gdb."),
+                          "%s-%s" % (interpreter.name, name))
+    os.makedirs(folder, exist_ok=True)
+    try:
+        captured(interpreter, name, folder, options.stops)
+        result, spoilt = compared(folder), compared(folder, SPOILT)
+    except Skip as reason:
+        print("SKIP %s: %s" % (what, reason), flush=True)
+        return True
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        print("FAIL %s: %s" % (what, error), flush=True)
+        return False
+    finally:
+        if not options.keep:
+            shutil.rmtree(os.path.dirname(folder))
+    good = result.stacks >= options.stops and not result.different and bool(spoilt.different)
+    print("%s %s: %d stacks, %d frames; %d equal, %d where gdb gave up first, %d in code "
+          "that nothing describes, %d different; with wrong rules %d" % (
+              "PASS" if good else "FAIL", what, result.stacks, result.frames, result.whole,
+              result.shorter, result.without, sum(result.different.values()),
+              sum(spoilt.different.values())), flush=True)
+    for words, count in result.different.most_common(8):
+        example = next(e for e in result.examples if e[0] == words)
+        print("  %d times: %s; gdb %s, here %s" % (count, words, *(
+            " ".join("%x" % pc for pc in part) for part in example[1:])), flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="*", help="a glob of interpreters")
+    parser.add_argument("--program", default="*", help="a glob of programs")
+    parser.add_argument("--stops", type=int, default=STOPS)
+    parser.add_argument("--keep", metavar="DIR", help="leave what gdb has seen there")
+    options = parser.parse_args()
+    if not shutil.which("gdb"):
+        print("SKIP gdb: there is none")
+        return 0
+    build_tool()
+    known = {row.name: row for row in oracle.interpreters(True, None)}
+    good, began = True, time.time()
+    for name, python in PROGRAMS:
+        if not (fnmatch.fnmatch(name, options.program) and fnmatch.fnmatch(python, options.only)):
+            continue
+        if python not in known:
+            print("SKIP gdb %s %s: no such interpreter here" % (python, name))
+            continue
+        good &= test(known[python], name, options)
+    print("gdb: %d s" % (time.time() - began))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# library: hop.c
+# incomplete: 3% libffi's trampolines can be code that nothing describes
+"""A function that atexit calls: the interpreter is being taken down below it."""
+import atexit
+import sys
+
+import by_ctypes
+import rig
+import stacks
+
+DEPTHS = (0, 1, 2, 10, 30)
+
+
+def py_at_exit():
+    rig.run(round_)
+
+
+def round_():
+    for n in DEPTHS:
+        by_ctypes.py_hop_0(n)
+
+
+def describe(made):
+    state = made.python(stacks.START, "py_at_exit", "atexit|inalize")
+    state = made.python(made.python(state, "run"), "round_")
+    by_ctypes.chain(made, state, max(DEPTHS))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--stacks":
+        stacks.main(None, describe)
+    else:
+        atexit.register(py_at_exit)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# part of: every program here
+"""Which stacks a program can have, Python and native frames in one order, as the program itself
+declares: a graph that is walked from the thread's start to the leaf, one edge for each frame that
+the program has made. Frames of others (interpreter, libffi, libc) lie between them.
+
+A sampled stack is right if it is a path from START, wherever it ends. Runs on Python 2.7 and 3.x.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "targets"))
+sys.path.insert(0, os.environ.get("KRAIT_ORACLE_TMP", "/tmp/krait-oracle"))
+import rig  # noqa: E402
+
+START = 0
+
+# What may lie between a frame and the one before it, beside "REGEX": at least one native frame, of
+# whose names or files one matches (if the interpreter has its symbols).
+NOTHING = "nothing"          # compiled code that calls compiled code
+INTERPRETER = "interpreter"  # Python that calls Python: nothing but the interpreter itself
+ANY = "any"
+
+
+class Stacks(object):
+    def __init__(self):
+        self.edges, self.n = [], 1
+        self.copies = None  # a regex: functions that exchange the C stack
+
+    def _add(self, state, kind, names, between, never, to):
+        if to is None:
+            to, self.n = self.n, self.n + 1
+        names = [names] if isinstance(names, str) else list(names)
+        self.edges.append([state, to, kind, names, between, never])
+        return to
+
+    def python(self, state, names, between=INTERPRETER, never=None, to=None):
+        """A function of the program is called in state; the state in which it runs.
+
+        names: one, or all that are right in some version. never: a regex; no frame between may match.
+        """
+        return self._add(state, "python", names, between, never, to)
+
+    def native(self, state, names, between=ANY, never=None, to=None):
+        return self._add(state, "native", names, between, never, to)
+
+    def main(self, *functions):
+        """The state in which the main thread's round_() runs, or what it called."""
+        state = self.python(START, "<module>", ANY)
+        state = self.python(self.python(state, "main"), "run")
+        for function in functions or ("round_",):
+            state = self.python(state, function)
+        return state
+
+    def save(self, file):
+        with open(file, "w") as f:
+            json.dump({"edges": self.edges, "copies": self.copies}, f)
+
+
+def caller(name):
+    """Text of a function NAME_K that works, makes its call if there is a further one, and works."""
+    return """
+def %s_{k}(n):
+    spent = 0
+    for i in range(12):
+        spent += i
+    if n > {k}:
+        spent += {call}
+    for i in range(12):
+        spent += i
+    return spent & 255
+""" % name
+
+
+def library(name):
+    """Where the harness has put a compiled part of the program."""
+    return os.path.join(rig.scratch(), name)
+
+
+def main(round_, stacks):
+    """PROGRAM SECONDS runs it; PROGRAM --stacks FILE says which stacks it can have."""
+    if sys.argv[1] == "--stacks":
+        made = Stacks()
+        stacks(made)
+        made.save(sys.argv[2])
+    else:
+        rig.run(round_)
+
+
+def generated(source, scope, name):
+    """Functions made from text, in a file of their own."""
+    exec(compile(source, os.path.join(HERE, name), "exec"), scope)

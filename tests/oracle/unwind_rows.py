@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""unwind_rows.py TOOL [--full]: the rows krait compiles (tests/tools/unwind_rows.c) against what
+`readelf --debug-dump=frames-interp` says of the same file: every row, every function. What readelf
+calls "exp" is taken from its --debug-dump=frames. Rules hold less than DWARF can say: each such loss
+has its reason in LOSSES; any other difference fails. Files: what the test interpreters have mapped,
+a few that are made here; --full: every ELF file of the machine."""
+import collections
+import hashlib
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# Reasons why a row that readelf knows may be unknown, or a register lost, in krait.
+LOSSES = {
+    "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
+                      "binutils' PLT",
+    "ra-not-in-memory": "the return address is in another register (vfork) or behind an expression",
+    "sp-saved": "the caller's stack pointer is saved somewhere (longjmp, context switches)",
+    "fp-lost": "rbp is in another register, behind an expression or not at a multiple of 8; or it is "
+               "said to be at its own value where that may be the caller's already (GCC)",
+    "bx-lost": "rbx likewise",
+    "signal": "a signal frame that doesn't describe a struct ucontext",
+    "ra-column": "the return address is in a column of its own (aarch64's TLS descriptors)",
+    "overlap": "the function overlaps with one before it",
+    "not-executable": "the function lies outside of executable memory",
+    "empty": "the function has no bytes",
+}
+UNKNOWN, END, REG, DEREF, PLT, SIGNAL, INDEXED = range(7)
+SAME, LOST = 0x7fff, 0x7ffe
+HEX = "0123456789abcdef"
+ZERO = (UNKNOWN, 0, 0, 0, 0, 0, 0, 0)
+MACHINES = {
+    "X86-64": ({n: i for i, n in enumerate("rax rdx rcx rbx rsi rdi rbp rsp".split())}
+               | {f"r{i}": i for i in range(8, 16)}, "rbp", "rbx", "rsp", "rip", 16),
+    "AArch64": ({f"x{i}": i for i in range(31)} | {"sp": 31}, "x29", "x19", "sp", "x30", 30),
+}
+
+
+class Machine:
+    def __init__(self, path):
+        text = run("readelf", "-hlW", path)
+        name = next(n for n in MACHINES if n in text)
+        self.regs, self.fp, self.bx, self.sp, self.pc, self.ra = MACHINES[name]
+        self.x86 = name == "X86-64"
+        self.exec = []
+        for line in text.splitlines():
+            w = line.split()
+            if w[:1] == ["LOAD"] and "E" in w[6:-1]:
+                self.exec.append((int(w[2], 16), int(w[2], 16) + int(w[5], 16)))
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          errors="replace", timeout=240, check=False).stdout
+
+
+def entries(path, how):
+    """Of readelf's dump of .eh_frame or, if there are no functions, .debug_frame: each entry as one
+    string of lines."""
+    found = {}
+    for text in run("readelf", how + "N", path).split("Contents of the ")[1:]:
+        name, _, text = text.partition(" ")
+        blocks = [x.lstrip("\n") for x in text.split("\n\n")]
+        found[name] = [x for x in blocks if x[:1] in HEX and (" CIE" in x[:70] or " FDE " in x[:70])]
+    for name in (".eh_frame", ".debug_frame"):
+        if any(" FDE " in x[:70] for x in found.get(name, ())):
+            return found[name]
+    return []
+
+
+class Expressions:
+    """What only the dump of instructions says: expressions, and whether a register without a rule
+    ("u" in rows) was declared undefined."""
+    def __init__(self, path):
+        self.path, self.of = path, None
+
+    def read(self):
+        self.of = {x.partition("\n")[0]: x.splitlines()[1:] for x in entries(self.path, "-wf")
+                   if "expression" in x or "undefined" in x}
+
+    def at(self, key, start, loc, register):
+        """The expression in force at LOC for a register's name or "cfa"; "undefined"."""
+        if self.of is None:
+            self.read()
+        now, here, kept = {}, start, []
+        for line in self.of.get(key, ()):
+            op, _, rest = line.strip().partition(" ")
+            op = op.rstrip(":")
+            if op.startswith("DW_CFA_advance_loc") or op == "DW_CFA_set_loc":
+                here = int(rest.split()[-1], 16)
+                if here > loc:
+                    break
+            elif op == "DW_CFA_def_cfa_expression":
+                now["cfa"] = rest.strip("()")
+            elif op in ("DW_CFA_expression", "DW_CFA_val_expression"):
+                m = re.match(r"r\d+ \((\w+)\) \((.*)\)$", rest)
+                now[m[1]] = m[2]
+            elif op in ("DW_CFA_undefined", "DW_CFA_restore"):
+                now[re.search(r"\((\w+)\)", rest)[1]] = op[7:]
+            elif op == "DW_CFA_remember_state":
+                kept.append(dict(now))
+            elif op == "DW_CFA_restore_state":
+                now = kept.pop()
+        return now.get(register, "")
+
+
+def breg(machine, text):
+    """(register's number, offset, what follows) of "DW_OP_breg7 (rsp): 8; ..."."""
+    m = re.match(r"DW_OP_breg(\d+) \(\w+\): (-?\d+)(?:; )?", text)
+    return (int(m[1]), int(m[2]), text[m.end():]) if m else (None, 0, "")
+
+
+class Rules:
+    def __init__(self, machine, expressions):
+        self.machine, self.expressions = machine, expressions
+        self.losses = collections.Counter()
+        self.known = {}
+
+    def at(self, text, key, start, loc, names, signal):
+        """rule() of a row, once for equal ones that need no expression."""
+        known = self.known.get((text, names, signal))
+        if known:
+            self.losses.update(known[1])
+            return known[0]
+        row = dict(zip(names.split(), text.replace(" (", "(").split()))  # "r8 (r8)": in a register
+        before, self.losses = self.losses, collections.Counter()
+        rule = self.rule(row, lambda name: self.expressions.at(key, start, loc, name), signal)
+        if "exp" not in row.values() and row.get("ra") != "u":
+            self.known[text, names, signal] = rule, self.losses
+        self.losses = before + self.losses
+        return rule
+
+    def lose(self, why):
+        self.losses[why] += 1
+        return ZERO
+
+    def cfa(self, text, expression):
+        m = re.match(r"([a-z]+[0-9]*)([-+]\d+)$", text)
+        if m and m[1] in self.machine.regs:
+            return REG, self.machine.regs[m[1]], int(m[2]), 0
+        reg, off, rest = breg(self.machine, expression("cfa"))
+        m = re.match(r"DW_OP_deref(?:; DW_OP_plus_uconst: (\d+))?$", rest)
+        if text == "exp" and reg is not None and m:
+            return DEREF, reg, off, int(m[1] or 0)
+        m = re.match(r"DW_OP_breg(\d+) \(\w+\): 0; DW_OP_lit8; DW_OP_mul; DW_OP_plus; DW_OP_deref"
+                     r"(?:; DW_OP_plus_uconst: (\d+))?$", rest)
+        if text == "exp" and reg is not None and m:
+            return INDEXED, reg | int(m[1]) << 8, off, int(m[2] or 0)
+        m = re.match(r"DW_OP_breg16 \(rip\): 0; DW_OP_lit15; DW_OP_and; DW_OP_lit(\d+); DW_OP_ge; "
+                     r"DW_OP_lit3; DW_OP_shl; DW_OP_plus$", rest)
+        if text == "exp" and (reg, off) == (7, 8) and m and self.machine.x86:
+            return PLT, 7, int(m[1]), 0
+        return None
+
+    def slot(self, text, expression, name, cfa=None):
+        """(where it is in units of 8 bytes, counted from the frame pointer instead of the CFA). The
+        latter only where the CFA shows whose frame pointer it is."""
+        if text in ("u", "s", "n", None):
+            return SAME, 0
+        m = re.match(r"c([-+]\d+)$", text)
+        if m and int(m[1]) % 8 == 0:
+            return int(m[1]) // 8, 0
+        base, off, rest = breg(self.machine, expression(name) if text == "exp" else "")
+        fp, bx = (self.machine.regs[x] for x in (self.machine.fp, self.machine.bx))
+        if base == fp and not rest and off % 8 == 0 and cfa in ((DEREF, fp), (REG, bx)):
+            return off // 8, 1
+        return LOST, 0
+
+    def rule(self, row, expression, signal):
+        mc = self.machine
+        ra = row.get("ra", "u")
+        if ra == "u" and (mc.x86 or expression(mc.pc) == "undefined"):
+            return (END,) + ZERO[1:]
+        if signal:
+            cfa = self.cfa(row["CFA"], expression)
+            where = [breg(mc, expression(n))[:2] for n in ("rip", "rbp")]
+            if not cfa or cfa[:2] != (DEREF, 7) or cfa[3]:
+                return self.lose("signal")
+            off = cfa[2] - 160
+            if where != [(7, off + 168), (7, off + 120)]:
+                return self.lose("signal")
+            return (SIGNAL, 7, off) + ZERO[3:]
+        cfa = self.cfa(row["CFA"], expression)
+        if not cfa:
+            return self.lose("cfa-expression")
+        if row.get(mc.sp) not in (None, "u", "n", "v+0"):
+            return self.lose("sp-saved")
+        ra, _ = self.slot(ra, expression, mc.pc)
+        if ra == LOST or ra == SAME and mc.x86:
+            return self.lose("ra-not-in-memory")
+        fp, fp_from_fp = self.slot(row.get(mc.fp), expression, mc.fp, cfa[:2])
+        bx, bx_from_fp = self.slot(row.get(mc.bx), expression, mc.bx, cfa[:2])
+        for name, v in (("fp", fp), ("bx", bx)):
+            if v == LOST:
+                self.lose(name + "-lost")
+        return cfa + (fp_from_fp + 2 * bx_from_fp, ra, fp, bx)
+
+
+def functions(path):
+    """[(start, end, rows as (loc, text), columns' names, key, signal, return address column)] in the
+    section's order."""
+    cies, found = {}, []
+    for entry in entries(path, "-wF"):
+        key, _, rest = entry.partition("\n")
+        head, lines = key.split(), rest.splitlines()
+        names = lines[0].replace("LOC", "").strip() if lines else ""
+        rows = [(int(line[:16], 16), line[17:].rstrip()) for line in lines[1:]
+                if line[0] in HEX and "ZERO" not in line]  # others: registers readelf has no names for
+        if head[3] == "CIE":
+            ra = next(int(x[3:]) for x in head if x.startswith("ra="))
+            cies[head[0]] = rows, names, "S" in head[4].strip('"'), ra
+            continue
+        cie_rows, cie_names, signal, ra = cies[head[4][4:]]
+        start, end = (int(x, 16) for x in head[5][3:].split(".."))
+        # readelf prints no rows where the function's program is empty.
+        if not rows:
+            rows, names = [(start, text) for _, text in cie_rows[-1:]], cie_names
+        found.append((start, end, rows, names, key, signal, ra))
+    return sorted(found, key=lambda x: x[0])
+
+
+def truth(path):
+    """(rows as (address, rule), functions, functions left out, losses)."""
+    machine = Machine(path)
+    rules = Rules(machine, Expressions(path))
+    rows, kept, left = [], [], 0
+
+    def add(loc, rule):
+        if not rows or rows[-1][1] != rule:
+            rows.append((loc, rule))
+
+    last = min((lo for lo, _ in machine.exec), default=0) & ~0xfff
+    for start, end, dump, names, key, signal, ra in functions(path):
+        why = ("empty" if start == end else
+               "ra-column" if ra != machine.ra else
+               "not-executable" if not any(lo <= start < end <= hi for lo, hi in machine.exec)
+               else "overlap" if start < last else None)
+        if why:
+            rules.lose(why)
+            left += 1
+            continue
+        if start > last:
+            add(last, ZERO)
+        for i, (loc, text) in enumerate(dump):
+            if i + 1 < len(dump) and dump[i + 1][0] == loc or loc >= end:
+                continue
+            add(loc, rules.at(text, key, start, loc, names, signal))
+        kept.append((start, end))
+        last = end
+    if rows:
+        add(last, ZERO)
+    return rows, kept, left, rules.losses
+
+
+def tool_rows(tool, path):
+    rows, kept, bad = [], [], 0
+    for line in run(tool, "-t", path).splitlines():
+        w = line.split()
+        if w[0] == "row":
+            rows.append((int(w[1], 16), tuple(map(int, w[2:]))))
+        elif w[0] == "fde":
+            kept.append((int(w[1], 16), int(w[2], 16)))
+        elif w[0] == "file":
+            bad = int(w[5])
+        else:
+            return None, line, 0
+    return rows, kept, bad
+
+
+def differences(got, want):
+    """The first rows that differ."""
+    if got == want:
+        return []
+    at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
+
+    def show(rows):
+        return " ".join(f"{x[0]:x}:{x[1]}" for x in rows[at:at + 3])
+    return [f"row {at}: krait {show(got)}, readelf {show(want)}"]
+
+
+def unnoticed(rows, want):
+    """A rule that is changed, a row that is moved: the comparison must see both."""
+    i = len(rows) // 2
+    loc, rule = rows[i]
+    return any(not differences(rows[:i] + [other] + rows[i + 1:], want)
+               for other in ((loc, rule[:2] + (rule[2] + 8,) + rule[3:]), (loc + 1, rule)))
+
+
+def compare(job):
+    """(group, path, what is wrong or None, rows, functions, losses)."""
+    tool, group, path, original = job
+    rows, kept, bad = tool_rows(tool, path)
+    if rows is None:
+        return group, path, kept, 0, 0, collections.Counter()
+    try:
+        want, want_kept, left, losses = truth(original)
+    except (ValueError, KeyError, IndexError, TypeError, subprocess.TimeoutExpired) as e:
+        return group, path, f"readelf's output: {e!r}", 0, 0, collections.Counter()
+    wrong = differences(rows, want) + differences(kept, want_kept)
+    if bad != left:
+        wrong.append(f"{bad} functions left out instead of {left}")
+    if rows and not wrong and unnoticed(rows, want):
+        wrong.append("a changed row isn't noticed")
+    return group, path, "; ".join(wrong) or None, len(rows), len(kept), losses
+
+
+# What an interpreter has mapped once it has loaded what it can of its libraries.
+MAPPED = """
+import sys
+for name in "ssl hashlib ctypes sqlite3 zlib lzma bz2 decimal curses readline numpy".split():
+    try: __import__(name)
+    except ImportError: pass
+sys.stdout.write(open("/proc/self/maps").read())
+"""
+
+
+def mapped(interpreter):
+    lines = [x.split(None, 5) for x in run(interpreter, "-c", MAPPED).splitlines()]
+    return sorted({w[5] for w in lines if len(w) == 6 and "x" in w[1] and w[5][0] == "/"})
+
+
+def interpreters():
+    """(name, path) of those that run here as they are."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    table = os.path.join(os.environ.get("KRAIT_TEST_CACHE") or cache + "/krait-tests",
+                         "interpreters.tsv")
+    if not os.path.exists(table):
+        print("SKIP unwind-rows interpreters: no test interpreters")
+        return
+    with open(table, encoding="utf-8") as f:
+        for line in f:
+            name, _, kind, path = line.rstrip("\n").split("\t")[:4]
+            if kind != "chroot":
+                yield name, path
+
+
+def is_ours(path):
+    """A 64-bit ELF program or library for a machine that krait knows."""
+    try:
+        with open(path, "rb") as f:
+            h = f.read(20)
+    except OSError:
+        return False
+    return h[:6] == b"\x7fELF\2\1" and h[16] in (2, 3) and h[18] in (62, 183)
+
+
+def everything():
+    """Every ELF file in the places where machines keep them."""
+    home = os.path.expanduser("~")
+    for root in ("/usr/lib", "/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local", "/opt",
+                 "/usr/aarch64-linux-gnu", home + "/.pyenv", home + "/.cache/krait-tests"):
+        for where, _, names in os.walk(root):
+            for name in names:
+                path = os.path.join(where, name)
+                if not os.path.islink(path) and is_ours(path):
+                    yield path
+
+
+def made(where):
+    """(name, path, path of what readelf reads): kinds of files that no package ships."""
+    with open(where + "/vdso.so", "wb") as out, open("/proc/self/maps", encoding="utf-8") as maps:
+        for line in maps:
+            if "[vdso]" in line:
+                lo, hi = (int(x, 16) for x in line.split()[0].split("-"))
+                with open("/proc/self/mem", "rb") as mem:
+                    mem.seek(lo)
+                    out.write(mem.read(hi - lo))
+    yield "vdso", where + "/vdso.so", where + "/vdso.so"
+    with open(where + "/debug.c", "w", encoding="utf-8") as f:
+        f.write("int g(int *); int f(int n) { int a[n]; return g(a) + n; }\n")
+    for compress in ("none", "zlib"):
+        lib = f"{where}/debug-{compress}.so"
+        run("gcc", "-g", f"-gz={compress}", "-O2", "-shared", "-nostdlib", "-fPIC",
+            "-fno-asynchronous-unwind-tables", "-o", lib, where + "/debug.c")
+        yield "debug-frame", lib, lib
+    libc = next(x for x in mapped(sys.executable) if "/libc." in x or "/libc-" in x)
+    with open(libc, "rb") as f:
+        data = bytearray(f.read())
+    data[0x28:0x30] = bytes(8)  # e_shoff
+    data[0x3c:0x40] = bytes(4)  # e_shnum, e_shstrndx
+    with open(where + "/bare.so", "wb") as f:
+        f.write(data)
+    yield "no-section-headers", where + "/bare.so", libc
+
+
+def jobs(tool, where, full):
+    seen = set()
+
+    def once(group, path, original):
+        with open(path, "rb") as f:
+            digest = hashlib.sha1(f.read()).digest()
+        if digest not in seen:
+            seen.add(digest)
+            yield tool, group, path, original
+
+    for group, path, original in made(where):
+        yield from once(group, path, original)
+    for name, interpreter in interpreters():
+        for path in mapped(interpreter):
+            yield from once(name, path, path)
+    for path in sorted(everything()) if full else ():
+        yield from once("everything", path, path)
+
+
+def main():
+    bad = False
+    totals = {}
+    with tempfile.TemporaryDirectory() as where, multiprocessing.Pool(2) as pool:
+        todo = list(jobs(sys.argv[1], where, "--full" in sys.argv))
+        for group, path, wrong, rows, functions_n, losses in pool.imap_unordered(compare, todo):
+            if wrong:
+                print(f"FAIL unwind-rows {path}: {wrong}", flush=True)
+                bad = True
+            else:
+                total = totals.setdefault(group, collections.Counter())
+                total.update(losses)
+                total.update({"files": 1, "rows": rows, "functions": functions_n})
+    for group, n in totals.items():
+        if not n["rows"]:
+            print(f"FAIL unwind-rows {group}: no rows")
+            bad = True
+            continue
+        losses = ", ".join(f"{n[x]} {x}" for x in LOSSES if n[x])
+        print(f"PASS unwind-rows {group}: {n['files']} files, {n['functions']} functions, "
+              f"{n['rows']} rows as readelf has them" + (f"; not held: {losses}" if losses else ""))
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

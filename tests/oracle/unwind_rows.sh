@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# unwind_rows.sh [--full]: the unwind rows krait compiles against readelf's word; see unwind_rows.py.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/oracle/lib.sh
+
+tool_build unwind_rows
+exec python3 -B tests/oracle/unwind_rows.py "$TOOL" "$@"

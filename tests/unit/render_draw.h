@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of pictures and pages share: drawing one, and the program that they show. */
+#ifndef RENDER_DRAW_H
+#define RENDER_DRAW_H
+
+#include "render_profile.h"
+
+#include <stdlib.h>
+#include "base/error.h"
+#include "render/render.h"
+
+struct bytes {
+	char *s;
+	size_t n;
+};
+
+/* With KRAIT_PICTURES=DIR what has a @name is left there, for the tests that open it in a browser. */
+static inline struct bytes draw_as(const char *format, struct profile *p,
+				   const struct render_options *opt, const char *name)
+{
+	const char *dir = getenv("KRAIT_PICTURES");
+	struct bytes b = {};
+	FILE *f = open_memstream(&b.s, &b.n);
+	char path[4096];
+
+	if (render_by_name(format)->write(p, f, opt))
+		fail_msg("%s", err_msg());
+	fclose(f);
+	if (!dir || !name)
+		return b;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(b.s, 1, b.n, f), b.n);
+	assert_int_equal(fclose(f), 0);
+	return b;
+}
+
+static inline size_t occurrences(const char *s, const char *what)
+{
+	size_t n = 0;
+
+	for (s = strstr(s, what); s; s = strstr(s + strlen(what), what))
+		n++;
+	return n;
+}
+
+static inline char *fold(struct profile *p)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){0}), 0);
+	fclose(f);
+	return text;
+}
+
+#define MAIN                                                                                       \
+	{                                                                                          \
+		"main", "/srv/app.py", 10                                                          \
+	}
+#define A                                                                                          \
+	{                                                                                          \
+		"a", "/srv/lib/a.py", 3                                                            \
+	}
+#define B(line)                                                                                    \
+	{                                                                                          \
+		"b", "/srv/lib/b.py", line                                                         \
+	}
+#define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
+
+/* 100 samples. tests/golden/{svg,page}.py know these shares: a 50 %, b 30 % (line 4 20, line 5 10). */
+static inline struct profile *shares(void)
+{
+	struct profile *p = test_profile();
+
+	test_sample(p, FRAMES(MAIN, A), APP, 30);
+	test_sample(p, FRAMES(MAIN, B(4), A), APP, 20);
+	test_sample(p, FRAMES(MAIN, B(5)), APP, 10);
+	test_sample(p, FRAMES(MAIN, {"deflate", NULL, 0, KIND_NATIVE}), APP, 25);
+	test_sample(p, FRAMES(MAIN, {"do_syscall_64", NULL, 0, KIND_KERNEL}), APP, 15);
+	return p;
+}
+
+#endif

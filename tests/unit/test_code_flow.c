@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rules from instructions: what follows from a function's way through pushes, realigned frames and ends in its
+ * middle; and that nothing is said where ways contradict each other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "elf/code_flow.h"
+
+#define BASE 0x100 /* key of the first byte */
+
+struct fixture {
+	struct code_region r;
+	unwind_range_vec ranges;
+	const char *why;
+};
+
+static bool nothing_starts(void *ctx, uint32_t key)
+{
+	(void)ctx;
+	(void)key;
+	return false;
+}
+
+static void look(struct fixture *x, const char *bytes, size_t n, bool guess)
+{
+	*x = (struct fixture){.r = {(const uint8_t *)bytes, BASE, BASE + (uint32_t)n, calloc(n, 2),
+				    1000, nothing_starts, NULL}};
+	assert_non_null(x->r.info);
+	assert_int_equal(code_flow(&x->r, BASE, guess, &x->ranges, &x->why), 0);
+	assert_int_equal(x->why == NULL, x->ranges.n > 0);
+}
+#define LOOK(x, bytes) look(x, bytes, sizeof(bytes) - 1, false)
+
+static void done(struct fixture *x)
+{
+	free(x->r.info);
+	vec_fini(&x->ranges);
+}
+
+static const struct unwind_rule *at(const struct fixture *x, uint32_t off)
+{
+	static const struct unwind_rule unknown;
+
+	vec_foreach(range, &x->ranges)
+		if (range->start <= BASE + off && BASE + off < range->end)
+			return &range->rule;
+	return &unknown;
+}
+
+static void is(const struct fixture *x, uint32_t off, uint8_t reg, int cfa, int fp, int bx)
+{
+	const struct unwind_rule *u = at(x, off);
+
+	assert_int_equal(u->cfa, UNWIND_REG);
+	assert_int_equal(u->reg, reg);
+	assert_int_equal(u->off, cfa);
+	assert_int_equal(u->ra, -1);
+	assert_int_equal(u->fp, fp);
+	assert_int_equal(u->bx, bx);
+}
+
+static void refused(const char *bytes, size_t n, const char *why)
+{
+	struct fixture x;
+
+	look(&x, bytes, n, false);
+	assert_string_equal(x.why, why);
+	done(&x);
+}
+#define REFUSED(bytes, why) refused(bytes, sizeof(bytes) - 1, why)
+
+static void pushes(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	/* push rbx; push rbp; sub $0x10,%rsp; xor ebp,ebp; add $0x10,%rsp; pop rbp; pop rbx; ret */
+	LOOK(&x, "\x53\x55\x48\x83\xec\x10\x31\xed\x48\x83\xc4\x10\x5d\x5b\xc3");
+	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 2, 7, 24, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 6, 7, 40, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 8, 7, 40, -3, UNWIND_SAME);
+	is(&x, 12, 7, 24, -3, UNWIND_SAME);
+	is(&x, 13, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 14, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+}
+
+/* As OpenBLAS's kernels do: the old stack pointer in rbx, whose caller's value is in the frame. */
+static void realigned(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	/* sub $0x18,%rsp; mov %rbx,(%rsp); mov %rsp,%rbx; and $~31,%rsp; nop; mov %rbx,%rsp;
+	   mov (%rsp),%rbx; add $0x18,%rsp; ret */
+	LOOK(&x, "\x48\x83\xec\x18\x48\x89\x1c\x24\x48\x89\xe3\x48\x83\xe4\xe0\x90\x48\x89\xdc"
+		 "\x48\x8b\x1c\x24\x48\x83\xc4\x18\xc3");
+	is(&x, 11, 7, 32, UNWIND_SAME, -4);
+	is(&x, 15, 3, 32, UNWIND_SAME, -4);
+	is(&x, 19, 7, 32, UNWIND_SAME, -4);
+	is(&x, 23, 7, 32, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 27, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+}
+
+/* The old stack pointer in a word of the realigned frame. */
+static void realigned_in_memory(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	/* mov %rsp,%rax; and $~31,%rsp; sub $0x20,%rsp; mov %rax,8(%rsp); xor %eax,%eax;
+	   mov 8(%rsp),%rsp; ret */
+	LOOK(&x, "\x48\x89\xe0\x48\x83\xe4\xe0\x48\x83\xec\x20\x48\x89\x44\x24\x08\x31\xc0"
+		 "\x48\x8b\x64\x24\x08\xc3");
+	is(&x, 16, 0, 8, UNWIND_SAME, UNWIND_SAME);
+	assert_int_equal(at(&x, 18)->cfa, UNWIND_DEREF);
+	assert_int_equal(at(&x, 18)->reg, 7);
+	assert_int_equal(at(&x, 18)->off, 8);
+	assert_int_equal(at(&x, 18)->off2, 8);
+	is(&x, 23, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+}
+
+static void end_in_the_middle(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	/* push rbx; je +2; pop rbx; ret; nop; pop rbx; ret */
+	LOOK(&x, "\x53\x74\x02\x5b\xc3\x90\x5b\xc3");
+	is(&x, 4, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 5, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 7, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+}
+
+/* A helper with a convention of its own: the frame is proven, the register is lost. */
+static void not_kept(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	LOOK(&x, "\x31\xdb\xc3"); /* xor ebx,ebx; ret */
+	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_LOST);
+	is(&x, 2, 7, 8, UNWIND_SAME, UNWIND_LOST);
+	done(&x);
+}
+
+static void no_way_to_the_end(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	/* je +1; ret; push rbx; jmp . */
+	LOOK(&x, "\x74\x01\xc3\x53\xeb\xfe");
+	is(&x, 2, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	assert_int_equal(at(&x, 3)->cfa, UNWIND_UNKNOWN);
+	assert_int_equal(at(&x, 4)->cfa, UNWIND_UNKNOWN);
+	done(&x);
+}
+
+static void refusals(void **state)
+{
+	(void)state;
+	/* je +1; push rbx; nop; ret */
+	REFUSED("\x74\x01\x53\x90\xc3", "the stack pointer depends on the way");
+	REFUSED("\x53\xc3", "an end with another stack pointer than at the start");
+	REFUSED("\x5b\xc3", "more is taken from the stack than was put there");
+	REFUSED("\xff\xe0", "a jump to where a table or a register says");
+	REFUSED("\x48\x8b\x27\xc3", "the stack pointer comes from elsewhere"); /* mov (%rdi),%rsp */
+	REFUSED("\x40\xb4\x01\xc3", "the stack pointer comes from elsewhere"); /* mov $1,%spl */
+	REFUSED("\x06\xc3", "an instruction that isn't known");
+	REFUSED("\x74\x01\x48\x31\xc0\xc3", "a jump into the middle of an instruction");
+	REFUSED("\x74\x40\xc3", "a jump into the middle of another function");
+	REFUSED("\x31\xc0", "runs into another function");
+}
+
+static void guesses(void **state)
+{
+	struct fixture x;
+
+	(void)state;
+	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, false);
+	assert_null(x.why);
+	done(&x);
+	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
+	assert_string_equal(x.why, "calls, and may begin elsewhere");
+	done(&x);
+	/* The end of a function that pushed: its beginning isn't there. */
+	look(&x, "\x31\xc0\x5b\xc3", 4, true);
+	assert_non_null(x.why);
+	done(&x);
+}
+
+static void budget(void **state)
+{
+	static char bytes[3000];
+	struct fixture x;
+
+	(void)state;
+	memset(bytes, 0x90, sizeof(bytes));
+	look(&x, bytes, sizeof(bytes), false);
+	assert_string_equal(x.why, "too much code");
+	done(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pushes),
+		cmocka_unit_test(realigned),
+		cmocka_unit_test(realigned_in_memory),
+		cmocka_unit_test(end_in_the_middle),
+		cmocka_unit_test(not_kept),
+		cmocka_unit_test(no_way_to_the_end),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(guesses),
+		cmocka_unit_test(budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

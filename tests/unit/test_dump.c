@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What krait dump makes of /proc's text, of system calls and kernel functions; its unwind tables against
+ * the rows they were made of; source lines. Truth: made texts and files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "dump/source.h"
+#include "dump/store.h"
+#include "dump/wait.h"
+
+static void test_look(void **state)
+{
+	struct task_look look = {};
+
+	/* A newline in the name is written as \n, two characters. */
+	assert_true(task_look_parse("Name:\tState:\\nState:\tZ\nUmask:\t0\nState:\tD (disk sleep)\n"
+				    "voluntary_ctxt_switches:\t7\n"
+				    "nonvoluntary_ctxt_switches:\t5\n",
+				    &look));
+	assert_int_equal(look.state, 'D');
+	assert_int_equal(look.switches, 12);
+	assert_false(task_look_parse("", &look));
+	assert_false(task_look_parse("Name:\tx\nState:\tS (sleeping)\n", &look));
+}
+
+static void test_stayed(void **state)
+{
+	struct task_look a = {'S', 3}, b = {'S', 3};
+
+	assert_true(task_stayed(&a, &b));
+	b.switches = 4;
+	assert_false(task_stayed(&a, &b));
+	a = b = (struct task_look){'R', 3};
+	assert_false(task_stayed(&a, &b));
+}
+
+static void test_place(void **state)
+{
+	struct task_place p = {};
+
+	assert_true(task_place_parse("202 0x10 0x189 0x0 0x4 0x5 0x6 0x7ffe 0x7f01\n", &p));
+	assert_int_equal(p.call, 202);
+	assert_int_equal(p.arg[1], 0x189);
+	assert_int_equal(p.sp, 0x7ffe);
+	assert_int_equal(p.pc, 0x7f01);
+	assert_true(task_place_parse("-1 0x7ffe 0x7f01\n", &p));
+	assert_int_equal(p.call, TASK_NO_CALL);
+	assert_int_equal(p.pc, 0x7f01);
+	assert_false(task_place_parse("running\n", &p));
+	assert_false(task_place_parse("0 0x1\n", &p));
+	assert_false(task_place_parse("", &p));
+}
+
+static struct wait wait_in(char state, long call, uint64_t first, uint64_t second,
+			   const char *wchan)
+{
+	struct task_look look = {.state = state};
+	struct task_place place = {.call = call, .arg = {first, second}};
+
+	snprintf(place.wchan, sizeof(place.wchan), "%s", wchan);
+	return wait_of(&look, &place);
+}
+
+static void test_waits(void **state)
+{
+	struct wait w = wait_in('S', SYS_read, 5, 0, "pipe_read");
+
+	assert_int_equal(w.kind, WAIT_IO);
+	assert_string_equal(w.call, "read");
+	assert_int_equal(w.fd, 5);
+	assert_false(w.disk);
+	assert_true(wait_in('D', SYS_fsync, 3, 0, "").disk);
+	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
+	/* time.sleep() up to 3.10 */
+	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
+	assert_int_equal(wait_in('S', SYS_pselect6, 4, 0, "do_select").kind, WAIT_POLL);
+	assert_int_equal(wait_in('S', SYS_ppoll, 0x1000, 0, "").kind, WAIT_SLEEP);
+	assert_int_equal(wait_in('S', SYS_ppoll, 0x1000, 1, "").kind, WAIT_POLL);
+	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "futex_wait").kind, WAIT_LOCK);
+	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_sys_poll").kind, WAIT_POLL);
+	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "do_syscall_64").kind, WAIT_SLEEP);
+	assert_int_equal(wait_in('S', SYS_restart_syscall, 0, 0, "x").kind, WAIT_BLOCKED);
+	/* not in a call: a page fault; a call without a rule; nothing known */
+	assert_int_equal(wait_in('D', TASK_NO_CALL, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
+	w = wait_in('S', SYS_getpid, 0, 0, "some_function");
+	assert_int_equal(w.kind, WAIT_BLOCKED);
+	assert_null(w.call);
+	assert_int_equal(w.fd, -1);
+	assert_int_equal(wait_in('S', TASK_UNKNOWN, 0, 0, "").kind, WAIT_BLOCKED);
+	assert_int_equal(wait_in('T', SYS_read, 0, 0, "").kind, WAIT_STOPPED);
+	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
+}
+
+/* What the table says of @key: the last entry that isn't above it. */
+static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
+{
+	uint32_t at = s->tables.v[table].root, value = 0;
+
+	for (uint32_t level = 0; level < s->tables.v[table].depth; level++) {
+		const struct unwind_chunk *c = s->chunks.v[at];
+
+		for (int i = 0; i < UNWIND_FANOUT && c->key[i] <= key && c->key[i] != UINT32_MAX;
+		     i++)
+			value = c->value[i];
+		at = value;
+	}
+	return value;
+}
+
+static void test_store(void **state)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	const struct unwind_fde eval = {.start = 16 * 700, .end = 16 * 703};
+	struct store s;
+	uint32_t first, table;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(vec_push(&rows.rules, (struct unwind_rule){.off = i}), 0);
+	for (uint32_t i = 1; i < 2000; i++)
+		assert_int_equal(vec_push(&rows.rows, (struct unwind_row){16 * i, i % 3}), 0);
+	assert_int_equal(store_init(&s), 0);
+	assert_int_equal(store_new_table(&s, &first), 0);
+	assert_int_equal(store_new_table(&s, &table), 0);
+	assert_int_equal(store_fill(&s, first, &rows, NULL, 0), 0);
+	assert_int_equal(store_fill(&s, table, &rows, &eval, 1), 0);
+	assert_int_equal(s.tables.v[table].depth, 2);
+	/* Nothing lies before the first row. */
+	assert_int_equal(s.rules.v[look_up(&s, table, 15) & UNWIND_RULE_MASK].cfa, UNWIND_UNKNOWN);
+	for (uint32_t i = 1; i < 2000; i++) {
+		uint32_t value = look_up(&s, table, 16 * i + 7);
+
+		assert_int_equal(s.rules.v[value & UNWIND_RULE_MASK].off, i % 3);
+		assert_int_equal((value & UNWIND_EVAL) != 0, i >= 700 && i < 703);
+	}
+	store_fini(&s);
+}
+
+static void write_file(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fchmod(fileno(f), mode), 0);
+}
+
+static const char *line_of(struct source *s, const char *dir, const char *name, int line, size_t *n)
+{
+	_cleanup_free_ char *path = NULL;
+	bool changed;
+
+	assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+	return source_line(s, path, line, n, &changed);
+}
+
+static void test_source(void **state)
+{
+	char dir[] = "/tmp/krait-test-dump.XXXXXX";
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_free_ char *command = NULL;
+	struct source s;
+	const char *line;
+	size_t n;
+
+	assert_non_null(mkdtemp(dir));
+	write_file(dir, "a.py", "one\r\n\nthree", 0644);
+	write_file(dir, "secret.txt", "hidden\n", 0644);
+	assert_int_equal(proc_open(&proc, getpid()), 0);
+	source_init(&s, &proc);
+	line = line_of(&s, dir, "a.py", 1, &n);
+	assert_non_null(line);
+	assert_int_equal(n, 3);
+	assert_memory_equal(line, "one", 3);
+	assert_non_null(line_of(&s, dir, "a.py", 2, &n));
+	assert_int_equal(n, 0);
+	assert_non_null(line_of(&s, dir, "a.py", 3, &n));
+	assert_int_equal(n, 5);
+	assert_null(line_of(&s, dir, "a.py", 4, &n));
+	assert_null(line_of(&s, dir, "a.py", 0, &n));
+	assert_null(line_of(&s, dir, "a.py", -1, &n));
+	assert_null(line_of(&s, dir, "secret.txt", 1, &n));
+	assert_null(line_of(&s, dir, "none.py", 1, &n));
+	source_fini(&s);
+	assert_true(asprintf(&command, "rm -r %s", dir) > 0);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_look),  cmocka_unit_test(test_stayed),
+		cmocka_unit_test(test_place), cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_store), cmocka_unit_test(test_source),
+	};
+
+	return cmocka_run_group_tests_name("dump", tests, NULL, NULL);
+}

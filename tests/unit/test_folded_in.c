@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Folded stacks of several tools, read: kinds, files, lines, labels, and what is refused. */
+#include "render_profile.h"
+
+#include <errno.h>
+#include <zlib.h>
+#include <zstd.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/folded_frame.h"
+#include "profile/folded_in.h"
+#include "render/read.h"
+#include "render/render.h"
+
+static void assert_frame(const char *text, enum frame_kind kind, const char *name,
+			 const char *place, int32_t line)
+{
+	struct folded_frame f;
+	const struct folded_text *at;
+
+	folded_frame_parse(text, strlen(text), &f);
+	assert_int_equal(f.kind, kind);
+	assert_int_equal(f.line, line);
+	assert_int_equal(f.name.n, strlen(name));
+	assert_memory_equal(f.name.s ? f.name.s : "", name, f.name.n);
+	at = f.file.n ? &f.file : &f.mapping;
+	assert_int_equal(at->n, strlen(place));
+	assert_memory_equal(at->s ? at->s : "", place, at->n);
+}
+
+static void test_frames(void **state)
+{
+	assert_frame("<module> (app.py:3)", KIND_PYTHON, "<module>", "app.py", 3);
+	assert_frame("f (a (copy).py:12)", KIND_PYTHON, "f", "a (copy).py", 12);
+	assert_frame("f (x) (<string>:1)", KIND_PYTHON, "f (x)", "<string>", 1);
+	assert_frame("run (script:7)", KIND_PYTHON, "run", "script", 7);
+	assert_frame("f (app.py)", KIND_PYTHON, "f", "app.py", 0);
+	assert_frame("deflate (libz.so.1)", KIND_NATIVE, "deflate", "libz.so.1", 0);
+	assert_frame("deflate (deflate.c:40)", KIND_NATIVE, "deflate", "deflate.c", 40);
+	assert_frame("vfs_read ([kernel])", KIND_KERNEL, "vfs_read", "[kernel]", 0);
+	assert_frame("vfs_read_[k]", KIND_KERNEL, "vfs_read", "", 0);
+	assert_frame("py::f_[j]", KIND_JIT, "py::f", "", 0);
+	assert_frame("gc ([gc])_[g]", KIND_GC, "gc", "[gc]", 0);
+	assert_frame("[truncated]", KIND_MARK, "[truncated]", "", 0);
+	assert_frame("[incomplete: not read]", KIND_MARK, "[incomplete: not read]", "", 0);
+	assert_frame("[unknown]", KIND_NATIVE, "[unknown]", "", 0);
+	assert_frame("[libz.so.1+0x12f0]", KIND_NATIVE, "", "libz.so.1", 0);
+	assert_frame("[kernel+0xffffffff81000010]", KIND_KERNEL, "", "kernel", 0);
+	assert_frame("std::sort<int>(int)", KIND_NATIVE, "std::sort<int>(int)", "", 0);
+	assert_frame("f(int) (libfoo.so)", KIND_NATIVE, "f(int)", "libfoo.so", 0);
+	assert_frame("/srv/a.py:Spam.eggs:12", KIND_PYTHON, "Spam.eggs", "/srv/a.py", 12);
+	assert_frame("std::sort:12", KIND_NATIVE, "std::sort:12", "", 0);
+	assert_frame("()", KIND_NATIVE, "()", "", 0);
+	assert_frame("f ()", KIND_NATIVE, "f ()", "", 0);
+	assert_frame("f (x.py:99999999999)", KIND_PYTHON, "f", "x.py", 0);
+}
+
+static void assert_root(const char *text, const char *const *want)
+{
+	struct folded_label labels[2];
+
+	folded_root_parse(text, strlen(text), labels);
+	for (size_t i = 0; i < 2; i++) {
+		if (!want[0]) {
+			assert_null(labels[i].key);
+			break;
+		}
+		assert_string_equal(labels[i].key, want[0]);
+		assert_int_equal(labels[i].value.n, strlen(want[1]));
+		assert_memory_equal(labels[i].value.s, want[1], labels[i].value.n);
+		want += 2;
+	}
+}
+
+static void test_roots(void **state)
+{
+	assert_root("web (pid 12)", LABELS("process", "web", "pid", "12"));
+	assert_root("Main (tid 3)", LABELS("thread", "Main", "tid", "3"));
+	assert_root("process 7:\"python a.py\"", LABELS("pid", "7", "process", "python a.py"));
+	assert_root("thread (0x7f1): \"Main\"", LABELS("tid", "0x7f1", "thread", "Main"));
+	assert_root("thread (0x7f1)", LABELS("tid", "0x7f1"));
+	assert_root("P12", LABELS("pid", "12"));
+	assert_root("T34", LABELS("tid", "34"));
+	assert_root("T0:34", LABELS("tid", "34"));
+	assert_root("tid:34", LABELS("tid", "34"));
+	assert_root("Process", LABELS(NULL));
+	assert_root("T", LABELS(NULL));
+	assert_root("f (a.py:3)", LABELS(NULL));
+}
+
+static struct profile *read_text(const char *text)
+{
+	struct profile *p;
+
+	assert_int_equal(read_profile((const uint8_t *)text, strlen(text), &p), 0);
+	return p;
+}
+
+static char *folded(struct profile *p)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){}), 0);
+	fclose(f);
+	profile_free(p);
+	return text;
+}
+
+/* What krait writes comes back as the same text. */
+static void test_round_trip(void **state)
+{
+	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
+				   "<module> (app.py:3);read ([kernel]);[kernel+0xff] 5\n"
+				   "[no frames] 1\n"
+				   "[truncated];f (<string>) 2\n";
+	_cleanup_free_ char *got = folded(read_text(want));
+
+	assert_string_equal(got, want);
+}
+
+/* Comments, blank lines, Windows line ends, counts with a fraction, no newline at the end. */
+static void test_lines(void **state)
+{
+	_cleanup_free_ char *got =
+		folded(read_text("# mode: wall\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
+				 "tail 12 (x.py:3) 4"));
+
+	assert_string_equal(got, "f (a.py:1) 3\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
+}
+
+static void refuse(const void *data, size_t n, const char *words)
+{
+	struct profile *p;
+
+	assert_true(read_profile(data, n, &p) < 0);
+	if (!strstr(err_msg(), words))
+		fail_msg("'%s' isn't in '%s'", words, err_msg());
+}
+
+static void test_refused(void **state)
+{
+	static const char no_count[] = "f 1\nf;g\n", two[] = "f 1\n 1\n",
+			  big[] = "f 99999999999999999999", text[] = "hello\nworld\n",
+			  html[] = "<html></html>";
+	_cleanup_free_ char *long_line = malloc(20 << 20), *deep = malloc(200000);
+
+	refuse(no_count, strlen(no_count), "folded stacks: byte 4: the line doesn't end with");
+	refuse(two, strlen(two), "byte 4");
+	refuse(big, strlen(big), "no profile that krait reads");
+	refuse(text, strlen(text), "byte 0: this is no profile");
+	refuse(html, strlen(html), "no recording is in it");
+	memset(long_line, 'a', 20 << 20);
+	memcpy(long_line, "f 1\n;", 5);
+	refuse(long_line, 20 << 20, "byte 4: the line is longer than 16 MiB");
+	for (size_t i = 0; i < 200000; i += 2)
+		memcpy(deep + i, i < 199998 ? "f;" : " 1", 2);
+	refuse(deep, 200000, "more than 65536 frames");
+}
+
+static void test_packed(void **state)
+{
+	static const char text[] = "f (a.py:1) 12\n";
+	uint8_t packed[256];
+	size_t n = ZSTD_compress(packed, sizeof(packed), text, strlen(text), 3);
+	struct profile *p;
+	_cleanup_free_ char *got = NULL;
+	z_stream z = {};
+
+	assert_int_equal(read_profile(packed, n, &p), 0);
+	got = folded(p);
+	assert_string_equal(got, text);
+	refuse(packed, n - 3, "the zstd data ends early");
+	packed[6] ^= 0xff;
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, 0), Z_OK);
+	z.next_in = (uint8_t *)text;
+	z.avail_in = strlen(text);
+	z.next_out = packed;
+	z.avail_out = sizeof(packed);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	n = z.total_out;
+	deflateEnd(&z);
+	assert_int_equal(read_profile(packed, n, &p), 0);
+	free(got);
+	got = folded(p);
+	assert_string_equal(got, text);
+	refuse(packed, n - 9, "the gzip data ends early");
+}
+
+static void test_empty(void **state)
+{
+	struct profile *p = read_text("");
+
+	assert_int_equal(profile_n_samples(p), 0);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames),	   cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON lines read: what comes back, and what is said of files that are wrong. */
+#include "render_profile.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/jsonl_in.h"
+#include "render/render.h"
+
+#define HEAD                                                                                       \
+	"{\"type\":\"krait\",\"version\":1,\"sample_types\":[{\"type\":\"samples\",\"unit\":"      \
+	"\"count\"}],\"default_sample_type\":0}\n"
+#define PYTHON "{\"type\":\"mapping\",\"id\":1,\"name\":\"[python]\"}\n"
+#define NATIVE "{\"type\":\"mapping\",\"id\":2,\"name\":\"/lib/x.so\"}\n"
+
+static char *written(struct profile *p)
+{
+	struct render_options opt = {.times = PPROF_TIMES_EXACT};
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(render_by_name("jsonl")->write(p, f, &opt), 0);
+	fclose(f);
+	return text;
+}
+
+static void assert_refused(const char *text, const char *want)
+{
+	struct profile *p = NULL;
+	int r = jsonl_read((const uint8_t *)text, strlen(text), &p);
+
+	assert_null(p);
+	assert_int_equal(r, -EINVAL);
+	if (!strstr(err_msg(), want))
+		fail_msg("'%s' doesn't say '%s'", err_msg(), want);
+}
+
+/* A native frame, one inlined into it, odd text, a sample without a time and one without frames. */
+static struct profile *odd_profile(void)
+{
+	struct profile *p = test_profile();
+	struct test_frame f = {"outer", NULL, 0, KIND_NATIVE, "outer", 0x10};
+	struct profile_location l;
+	uint32_t stack[2];
+	struct profile_sample s = {.time_ns = 123456789, .values = {3, INT64_MAX}};
+	char name[4001];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	stack[1] = test_location(p, &f);
+	l = *profile_get_location(p, stack[1]);
+	l.outer = stack[1];
+	profile_ran_before(p, l.function, 77);
+	l.line = 3;
+	l.column = 5;
+	l.end_line = 4;
+	l.end_column = 2;
+	stack[0] = profile_location(p, &l);
+	s.stack = profile_stack(p, stack, 2);
+	assert_int_equal(profile_add(p, &s), 0);
+	test_sample(p,
+		    FRAMES({"a;b\n\"\\\xff\xe2\x80\xa8\xf0\x9f\x98\x80\x01", "/x\ty.py", 3},
+			   {name, "", 0},
+			   {"", NULL, 0, KIND_NATIVE, .address = 0xffffffff81000010}),
+		    LABELS("pid", "1", "thread", "w;\n"), 2);
+	test_sample(p, NO_FRAMES, NULL, 1);
+	profile_meta(p)->comment[profile_meta(p)->n_comments++] = strdup("a \"note\"\n");
+	return p;
+}
+
+static void test_round_trip(void **state)
+{
+	struct profile *p = odd_profile(), *back = NULL;
+	_cleanup_free_ char *first = written(p), *second = NULL;
+
+	profile_free(p);
+	assert_non_null(strstr(first, "\"line\":3,\"column\":5,\"end_line\":4,\"end_column\":2"));
+	assert_non_null(strstr(first, ",\"ran_before\":77,"));
+	assert_true(jsonl_probe((const uint8_t *)first, strlen(first)));
+	if (jsonl_read((const uint8_t *)first, strlen(first), &back))
+		fail_msg("%s", err_msg());
+	assert_int_equal(profile_n_samples(back), 3);
+	second = written(back);
+	assert_string_equal(first, second);
+	profile_free(back);
+}
+
+/* Other writers' spaces, order, escapes and members. */
+static void test_other_writers(void **state)
+{
+	static const char text[] =
+		" { \"type\" : \"krait\" , \"more\":[{\"a\":[1,2.5e3,null]},true],\"version\":1,"
+		"\"sample_types\":[ {\"unit\":\"count\",\"type\":\"samples\"} ] }\r\n\n"
+		"{\"name\":\"[python]\",\"id\":7,\"type\":\"mapping\"}\n"
+		"{\"type\":\"news\",\"values\":[1]}\n"
+		"{\"type\":\"frame\",\"mapping\":7,\"id\":9,\"name\":\"\\u0066\\ud83d\\ude00"
+		"\\ud800x\\u0000\"}\n"
+		"{\"type\":\"stack\",\"id\":5,\"frames\":[9,9]}\n"
+		"{\"values\":[4],\"stack\":5,\"type\":\"sample\"}";
+	struct profile *p = NULL;
+
+	assert_true(jsonl_probe((const uint8_t *)text, strlen(text)));
+	if (jsonl_read((const uint8_t *)text, strlen(text), &p))
+		fail_msg("%s", err_msg());
+	assert_int_equal(profile_n_samples(p), 1);
+	assert_string_equal(profile_get_string(p, profile_get_function(p, 1)->name),
+			    "f\xf0\x9f\x98\x80\xef\xbf\xbdx\xef\xbf\xbd");
+	profile_free(p);
+	assert_false(jsonl_probe((const uint8_t *)"{\"exporter\":\"krait\"}", 20));
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"", "line 1: the file is empty"},
+		{"{\"type\":\"sample\"}", "line 1: type: the first line must be krait's"},
+		{"{\"type\":\"krait\",\"version\":2}",
+		 "line 1: version: this krait reads version 1"},
+		{"{\"type\":\"krait\",\"version\":1}", "line 1: sample_types: there must be one"},
+		{HEAD HEAD, "line 2: type: krait was there before"},
+		{HEAD "{}", "line 2: type: the line has none"},
+		{HEAD "[1]", "line 2: the line: byte 0: an object is expected"},
+		{HEAD "{\"type\":\"mapping\"", "line 2: type: byte 17: a comma or the end"},
+		{HEAD "{\"type\":\"mapping\",\"id\":1.5}", "line 2: id: byte 24: a whole number"},
+		{HEAD "{\"type\":\"mapping\",\"id\":92233720368547758080}", "line 2: id: byte"},
+		{HEAD "{\"type\":\"mapping\"} x", "line 2: type: byte 19: nothing more"},
+		{HEAD "{\"type\":\"mapping\"}", "line 2: id: a number above 0"},
+		{HEAD "{\"type\":\"map\nping\"}", "line 2: type: byte 12: the string doesn't end"},
+		{HEAD "{\"type\":\"a\\x\"}", "line 2: type: byte 11: there is no such escape"},
+		{HEAD "{\"type\":\"a\\u12g4\"}", "line 2: type: byte 14: \\u needs four"},
+		{HEAD PYTHON PYTHON, "line 3: id: 1 was there before"},
+		{HEAD "{\"type\":\"mapping\",\"id\":1,\"start\":\"12\"}",
+		 "line 2: start: it isn't"},
+		{HEAD "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
+		 "line 2: mapping: there is no 1"},
+		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1}",
+		 "line 3: name: only a frame in a file"},
+		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n" NATIVE
+			     "{\"type\":\"frame\",\"id\":2,\"mapping\":2,\"name\":\"g\","
+			     "\"inlined_into\":1}",
+		 "line 5: inlined_into: that frame has another mapping"},
+		{HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n"
+			     "{\"type\":\"frame\",\"id\":2,\"mapping\":1,\"name\":\"g\","
+			     "\"inlined_into\":1}\n{\"type\":\"stack\",\"id\":1,\"frames\":[2,1]}",
+		 "line 5: frames: 2 is inlined code without"},
+		{HEAD "{\"type\":\"stack\",\"id\":1,\"frames\":[4]}",
+		 "line 2: frames: there is no 4"},
+		{HEAD "{\"type\":\"labels\",\"id\":1,\"labels\":{}}",
+		 "line 2: labels: there must be"},
+		{HEAD "{\"type\":\"sample\",\"values\":[1,2]}", "line 2: values: 2 values for 1"},
+		{HEAD "{\"type\":\"sample\",\"values\":[1],\"time\":-1}",
+		 "line 2: time: it is below"},
+		{HEAD "{\"type\":\"sample\",\"values\":[1],\"stack\":3}",
+		 "line 2: stack: there is no"},
+		{HEAD "{\"type\":\"sample\",\"values\":[1],\"x\":{]}",
+		 "line 2: x: byte 35: brackets"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_refused(cases[i].text, cases[i].want);
+}
+
+static void test_deep(void **state)
+{
+	_cleanup_str_ struct str b = {};
+
+	str_add(&b, HEAD "{\"type\":\"x\",\"y\":");
+	for (unsigned i = 0; i < 100000; i++)
+		str_add_c(&b, '[');
+	assert_refused(str_cstr(&b), "line 2: y: byte 80: nested too deeply");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_other_writers),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What krait top shows of samples that are made here: rows, spans, trees, texts, keys. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include "live/browse.h"
+#include "live/terminal.h"
+#include "live/text.h"
+
+#define MS 1000000
+
+static struct profile *p;
+static struct live *l;
+static uint32_t python, native;
+
+static uint32_t location(const char *name, int line, uint32_t mapping)
+{
+	struct profile_function f = {.name = profile_string(p, name),
+				     .file = profile_string(p, "app.py"),
+				     .start_line = 1};
+
+	return profile_location(p, &(struct profile_location){.mapping = mapping,
+							      .function = profile_function(p, &f),
+							      .line = line});
+}
+
+static uint32_t mapping(const char *name, enum frame_kind kind)
+{
+	return profile_mapping(
+		p, &(struct profile_mapping){.name = profile_string(p, name), .kind = kind});
+}
+
+static uint32_t who(const char *pid, const char *tid, const char *gil)
+{
+	struct profile_label v[] = {{profile_string(p, "pid"), profile_string(p, pid)},
+				    {profile_string(p, "tid"), profile_string(p, tid)},
+				    {profile_string(p, "process"), profile_string(p, "app.py")},
+				    {profile_string(p, "gil"), profile_string(p, gil)}};
+
+	return profile_labels(p, v, ARRAY_SIZE(v));
+}
+
+/* @names: functions, outermost first, one letter each; upper case is native. */
+static void sample(const char *names, uint32_t labels)
+{
+	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
+	uint32_t loc[16];
+	size_t n = strlen(names);
+
+	for (size_t i = 0; i < n; i++) {
+		char name[2] = {names[n - 1 - i]};
+
+		loc[i] = location(name, names[n - 1 - i], *name < 'a' ? native : python);
+	}
+	s.stack = profile_stack(p, loc, n);
+	assert_int_equal(live_add(l, &s), 0);
+}
+
+static int setup(void **state)
+{
+	struct profile_meta *m;
+
+	p = profile_new();
+	m = profile_meta(p);
+	m->values[0] = (struct profile_value_type){"samples", "count"};
+	m->values[1] = (struct profile_value_type){"cpu", "nanoseconds"};
+	m->n_values = 2;
+	m->default_value = 1;
+	python = mapping("[python 3.12]", KIND_PYTHON);
+	native = mapping("libx.so", KIND_NATIVE);
+	l = live_new(p, NULL);
+	return !l;
+}
+
+static int teardown(void **state)
+{
+	live_free(l);
+	profile_free(p);
+	return 0;
+}
+
+static const struct live_row *row(const char *name)
+{
+	vec_foreach(r, &l->rows) {
+		const struct profile_location *at = profile_get_location(p, r->location);
+
+		if (streq(profile_get_string(p, profile_get_function(p, at->function)->name), name))
+			return r;
+	}
+	fail_msg("no row %s", name);
+	return NULL;
+}
+
+static void assert_row(const char *name, int self, int total, int self_since, int total_since)
+{
+	const struct live_row *r = row(name);
+
+	assert_int_equal(live_self(l, r, LIVE_LAST).samples, self);
+	assert_int_equal(live_total(l, r, LIVE_LAST).samples, total);
+	assert_int_equal(live_self(l, r, LIVE_SINCE).value, self_since * 10 * MS);
+	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10 * MS);
+}
+
+static void test_intervals(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+
+	sample("ab", me);
+	sample("ab", me);
+	sample("a", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_row("a", 1, 3, 1, 3);
+	assert_row("b", 2, 2, 2, 2);
+	sample("a", me);
+	assert_int_equal(live_tick(l, 2), 0);
+	assert_row("a", 1, 1, 2, 4);
+	assert_row("b", 0, 0, 2, 2);
+	assert_int_equal(l->all[LIVE_LAST].samples, 1);
+	assert_int_equal(l->all[LIVE_SINCE].samples, 4);
+	assert_true(l->seconds[LIVE_SINCE] == 3);
+	live_reset(l);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(l->rows.n, 0);
+	assert_int_equal(l->all[LIVE_SINCE].samples, 0);
+}
+
+/* A recursion counts once in total; another table is made from what was kept. */
+static void test_tables(void **state)
+{
+	uint32_t one = who("1", "1", "held"), two = who("1", "2", "waiting");
+
+	sample("aba", one);
+	sample("aB", two);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_row("a", 1, 2, 1, 2);
+	assert_row("B", 1, 1, 1, 1);
+	live_show(l, LIVE_THREADS, (struct live_only){});
+	assert_int_equal(l->rows.n, 2);
+	assert_int_equal(l->rows.v[0].total[LIVE_SINCE].held, 10 * MS);
+	assert_int_equal(l->rows.v[1].total[LIVE_SINCE].held, 0);
+	assert_int_equal(l->rows.v[1].total[LIVE_SINCE].known, 10 * MS);
+	live_show(l, LIVE_PROCESSES, (struct live_only){});
+	assert_int_equal(l->rows.n, 1);
+	assert_int_equal(live_self(l, &l->rows.v[0], LIVE_LAST).samples, 2);
+	live_show(l, LIVE_FUNCTIONS, (struct live_only){.tid = profile_string(p, "2")});
+	assert_row("a", 0, 1, 0, 1);
+	assert_int_equal(l->all[LIVE_SINCE].samples, 1);
+}
+
+static void test_hidden_frames(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+
+	sample("aB", me);
+	sample("C", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	l->hide[KIND_NATIVE] = true;
+	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
+	assert_row("a", 1, 1, 1, 1);
+	assert_row("C", 1, 1, 1, 1); /* nothing else is there */
+	assert_int_equal(l->rows.n, 2);
+}
+
+/* Each path of the open tree as "name:samples" with its depth in dots. */
+static void print_tree(struct browse *b, char *out, size_t size)
+{
+	*out = '\0';
+	vec_foreach(line, &b->lines) {
+		const struct calltree_node *n = &b->tree.nodes.v[line->node];
+		const struct profile_location *at = profile_get_location(p, n->location);
+
+		snprintf(out + strlen(out), size - strlen(out), "%u%s:%d ", n->depth,
+			 profile_get_string(p, profile_get_function(p, at->function)->name),
+			 (int)(n->since / 10 / MS));
+	}
+}
+
+static void press(struct browse *b, int key)
+{
+	enum browse_do what;
+
+	assert_int_equal(browse_key(b, key, &what), 0);
+	assert_int_equal(what, DO_NOTHING);
+}
+
+static void test_tree(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+	struct table t;
+	struct browse b;
+	char text[256];
+
+	table_init(&t, l, true);
+	browse_init(&b, &t);
+	sample("abcd", me);
+	sample("abcd", me);
+	sample("axc", me);
+	sample("acc", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(browse_refresh(&b), 0);
+	press(&b, '/');
+	press(&b, 'c');
+	press(&b, KEY_ENTER);
+	assert_int_equal(t.rows.n, 1);
+	press(&b, KEY_ENTER);
+	print_tree(&b, text, sizeof(text));
+	/* Of the recursion: the innermost one's callers, the outermost one's callees. */
+	assert_string_equal(text, "1b:2 2a:2 1c:1 2a:1 1x:1 2a:1 ");
+	press(&b, KEY_TAB);
+	print_tree(&b, text, sizeof(text));
+	assert_string_equal(text, "1d:2 1c:1 ");
+	press(&b, KEY_ESCAPE);
+	assert_int_equal(b.page, PAGE_TABLE);
+	browse_fini(&b);
+	table_fini(&t);
+}
+
+static void test_sort_and_filter(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+	_cleanup_str_ struct str name = {};
+	struct table t;
+
+	table_init(&t, l, true);
+	sample("ab", me);
+	sample("ab", me);
+	sample("ac", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_true(table_sort(&t, "name"));
+	assert_int_equal(table_refresh(&t), 0);
+	table_name(&t, &l->rows.v[t.rows.v[0]], &name);
+	assert_string_equal(str_cstr(&name), "a (app.py:1)");
+	assert_true(table_sort(&t, "self"));
+	assert_int_equal(table_refresh(&t), 0);
+	assert_ptr_equal(&l->rows.v[t.rows.v[0]], row("b"));
+	snprintf(t.filter, sizeof(t.filter), "C (APP");
+	assert_int_equal(table_refresh(&t), 0);
+	assert_int_equal(t.rows.n, 1);
+	assert_false(table_sort(&t, "share"));
+	table_fini(&t);
+}
+
+static void assert_fits(const char *s, int width, bool utf8, const char *shown)
+{
+	_cleanup_str_ struct str out = {};
+	int n = text_fit(&out, s, width, utf8);
+
+	assert_string_equal(str_cstr(&out), shown);
+	assert_int_equal(n, text_width(shown, true));
+	assert_true(n <= width);
+}
+
+static void test_text(void **state)
+{
+	assert_fits("plain", 10, true, "plain");
+	assert_fits("\033[2J", 10, true, "?[2J");
+	assert_fits("\xe4\xb8\xad\xe6\x96\x87", 3, true, "\xe4\xb8\xad");
+	assert_fits("\xe4\xb8\xad", 3, false, "?");
+	assert_fits("e\xcc\x81", 1, true, "e\xcc\x81");
+	assert_fits("\xe2\x80\xaeliame", 8, true, "?liame");
+	assert_fits("\xff\xc2", 8, true, "??");
+	assert_fits("function_with_a_name (a.py:12)", 20, true, "function_… (a.py:12)");
+	assert_fits("x", 0, true, "");
+}
+
+/* Lines never take more columns than there are, and only what changed is sent. */
+static void test_screen(void **state)
+{
+	struct screen s = {.utf8 = true};
+	_cleanup_str_ struct str first = {}, second = {};
+
+	assert_int_equal(screen_resize(&s, 2, 5), 0);
+	for (int i = 0; i < 2; i++) {
+		screen_clear(&s);
+		screen_put(&s, STYLE_BOLD, "abc", -1);
+		screen_put(&s, STYLE_PLAIN, "defgh", -1);
+		screen_at(&s, 7);
+		screen_put(&s, STYLE_PLAIN, "nowhere", -1);
+		screen_update(&s, i ? &second : &first);
+	}
+	assert_string_equal(str_cstr(&first), "\033[1;1H\033[1mabc\033[0mde\033[0m\033[2;1H\033[K");
+	assert_int_equal(second.n, 0);
+	screen_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hidden_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_screen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Several profiles as one: values by type, times by the wall clock, labels. */
+#include "render_profile.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/merge.h"
+
+struct seen {
+	struct profile *p;
+	int64_t time[8], values[8][PROFILE_MAX_VALUES];
+	const char *version[8];
+	size_t n;
+};
+
+static int see(void *arg, const struct profile_sample *s)
+{
+	struct seen *seen = arg;
+	size_t n;
+	const struct profile_label *l = profile_get_labels(seen->p, s->labels, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (streq(profile_get_string(seen->p, l[i].key), "version"))
+			seen->version[seen->n] = profile_get_string(seen->p, l[i].value);
+	seen->time[seen->n] = s->time_ns;
+	memcpy(seen->values[seen->n++], s->values, sizeof(s->values));
+	return 0;
+}
+
+static struct profile *made(int64_t start_ns, int64_t time_ns, int64_t count, const char *version)
+{
+	struct profile *p = test_profile();
+	uint32_t at = test_location(p, &(struct test_frame){"f", "f.py", 1});
+	struct profile_label l = {profile_string(p, "version"), profile_string(p, version)};
+	struct profile_sample s = {.time_ns = time_ns, .values = {count, count * 1000}};
+
+	profile_meta(p)->time_ns = start_ns;
+	s.stack = profile_stack(p, &at, 1);
+	s.labels = profile_labels(p, &l, 1);
+	assert_int_equal(profile_add(p, &s), 0);
+	return p;
+}
+
+static void test_times(void **state)
+{
+	struct profile *in[3] = {made(5000, 7, 1, "1"), made(2000, 9, 2, "2"), made(0, -1, 4, "3")};
+	struct seen seen = {};
+
+	profile_meta(in[0])->duration_ns = 100;
+	profile_meta(in[1])->duration_ns = 100;
+	assert_int_equal(profile_merge(in, 3, NULL, 0, &seen.p), 0);
+	assert_int_equal(profile_each(seen.p, see, &seen), 0);
+	assert_int_equal(seen.n, 3);
+	assert_int_equal(profile_meta(seen.p)->time_ns, 2000);
+	assert_true(profile_meta(seen.p)->duration_ns >= 3100);
+	assert_int_equal(seen.time[0], 3007);
+	assert_int_equal(seen.time[1], 9);
+	assert_int_equal(seen.time[2], -1);
+	assert_string_equal(seen.version[0], "1");
+	assert_string_equal(seen.version[1], "2");
+	assert_int_equal(seen.values[2][0], 4);
+	assert_int_equal(seen.values[2][1], 4000);
+	assert_int_equal(profile_n_stacks(seen.p), 1);
+	for (size_t i = 0; i < 3; i++)
+		profile_free(in[i]);
+	profile_free(seen.p);
+}
+
+/* Values go by their type, not by their place; a label given wins over the profile's own. */
+static void test_values_and_labels(void **state)
+{
+	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")};
+	struct merge_label label = {"version", 7, "x"};
+	struct seen seen = {};
+
+	profile_meta(in[1])->values[0] = (struct profile_value_type){"off_cpu", "nanoseconds"};
+	assert_int_equal(profile_merge(in, 2, &label, 1, &seen.p), 0);
+	assert_int_equal(profile_each(seen.p, see, &seen), 0);
+	assert_int_equal(profile_meta(seen.p)->n_values, 3);
+	assert_int_equal(profile_meta(seen.p)->default_value, 1);
+	assert_int_equal(seen.values[0][0], 1);
+	assert_int_equal(seen.values[1][0], 0);
+	assert_int_equal(seen.values[1][1], 2000);
+	assert_int_equal(seen.values[1][2], 2);
+	assert_string_equal(seen.version[0], "x");
+	profile_free(seen.p);
+
+	for (unsigned i = 0; i < 4; i++)
+		profile_meta(in[1])->values[i] = (struct profile_value_type){
+			(const char *[]){"a", "b", "c", "d"}[i], "count"};
+	profile_meta(in[1])->n_values = 4;
+	assert_int_equal(profile_merge(in, 2, NULL, 0, &seen.p), -E2BIG);
+	assert_non_null(strstr(err_msg(), "more than 4 kinds of values"));
+	for (size_t i = 0; i < 2; i++)
+		profile_free(in[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_values_and_labels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

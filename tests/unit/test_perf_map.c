@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Perf maps: text by hand, random ranges against an array that is painted over, real files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/str.h"
+#include "symbol/perf_map.h"
+
+static void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
+{
+	uint64_t got_start = 0;
+	const char *got = perf_map_find(m, at, &got_start);
+
+	if (!name) {
+		assert_null(got);
+		return;
+	}
+	assert_non_null(got);
+	assert_string_equal(got, name);
+	assert_int_equal(got_start, start);
+}
+
+static const char text[] = "7f0000001000 40 py::f:/srv/app.py\n"
+			   "0x7f0000002000 0x10 with blanks  and \xff\xfe\n"
+			   "garbage\n"
+			   "\n"
+			   "7f0000003000 0 empty\n"
+			   "7f0000003000 10\n"
+			   "7f0000003000 10 \n"
+			   "ffffffffffffffff 10 wraps\n"
+			   "11112222333344445 10 too many digits\n"
+			   "7f0000001010 8 later\n"
+			   "7F0000001030 20 reaches further\n"
+			   "7f0000004000 10 not whole yet";
+
+static void expect_text(const struct perf_map *m)
+{
+	expect(m, 0x7f0000000fff, NULL, 0);
+	expect(m, 0x7f0000001000, "py::f:/srv/app.py", 0x7f0000001000);
+	expect(m, 0x7f0000001010, "later", 0x7f0000001010);
+	expect(m, 0x7f0000001018, "py::f:/srv/app.py", 0x7f0000001000);
+	expect(m, 0x7f0000001030, "reaches further", 0x7f0000001030);
+	expect(m, 0x7f000000104f, "reaches further", 0x7f0000001030);
+	expect(m, 0x7f0000001050, NULL, 0);
+	expect(m, 0x7f000000200f, "with blanks  and \xff\xfe", 0x7f0000002000);
+	expect(m, 0x7f0000003000, NULL, 0);
+	expect(m, UINT64_MAX, NULL, 0);
+	expect(m, 0x7f0000004000, NULL, 0);
+	assert_int_equal(perf_map_stats(m).malformed, 7);
+	assert_int_equal(perf_map_stats(m).dropped, 0);
+}
+
+/* In two pieces, cut anywhere; then the rest of the last line. */
+static void test_text(void **state)
+{
+	for (size_t cut = 0; cut <= strlen(text); cut++) {
+		struct perf_map *m = perf_map_new();
+
+		assert_int_equal(perf_map_feed(m, text, cut), 0);
+		assert_int_equal(perf_map_feed(m, text + cut, strlen(text) - cut), 0);
+		expect_text(m);
+		assert_int_equal(perf_map_feed(m, "\n", 1), 0);
+		expect(m, 0x7f0000004008, "not whole yet", 0x7f0000004000);
+		perf_map_free(m);
+	}
+	perf_map_free(NULL);
+}
+
+static void test_long_name(void **state)
+{
+	struct perf_map *m = perf_map_new();
+	_cleanup_free_ char *name = malloc(3 * PERF_MAP_NAME_BYTES);
+
+	memset(name, 'x', 3 * PERF_MAP_NAME_BYTES);
+	for (int i = 0; i < 2; i++) { /* at once and piece by piece */
+		assert_int_equal(perf_map_feed(m, i ? "1000 8 " : "2000 8 ", 7), 0);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(perf_map_feed(m, name, PERF_MAP_NAME_BYTES), 0);
+		assert_int_equal(perf_map_feed(m, "\n3000 8 next\n", 13), 0);
+	}
+	assert_int_equal(strlen(perf_map_find(m, 0x1000, NULL)), PERF_MAP_NAME_BYTES);
+	assert_int_equal(strlen(perf_map_find(m, 0x2000, NULL)), PERF_MAP_NAME_BYTES);
+	expect(m, 0x3000, "next", 0x3000);
+	perf_map_free(m);
+}
+
+#define SPACE 2000
+
+static void test_painting(void **state)
+{
+	uint16_t owner[SPACE + 200] = {0}, first[2000];
+	struct perf_map *m = perf_map_new();
+
+	srand(1);
+	for (uint16_t i = 1; i < ARRAY_SIZE(first); i++) {
+		unsigned start = (unsigned)rand() % SPACE, size = 1 + (unsigned)rand() % 40;
+		char line[64];
+		int n = snprintf(line, sizeof(line), "%x %x n%u\n", start, size, i);
+
+		first[i] = (uint16_t)start;
+		for (unsigned k = start; k < start + size; k++)
+			owner[k] = i;
+		assert_int_equal(perf_map_feed(m, line, (size_t)n), 0);
+		for (unsigned k = i % 50 ? SPACE : 0; k < ARRAY_SIZE(owner); k++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "n%u", owner[k]);
+			expect(m, k, owner[k] ? name : NULL, first[owner[k]]);
+		}
+	}
+	perf_map_free(m);
+}
+
+/* As many entries as a map may have, each over the one before it: one is live. */
+static void test_many(void **state)
+{
+	struct perf_map *m = perf_map_new();
+	_cleanup_str_ struct str s = {};
+
+	for (int i = 0; i < 100000; i++)
+		str_addf(&s, "1000 10 name%d\n", i);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(perf_map_feed(m, s.s, s.n), 0);
+	assert_int_equal(perf_map_stats(m).entries, 1);
+	assert_int_equal(perf_map_stats(m).dropped, 0);
+	expect(m, 0x1008, "name99999", 0x1000);
+	perf_map_free(m);
+}
+
+static void append(const char *path, const char *s, const char *mode)
+{
+	FILE *f = fopen(path, mode);
+
+	assert_non_null(f);
+	fputs(s, f);
+	fclose(f);
+}
+
+static void test_file(void **state)
+{
+	_cleanup_proc_ struct proc self = PROC_INIT;
+	struct perf_map *m = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	assert_int_equal(proc_open(&self, getpid()), 0);
+	assert_int_equal(perf_map_open(&self, &m), -ENOENT);
+	append(path, "1000 10 one\n20", "w");
+	assert_int_equal(perf_map_open(&self, &m), 0);
+	expect(m, 0x1000, "one", 0x1000);
+	append(path, "00 10 two\n", "a");
+	expect(m, 0x2000, NULL, 0);
+	assert_int_equal(perf_map_refresh(m), 0);
+	expect(m, 0x2000, "two", 0x2000);
+	expect(m, 0x1000, "one", 0x1000);
+	append(path, "3000 10 new\n", "w"); /* begun anew */
+	assert_int_equal(perf_map_refresh(m), 0);
+	expect(m, 0x3000, "new", 0x3000);
+	expect(m, 0x1000, NULL, 0);
+	unlink(path); /* the process is gone, its map too: what was opened stays */
+	assert_int_equal(perf_map_refresh(m), 0);
+	expect(m, 0x3000, "new", 0x3000);
+	perf_map_free(m);
+}
+
+static void test_refused(void **state)
+{
+	_cleanup_proc_ struct proc self = PROC_INIT;
+	struct perf_map *m = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	assert_int_equal(proc_open(&self, getpid()), 0);
+	assert_int_equal(mkfifo(path, 0600), 0); /* opening it for reading would block */
+	assert_int_equal(perf_map_open(&self, &m), -EINVAL);
+	unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(perf_map_open(&self, &m), -EINVAL);
+	rmdir(path);
+	/* Somebody else's file: root's through a link, or any other's if this is root. */
+	if (geteuid()) {
+		assert_int_equal(symlink("/etc/passwd", path), 0);
+	} else {
+		append(path, "1000 10 one\n", "w");
+		assert_int_equal(chown(path, 1, 1), 0);
+	}
+	assert_int_equal(perf_map_open(&self, &m), -EACCES);
+	assert_non_null(strstr(err_msg(), "belongs to user"));
+	unlink(path);
+	assert_null(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),	 cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_painting), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_file),	 cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

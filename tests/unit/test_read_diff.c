@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The two recordings of a page of a comparison: read back, cut off, damaged, half there. */
+#include "render_profile.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "render/html_diff.h"
+#include "render/read.h"
+#include "render/render.h"
+
+struct bytes {
+	char *s;
+	size_t n;
+};
+
+static struct profile *side(const char *name, int64_t count)
+{
+	static const char *const labels[] = {"pid", "7", "process", "app.py", NULL};
+	const struct test_frame frames[] = {
+		{"main", "/srv/app.py", 10}, {name, "/srv/app.py", 20}, {}};
+	struct profile *p = test_profile();
+
+	test_sample_at(p, frames, labels, count, -1);
+	return p;
+}
+
+/* The page's own profile doesn't matter here: the first side's. */
+static struct bytes page(void)
+{
+	static const uint8_t changed[16];
+	struct html_diff d = {.name = {"a", "b"}, .verdict = "", .sum = "", .changed = changed};
+	const struct render_options opt = {.diff = &d};
+	struct bytes b = {};
+	FILE *f = open_memstream(&b.s, &b.n);
+
+	d.recording[0] = side("gone", 3);
+	d.recording[1] = side("new", 4);
+	assert_int_equal(render_by_name("html")->write(d.recording[0], f, &opt), 0);
+	fclose(f);
+	profile_free(d.recording[0]);
+	profile_free(d.recording[1]);
+	return b;
+}
+
+static int64_t samples(struct profile *p)
+{
+	_cleanup_free_ struct profile_sum *sums = NULL;
+	int64_t all = 0;
+	size_t n;
+
+	assert_int_equal(profile_sums(p, &sums, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		all += sums[i].values[0];
+	return all;
+}
+
+static void test_both(void **state)
+{
+	struct bytes b = page();
+	struct profile *both[2] = {}, *one = NULL;
+
+	assert_int_equal(read_two((const uint8_t *)b.s, b.n, both), 0);
+	assert_int_equal(samples(both[0]), 3);
+	assert_int_equal(samples(both[1]), 4);
+	assert_int_equal(profile_meta(both[1])->duration_ns, 10ll * 1000000000);
+	assert_int_equal(read_profile((const uint8_t *)b.s, b.n, &one), 0);
+	assert_int_equal(samples(one), 7);
+	profile_free(one);
+	profile_free(both[0]);
+	profile_free(both[1]);
+	free(b.s);
+}
+
+static void refused(const char *s, size_t n)
+{
+	struct profile *both[2] = {};
+	char *copy = malloc(n + 1); /* so that the sanitizer sees the end */
+
+	memcpy(copy, s, n);
+	assert_true(read_two((const uint8_t *)copy, n, both) < 0);
+	assert_true(*err_msg());
+	assert_null(both[0]);
+	free(copy);
+}
+
+static void test_broken(void **state)
+{
+	struct bytes b = page();
+	char *after = strstr(b.s, "id=\"krait-after\">");
+
+	assert_non_null(after);
+	for (size_t cut = 0; cut < 400; cut += 7)
+		refused(b.s, (size_t)(after - b.s) + cut / 4);
+	refused(b.s, b.n / 2);
+	refused(b.s, 0);
+	after[strlen("id=\"krait-after\">") + 5] = '\1';
+	refused(b.s, b.n);
+	memcpy(after, "id=\"krait-other\">", strlen("id=\"krait-other\">"));
+	refused(b.s, b.n);
+	free(b.s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_both),
+		cmocka_unit_test(test_broken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

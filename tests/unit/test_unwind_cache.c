@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows on disk: what was kept comes back the same; what was damaged, or isn't ours, doesn't come back. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf/unwind_cache.h"
+
+#define ROWS UNWIND_CACHE_LEAST_ROWS
+
+static char dir[64], path[256];
+static struct unwind_cache *cache;
+static const struct unwind_cache_key key = {.id = {1, 2, 3, 4, 5, 6, 7, 0xab}, .n = 8, .bytes = 99};
+
+static int set_up(void **state)
+{
+	char template[] = "/tmp/krait-cache-XXXXXX";
+
+	if (!mkdtemp(template))
+		return -1;
+	snprintf(dir, sizeof(dir), "%s/sub/krait", template);
+	snprintf(path, sizeof(path), "%s/01020304050607ab-63.rows", dir);
+	cache = unwind_cache_new(dir, geteuid(), getegid(), false);
+	return cache ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	unwind_cache_free(cache);
+	*strrchr(dir, '/') = 0;
+	*strrchr(dir, '/') = 0;
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	return system(command);
+}
+
+static void make_rows(struct unwind_rows *r, size_t n)
+{
+	*r = (struct unwind_rows){.base = 0x4000, .bad = 3, .why = "why not"};
+	assert_int_equal(vec_push(&r->rules, (struct unwind_rule){}), 0);
+	assert_int_equal(vec_push(&r->rules, (struct unwind_rule){UNWIND_REG, 7, 0, 0, 8, 0, -1,
+								  UNWIND_SAME, UNWIND_SAME}),
+			 0);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(vec_push(&r->rows, (struct unwind_row){16 * i, (i + 1) & 1}), 0);
+		if (!(i & 1))
+			assert_int_equal(
+				vec_push(&r->fdes, (struct unwind_fde){16 * i, 16 * i + 16}), 0);
+	}
+}
+
+static void keep(size_t n)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows;
+
+	make_rows(&rows, n);
+	assert_int_equal(unwind_cache_store(cache, &key, &rows), 0);
+}
+
+static bool comes_back(void)
+{
+	_cleanup_unwind_rows_ struct unwind_rows got, want;
+	bool there = unwind_cache_load(cache, &key, &got);
+
+	make_rows(&want, ROWS);
+	if (!there) {
+		assert_null(got.rows.v);
+		assert_int_equal(got.rows.n + got.rules.n + got.fdes.n, 0);
+		return false;
+	}
+	assert_true(got.base == want.base && got.bad == want.bad && streq(got.why, want.why));
+	assert_true(got.rows.n == want.rows.n && got.rules.n == want.rules.n &&
+		    got.fdes.n == want.fdes.n);
+	assert_memory_equal(got.rows.v, want.rows.v, want.rows.n * sizeof(*want.rows.v));
+	assert_memory_equal(got.rules.v, want.rules.v, want.rules.n * sizeof(*want.rules.v));
+	assert_memory_equal(got.fdes.v, want.fdes.v, want.fdes.n * sizeof(*want.fdes.v));
+	return true;
+}
+
+static void test_round_trip(void **state)
+{
+	struct unwind_cache_key other = key;
+	struct unwind_rows rows;
+	struct stat st;
+
+	assert_false(comes_back());
+	keep(ROWS - 1); /* not worth it */
+	assert_int_not_equal(stat(dir, &st), 0);
+	keep(ROWS);
+	assert_true(comes_back());
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	other.id[0]++;
+	assert_false(unwind_cache_load(cache, &other, &rows));
+	other = key;
+	other.bytes++;
+	assert_false(unwind_cache_load(cache, &other, &rows));
+	other.n = 0; /* no build id */
+	assert_false(unwind_cache_load(cache, &other, &rows));
+}
+
+/* Each byte of the beginning and some of the rest, each length. */
+static void test_damaged(void **state)
+{
+	int fd;
+	struct stat st;
+
+	keep(ROWS);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0 && !fstat(fd, &st));
+	for (off_t at = 0; at < st.st_size; at += at < 400 ? 1 : 9973) {
+		uint8_t byte, bad;
+
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		for (int bit = 0; bit < 8; bit += 1 + 6 * (at > 400)) {
+			bad = byte ^ 1 << bit;
+			assert_int_equal(pwrite(fd, &bad, 1, at), 1);
+			assert_false(comes_back());
+		}
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+	}
+	assert_true(comes_back());
+	assert_int_equal(ftruncate(fd, st.st_size + 1), 0);
+	assert_false(comes_back());
+	for (off_t n = st.st_size - 1; n >= 0; n -= n < 400 ? 1 : 9973) {
+		assert_int_equal(ftruncate(fd, n), 0);
+		assert_false(comes_back());
+	}
+	close(fd);
+	keep(ROWS);
+	assert_true(comes_back());
+}
+
+/* Whole files whose rows nobody compiles. */
+static void test_nonsense(void **state)
+{
+	for (int what = 0; what < 8; what++) {
+		_cleanup_unwind_rows_ struct unwind_rows rows, got;
+
+		make_rows(&rows, ROWS);
+		switch (what) {
+		case 0:
+			rows.rows.v[77].rule = 2;
+			break;
+		case 1:
+			rows.rows.v[77].key = rows.rows.v[76].key;
+			break;
+		case 2:
+			rows.fdes.v[5].end = rows.fdes.v[6].start + 1;
+			break;
+		case 3:
+			rows.fdes.v[5].end = rows.fdes.v[5].start;
+			break;
+		case 4:
+			rows.rules.v[0].off = 1;
+			break;
+		case 5:
+			rows.rules.v[1].cfa = UNWIND_INDEXED + 1;
+			break;
+		case 6:
+			rows.rules.v[1].reg = 200;
+			break;
+		case 7:
+			rows.base++;
+			break;
+		}
+		assert_int_equal(unwind_cache_store(cache, &key, &rows), 0);
+		assert_false(unwind_cache_load(cache, &key, &got));
+	}
+	keep(ROWS);
+	assert_true(comes_back());
+}
+
+static void test_not_ours(void **state)
+{
+	char elsewhere[300];
+
+	keep(ROWS);
+	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", dir);
+	assert_int_equal(chmod(path, 0620), 0);
+	assert_false(comes_back());
+	assert_int_equal(chmod(path, 0600), 0);
+	assert_true(comes_back());
+	assert_int_equal(rename(path, elsewhere), 0);
+	assert_int_equal(symlink(elsewhere, path), 0);
+	assert_false(comes_back());
+	keep(ROWS); /* takes the link's place, not its target's */
+	assert_true(comes_back());
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_false(comes_back());
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(elsewhere, path), 0);
+	assert_int_equal(chmod(dir, 0770), 0);
+	assert_false(comes_back());
+	assert_int_equal(chmod(dir, 0700), 0);
+	assert_true(comes_back());
+	if (geteuid() == 0 && !chown(path, 65534, 65534)) {
+		assert_false(comes_back());
+		assert_int_equal(chown(path, 0, 0), 0);
+	}
+}
+
+/* Root for somebody else: the file is theirs. */
+static void test_become(void **state)
+{
+	struct stat st;
+	char *slash;
+
+	if (geteuid() != 0)
+		skip();
+	slash = strchr(dir + 1, '/'); /* of /tmp */
+	slash = strchr(slash + 1, '/');
+	*slash = 0;
+	assert_int_equal(chown(dir, 65534, 65534), 0);
+	*slash = '/';
+	unwind_cache_free(cache);
+	cache = unwind_cache_new(dir, 65534, 65534, true);
+	keep(ROWS);
+	assert_true(comes_back());
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 65534);
+	assert_int_equal(st.st_gid, 65534);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_false(comes_back());
+}
+
+static void test_bounded(void **state)
+{
+	struct unwind_cache_key k = key;
+	struct unwind_rows rows, got;
+	struct stat st;
+
+	make_rows(&rows, ROWS);
+	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
+		assert_int_equal(unwind_cache_store(cache, &k, &rows), 0);
+		usleep(20000); /* the file system's clock */
+	}
+	k.id[0] = 1;
+	assert_true(unwind_cache_load(cache, &k, &got)); /* used: 2 is the oldest now */
+	unwind_rows_fini(&got);
+	assert_int_equal(stat(path, &st), 0);
+	unwind_cache_trim(cache, 3 * st.st_size);
+	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
+		assert_int_equal(unwind_cache_load(cache, &k, &got), k.id[0] != 2);
+		unwind_rows_fini(&got);
+	}
+	unwind_rows_fini(&rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_damaged, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_nonsense, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_not_ours, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_become, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

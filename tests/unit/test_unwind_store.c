@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Unwind tables in the kernel's maps under a small cap. Truth: what the maps hold, read back through
+ * their descriptors, and when this test says a table was looked into. Needs the right to make maps.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sampler/unwind_store.h"
+
+#define SLABS 1			    /* 512 chunks, of which 32 aren't for files */
+#define SMALL (120 * UNWIND_FANOUT) /* rows: 120 chunks and a root */
+
+static struct unwind_store_maps maps;
+static struct unwind_store *store;
+
+static int make(enum bpf_map_type type, uint32_t value, uint32_t n, uint32_t flags, int inner)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags, .inner_map_fd = inner);
+
+	return bpf_map_create(type, "test", sizeof(uint32_t), value, n, &opts);
+}
+
+static int set_up(void **state)
+{
+	int slab = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, 0, 0);
+
+	if (slab < 0)
+		return 0; /* each test skips */
+	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
+	maps.tables = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), 16, 0, 0);
+	maps.rules = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_rule), 64, 0, 0);
+	maps.spaces = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_space), UNWIND_MAX_SPACES,
+			   BPF_F_MMAPABLE, 0);
+	close(slab);
+	return unwind_store_open(&store, &maps, SLABS);
+}
+
+static int tear_down(void **state)
+{
+	if (!store)
+		return 0;
+	unwind_store_close(store);
+	store = NULL;
+	close(maps.slabs);
+	close(maps.tables);
+	close(maps.rules);
+	close(maps.spaces);
+	return 0;
+}
+
+static void need_store(void)
+{
+	if (!store) {
+		print_message("SKIP: no right to make BPF maps\n");
+		skip();
+	}
+}
+
+/* @n rows 16 bytes apart that alternate between two rules. */
+static int fill(uint32_t table, size_t n)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	int r = vec_push(&rows.rules, (struct unwind_rule){}) ||
+		vec_push(&rows.rules, (struct unwind_rule){.cfa = UNWIND_REG, .reg = 7, .off = 8});
+
+	for (uint32_t i = 0; !r && i < n; i++)
+		r = vec_push(&rows.rows, (struct unwind_row){16 * i, (i + 1) & 1});
+	assert_int_equal(r, 0);
+	return unwind_store_fill(store, table, &rows, NULL, 0);
+}
+
+static uint32_t new_table(void)
+{
+	uint32_t table = 0;
+
+	assert_int_equal(unwind_store_new_table(store, &table), 0);
+	return table;
+}
+
+static struct unwind_table entry(uint32_t table)
+{
+	struct unwind_table t = {};
+
+	assert_int_equal(bpf_map_lookup_elem(maps.tables, &table, &t), 0);
+	return t;
+}
+
+/* As the kernel program does when it looks into it. */
+static void looked_into(uint32_t table, uint32_t seconds_ago)
+{
+	struct unwind_table t = entry(table);
+
+	t.used = unwind_store_epoch() - seconds_ago;
+	assert_int_equal(bpf_map_update_elem(maps.tables, &table, &t, BPF_ANY), 0);
+}
+
+static struct unwind_chunk chunk_at(uint32_t number)
+{
+	uint32_t slab = number / UNWIND_SLAB_CHUNKS, i = number % UNWIND_SLAB_CHUNKS, id = 0;
+	struct unwind_chunk c;
+	int fd;
+
+	assert_int_equal(bpf_map_lookup_elem(maps.slabs, &slab, &id), 0);
+	fd = bpf_map_get_fd_by_id(id);
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_map_lookup_elem(fd, &i, &c), 0);
+	close(fd);
+	return c;
+}
+
+/* The tree of a table with @n of fill()'s rows says what they say. */
+static void check(uint32_t table, uint32_t n)
+{
+	struct unwind_table t = entry(table);
+	struct unwind_chunk root = chunk_at(t.root);
+
+	assert_int_equal(t.depth, 2);
+	for (uint32_t i = 0; i < n; i += UNWIND_FANOUT) {
+		struct unwind_chunk c = chunk_at(root.value[i / UNWIND_FANOUT]);
+
+		assert_int_equal(root.key[i / UNWIND_FANOUT], 16 * i);
+		for (uint32_t j = 0; j < UNWIND_FANOUT && i + j < n; j++) {
+			assert_int_equal(c.key[j], 16 * (i + j));
+			assert_int_equal(c.value[j], (i + j + 1) & 1);
+		}
+	}
+}
+
+static void test_least_recently_used(void **state)
+{
+	uint32_t t[4];
+
+	need_store();
+	for (size_t i = 0; i < 4; i++)
+		t[i] = new_table();
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(fill(t[i], SMALL), 0);
+	looked_into(t[0], UNWIND_KEEP_SECONDS + 5);
+	looked_into(t[1], UNWIND_KEEP_SECONDS + 50);
+	looked_into(t[2], 1);
+	assert_int_equal(fill(t[3], SMALL), 0);
+	assert_int_equal(unwind_store_given_up(store), t[1]);
+	assert_int_equal(unwind_store_given_up(store), 0);
+	assert_int_equal(entry(t[1]).depth, 0);
+	check(t[0], SMALL);
+	check(t[2], SMALL);
+	check(t[3], SMALL);
+	assert_int_equal(fill(t[1], SMALL), 0); /* needed again */
+	assert_int_equal(unwind_store_given_up(store), t[0]);
+	check(t[1], SMALL);
+	check(t[2], SMALL);
+}
+
+static void test_in_use_stays(void **state)
+{
+	uint32_t t[4];
+
+	need_store();
+	for (size_t i = 0; i < 4; i++)
+		t[i] = new_table();
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(fill(t[i], SMALL), 0);
+	looked_into(t[1], UNWIND_KEEP_SECONDS + 5); /* not enough for the next one */
+	assert_int_equal(fill(t[3], 2 * SMALL), -ENOSPC);
+	assert_int_equal(unwind_store_given_up(store), 0);
+	for (size_t i = 0; i < 3; i++)
+		check(t[i], SMALL);
+	assert_int_equal(entry(t[3]).depth, 0);
+	assert_int_equal(fill(t[3], 5 * SMALL), -EFBIG);
+	assert_non_null(strstr(err_msg(), "--unwind-memory"));
+	assert_true(unwind_store_bytes(store) <=
+		    SLABS * UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk));
+}
+
+/* Mappings find room where no file does, and make files give up theirs. */
+static void test_mappings(void **state)
+{
+	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
+	struct unwind_space head = {.version = 1};
+	uint32_t t, slot;
+
+	need_store();
+	t = new_table();
+	for (uint32_t i = 0; i < ARRAY_SIZE(m); i++)
+		m[i] = (struct unwind_mapping){(uint64_t)i << 20, ((uint64_t)i << 20) + 4096, t, 0};
+	assert_int_equal(fill(t, 470 * UNWIND_FANOUT), 0);
+	for (head.version = 1; head.version <= 12; head.version++) {
+		assert_int_equal(unwind_store_new_space(store, &slot), 0);
+		if (head.version == 3) {
+			assert_int_equal(
+				unwind_store_set_space(store, slot, &head, m, ARRAY_SIZE(m)),
+				-ENOSPC);
+			looked_into(t, UNWIND_KEEP_SECONDS + 1);
+		}
+		assert_int_equal(unwind_store_set_space(store, slot, &head, m, ARRAY_SIZE(m)), 0);
+	}
+	assert_int_equal(unwind_store_given_up(store), t);
+	assert_int_equal(entry(t).depth, 0);
+}
+
+/* Mappings that are read over and over take no more memory. */
+static void test_readings(void **state)
+{
+	struct unwind_mapping m[SPACE_MAPPINGS * SPACE_CHUNKS] = {};
+	struct unwind_space head = {};
+	uint32_t slot;
+	size_t bytes;
+
+	need_store();
+	for (uint32_t i = 0; i < ARRAY_SIZE(m); i++)
+		m[i] = (struct unwind_mapping){(uint64_t)i << 20, ((uint64_t)i << 20) + 4096};
+	assert_int_equal(unwind_store_new_space(store, &slot), 0);
+	assert_int_equal(unwind_store_set_space(store, slot, &head, m, ARRAY_SIZE(m)), 0);
+	bytes = unwind_store_bytes(store);
+	for (head.version = 1; head.version <= 2 * UNWIND_SLAB_CHUNKS / SPACE_CHUNKS;
+	     head.version++)
+		assert_int_equal(unwind_store_set_space(store, slot, &head, m, ARRAY_SIZE(m)), 0);
+	assert_int_equal(unwind_store_bytes(store), bytes);
+}
+
+/* Given up and filled in turn: no chunk is lost. */
+static void test_round(void **state)
+{
+	uint32_t t[3];
+
+	need_store();
+	for (size_t i = 0; i < 3; i++)
+		t[i] = new_table();
+	for (size_t i = 0; i < 60; i++) {
+		assert_int_equal(fill(t[i % 3], 2 * SMALL - i * UNWIND_FANOUT), 0);
+		check(t[i % 3], 2 * SMALL - i * UNWIND_FANOUT);
+		looked_into(t[i % 3], UNWIND_KEEP_SECONDS + 60 - i % 60);
+	}
+}
+
+static void *fill_often(void *arg)
+{
+	const uint32_t *t = arg;
+
+	for (size_t i = 0; i < 40; i++)
+		if (fill(t[i & 1], SMALL))
+			return arg;
+	return NULL;
+}
+
+/* A thread fills tables while mappings are set: neither gets the other's chunks. */
+static void test_beside(void **state)
+{
+	struct unwind_mapping m[SPACE_MAPPINGS] = {};
+	struct unwind_space head = {};
+	const struct space_chunk *mappings;
+	struct unwind_chunk c;
+	uint32_t t[2], slot;
+	pthread_t thread;
+	void *failed;
+
+	need_store();
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		t[i] = new_table();
+	for (uint32_t i = 0; i < ARRAY_SIZE(m); i++)
+		m[i] = (struct unwind_mapping){(uint64_t)i << 20, ((uint64_t)i << 20) + 4096, 7, i};
+	assert_int_equal(unwind_store_new_space(store, &slot), 0);
+	assert_int_equal(pthread_create(&thread, NULL, fill_often, t), 0);
+	for (head.version = 1; head.version < 2000; head.version++)
+		assert_int_equal(unwind_store_set_space(store, slot, &head, m, ARRAY_SIZE(m)), 0);
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	assert_int_equal(bpf_map_lookup_elem(maps.spaces, &slot, &head), 0);
+	c = chunk_at(head.chunk[0]);
+	mappings = (struct space_chunk *)&c;
+	for (uint32_t i = 0; i < ARRAY_SIZE(m); i++) {
+		assert_int_equal(mappings->start[i], m[i].start);
+		assert_int_equal(mappings->map[i].key, i);
+	}
+	check(t[0], SMALL);
+	check(t[1], SMALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_least_recently_used, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_in_use_stays, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_mappings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_readings, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_round, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

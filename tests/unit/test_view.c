@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The filter words, each on a small profile, seen through the folded writer. */
+#include "render_profile.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "render/render.h"
+#include "view/view.h"
+
+static struct profile *made(void)
+{
+	struct profile *p = test_profile();
+	const struct test_frame main = {"<module>", "/srv/app.py", 3};
+	const struct test_frame run = {"Spam.run", "/usr/lib/python3.12/json/decoder.py", 12};
+	const struct test_frame zip = {"deflate", NULL, 0, KIND_NATIVE};
+	const struct test_frame kernel = {"vfs_read", NULL, 0, KIND_KERNEL};
+
+	test_sample(p, FRAMES(main, run, zip),
+		    LABELS("pid", "7", "process", "web", "tid", "8", "thread", "w-1"), 1);
+	test_sample(p, FRAMES(main, run, run, kernel),
+		    LABELS("pid", "7", "process", "web", "tid", "9", "thread", "w-2"), 2);
+	test_sample(p, FRAMES(main), LABELS("pid", "7", "process", "web", "v", "1"), 4);
+	test_sample(p, NO_FRAMES, LABELS("pid", "7", "process", "web", "v", "2"), 8);
+	return p;
+}
+
+static void assert_view(const struct view_options *o, const char *want)
+{
+	struct profile *p = made();
+	struct view_totals t;
+	char *text = NULL;
+	size_t n;
+	FILE *f;
+
+	assert_int_equal(view_apply(&p, o, &t), 0);
+	assert_int_equal(t.all[0], 15);
+	f = open_memstream(&text, &n);
+	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){}), 0);
+	fclose(f);
+	assert_string_equal(text, want);
+	free(text);
+	profile_free(p);
+}
+
+#define TEXTS(...)                                                                                 \
+	{                                                                                          \
+		.v = (const char *[]){__VA_ARGS__},                                                \
+		.n = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)                        \
+	}
+#define VIEW(...) (&(struct view_options){__VA_ARGS__})
+
+#define MAIN	  "<module> (/srv/app.py:3)"
+#define RUN	  "Spam.run (json/decoder.py:12)"
+#define ZIP	  "deflate (libz.so.1)"
+#define READ	  "vfs_read ([kernel])"
+#define ALL                                                                                        \
+	MAIN " 4\n" MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n[no frames] "   \
+	     "8\n"
+
+static void test_samples(void **state)
+{
+	assert_view(VIEW(.processes = TEXTS("nobody", "web")), ALL);
+	assert_view(VIEW(.processes = TEXTS("7")), ALL);
+	assert_view(VIEW(.processes = TEXTS("web (pid 7)")), ALL);
+	assert_view(VIEW(.threads = TEXTS("w-*")),
+		    MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n");
+	assert_view(VIEW(.threads = TEXTS("/-2$/")), MAIN ";" RUN ";" RUN ";" READ " 2\n");
+	assert_view(VIEW(.threads = TEXTS("8")), MAIN ";" RUN ";" ZIP " 1\n");
+	assert_view(VIEW(.labels = TEXTS("v=1", "v=3", "process=w*")), MAIN " 4\n");
+	assert_view(VIEW(.kinds = 1 << KIND_KERNEL), MAIN ";" RUN ";" RUN ";" READ " 2\n");
+	assert_view(VIEW(.kinds = 1 << KIND_KERNEL | 1 << KIND_PYTHON),
+		    MAIN " 4\n" MAIN ";" RUN ";" RUN ";" READ " 2\n");
+	assert_view(VIEW(.modules = TEXTS("json")),
+		    MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n");
+	assert_view(VIEW(.modules = TEXTS("libz.so.1")), MAIN ";" RUN ";" ZIP " 1\n");
+	assert_view(VIEW(.modules = TEXTS("[kernel]")), MAIN ";" RUN ";" RUN ";" READ " 2\n");
+	assert_view(VIEW(.modules = TEXTS("jso")), "");
+}
+
+static void test_stacks(void **state)
+{
+	static const char run[] = MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n";
+	static const char *const names[] = {"Spam.run",
+					    "json.decoder.Spam.run",
+					    "json.decoder",
+					    "json/decoder.py",
+					    "json/decoder.py:12",
+					    "Spam.*",
+					    "/run .json/",
+					    "/usr/lib/python3.12/json/decoder.py",
+					    RUN,
+					    "/^json.*run$/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_view(VIEW(.focus = TEXTS(names[i])), run);
+	assert_view(VIEW(.ignore = TEXTS("Spam.run")), MAIN " 4\n[no frames] 8\n");
+	assert_view(VIEW(.focus = TEXTS("Spam.run"), .ignore = TEXTS("deflate")),
+		    MAIN ";" RUN ";" RUN ";" READ " 2\n");
+}
+
+static void test_frames(void **state)
+{
+	assert_view(VIEW(.hide = TEXTS("Spam.run")),
+		    MAIN " 4\n" MAIN ";" ZIP " 1\n" MAIN ";" READ " 2\n[no frames] 8\n");
+	assert_view(VIEW(.show = TEXTS("Spam.run")), RUN " 1\n" RUN ";" RUN " 2\n[no frames] 12\n");
+	assert_view(VIEW(.invert = true), MAIN " 4\n[no frames] 8\n" ZIP ";" RUN ";" MAIN
+					       " 1\n" READ ";" RUN ";" RUN ";" MAIN " 2\n");
+	assert_view(VIEW(.grain = VIEW_MODULES),
+		    "[no frames] 8\napp (/srv/app.py) 4\n"
+		    "app (/srv/app.py);json.decoder (json/decoder.py);[kernel] 2\n"
+		    "app (/srv/app.py);json.decoder (json/decoder.py);libz.so.1 1\n");
+	assert_view(VIEW(.grain = VIEW_FUNCTIONS, .focus = TEXTS("deflate")),
+		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
+}
+
+static int sum_times(void *arg, const struct profile_sample *s)
+{
+	int64_t *sum = arg;
+
+	*sum += s->time_ns + s->values[0] * 1000;
+	return 0;
+}
+
+static void test_times(void **state)
+{
+	struct profile *p = test_profile();
+	int64_t sum = 0;
+
+	for (int64_t i = 0; i < 5; i++)
+		assert_int_equal(
+			profile_add(p, &(struct profile_sample){.time_ns = i * 10, .values = {1}}),
+			0);
+	profile_meta(p)->duration_ns = 50;
+	profile_meta(p)->time_ns = 1000;
+	assert_int_equal(view_apply(&p, VIEW(.since_ns = 10, .until_ns = 30), NULL), 0);
+	assert_int_equal(profile_n_samples(p), 2);
+	assert_int_equal(profile_meta(p)->duration_ns, 20);
+	assert_int_equal(profile_meta(p)->time_ns, 1010);
+	assert_int_equal(profile_each(p, sum_times, &sum), 0);
+	assert_int_equal(sum, 0 + 10 + 2000);
+	profile_free(p);
+	p = made();
+	assert_int_equal(view_apply(&p, VIEW(.since_ns = 1), NULL), -EINVAL);
+	assert_non_null(strstr(err_msg(), "need times"));
+	profile_free(p);
+}
+
+/* What was inlined stays so where its outer function is still there, and pprof can be written. */
+static void test_inlined(void **state)
+{
+	const struct view_options *const views[] = {
+		VIEW(.hide = TEXTS("nothing")), VIEW(.hide = TEXTS("outer")),
+		VIEW(.hide = TEXTS("inner")),	VIEW(.invert = true),
+		VIEW(.grain = VIEW_LINES),	VIEW(.grain = VIEW_FUNCTIONS),
+		VIEW(.grain = VIEW_MODULES),	VIEW(.show = TEXTS("in*"))};
+
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++) {
+		struct profile *p = test_profile();
+		uint32_t stack[3];
+		struct profile_location l;
+		FILE *null = fopen("/dev/null", "w");
+
+		stack[2] = test_location(
+			p, &(struct test_frame){"outer", "o.c", 1, KIND_NATIVE, .address = 64});
+		stack[0] = test_location(
+			p, &(struct test_frame){"inner", "i.c", 1, KIND_NATIVE, .address = 64});
+		l = *profile_get_location(p, stack[0]);
+		l.outer = stack[2];
+		stack[1] = profile_location(p, &l);
+		l.outer = stack[1];
+		stack[0] = profile_location(p, &l);
+		assert_int_equal(
+			profile_add(p, &(struct profile_sample){.stack = profile_stack(p, stack, 3),
+								.time_ns = -1,
+								.values = {1, 1}}),
+			0);
+		assert_int_equal(view_apply(&p, views[i], NULL), 0);
+		assert_int_equal(pprof_write(p, null, PPROF_TIMES_EXACT), 0);
+		fclose(null);
+		profile_free(p);
+	}
+}
+
+static void test_bad(void **state)
+{
+	assert_int_equal(pattern_check("/(/"), -EINVAL);
+	assert_non_null(strstr(err_msg(), "'/(/' is not a regular expression"));
+	assert_int_equal(pattern_check("/usr/lib"), 0);
+	assert_int_equal(view_kind_by_word("pythn"), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_samples), cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_times),
+		cmocka_unit_test(test_inlined), cmocka_unit_test(test_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

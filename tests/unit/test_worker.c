@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Jobs of other threads: order, waiting, taking back. */
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/worker.h"
+
+struct job {
+	struct worker_job job;
+	int number;
+	pthread_t thread;
+	bool blocked; /* signals */
+};
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void run(struct worker_job *w)
+{
+	struct job *j = (struct job *)w;
+	sigset_t set;
+
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+	pthread_sigmask(SIG_BLOCK, NULL, &set);
+	j->blocked = sigismember(&set, SIGINT);
+	j->thread = pthread_self();
+}
+
+static bool is_readable(const struct worker *w)
+{
+	struct pollfd p = {.fd = worker_fd(w), .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static struct worker *new_worker(struct job *jobs, int n)
+{
+	struct worker *w = NULL;
+
+	assert_int_equal(worker_open(&w), 0);
+	for (int i = 0; i < n; i++)
+		jobs[i] = (struct job){.job.run = run, .number = i};
+	return w;
+}
+
+static int take(struct worker *w)
+{
+	struct job *j = (struct job *)worker_take(w);
+
+	return j ? j->number : -1;
+}
+
+static void test_order(void **state)
+{
+	struct job jobs[4];
+	struct worker *w = new_worker(jobs, 4);
+
+	worker_wait(w);
+	assert_int_equal(take(w), -1);
+	worker_give(w, &jobs[0].job, false);
+	worker_wait(w); /* its thread is there: it waits */
+	pthread_mutex_lock(&gate);
+	worker_give(w, &jobs[1].job, false);
+	worker_give(w, &jobs[2].job, false);
+	worker_give(w, &jobs[3].job, true);
+	pthread_mutex_unlock(&gate);
+	worker_wait(w);
+	assert_true(is_readable(w));
+	assert_int_equal(take(w), 0);
+	for (int n = 1, next = 1; n <= 3; n++) { /* the urgent one at any time */
+		int got = take(w);
+
+		assert_true(got == 3 || got == next);
+		next += got == next;
+	}
+	assert_int_equal(take(w), -1);
+	assert_false(is_readable(w));
+	assert_false(pthread_equal(jobs[0].thread, jobs[3].thread));
+	for (size_t i = 0; i < 4; i++) {
+		assert_false(pthread_equal(jobs[i].thread, pthread_self()));
+		assert_true(jobs[i].blocked);
+	}
+	worker_close(w);
+}
+
+static void test_drop(void **state)
+{
+	struct job jobs[3];
+	struct worker *w = new_worker(jobs, 3);
+	int done = 0, dropped = 0;
+
+	pthread_mutex_lock(&gate);
+	for (size_t i = 0; i < 3; i++)
+		worker_give(w, &jobs[i].job, true);
+	while (worker_drop(w))
+		dropped++;
+	pthread_mutex_unlock(&gate);
+	worker_wait(w);
+	while (worker_take(w))
+		done++;
+	assert_true(dropped >= 2);
+	assert_int_equal(done + dropped, 3);
+	worker_close(w);
+}
+
+static void test_many(void **state)
+{
+	struct job jobs[1000];
+	struct worker *w = new_worker(jobs, 1000);
+	int n = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		worker_give(w, &jobs[i].job, false);
+		for (int got; (got = take(w)) >= 0; n++)
+			assert_int_equal(got, n);
+	}
+	worker_wait(w);
+	for (int got; (got = take(w)) >= 0; n++)
+		assert_int_equal(got, n);
+	assert_int_equal(n, 1000);
+	worker_close(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Small things that every module needs: elements, numbers and names as a reader meets them. Text
+// becomes part of the page as text only, never as markup.
+
+/**
+ * @param {string} name
+ * @param {Record<string, any>} [attributes] `on*` are listeners, true and false set or leave out
+ * @param {...(Node|string)} children
+ * @returns {any}
+ */
+export function el(name, attributes = {}, ...children) {
+	const e = document.createElement(name);
+	for (const [k, v] of Object.entries(attributes)) {
+		if (k.startsWith('on'))
+			e.addEventListener(k.slice(2), v);
+		else if (v === true)
+			e.setAttribute(k, '');
+		else if (v !== false && v !== undefined)
+			e.setAttribute(k, String(v));
+	}
+	e.append(...children);
+	return e;
+}
+
+/** @param {string} id @returns {any} */
+export const byId = (id) => document.getElementById(id);
+
+/** @param {number} n */
+export const grouped = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/** @param {number} v @param {string} unit */
+function scaled(v, unit) {
+	return v.toFixed(v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2) + '\u00a0' + unit;
+}
+
+/**
+ * A value with its unit, as src/render/markup.c writes it.
+ * @param {number} v @param {string} unit
+ */
+export function quantity(v, unit) {
+	if (unit === 'bytes') {
+		const step = v >= 2 ** 30 ? 3 : v >= 2 ** 20 ? 2 : v >= 1024 ? 1 : 0;
+		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) : grouped(v) + '\u00a0bytes';
+	}
+	if (unit !== 'nanoseconds')
+		return grouped(v) + (unit === 'count' ? '' : '\u00a0' + unit);
+	if (v >= 1e12)
+		return grouped(Math.floor(v / 1e9)) + '\u00a0s';
+	if (v >= 999500000)
+		return scaled(v / 1e9, 's');
+	if (v >= 999500)
+		return scaled(v / 1e6, 'ms');
+	return v >= 1000 ? scaled(v / 1e3, '\u00b5s') : Math.round(v) + '\u00a0ns';
+}
+
+/** @param {number} part @param {number} whole */
+export function percent(part, whole) {
+	const v = whole > 0 ? 100 * part / whole : 0;
+	return v.toFixed(v >= 0.0995 || v === 0 ? 1 : v >= 0.00995 ? 3 : 4) + '\u00a0%';
+}
+
+/** @param {number} n @param {string} one @param {string} [many] */
+export const counted = (n, one, many) => grouped(n) + '\u00a0' + (n === 1 ? one : many || one + 's');
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const ASCII = /^[\x20-\x7e]*$/;
+
+/**
+ * Columns in a fixed-width font.
+ * @param {string} s
+ */
+export function columns(s) {
+	if (ASCII.test(s))
+		return s.length;
+	let n = 0;
+	for (const c of s)
+		n += WIDE.test(c) ? 2 : 1;
+	return n;
+}
+
+/**
+ * The longest start of a text that takes at most so many columns.
+ * @param {string} s @param {number} limit
+ */
+export function fit(s, limit) {
+	if (ASCII.test(s))
+		return s.slice(0, limit);
+	let out = '', n = 0;
+	for (const c of s) {
+		n += WIDE.test(c) ? 2 : 1;
+		if (n > limit)
+			break;
+		out += c;
+	}
+	return out;
+}
+
+/**
+ * So that anyone can time the page.
+ * @param {string} name
+ */
+export function mark(name) {
+	performance.mark(name);
+}
+
+const SLICE = 12; // ms
+let sliceEnd = 0;
+/** What takes long is done in slices, between which a reader is answered: true when one is over. */
+export const sliceOver = () => performance.now() > sliceEnd;
+
+/** Lets input and drawing in. A timer would wait longer than they need. */
+export async function breathe() {
+	const {port1, port2} = new MessageChannel();
+	await new Promise((done) => {
+		port1.onmessage = done;
+		port2.postMessage(0);
+	});
+	sliceEnd = performance.now() + SLICE;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a box tells of itself: its colour, what the colours mean, its numbers and its hottest lines.
+
+import {fit} from './base.js';
+import {fillOf, gilFill, hash, heat, nthFill} from './colour.js';
+import {showLegend} from './controls.js';
+import {changeFill, changeLegend} from './diff.js';
+import {groupLabels, majority} from './samples.js';
+import {fill, flame, moduleOf, nodeSums, page, state, unit} from './view.js';
+
+/** @typedef {import('./flame.js').Flame} Flame */
+
+/** @param {Flame} flame @param {number} node */
+export function colourOf(flame, node) {
+	const f = flame.fnOf(node), mode = state.colour;
+	if (mode === 'change')
+		return changeFill(flame, node);
+	if (mode === 'kind' || f.root && mode !== 'thread')
+		return fillOf(f);
+	if (mode === 'module')
+		return nthFill(hash(moduleOf(f)));
+	if (mode === 'self')
+		return heat(flame.tree.self[node] / (flame.tree.value[node] || 1));
+	if (flame.tree !== page.whole || !page.data.samples)
+		return fillOf(f);
+	if (!page.votes) {
+		const g = groupLabels(page.data, mode);
+		page.votes = {of: majority(page.data, page.whole, g.of, page.pass), names: g.names};
+	}
+	const g = page.votes.of[node];
+	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(page.votes.names[g]) : nthFill(g);
+}
+
+export function legend() {
+	const mode = state.colour;
+	/** @type {Array<[string, string[]]>} */
+	let own = null;
+	if (mode === 'change') {
+		changeLegend();
+		return;
+	}
+	if (mode === 'self')
+		own = [['own time: none', [heat(0)]], ['half', [heat(0.5)]], ['all', [heat(1)]]];
+	else if (mode === 'module')
+		own = [['a colour for each module', [0, 1, 2, 3, 4].map(nthFill)]];
+	else if (mode !== 'kind' && page.data.samples)
+		own = groupLabels(page.data, mode).names.slice(0, 10).map((name, i) => [fit(name, 30), [mode === 'gil' ? gilFill(name) : nthFill(i)]]);
+	showLegend(page.functions, own);
+}
+
+/**
+ * Samples in the boxes of a subtree, and in the box itself.
+ * @param {Flame} of @param {number} node
+ */
+function samplesOf(of, node) {
+	if (page.early)
+		return {count: -1, selfCount: -1};
+	const {data, whole} = page, usual = data.header.values[state.value][2];
+	if (of.tree !== whole)
+		return {count: of.tree.value[node] / (usual || 1), selfCount: of.tree.self[node] / (usual || 1)};
+	if (!page.counts) {
+		const copy = {...whole, self: new Float64Array(whole.n), value: new Float64Array(whole.n)};
+		fill(copy, 0);
+		page.counts = copy.value;
+	}
+	let below = 0;
+	for (let k = node + 1; k < whole.end[node]; k = whole.end[k])
+		below += page.counts[k];
+	return {count: page.counts[node], selfCount: page.counts[node] - below};
+}
+
+/**
+ * The hottest lines of a box.
+ * @param {number} node @returns {Array<[string, number]>}
+ */
+function linesOf(node) {
+	const {data, base, tree} = page, {nodeBox, nodeParent, nodeSpot, spotLine} = data;
+	/** @type {Map<number, number>} */
+	const lines = new Map();
+	if (page.early || flame.tree !== base || node === 0)
+		return [];
+	let low = 0, high = data.nodes;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (nodeBox[mid] < node)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	const first = low, sums = new Map(), own = nodeSums();
+	let last = first;
+	while (last < data.nodes && nodeBox[last] < tree.end[node])
+		last++;
+	for (let i = last - 1; i >= first; i--) {
+		const sum = (sums.get(i) || 0) + own[i];
+		if (nodeBox[i] === node)
+			lines.set(spotLine[nodeSpot[i]], (lines.get(spotLine[nodeSpot[i]]) || 0) + sum);
+		else
+			sums.set(nodeParent[i], (sums.get(nodeParent[i]) || 0) + sum);
+	}
+	return [...lines].filter(([n, v]) => n && v).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([n, v]) => /** @type {[string, number]} */ (['line ' + n, v]));
+}
+
+/** @param {Flame} of @param {number} node */
+export function numbersOf(of, node) {
+	const t = of.tree;
+	return {value: t.value[node], self: page.early ? -1 : t.self[node], ...samplesOf(of, node), all: page.total,
+		shown: page.whole.value[0] === page.total && !of.zoom ? page.total : t.value[of.zoom], unit: unit(), lines: of === flame ? linesOf(node) : []};
+}

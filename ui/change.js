@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a reader can change, and what is shown anew after it: nearly all buttons, rows and keys end here.
+
+import {byId, counted, mark, percent} from './base.js';
+import {showCrumbs} from './controls.js';
+import {hideTip} from './details.js';
+import {matchedOfBoth} from './diff.js';
+import {passing} from './samples.js';
+import {matchFunctions, matchedLine, matchedValue, parseQuery} from './search.js';
+import {writeState} from './state.js';
+import {WORDS, above, flame, nodeSums, page, picture, state, structure, weigh} from './view.js';
+
+// Showing.
+
+/**
+ * Does something that changes the picture, and tells that it is done.
+ * @param {() => void} what
+ */
+export function answer(what) {
+	what();
+	mark('krait:answer');
+	saveSoon();
+}
+
+let saveTimer = 0;
+/** The state in the address: a link keeps the view. */
+export function saveSoon() {
+	clearTimeout(saveTimer);
+	saveTimer = setTimeout(() => {
+		if (page.early)
+			return;
+		history.replaceState(null, '', '#' + writeState(state, flame, page.data));
+	}, 200);
+}
+
+export function show() {
+	flame.draw();
+	above.draw();
+	if (above.tree)
+		above.scroller.scrollTop = 1e6;
+	showPath();
+	page.parts.table();
+}
+
+export function showPath() {
+	const path = flame.path(flame.zoom), whole = flame.zoom === 0 && flame.a === 0 && flame.b === 1;
+	showCrumbs(path.map((node) => ({name: flame.fnOf(node).name, go: () => zoomTo(node)})), whole ? null : reset);
+}
+
+export function sumStrip() {
+	if (page.strip && page.strip.there) {
+		page.strip.sum(state.value, passing(page.data, state.filter, WORDS, true));
+		page.strip.range = state.filter.range;
+		page.strip.draw();
+	}
+}
+
+export function search() {
+	const {data, functions, whole} = page, query = parseQuery(state.query), out = byId('matched');
+	flame.hit = null;
+	if (state.chosen >= 0 && !query && state.view !== 'sandwich') {
+		flame.hit = new Uint8Array(functions.length);
+		flame.hit[state.chosen] = 1;
+	}
+	if (typeof query === 'string') {
+		out.textContent = query;
+	} else if (!query) {
+		out.textContent = '';
+	} else {
+		const hit = matchFunctions(data, functions, query);
+		flame.hit = hit;
+		out.textContent = counted(hit.reduce((a, b) => a + b, 0), 'function');
+		if (page.early)
+			return;
+		if (page.sides) {
+			out.textContent += ', ' + matchedOfBoth(hit, query.line);
+			above.hit = hit;
+			return;
+		}
+		const share = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValue(whole, hit);
+		out.textContent += ', ' + percent(share, whole.value[0]) + ' of shown';
+	}
+	above.hit = query ? flame.hit : null;
+}
+
+// Changing.
+
+/** @param {() => void} set @param {() => void} then */
+export function change(set, then) {
+	answer(() => {
+		set();
+		then();
+		search();
+		page.parts.header();
+		page.parts.tools();
+		if (page.strip)
+			sumStrip();
+		show();
+	});
+}
+
+/**
+ * A change that makes another tree.
+ * @param {() => void} set
+ */
+export function reshape(set) {
+	change(() => {
+		set();
+		unzoom();
+	}, () => {
+		structure();
+		weigh();
+	});
+}
+
+function unzoom() {
+	flame.zoom = above.zoom = flame.a = above.a = 0;
+	flame.b = above.b = 1;
+	flame.focus = -1;
+}
+
+/** @param {number} node */
+export function zoomTo(node) {
+	answer(() => {
+		flame.zoom = node;
+		flame.a = 0;
+		flame.b = 1;
+		flame.focus = node;
+		flame.draw();
+		flame.reveal(node);
+		showPath();
+		hideTip();
+		page.parts.linesSoon();
+	});
+}
+
+export function reset() {
+	zoomTo(0);
+	flame.focus = -1;
+	flame.paint();
+}
+
+/** @param {string} text */
+export function lookFor(text) {
+	byId('query').value = state.query = text;
+	answer(() => {
+		search();
+		flame.draw();
+		above.draw();
+	});
+}
+
+/**
+ * A function from the table or a picture.
+ * @param {number} f @param {boolean} sandwich
+ */
+export function choose(f, sandwich) {
+	if (f < 0 || page.early)
+		return;
+	const again = state.chosen === f && !sandwich;
+	change(() => {
+		state.chosen = again ? -1 : f;
+		if (sandwich)
+			state.view = 'sandwich';
+	}, () => {
+		if (state.view === 'sandwich') {
+			unzoom();
+			picture();
+		}
+	});
+}
+
+/** @param {Partial<import('./samples.js').Filter>} what */
+export function filterBy(what) {
+	change(() => Object.assign(state.filter, what), weigh);
+}
+
+/** @param {[number, number]|null} range */
+export function brush(range) {
+	answer(() => {
+		state.filter.range = page.strip.range = range;
+		weigh();
+		search();
+		page.strip.draw();
+		flame.draw();
+		above.draw();
+		page.parts.chips();
+		page.parts.table();
+	});
+}
+
+/** @param {string} view */
+export function setView(view) {
+	if (view === 'sandwich' && state.chosen < 0) {
+		const at = flame.focus > 0 ? flame.tree.fn[flame.focus] : -1;
+		state.chosen = at >= 0 ? at : hottest();
+	}
+	reshape(() => {
+		state.view = view;
+	});
+}
+
+/** The function with the most time of its own. */
+function hottest() {
+	const {functions, whole} = page, self = new Float64Array(functions.length);
+	for (let i = 1; i < whole.n; i++)
+		self[whole.fn[i]] += whole.self[i];
+	return self.indexOf(self.reduce((a, b) => Math.max(a, b), 0));
+}
+
+export function turn() {
+	answer(() => {
+		flame.flip = state.flip = !state.flip;
+		page.parts.tools();
+		flame.draw();
+		flame.scroller.scrollTop = state.flip ? 1e6 : 0;
+	});
+}

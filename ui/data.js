@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The blocks that src/render/html*.c wrote, unpacked into flat arrays; html.h has the format.
+
+import {breathe, byId, sliceOver} from './base.js';
+
+/**
+ * @typedef {object} Fn a function, or a root frame made by grouping
+ * @property {string} name
+ * @property {string} file shortened path, '' if there is none
+ * @property {string} path
+ * @property {string} module mapping: '[python 3.12]', 'libz.so.1'
+ * @property {string} language
+ * @property {number} kind as enum frame_kind
+ * @property {number} origin as enum render_origin
+ * @property {number} member of its colour family
+ * @property {number} line of its def, 0 if not known
+ * @property {boolean} root
+ *
+ * @typedef {object} Samples
+ * @property {number} n
+ * @property {Int32Array} node
+ * @property {Int32Array} labels
+ * @property {Float64Array} time ns since the start, -1 = none
+ * @property {Float64Array[]} values by type
+ *
+ * @typedef {object} Data
+ * @property {any} header
+ * @property {Fn[]} functions
+ * @property {Int32Array} firstSpot of each function, one more at the end
+ * @property {Int32Array} spotLine
+ * @property {Int32Array} spotColumn
+ * @property {Int32Array} spotEnd where its expression ends: lines further and column, 0 = not known
+ * @property {Int32Array} spotFn
+ * @property {number} boxes a function under one caller
+ * @property {Int32Array} parent
+ * @property {Int32Array} fn
+ * @property {Int32Array} depth
+ * @property {number} nodes a spot (line) under one caller's spot
+ * @property {Int32Array} nodeParent
+ * @property {Int32Array} nodeSpot
+ * @property {Int32Array} nodeBox
+ * @property {Float64Array[]} self of nodes, by value type
+ * @property {number[]} totals of the recording, by value type
+ * @property {Record<string, string>[]} labels
+ * @property {Samples|null} samples
+ */
+
+export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collector', 'marks'];
+export const PYTHON = 0, NATIVE = 1, KERNEL = 2, MARK = 5;
+
+/** @param {string} id @returns {Promise<Uint8Array>} */
+async function block(id) {
+	const text = byId(id).textContent, base = /** @type {any} */ (Uint8Array);
+	let packed;
+	if (base.fromBase64) {
+		packed = base.fromBase64(text);
+	} else {
+		const s = atob(text);
+		packed = new Uint8Array(s.length);
+		for (let i = 0; i < s.length; i++)
+			packed[i] = s.charCodeAt(i);
+	}
+	if (packed[0] !== 0x1f)
+		return packed;
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** @param {any} header @returns {Fn[]} */
+function readFunctions(header) {
+	const s = header.strings, f = header.functions, out = [];
+	for (let i = 0; i < f.length; i += 9) {
+		out.push({
+			name: s[f[i]], file: s[f[i + 1]], path: s[f[i + 2]], module: s[f[i + 3]],
+			language: s[f[i + 4]], kind: f[i + 5], origin: f[i + 6], member: f[i + 7],
+			line: f[i + 8], root: false,
+		});
+	}
+	return out;
+}
+
+/** @param {any} header @returns {Record<string, string>[]} */
+function readLabels(header) {
+	const s = header.labelStrings, l = header.labels, out = [];
+	for (let i = 0; i < l.length;) {
+		/** @type {Record<string, string>} */
+		const set = Object.create(null);
+		for (let n = l[i++]; n; n--, i += 2)
+			set[s[l[i]]] = s[l[i + 1]];
+		out.push(set);
+	}
+	return out;
+}
+
+/** @param {any} header @param {number} n functions */
+function readSpots(header, n) {
+	const firstSpot = new Int32Array(n + 1), count = header.spots.length / 2;
+	const spotLine = new Int32Array(count), spotColumn = new Int32Array(count), spotFn = new Int32Array(count);
+	let spot = 0;
+	for (let f = 0; f < n; f++) {
+		firstSpot[f] = spot;
+		for (let k = header.spotCounts[f]; k; k--, spot++) {
+			spotLine[spot] = header.spots[2 * spot];
+			spotColumn[spot] = header.spots[2 * spot + 1];
+			spotFn[spot] = f;
+		}
+	}
+	firstSpot[n] = spot;
+	return {firstSpot, spotLine, spotColumn, spotFn, spotEnd: Int32Array.from(header.spotEnds)};
+}
+
+/** @param {Uint8Array} b @param {number} at */
+function reader(b, at) {
+	const read = () => {
+		let v = b[at++];
+		if (v < 128)
+			return v;
+		v &= 127;
+		for (let scale = 128; ; scale *= 128) {
+			const c = b[at++];
+			v += (c & 127) * scale;
+			if (c < 128)
+				return v;
+		}
+	};
+	const signed = () => {
+		const v = read();
+		return v % 2 ? -(v + 1) / 2 : v / 2;
+	};
+	return {read, signed, left: () => at < b.length};
+}
+
+/** @param {any} header @param {{read: () => number, signed: () => number}} from @param {Float64Array[]} into @param {number} i */
+function readValues(header, from, into, i) {
+	const head = from.read(), count = Math.floor(head / 2);
+	into[0][i] = count;
+	for (let v = 1; v < into.length; v++)
+		into[v][i] = count * header.values[v][2] + (head % 2 ? from.signed() : 0);
+}
+
+/** @param {Data} d @param {Uint8Array} b */
+async function readTree(d, b) {
+	const from = reader(b, 0), {firstSpot, self, totals} = d, n = d.boxes;
+	const parent = d.parent, fn = d.fn, depth = d.depth;
+	const {nodeParent, nodeSpot, nodeBox} = d;
+	const first = new Int32Array(n + 1), path = [0];
+	let node = 1, at_depth = 0;
+	first[1] = 1;
+	fn[0] = -1;
+	nodeSpot[0] = -1;
+	for (let i = 1; i < n; i++) {
+		if (!(i & 4095) && sliceOver())
+			await breathe();
+		const head = from.read();
+		at_depth += 1 - Math.floor(head / 2);
+		const up = path[at_depth - 1], key = from.read();
+		path[at_depth] = i;
+		parent[i] = up;
+		depth[i] = at_depth;
+		fn[i] = key;
+		first[i] = node;
+		const several = first[up + 1] - first[up] > 1, spots = firstSpot[key + 1] - firstSpot[key] > 1;
+		for (let k = head % 2 ? from.read() : 1; k; k--, node++) {
+			nodeParent[node] = first[up] + (several ? from.read() : 0);
+			nodeSpot[node] = firstSpot[key] + (spots ? from.read() : 0);
+			nodeBox[node] = i;
+			readValues(d.header, from, self, node);
+			for (let v = 0; v < self.length; v++)
+				totals[v] += self[v][node];
+		}
+		first[i + 1] = node;
+	}
+}
+
+/**
+ * All but the tree and the samples; and the widest boxes, if those of the tree are many.
+ * @returns {Promise<{data: Data, preview: {parent: Int32Array, fn: Int32Array, depth: Int32Array, value: Float64Array}|null}>}
+ */
+export async function readView() {
+	const b = await block('krait-view'), end = b.indexOf(10);
+	const header = JSON.parse(new TextDecoder().decode(b.subarray(0, end)));
+	const functions = readFunctions(header);
+	const none = new Int32Array(0);
+	/** @type {Data} */
+	const data = {
+		header, functions, ...readSpots(header, functions.length), boxes: header.boxes, parent: none, fn: none, depth: none,
+		nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: [],
+		labels: readLabels(header), samples: null,
+	};
+	return {data, preview: header.preview ? readPreview(header.preview, reader(b, end + 1)) : null};
+}
+
+/** @param {number} n @param {{read: () => number}} from */
+function readPreview(n, from) {
+	const parent = new Int32Array(n), fn = new Int32Array(n), depth = new Int32Array(n);
+	const value = new Float64Array(n), path = [0];
+	fn[0] = -1;
+	for (let i = 1, at = 0; i < n; i++) {
+		at += 1 - from.read();
+		path[at] = i;
+		depth[i] = at;
+		parent[i] = path[at - 1];
+		fn[i] = from.read();
+		value[i] = from.read();
+	}
+	for (let i = 1; i < n && depth[i]; i++) {
+		if (depth[i] === 1)
+			value[0] += value[i];
+	}
+	return {parent, fn, depth, value};
+}
+
+/** @param {Data} d */
+export async function readBoxes(d) {
+	const b = await block('krait-tree');
+	d.parent = new Int32Array(d.boxes);
+	d.fn = new Int32Array(d.boxes);
+	d.depth = new Int32Array(d.boxes);
+	d.nodeParent = new Int32Array(d.nodes);
+	d.nodeSpot = new Int32Array(d.nodes);
+	d.nodeBox = new Int32Array(d.nodes);
+	d.self = d.header.values.map(() => new Float64Array(d.nodes));
+	d.totals = d.header.values.map(() => 0);
+	await readTree(d, b);
+}
+
+/**
+ * The samples, in the order of the file.
+ * @param {Data} d @returns {Promise<Samples>}
+ */
+export async function readSamples(d) {
+	const b = await block('krait-samples'), from = reader(b, 0), room = d.header.samples;
+	const node = new Int32Array(room), labels = new Int32Array(room), time = new Float64Array(room);
+	const values = d.header.values.map(() => new Float64Array(room)), unit = d.header.timeUnitNs;
+	let n = 0, lastNode = 0, lastLabels = 0, lastTime = 0;
+	for (; n < room && from.left(); n++) {
+		if (!(n & 4095) && sliceOver())
+			await breathe();
+		node[n] = lastNode += from.signed();
+		labels[n] = lastLabels += from.signed();
+		lastTime += from.signed();
+		time[n] = lastTime ? (lastTime - 1) * unit : -1;
+		readValues(d.header, from, values, n);
+	}
+	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n), time: time.subarray(0, n), values};
+}
+
+/**
+ * Source text by path: the lines that the file has, or that it changed.
+ * @returns {Promise<Map<string, {changed: boolean, lines: Map<number, string>}>>}
+ */
+export async function readSource() {
+	const out = new Map();
+	if (!byId('krait-source'))
+		return out;
+	for (const {path, changed, runs} of JSON.parse(new TextDecoder().decode(await block('krait-source')))) {
+		const lines = new Map();
+		for (let i = 0; i < runs.length; i += 2)
+			runs[i + 1].forEach((/** @type {string} */ text, /** @type {number} */ k) => lines.set(runs[i] + k, text));
+		out.set(path, {changed, lines});
+	}
+	return out;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is told of a box beside the pointer, and aloud for the box that the keyboard is on.
+
+import {byId, el, percent, quantity} from './base.js';
+import {kindName} from './colour.js';
+
+/** @typedef {import('./data.js').Fn} Fn */
+
+/**
+ * @typedef {object} Numbers of a box
+ * @property {number} value @property {number} self of the shown type
+ * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self
+ * @property {number} all of the recording @property {number} shown what is on the screen
+ * @property {string} unit
+ * @property {Array<[string, number]>} lines the hottest, with their values
+ */
+
+/**
+ * "app.py:42"
+ * @param {Fn} f
+ */
+export function place(f) {
+	return f.path && f.line && f.kind === 0 ? f.path + ':' + f.line : f.path;
+}
+
+/** @param {string} name @param {number} value @param {number} count @param {Numbers} n */
+function row(name, value, count, n) {
+	const cells = [el('th', {scope: 'row'}, name)];
+	if (n.unit !== 'count')
+		cells.push(el('td', {}, quantity(value, n.unit)));
+	cells.push(el('td', {}, count < 0 ? '\u2026' : quantity(count, 'count')), el('td', {}, percent(value, n.all)));
+	if (n.shown !== n.all)
+		cells.push(el('td', {}, percent(value, n.shown)));
+	return el('tr', {}, ...cells);
+}
+
+/** @param {Fn} f @param {Numbers} n */
+function content(f, n) {
+	const head = ['', ...(n.unit === 'count' ? [] : ['time']), 'samples', 'of all', ...(n.shown === n.all ? [] : ['of shown'])];
+	if (n.unit !== 'count' && n.unit !== 'nanoseconds')
+		head[1] = 'value';
+	const parts = [el('b', {}, f.name.length > 600 ? f.name.slice(0, 600) + '\u2026' : f.name)];
+	const about = [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 ');
+	for (const text of [place(f), about]) {
+		if (text)
+			parts.push(el('div', {class: 'where'}, text));
+	}
+	parts.push(el('table', {}, el('tr', {}, ...head.map((h) => el('th', {scope: 'col'}, h))),
+		row('total', n.value, n.count, n), ...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)])));
+	if (n.lines.length) {
+		parts.push(el('table', {class: 'lines'}, ...n.lines.map(([name, value]) => {
+			const bar = el('i');
+			bar.style.width = (90 * Math.min(value / (n.value || 1), 1)).toFixed(1) + 'px';
+			return el('tr', {}, el('th', {scope: 'row'}, name), el('td', {class: 'bar'}, bar), el('td', {}, percent(value, n.value)));
+		})));
+	}
+	return parts;
+}
+
+/** @param {Fn} f @param {Numbers} n @param {number} x @param {number} y of the pointer */
+export function showTip(f, n, x, y) {
+	putTip(content(f, n), x, y);
+}
+
+/** @param {HTMLElement[]} parts @param {number} x @param {number} y of the pointer */
+export function putTip(parts, x, y) {
+	const tip = byId('tip');
+	tip.replaceChildren(...parts);
+	tip.hidden = false;
+	const r = tip.getBoundingClientRect(), gap = 14;
+	const left = x + gap + r.width > innerWidth ? Math.max(x - gap - r.width, 4) : x + gap;
+	const top = y + gap + r.height > innerHeight ? Math.max(y - gap - r.height, 4) : y + gap;
+	tip.style.left = left + 'px';
+	tip.style.top = top + 'px';
+}
+
+export function hideTip() {
+	byId('tip').hidden = true;
+}
+
+/** @param {string} text */
+export function say(text) {
+	byId('live').textContent = text;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a page of two recordings shows of a box: its colour and its two bars, what is told of it, and
+// what the header and the legend say.
+
+import {byId, el, fit} from './base.js';
+import {inks, kindName, mix} from './colour.js';
+import {showLegend} from './controls.js';
+import {place, putTip} from './details.js';
+import {isFiltered} from './samples.js';
+import {matchedLine, matchedValue} from './search.js';
+import {costOf, costText, points, relative, selfCostOf, sideSums} from './sides.js';
+import {flame, page, state} from './view.js';
+
+/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('./flame.js').Flame} Flame */
+/** @typedef {import('./sides.js').Cost} Cost */
+
+// As in src/render/html_diff.h: of the cost, and twice that of the share.
+export const SELF = 1, TOTAL = 4;
+/** @param {number} verdict @param {number} which */
+export const surely = (verdict, which) => Boolean(verdict & 3 * which);
+
+/** Noise was judged for everything, not for what a filter leaves. */
+export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value && state.library === 'shown';
+
+/**
+ * What of a function changed by more than noise.
+ * @param {number} f
+ */
+export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.changed[f] || 0 : 0;
+
+/**
+ * -1: gone, 1: new.
+ * @param {Flame} of @param {number} node
+ */
+function lean(of, node) {
+	const {before, after} = costOf(of.tree, node);
+	return before + after > 0 ? (after - before) / (after + before) : 0;
+}
+
+/** @param {number} x -1 to 1 */
+function divergent(x) {
+	const ink = inks();
+	return mix(ink.same, x < 0 ? ink.less : ink.more, Math.sqrt(Math.abs(x)));
+}
+
+/**
+ * Pale where the function's change may be noise.
+ * @param {Flame} of @param {number} node
+ */
+export function changeFill(of, node) {
+	const f = of.tree.fn[node], x = lean(of, node);
+	return divergent(judged() && f >= 0 && !verdictOf(f) ? x / 6 : x);
+}
+
+export function changeLegend() {
+	const ink = inks(), pale = judged() ? [['pale: may be noise', [divergent(-1 / 6), divergent(1 / 6)]]] : [];
+	showLegend(page.functions, /** @type {Array<[string, string[]]>} */ ([['less after', [divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
+		['more after', [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]));
+}
+
+/**
+ * Lengths of the bars of a box, the longer one is 1.
+ * @param {Flame} of @param {number} node @returns {[number, number]}
+ */
+export function barsOf(of, node) {
+	const {before, after} = costOf(of.tree, node), most = Math.max(before, after) || 1;
+	return [before / most, after / most];
+}
+
+/** @param {Flame} of @param {number} node */
+export const changeNote = (of, node) => relative(costOf(of.tree, node));
+
+/** @param {number} x */
+const cost = (x) => costText(page.data, state.value, x);
+
+/** @param {string} name @param {Cost} c */
+function costRow(name, c) {
+	return el('tr', {}, el('th', {scope: 'row'}, name), ...[cost(c.before), cost(c.after), relative(c), points(page.sides, c)].map((text) => el('td', {}, text)));
+}
+
+/** @param {number} f */
+function verdictText(f) {
+	const v = verdictOf(f), parts = [];
+	if (surely(v, SELF))
+		parts.push('its own cost');
+	if (surely(v, TOTAL))
+		parts.push('its total');
+	return parts.length ? 'More than noise in this function: ' + parts.join(' and ') : '';
+}
+
+/** @param {Flame} of @param {number} node @param {number} x @param {number} y of the pointer */
+export function showChange(of, node, x, y) {
+	const f = of.fnOf(node), t = of.tree;
+	const where = [place(f), [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 '), verdictText(t.fn[node])].filter(Boolean);
+	putTip([el('b', {}, fit(f.name, 600)), ...where.map((text) => el('div', {class: 'where'}, text)),
+		el('table', {}, el('tr', {}, ...['', 'before', 'after', 'change', 'share'].map((h) => el('th', {scope: 'col'}, h))),
+			costRow('total', costOf(t, node)), costRow('itself', selfCostOf(t, node)))], x, y);
+}
+
+/**
+ * For the box that the keyboard is on.
+ * @param {Flame} of @param {number} node
+ */
+export function spokenChange(of, node) {
+	const c = costOf(of.tree, node), f = of.fnOf(node);
+	return `${fit(f.name, 300)}, ${place(f)}, before ${cost(c.before)}, after ${cost(c.after)}, ${relative(c)}`;
+}
+
+export function diffHeader() {
+	const {data} = page, d = data.header.diff, how = d.timed ? 'block bootstrap over time' : 'samples taken as independent';
+	byId('title').textContent = byId('title').title = data.header.title;
+	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ` \u00b7 noise: ${how}, corrected for all functions`);
+	flame.canvas.setAttribute('aria-label', `Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: a box is a function, ` +
+		'its width the mean of both. The table has the same numbers.');
+}
+
+/**
+ * The part of either side's shown cost, in words.
+ * @param {(side: number) => number} part @param {number[]} whole
+ */
+function ofBoth(part, whole) {
+	const share = (/** @type {number} */ side) => (100 * part(side) / (whole[side] || 1)).toFixed(1) + '\u00a0%';
+	return `${share(0)} of before, ${share(1)} of after`;
+}
+
+/** What the filters let through. */
+export function shownOfBoth() {
+	const c = costOf(page.whole, 0);
+	return ofBoth((side) => side ? c.after : c.before, page.sides.total) + ' is shown; noise is judged for all only';
+}
+
+/** @param {number} side */
+export const sideNodes = (side) => sideSums(page.data, page.data.samples.node, page.data.nodes, state.value, page.pass, page.sides, side);
+
+/** @param {Uint8Array} hit by function @param {number} line 0 = any */
+export function matchedOfBoth(hit, line) {
+	const {data, whole} = page, c = costOf(whole, 0), value = matchedValue(whole, hit);
+	const before = matchedValue({...whole, value: whole.before}, hit);
+	return ofBoth((side) => line ? matchedLine(data, sideNodes(side), hit, line) : 2 * (side ? value - before : before), [c.before, c.after]);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The tables of a page of two recordings: each row's cost before and after, its change and what of
+// that is more than noise. As in the terminal, native code is its Python caller's doing: it counts
+// for the caller's self.
+
+import {byId, el} from './base.js';
+import {choose, filterBy, lookFor, saveSoon} from './change.js';
+import {PYTHON} from './data.js';
+import {SELF, TOTAL, sideNodes, surely, verdictOf} from './diff.js';
+import {lineSums} from './lines.js';
+import {TABLES, fnGroup, table} from './rows.js';
+import {groupLabels} from './samples.js';
+import {changeOf, costText, measureOf, points, relative, sideSums, signed} from './sides.js';
+import {showTable} from './table.js';
+import {page, state, unit} from './view.js';
+
+/** @typedef {import('./sides.js').Cost} Cost */
+/** @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row; its self and total are the mean */
+
+/**
+ * Numbers of threads and processes differ from run to run, names don't.
+ * @param {string} key of labels
+ */
+const lasting = (key) => key === 'thread' ? 'thread name' : key === 'process' ? 'program' : key;
+
+/** The function that a box's own time is counted for. */
+function owners() {
+	const {whole, functions} = page, out = new Int32Array(whole.n).fill(-1);
+	for (let i = 1; i < whole.n; i++) {
+		const up = out[whole.parent[i]], f = functions[whole.fn[i]];
+		out[i] = f.root ? -1 : f.kind !== PYTHON && up >= 0 && functions[up].kind === PYTHON ? up : whole.fn[i];
+	}
+	return out;
+}
+
+/** @param {number} before @param {number} after @returns {Cost} */
+const costs = (before, after) => ({before, after});
+/** @param {Cost} c */
+const mean = (c) => (c.before + c.after) / 2;
+
+/** @param {string} which @returns {Change[]} */
+function functionChanges(which) {
+	const {functions, whole} = page, g = fnGroup(which), owner = owners(), {note} = TABLES[which];
+	/** @type {Array<Record<string, Cost>>} */
+	const sums = g.example.map(() => ({self: costs(0, 0), total: costs(0, 0)}));
+	for (let i = 1; i < whole.n; i++) {
+		const id = g.of[whole.fn[i]], own = owner[i] < 0 ? -1 : g.of[owner[i]];
+		if (own >= 0) {
+			sums[own].self.before += 2 * whole.beforeSelf[i];
+			sums[own].self.after += 2 * (whole.self[i] - whole.beforeSelf[i]);
+		}
+		if (id >= 0 && g.outer[i]) {
+			sums[id].total.before += 2 * whole.before[i];
+			sums[id].total.after += 2 * (whole.value[i] - whole.before[i]);
+		}
+	}
+	return g.example.map((f, i) => ({
+		name: g.names[i], note: note(functions[f]), cost: sums[i], self: mean(sums[i].self), total: mean(sums[i].total),
+		verdict: which === 'functions' ? verdictOf(f) : 0, chosen: which === 'functions' && f === state.chosen,
+		choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
+	}));
+}
+
+/** @param {string} by @param {string} title before each name @returns {Change[]} */
+function labelChanges(by, title) {
+	const {data, pass, sides} = page, g = groupLabels(data, by);
+	const [before, after] = [0, 1].map((side) => {
+		const out = new Float64Array(g.names.length);
+		sideSums(data, data.samples.labels, data.labels.length, state.value, pass, sides, side).forEach((x, i) => {
+			if (g.of[i] >= 0)
+				out[g.of[i]] += x;
+		});
+		return out;
+	});
+	return g.names.map((name, i) => {
+		const c = costs(before[i], after[i]);
+		return {name: title + name, note: '', cost: {self: costs(0, 0), total: c}, self: 0, total: mean(c), verdict: 0, chosen: state.filter.labels[by] === name,
+			choose: () => filterBy({labels: {...state.filter.labels, [by]: name}})};
+	});
+}
+
+/** @param {Cost} c @param {number} sure 1: the change is more than noise, 2: that of the share is @param {number} most */
+function changeCell(c, sure, most) {
+	if (!c.before && !c.after)
+		return el('td', {class: 'change'}, el('span', {class: 'amount'}, '\u2013'));
+	const text = (/** @type {number} */ x) => costText(page.data, state.value, x), change = changeOf(c);
+	const bars = [c.before, c.after].map((x, i) => {
+		const b = el('i', {class: i ? 'after' : 'before'});
+		b.style.width = (100 * x / (most || 1)).toFixed(1) + '%';
+		return b;
+	});
+	const share = measureOf(page.data, state.value) === 'share', pt = points(page.sides, c); // a share's change is in points
+	return el('td', {class: 'change', title: sure ? '* is more than noise' : false},
+		el('span', {class: 'share ' + (change > 0 ? 'up' : change < 0 ? 'down' : '')}, share ? pt : signed(change, text(Math.abs(change))),
+			sure & (share ? 3 : 1) ? '\u00a0*' : ''),
+		' ', el('span', {class: 'amount'}, share ? relative(c) : [relative(c), pt].filter(Boolean).join(' \u00b7 '), !share && sure & 2 ? '\u00a0*' : ''),
+		' ', el('span', {class: 'amount both'}, text(c.before), ' \u2192 ', text(c.after)), ...bars);
+}
+
+/**
+ * As the terminal's table: what is more than noise first, then by the size of the change.
+ * @param {string} key 'self' or 'total' @returns {(a: any, b: any) => number}
+ */
+function byChange(key) {
+	const other = key === 'self' ? 'total' : 'self', bits = key === 'self' ? [SELF, TOTAL] : [TOTAL, SELF];
+	const rank = (/** @type {Change} */ r) => surely(r.verdict, bits[0]) ? 0 : surely(r.verdict, bits[1]) ? 1 : 2;
+	const size = (/** @type {Change} */ r) => {
+		const c = r.cost[rank(r) === 1 ? other : key];
+		return Math.abs(c.after - c.before);
+	};
+	return (a, b) => rank(a) - rank(b) || size(b) - size(a) || (a.name < b.name ? -1 : 1);
+}
+
+export function changeTable() {
+	const kind = TABLES[state.table], title = (/** @type {string} */ k) => state.table === 'labels' ? k + ': ' : '';
+	const rows = !kind.of ? functionChanges(state.table) :
+		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
+	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
+	const longest = {self: most('self'), total: most('total')};
+	showTable({
+		title: kind.title, unit: unit(), all: page.total, shown: page.whole.value[0], sort: state.sort, selfless: Boolean(kind.of),
+		onSort: (by) => {
+			state.sort = by;
+			table();
+			saveSoon();
+		},
+		rows, order: byChange, caption: kind.title + ': change of the own cost and of the total; * is more than noise',
+		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3, longest[key]),
+	});
+}
+
+/**
+ * What the lines of a function cost on either side; line numbers are each side's own.
+ * @param {number} f
+ */
+export function changeLines(f) {
+	const {data, functions} = page, fn = functions[f], [before, after] = [0, 1].map((side) => lineSums(data, f, sideNodes(side)));
+	const rows = [...new Set([...before.keys(), ...after.keys()])].filter((n) => n > 0).map((n) => {
+		const of = (/** @type {Map<number, any>} */ lines) => lines.has(n) ? lines.get(n).total : 0;
+		return {n, c: costs(of(before), of(after))};
+	}).sort((a, b) => Math.abs(b.c.after - b.c.before) - Math.abs(a.c.after - a.c.before) || a.n - b.n).slice(0, 500);
+	const text = (/** @type {number} */ x) => x ? costText(data, state.value, x) : '';
+	byId('lines').hidden = false;
+	byId('lines').replaceChildren(
+		el('div', {class: 'head'}, el('h2', {title: fn.name}, fn.name), el('button', {type: 'button', onclick: () => choose(f, true)}, 'Callers and callees'),
+			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true}, '\u00d7')),
+		el('p', {class: 'where'}, fn.path),
+		rows.length ? el('table', {}, el('caption', {class: 'hidden'}, 'Lines of ' + fn.name),
+			el('thead', {}, el('tr', {}, ...['Before', 'After', 'Change', 'Line'].map((h) => el('th', {scope: 'col'}, h)))),
+			el('tbody', {}, ...rows.map(({n, c}) => el('tr', {}, ...[text(c.before), text(c.after), relative(c)].map((s) => el('td', {class: 'n'}, s)),
+				el('th', {scope: 'row'}, String(n)))))) : el('p', {class: 'where'}, 'No lines are known.'));
+}

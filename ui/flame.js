@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A call tree on a canvas: only what can be seen is placed and drawn, so that a zoom costs as much as
+// the picture, not as the recording.
+
+import {inks} from './colour.js';
+import {listenGestures} from './gestures.js';
+import {FONT, drawLabel} from './label.js';
+import {children} from './tree.js';
+
+/** @typedef {import('./tree.js').Tree} Tree */
+/** @typedef {import('./data.js').Fn} Fn */
+
+export const ROW = 18;
+const LEAST = 0.4; // px; narrower boxes aren't drawn
+
+/**
+ * @typedef {object} FlameHooks
+ * @property {(node: number) => void} zoom a box was chosen
+ * @property {(node: number, x: number, y: number) => void} hover -1 = none
+ * @property {() => void} moved a, b changed by wheel, drag or key
+ * @property {(node: number) => string} fill
+ * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom, of the box's
+ * @property {(node: number) => string} [note] behind the name, instead of where it is
+ */
+
+export class Flame {
+	/** @param {HTMLElement} scroller */
+	constructor(scroller) {
+		this.scroller = scroller;
+		/** @type {FlameHooks} */
+		this.hooks = null;
+		/** @type {Tree} */
+		this.tree = null;
+		this.canvas = /** @type {HTMLCanvasElement} */ (scroller.querySelector('canvas'));
+		this.spacer = /** @type {HTMLElement} */ (scroller.querySelector('.spacer'));
+		this.flip = false;
+		this.zoom = 0;
+		this.a = 0; // the part of the zoomed box that is shown
+		this.b = 1;
+		this.focus = -1;
+		/** @type {Uint8Array|null} */
+		this.hit = null;
+		/** @type {(t: Tree, i: number) => number[]} */
+		this.order = children;
+		this.width = this.height = this.charWidth = 0;
+		/** @type {number[]} */
+		this.placed = []; // node, x, width of each box
+		this.rows = 0;
+		this.hover = -1;
+		this.top = 0; // .scroller.scrollTop, which is slow to ask for
+		listenGestures(this);
+	}
+
+	/** @param {Tree} tree @param {Fn[]} functions @param {string} rootName */
+	set(tree, functions, rootName) {
+		this.tree = tree;
+		this.functions = functions;
+		this.root = {name: rootName, file: '', path: '', module: '', language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
+		if (this.zoom >= tree.n)
+			this.zoom = 0;
+	}
+
+	/** @param {number} i @returns {Fn} */
+	fnOf(i) {
+		const f = this.tree.fn[i];
+		return f < 0 ? this.root : this.functions[f];
+	}
+
+	measure() {
+		const ratio = window.devicePixelRatio || 1, s = this.scroller;
+		this.width = s.clientWidth;
+		this.height = s.clientHeight;
+		const c = this.canvas, w = Math.round(this.width * ratio), h = Math.round(this.height * ratio);
+		if (c.width !== w || c.height !== h) {
+			c.width = w;
+			c.height = h;
+			c.style.width = this.width + 'px';
+			c.style.height = this.height + 'px';
+		}
+		const g = c.getContext('2d', {alpha: false});
+		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+		g.font = FONT;
+		g.textBaseline = 'middle';
+		this.charWidth = this.charWidth || g.measureText('M'.repeat(50)).width / 50;
+		this.g = g;
+	}
+
+	/** @param {number} node @returns {number[]} from the root */
+	path(node) {
+		const out = [];
+		for (let i = node; i > 0; i = this.tree.parent[i])
+			out.push(i);
+		out.push(0);
+		return out.reverse();
+	}
+
+	place() {
+		const t = this.tree, placed = [], width = this.width, up = this.path(this.zoom);
+		let rows = up.length;
+		for (const i of up.slice(0, -1))
+			placed.push(i, 0, width);
+		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
+		const todo = [this.zoom, start, scale], perValue = scale / (t.value[this.zoom] || 1);
+		const sorted = this.order === children;
+		while (todo.length) {
+			const w = todo.pop(), x = todo.pop(), i = todo.pop();
+			placed.push(i, x, w);
+			if (t.depth[i] + 1 > rows)
+				rows = t.depth[i] + 1;
+			let at = x;
+			for (const k of this.order(t, i)) {
+				const kw = t.value[k] * perValue;
+				if (kw < LEAST && sorted)
+					break;
+				if (kw >= LEAST && at + kw > 0 && at < width)
+					todo.push(k, at, kw);
+				at += kw;
+			}
+		}
+		this.placed = placed;
+		this.rows = rows;
+		this.spacer.style.height = rows * ROW + 'px';
+	}
+
+	/**
+	 * Top of a row in the canvas.
+	 * @param {number} depth
+	 */
+	y(depth) {
+		const all = Math.max(this.rows * ROW, this.flip ? this.height : 0);
+		return (this.flip ? all - (depth + 1) * ROW : depth * ROW) - this.top;
+	}
+
+	draw() {
+		if (!this.tree)
+			return;
+		this.measure();
+		this.place();
+		this.paint();
+	}
+
+	paint() {
+		const {g, placed, tree, hit} = this, ink = inks();
+		this.top = this.scroller.scrollTop;
+		g.fillStyle = ink.page;
+		g.fillRect(0, 0, this.width, this.height);
+		for (let p = 0; p < placed.length; p += 3) {
+			const i = placed[p], y = this.y(tree.depth[i]);
+			if (y > this.height || y < -ROW)
+				continue;
+			const x = Math.max(placed[p + 1], 0), w = Math.min(placed[p + 1] + placed[p + 2], this.width) - x;
+			const f = tree.fn[i], on = hit && f >= 0 && hit[f];
+			g.fillStyle = on ? ink.hit : hit ? ink.off : this.hooks.fill(i);
+			if (i !== this.zoom && tree.end[i] > this.zoom && i < this.zoom)
+				g.globalAlpha = 0.55;
+			g.fillRect(x, y, w > 3 ? w - 1 : Math.max(w - 0.3, 0.5), ROW - 1);
+			g.globalAlpha = 1;
+			if (this.hooks.bars && w >= 5)
+				this.bars(i, x, y, w);
+			if (w >= 26)
+				drawLabel(g, this.charWidth, this.fnOf(i), x, y + (this.hooks.bars ? ROW - 5 : ROW) / 2, w,
+					on ? [ink.hitText, ink.hitText] : [ink.text, ink.faint], this.hooks.note ? this.hooks.note(i) : '');
+		}
+		this.outline(this.focus, 2, ink.edge);
+		if (this.hover !== this.focus)
+			this.outline(this.hover, 1, ink.edge);
+	}
+
+	/** @param {number} node @param {number} x @param {number} y @param {number} w */
+	bars(node, x, y, w) {
+		const lengths = this.hooks.bars(node), ink = inks();
+		[ink.before, ink.after].forEach((fill, k) => {
+			this.g.fillStyle = fill;
+			this.g.fillRect(x, y + ROW - 5 + 2 * k, (w - 1) * lengths[k], 2);
+		});
+	}
+
+	/** @param {number} node */
+	rect(node) {
+		const p = this.placed;
+		for (let k = 0; k < p.length; k += 3) {
+			if (p[k] === node) {
+				const x = Math.max(p[k + 1], 0);
+				return {x, w: Math.min(p[k + 1] + p[k + 2], this.width) - x, y: this.y(this.tree.depth[node])};
+			}
+		}
+		return null;
+	}
+
+	/** @param {number} node @param {number} width @param {string} ink */
+	outline(node, width, ink) {
+		const r = node >= 0 ? this.rect(node) : null;
+		if (!r)
+			return;
+		this.g.strokeStyle = ink;
+		this.g.lineWidth = width;
+		this.g.strokeRect(r.x + width / 2, r.y + width / 2, Math.max(r.w - 1 - width, 1), ROW - 1 - width);
+	}
+
+	/**
+	 * The box at a place in the canvas, -1 = none.
+	 * @param {number} x @param {number} y
+	 */
+	at(x, y) {
+		const p = this.placed, t = this.tree;
+		for (let k = p.length - 3; k >= 0; k -= 3) {
+			const top = this.y(t.depth[p[k]]);
+			if (y >= top && y < top + ROW && x >= p[k + 1] && x < p[k + 1] + Math.max(p[k + 2], 1))
+				return p[k];
+		}
+		return -1;
+	}
+
+	/**
+	 * Zooms by a factor about a place, keeps within the zoomed box.
+	 * @param {number} factor @param {number} x 0 to 1
+	 */
+	scale(factor, x) {
+		const span = Math.min(Math.max((this.b - this.a) * factor, 1e-7), 1), at = this.a + x * (this.b - this.a);
+		this.pan(at - x * span, span);
+	}
+
+	/** @param {number} a @param {number} span */
+	pan(a, span) {
+		this.a = Math.min(Math.max(a, 0), 1 - span);
+		this.b = this.a + span;
+	}
+
+	/**
+	 * Paper has no scroll bar: all rows, as far as a page goes.
+	 * @param {boolean} on
+	 */
+	forPrint(on) {
+		this.scroller.style.height = on ? Math.min(Math.max(this.rows, 10), 120) * ROW + 'px' : '';
+		this.scroller.scrollTop = 0;
+		this.draw();
+	}
+
+	/**
+	 * Scrolls a box into view.
+	 * @param {number} node
+	 */
+	reveal(node) {
+		const y = this.y(this.tree.depth[node]);
+		if (y < 0)
+			this.scroller.scrollTop += y;
+		else if (y + ROW > this.height)
+			this.scroller.scrollTop += y + ROW - this.height;
+	}
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The page by keyboard: from box to box, from match to match, and the field to search in.
+
+import {byId, fit, percent} from './base.js';
+import {numbersOf} from './boxes.js';
+import {answer, choose, lookFor, reset, showPath, turn, zoomTo} from './change.js';
+import {showHelp} from './controls.js';
+import {place, say} from './details.js';
+import {spokenChange} from './diff.js';
+import {flame, page, state} from './view.js';
+
+/** @param {number} node @param {number} step */
+function beside(node, step) {
+	const all = node ? flame.order(page.tree, page.tree.parent[node]) : [0];
+	return all[all.indexOf(node) + step] ?? node;
+}
+
+/** @param {string} key */
+function move(key) {
+	const at = flame.focus < 0 ? flame.zoom : flame.focus, towards = state.flip ? 'ArrowUp' : 'ArrowDown';
+	let to = at;
+	if (key === 'ArrowLeft' || key === 'ArrowRight')
+		to = beside(at, key === 'ArrowLeft' ? -1 : 1);
+	else if (key === towards)
+		to = flame.order(page.tree, at)[0] ?? at;
+	else if (at > 0)
+		to = page.tree.parent[at];
+	flame.focus = to;
+	flame.paint();
+	flame.reveal(to);
+	if (page.sides) {
+		say(spokenChange(flame, to));
+		return;
+	}
+	const n = numbersOf(flame, to), f = flame.fnOf(to);
+	say(`${fit(f.name, 300)}, ${place(f)}, ${percent(n.value, page.total)} of all${n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)}`);
+}
+
+/** The boxes that match, from the left. */
+function hits() {
+	const {tree} = page, out = [];
+	for (let i = 1; i < tree.n && flame.hit; i++) {
+		if (tree.value[i] > 0 && flame.hit[tree.fn[i]])
+			out.push(i);
+	}
+	return out;
+}
+
+/** @param {number} step */
+function nextHit(step) {
+	const all = hits();
+	if (!all.length)
+		return;
+	const at = all.indexOf(flame.focus);
+	zoomTo(all[(at < 0 ? step > 0 ? 0 : all.length - 1 : at + step + all.length) % all.length]);
+}
+
+/** @param {number} factor */
+function scale(factor) {
+	answer(() => {
+		flame.scale(factor, 0.5);
+		flame.draw();
+		showPath();
+	});
+}
+
+/** @type {Record<string, () => void>} */
+const KEYS = {
+	ArrowLeft: () => move('ArrowLeft'), ArrowRight: () => move('ArrowRight'), ArrowUp: () => move('ArrowUp'),
+	ArrowDown: () => move('ArrowDown'), Enter: () => flame.focus >= 0 && zoomTo(flame.focus),
+	Backspace: () => zoomTo(flame.zoom ? page.tree.parent[flame.zoom] : 0), '0': reset, Escape: reset,
+	'+': () => scale(0.7), '=': () => scale(0.7), '-': () => scale(1 / 0.7), '/': () => byId('query').focus(),
+	n: () => nextHit(1), N: () => nextHit(-1), i: turn, '?': showHelp, s: () => flame.focus > 0 && choose(flame.tree.fn[flame.focus], true),
+};
+
+export function listenKeys() {
+	const query = byId('query');
+	query.addEventListener('input', () => lookFor(query.value));
+	query.addEventListener('keydown', (/** @type {KeyboardEvent} */ e) => {
+		if (e.key === 'Escape') {
+			lookFor('');
+			flame.canvas.focus();
+			e.preventDefault();
+			e.stopPropagation();
+		}
+	});
+	byId('find').addEventListener('submit', (/** @type {Event} */ e) => {
+		e.preventDefault();
+		nextHit(1);
+	});
+	document.addEventListener('keydown', (e) => {
+		const in_control = /** @type {Element} */ (e.target).closest('input, select, dialog, button, #table');
+		if (e.ctrlKey || e.metaKey || e.altKey || !KEYS[e.key] || in_control && !(e.key === '/' && !in_control.matches('input')))
+			return;
+		e.preventDefault();
+		KEYS[e.key]();
+	});
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is written in a box: as much of the name as there is room for, then where it is.
+
+import {columns, fit} from './base.js';
+
+/** @typedef {import('./data.js').Fn} Fn */
+
+// A browser just started takes 6 ms to look for a font that isn't there.
+export const FONT = '12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace';
+
+/** @type {WeakMap<Fn, {name: string, short: string, where: string, n: number, shortN: number, whereN: number}>} */
+const labels = new WeakMap();
+
+/** @param {Fn} f */
+function labelOf(f) {
+	let l = labels.get(f);
+	if (!l) {
+		const dot = f.kind === 0 && !f.root ? f.name.lastIndexOf('.') : -1;
+		const short = dot >= 0 && dot + 1 < f.name.length ? f.name.slice(dot + 1) : f.name;
+		const where = f.root || f.kind === 5 ? '' : f.file || (f.kind ? f.module : '');
+		l = {name: f.name, short, where, n: columns(f.name), shortN: columns(short), whereN: columns(where)};
+		labels.set(f, l);
+	}
+	return l;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} g @param {number} charWidth @param {Fn} f
+ * @param {number} x left @param {number} y middle @param {number} w @param {string[]} inks of the name, of the place
+ * @param {string} note instead of the place
+ */
+export function drawLabel(g, charWidth, f, x, y, w, inks, note) {
+	const l = labelOf(f), room = Math.floor((w - 8) / charWidth);
+	let text = '';
+	if (l.n <= room)
+		text = l.name;
+	else if (l.shortN <= room)
+		text = l.short;
+	else if (room >= 3)
+		text = fit(l.short, room - 1) + '\u2026';
+	else
+		return;
+	g.fillStyle = inks[0];
+	g.fillText(text, x + 4, y);
+	const where = note || l.where, whereN = note ? note.length : l.whereN;
+	if (text === l.name && where && l.n + 1 + whereN <= room) {
+		g.fillStyle = inks[1];
+		g.fillText(where, x + 4 + (l.n + 1) * charWidth, y);
+	}
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The page from its first picture to its last part: what is read when, what the window says, and the
+// state that the address has.
+
+import {breathe, byId, mark} from './base.js';
+import {colourOf, legend, numbersOf} from './boxes.js';
+import {answer, brush, choose, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
+import {onScheme} from './colour.js';
+import {readBoxes, readSamples, readSource, readView} from './data.js';
+import {hideTip, showTip} from './details.js';
+import {barsOf, changeNote, showChange} from './diff.js';
+import {listenKeys} from './keys.js';
+import {linesSoon, table, tableSoon} from './rows.js';
+import {labelKeys} from './samples.js';
+import {sidesOf} from './sides.js';
+import {beginWithChange, readState, writeState} from './state.js';
+import {Strip} from './strip.js';
+import {chips, header, tools} from './tools.js';
+import {baseTree, follow, makeTree} from './tree.js';
+import {above, flame, grouping, page, state, structure, weigh} from './view.js';
+
+/** @typedef {import('./flame.js').Flame} Flame */
+
+/** @param {Flame} flame */
+const hooks = (flame) => ({
+	zoom: (/** @type {number} */ node) => flame === above ? choose(flame.tree.fn[node], true) : zoomTo(node),
+	hover: (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ y) =>
+		node < 0 ? hideTip() : page.sides ? showChange(flame, node, x, y) : showTip(flame.fnOf(node), numbersOf(flame, node), x, y),
+	moved: () => answer(() => {
+		flame.draw();
+		showPath();
+	}),
+	fill: (/** @type {number} */ node) => colourOf(flame, node),
+});
+
+async function takeSamples() {
+	page.data.samples = await readSamples(page.data);
+	page.labelKeys = labelKeys(page.data);
+}
+
+/** A page of two recordings: nothing can be said of it without its samples. */
+function startDiff() {
+	page.sides = sidesOf(page.data);
+	page.labelKeys = page.labelKeys.filter((k) => k !== page.data.header.diff.label);
+	state.colour = 'change';
+	beginWithChange();
+	document.body.classList.add('diff');
+	for (const f of [flame, above]) {
+		f.hooks.bars = (node) => barsOf(f, node);
+		f.hooks.note = (node) => changeNote(f, node);
+	}
+}
+
+flame.hooks = hooks(flame);
+above.hooks = hooks(above);
+page.parts = {header, tools, chips, table, linesSoon};
+
+function listen() {
+	listenKeys();
+	window.addEventListener('resize', () => {
+		sumStrip();
+		flame.draw();
+		above.draw();
+	});
+	window.addEventListener('beforeprint', () => flame.forPrint(true));
+	window.addEventListener('afterprint', () => flame.forPrint(false));
+	window.addEventListener('hashchange', () => restore());
+	onScheme(() => {
+		legend();
+		sumStrip();
+		show();
+	});
+}
+
+/** The state that the address has. @returns {boolean} whether it has any */
+function restore() {
+	if (page.early || !readState(state, flame, page.data, page.functions.length))
+		return false;
+	byId('query').value = state.query;
+	answer(() => {
+		structure();
+		weigh();
+		if (flame.zoom >= page.tree.n)
+			flame.zoom = 0;
+		flame.flip = state.flip;
+		search();
+		header();
+		tools();
+		legend();
+		sumStrip();
+		show();
+	});
+	return true;
+}
+
+/** The rest of the file: the browser may still be reading it. */
+const loaded = () => new Promise((done) => {
+	if (document.readyState !== 'loading')
+		done(undefined);
+	else
+		document.addEventListener('DOMContentLoaded', done, {once: true});
+});
+
+/** What was drawn is on the screen; a browser that shows nothing now isn't waited for. */
+const seen = () => new Promise((done) => {
+	requestAnimationFrame(() => setTimeout(done));
+	setTimeout(done, 1000);
+});
+
+/**
+ * The widest boxes, which can be zoomed and searched while the others are read.
+ * @param {{parent: Int32Array, fn: Int32Array, depth: Int32Array, value: Float64Array}} preview
+ */
+function showEarly({parent, fn, depth, value}) {
+	page.early = true;
+	page.functions = page.data.functions;
+	page.whole = page.tree = {...makeTree(value.length, parent, fn, depth), value};
+	page.total = value[0];
+	flame.set(page.tree, page.functions, page.data.header.title);
+	flame.draw();
+	mark('krait:first-picture');
+	legend();
+	listen();
+}
+
+/** All boxes; what was zoomed to among the widest stays so. */
+function endEarly() {
+	const [zoom, focus] = [flame.zoom, flame.focus].map((i) => flame.path(Math.max(i, 0)).slice(1).map((k) => flame.tree.fn[k]));
+	page.early = false;
+	if (restore())
+		return;
+	structure();
+	weigh();
+	flame.zoom = follow(page.tree, zoom);
+	flame.focus = follow(page.tree, focus) || -1;
+	search();
+	header();
+	tools();
+	legend();
+	sumStrip();
+	flame.draw();
+	showPath();
+	tableSoon();
+	if (writeState(state, flame, page.data))
+		saveSoon();
+}
+
+/** All boxes, before the samples are read: most pages are small. */
+function showBoxes() {
+	structure();
+	weigh();
+	header();
+	flame.draw();
+	mark('krait:first-picture');
+	listen();
+	tools();
+	legend();
+	show();
+}
+
+/** With the samples. */
+function showAll() {
+	if (grouping()) {
+		structure();
+		weigh();
+	}
+	tools();
+	sumStrip();
+	show();
+	restore();
+}
+
+async function start() {
+	const view = await readView();
+	page.data = view.data;
+	state.value = page.data.header.value;
+	state.by = page.data.header.by;
+	if (view.preview) {
+		showEarly(view.preview);
+		await Promise.all([seen(), loaded()]);
+	}
+	await readBoxes(page.data);
+	if (!page.early && !page.data.header.diff)
+		showBoxes();
+	await loaded();
+	await takeSamples();
+	page.source = await readSource();
+	page.strip = new Strip(page.data, brush, 'What ran when');
+	if (page.early) {
+		await breathe();
+		page.base = baseTree(page.data);
+		await breathe();
+	}
+	if (page.data.header.diff)
+		startDiff();
+	if (page.early) {
+		endEarly();
+	} else {
+		if (page.sides)
+			showBoxes();
+		showAll();
+	}
+	mark('krait:ready');
+}
+
+start().catch((e) => {
+	byId('numbers').textContent = 'This page can\u2019t be shown: ' + e.message;
+	throw e;
+});

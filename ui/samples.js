@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What follows from the single samples: filters, groups, threads and processes.
+
+import {makeTree} from './tree.js';
+
+/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('./tree.js').Tree} Tree */
+
+/**
+ * @typedef {object} Filter
+ * @property {Record<string, string>} labels value by key; '' = samples without that label
+ * @property {string} kind name of a kind of code that must be in the stack, '' = any
+ * @property {string} module as kind
+ * @property {[number, number]|null} range of time, ns
+ */
+
+/**
+ * Names of a label set as they are shown, for a key or for what stands for several.
+ * @param {Record<string, string>} set @param {string} by @returns {string}
+ */
+export function nameOf(set, by) {
+	const name = (/** @type {string} */ text, /** @type {string} */ key) =>
+		set[text] && set[key] ? `${set[text]} (${key} ${set[key]})` : set[text] || (set[key] ? key + ' ' + set[key] : '');
+	if (by === 'thread')
+		return name('thread', 'tid') || '[no thread]';
+	if (by === 'thread name')
+		return set.thread || name('thread', 'tid') || '[no thread]';
+	if (by === 'process')
+		return name('process', 'pid') || '[no process]';
+	if (by === 'program')
+		return set.process || name('process', 'pid') || '[no process]';
+	return set[by] || `[no ${by}]`;
+}
+
+/**
+ * 1 for label sets that a sample has.
+ * @param {Data} d
+ */
+function usedLabels(d) {
+	const used = new Uint8Array(d.labels.length), {labels, n} = d.samples;
+	for (let s = 0; s < n; s++)
+		used[labels[s]] = 1;
+	return used;
+}
+
+/**
+ * Numbers label sets by their names. @returns {{of: Int32Array, names: string[]}}
+ * @param {Data} d @param {string} by
+ */
+export function groupLabels(d, by) {
+	const ids = new Map(), names = /** @type {string[]} */ ([]), of = new Int32Array(d.labels.length).fill(-1);
+	const used = usedLabels(d);
+	d.labels.forEach((set, i) => {
+		if (!used[i])
+			return;
+		const name = nameOf(set, by);
+		if (!ids.has(name)) {
+			ids.set(name, names.length);
+			names.push(name);
+		}
+		of[i] = ids.get(name);
+	});
+	return {of, names};
+}
+
+/**
+ * Label keys that tell samples apart, without those of processes and threads.
+ * @param {Data} d
+ */
+export function labelKeys(d) {
+	/** @type {Map<string, {first: string, sets: number, several: boolean}>} */
+	const keys = new Map();
+	const used = usedLabels(d);
+	let sets = 0;
+	d.labels.forEach((set, i) => {
+		sets += used[i];
+		for (const k of used[i] ? Object.keys(set) : []) {
+			const seen = keys.get(k) || {first: set[k], sets: 0, several: false};
+			seen.sets++;
+			seen.several = seen.several || set[k] !== seen.first;
+			keys.set(k, seen);
+		}
+	});
+	for (const k of ['pid', 'tid', 'process', 'thread'])
+		keys.delete(k);
+	return [...keys].filter(([, seen]) => seen.several || seen.sets < sets).map(([k]) => k).sort();
+}
+
+/** @param {Filter} f */
+export const isFiltered = (f) => Boolean(f.range || f.kind || f.module || Object.keys(f.labels).length);
+
+/**
+ * Which samples a filter lets through; null = all.
+ * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words @param {boolean} anyTime
+ */
+export function passing(d, f, words, anyTime) {
+	const range = anyTime ? null : f.range, keys = Object.keys(f.labels);
+	if (!range && !f.kind && !f.module && !keys.length)
+		return null;
+	const {n, node, labels, time} = d.samples, out = new Uint8Array(n);
+	const sets = Uint8Array.from(d.labels, (set) => keys.every((k) => nameOf(set, k) === f.labels[k]) ? 1 : 0);
+	const nodes = f.kind || f.module ? nodesWith(d, f, words) : null;
+	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity;
+	for (let s = 0; s < n; s++)
+		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to && (!nodes || nodes[node[s]]) ? 1 : 0;
+	return out;
+}
+
+/**
+ * Nodes with a frame in their stack that is of the kind and of the module.
+ * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
+ */
+function nodesWith(d, f, words) {
+	const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind) && (!f.module || words.module(g) === f.module) ? 1 : 0);
+	const out = new Uint8Array(d.nodes);
+	for (let i = 1; i < d.nodes; i++)
+		out[i] = out[d.nodeParent[i]] || fits[d.spotFn[d.nodeSpot[i]]];
+	return out;
+}
+
+/**
+ * Sums of a value type by node.
+ * @param {Data} d @param {number} v @param {Uint8Array|null} pass
+ */
+export function nodeWeights(d, v, pass) {
+	if (!pass)
+		return d.self[v];
+	const out = new Float64Array(d.nodes), {n, node, values} = d.samples, w = values[v];
+	for (let s = 0; s < n; s++) {
+		if (pass[s])
+			out[node[s]] += w[s];
+	}
+	return out;
+}
+
+/**
+ * Sums by label set.
+ * @param {Data} d @param {number} v @param {Uint8Array|null} pass
+ */
+export function labelWeights(d, v, pass) {
+	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples, w = values[v];
+	for (let s = 0; s < n; s++) {
+		if (!pass || pass[s])
+			out[labels[s]] += w[s];
+	}
+	return out;
+}
+
+/**
+ * A tree with the groups below the root, each with its part of @inner; .leaf is the node of each sample.
+ * @param {Data} d @param {Tree} inner @param {Int32Array} group of label sets @param {number} groups @param {number} firstFn
+ * @returns {Tree & {leaf: Int32Array}}
+ */
+export function groupTree(d, inner, group, groups, firstFn) {
+	const {n, node, labels} = d.samples, counts = new Int32Array(groups + 1), order = new Int32Array(n);
+	for (let s = 0; s < n; s++)
+		counts[group[labels[s]] + 1]++;
+	for (let g = 0; g < groups; g++)
+		counts[g + 1] += counts[g];
+	const next = counts.slice();
+	for (let s = 0; s < n; s++)
+		order[next[group[labels[s]]]++] = s;
+	const leaf = new Int32Array(n), stamp = new Int32Array(inner.n).fill(-1), at = new Int32Array(inner.n);
+	const parent = [0], fn = [-1], depth = [0];
+	for (let g = 0; g < groups; g++) {
+		const list = [], root = parent.length;
+		parent.push(0);
+		fn.push(firstFn + g);
+		depth.push(1);
+		at[0] = root;
+		stamp[0] = g;
+		for (let k = counts[g]; k < counts[g + 1]; k++) {
+			const box = d.nodeBox[node[order[k]]];
+			let i = inner.of ? inner.of[box] : box;
+			leaf[order[k]] = i;
+			for (; i > 0 && stamp[i] !== g; i = inner.parent[i]) {
+				stamp[i] = g;
+				list.push(i);
+			}
+		}
+		for (const i of Int32Array.from(list).sort()) {
+			at[i] = parent.length;
+			parent.push(at[inner.parent[i]]);
+			fn.push(inner.fn[i]);
+			depth.push(inner.depth[i] + 1);
+		}
+		for (let k = counts[g]; k < counts[g + 1]; k++) {
+			const s = order[k];
+			leaf[s] = leaf[s] < 0 ? -1 : at[leaf[s]];
+		}
+	}
+	return {...makeTree(parent.length, Int32Array.from(parent), Int32Array.from(fn), Int32Array.from(depth)), leaf};
+}
+
+/**
+ * The group that most of a box's samples are of, found by majority vote from the leaves up; a box of
+ * which no group has half gets one of the larger.
+ * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Int32Array} group of label sets @param {Uint8Array|null} pass
+ */
+export function majority(d, t, group, pass) {
+	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n), {n, node, labels, values} = d.samples;
+	const vote = (/** @type {number} */ i, /** @type {number} */ g, /** @type {number} */ w) => {
+		if (of[i] === g)
+			lead[i] += w;
+		else if (lead[i] >= w)
+			lead[i] -= w;
+		else {
+			of[i] = g;
+			lead[i] = w - lead[i];
+		}
+	};
+	for (let s = 0; s < n; s++) {
+		const box = d.nodeBox[node[s]], i = t.leaf ? t.leaf[s] : t.of ? t.of[box] : box;
+		if (i >= 0 && (!pass || pass[s]))
+			vote(i, group[labels[s]], values[0][s]);
+	}
+	for (let i = t.n - 1; i > 0; i--) {
+		if (of[i] >= 0)
+			vote(t.parent[i], of[i], lead[i]);
+	}
+	return of;
+}

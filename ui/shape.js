@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Other trees made of the same boxes: without library frames, recursion in one place, callers and
+// callees of a function, stacks from the leaf.
+
+import {PYTHON} from './data.js';
+import {sumBefore} from './sides.js';
+import {ordered, remap} from './tree.js';
+
+/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('./tree.js').Tree} Tree */
+
+/**
+ * @param {Data} d
+ * @param {'shown'|'folded'|'hidden'} library folded: its time is its caller's; hidden: not there at all
+ * @param {boolean} recursion in one box
+ */
+export function shaped(d, library, recursion) {
+	const inside = new Uint8Array(d.boxes); // of a library, or native code called from one
+	const foreign = Uint8Array.from(d.functions, (f) => f.kind === PYTHON ? f.origin ? 1 : 0 : 2);
+	const t = remap(d, (i, parent, fnOf, up) => {
+		const f = d.fn[i];
+		inside[i] = foreign[f] === 1 || foreign[f] === 2 && inside[d.parent[i]] ? 1 : 0;
+		if (inside[i] && library !== 'shown')
+			return -1;
+		if (recursion) {
+			for (let n = parent; n > 0; n = up(n)) {
+				if (fnOf(n) === f)
+					return -3 - n;
+			}
+		}
+		return f;
+	});
+	if (library === 'hidden') {
+		for (let i = 1; i < d.boxes; i++) {
+			if (inside[i])
+				t.of[i] = -1;
+		}
+	}
+	return t;
+}
+
+/**
+ * Callees of a function, over all places that it is called from; recursion counts once. .value is set.
+ * @param {Tree} t @param {number} f @param {number} keys functions
+ */
+export function callees(t, f, keys) {
+	const parent = [0, 0], fn = [-1, f], at = new Map(), self = [0, 0], before = [0, 0], to = new Int32Array(t.n).fill(-1);
+	for (let i = 1; i < t.n; i++) {
+		const up = to[t.parent[i]];
+		if (up < 0) {
+			if (t.fn[i] !== f)
+				continue;
+			to[i] = 1;
+		} else {
+			const key = up * keys + t.fn[i];
+			let node = at.get(key);
+			if (node === undefined) {
+				node = parent.length;
+				at.set(key, node);
+				parent.push(up);
+				fn.push(t.fn[i]);
+				self.push(0);
+				before.push(0);
+			}
+			to[i] = node;
+		}
+		self[to[i]] += t.self[i];
+		if (t.beforeSelf)
+			before[to[i]] += t.beforeSelf[i];
+	}
+	return filled(parent, fn, self, t.before && before);
+}
+
+/** @param {number[]} parent @param {number[]} fn @param {number[]} self @param {number[]|null} before */
+function filled(parent, fn, self, before) {
+	const to = Int32Array.from(self, (_, i) => i), t = ordered(parent, fn, to);
+	for (let i = 0; i < self.length; i++)
+		t.self[t.of[i]] += self[i];
+	t.value.set(t.self);
+	for (let i = t.n - 1; i > 0; i--)
+		t.value[t.parent[i]] += t.value[i];
+	if (before) {
+		t.before = new Float64Array(t.n);
+		t.beforeSelf = new Float64Array(t.n);
+		for (let i = 0; i < before.length; i++)
+			t.beforeSelf[t.of[i]] += before[i];
+		sumBefore(t);
+	}
+	t.of = null;
+	return t;
+}
+
+/**
+ * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
+ * followed up: nobody could see it.
+ * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
+ * @param {Float64Array} weight of boxes @param {Float64Array|null} before part of it @param {number} least
+ */
+export function callers(t, starts, weight, before, least) {
+	const parent = [0], fn = [-1], self = [0], beforeSelf = [0];
+	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + before[i], 0);
+	/** @type {Array<{up: number, f: number, at: number[], from: number[]}>} */
+	const todo = starts.map(([f, from]) => ({up: 0, f, at: from, from}));
+	while (todo.length) {
+		const {up, f, at, from} = todo.pop(), node = parent.length;
+		let sum = 0;
+		for (const i of from)
+			sum += weight[i];
+		if (sum <= least)
+			continue;
+		parent.push(up);
+		fn.push(f);
+		/** @type {Map<number, {at: number[], from: number[]}>} */
+		const groups = new Map();
+		for (let k = 0; k < at.length; k++) {
+			const p = t.parent[at[k]];
+			if (p <= 0)
+				continue;
+			let g = groups.get(t.fn[p]);
+			if (!g)
+				groups.set(t.fn[p], g = {at: [], from: []});
+			g.at.push(p);
+			g.from.push(from[k]);
+		}
+		let below = 0, beforeBelow = 0;
+		for (const [pf, g] of groups) {
+			const w = g.from.reduce((a, i) => a + weight[i], 0);
+			if (w > least) {
+				todo.push({up: node, f: pf, ...g});
+				below += w;
+				beforeBelow += before ? sumOf(g.from) : 0;
+			}
+		}
+		self.push(sum - below);
+		beforeSelf.push(before ? sumOf(from) - beforeBelow : 0);
+	}
+	return filled(parent, fn, self, before && beforeSelf);
+}
+
+/**
+ * From the leaves of all stacks.
+ * @param {Tree} t
+ */
+export function inverted(t) {
+	/** @type {Map<number, number[]>} */
+	const starts = new Map();
+	for (let i = 1; i < t.n; i++) {
+		const f = t.fn[i];
+		if (t.self[i] <= 0)
+			continue;
+		if (!starts.has(f))
+			starts.set(f, []);
+		starts.get(f).push(i);
+	}
+	return callers(t, [...starts], t.self, t.beforeSelf, t.value[0] / 4000);
+}
+
+/**
+ * Callers of a function, from its outermost boxes.
+ * @param {Tree} t @param {number} f @param {Uint8Array} outer
+ */
+export function callersOf(t, f, outer) {
+	const boxes = [];
+	for (let i = 1; i < t.n; i++) {
+		if (t.fn[i] === f && outer[i] && t.value[i] > 0)
+			boxes.push(i);
+	}
+	return callers(t, [[f, boxes]], t.value, t.before, t.value[0] / 20000);
+}
+
+/**
+ * Samples one after the other, neighbours with the same callers in one box; groups stay apart.
+ * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Float64Array} w of samples, 0 = not shown
+ * @param {number} columns that anyone could tell apart: what is narrower has no boxes of its own
+ */
+export function inTime(d, t, w, columns) {
+	const {n, node, time} = d.samples, leaf = new Int32Array(n), top = new Int32Array(t.n);
+	let all = 0, end = 1;
+	for (let i = 1; i < t.n; i++)
+		top[i] = t.leaf && t.depth[i] > 1 ? top[t.parent[i]] : i;
+	const kept = /** @type {number[]} */ ([]);
+	for (let s = 0; s < n; s++) {
+		const box = d.nodeBox[node[s]];
+		leaf[s] = t.leaf ? t.leaf[s] : t.of ? t.of[box] : box;
+		if (w[s] > 0 && leaf[s] > 0) {
+			kept.push(s);
+			all += w[s];
+			end = Math.max(end, time[s]);
+		}
+	}
+	const bin = Float64Array.from(kept, (s) => (t.leaf ? top[leaf[s]] * 1e7 : 0) + Math.floor(time[s] / end * 1e6));
+	const order = Uint32Array.from(kept.keys()).sort((a, b) => bin[a] - bin[b] || leaf[kept[a]] - leaf[kept[b]]);
+	const parent = [0], fn = [-1], self = [0], path = [0], steps = [];
+	/** @param {number} a @param {number} b @returns {number} how many levels two stacks have in common */
+	const common = (a, b) => {
+		while (a !== b) {
+			if (t.depth[a] >= t.depth[b])
+				a = t.parent[a];
+			else
+				b = t.parent[b];
+		}
+		return t.depth[a];
+	};
+	let last = 0, before = 0;
+	for (let k = 0; k < order.length; k++) {
+		const s = kept[order[k]], at = leaf[s], after = k + 1 < order.length ? common(at, leaf[kept[order[k + 1]]]) : 0;
+		const depth = w[s] / all * columns < 0.3 ? Math.max(before, after, t.leaf ? 1 : 0) : t.depth[at];
+		steps.length = 0;
+		for (let i = at; t.depth[i] > Math.min(before, last); i = t.parent[i]) {
+			if (t.depth[i] <= depth)
+				steps.push(i);
+		}
+		let have = Math.min(before, last);
+		for (const i of steps.reverse()) {
+			path[have + 1] = parent.length;
+			parent.push(path[have++]);
+			fn.push(t.fn[i]);
+			self.push(0);
+		}
+		self[path[have]] += w[s];
+		last = have;
+		before = after;
+	}
+	return filled(parent, fn, self, null);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Two recordings in one page: what each side's samples count. A tree's values are the mean of both
+// sides in the measure (value per second of wall time, per what the reader counted, or share), so that
+// a path that is on one side only has its place; .before and .beforeSelf are side A's part of it.
+
+import {percent, quantity} from './base.js';
+import {sumUp} from './tree.js';
+
+/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('./tree.js').Tree} Tree */
+
+/**
+ * @typedef {object} Sides
+ * @property {Uint8Array} of side of each label set: 0 before, 1 after
+ * @property {number[][]} all sums by value type and side
+ * @property {number[]} scale of the shown value type: what each side's values are multiplied by
+ * @property {number[]} total of both sides in the measure
+ *
+ * @typedef {object} Cost in the measure
+ * @property {number} before @property {number} after
+ */
+
+/** @param {Data} d @returns {Sides} */
+export function sidesOf(d) {
+	const {n, labels, values} = d.samples, key = d.header.diff.label;
+	const of = Uint8Array.from(d.labels, (set) => set[key] === 'after' ? 1 : 0);
+	const all = values.map((w) => {
+		const sum = [0, 0];
+		for (let s = 0; s < n; s++)
+			sum[of[labels[s]]] += w[s];
+		return sum;
+	});
+	return {of, all, scale: [1, 1], total: [0, 0]};
+}
+
+/**
+ * What values of a type are compared by.
+ * @param {Data} d @param {number} v @returns {'per'|'rate'|'share'}
+ */
+export function measureOf(d, v) {
+	const {per, durationNs} = d.header.diff;
+	return per ? 'per' : d.header.values[v][1] === 'nanoseconds' && durationNs[0] > 0 && durationNs[1] > 0 ? 'rate' : 'share';
+}
+
+/**
+ * Sets .scale and .total. In a range of time a rate is that of the range.
+ * @param {Sides} sides @param {Data} d @param {number} v @param {[number, number]|null} range
+ */
+export function scaleSides(sides, d, v, range) {
+	const {counts, durationNs} = d.header.diff, by = measureOf(d, v);
+	sides.scale = [0, 1].map((side) => {
+		if (by === 'share')
+			return 1 / (sides.all[v][side] || 1);
+		if (by === 'per')
+			return 1 / counts[side];
+		const seen = range ? Math.min(range[1], durationNs[side]) - Math.max(range[0], 0) : durationNs[side];
+		return 1 / Math.max(seen, 1);
+	});
+	const whole = by === 'rate' ? durationNs : by === 'per' ? counts : sides.all[v].map((x) => x || 1);
+	sides.total = [0, 1].map((side) => sides.all[v][side] / whole[side]);
+}
+
+/**
+ * Both sides' sums of a value type in a tree.
+ * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {number} v @param {Uint8Array|null} pass @param {Sides} sides
+ */
+export function fillSides(d, t, v, pass, sides) {
+	const {n, node, labels, values} = d.samples, w = values[v], {leaf, of, self} = t, {nodeBox} = d;
+	t.before = t.before || new Float64Array(t.n);
+	const beforeSelf = t.beforeSelf = t.beforeSelf || new Float64Array(t.n);
+	self.fill(0);
+	beforeSelf.fill(0);
+	for (let s = 0; s < n; s++) {
+		if (pass && !pass[s])
+			continue;
+		const box = nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box;
+		if (at < 0)
+			continue;
+		const side = sides.of[labels[s]], x = w[s] * sides.scale[side] / 2;
+		self[at] += x;
+		if (!side)
+			beforeSelf[at] += x;
+	}
+	sumUp(t);
+	sumBefore(t);
+}
+
+/** @param {Tree} t */
+export function sumBefore(t) {
+	const {before, parent} = t;
+	before.set(t.beforeSelf);
+	for (let i = t.n - 1; i > 0; i--)
+		before[parent[i]] += before[i];
+}
+
+/**
+ * Samples' values by node or label set, of one side.
+ * @param {Data} d @param {Int32Array} at @param {number} room @param {number} v @param {Uint8Array|null} pass
+ * @param {Sides} sides @param {number} side
+ */
+export function sideSums(d, at, room, v, pass, sides, side) {
+	const out = new Float64Array(room), {n, labels, values} = d.samples, w = values[v], k = sides.scale[side];
+	for (let s = 0; s < n; s++) {
+		if (sides.of[labels[s]] === side && (!pass || pass[s]))
+			out[at[s]] += w[s] * k;
+	}
+	return out;
+}
+
+/** @param {Tree} t @param {number} i @returns {Cost} */
+export const costOf = (t, i) => ({before: 2 * t.before[i], after: 2 * (t.value[i] - t.before[i])});
+/** @param {Tree} t @param {number} i @returns {Cost} */
+export const selfCostOf = (t, i) => ({before: 2 * t.beforeSelf[i], after: 2 * (t.self[i] - t.beforeSelf[i])});
+
+/**
+ * Children that are shown, the one with the largest change first.
+ * @param {Tree} t @param {number} i
+ */
+export function byEffect(t, i) {
+	const out = [], {end, value, before, fn} = t, effect = (/** @type {number} */ k) => Math.abs(value[k] - 2 * before[k]);
+	for (let k = i + 1; k < end[i]; k = end[k]) {
+		if (value[k] > 0)
+			out.push(k);
+	}
+	return out.sort((a, b) => effect(b) - effect(a) || value[b] - value[a] || fn[a] - fn[b]);
+}
+
+/**
+ * A cost in words, as src/cli/diff_print.c writes it: "338 ms/s", "1.2 ms", "33.8 %".
+ * @param {Data} d @param {number} v @param {number} x
+ */
+export function costText(d, v, x) {
+	const by = measureOf(d, v);
+	if (by === 'share')
+		return percent(x, 1);
+	if (by === 'per')
+		return quantity(x, d.header.values[v][1]);
+	return (1000 * x).toFixed(Math.abs(x) < 0.01 && x ? 2 : 0) + '\u00a0ms/s';
+}
+
+/** @param {number} x @param {string} text of its size */
+export const signed = (x, text) => (x < 0 ? '\u2212' : x > 0 ? '+' : '') + text;
+
+/**
+ * What sums in another order differ by is no change.
+ * @param {Cost} c
+ */
+export function changeOf(c) {
+	const change = c.after - c.before;
+	return Math.abs(change) > 1e-9 * (c.before + c.after) ? change : 0;
+}
+
+/**
+ * "+15.7 %", "new", "gone".
+ * @param {Cost} c
+ */
+export function relative(c) {
+	const change = changeOf(c);
+	if (!(c.before > 0))
+		return c.after > 0 ? 'new' : '';
+	return c.after > 0 ? signed(change, (100 * Math.abs(change) / c.before).toFixed(1) + '\u00a0%') : 'gone';
+}
+
+/**
+ * Share of all after minus that before: "+1.2 pt".
+ * @param {Sides} s @param {Cost} c
+ */
+export function points(s, c) {
+	const pt = 100 * (c.after / (s.total[1] || 1) - c.before / (s.total[0] || 1));
+	return signed(Math.abs(pt) > 1e-7 ? pt : 0, Math.abs(pt).toFixed(1) + '\u00a0pt');
+}

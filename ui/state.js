@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is shown, to and from the address: only what isn't as at first. What an address says is checked,
+// it may have been made for another recording.
+
+/** @typedef {import('./data.js').Data} Data */
+
+const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'files', 'modules', 'threads', 'processes', 'labels'],
+	sort: ['self', 'total', 'name'], library: ['shown', 'folded', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
+
+/** A page of two recordings begins with what changed. */
+export function beginWithChange() {
+	STATES.view = STATES.view.filter((v) => v !== 'time');
+	STATES.colour.unshift('change');
+}
+
+/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d */
+export function writeState(state, flame, d) {
+	const p = new URLSearchParams(), f = state.filter;
+	for (const [k, words] of Object.entries(STATES)) {
+		if (state[k] !== words[0])
+			p.set(k, state[k]);
+	}
+	if (state.value !== d.header.value)
+		p.set('value', state.value);
+	if (state.by !== d.header.by)
+		p.set('by', state.by);
+	if (state.flip)
+		p.set('flip', '1');
+	if (state.recursion)
+		p.set('recursion', '1');
+	if (state.query)
+		p.set('q', state.query);
+	if (state.chosen >= 0)
+		p.set('f', state.chosen);
+	for (const [k, v] of Object.entries(f.labels))
+		p.append('label', k + '=' + v);
+	if (f.kind)
+		p.set('kind', f.kind);
+	if (f.module)
+		p.set('module', f.module);
+	if (f.range)
+		p.set('t', f.range.map(Math.round).join('-'));
+	if (flame.zoom || flame.a > 0 || flame.b < 1)
+		p.set('z', [flame.zoom, +flame.a.toFixed(7), +flame.b.toFixed(7)].join('~'));
+	return p.toString();
+}
+
+/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d @param {number} functions @returns {boolean} whether it says anything */
+export function readState(state, flame, d, functions) {
+	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
+		const v = Number(p.get(k) ?? NaN);
+		return Number.isInteger(v) && v >= 0 && v < n ? v : -1;
+	};
+	if (![...p.keys()].length)
+		return false;
+	for (const [k, words] of Object.entries(STATES))
+		state[k] = words.includes(p.get(k)) ? p.get(k) : words[0];
+	state.value = p.has('value') ? Math.max(number('value', d.header.values.length), 0) : d.header.value;
+	state.by = p.get('by') ?? d.header.by;
+	state.flip = p.has('flip');
+	state.recursion = p.has('recursion');
+	state.query = p.get('q') || '';
+	state.chosen = number('f', functions);
+	const range = (p.get('t') || '').split('-').map(Number);
+	/** @type {Record<string, string>} */
+	const labels = Object.create(null);
+	for (const l of p.getAll('label')) {
+		const at = l.indexOf('=');
+		if (at > 0)
+			labels[l.slice(0, at)] = l.slice(at + 1);
+	}
+	state.filter = {labels, kind: p.get('kind') || '', module: p.get('module') || '',
+		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};
+	const [zoom, a, b] = (p.get('z') || '0~0~1').split('~').map(Number);
+	flame.zoom = Number.isInteger(zoom) && zoom >= 0 ? zoom : 0;
+	flame.a = a >= 0 && a < b ? a : 0;
+	flame.b = b > flame.a && b <= 1 ? b : 1;
+	return true;
+}

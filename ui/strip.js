@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The strip over the recording: what each thread or process did when, and the range that is brushed.
+
+import {byId, el, fit, quantity} from './base.js';
+import {inks} from './colour.js';
+import {groupLabels} from './samples.js';
+
+/** @typedef {import('./data.js').Data} Data */
+
+const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16;
+/** @type {Record<string, string[]>} */
+const GIL = {held: ['#2b8a3e', '#69db7c'], waiting: ['#e8590c', '#ff922b'], released: ['#1c7ed6', '#74c0fc'], none: ['#868e96', '#909296'], unknown: ['#868e96', '#909296']};
+
+export class Strip {
+	/** @param {Data} data @param {(range: [number, number]|null) => void} brush @param {string} title */
+	constructor(data, brush, title) {
+		this.data = data;
+		this.brush = brush;
+		/** @type {[number, number]|null} */
+		this.range = null;
+		const {time, n} = data.samples;
+		let last = -1;
+		for (let s = 0; s < n; s++)
+			last = Math.max(last, time[s]);
+		this.end = Math.max(last + data.header.timeUnitNs, data.header.durationNs);
+		this.there = last >= 0 && this.end > 0;
+		this.canvas = el('canvas', {role: 'img', 'aria-label': title});
+		byId('strip').hidden = !this.there;
+		byId('strip').replaceChildren(this.canvas);
+		this.gil = data.labels.some((l) => l.gil);
+		this.lanes();
+		this.listen();
+	}
+
+	/** Threads, or processes where there are several; the busiest, and all others together. */
+	lanes() {
+		const d = this.data, processes = groupLabels(d, 'process');
+		const by = d.header.diff ? groupLabels(d, d.header.diff.label) : processes.names.length > 1 ? processes : groupLabels(d, 'thread');
+		const sums = new Float64Array(by.names.length), {n, labels, values} = d.samples;
+		for (let s = 0; s < n; s++)
+			sums[by.of[labels[s]]] += values[0][s];
+		const order = [...sums.keys()].sort((a, b) => d.header.diff ? by.names[a] < by.names[b] ? 1 : -1 : sums[b] - sums[a]), rest = order.length > LANES;
+		const kept = rest ? order.slice(0, LANES - 1) : order;
+		this.names = kept.map((g) => by.names[g]);
+		if (rest)
+			this.names.push(order.length - kept.length + ' others');
+		const lane = new Int32Array(by.names.length).fill(kept.length);
+		kept.forEach((g, i) => {
+			lane[g] = i;
+		});
+		this.laneOf = Int32Array.from(by.of, (g) => g < 0 ? 0 : lane[g]);
+		const states = Object.keys(GIL);
+		this.stateOf = Int32Array.from(d.labels, (l) => Math.max(states.indexOf(l.gil), 0));
+	}
+
+	/** @param {number} v value type @param {Uint8Array|null} pass all filters but the range */
+	sum(v, pass) {
+		const {n, labels, time, values} = this.data.samples, w = values[v], states = this.gil ? Object.keys(GIL).length : 1;
+		this.width = byId('strip').clientWidth;
+		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
+		this.states = states;
+		const per = this.bins / this.end;
+		this.values = new Float64Array(this.names.length * this.bins * states);
+		for (let s = 0; s < n; s++) {
+			if (time[s] < 0 || pass && !pass[s])
+				continue;
+			const bin = Math.min(Math.floor(time[s] * per), this.bins - 1), lane = this.laneOf[labels[s]];
+			this.values[(lane * this.bins + bin) * states + (states > 1 ? this.stateOf[labels[s]] : 0)] += w[s];
+		}
+	}
+
+	draw() {
+		if (!this.there || !this.values)
+			return;
+		const ratio = devicePixelRatio || 1, c = this.canvas, w = this.width, h = this.names.length * LANE + AXIS, ink = inks();
+		c.width = Math.round(w * ratio);
+		c.height = Math.round(h * ratio);
+		c.style.height = h + 'px';
+		const g = c.getContext('2d', {alpha: false});
+		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+		g.fillStyle = ink.page;
+		g.fillRect(0, 0, w, h);
+		g.font = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+		g.textBaseline = 'middle';
+		this.names.forEach((name, i) => this.lane(g, name, i));
+		this.axis(g, h);
+		this.marked(g, h);
+	}
+
+	/** @param {CanvasRenderingContext2D} g @param {string} name @param {number} i */
+	lane(g, name, i) {
+		const ink = inks(), {bins, states} = this, dark = ink.page !== '#fcfcfd' ? 1 : 0, base = (i + 1) * LANE - 2;
+		const fills = this.gil ? Object.values(GIL).map((f) => f[dark]) : [ink.hit];
+		let most = 0;
+		for (let b = 0; b < bins; b++) {
+			let sum = 0;
+			for (let k = 0; k < states; k++)
+				sum += this.values[(i * bins + b) * states + k];
+			most = Math.max(most, sum);
+		}
+		g.fillStyle = ink.faint;
+		g.fillText(fit(name, 24), 16, base - 6, NAMES - 24);
+		g.fillStyle = ink.off;
+		g.fillRect(NAMES, base, bins * 2, 1);
+		for (let b = 0; b < bins; b++) {
+			let y = base;
+			for (let k = 0; k < states; k++) {
+				const v = this.values[(i * bins + b) * states + k];
+				if (!v)
+					continue;
+				const high = Math.max(v / most * (LANE - 4), 1);
+				y -= high;
+				g.fillStyle = fills[k];
+				g.fillRect(NAMES + b * 2, y, 2, high);
+			}
+		}
+	}
+
+	/** @param {CanvasRenderingContext2D} g @param {number} h */
+	axis(g, h) {
+		const seconds = this.end / 1e9, width = this.bins * 2, rough = seconds / Math.max(width / 90, 1);
+		const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(rough))).find((k) => k >= rough) || rough;
+		g.fillStyle = inks().faint;
+		for (let t = 0; t <= seconds; t += step)
+			g.fillText(+t.toPrecision(6) + ' s', NAMES + t / seconds * width, h - AXIS / 2);
+	}
+
+	/**
+	 * What isn't in the range is dimmed.
+	 * @param {CanvasRenderingContext2D} g @param {number} h
+	 */
+	marked(g, h) {
+		if (!this.range)
+			return;
+		const x = this.range.map((t) => NAMES + t / this.end * this.bins * 2);
+		g.globalAlpha = 0.75;
+		g.fillStyle = inks().page;
+		g.fillRect(NAMES, 0, x[0] - NAMES, h - AXIS);
+		g.fillRect(x[1], 0, NAMES + this.bins * 2 - x[1], h - AXIS);
+		g.globalAlpha = 1;
+		g.fillStyle = inks().hit;
+		g.fillRect(x[0] - 1, 0, 2, h - AXIS);
+		g.fillRect(x[1] - 1, 0, 2, h - AXIS);
+	}
+
+	/** @param {number} x in the canvas */
+	time(x) {
+		return Math.min(Math.max((x - NAMES) / (this.bins * 2), 0), 1) * this.end;
+	}
+
+	listen() {
+		const c = this.canvas;
+		let from = -1;
+		c.addEventListener('pointerdown', (/** @type {PointerEvent} */ e) => {
+			from = this.time(e.offsetX);
+			c.setPointerCapture(e.pointerId);
+		});
+		c.addEventListener('pointermove', (/** @type {PointerEvent} */ e) => {
+			const to = this.time(e.offsetX), width = Math.abs(to - from) / this.end;
+			if (from >= 0 && e.buttons & 1 && width > 0.002)
+				this.brush([Math.min(from, to), Math.max(from, to)]);
+		});
+		c.addEventListener('pointerup', (/** @type {PointerEvent} */ e) => {
+			if (from >= 0 && Math.abs(this.time(e.offsetX) - from) / this.end <= 0.002 && this.range)
+				this.brush(null);
+			from = -1;
+		});
+	}
+
+	/** @param {[number, number]} range */
+	text(range) {
+		return quantity(range[0], 'nanoseconds') + ' \u2013 ' + quantity(range[1], 'nanoseconds');
+	}
+}

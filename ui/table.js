@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The table beside the picture: the same numbers in rows, which is also the way to them without eyes
+// or a mouse. Rows beyond the first are shown on demand.
+
+import {byId, counted, el, percent, quantity} from './base.js';
+
+const STEP = 60;
+
+/**
+ * @typedef {object} Row
+ * @property {string} name @property {string} note @property {number} self @property {number} total
+ * @property {string} [fill] colour of the swatch
+ * @property {boolean} [chosen]
+ * @property {() => void} [choose]
+ *
+ * @typedef {object} Shown
+ * @property {Row[]} rows @property {string} title @property {string} unit
+ * @property {number} all @property {number} shown
+ * @property {'self'|'total'|'name'} sort @property {(by: any) => void} onSort
+ * @property {boolean} selfless rows have no self
+ * @property {string} [caption] @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] instead of the share and the value
+ * @property {(key: string) => (a: Row, b: Row) => number} [order] instead of the largest first
+ */
+
+/** @param {number} v @param {Shown} t */
+function number(v, t) {
+	const bar = el('i');
+	bar.style.width = Math.min(100 * v / (t.shown || 1), 100).toFixed(1) + '%';
+	return el('td', {title: percent(v, t.all) + ' of all, ' + percent(v, t.shown) + ' of shown'},
+		el('span', {class: 'share'}, percent(v, t.shown)), ' ', el('span', {class: 'amount'}, quantity(v, t.unit)), bar);
+}
+
+/** @param {Row} r @param {Shown} t */
+function line(r, t) {
+	const swatch = el('span', {class: 'swatch'});
+	if (r.fill)
+		swatch.style.background = r.fill;
+	const name = r.choose ? el('button', {type: 'button', class: 'name', title: r.name + (r.note ? '\n' + r.note : ''), onclick: r.choose}, r.name) :
+		el('span', {class: 'name'}, r.name);
+	const cell = (/** @type {'self'|'total'} */ key) => t.cell ? t.cell(r, key) : number(r[key], t);
+	return el('tr', {class: r.chosen ? 'chosen' : false}, ...(t.selfless ? [] : [cell('self')]), cell('total'),
+		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', el('span', {class: 'note'}, r.note)));
+}
+
+/** @param {Shown} t @param {'self'|'total'|'name'} by @param {string} text */
+function heading(t, by, text) {
+	return el('th', {scope: 'col', 'aria-sort': t.sort === by ? by === 'name' ? 'ascending' : 'descending' : 'none'},
+		el('button', {type: 'button', onclick: () => t.onSort(by)}, text));
+}
+
+/** @param {Shown} t */
+export function showTable(t) {
+	const key = t.selfless && t.sort === 'self' ? 'total' : t.sort;
+	const rows = t.rows.filter((r) => r.total > 0 || r.self > 0);
+	if (key === 'name')
+		rows.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+	else if (t.order)
+		rows.sort(t.order(key));
+	else
+		rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
+	const body = el('tbody', {}, ...rows.slice(0, STEP).map((r) => line(r, t)));
+	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
+		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', 'Self')]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
+	const more = el('button', {type: 'button', class: 'more'});
+	let shown = STEP;
+	const tell = () => {
+		more.hidden = shown >= rows.length;
+		more.textContent = 'Show more: ' + counted(rows.length - shown, 'row') + ' left';
+	};
+	more.addEventListener('click', () => {
+		body.append(...rows.slice(shown, shown + 10 * STEP).map((r) => line(r, t)));
+		shown += 10 * STEP;
+		tell();
+	});
+	tell();
+	byId('table').replaceChildren(table, more, ...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stands around the picture and does something: the header, the toolbar, the tabs of the table,
+// the filters that are on.
+
+import {byId, counted, el, fit, percent, quantity} from './base.js';
+import {legend} from './boxes.js';
+import {brush, change, choose, filterBy, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
+import {FAMILIES} from './colour.js';
+import {diffHeader, shownOfBoth} from './diff.js';
+import {button, choice, showChips, showHelp} from './controls.js';
+import {TABLES, table} from './rows.js';
+import {isFiltered} from './samples.js';
+import {save} from './save.js';
+import {flame, page, state, unit, weigh} from './view.js';
+
+const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
+
+export function header() {
+	if (page.sides) {
+		diffHeader();
+		return;
+	}
+	const {data, total} = page, h = data.header, [type] = h.values[state.value];
+	const parts = [counted(data.totals[0], 'sample')];
+	if (state.value)
+		parts.push(quantity(total, unit()) + ' ' + valueName(type) + (h.durationNs > 0 ? ' in ' + quantity(h.durationNs, 'nanoseconds') : ''));
+	if (h.period > 0 && h.periodUnit === 'nanoseconds')
+		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
+	else if (h.period > 0)
+		parts.push('every ' + quantity(h.period, h.periodUnit));
+	if (h.timeMs > 0)
+		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
+	byId('title').textContent = h.title;
+	byId('title').title = h.title;
+	byId('numbers').textContent = parts.join(' \u00b7 ');
+	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +
+		parts[0] + '. The table has the same numbers.');
+}
+
+const VIEWS = [['flame', 'Left heavy', 'Stacks merged, the widest first'], ['time', 'Time order', 'Samples one after the other'],
+	['callers', 'From the leaf', 'What ran, and below it who called it'], ['sandwich', 'Sandwich', 'A function: its callers above, its callees below']];
+
+// Numbers of processes and threads say nothing of another recording.
+const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [['program', 'program'], ['thread name', 'thread'], ['diff', 'before, after']]]);
+
+export function tools() {
+	if (page.early)
+		return;
+	const {data, strip} = page, parts = [], h = data.header, samples = Boolean(data.samples);
+	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || strip && strip.there && !page.sides)
+		.map(([v, text, title]) => button(text, title, () => setView(v), state.view === v))));
+	if (h.values.length > 1)
+		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
+			state.value = +v;
+		}, () => {
+			weigh();
+			sumStrip();
+		})));
+	if (samples) {
+		const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
+		parts.push(choice('Group by', [['', 'program, if several'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
+			state.by = v;
+		})));
+	}
+	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'folded into their caller'], ['hidden', 'hidden, with their time']], state.library, (v) => reshape(() => {
+		state.library = v;
+	})));
+	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
+		state.recursion = !state.recursion;
+	}), state.recursion));
+	if (samples)
+		parts.push(choice('Only with', [['', 'any code'], ...FAMILIES.map(([, name]) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
+	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ? [['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'], ['self', 'share of own time']]);
+	if (samples && data.labels.some((l) => l.tid || l.thread))
+		colours.push(['thread', 'thread']);
+	if (samples && data.labels.some((l) => l.gil))
+		colours.push(['gil', 'GIL state']);
+	parts.push(choice('Colour', colours, state.colour, (v) => change(() => {
+		state.colour = v;
+		page.votes = null;
+	}, legend)));
+	parts.push(choice('Save', [['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'], ['folded', 'folded stacks']], '', (v) => {
+		const {functions, whole} = page;
+		if (v)
+			save(v, flame, whole, (i) => functions[whole.fn[i]].name + (functions[whole.fn[i]].file ? ` (${functions[whole.fn[i]].file})` : ''), page.sides ? page.sides.scale : undefined);
+		tools();
+	}));
+	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
+	byId('tools').replaceChildren(...parts);
+	byId('tabs').replaceChildren(...Object.entries(TABLES).filter(([, t]) => !t.of || samples && t.of().length).map(([name]) =>
+		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
+			state.table = name;
+			tools();
+			table();
+			saveSoon();
+		}, state.table === name)));
+	chips();
+}
+
+/** The filters that are on, each with a way off. */
+export function chips() {
+	const {labels, kind, module, range} = state.filter, list = [];
+	for (const [k, v] of Object.entries(labels)) {
+		list.push({text: k + ': ' + v, off: () => {
+			const rest = {...labels};
+			delete rest[k];
+			filterBy({labels: rest});
+		}});
+	}
+	if (kind)
+		list.push({text: 'with ' + kind, off: () => filterBy({kind: ''})});
+	if (module)
+		list.push({text: 'with ' + module, off: () => filterBy({module: ''})});
+	if (range && page.strip)
+		list.push({text: page.strip.text(range), off: () => {
+			brush(null);
+			sumStrip();
+		}});
+	if (state.chosen >= 0)
+		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
+	showChips(list, !isFiltered(state.filter) ? '' : page.sides ? shownOfBoth() : percent(page.whole.value[0], page.total) + ' of all is shown');
+}
