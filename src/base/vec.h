@@ -48,6 +48,20 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 #define vec_foreach(it, vec)                                                                       \
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
+/* How many of the @n elements of @list, which ascend by @member, are at or below @key. */
+#define count_upto(list, n, member, key)                                                           \
+	({                                                                                         \
+		size_t _low = 0, _high = (n);                                                      \
+		while (_low < _high) {                                                             \
+			size_t _mid = _low + (_high - _low) / 2;                                   \
+			if ((list)[_mid].member <= (key))                                          \
+				_low = _mid + 1;                                                   \
+			else                                                                       \
+				_high = _mid;                                                      \
+		}                                                                                  \
+		_low;                                                                              \
+	})
+
 /* Gives back the room that isn't used: for what is kept for long and doesn't grow any more. */
 #define vec_shrink(vec)                                                                            \
 	do {                                                                                       \

@@ -289,17 +289,9 @@ static const struct space *space_at(const struct collect *c, uint32_t version)
 
 static const struct space_map *find_map(const struct space *s, uint64_t pc)
 {
-	size_t low = 0, high = s->maps.n;
+	size_t i = count_upto(s->maps.v, s->maps.n, end, pc);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (s->maps.v[mid].end <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < s->maps.n && s->maps.v[low].start <= pc ? &s->maps.v[low] : NULL;
+	return i < s->maps.n && s->maps.v[i].start <= pc ? &s->maps.v[i] : NULL;
 }
 
 /* What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. */

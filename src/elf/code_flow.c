@@ -214,17 +214,9 @@ static int add_blocks(struct flow *f, const struct code_run *run)
 
 static uint32_t block_at(const struct flow *f, uint32_t key)
 {
-	size_t lo = 0, hi = f->blocks.n;
+	size_t n = count_upto(f->blocks.v, f->blocks.n, start, key);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->blocks.v[mid].start <= key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && f->blocks.v[lo - 1].start == key ? (uint32_t)(lo - 1) : NOWHERE;
+	return n && f->blocks.v[n - 1].start == key ? (uint32_t)(n - 1) : NOWHERE;
 }
 
 /* Which blocks come after it. */

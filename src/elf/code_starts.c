@@ -13,19 +13,11 @@ struct starts {
 
 static int add(const struct starts *s, uint64_t vaddr)
 {
-	size_t lo = 0, hi = s->within->n;
 	uint64_t key = vaddr - s->base;
+	size_t i = count_upto(s->within->v, s->within->n, end, key);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->within->v[mid].end <= key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->within->n && s->within->v[lo].start <= key ? vec_push(s->ret, (uint32_t)key)
-								  : 0;
+	return i < s->within->n && s->within->v[i].start <= key ? vec_push(s->ret, (uint32_t)key)
+								: 0;
 }
 
 /* Local symbols without a type are labels within functions. */

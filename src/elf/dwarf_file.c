@@ -167,19 +167,11 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 /* Of those that cover @addr the one that starts last; ranges of units and functions hardly overlap. */
 static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
 {
-	size_t low = 0, high = list->n;
+	size_t n = count_upto(list->v, list->n, start, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (list->v[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (int look = 0; low-- > 0 && look < 16; look++)
-		if (addr < list->v[low].end)
-			return &list->v[low];
+	for (int look = 0; n-- > 0 && look < 16; look++)
+		if (addr < list->v[n].end)
+			return &list->v[n];
 	return NULL;
 }
 

@@ -256,33 +256,16 @@ void unwind_rows_fini(struct unwind_rows *r)
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr)
 {
 	uint64_t key = vaddr - r->base;
-	size_t lo = 0, hi = r->rows.n;
+	size_t n = count_upto(r->rows.v, r->rows.n, key, key);
 
-	/* The last row that begins at or before it. */
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->rows.v[mid].key <= key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && vaddr >= r->base ? &r->rules.v[r->rows.v[lo - 1].rule] : NULL;
+	return n && vaddr >= r->base ? &r->rules.v[r->rows.v[n - 1].rule] : NULL;
 }
 
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key)
 {
-	size_t lo = 0, hi = n;
+	size_t i = count_upto(fdes, n, end, key);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (fdes[mid].end <= key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && fdes[lo].start <= key ? &fdes[lo] : NULL;
+	return i < n && fdes[i].start <= key ? &fdes[i] : NULL;
 }
 
 const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr)

@@ -255,15 +255,7 @@ const char *maps_path(const struct maps *m, const struct mapping *e)
 
 const struct mapping *maps_find(const struct maps *m, uint64_t addr)
 {
-	size_t lo = 0, hi = m->list.n;
+	size_t i = count_upto(m->list.v, m->list.n, end, addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->list.v[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->list.n && m->list.v[lo].start <= addr ? &m->list.v[lo] : NULL;
+	return i < m->list.n && m->list.v[i].start <= addr ? &m->list.v[i] : NULL;
 }

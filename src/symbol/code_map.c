@@ -129,15 +129,7 @@ int code_map_settle(struct code_map *m)
 
 const struct code_range *code_map_find(const struct code_map *m, uint64_t addr)
 {
-	size_t low = 0, high = m->sorted;
+	size_t n = count_upto(m->list.v, m->sorted, start, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (m->list.v[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && addr < m->list.v[low - 1].end ? &m->list.v[low - 1] : NULL;
+	return n && addr < m->list.v[n - 1].end ? &m->list.v[n - 1] : NULL;
 }

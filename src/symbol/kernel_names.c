@@ -254,17 +254,7 @@ int kernel_names_refresh(struct kernel_names *k)
 /* The last symbol at or before @addr; its index, or SIZE_MAX. */
 static size_t search(const struct kernel_names *k, uint64_t addr)
 {
-	size_t low = 0, high = k->list.n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->list.v[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low - 1;
+	return count_upto(k->list.v, k->list.n, start, addr) - 1;
 }
 
 static bool is_runtime_code(const char *module)

@@ -133,17 +133,9 @@ int symbol_table_sort(struct symbol_table *t)
 
 const struct symbol *symbol_table_before(const struct symbol_table *t, uint64_t addr)
 {
-	size_t low = 0, high = t->list.n;
+	size_t n = count_upto(t->list.v, t->list.n, start, addr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->list.v[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &t->list.v[low - 1] : NULL;
+	return n ? &t->list.v[n - 1] : NULL;
 }
 
 const struct symbol *symbol_table_find(const struct symbol_table *t, uint64_t addr)
