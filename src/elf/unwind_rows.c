@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "elf/code_rows.h"
 #include "elf/internal.h"
+#include "elf/rule_numbers.h"
 #include "elf/unwind_section.h"
 
 #define PAGE 4096u
@@ -25,14 +26,14 @@ struct builder {
 	struct cfi_entries entries;
 	VEC(struct function) functions;
 	struct unwind_rows *ret;
-	struct map by_hash; /* of a rule -> its index */
-	uint32_t rule;	    /* of the present state, unless that changed */
+	struct rule_numbers numbers;
+	uint32_t rule; /* of the present state, unless that changed */
 };
 
 static void builder_fini(struct builder *b)
 {
 	vec_fini(&b->functions);
-	map_fini(&b->by_hash);
+	rule_numbers_fini(&b->numbers);
 	cfi_entries_fini(&b->entries);
 	cfi_section_fini(&b->section);
 }
@@ -104,30 +105,6 @@ static void sort_functions(struct builder *b)
 	}
 }
 
-static uint64_t rule_hash(const struct unwind_rule *rule)
-{
-	uint64_t w[2];
-
-	memcpy(w, rule, sizeof(w));
-	return w[0] * 0x9e3779b97f4a7c15ull ^ w[1];
-}
-
-/* Index of @rule among the distinct ones. */
-static int intern(struct builder *b, const struct unwind_rule *rule, uint32_t *ret)
-{
-	uint64_t hash = rule_hash(rule), *known;
-	int r;
-
-	for (; (known = map_get(&b->by_hash, hash)); hash++) {
-		*ret = (uint32_t)*known;
-		if (!memcmp(&b->ret->rules.v[*ret], rule, sizeof(*rule)))
-			return 0;
-	}
-	*ret = (uint32_t)b->ret->rules.n;
-	r = map_put(&b->by_hash, hash, *ret);
-	return r ? r : vec_push(&b->ret->rules, *rule);
-}
-
 static int add_row(struct unwind_rows *ret, uint64_t key, uint32_t rule)
 {
 	if (ret->rows.n && ret->rows.v[ret->rows.n - 1].rule == rule)
@@ -151,7 +128,7 @@ static int add_rows(struct builder *b, struct cfi_run *run, const struct functio
 		}
 		if (run->changed) {
 			cfi_rule(b->section.arch, &run->st, cie->signal, &rule);
-			r = intern(b, &rule, &b->rule);
+			r = rule_number(&b->numbers, &rule, &b->rule);
 			run->changed = false;
 		}
 		if (!r)
@@ -163,11 +140,10 @@ static int add_rows(struct builder *b, struct cfi_run *run, const struct functio
 /* Every function once, in order; what lies between them is unknown. */
 static int compile(struct builder *b)
 {
-	const struct unwind_rule unknown = {};
 	struct unwind_rows *ret = b->ret;
 	uint32_t end = 0;
 	struct cfi_run run;
-	int r = intern(b, &unknown, &b->rule);
+	int r = rule_numbers_init(&b->numbers, ret);
 
 	vec_foreach(fn, &b->functions) {
 		if (r)
@@ -233,7 +209,6 @@ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret)
 	if (!elf_file_text_start(f, &ret->base))
 		return 0;
 	ret->base &= ~(uint64_t)(PAGE - 1);
-	map_init(&b.by_hash);
 	r = build(&b);
 	builder_fini(&b);
 	return r;
