@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/dump.h"
@@ -109,7 +110,7 @@ static int sample(struct dump_running *x)
 	int r = session_start(s);
 	uint64_t early, end = s->start_ns + MOST_NS;
 
-	while (!r && x->whole.n < x->threads.n && session_clock_ns(CLOCK_MONOTONIC) < end) {
+	while (!r && x->whole.n < x->threads.n && clock_ns(CLOCK_MONOTONIC) < end) {
 		nanosleep(&(struct timespec){.tv_nsec = DRAIN_NS}, NULL);
 		early = early_samples(s);
 		r = session_drain(s);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
@@ -45,7 +46,7 @@ static int run(struct session *s)
 	int r = 0;
 
 	for (;;) {
-		uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		struct epoll_event e[4];
 
 		if (session_finished(s, now))

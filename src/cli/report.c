@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -211,7 +212,7 @@ static int64_t start_of(const struct report_facts *f)
 		return profile_meta(f->p)->time_ns;
 	if (streq(f->path, "-") || stat(f->path, &st))
 		return INT64_MAX / 2;
-	return st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
+	return (int64_t)timespec_ns(st.st_mtim);
 }
 
 static int open_source(void *arg, const char *path, int64_t *since_ns)

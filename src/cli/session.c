@@ -9,17 +9,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "elf/unwind_cache.h"
-
-uint64_t session_clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
@@ -343,8 +336,8 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.resent = s->max_bytes,			       /* it may go on for long */
-		.start_ns = session_clock_ns(CLOCK_MONOTONIC), /* time 0, also of the wall clock */
+		.resent = s->max_bytes,		       /* it may go on for long */
+		.start_ns = clock_ns(CLOCK_MONOTONIC), /* time 0, also of the wall clock */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
@@ -355,7 +348,7 @@ static int make_collector(struct session *s)
 	/* Before krait gives up the right to see addresses. */
 	if (s->options->kernel)
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	profile_meta(s->profile)->time_ns = session_clock_ns(CLOCK_REALTIME);
+	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
 	s->collect = collect_new(&config);
 	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
 }

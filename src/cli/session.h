@@ -52,8 +52,6 @@ struct session {
 	uint64_t unfollowed; /* child processes for which there was no room among the roots */
 };
 
-uint64_t session_clock_ns(clockid_t id);
-
 /* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
 _must_use_ int session_set_up(struct session *s);
 void session_fini(struct session *s);

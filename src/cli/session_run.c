@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/doctor.h"
@@ -73,8 +74,8 @@ int session_start(struct session *s)
 	if (!r)
 		r = sampler_enable(s->sampler, true);
 	cpus_changed(&s->cpus);
-	s->start_ns = session_clock_ns(CLOCK_MONOTONIC);
-	s->start_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	s->start_ns = clock_ns(CLOCK_MONOTONIC);
+	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (!r && s->options->cmd)
 		r = spawn_go(&s->spawn);
 	return r;
@@ -86,7 +87,7 @@ int session_start(struct session *s)
  */
 static void give_back_memory(struct session *s)
 {
-	uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (now < s->trim_ns)
 		return;
@@ -159,7 +160,7 @@ int session_stop(struct session *s, int before)
 {
 	int r = broken_off(0, before);
 
-	s->end_ns = session_clock_ns(CLOCK_MONOTONIC);
+	s->end_ns = clock_ns(CLOCK_MONOTONIC);
 	r = broken_off(r, sampler_enable(s->sampler, false));
 	sideband_drain(s->sideband);
 	r = broken_off(r, sampler_drain(s->sampler));

@@ -3,8 +3,8 @@
 #include "cli/signals.h"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "cli/exit.h"
 
 #define SENT_BY_PROCESS 0x100
@@ -21,22 +21,14 @@ static uint64_t stopped_at_ns; /* of that signal; for the handler alone */
 
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	if (stop_flag) {
-		if (now_ns() - stopped_at_ns > SAME_SIGNAL_NS)
+		if (clock_ns(CLOCK_MONOTONIC) - stopped_at_ns > SAME_SIGNAL_NS)
 			_exit(EXIT_ABORTED);
 		return;
 	}
-	stopped_at_ns = now_ns();
+	stopped_at_ns = clock_ns(CLOCK_MONOTONIC);
 	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
 	stop_flag = number | (info->si_code <= 0 ? SENT_BY_PROCESS : 0);
 }

@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
@@ -136,12 +136,9 @@ static void take_contained(struct source_files *f, struct named_file *file, int 
 
 static int64_t to_wall_ns(uint64_t boot_ns)
 {
-	struct timespec wall, boot;
+	uint64_t wall = clock_ns(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (wall.tv_sec - boot.tv_sec) * (int64_t)NSEC_PER_SEC + wall.tv_nsec - boot.tv_nsec +
-	       (int64_t)boot_ns;
+	return (int64_t)(wall - clock_ns(CLOCK_BOOTTIME) + boot_ns);
 }
 
 /* -ESRCH: the process has ended, or its number is another's. */

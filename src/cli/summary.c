@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -81,7 +82,7 @@ static void take_figures(struct summary *m, struct session *s)
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
 	collect_stats(s->collect, &m->collect);
-	m->own_cpu_ns = session_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
 	/*

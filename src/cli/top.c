@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
@@ -107,7 +108,7 @@ static int run_printing(struct top *t)
 	int r = 0;
 
 	while (!r) {
-		uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
 		uint64_t due = t->tick_ns + t->interval_ns;
 		struct epoll_event e[4];
 		int ms = due > now ? (int)((due - now) / NSEC_PER_MSEC) + 1 : 0;
@@ -119,7 +120,7 @@ static int run_printing(struct top *t)
 		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), MIN(ms, session_wait_ms(s, now)));
 		r = session_drain(s);
 		if (!r)
-			r = top_tick(t, session_clock_ns(CLOCK_MONOTONIC));
+			r = top_tick(t, clock_ns(CLOCK_MONOTONIC));
 		if (r > 0)
 			r = print(t);
 	}

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/signals.h"
@@ -79,8 +80,7 @@ static int write_profile(struct interactive *i, FILE *f)
 	const struct render_format *format = render_by_file(str_cstr(&i->browse.input));
 	struct render_options opt = {.title = s->title};
 
-	profile_meta(s->profile)->duration_ns =
-		(int64_t)(session_clock_ns(CLOCK_MONOTONIC) - s->start_ns);
+	profile_meta(s->profile)->duration_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - s->start_ns);
 	return format->write(s->profile, f, &opt);
 }
 
@@ -112,7 +112,7 @@ static void change_interval(struct interactive *i, bool faster)
 static int reset(struct interactive *i)
 {
 	live_reset(i->top->live);
-	i->top->tick_ns = session_clock_ns(CLOCK_MONOTONIC);
+	i->top->tick_ns = clock_ns(CLOCK_MONOTONIC);
 	return browse_reset(&i->browse);
 }
 
@@ -204,7 +204,7 @@ static int go_on(struct interactive *i)
 	if (had_ended)
 		return 0;
 	r = session_drain(i->top->session);
-	now = session_clock_ns(CLOCK_MONOTONIC);
+	now = clock_ns(CLOCK_MONOTONIC);
 	notice_end(i, now);
 	if (r || i->browse.paused)
 		return r;
@@ -221,7 +221,7 @@ static int go_on(struct interactive *i)
 
 static int sleep_ms(const struct interactive *i)
 {
-	uint64_t now = session_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t due = i->top->tick_ns + i->top->interval_ns;
 	int ms = i->browse.ended ? IDLE_MS : session_wait_ms(i->top->session, now);
 

@@ -2,9 +2,9 @@
 /* Takes records in, hands samples on when their stacks can be named; see collect.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/worker.h"
@@ -14,12 +14,10 @@
 struct collect *collect_new(const struct collect_config *config)
 {
 	struct collect *c = calloc(1, sizeof(*c));
-	struct timespec now;
 
 	if (!c)
 		return NULL;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	c->start_boot_ns = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	c->config = *config;
 	c->profile = config->profile;
 	if (config->unwind && worker_open(&c->worker)) {

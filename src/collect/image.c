@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -24,7 +25,7 @@ uint64_t file_key(uint64_t dev, uint64_t ino)
 
 int64_t file_mtime_ns(const struct stat *st)
 {
-	return st->st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st->st_mtim.tv_nsec;
+	return (int64_t)timespec_ns(st->st_mtim);
 }
 
 bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mtime_ns,

@@ -265,10 +265,8 @@ void trampoline_given_up(struct collect *c, uint32_t table);
 /* kernel.c: profile location of the kernel's code at @pc. */
 uint32_t kernel_location(struct collect *c, uint64_t pc);
 
-uint64_t space_now_ns(void); /* CLOCK_MONOTONIC */
 /* space.c: the mappings of the process will be read. */
 void space_wanted(struct collect *c, struct process *p, enum space_stale why);
-uint64_t space_now_ns(void); /* CLOCK_MONOTONIC */
 /* Reads what has changed; once a flush. */
 void space_read_stale(struct collect *c);
 void space_forget(struct collect *c, struct process *p);

@@ -3,6 +3,7 @@
  * Code that a process made at run time, named by its perf map or jitdump. Both are opened while it runs
  * and stay open: what was named last is read when it has ended.
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -13,7 +14,7 @@
 
 void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
-	uint64_t now = space_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
 	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS))
@@ -41,7 +42,7 @@ static void open_late(struct collect *c, struct process *p)
 /* What it appended since, and what is said of the code at @pc then. */
 static const char *look_again(struct process *p, uint64_t pc, uint64_t *start)
 {
-	p->jit_ns = space_now_ns();
+	p->jit_ns = clock_ns(CLOCK_MONOTONIC);
 	if (perf_map_refresh(p->jit))
 		log_debug("process %u: %s", p->key.tgid, err_msg());
 	return perf_map_find(p->jit, pc, start);
@@ -55,8 +56,9 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 		open_late(c, p);
 	if (!p->jit)
 		return NULL;
-	name = space_now_ns() - p->jit_ns < REFRESH_APART_NS ? perf_map_find(p->jit, pc, start)
-							     : NULL;
+	name = clock_ns(CLOCK_MONOTONIC) - p->jit_ns < REFRESH_APART_NS
+		       ? perf_map_find(p->jit, pc, start)
+		       : NULL;
 	return name ? name : look_again(p, pc, start); /* a stack is named once */
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of kernel frames; what was loaded while krait records has its name too. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -14,7 +15,7 @@
  */
 static const char *kernel_symbol(struct collect *c, uint64_t pc, const char **module)
 {
-	uint64_t now = space_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	const char *name;
 
 	if (!c->kernel_tried && c->config.kallsyms >= 0 &&

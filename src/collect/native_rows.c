@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -168,7 +169,7 @@ static void keep_functions(struct native_file *f, const struct unwind_rows *rows
 static void try_later(struct native_file *f)
 {
 	f->rows = ROWS_NONE;
-	f->retry_ns = space_now_ns() +
+	f->retry_ns = clock_ns(CLOCK_MONOTONIC) +
 		      ((uint64_t)RETRY_SECONDS * NSEC_PER_SEC << MIN(f->tries, RETRY_DOUBLED));
 	f->tries++;
 }
@@ -208,7 +209,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 void native_rows_want(struct collect *c, struct native_file *f)
 {
 	if (f->rows != ROWS_NONE || !f->table || f->fd < 0 ||
-	    (f->retry_ns && space_now_ns() < f->retry_ns))
+	    (f->retry_ns && clock_ns(CLOCK_MONOTONIC) < f->retry_ns))
 		return;
 	f->rows = ROWS_ASKED;
 	native_work_rows(c, f);

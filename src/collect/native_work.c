@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/worker.h"
@@ -37,10 +38,10 @@ static void note(struct job *j, int r)
 static void compile_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
-	uint64_t start = space_now_ns();
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	int r = native_rows_compile(j->file, j->config->cache, &j->rows);
 
-	j->compile_ns = space_now_ns() - start;
+	j->compile_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	if (!r && j->config->unwind->fills_aside)
 		r = native_rows_fill(j->config, j->file, &j->rows);
 	note(j, r);
@@ -91,7 +92,7 @@ static void give(struct collect *c, struct native_file *f, void (*run)(struct wo
 		return;
 	j->file = f;
 	j->config = &c->config;
-	j->asked_ns = space_now_ns();
+	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	j->job.run = run;
 	worker_give(c->worker, &j->job, urgent);
 }
@@ -125,7 +126,7 @@ static void take_rows(struct collect *c, struct native_file *f, struct job *j)
 	native_rows_take(c, f, &j->rows, j->r, j->why ? j->why : "");
 	log_debug("%s: %zu rows %llu ms after they were needed, %llu of them to compile", f->path,
 		  j->rows.rows.rows.n,
-		  (unsigned long long)((space_now_ns() - j->asked_ns) / NSEC_PER_MSEC),
+		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
 }
 

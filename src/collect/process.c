@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -145,14 +145,11 @@ static int settle(struct collect *c, struct process *p)
 static int give_up(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct maps *maps, const struct exe_key *exe)
 {
-	struct timespec now;
-
 	if (exe && !image_may_come(c, proc, maps, exe)) {
 		image_teach(c, proc, maps, exe, NULL, NULL);
 		return settle(c, p);
 	}
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((uint64_t)now.tv_sec * NSEC_PER_SEC + now.tv_nsec - p->key.start_ns < GIVE_UP_NS)
+	if (clock_ns(CLOCK_MONOTONIC) - p->key.start_ns < GIVE_UP_NS)
 		return 0;
 	return settle(c, p);
 }

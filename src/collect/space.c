@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -22,14 +22,6 @@
 #define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
 #define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
 #define TRAMPOLINES_MAX (16u << 20)	    /* bytes: a million functions */
-
-uint64_t space_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 void space_wanted(struct collect *c, struct process *p, enum space_stale why)
 {
@@ -211,7 +203,7 @@ static int read_space(struct collect *c, struct process *p)
 	if (!r)
 		r = proc_open(&proc, p->key.tgid);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
-	head.read_ns = space_now_ns();
+	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	r = r ? r : maps_read(proc.dirfd, MAPS_EXEC, &maps);
 	if (s)
 		*s = (struct space){.version = ++c->last_version,
@@ -259,7 +251,7 @@ uint64_t collect_due_ns(const struct collect *c)
 
 void space_read_stale(struct collect *c)
 {
-	uint64_t now = space_now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (!c->config.unwind)
 		return;
@@ -276,7 +268,7 @@ void space_read_stale(struct collect *c)
 		if (read_space(c, p))
 			log_debug("mappings of process %u can't be read: %s", p->key.tgid,
 				  err_msg());
-		p->read_ns = space_now_ns() - now;
+		p->read_ns = clock_ns(CLOCK_MONOTONIC) - now;
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "dump/internal.h"
@@ -27,7 +28,7 @@ void dump_read_blocked(struct dump *d)
 	map_clear(&d->by_tid);
 	if (!d->clock_offset_ns)
 		nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
-	d->read_ns = dump_now_ns();
+	d->read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (tasks_read(d->tasks, take, d))
 		log_debug("%s", err_msg());
 }
@@ -42,7 +43,7 @@ const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struc
 
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 {
-	int64_t ns = (int64_t)(dump_now_ns() - (sched_ns + d->clock_offset_ns));
+	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
 	/* CPUs' clocks differ by less than the time that this takes. */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;

@@ -3,23 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "dump/internal.h"
 #include "proc/stat.h"
 #include "python/peek.h"
-
-uint64_t dump_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static void on_record(void *ctx, const void *data, size_t n)
 {
@@ -82,7 +74,7 @@ int dump_open(struct dump **ret, const struct dump_config *config)
 	if (r)
 		return r;
 	d->config = *config;
-	d->start_ns = dump_now_ns();
+	d->start_ns = clock_ns(CLOCK_MONOTONIC);
 	d->kallsyms = d->config.kernel ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
 	open_tasks(d);
 	r = store_init(&d->store);

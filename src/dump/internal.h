@@ -52,8 +52,6 @@ struct dump {
 	uint64_t clock_offset_ns; /* from the scheduler's clock to CLOCK_MONOTONIC */
 };
 
-uint64_t dump_now_ns(void); /* CLOCK_MONOTONIC */
-
 /* feed.c: how answers of src/collect get here. */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;

@@ -4,24 +4,16 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
 
 #define SOURCE_BYTES (8u << 20) /* of one file */
 #define SOURCE_FILES 4096
 #define CLOCK_STEPS  (20 * NSEC_PER_MSEC) /* in which start and file times are told */
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
 
 void source_init(struct source *s, const struct proc *proc)
 {
@@ -98,8 +90,7 @@ static void read_file(const struct source *s, struct source_file *f)
 	f->text = malloc((size_t)st.st_size + 1);
 	got = f->text ? pread(fd, f->text, (size_t)st.st_size, 0) : -1;
 	f->n = got > 0 ? (size_t)got : 0;
-	f->changed = (uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec >
-		     s->start_ns;
+	f->changed = timespec_ns(st.st_mtim) > s->start_ns;
 	if (got >= 0 && !split(f))
 		return;
 	free(f->text);

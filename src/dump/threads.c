@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "dump/internal.h"
 
@@ -154,7 +155,7 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 	if (rec)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
 										: rec->off_ns);
-	walker_send(r->d->walker, t->tid, dump_now_ns());
+	walker_send(r->d->walker, t->tid, clock_ns(CLOCK_MONOTONIC));
 	r->work->done = true;
 }
 

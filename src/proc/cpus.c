@@ -3,10 +3,10 @@
 #include "proc/cpus.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
@@ -88,11 +88,9 @@ int cpus_online(cpu_vec *ret)
 /* CLOCK_BOOTTIME goes on while the machine sleeps, CLOCK_MONOTONIC doesn't. */
 static int64_t slept_ns(void)
 {
-	struct timespec boot, mono;
+	uint64_t mono = clock_ns(CLOCK_MONOTONIC);
 
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (boot.tv_sec - mono.tv_sec) * (int64_t)NSEC_PER_SEC + boot.tv_nsec - mono.tv_nsec;
+	return (int64_t)(clock_ns(CLOCK_BOOTTIME) - mono);
 }
 
 bool cpus_changed(struct cpus_watch *w)

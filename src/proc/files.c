@@ -13,9 +13,9 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/stat.h"
 
@@ -72,9 +72,8 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
  */
 static bool older_than_process(int path_fd, const struct stat *st, int procdir)
 {
-	uint64_t changed_ns, boot_wall_ns;
-	struct timespec wall, boot;
 	struct proc_stat stat;
+	uint64_t boot_wall_ns;
 	struct statfs fs;
 
 	if (fstatfs(path_fd, &fs) ||
@@ -82,12 +81,8 @@ static bool older_than_process(int path_fd, const struct stat *st, int procdir)
 		return false;
 	if (proc_stat_read(procdir, &stat))
 		return false;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	boot_wall_ns = (uint64_t)wall.tv_sec * NSEC_PER_SEC + (uint64_t)wall.tv_nsec -
-		       ((uint64_t)boot.tv_sec * NSEC_PER_SEC + (uint64_t)boot.tv_nsec);
-	changed_ns = (uint64_t)st->st_ctim.tv_sec * NSEC_PER_SEC + (uint64_t)st->st_ctim.tv_nsec;
-	return changed_ns < boot_wall_ns + proc_stat_start_ns(&stat);
+	boot_wall_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+	return timespec_ns(st->st_ctim) < boot_wall_ns + proc_stat_start_ns(&stat);
 }
 
 /* /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. */

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { MAX_FILE = 4 << 20 }; /* bytes; a longer file isn't a person's */
 
 /* File times are those of the last clock tick; processes' starts are told in hundredths of a second. */
@@ -34,10 +36,7 @@ static int check_age(int fd, int64_t since_ns)
 
 	if (fstat(fd, &st))
 		return -errno;
-	return st.st_ctim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_ctim.tv_nsec >
-			       since_ns + (int64_t)CLOCK_STEPS
-		       ? -ESTALE
-		       : 0;
+	return (int64_t)timespec_ns(st.st_ctim) > since_ns + (int64_t)CLOCK_STEPS ? -ESTALE : 0;
 }
 
 int source_text_read(struct source_text *t, int fd, int64_t since_ns)

@@ -2,8 +2,7 @@
 /* Names of kernel addresses; see kernel_names.h. */
 #include "symbol/kernel_names.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -205,14 +204,6 @@ static int read_lines(struct kernel_names *k, int fd)
 	return r;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 int kernel_names_open(int fd, struct kernel_names **ret)
 {
 	struct kernel_names *k = new_names();
@@ -224,7 +215,7 @@ int kernel_names_open(int fd, struct kernel_names **ret)
 	}
 	sort(k);
 	k->fd = fd;
-	k->read_ns = now_ns();
+	k->read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (k->list.n && !k->any_addr) {
 		kernel_names_free(k);
 		return err_set(-EPERM, "the kernel hides its addresses (kernel.kptr_restrict): "
@@ -239,9 +230,9 @@ int kernel_names_refresh(struct kernel_names *k)
 	struct kernel_names *fresh, old = *k;
 	int r;
 
-	if (k->fd < 0 || now_ns() - k->read_ns < NSEC_PER_SEC)
+	if (k->fd < 0 || clock_ns(CLOCK_MONOTONIC) - k->read_ns < NSEC_PER_SEC)
 		return 0;
-	k->read_ns = now_ns();
+	k->read_ns = clock_ns(CLOCK_MONOTONIC);
 	r = kernel_names_open(k->fd, &fresh);
 	if (r)
 		return r;
