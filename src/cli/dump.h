@@ -32,7 +32,7 @@ void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 struct dump_running {
 	struct session session;
 	struct record_options options;
-	struct map threads;   /* pid << 32 | tid -> struct dump_thread * */
+	struct map threads;   /* dump_thread_key() -> struct dump_thread * */
 	struct map whole;     /* struct dump_thread * of those with a stack that lacks nothing */
 	uint64_t seen, taken; /* samples of the profile */
 	bool clean;	      /* the latest samples came when all was there that they needed */

@@ -21,16 +21,6 @@ static bool runs(const struct dump_thread *t)
 	return t->wait.kind == WAIT_RUNNING;
 }
 
-static uint64_t thread_key(uint64_t pid, uint64_t tid)
-{
-	return pid << 32 | tid;
-}
-
-static uint64_t number_label(const struct profile *p, uint32_t set, const char *key)
-{
-	return strtoull(profile_label_text(p, set, key), NULL, 10);
-}
-
 static enum gil_state gil_label(const struct profile *p, uint32_t set)
 {
 	const char *word = profile_label_text(p, set, "gil");
@@ -68,8 +58,7 @@ static int take_sample(void *arg, const struct profile_sample *sample)
 
 	if (x->seen++ < x->taken)
 		return 0;
-	at = map_get(&x->threads, thread_key(number_label(p, sample->labels, "pid"),
-					     number_label(p, sample->labels, "tid")));
+	at = map_get(&x->threads, dump_sampled_thread(p, sample->labels));
 	t = at ? (struct dump_thread *)(uintptr_t)*at : NULL;
 	/* A whole one stays; else the latest is the best there is. */
 	if (!t || map_get(&x->whole, *at))
@@ -135,8 +124,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 
 		vec_foreach(t, &list[i].threads)
 			if (!r && runs(t))
-				r = map_put(&x->threads,
-					    thread_key((uint64_t)list[i].pid, (uint64_t)t->tid),
+				r = map_put(&x->threads, dump_thread_key(list[i].pid, t->tid),
 					    (uintptr_t)t);
 		if (!r && x->threads.n > before)
 			r = vec_push(&x->options.pids, list[i].pid);

@@ -65,4 +65,8 @@ _must_use_ int dump_read(struct dump *d);
 size_t dump_processes(const struct dump *d, struct dump_process **ret);
 struct profile *dump_profile(struct dump *d);
 
+/* One thread as one number; that of a sample is in its @labels. */
+uint64_t dump_thread_key(pid_t pid, pid_t tid);
+uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels);
+
 #endif

@@ -5,24 +5,27 @@
 #include "base/map.h"
 #include "dump/internal.h"
 
-static uint64_t thread_key(uint64_t pid, uint64_t tid)
+uint64_t dump_thread_key(pid_t pid, pid_t tid)
 {
-	return pid << 32 | tid;
+	return (uint64_t)pid << 32 | (uint32_t)tid;
+}
+
+uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels)
+{
+	return dump_thread_key(atoi(profile_label_text(p, labels, "pid")),
+			       atoi(profile_label_text(p, labels, "tid")));
 }
 
 struct index {
 	struct dump *d;
-	struct map threads; /* thread_key() -> process << 32 | thread */
+	struct map threads; /* dump_thread_key() -> process << 32 | thread */
 };
 
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct index *x = arg;
 	const struct profile *p = x->d->profile;
-	const uint64_t *at =
-		map_get(&x->threads,
-			thread_key(strtoull(profile_label_text(p, s->labels, "pid"), NULL, 10),
-				   strtoull(profile_label_text(p, s->labels, "tid"), NULL, 10)));
+	const uint64_t *at = map_get(&x->threads, dump_sampled_thread(p, s->labels));
 	struct dump_process *process;
 	struct dump_thread *t;
 
@@ -47,8 +50,7 @@ void dump_take_names(struct dump *d)
 		const struct dump_process *p = &d->processes.v[i];
 
 		for (size_t k = 0; k < p->threads.n; k++)
-			(void)!map_put(&x.threads,
-				       thread_key((uint64_t)p->pid, (uint64_t)p->threads.v[k].tid),
+			(void)!map_put(&x.threads, dump_thread_key(p->pid, p->threads.v[k].tid),
 				       (uint64_t)i << 32 | k);
 	}
 	(void)!profile_each(d->profile, take_sample, &x);
