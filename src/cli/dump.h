@@ -46,6 +46,10 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 		       struct dump_process *processes, size_t n);
 void dump_running_fini(struct dump_running *x);
 
+/* The @n frames of @t, innermost first; @in is @to with the profile that they are in. */
+const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
+			    struct dump_print *in, size_t *n);
+
 /* What it is doing, in a few words. */
 void dump_state_words(const struct dump_thread *t, struct str *ret);
 

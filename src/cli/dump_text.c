@@ -211,15 +211,22 @@ static void put_frame(const struct dump_print *to, uint32_t id)
 		put_native(to, l, f ? profile_get_string(to->profile, f->name) : NULL, kind);
 }
 
+const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
+			    struct dump_print *in, size_t *n)
+{
+	*in = *to;
+	*n = 0;
+	if (t->profile)
+		in->profile = t->profile;
+	return t->stack ? profile_get_stack(in->profile, t->stack, n) : NULL;
+}
+
 static void put_frames(const struct dump_print *to, const struct dump_thread *t)
 {
-	struct dump_print in = *to;
-	const uint32_t *frames;
-	size_t n = 0;
+	struct dump_print in;
+	size_t n;
+	const uint32_t *frames = dump_frames(to, t, &in, &n);
 
-	if (t->profile)
-		in.profile = t->profile;
-	frames = t->stack ? profile_get_stack(in.profile, t->stack, &n) : NULL;
 	while (n)
 		put_frame(&in, frames[--n]);
 }
