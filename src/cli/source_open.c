@@ -81,11 +81,7 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 		      const struct proc_owner *owner)
 {
 	_cleanup_close_ int theirs = -1;
-	struct opener u = {.has_id = true,
-			   .uid = owner->uid,
-			   .gid = owner->gid,
-			   .groups = owner->groups.v,
-			   .n_groups = owner->groups.n};
+	const struct opener u = opener_of(owner);
 	struct stat a, b;
 
 	if (owner->uid == 0 || owner->uid == caller_uid(r))

@@ -52,16 +52,9 @@ void source_fini(struct source *s)
 /* As the process's user, with its groups. Up to 3.8 a script's own name is as it was typed. */
 static int open_as_owner(const struct source *s, const char *path)
 {
-	const struct opener u = {.has_id = true,
-				 .as_is = !s->owner.uid,
-				 .uid = s->owner.uid,
-				 .gid = s->owner.gid,
-				 .groups = s->owner.groups.v,
-				 .n_groups = s->owner.groups.n};
-	const struct opener self = {};
+	const struct opener u = geteuid() ? (struct opener){} : opener_of(&s->owner);
 
-	return open_as(geteuid() ? &self : &u, file_open_below, *path == '/' ? s->root : s->cwd,
-		       path);
+	return open_as(&u, file_open_below, *path == '/' ? s->root : s->cwd, path);
 }
 
 static bool is_source(const char *path)

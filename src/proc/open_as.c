@@ -88,6 +88,16 @@ static int enter(const struct opener *u, struct saved *s)
 	return r;
 }
 
+struct opener opener_of(const struct proc_owner *owner)
+{
+	return (struct opener){.has_id = true,
+			       .as_is = !owner->uid,
+			       .uid = owner->uid,
+			       .gid = owner->gid,
+			       .groups = owner->groups.v,
+			       .n_groups = owner->groups.n};
+}
+
 int open_as(const struct opener *u, int (*open_it)(int dir, const char *path), int dir,
 	    const char *path)
 {

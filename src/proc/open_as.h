@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 #include "base/util.h"
+#include "proc/owner.h"
 
 /* Who opens. */
 struct opener {
@@ -15,6 +16,9 @@ struct opener {
 	const gid_t *groups;
 	size_t n_groups;
 };
+
+/* As @owner; root has all rights. Borrows the groups. */
+struct opener opener_of(const struct proc_owner *owner);
 
 /*
  * Calls @open_it(@dir, @path) as @u, without krait's capabilities. What it returns; -errno where krait
