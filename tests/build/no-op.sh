@@ -33,7 +33,7 @@ verdict no-op-rebuild "made: $output $made"
 rebuilds() {
 	set_mark
 	build -W "$2" "build/release/$3" >/dev/null
-	since | grep -qx "build/release/$3"
+	since | grep -x "build/release/$3" >/dev/null
 	verdict "$1" "$3 wasn't made again for a changed $2"
 }
 rebuilds rebuild-for-header src/base/util.h src/base/error.o

@@ -44,8 +44,12 @@ verdict rooms "$(awk '
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
 
+# Who reads no further than it must breaks the pipe: with pipefail that is a failure, now and then.
+verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
+	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
+
 # Another version lays out differently.
-if clang-format --version 2>/dev/null | grep -q 'version 14'; then
+if [[ $(clang-format --version 2>&1) == *'version 14'* ]]; then
 	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
 else
 	echo "SKIP rules layout: no clang-format 14"

@@ -14,7 +14,7 @@ expect() {
 	shift 3
 	# shellcheck disable=SC2016 # make's variable
 	said=$(env "$@" make -s -C "$directory" --eval='print: ; @echo "$(VERSION)";' print 2>/dev/null)
-	if printf '%s\n' "$said" | grep -qxE -- "$pattern"; then
+	if printf '%s\n' "$said" | grep -xE -- "$pattern" >/dev/null; then
 		echo "PASS version $name"
 	else
 		echo "FAIL version $name: '$said'"

@@ -88,7 +88,7 @@ kill $other $unreadable
 
 # A libpython that was replaced while a process has it mapped, as a package upgrade does.
 cache=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests}
-library=$(find "$cache/dist" -name 'libpython3.*.so.1.0' 2>/dev/null | head -n 1)
+library=$(find "$cache/dist" -name 'libpython3.*.so.1.0' -print -quit 2>/dev/null)
 if [ -z "$library" ]; then
 	echo "SKIP capabilities deleted-library: no libpython from tests/setup/interpreters.sh"
 else

@@ -13,7 +13,7 @@ python=$("$python" -c 'import os; print(os.path.realpath("/proc/self/exe"))') # 
 command -v gdb >/dev/null || { echo "SKIP $name: no gdb"; exit 0; }
 packages=$(PYTHONPATH=tests/oracle python3 -B -c 'import modules, sys
 print(modules.package(sys.argv[1], (3, 12), "numpy") or "")' "$(dirname "$INTERPRETERS_TSV")")
-library=$(find "${packages:-/nonexistent}" -name 'libscipy_openblas*.so' 2>/dev/null | head -n 1)
+library=$(find "${packages:-/nonexistent}" -name 'libscipy_openblas*.so' -print -quit 2>/dev/null)
 [ -n "$library" ] || { echo "SKIP $name: numpy can't be had"; exit 0; }
 
 tool_build unwind_rows

@@ -10,10 +10,10 @@
 # distribution the one that debootstrap knows.
 debian_mirror() {
 	local uri
-	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | head -n 1)
+	uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' | sed -n 1p)
 	# Origin and label are only known once the lists were fetched.
 	[ -n "$uri" ] || uri=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' |
-		grep -m 1 '/debian/$' || true)
+		sed -n '\:/debian/$:p' | sed -n 1p)
 	[ -n "$uri" ] || { need debootstrap debootstrap &&
 		uri=$(sed -n 's/^DEF_MIRROR="\(.*\)"$/\1/p' /usr/sbin/debootstrap); }
 	[ -n "$uri" ] || fail "no Debian mirror in this machine's apt sources, and debootstrap knows none"

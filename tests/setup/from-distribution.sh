@@ -17,7 +17,7 @@ setup_distribution_extra() {
 	minor=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	library=libpython$minor
 	# Ubuntu's name since 24.04; the old one is known there, without a version.
-	apt-cache policy "$library" | grep -q 'Candidate: [0-9]' || library+=t64
+	[[ $(apt-cache policy "$library") == *'Candidate: '[0-9]* ]] || library+=t64
 	need gcc gcc
 	rm -rf "$root/debs"
 	mkdir -p "$root/debs"

@@ -31,7 +31,7 @@ kernel_get() {
 kernel_from_suite() {
 	local release
 	apt_root "$VM_CACHE/apt-$2" "$2" >/dev/null || return 1
-	for release in $(kernel_releases "$1" | head -n 6); do
+	for release in $(kernel_releases "$1" | sed -n 1,6p); do
 		kernel_unpack "$release" "$3" && return 0
 	done
 	return 1
@@ -56,7 +56,7 @@ kernel_unpack() {
 		mkdir -p "$tmp/root"
 		( cd "$tmp" && apt_in_root apt-get download "$package" ) 2>/dev/null || continue
 		dpkg -x "$tmp"/*.deb "$tmp/root" || continue
-		image=$(find "$tmp/root" -name 'vmlinuz*' -size +1000k | head -n 1)
+		image=$(find "$tmp/root" -name 'vmlinuz*' -size +1000k -print -quit)
 		[ -n "$image" ] || continue
 		mv "$image" "$tmp/vmlinuz"
 		dpkg-deb -f "$tmp"/*.deb Version >"$tmp/version"
