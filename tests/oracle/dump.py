@@ -161,13 +161,16 @@ import ctypes, os, sys, threading, time
 def holds():
     os.write(1, b"ready")
     ctypes.PyDLL(None).sleep(1000)
+waiting = threading.Event()
 def waits():
+    waiting.set()
     while True:
         time.sleep(0.001)
 for function in (waits, holds):
     thread = threading.Thread(target=function, name=function.__name__)
     thread.daemon = True
     thread.start()
+    waiting.wait()
 time.sleep(1000)
 """
 
