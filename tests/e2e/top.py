@@ -284,7 +284,7 @@ def screen_command():
     """Beside the screen the command's words are kept until that is gone; then it goes on."""
     options = ["-i", "200ms", "-F", 999, *PYTHON_ONLY, "--", PYTHON, "-c", TALKS]
     with Terminal([KRAIT, "top", *options]) as t:
-        text = t.wait("three (<string>", 20)
+        text = t.wait("until (<string>", 20)
         check("krait top " + PYTHON[:8] in text and "told" not in t.raw, text)
         t.strict = False
         t.type("q")
