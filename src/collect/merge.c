@@ -180,6 +180,24 @@ static bool is_owned(const struct merge *m)
 	return loops || !raw->n;
 }
 
+/*
+ * From 3.12 greenlet's expose_frames() takes the entry frames out of the chain before a switch, from the
+ * innermost on, and unexpose_frames() puts them back after it (greenlet 3.5.6, TGreenlet.cpp): in between a
+ * loop's Python frames seem to be the next one's. Stripped, its functions can't be told apart.
+ */
+static bool is_rewritten(const struct merge *m)
+{
+	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
+		const struct native_frame *f = &m->frames.v[i];
+		const char *file = f->file ? strrchr(f->file->path, '/') : NULL;
+
+		if (file && str_starts(file, "/_greenlet.") &&
+		    (!f->name || strstr(f->name, "expose_frames")))
+			return true;
+	}
+	return false;
+}
+
 static size_t count_evals(const struct merge *m)
 {
 	size_t n = 0;
@@ -258,7 +276,7 @@ static bool merge_native(struct merge *m, bool counted)
 		return merge_counted(m);
 	if (counted)
 		merge_leaf(m);
-	else if (whole && !is_owned(m))
+	else if ((whole && !is_owned(m)) || is_rewritten(m))
 		return false;
 	else
 		merge_owned(m);
