@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # names_cost.sh: a library of 150 MB with 300,000 C++ functions is made; to open it and to name
-# 10,000 addresses takes less than 1 s and 256 MiB. Of every address that is asked for the name must
+# 20,690 addresses takes less than 1 s and 256 MiB. Of every address that is asked for the name must
 # be the right one (the library's own arithmetic: function N is at the start + N * 256).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -32,14 +32,13 @@ awk -v n=$FUNCTIONS 'BEGIN {
 	for (i = 0; i < n; i += 29)
 		printf "analytic::engine::part%c::step%07d::evaluateAll\n-\n", 65 + i % 26, i
 }' >"$WORK/truth"
-$TOOL elf "$WORK/big.so" <"$WORK/addresses" >"$WORK/got"
+$TOOL elf "$WORK/big.so" <"$WORK/addresses" >"$WORK/got" 2>"$WORK/cost"
 if ! cmp -s "$WORK/truth" "$WORK/got"; then
 	echo "FAIL names-cost: $(diff "$WORK/truth" "$WORK/got" | sed -n 2,3p | tr '\n' ' ')"
 	exit 1
 fi
-$TOOL time "$WORK/big.so" >"$WORK/cost"
 verdict=$(awk '{ v[$1] = $2 } END {
-	ok = v["cpu_ms"] < 1000 && v["peak_mib"] < 256 && v["symbols"] >= 300000
+	ok = v["cpu_ms"] < 1000 && v["peak_mib"] > 0 && v["peak_mib"] < 256 && v["symbols"] >= 300000
 	print(ok ? "PASS" : "FAIL")
 }' "$WORK/cost")
 echo "$verdict names-cost: $(tr '\n' ' ' <"$WORK/cost")"
