@@ -203,6 +203,63 @@ int json_in_integer(struct json_in *in, int64_t *ret)
 	return 0;
 }
 
+/* Digits onto *v, of which 18 fit; how many powers of ten are still missing is added to *power. */
+static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t *power)
+{
+	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
+		bool fits = *v < 100000000000000000ull;
+
+		if (fits)
+			*v = *v * 10 + (uint64_t)(*in->at - '0');
+		*power += !fits - fraction;
+	}
+}
+
+/* Behind an e or E; far more than any power that a number can have is as good as that. */
+static int take_exponent(struct json_in *in, int64_t *power)
+{
+	bool minus = in->at < in->end && *in->at == '-';
+	const char *start;
+	int v = 0;
+
+	in->at += minus || (in->at < in->end && *in->at == '+');
+	for (start = in->at; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++)
+		v = MIN(v * 10 + (*in->at - '0'), 100000);
+	*power += minus ? -v : v;
+	return in->at == start ? bad(in, "a number is expected here") : 0;
+}
+
+int json_in_scaled(struct json_in *in, int times, int64_t *ret)
+{
+	bool minus = peek(in) == '-';
+	const char *start = in->at += minus;
+	uint64_t v = 0, rest = 0;
+	int64_t power = times;
+	int r = 0;
+
+	take_digits(in, false, &v, &power);
+	if (in->at == start)
+		return bad(in, "a number is expected here");
+	if (in->at < in->end && *in->at == '.') {
+		in->at++;
+		take_digits(in, true, &v, &power);
+	}
+	if (in->at < in->end && (*in->at | 0x20) == 'e') {
+		in->at++;
+		r = take_exponent(in, &power);
+	}
+	for (; !r && v && power > 0; power--)
+		if (__builtin_mul_overflow(v, 10, &v) || v > INT64_MAX)
+			r = bad(in, "the number doesn't fit in 64 bits");
+	for (; v && power < 0; power++) {
+		rest = v % 10;
+		v /= 10;
+	}
+	v += rest >= 5;
+	*ret = minus ? -(int64_t)v : (int64_t)v;
+	return r;
+}
+
 /* A number, true, false or null: what comes next tells whether it ended. */
 static int skip_word(struct json_in *in)
 {

@@ -38,6 +38,9 @@ _must_use_ int json_in_string(struct json_in *in, struct str *out);
 /* A number without fraction and exponent, in the range of int64_t. */
 _must_use_ int json_in_integer(struct json_in *in, int64_t *ret);
 
+/* Any number times 10^@times, rounded to a whole one in the range of int64_t. */
+_must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
+
 /* Any value. */
 _must_use_ int json_in_skip(struct json_in *in);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text of one frame taken apart; see folded_frame.h. Nothing here allocates. */
+/* The text of one frame taken apart; see folded_frame.h. */
 #include "profile/folded_frame.h"
 
 #define TEXT(s, n) ((struct folded_text){(s), (n)})
@@ -49,9 +49,10 @@ static int32_t number(const char *s, size_t n)
 /* Source files whose functions are native; every other one with a line is Python's. */
 static bool native_source(const char *s, size_t n)
 {
-	static const char *const endings[] = {".c",   ".cc",  ".cpp", ".cxx", ".h",  ".hh", ".hpp",
-					      ".hxx", ".inl", ".rs",  ".go",  ".S",  ".s",  ".asm",
-					      ".f",   ".f90", ".cu",  ".m",   ".mm", ".zig"};
+	static const char *const endings[] = {
+		".c",  ".cc",  ".cpp", ".cxx", ".h",	".hh", ".hpp", ".hxx", ".inl",
+		".rs", ".go",  ".S",   ".s",   ".asm",	".f",  ".f90", ".cu",  ".m",
+		".mm", ".zig", ".js",  ".ts",  ".java", ".rb", ".php"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
 		if (has_suffix(s, n, endings[i]))
@@ -124,22 +125,27 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 	return true;
 }
 
+/* A source file, if there is a line or the ending tells; else a mapping. */
+static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
+{
+	if (!has_line && !python_source(s, n) && !native_source(s, n)) {
+		f->mapping = TEXT(s, n);
+		return;
+	}
+	f->file = TEXT(s, n);
+	if (f->kind == KIND_MAX && !native_source(s, n))
+		f->kind = KIND_PYTHON;
+}
+
 /* What is in the parentheses at the end: "FILE:LINE", a source file, or a mapping. */
 static void take_place(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t digits = digits_at_end(s, n);
+	bool has_line = digits && digits < n && s[n - digits - 1] == ':' && n - digits > 1;
 
-	if (digits && digits < n && s[n - digits - 1] == ':' && n - digits > 1) {
-		f->file = TEXT(s, n - digits - 1);
+	if (has_line)
 		f->line = number(s + n - digits, digits);
-	} else if (python_source(s, n) || native_source(s, n)) {
-		f->file = TEXT(s, n);
-	} else {
-		f->mapping = TEXT(s, n);
-		return;
-	}
-	if (f->kind == KIND_MAX && !native_source(f->file.s, f->file.n))
-		f->kind = KIND_PYTHON;
+	set_place(s, has_line ? n - digits - 1 : n, has_line, f);
 }
 
 /* "name (place)": the last parentheses, which end the text. */
@@ -209,6 +215,58 @@ void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
 		ret->name = TEXT(s, n);
 	if (ret->kind == KIND_MAX)
 		ret->kind = kind_of_mapping(&ret->mapping);
+}
+
+void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
+		       struct folded_frame *ret)
+{
+	*ret = (struct folded_frame){.kind = KIND_MAX, .name = name, .line = line};
+	if (is_mark(name.s, name.n))
+		ret->kind = KIND_MARK;
+	else if (!take_address(name.s, name.n, ret) && place.n)
+		set_place(place.s, place.n, line > 0, ret);
+	if (ret->kind == KIND_MAX)
+		ret->kind = kind_of_mapping(&ret->mapping);
+}
+
+static uint32_t string(struct profile *p, struct folded_text t)
+{
+	return t.n ? profile_string_n(p, t.s, t.n) : 0;
+}
+
+static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
+{
+	static const char *const by_kind[KIND_MAX] = {
+		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]", [KIND_KERNEL] = "[kernel]",
+		[KIND_JIT] = "[jit]",	    [KIND_GC] = "[gc]",		 [KIND_MARK] = "[krait]"};
+	struct profile_mapping m = {.kind = f->kind};
+
+	if (f->mapping.n && f->unnamed && f->kind == KIND_KERNEL) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "[%.*s]", (int)MIN(f->mapping.n, (size_t)70),
+			 f->mapping.s);
+		m.name = profile_string(p, name);
+	} else if (f->mapping.n) {
+		m.name = string(p, f->mapping);
+		/* The name tells the kind in a file; an annotation can't say otherwise. */
+		m.kind = profile_kind(profile_get_string(p, m.name));
+	} else {
+		m.name = profile_string(p, by_kind[f->kind]);
+	}
+	return profile_mapping(p, &m);
+}
+
+struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f)
+{
+	struct profile_location l = {
+		.mapping = mapping_of(p, f), .line = f->line, .address = f->address};
+
+	if (!f->unnamed)
+		l.function =
+			profile_function(p, &(struct profile_function){.name = string(p, f->name),
+								       .file = string(p, f->file)});
+	return l;
 }
 
 /* Where @what is in @s, or n. */

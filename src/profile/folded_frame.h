@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a frame's text in folded stacks says, as the tools that write them put it. */
+/* What a frame's text in folded stacks says, as the tools that write them put it; and in speedscope. */
 #ifndef PROFILE_FOLDED_FRAME_H
 #define PROFILE_FOLDED_FRAME_H
 
@@ -21,6 +21,13 @@ struct folded_frame {
 };
 
 void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret);
+
+/* The same of a format that has the parts by themselves; @place is a source file or a mapping. */
+void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
+		       struct folded_frame *ret);
+
+/* The frame as a location of @p but for .outer; not interned yet. */
+struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f);
 
 /* Root frames that stand for a label; .key NULL = it is a frame like others. */
 struct folded_label {

@@ -43,7 +43,8 @@ static int split_count(const char *s, size_t n, size_t *stack_n, int64_t *count)
 		if (v > INT64_MAX / 16)
 			return -EINVAL;
 	}
-	if (at < 2 || end == at)
+	/* py-spy writes a blank and the count for a stack without frames. */
+	if (at < 1 || end == at)
 		return -EINVAL;
 	/* inferno's counts may have a fraction */
 	if (end < n && s[end] == '.') {
@@ -63,42 +64,13 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-static uint32_t mapping_of(struct reader *r, const struct folded_frame *f)
-{
-	static const char *const by_kind[KIND_MAX] = {
-		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]", [KIND_KERNEL] = "[kernel]",
-		[KIND_JIT] = "[jit]",	    [KIND_GC] = "[gc]",		 [KIND_MARK] = "[krait]"};
-	struct profile_mapping m = {.kind = f->kind};
-
-	if (f->mapping.n && f->unnamed && f->kind == KIND_KERNEL) {
-		char name[80];
-
-		snprintf(name, sizeof(name), "[%.*s]", (int)MIN(f->mapping.n, (size_t)70),
-			 f->mapping.s);
-		m.name = profile_string(r->p, name);
-	} else if (f->mapping.n) {
-		m.name = string(r->p, f->mapping);
-		/* The name tells the kind in a file; an annotation can't say otherwise. */
-		m.kind = profile_kind(profile_get_string(r->p, m.name));
-	} else {
-		m.name = profile_string(r->p, by_kind[f->kind]);
-	}
-	return profile_mapping(r->p, &m);
-}
-
 static int add_frame(struct reader *r, const char *s, size_t n)
 {
-	struct profile_location l = {};
+	struct profile_location l;
 	struct folded_frame f;
 
 	folded_frame_parse(s, n, &f);
-	l.mapping = mapping_of(r, &f);
-	l.line = f.line;
-	l.address = f.address;
-	if (!f.unnamed)
-		l.function = profile_function(
-			r->p, &(struct profile_function){.name = string(r->p, f.name),
-							 .file = string(r->p, f.file)});
+	l = folded_frame_location(r->p, &f);
 	if (f.inlined && r->frames.n) {
 		const struct profile_location *outer =
 			profile_get_location(r->p, r->frames.v[r->frames.n - 1]);

@@ -11,6 +11,7 @@
 #include "profile/folded_in.h"
 #include "profile/jsonl_in.h"
 #include "profile/pprof.h"
+#include "profile/speedscope_in.h"
 #include "profile/unpack.h"
 #include "render/embedded.h"
 #include "render/render.h"
@@ -45,6 +46,11 @@ static bool is_jsonl(const struct read_input *in)
 	return jsonl_probe(in->head, in->head_n);
 }
 
+static bool is_speedscope(const struct read_input *in)
+{
+	return speedscope_probe(in->head, in->head_n);
+}
+
 static bool is_folded(const struct read_input *in)
 {
 	return folded_probe(in->head, in->head_n);
@@ -69,9 +75,9 @@ static bool is_pprof(const struct read_input *in)
 
 /* The first that knows the file reads it. */
 static const struct read_format formats[] = {
-	{"html", is_two, read_two_as_one}, {"svg", is_svg, read_svg},
-	{"jsonl", is_jsonl, jsonl_read},   {"folded", is_folded, folded_read},
-	{"pprof", is_pprof, pprof_read},
+	{"html", is_two, read_two_as_one},  {"svg", is_svg, read_svg},
+	{"jsonl", is_jsonl, jsonl_read},    {"speedscope", is_speedscope, speedscope_read},
+	{"folded", is_folded, folded_read}, {"pprof", is_pprof, pprof_read},
 };
 
 static void list_names(char *buf, size_t n)

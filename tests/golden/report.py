@@ -88,11 +88,20 @@ def same_as_pprof(name, path, stdin=b""):
 def round_trips(work, path, name):
     """Through every format that holds the recording, then pprof: the counts are the same."""
     truth = stacks(pprof.read(path))
-    for ext in ("pb.gz", "svg"):
+    for ext in ("pb.gz", "svg", "html", "jsonl"):
         out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
         krait("report", path, "-o", out)
         krait("report", out, "-o", back)
         check("%s-through-%s" % (name, ext), stacks(pprof.read(back)) == truth)
+
+
+def speedscope_and_back(work, path, name):
+    """What krait writes for speedscope has each stack's time."""
+    out, back = os.path.join(work, "x.speedscope.json"), os.path.join(work, "back.pb.gz")
+    krait("report", path, "-o", out)
+    krait("report", out, "-o", back)
+    times = {k: v for k, v in stacks(pprof.read(path), 1).items() if v}
+    check("%s-through-speedscope" % name, stacks(pprof.read(back)) == times)
 
 
 def others(work):
@@ -110,6 +119,24 @@ def others(work):
             b'process 7:"python app.py";<module> (app.py:3);sin (libm.so.6) 3\n'
     check("py-spy-raw", folded(krait("report", "-", "--format", "folded", stdin=pyspy).stdout) == {
         "<module> (app.py:3);f (lib/a.py:10)": 12, "<module> (app.py:3);sin (libm.so.6)": 3})
+    check("py-spy-no-frames", sum(folded(krait("report", "-", "--format", "folded",
+                                               stdin=pyspy + b" 2\n").stdout).values()) == 17)
+    # As py-spy 0.4.3 wrote it, shortened: frames last, weights in seconds, a thread a profile.
+    scope = {"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [
+        {"type": "sampled", "name": name, "unit": "seconds", "startValue": 0.0, "endValue": 0.015,
+         "samples": samples, "weights": [0.005] * len(samples)} for name, samples in (
+             ('Process 7 Thread 7 "MainThread"', [[0, 1], [0], [0, 1]]),
+             ('Process 7 Thread 8 "worker"', [[2]]))], "shared": {"frames": [
+                 {"name": "<module>", "file": "/srv/app.py", "line": 3, "col": None},
+                 {"name": "f", "file": "/srv/lib/a.py", "line": 10, "col": None},
+                 {"name": "deflate", "file": "libz.so.1", "line": None, "col": None}]},
+        "activeProfileIndex": None, "exporter": "py-spy@0.4.3", "name": "py-spy profile"}
+    text = json.dumps(scope, separators=(",", ":")).encode()
+    check("py-spy-speedscope", folded(krait("report", "-", "--format", "folded", "--by", "thread",
+                                            stdin=text).stdout) == {
+        "MainThread (tid 7);<module> (/srv/app.py:3)": 5000000,
+        "MainThread (tid 7);<module> (/srv/app.py:3);f (/srv/lib/a.py:10)": 10000000,
+        "worker (tid 8);deflate (libz.so.1)": 5000000})
     perf = b"python3;_start;[libc.so.6];PyEval_EvalCode;entry_SYSCALL_64_[k] 5\npython3;[unknown] 2\n"
     check("perf-script-folded", sum(folded(
         krait("report", "-", "--format", "folded", stdin=perf).stdout).values()) == 7)
@@ -251,6 +278,8 @@ def main():
         same_as_pprof("made", path)
         round_trips(work, path, "made")
         round_trips(work, GO, "go")
+        speedscope_and_back(work, path, "made")
+        speedscope_and_back(work, GO, "go")
         others(work)
         merges(work)
         filters(work, path)
