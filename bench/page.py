@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page.py [STACKS [FRAMES [SHARED]]]: how fast the page is on a synthetic profile.
+"""page.py [--diff] [STACKS [FRAMES [SHARED]]]: how fast the page is on a synthetic profile.
 
 100,000 distinct stacks with 60 frames each, 2,000 functions in 200 files, over 60 s and 8 threads; a
 stack shares a part of another one's root end, as stacks of programs do. Chromium opens the page a few
 times: from navigation to the mark krait:first-picture; then from input to the mark krait:answer for
-zooms, searches and brushes. Prints medians, and the sizes of the file's parts.
+zooms, searches and brushes. Prints medians, and the sizes of the file's parts. With --diff the page is
+that of two such profiles, of the same functions and other stacks.
 """
 
+import argparse
 import gzip
 import os
 import pathlib
@@ -40,9 +42,9 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def make(path, n, depth, shared):
+def make(path, n, depth, shared, seed=5):
     """pprof, by hand. @shared: the mean share of a stack that it has in common with an earlier one."""
-    rng = random.Random(5)
+    rng = random.Random(seed)
     strings = {"": 0}
 
     def text(s):
@@ -182,24 +184,34 @@ def measure(page, runs):
     return first, found
 
 
-def main():
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    depth = int(sys.argv[2]) if len(sys.argv) > 2 else 60
-    shared = float(sys.argv[3]) if len(sys.argv) > 3 else 0.7
+def write(directory, args):
+    """The page of one profile, or of two."""
     krait = os.environ.get("KRAIT", str(here / "build/release/krait"))
+    command, seeds = ("diff", (5, 6)) if args.diff else ("report", (5,))
+    recordings, page = [directory / f"{seed}.pb.gz" for seed in seeds], directory / "page.html"
+    for recording, seed in zip(recordings, seeds):
+        make(recording, args.stacks, args.frames, args.shared, seed)
+    start = time.monotonic()
+    subprocess.run([krait, command, *recordings, "-o", page], check=True)
+    print(f"written in {time.monotonic() - start:.2f} s")
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--diff", action="store_true")
+    for name, usual in (("stacks", 100_000), ("frames", 60), ("shared", 0.7)):
+        parser.add_argument(name, nargs="?", type=type(usual), default=usual)
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as tmp:
-        recording, page = pathlib.Path(tmp) / "r.pb.gz", pathlib.Path(tmp) / "r.html"
-        make(recording, n, depth, shared)
-        start = time.monotonic()
-        subprocess.run([krait, "report", recording, "-o", page], check=True)
-        print(f"written in {time.monotonic() - start:.2f} s")
+        page = write(pathlib.Path(tmp), args)
         size, blocks = sizes(page)
         head = unpacked(base64.b64decode(re.search(r'id="krait-view">(.*?)</script>', page.read_text(), re.S)[1]))
         header = head.split(b"\n", 1)[0]
         boxes = int(re.search(rb'"boxes":(\d+)', header)[1])
         print(f"{size} bytes, {size - sum(x for x, _ in blocks.values())} beside data; {boxes} boxes; packed and unpacked: {blocks}")
         print(f"{blocks['tree'][1] / boxes:.2f} bytes a box for the tree, {blocks['samples'][1] / boxes:.2f} for the samples, "
-              f"{blocks['view'][1] / boxes:.2f} for names and the first picture; the recording's {blocks['recording'][1] / boxes:.2f}")
+              f"{blocks['view'][1] / boxes:.2f} for names and the first picture")
         for _ in range(3):
             picture, ready, waits = impatient(page)
             print(f"input from the start: picture at {picture:.0f} ms, first answer at {waits[0][0]:.0f} ms, {len(waits)} answers, "

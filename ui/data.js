@@ -43,6 +43,12 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {number[]} totals of the recording, by value type
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
+ *
+ * @typedef {object} Preview the widest boxes
+ * @property {Int32Array} parent
+ * @property {Int32Array} fn
+ * @property {Int32Array} depth
+ * @property {Float64Array[]} values by side
  */
 
 export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collector', 'marks'];
@@ -174,7 +180,7 @@ async function readTree(d, b) {
 
 /**
  * All but the tree and the samples; and the widest boxes, if those of the tree are many.
- * @returns {Promise<{data: Data, preview: {parent: Int32Array, fn: Int32Array, depth: Int32Array, value: Float64Array}|null}>}
+ * @returns {Promise<{data: Data, preview: Preview|null}>}
  */
 export async function readView() {
 	const b = await block('krait-view'), end = b.indexOf(10);
@@ -187,27 +193,26 @@ export async function readView() {
 		nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: [],
 		labels: readLabels(header), samples: null,
 	};
-	return {data, preview: header.preview ? readPreview(header.preview, reader(b, end + 1)) : null};
+	return {data, preview: header.preview ? readPreview(header, reader(b, end + 1)) : null};
 }
 
-/** @param {number} n @param {{read: () => number}} from */
-function readPreview(n, from) {
-	const parent = new Int32Array(n), fn = new Int32Array(n), depth = new Int32Array(n);
-	const value = new Float64Array(n), path = [0];
+/** @param {any} header @param {{read: () => number}} from @returns {Preview} */
+function readPreview(header, from) {
+	const n = header.preview, parent = new Int32Array(n), fn = new Int32Array(n), depth = new Int32Array(n);
+	const values = (header.diff ? [0, 1] : [0]).map(() => new Float64Array(n)), path = [0];
 	fn[0] = -1;
-	for (let i = 1, at = 0; i < n; i++) {
-		at += 1 - from.read();
-		path[at] = i;
-		depth[i] = at;
-		parent[i] = path[at - 1];
-		fn[i] = from.read();
-		value[i] = from.read();
+	for (let i = 0, at = 0; i < n; i++) {
+		if (i) {
+			at += 1 - from.read();
+			path[at] = i;
+			depth[i] = at;
+			parent[i] = path[at - 1];
+			fn[i] = from.read();
+		}
+		for (const v of values)
+			v[i] = from.read();
 	}
-	for (let i = 1; i < n && depth[i]; i++) {
-		if (depth[i] === 1)
-			value[0] += value[i];
-	}
-	return {parent, fn, depth, value};
+	return {parent, fn, depth, values};
 }
 
 /** @param {Data} d */

@@ -12,7 +12,7 @@ import {barsOf, changeNote, showChange} from './diff.js';
 import {listenKeys} from './keys.js';
 import {linesSoon, table, tableSoon} from './rows.js';
 import {labelKeys} from './samples.js';
-import {sidesOf} from './sides.js';
+import {byEffect, fillEarly, sidesOf, sumSides} from './sides.js';
 import {beginWithChange, readState, writeState} from './state.js';
 import {Strip} from './strip.js';
 import {chips, header, tools} from './tools.js';
@@ -35,16 +35,19 @@ const hooks = (flame) => ({
 
 async function takeSamples() {
 	page.data.samples = await readSamples(page.data);
-	page.labelKeys = labelKeys(page.data);
+	page.labelKeys = labelKeys(page.data).filter((k) => k !== page.data.header.diff?.label);
+	if (page.sides)
+		sumSides(page.sides, page.data);
 }
 
-/** A page of two recordings: nothing can be said of it without its samples. */
+/** A page of two recordings. */
 function startDiff() {
 	page.sides = sidesOf(page.data);
-	page.labelKeys = page.labelKeys.filter((k) => k !== page.data.header.diff.label);
 	state.colour = 'change';
 	beginWithChange();
 	document.body.classList.add('diff');
+	header();
+	flame.order = byEffect;
 	for (const f of [flame, above]) {
 		f.hooks.bars = (node) => barsOf(f, node);
 		f.hooks.note = (node) => changeNote(f, node);
@@ -109,13 +112,18 @@ const seen = () => new Promise((done) => {
 
 /**
  * The widest boxes, which can be zoomed and searched while the others are read.
- * @param {{parent: Int32Array, fn: Int32Array, depth: Int32Array, value: Float64Array}} preview
+ * @param {import('./data.js').Preview} preview
  */
-function showEarly({parent, fn, depth, value}) {
+function showEarly({parent, fn, depth, values}) {
+	const t = makeTree(fn.length, parent, fn, depth);
 	page.early = true;
 	page.functions = page.data.functions;
-	page.whole = page.tree = {...makeTree(value.length, parent, fn, depth), value};
-	page.total = value[0];
+	page.whole = page.tree = t;
+	if (page.sides)
+		fillEarly(page.sides, page.data, state.value, t, values);
+	else
+		t.value = values[0];
+	page.total = t.value[0];
 	flame.set(page.tree, page.functions, page.data.header.title);
 	flame.draw();
 	mark('krait:first-picture');
@@ -175,12 +183,14 @@ async function start() {
 	page.data = view.data;
 	state.value = page.data.header.value;
 	state.by = page.data.header.by;
+	if (page.data.header.diff)
+		startDiff();
 	if (view.preview) {
 		showEarly(view.preview);
 		await Promise.all([seen(), loaded()]);
 	}
 	await readBoxes(page.data);
-	if (!page.early && !page.data.header.diff)
+	if (!page.early && !page.sides)
 		showBoxes();
 	await loaded();
 	await takeSamples();
@@ -191,8 +201,6 @@ async function start() {
 		page.base = baseTree(page.data);
 		await breathe();
 	}
-	if (page.data.header.diff)
-		startDiff();
 	if (page.early) {
 		endEarly();
 	} else {

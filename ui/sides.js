@@ -20,17 +20,33 @@ import {sumUp} from './tree.js';
  * @property {number} before @property {number} after
  */
 
-/** @param {Data} d @returns {Sides} */
+/** @param {Data} d @returns {Sides} without sums */
 export function sidesOf(d) {
-	const {n, labels, values} = d.samples, key = d.header.diff.label;
-	const of = Uint8Array.from(d.labels, (set) => set[key] === 'after' ? 1 : 0);
-	const all = values.map((w) => {
+	const key = d.header.diff.label;
+	return {of: Uint8Array.from(d.labels, (set) => set[key] === 'after' ? 1 : 0), all: [], scale: [1, 1], total: [0, 0]};
+}
+
+/** @param {Sides} sides @param {Data} d */
+export function sumSides(sides, d) {
+	const {n, labels, values} = d.samples;
+	sides.all = values.map((w) => {
 		const sum = [0, 0];
 		for (let s = 0; s < n; s++)
-			sum[of[labels[s]]] += w[s];
+			sum[sides.of[labels[s]]] += w[s];
 		return sum;
 	});
-	return {of, all, scale: [1, 1], total: [0, 0]};
+}
+
+/**
+ * What is known before the samples: both sides' sums of one value type in the widest boxes.
+ * @param {Sides} sides @param {Data} d @param {number} v @param {Tree} t @param {Float64Array[]} values
+ */
+export function fillEarly(sides, d, v, t, [before, after]) {
+	sides.all[v] = [before[0], after[0]];
+	scaleSides(sides, d, v, null);
+	const [a, b] = sides.scale;
+	t.before = before.map((x) => x * a / 2);
+	t.value = t.before.map((x, i) => x + after[i] * b / 2);
 }
 
 /**

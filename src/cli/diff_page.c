@@ -189,7 +189,7 @@ static int write_page(struct page *g, FILE *out)
 		d.name[side] = f->name[side];
 		d.recording[side] = f->diff.p[side];
 		d.duration_ns[side] = profile_meta(f->diff.p[side])->duration_ns;
-		d.counts[side] = f->per ? f->diff.per[side] : 1;
+		d.counts[side] = f->diff.by_share ? MAX(f->diff.all[side], 1) : f->diff.per[side];
 	}
 	d.verdict = str_cstr(&verdict);
 	d.sum = str_cstr(&sum);

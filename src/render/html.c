@@ -64,7 +64,7 @@ static int close_after(FILE *f, int r)
 static int put_block(struct html *h, const char *id, int (*put)(struct html *h, FILE *out),
 		     FILE *out)
 {
-	bool pack = put != put_view || !h->threshold;
+	bool pack = put != put_view || !h->n_preview;
 	FILE *encoder = base64_encoder(out), *zip = encoder && pack ? gzip_encoder(encoder) : NULL;
 	FILE *into = pack ? zip : encoder;
 	int r;
@@ -132,7 +132,7 @@ static int prepare(struct html *h)
 	r = functions_init(&h->functions, h->p);
 	if (!r)
 		r = html_tree_build(&h->tree, h->p, &h->functions);
-	return r ? r : html_preview(h);
+	return r ? r : html_preview(h, sums, n);
 }
 
 /* The picture's data come first: the script draws while the browser still reads the rest. */
@@ -140,10 +140,10 @@ static int put_body(struct html *h, FILE *out)
 {
 	int r = put_block(h, "krait-view", put_view, out);
 
-	if (!r && !h->threshold)
+	if (!r && !h->n_preview)
 		r = put_block(h, "krait-tree", put_tree, out);
 	fprintf(out, "<script>%s</script>\n", asset_page_js);
-	if (!r && h->threshold)
+	if (!r && h->n_preview)
 		r = put_block(h, "krait-tree", put_tree, out);
 	if (!r)
 		r = put_block(h, "krait-samples", put_samples, out);

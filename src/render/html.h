@@ -2,7 +2,7 @@
 /*
  * Inside of the page's writer. The page gets three blocks beside the recording, each in base64 and, but
  * for a first one with a preview, gzip (ui/data.js reads them): a header line of JSON, with the widest
- * boxes if there are many; the call tree; and the samples. Numbers are LEB128, signed ones zigzag.
+ * boxes if there is much to read; the call tree; and the samples. Numbers are LEB128, signed ones zigzag.
  */
 #ifndef RENDER_HTML_H
 #define RENDER_HTML_H
@@ -18,18 +18,23 @@ struct html {
 	struct roots roots;
 	struct str title;
 	unsigned value;	    /* index of the type that is shown first */
-	int64_t threshold;  /* boxes of that value are in the preview; 0: no preview */
-	uint32_t n_preview; /* boxes */
-	int64_t *total;	    /* of boxes */
+	unsigned sides;	    /* 2 where two recordings are compared, else 1 */
+	uint32_t n_preview; /* boxes, the root is one; 0: no preview */
+	double least;	    /* the others in the preview are wider */
+	int64_t *total;	    /* of box i: .sides at i * .sides; NULL without preview */
 };
 
-/* More boxes than this make a preview, and are in none. */
-#define HTML_PREVIEW 20000
+/* More boxes than this make a preview, and are in none; in a comparison, so do many samples. */
+#define HTML_PREVIEW	  20000
+#define HTML_MANY_SAMPLES 200000
 
-/* Finds .total, .threshold and .n_preview. 0 or -ENOMEM + message. */
-_must_use_ int html_preview(struct html *h);
+/* Finds what the preview has. @sums: of the profile. 0 or -ENOMEM + message. */
+_must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size_t n_sums);
 
-/* The boxes in the preview, in preorder, each: levels to go up; key; value. */
+/*
+ * The root's values; the other boxes in the preview, in preorder, each: levels to go up; key; values.
+ * Values: of the type that is shown first, of each side.
+ */
 void html_put_preview(const struct html *h, FILE *out);
 
 /* Value units of type @v that a sample usually has, or 0: what is stored is the difference. */

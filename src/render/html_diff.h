@@ -25,13 +25,13 @@ enum {
 
 /* All borrowed. */
 struct html_diff {
-	const char *name[2];	      /* of the sides: files, or labels */
-	const char *verdict, *sum;    /* sentences for the reader */
-	const char *per;	      /* what .counts are of; NULL: wall time */
-	double counts[2];	      /* > 0, if .per is set */
-	int64_t duration_ns[2];	      /* 0: not known */
-	bool timed;		      /* noise was told by blocks of time */
-	const uint8_t *changed;	      /* HTML_DIFF_*, by location id of the page's profile */
+	const char *name[2];	   /* of the sides: files, or labels */
+	const char *verdict, *sum; /* sentences for the reader */
+	const char *per;	   /* what .counts are of; NULL: nothing, or wall time */
+	double counts[2];	/* > 0: what the value shown first is divided by, to be compared */
+	int64_t duration_ns[2]; /* 0: not known */
+	bool timed;		/* noise was told by blocks of time */
+	const uint8_t *changed; /* HTML_DIFF_*, by location id of the page's profile */
 	struct profile *recording[2]; /* embedded, instead of the page's profile */
 };
 

@@ -447,17 +447,29 @@ def many():
     return page
 
 
-def early(b):
-    """A page of many boxes while it is being read: the widest can be zoomed, searched and asked; what was
-    zoomed to stays so. Held back by keeping the tree's block from it."""
+def open_early(b, path):
+    """Opens a page that is large and keeps the tree's block from it."""
     script = b.call("Page.addScriptToEvaluateOnNewDocument", {"source":
         "const whole = Response.prototype.arrayBuffer, go = new Promise((done) => { window.go = done; });"
         "Response.prototype.arrayBuffer = function () { return go.then(() => whole.call(this)); };"})["identifier"]
     b.open("/dev/null")
-    b.open(many())
+    b.open(path)
     b.call("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
     until(b, "performance.getEntriesByName('krait:first-picture').length > 0", "no picture")
     equal(marks(b, "krait:ready"), 0, "ready")
+
+
+def let_go(b):
+    b.js("window.go(); 0")
+    until(b, "performance.getEntriesByName('krait:ready').length > 0", f"not ready: {b.errors}")
+
+
+def early(b):
+    """A page of many boxes while it is being read: the widest can be zoomed, searched and asked; what was
+    zoomed to stays so."""
+    open_early(b, many())
+    b.mouse("mouseMoved", *at(b, 0.3, 0))
+    assert "total\t30.0 s\t\u2026\t100.0 %" in tip(b), tip(b)
     x, y = at(b, 0.3, 2)
     b.mouse("mouseMoved", x, y)
     name = tip(b).split("\n")[0]
@@ -470,8 +482,7 @@ def early(b):
     b.js("document.querySelector('#canvas').focus()")
     for key in ("ArrowDown", "ArrowUp", "s", "i", "i"):
         b.key(key)
-    b.js("window.go(); 0")
-    until(b, "performance.getEntriesByName('krait:ready').length > 0", f"not ready: {b.errors}")
+    let_go(b)
     equal(crumbs(b), before, "where it is when all is there")
     assert re.fullmatch(r"[\d,]+ functions, [\d.]+ % of shown", matched(b)), matched(b)
     b.mouse("mouseMoved", *at(b, 0.4, 2))
@@ -523,6 +534,17 @@ def empty(b):
     no_errors(b)
 
 
+def chain(b):
+    """One stack of more boxes than the first picture has, all of one width."""
+    folded = pages / "chain.folded"
+    folded.write_text(";".join(f"f{i % 50}" for i in range(25000)) + " 5\n")
+    subprocess.run([KRAIT, "report", folded, "-o", pages / "chain.html"], check=True, timeout=60)
+    open_page(b, "chain.html")
+    until(b, "document.querySelectorAll('#table tbody tr').length === 50", "rows")
+    equal(set(r[2] for r in rows(b)), {"100.0 %"}, "totals")
+    no_errors(b)
+
+
 def run(name, test, *args):
     try:
         test(*args)
@@ -546,7 +568,7 @@ def main():
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, keyboard, timeline, filters, labels, library, recursion, sandwich, time_order,
                   lines, colours, saved, sizes,
-                  address, early, brushed, hostile, empty):
+                  address, early, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()

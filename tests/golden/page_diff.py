@@ -9,9 +9,13 @@ The truth is arithmetic on two profiles that are written here, a sample a millis
 in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. Which stack
 a sample has is drawn from a seed, so that noise is small and not nought. The two files of the program
 lie in different places and their functions on different lines.
+
+In large.html both sides have main > many > x > y > z 1 too, of 28 functions each, so that it is more
+than is shown at once: many 2195.2 and 2744, all 2545.2 and 3204, their means 2469.6 and 2874.6.
 """
 
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -74,6 +78,9 @@ def make():
     one, two = (write(n, c, 10, 1, "/srv", labels=[("version", v)]) for n, c, v in (("one", BEFORE, "1"), ("two", AFTER, "2")))
     krait("merge", one, two, "-o", page.pages / "both.pb.gz")
     krait("diff", page.pages / "both.pb.gz", "--a", "version=1", "--b", "version=2", "-o", page.pages / "labels.html")
+    many = {"main;many;" + ";".join(f"{k}{i}" for k, i in zip("xyz", at)): 1 for at in itertools.product(range(28), repeat=3)}
+    large = [write("large-" + n, {**c, **many}, s, 1, "/srv") for n, c, s in (("a", BEFORE, 10), ("b", AFTER, 8))]
+    krait("diff", *large, "-o", page.pages / "large.html")
     for name, last in (("left", "gone 10"), ("right", "new 10")):
         (page.pages / f"{name}.folded").write_text(f"main;a 30\nmain;b 20\nmain;{last}\n")
     krait("diff", page.pages / "left.folded", page.pages / "right.folded", "-o", page.pages / "folded.html")
@@ -220,6 +227,43 @@ def measures(b):
     no_errors(b)
 
 
+def early(b):
+    """The first picture of a large page, drawn without the samples: what it says is so, and stays so."""
+    said = {"main": "2545 ms/s\t3204 ms/s\t+25.9 %\t0.0 pt", "many": "2195 ms/s\t2744 ms/s\t+25.0 %\t\u22120.6 pt",
+            "work": "200 ms/s\t300 ms/s\t+50.0 %\t+1.5 pt", "deflate": "100 ms/s\t150 ms/s\t+50.0 %\t+0.8 pt",
+            "new": "0 ms/s\t60 ms/s\tnew\t+1.9 pt", "gone": "50 ms/s\t0 ms/s\tgone\t\u22122.0 pt",
+            "same": "100 ms/s\t100 ms/s\t0.0 %\t\u22120.8 pt"}
+    # Where a box begins and ends in its row, in the mean: the largest change first.
+    boxes = [("main", 1, 0, 2874.6), ("many", 2, 0, 2469.6), ("work", 2, 2469.6, 2719.6), ("deflate", 3, 2469.6, 2594.6),
+             ("new", 2, 2719.6, 2749.6), ("gone", 2, 2749.6, 2774.6), ("same", 2, 2774.6, 2874.6)]
+    picture = """(() => { const c = document.querySelector('#canvas'), w = c.width;
+        return w + ' ' + [...c.getContext('2d').getImageData(0, 0, w, 18 * 5).data]; })()"""
+
+    def told(itself):
+        for name, depth, left, right in boxes:
+            for x in (left + 2, right - 2):
+                b.mouse("mouseMoved", *at(b, x / 2874.6, depth))
+                text = tip(b)
+                assert text.startswith(name + "\n") and "total\t" + said[name] in text, (name, x, text)
+                equal("itself" in text, itself, name)
+        b.mouse("mouseMoved", *at(b, 0.01, 4))
+        equal("total\t2.80 ms/s\t3.50 ms/s\t+25.0 %" in tip(b), True, tip(b))
+        b.mouse("mouseMoved", *at(b, 0, -2))
+
+    page.open_early(b, page.pages / "large.html")
+    assert "2545 ms/s before, 3204 ms/s after" in b.js("document.querySelector('#numbers').textContent")
+    told(False)
+    before = b.js(picture)
+    page.let_go(b)
+    told(True)
+    equal(b.js(picture) == before, True, "the picture as it was")
+    for depth in (3, 4):
+        b.click(*at(b, 0.1, depth))
+    b.mouse("mouseMoved", *at(b, 0.1, 5))
+    assert tip(b).startswith("z") and "total\t0.10 ms/s\t0.1" in tip(b), tip(b)
+    no_errors(b)
+
+
 def hostile(b):
     open_page(b, "hostile.html")
     assert HOSTILE[0] in table(b), table(b)
@@ -265,7 +309,7 @@ def main():
         print("SKIP page-diff-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as screen:
-        for test in (numbers, picture, keyboard, filters, other_pictures, measures, hostile, saved):
+        for test in (numbers, picture, keyboard, filters, other_pictures, measures, early, hostile, saved):
             screen.errors.clear()
             bad += page.run("page-diff-" + test.__name__.replace("_", "-"), test, screen)
         bad += page.run("page-diff-verdicts", verdicts, screen, a, b)
