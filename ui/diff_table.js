@@ -23,14 +23,17 @@ import {page, state, unit} from './view.js';
  */
 const lasting = (key) => key === 'thread' ? 'thread name' : key === 'process' ? 'program' : key;
 
-/** The function that a box's own time is counted for. */
-function owners() {
-	const {whole, functions} = page, out = new Int32Array(whole.n).fill(-1);
-	for (let i = 1; i < whole.n; i++) {
-		const up = out[whole.parent[i]], f = functions[whole.fn[i]];
-		out[i] = f.root ? -1 : f.kind !== PYTHON && up >= 0 && functions[up].kind === PYTHON ? up : whole.fn[i];
-	}
-	return out;
+/**
+ * The function that a box's own time is counted for, -1 = none.
+ * @param {number} i
+ */
+function owner(i) {
+	const {functions, whole: {fn, parent}} = page;
+	let at = i;
+	while (at > 0 && functions[fn[at]].kind !== PYTHON)
+		at = parent[at];
+	const f = at > 0 && !functions[fn[at]].root ? fn[at] : fn[i];
+	return functions[f].root ? -1 : f;
 }
 
 /** @param {number} before @param {number} after @returns {Cost} */
@@ -40,25 +43,32 @@ const mean = (c) => (c.before + c.after) / 2;
 
 /** @param {string} which @returns {Change[]} */
 function functionChanges(which) {
-	const {functions, whole} = page, g = fnGroup(which), owner = owners(), {note} = TABLES[which];
-	/** @type {Array<Record<string, Cost>>} */
-	const sums = g.example.map(() => ({self: costs(0, 0), total: costs(0, 0)}));
-	for (let i = 1; i < whole.n; i++) {
-		const id = g.of[whole.fn[i]], own = owner[i] < 0 ? -1 : g.of[owner[i]];
+	const {functions, whole} = page, {fn, end, self, beforeSelf, value, before} = whole, g = fnGroup(which), {note} = TABLES[which];
+	const [selfA, selfB, totalA, totalB] = [0, 1, 2, 3].map(() => new Float64Array(g.example.length));
+	for (let i = 1; i < whole.n;) {
+		if (!value[i]) { // nor has any below it
+			i = end[i];
+			continue;
+		}
+		const id = g.of[fn[i]], f = self[i] ? owner(i) : -1, own = f < 0 ? -1 : g.of[f];
 		if (own >= 0) {
-			sums[own].self.before += 2 * whole.beforeSelf[i];
-			sums[own].self.after += 2 * (whole.self[i] - whole.beforeSelf[i]);
+			selfA[own] += 2 * beforeSelf[i];
+			selfB[own] += 2 * (self[i] - beforeSelf[i]);
 		}
 		if (id >= 0 && g.outer[i]) {
-			sums[id].total.before += 2 * whole.before[i];
-			sums[id].total.after += 2 * (whole.value[i] - whole.before[i]);
+			totalA[id] += 2 * before[i];
+			totalB[id] += 2 * (value[i] - before[i]);
 		}
+		i++;
 	}
-	return g.example.map((f, i) => ({
-		name: g.names[i], note: note(functions[f]), cost: sums[i], self: mean(sums[i].self), total: mean(sums[i].total),
-		verdict: which === 'functions' ? verdictOf(f) : 0, chosen: which === 'functions' && f === state.chosen,
-		choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
-	}));
+	return g.example.map((f, i) => {
+		const cost = {self: costs(selfA[i], selfB[i]), total: costs(totalA[i], totalB[i])};
+		return {
+			name: g.names[i], note: note(functions[f]), cost, self: mean(cost.self), total: mean(cost.total),
+			verdict: which === 'functions' ? verdictOf(f) : 0, chosen: which === 'functions' && f === state.chosen,
+			choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
+		};
+	});
 }
 
 /** @param {string} by @param {string} title before each name @returns {Change[]} */
