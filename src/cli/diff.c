@@ -94,6 +94,8 @@ static const struct option_row rows[] = {
 	VALUE_COLOR_ROW(FIELD(color)),
 	VIEW_SAMPLE_ROWS(FIELD(view)),
 	VIEW_TIME_ROWS(FIELD(view)),
+	VIEW_GRAIN_ROWS(FIELD(view)),
+	VIEW_NATIVE_ROW(FIELD(view)),
 	OPTION_HELP,
 	{},
 };

@@ -105,7 +105,9 @@ static const struct option_row rows[] = {
 	 .help = "open the page when it is written"},
 
 	VIEW_SAMPLE_ROWS(RECORD_FIELD(view)),
+	VIEW_TIME_ROWS(RECORD_FIELD(view)),
 	VIEW_GRAIN_ROWS(RECORD_FIELD(view)),
+	VIEW_INVERT_ROW(RECORD_FIELD(view)),
 	{.group = "Conduct",
 	 .name = "require-samples",
 	 .set = value_flag,
@@ -215,7 +217,9 @@ static int check_shown(const struct record_options *o)
 			"--by %s isn't a label of this recording; there are process, thread, "
 			"pid, tid, cgroup, container, gil and those of --add-label",
 			o->by);
-	return 0;
+	if ((o->view.since_ns || o->view.until_ns) && o->times == PPROF_TIMES_NONE)
+		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
+	return view_options_check(&o->view);
 }
 
 /* -f and a file called otherwise: one of the two is a mistake. --format says so on purpose. */

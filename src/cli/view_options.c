@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/error.h"
+#include "unwind.h"
 
 int view_value_pattern(void *field, const char *text)
 {
@@ -55,6 +56,19 @@ int view_value_modules(void *field, const char *text)
 {
 	*(enum view_grain *)field = VIEW_MODULES;
 	return 0;
+}
+
+int view_value_native(void *field, const char *text)
+{
+	static const enum view_native of[] = {[NATIVE_MODE_NONE] = VIEW_NATIVE_NONE,
+					      [NATIVE_MODE_LEAF] = VIEW_NATIVE_LEAF,
+					      [NATIVE_MODE_FULL] = VIEW_NATIVE_FULL};
+	enum native_mode mode;
+	int r = value_native(&mode, text);
+
+	if (!r)
+		*(enum view_native *)field = of[mode];
+	return r;
 }
 
 int view_value_rows(void *field, const char *text)

@@ -17,6 +17,8 @@ int view_value_lines(void *field, const char *text);	 /* enum view_grain */
 int view_value_functions(void *field, const char *text); /* enum view_grain */
 int view_value_modules(void *field, const char *text);	 /* enum view_grain */
 
+int view_value_native(void *field, const char *text); /* enum view_native */
+
 int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
 
 /* 0, or -EINVAL + message: what one option alone can't show. */
@@ -72,9 +74,17 @@ _must_use_ int view_options_check(const struct view_options *o);
 	{.name = "functions", .set = view_value_functions, VIEW_ROW(base, grain),                  \
 	 .help = "a frame is a function, whatever its line"},                                      \
 	{.name = "modules", .set = view_value_modules, VIEW_ROW(base, grain),                      \
-	 .help = "a frame is a module"},                                                           \
+	 .help = "a frame is a module"}
+
+#define VIEW_INVERT_ROW(base)                                                                      \
 	{.name = "invert", .set = value_flag, VIEW_ROW(base, invert),                              \
 	 .help = "innermost functions first, their callers above them"}
+
+#define VIEW_NATIVE_ROW(base)                                                                      \
+	{.name = "native", .arg = "WHICH", .set = view_value_native, VIEW_ROW(base, native),       \
+	 .initial = "full: all that were recorded", .complete = "leaf full none",                  \
+	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
+		 "function, none leaves none"}
 
 #define VIEW_BY_ROW(base)                                                                          \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
@@ -83,6 +93,7 @@ _must_use_ int view_options_check(const struct view_options *o);
 /* clang-format on */
 
 #define VIEW_ROWS(base)                                                                            \
-	VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_GRAIN_ROWS(base), VIEW_BY_ROW(base)
+	VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_GRAIN_ROWS(base),                       \
+		VIEW_INVERT_ROW(base), VIEW_NATIVE_ROW(base), VIEW_BY_ROW(base)
 
 #endif

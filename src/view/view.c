@@ -38,7 +38,8 @@ void view_options_fini(struct view_options *o)
 
 static bool reframes(const struct view_options *o)
 {
-	return o->hide.n || o->show.n || o->grain != VIEW_AS_IS || o->invert;
+	return o->hide.n || o->show.n || o->grain != VIEW_AS_IS || o->native != VIEW_NATIVE_FULL ||
+	       o->invert;
 }
 
 bool view_wanted(const struct view_options *o)
@@ -114,19 +115,44 @@ static void reverse(uint32_t *stack, size_t n)
 	}
 }
 
+static enum frame_kind kind_of(const struct viewer *v, uint32_t id)
+{
+	return profile_get_mapping(v->from, profile_get_location(v->from, id)->mapping)->kind;
+}
+
+/* The first of a stack, leaf first, above which frames that aren't Python are left out. */
+static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t n)
+{
+	size_t i = 0;
+
+	if (v->o->native != VIEW_NATIVE_LEAF)
+		return v->o->native == VIEW_NATIVE_NONE ? 0 : n;
+	while (i < n && kind_of(v, stack[i]) != KIND_PYTHON)
+		i++;
+	return i;
+}
+
+/* Marks say why frames are missing; they stay. */
+static bool is_native(const struct viewer *v, uint32_t id)
+{
+	enum frame_kind kind = kind_of(v, id);
+
+	return kind != KIND_PYTHON && kind != KIND_MARK;
+}
+
 /* The frames that are left, root first as they are made, so that an outer one has its id. */
 static uint32_t reframed_stack(struct viewer *v, const uint32_t *from, size_t n)
 {
 	_cleanup_free_ uint32_t *to = calloc(n + 1, sizeof(*to));
 	uint32_t outer_from = 0, outer_to = 0;
-	size_t left = 0;
+	size_t left = 0, python = native_from(v, from, n);
 
 	if (!to)
 		return 0;
 	for (size_t i = n; i--;) {
 		uint32_t id;
 
-		if (!select_frame(&v->select, from[i]))
+		if (!select_frame(&v->select, from[i]) || (i >= python && is_native(v, from[i])))
 			continue;
 		id = reframe(v, from[i], outer_from, outer_to);
 		outer_from = from[i];

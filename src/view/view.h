@@ -11,6 +11,9 @@
 
 enum view_grain { VIEW_AS_IS, VIEW_LINES, VIEW_FUNCTIONS, VIEW_MODULES };
 
+/* As NATIVE_MODE_* of abi/unwind.h; leaf: below the innermost Python function. */
+enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
+
 /* Zero-initialised shows all. Texts are borrowed; they were checked. */
 struct view_options {
 	/* Samples. Of one kind any may match, all kinds that are given must. */
@@ -24,6 +27,7 @@ struct view_options {
 	/* Frames of the stacks that are left. */
 	pattern_texts hide, show; /* without such frames; nothing but such */
 	enum view_grain grain;	  /* what is one: a line, a function, a module */
+	enum view_native native;  /* what of native and kernel frames, of those that are there */
 	bool invert;		  /* innermost frame first */
 
 	const char *by; /* for struct render_options: root frames */

@@ -113,6 +113,36 @@ static void test_frames(void **state)
 		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
 }
 
+static void test_native(void **state)
+{
+	static const struct {
+		enum view_native native;
+		const char *want;
+	} cases[] = {{VIEW_NATIVE_FULL, ZIP " 2\n" ZIP ";" MAIN ";" ZIP ";" RUN ";" READ " 1\n"},
+		     {VIEW_NATIVE_LEAF, MAIN ";" RUN ";" READ " 1\n" ZIP " 2\n"},
+		     {VIEW_NATIVE_NONE, MAIN ";" RUN " 1\n[no frames] 2\n"}};
+	const struct test_frame main = {"<module>", "/srv/app.py", 3};
+	const struct test_frame run = {"Spam.run", "/usr/lib/python3.12/json/decoder.py", 12};
+	const struct test_frame zip = {"deflate", NULL, 0, KIND_NATIVE};
+	const struct test_frame kernel = {"vfs_read", NULL, 0, KIND_KERNEL};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile *p = test_profile();
+		_cleanup_free_ char *text = NULL;
+		size_t n;
+		FILE *f = open_memstream(&text, &n);
+
+		test_sample(p, FRAMES(zip, main, zip, run, kernel), NULL, 1);
+		test_sample(p, FRAMES(zip), NULL, 2);
+		assert_int_equal(view_apply(&p, VIEW(.native = cases[i].native), NULL), 0);
+		assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){}),
+				 0);
+		fclose(f);
+		assert_string_equal(text, cases[i].want);
+		profile_free(p);
+	}
+}
+
 static int sum_times(void *arg, const struct profile_sample *s)
 {
 	int64_t *sum = arg;
@@ -193,8 +223,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples), cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),	cmocka_unit_test(test_times),
-		cmocka_unit_test(test_inlined), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_native),
+		cmocka_unit_test(test_times),	cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
