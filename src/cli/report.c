@@ -176,6 +176,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	r = profile_sums(f->p, &f->sums, &f->n_sums);
 	if (!r)
 		r = costs_init(&f->costs, f->p, true);
+	f->costs.inverted = o->view.invert;
 	if (!r)
 		r = costs_add(&f->costs, f->sums, f->n_sums, f->value);
 	if (!r)

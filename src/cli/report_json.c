@@ -56,6 +56,22 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	return r;
 }
 
+/* Of the innermost frames, as in the text's last line. */
+static void put_kinds(const struct report_facts *f, FILE *out)
+{
+	const char *apart = "";
+
+	fputs("  \"kinds\": [", out);
+	for (int i = 0; i < KIND_MAX; i++) {
+		if (!f->costs.kinds[i])
+			continue;
+		fprintf(out, "%s{\"name\": \"%s\", \"total\": %lld}", apart,
+			view_kind_word((enum frame_kind)i), (long long)f->costs.kinds[i]);
+		apart = ", ";
+	}
+	fputs("],\n", out);
+}
+
 static void put_tables(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "\n";
@@ -99,8 +115,11 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	r = put_shares(f, "process", "processes", out);
 	if (!r)
 		r = put_shares(f, "thread", "threads", out);
+	if (!r)
+		r = put_shares(f, "gil", "gil", out);
 	if (r)
 		return r;
+	put_kinds(f, out);
 	put_tables(f, out);
 	return fflush(out) || ferror(out) ? err_sys(errno ? -errno : -EIO, "can't write the report")
 					  : 0;

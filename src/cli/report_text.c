@@ -100,30 +100,55 @@ static void print_lines(struct printer *p)
 	str_clear(&p->row);
 }
 
+/* One of "WHAT: WORD 1.2 %, WORD 3.4 %"; small ones are left out. */
+static void add_share(struct printer *p, const char *what, const char *word, int64_t value,
+		      bool *first)
+{
+	double share = report_percent(p->f, value);
+
+	if (share < 0.05)
+		return;
+	str_addf(&p->row, "%s%s%s %.1f %%", *first ? what : ", ", *first ? ": " : "", word, share);
+	*first = false;
+}
+
+/* Two such lines and a blank one would be too many for 24 rows. */
+static void end_shares(struct printer *p, bool none)
+{
+	_cleanup_str_ struct str b = {};
+
+	if (none)
+		return;
+	cells_add(&b, str_cstr(&p->row), p->md ? INT32_MAX : p->style->width, false, false);
+	fprintf(p->out, "%s%s\n", p->md ? "\n" : "", str_cstr(&b));
+	str_clear(&p->row);
+}
+
 /* Where the innermost frames were: whose work it is in the end. */
 static void print_kinds(struct printer *p)
 {
 	static const char *const words[KIND_MAX] = {
-		[KIND_PYTHON] = "Python",	 [KIND_NATIVE] = "native code",
-		[KIND_KERNEL] = "kernel",	 [KIND_JIT] = "JIT code",
-		[KIND_GC] = "garbage collector", [KIND_MARK] = "stacks not read"};
-	_cleanup_str_ struct str b = {};
+		[KIND_PYTHON] = "Python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
+		[KIND_JIT] = "JIT",	  [KIND_GC] = "GC",	    [KIND_MARK] = "not read"};
 	bool first = true;
 
-	for (int i = 0; i < KIND_MAX; i++) {
-		double share = report_percent(p->f, p->f->costs.kinds[i]);
+	for (int i = 0; i < KIND_MAX; i++)
+		add_share(p, "Taken in", words[i], p->f->costs.kinds[i], &first);
+	end_shares(p, first);
+}
 
-		if (share < 0.05)
-			continue;
-		str_addf(&p->row, "%s%s %.1f %%", first ? "Taken in: " : ", ", words[i], share);
-		first = false;
-	}
-	if (first)
-		return;
-	fputc('\n', p->out);
-	cells_add(&b, str_cstr(&p->row), p->md ? INT32_MAX : p->style->width, false, false);
-	fprintf(p->out, "%s\n", str_cstr(&b));
-	str_clear(&p->row);
+/* What the threads had to do with the GIL, if the recording says so. */
+static int print_gil(struct printer *p)
+{
+	report_shares shares = {};
+	bool first = true;
+	int r = report_shares_of(p->f, "gil", &shares);
+
+	for (size_t i = 0; !r && i < shares.n; i++)
+		add_share(p, "GIL", shares.v[i].name, shares.v[i].value, &first);
+	end_shares(p, first);
+	report_shares_fini(&shares);
+	return r == -EINVAL ? 0 : r;
 }
 
 static int print_shares(struct printer *p, const char *by)
@@ -316,8 +341,11 @@ static int print_all(struct printer *p)
 	print_functions(p);
 	print_lines(p);
 	print_kinds(p);
-	if (p->style->tree)
+	r = print_gil(p);
+	if (!r && p->style->tree)
 		r = print_tree(p);
+	else if (!r && p->style->by)
+		r = print_shares(p, p->style->by);
 	if (!r && p->style->per_process)
 		r = print_shares(p, "process");
 	if (!r && p->style->per_thread)

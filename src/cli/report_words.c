@@ -81,7 +81,8 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 	const struct lede *l = &f->lede;
 
 	if (!l->location || f->costs.all <= 0) {
-		str_add(b, "No function stands out: the samples have no frames");
+		str_add(b, !f->n_sums ? "There is nothing to show: no samples"
+				      : "No function stands out: the samples have no frames");
 		return;
 	}
 	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,

@@ -90,9 +90,9 @@ uint32_t costs_owner(const struct costs *c, uint32_t stack)
 
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++)
-		if (is_python(c, frames[i]))
-			return frames[i];
-	return n ? frames[0] : 0;
+		if (is_python(c, costs_frame(c, frames, n, i)))
+			return costs_frame(c, frames, n, i);
+	return n ? costs_frame(c, frames, n, 0) : 0;
 }
 
 const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
@@ -148,16 +148,16 @@ static int add_line(struct costs *c, uint32_t owner, int64_t value)
 
 static void add_kind(struct costs *c, uint32_t stack, int64_t value)
 {
+	const struct profile_location *l;
 	size_t n = 0;
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 
-	if (!n)
+	if (!n) {
 		add_to(&c->no_frames, value);
-	else
-		add_to(&c->kinds[profile_get_mapping(c->p,
-						     profile_get_location(c->p, frames[0])->mapping)
-					 ->kind],
-		       value);
+		return;
+	}
+	l = profile_get_location(c->p, costs_frame(c, frames, n, 0));
+	add_to(&c->kinds[profile_get_mapping(c->p, l->mapping)->kind], value);
 }
 
 static int add_sum(struct costs *c, uint32_t stack, int64_t value)

@@ -34,6 +34,7 @@ struct costs {
 	VEC(struct cost_line) lines;	    /* that have one; after costs_sort() by self */
 	int64_t kinds[KIND_MAX], no_frames; /* of the innermost frames */
 	int64_t all;
+	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
 
 	int64_t *self_at; /* by location */
 	struct map lines_at;
@@ -48,6 +49,13 @@ struct costs {
  */
 _must_use_ int costs_init(struct costs *c, struct profile *p, bool by_file);
 void costs_fini(struct costs *c);
+
+/* The frame with @i others inside of it, of the @n of a stack of .p. */
+static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames, size_t n,
+				   size_t i)
+{
+	return frames[c->inverted ? n - 1 - i : i];
+}
 
 /* The owner's location of a stack, 0 = no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);

@@ -27,19 +27,20 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++) {
-		const struct profile_location *l = profile_get_location(c->p, frames[i]);
+		uint32_t frame = costs_frame(c, frames, n, i);
+		const struct profile_location *l = profile_get_location(c->p, frame);
 
 		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON)
 			continue;
 		if (choice.function && !choice.caller) {
-			choice.caller = frames[i];
+			choice.caller = frame;
 			return choice;
 		}
 		if (is_own(c, l) && inside)
-			return (struct choice){inside, frames[i]};
+			return (struct choice){inside, frame};
 		if (is_own(c, l))
-			choice.function = frames[i];
-		inside = frames[i];
+			choice.function = frame;
+		inside = frame;
 	}
 	if (!choice.function)
 		choice.function = costs_owner(c, stack);

@@ -67,10 +67,16 @@ void view_dotted(struct profile *p, const struct render_names *names, uint32_t l
 {
 	const struct profile_location *l = profile_get_location(p, location);
 
+	_cleanup_str_ struct str module = {}, name = {};
+
+	render_names_function(names, location, &name);
 	if (profile_get_mapping(p, l->mapping)->kind == KIND_PYTHON && l->function &&
-	    *render_names_file(names, l->function)) {
-		view_module(p, names, location, b);
-		str_add_c(b, '.');
-	}
-	render_names_function(names, location, b);
+	    *render_names_file(names, l->function))
+		view_module(p, names, location, &module);
+	/* With --modules it is a module itself, which is nowhere in its file. */
+	if (module.n && (l->line || profile_get_function(p, l->function)->start_line ||
+			 !streq(str_cstr(&module), str_cstr(&name))))
+		str_addf(b, "%s.", str_cstr(&module));
+	str_add(b, str_cstr(&name));
+	b->failed |= module.failed || name.failed;
 }

@@ -191,6 +191,21 @@ def owner(stack):
     return (python or stack)[-1]
 
 
+def gil(path):
+    """What the recording says of the GIL, in 24 rows too."""
+    w = pprof.Writer()
+    at = [w.location("[python 3.12]", "f%d" % i, "/srv/app/app.py", 1, i + 1, 1) for i in range(9)]
+    for i, state in enumerate(("held", "held", "held", "released", "waiting")):
+        w.sample([at[i]], {"gil": state}, 1)
+    w.save(path)
+    text = krait("report", path).stdout.decode()
+    check("gil", "\nGIL: held 60.0 %, released 20.0 %, waiting 20.0 %\n" in text
+          and text.count("\n") <= 23, text)
+    check("gil-json", [(g["name"], g["total"]) for g in json.loads(krait(
+        "report", path, "--json", "--value", "samples").stdout)["gil"]] == [
+            ("held", 3), ("released", 1), ("waiting", 1)])
+
+
 def tables(work, path):
     """Self and total of each function against sums made in Python; the text's size."""
     truth, own, total = pprof.read(path), {}, {}
@@ -219,6 +234,24 @@ def tables(work, path):
               and "\033" not in "".join(lines), "\n".join(lines))
     check("md", b"| %.1f %% | " % share in krait("report", path, "--format", "md").stdout)
     check("color", b"\033[31m" in krait("report", path, "--color=always").stdout)
+    for args in (["--invert"], ["--native=full"], ["--functions"]):
+        check("same-table" + args[0], json.loads(krait("report", path, "--json", *args).stdout)[
+            "functions"] == report["functions"])
+    kinds = {}
+    for s in truth.samples:
+        kind = truth.stack(s)[-1].kind
+        kinds[kind] = kinds.get(kind, 0) + s.values[1]
+    check("json-kinds", {k["name"]: k["total"] for k in report["kinds"]} == kinds, report["kinds"])
+    text = krait("report", path, "--by", "thread").stdout.decode().split("\n")
+    check("by-shares", [line.split("   ")[-1] for line in text[-3:-1]] == [
+        t["name"] for t in report["threads"]], str(text))
+    check("by-unknown", b"no sample has the label 'x'" in krait("report", path, "--by", "x",
+                                                              code=1).stderr)
+    for args in (["report", path], ["diff", path, path]):
+        rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
+        check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
+    check("nothing", "There is nothing to show: no samples." in krait(
+        "report", path, "--label", "x=1").stdout.decode())
     check("tree", b"work.Worker.run" in krait("report", path, "--tree").stdout)
     os.environ["COLUMNS"] = "80"
     script = os.path.join(work, "shown.py")
@@ -284,6 +317,7 @@ def main():
         merges(work)
         filters(work, path)
         tables(work, path)
+        gil(path)
         made(path)
         refused(work)
     sys.exit(failed)
