@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds krait. `make help` lists the targets; everything made goes to build/<variant>/.
-#   VARIANT=release (default), asan, cov, fuzz; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu
+#   VARIANT=release (default), asan, cov, fuzz; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu;
+#   BPF=no is "nobpf": report, diff and merge alone, which need neither clang nor libbpf nor libelf
 # Room order (base below cli) is kept by includes, not by this file: sources are found by name.
 
 # The file alone in an archive or where git is missing; in a checkout the commit follows: 0.1+ad9c933.
@@ -9,6 +10,9 @@ VERSION := $(shell cat VERSION)$(COMMIT:%=+%)
 
 ifeq ($(STATIC),1)
 VARIANT := static
+endif
+ifeq ($(BPF),no)
+VARIANT := nobpf
 endif
 VARIANT ?= release
 CC      ?= gcc
@@ -64,10 +68,16 @@ CPPFLAGS += -DKRAIT_STATIC
 endif
 
 ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli
-LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
+LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
+ifeq ($(VARIANT),nobpf)
+LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \
+	     $(wildcard $(addprefix src/cli/,caller.c cells.c color.c commands.c completion.c diff*.c environment.c help.c merge.c \
+	     no_bpf.c options.c output.c report*.c rights.c source_open.c users.c values.c view_options.c write.c)))
+LDLIBS  := -lz -lzstd -lcap -lm
+endif
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-SKEL    := $(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h)
+SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/render/*.js src/render/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
 UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js search.js label.js gestures.js \

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The commands that look at running programs, for `make BPF=no`: they say that they aren't there. What
+ * reads files needs neither BPF nor what builds it.
+ */
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+
+static const struct option_row no_options[] = {OPTION_HELP, {}};
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	log_error("this krait was built without BPF (make BPF=no) and has no %s; it has report, diff "
+		  "and merge",
+		  self->name);
+	return EXIT_RIGHTS;
+}
+
+#define ABSENT(word)                                                                               \
+	const struct command command_##word = {                                                    \
+		.name = #word,                                                                     \
+		.summary = "Not in this krait, which was built without BPF.",                      \
+		.synopsis = (const char *const[]){#word, NULL},                                    \
+		.rows = no_options,                                                                \
+		.takes_command = true,                                                             \
+		.run = run,                                                                        \
+	}
+
+ABSENT(record);
+ABSENT(top);
+ABSENT(dump);
+ABSENT(doctor);
+ABSENT(man);

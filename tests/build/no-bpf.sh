@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# no-bpf.sh: make BPF=no needs nothing that BPF or ELF files need, and what it builds reads profiles.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+krait=build/nobpf/krait
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@" >build/no-bpf.log 2>&1; then
+		echo "PASS no-bpf $name"
+	else
+		tail -n 20 build/no-bpf.log
+		echo "FAIL no-bpf $name"
+		bad=1
+	fi
+}
+profile=tests/golden/go-cpu.pb.gz
+none() { ! "$@"; }
+# The report that the whole krait gives; the truth about that one is tests/golden/report.py's.
+same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
+merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
+# 3: what is lacking isn't the command line's fault.
+says_why() {
+	local words rc=0
+	words=$("$krait" "$@" 2>&1) || rc=$?
+	echo "$rc: $words"
+	[ $rc = 3 ] && [[ $words == *"built without BPF"* ]]
+}
+
+check builds make BPF=no CLANG=false BPFTOOL=false
+check headers none grep -rlE --include='*.d' 'bpf/(bpf|libbpf)\.h|libelf\.h|gelf\.h|elfutils/|\.skel\.h' build/nobpf
+check libraries none grep -E 'lib(bpf|elf|dw)\.' <(ldd "$krait")
+check report same_report
+check merge-and-diff merges
+check record says_why record -- true
+check no-command says_why -p 1
+check top says_why top
+exit $bad
