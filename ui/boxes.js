@@ -5,7 +5,7 @@ import {fit} from './base.js';
 import {fillOf, gilFill, hash, heat, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {changeFill, changeLegend} from './diff.js';
-import {groupLabels, majority} from './samples.js';
+import {groupLabels, groupWeights, leaves, majority} from './samples.js';
 import {fill, flame, moduleOf, nodeSums, page, state, unit} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -21,14 +21,33 @@ export function colourOf(flame, node) {
 		return nthFill(hash(moduleOf(f)));
 	if (mode === 'self')
 		return heat(flame.tree.self[node] / (flame.tree.value[node] || 1));
-	if (flame.tree !== page.whole || !page.data.samples)
+	if (!page.data.samples)
 		return fillOf(f);
-	if (!page.votes) {
-		const g = groupLabels(page.data, mode);
-		page.votes = {of: majority(page.data, page.whole, g.of, page.pass), names: g.names};
+	const votes = votesOf(flame.tree, mode), g = votes.of[node];
+	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(votes.names[g]) : nthFill(g);
+}
+
+/** @param {import('./tree.js').Tree} t @param {string} by */
+function votesOf(t, by) {
+	const {data, whole, pass} = page;
+	if (!page.votes.has(t)) {
+		const g = groupLabels(data, by);
+		page.votes.set(t, {of: majority(data, t, leaves(data, whole, t), g.of, pass), names: g.names});
 	}
-	const g = page.votes.of[node];
-	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(page.votes.names[g]) : nthFill(g);
+	return page.votes.get(t);
+}
+
+const NAMED = 10; // groups in the legend; there are as many fills
+
+/**
+ * The largest groups.
+ * @param {string} by @returns {Array<[string, string[]]>}
+ */
+function groupLegend(by) {
+	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null);
+	const order = [...sums.keys()].sort((a, b) => sums[b] - sums[a]), more = order.length - NAMED;
+	return [...order.slice(0, NAMED).map((i) => /** @type {[string, string[]]} */ ([fit(g.names[i], 30), [by === 'gil' ? gilFill(g.names[i]) : nthFill(i)]])),
+		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more', []])] : [])];
 }
 
 export function legend() {
@@ -44,7 +63,7 @@ export function legend() {
 	else if (mode === 'module')
 		own = [['a colour for each module', [0, 1, 2, 3, 4].map(nthFill)]];
 	else if (mode !== 'kind' && page.data.samples)
-		own = groupLabels(page.data, mode).names.slice(0, 10).map((name, i) => [fit(name, 30), [mode === 'gil' ? gilFill(name) : nthFill(i)]]);
+		own = groupLegend(mode);
 	showLegend(page.functions, own);
 }
 

@@ -40,11 +40,11 @@ export function showLegend(functions, own) {
 		const fills = familyFills(k);
 		return /** @type {[string, string[]]} */ ([name, fills.length > 4 ? [fills[1], fills[4], fills[8]] : fills]);
 	});
-	byId('legend').replaceChildren(...all.map(([name, fills]) => el('span', {}, el('i', {}, ...fills.map((c) => {
+	byId('legend').replaceChildren(...all.map(([name, fills]) => el('span', {}, ...(fills.length ? [el('i', {}, ...fills.map((c) => {
 		const b = el('b');
 		b.style.background = c;
 		return b;
-	})), name)));
+	}))] : []), name)));
 }
 
 const KEY_LIST = [['\u2190 \u2192', 'box beside'], ['\u2191 \u2193', 'caller, callee'], ['Enter', 'zoom to the box'],

@@ -7,7 +7,7 @@ import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {fillOf} from './colour.js';
 import {changeLines, changeTable} from './diff_table.js';
 import {lineSums, showLines} from './lines.js';
-import {groupLabels, labelWeights} from './samples.js';
+import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
 import {outermost} from './tree.js';
 import {WORDS, flame, moduleOf, nodeSums, page, state, unit} from './view.js';
@@ -100,11 +100,7 @@ function frameRows(which) {
 
 /** @param {string} by @param {string} title before each name */
 function labelRows(by, title) {
-	const {data, pass} = page, g = groupLabels(data, by), w = labelWeights(data, state.value, pass), sums = new Float64Array(g.names.length);
-	w.forEach((v, i) => {
-		if (g.of[i] >= 0)
-			sums[g.of[i]] += v;
-	});
+	const {data, pass} = page, g = groupLabels(data, by), sums = groupWeights(data, g, state.value, pass);
 	return g.names.map((name, i) => ({name: title + name, note: '', self: 0, total: sums[i], chosen: state.filter.labels[by] === name,
 		choose: () => filterBy({labels: {...state.filter.labels, [by]: name}})}));
 }

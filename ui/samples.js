@@ -135,14 +135,14 @@ export function nodeWeights(d, v, pass) {
 }
 
 /**
- * Sums by label set.
- * @param {Data} d @param {number} v @param {Uint8Array|null} pass
+ * Sums by group.
+ * @param {Data} d @param {ReturnType<groupLabels>} g @param {number} v @param {Uint8Array|null} pass
  */
-export function labelWeights(d, v, pass) {
-	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples, w = values[v];
+export function groupWeights(d, g, v, pass) {
+	const out = new Float64Array(g.names.length), {n, labels, values} = d.samples, w = values[v];
 	for (let s = 0; s < n; s++) {
 		if (!pass || pass[s])
-			out[labels[s]] += w[s];
+			out[g.of[labels[s]]] += w[s];
 	}
 	return out;
 }
@@ -194,12 +194,27 @@ export function groupTree(d, inner, group, groups, firstFn) {
 }
 
 /**
+ * Node of each sample, -1 = none.
+ * @param {Data} d @param {Tree & {leaf?: Int32Array}} whole @param {Tree & {leaf?: Int32Array}} t the same, or made of it
+ */
+export function leaves(d, whole, t) {
+	if (t.leaf)
+		return t.leaf;
+	const {n, node} = d.samples, out = new Int32Array(n), {leaf, of} = whole;
+	for (let s = 0; s < n; s++) {
+		const box = d.nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box;
+		out[s] = t === whole || at < 0 ? at : t.of[at];
+	}
+	return out;
+}
+
+/**
  * The group that most of a box's samples are of, found by majority vote from the leaves up; a box of
  * which no group has half gets one of the larger.
- * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Int32Array} group of label sets @param {Uint8Array|null} pass
+ * @param {Data} d @param {Tree} t @param {Int32Array} leaf of samples @param {Int32Array} group of label sets @param {Uint8Array|null} pass
  */
-export function majority(d, t, group, pass) {
-	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n), {n, node, labels, values} = d.samples;
+export function majority(d, t, leaf, group, pass) {
+	const of = new Int32Array(t.n).fill(-1), lead = new Float64Array(t.n), {n, labels, values} = d.samples;
 	const vote = (/** @type {number} */ i, /** @type {number} */ g, /** @type {number} */ w) => {
 		if (of[i] === g)
 			lead[i] += w;
@@ -211,9 +226,8 @@ export function majority(d, t, group, pass) {
 		}
 	};
 	for (let s = 0; s < n; s++) {
-		const box = d.nodeBox[node[s]], i = t.leaf ? t.leaf[s] : t.of ? t.of[box] : box;
-		if (i >= 0 && (!pass || pass[s]))
-			vote(i, group[labels[s]], values[0][s]);
+		if (leaf[s] >= 0 && (!pass || pass[s]))
+			vote(leaf[s], group[labels[s]], values[0][s]);
 	}
 	for (let i = t.n - 1; i > 0; i--) {
 		if (of[i] >= 0)

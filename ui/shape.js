@@ -3,6 +3,7 @@
 // callees of a function, stacks from the leaf.
 
 import {PYTHON} from './data.js';
+import {leaves} from './samples.js';
 import {sumBefore} from './sides.js';
 import {ordered, remap} from './tree.js';
 
@@ -40,7 +41,8 @@ export function shaped(d, library, recursion) {
 }
 
 /**
- * Callees of a function, over all places that it is called from; recursion counts once. .value is set.
+ * Callees of a function, over all places that it is called from; recursion counts once. .value is set,
+ * .of is by node of @t, as it is of all trees that are made of one.
  * @param {Tree} t @param {number} f @param {number} keys functions
  */
 export function callees(t, f, keys) {
@@ -68,12 +70,17 @@ export function callees(t, f, keys) {
 		if (t.beforeSelf)
 			before[to[i]] += t.beforeSelf[i];
 	}
-	return filled(parent, fn, self, t.before && before);
+	return filled(parent, fn, self, t.before && before, to);
 }
 
-/** @param {number[]} parent @param {number[]} fn @param {number[]} self @param {number[]|null} before */
-function filled(parent, fn, self, before) {
-	const to = Int32Array.from(self, (_, i) => i), t = ordered(parent, fn, to);
+/**
+ * @param {number[]} parent @param {number[]} fn @param {number[]} self @param {number[]|null} before
+ * @param {Int32Array} of node of each node, or sample, that the tree is made of; numbered anew
+ */
+function filled(parent, fn, self, before, of) {
+	const t = ordered(parent, fn, Int32Array.from(self, (_, i) => i));
+	for (let i = 0; i < of.length; i++)
+		of[i] = of[i] < 0 ? -1 : t.of[of[i]];
 	for (let i = 0; i < self.length; i++)
 		t.self[t.of[i]] += self[i];
 	t.value.set(t.self);
@@ -86,7 +93,7 @@ function filled(parent, fn, self, before) {
 			t.beforeSelf[t.of[i]] += before[i];
 		sumBefore(t);
 	}
-	t.of = null;
+	t.of = of;
 	return t;
 }
 
@@ -97,7 +104,7 @@ function filled(parent, fn, self, before) {
  * @param {Float64Array} weight of boxes @param {Float64Array|null} before part of it @param {number} least
  */
 export function callers(t, starts, weight, before, least) {
-	const parent = [0], fn = [-1], self = [0], beforeSelf = [0];
+	const parent = [0], fn = [-1], self = [0], beforeSelf = [0], to = new Int32Array(t.n).fill(-1);
 	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + before[i], 0);
 	/** @type {Array<{up: number, f: number, at: number[], from: number[]}>} */
 	const todo = starts.map(([f, from]) => ({up: 0, f, at: from, from}));
@@ -108,6 +115,8 @@ export function callers(t, starts, weight, before, least) {
 			sum += weight[i];
 		if (sum <= least)
 			continue;
+		for (const i of from)
+			to[i] = node;
 		parent.push(up);
 		fn.push(f);
 		/** @type {Map<number, {at: number[], from: number[]}>} */
@@ -134,7 +143,7 @@ export function callers(t, starts, weight, before, least) {
 		self.push(sum - below);
 		beforeSelf.push(before ? sumOf(from) - beforeBelow : 0);
 	}
-	return filled(parent, fn, self, before && beforeSelf);
+	return filled(parent, fn, self, before && beforeSelf, to);
 }
 
 /**
@@ -165,23 +174,26 @@ export function callersOf(t, f, outer) {
 		if (t.fn[i] === f && outer[i] && t.value[i] > 0)
 			boxes.push(i);
 	}
-	return callers(t, [[f, boxes]], t.value, t.before, t.value[0] / 20000);
+	const out = callers(t, [[f, boxes]], t.value, t.before, t.value[0] / 20000);
+	for (let i = 1; i < t.n; i++) // what f called is where f is
+		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
+	return out;
 }
 
 /**
- * Samples one after the other, neighbours with the same callers in one box; groups stay apart.
+ * Samples one after the other, neighbours with the same callers in one box; groups stay apart. .leaf is
+ * the node of each sample.
  * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Float64Array} w of samples, 0 = not shown
  * @param {number} columns that anyone could tell apart: what is narrower has no boxes of its own
+ * @returns {Tree & {leaf: Int32Array}}
  */
 export function inTime(d, t, w, columns) {
-	const {n, node, time} = d.samples, leaf = new Int32Array(n), top = new Int32Array(t.n);
+	const {n, time} = d.samples, leaf = leaves(d, t, t), top = new Int32Array(t.n), to = new Int32Array(n).fill(-1);
 	let all = 0, end = 1;
 	for (let i = 1; i < t.n; i++)
 		top[i] = t.leaf && t.depth[i] > 1 ? top[t.parent[i]] : i;
 	const kept = /** @type {number[]} */ ([]);
 	for (let s = 0; s < n; s++) {
-		const box = d.nodeBox[node[s]];
-		leaf[s] = t.leaf ? t.leaf[s] : t.of ? t.of[box] : box;
 		if (w[s] > 0 && leaf[s] > 0) {
 			kept.push(s);
 			all += w[s];
@@ -218,8 +230,9 @@ export function inTime(d, t, w, columns) {
 			self.push(0);
 		}
 		self[path[have]] += w[s];
+		to[s] = path[have];
 		last = have;
 		before = after;
 	}
-	return filled(parent, fn, self, null);
+	return {...filled(parent, fn, self, null, to), leaf: to};
 }

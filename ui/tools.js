@@ -77,7 +77,7 @@ export function tools() {
 		colours.push(['gil', 'GIL state']);
 	parts.push(choice('Colour', colours, state.colour, (v) => change(() => {
 		state.colour = v;
-		page.votes = null;
+		page.votes = new WeakMap();
 	}, legend)));
 	parts.push(choice('Save', [['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'], ['folded', 'folded stacks']], '', (v) => {
 		const {functions, whole} = page;

@@ -13,7 +13,7 @@
  * @property {Float64Array} self
  * @property {Float64Array} value
  * @property {number} maxDepth
- * @property {Int32Array|null} of node of this tree for each box; null = the same
+ * @property {Int32Array|null} of node of this tree for each box, or each node that it was made of; null = the same
  * @property {Uint8Array|null} outer 1 = no caller is the same function
  * @property {Float64Array|null} before of two recordings, the first one's part of .value; sides.js
  * @property {Float64Array|null} beforeSelf and of .self

@@ -56,8 +56,8 @@ export const page = {
 	weights: null,
 	/** @type {Float64Array|null} */
 	counts: null, // samples of each node of the tree, made when first asked for
-	/** @type {{of: Int32Array, names: string[]}|null} */
-	votes: null, // the group that most of each box is of, for colours
+	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
+	votes: new WeakMap(), // the group that most of each box is of, for colours
 };
 
 /** @type {Flame} */
@@ -196,7 +196,8 @@ export function weigh() {
 		page.total = (page.sides.total[0] + page.sides.total[1]) / 2;
 	}
 	fill(page.whole, state.value);
-	page.counts = page.votes = null;
+	page.counts = null;
+	page.votes = new WeakMap();
 	picture();
 }
 

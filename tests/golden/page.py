@@ -359,6 +359,39 @@ def colours(b):
     no_errors(b)
 
 
+GIL = {"main": "held", "App.handle": "held", "loads": "held", "get": "released", "tcp_sendmsg": "released",
+       "run": "waiting", "b": "waiting"}
+FILL = """(([x, y]) => {
+    const c = document.querySelector('#canvas'), r = c.getBoundingClientRect(), d = devicePixelRatio;
+    const fill = 'rgb(' + c.getContext('2d').getImageData((x - r.x) * d, (y - r.y) * d, 1, 1).data.slice(0, 3).join(', ') + ')';
+    const named = [...document.querySelectorAll('#legend span')].filter((e) => getComputedStyle(e.querySelector('b')).backgroundColor === fill);
+    return named.map((e) => e.textContent).join();
+})(%s)"""
+
+
+def votes(b):
+    """Boxes have the colour, in the legend too, of the GIL state, or thread, that most of their samples have, in
+    every view. In these 100 ms of picture.html two of ten samples of a thread call get, which releases the GIL, and
+    the other thread waits in six of ten."""
+    for view, colour in (("flame", "gil"), ("time", "gil"), ("callers", "gil"), ("time", "thread"), ("callers", "thread")):
+        open_page(b, "picture.html", f"#view={view}&colour={colour}&t=3000000000-3100000000")
+        seen = set()
+        for share in (0.013 + 0.04 * i for i in range(25)):  # no edge of a box
+            leaf = None
+            for row in range(1, 6):
+                x, y = at(b, share, row)
+                b.mouse("mouseMoved", x, y)
+                name = tip(b).split("\n")[0]
+                leaf = leaf or name  # seen from the leaf, its callers are only what called it
+                of = leaf if view == "callers" else name
+                if name and of in GIL:
+                    state = GIL[of] if colour == "gil" else "worker (tid 2)" if of in ("run", "b") else "MainThread (tid 1)"
+                    equal(b.js(FILL % [x, y - ROW / 2 + 1]), state, f"{view}: {name}")
+                    seen.add(of)
+        assert seen >= {"tcp_sendmsg", "b"}, seen
+    no_errors(b)
+
+
 CATCH_SAVED = """window.saved = {};
 URL.createObjectURL = (blob) => { blob.text().then((t) => { window.saved[blob.type] = t; }); return 'blob:x'; };
 HTMLAnchorElement.prototype.click = () => {};
@@ -567,7 +600,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, keyboard, timeline, filters, labels, library, recursion, sandwich, time_order,
-                  lines, colours, saved, sizes,
+                  lines, colours, votes, saved, sizes,
                   address, early, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
