@@ -251,18 +251,23 @@ export async function readSamples(d) {
 }
 
 /**
- * Source text by path: the lines that the file has, or that it changed.
- * @returns {Promise<Map<string, {changed: boolean, lines: Map<number, string>}>>}
+ * @typedef {object} Source of a file; no text where it .changed, or is .foreign: only --source takes that in
+ * @property {boolean} changed
+ * @property {boolean} foreign
+ * @property {Map<number, string>} lines
+ *
+ * Source text by path.
+ * @returns {Promise<Map<string, Source>>}
  */
 export async function readSource() {
 	const out = new Map();
 	if (!byId('krait-source'))
 		return out;
-	for (const {path, changed, runs} of JSON.parse(new TextDecoder().decode(await block('krait-source')))) {
+	for (const {path, changed, foreign, runs} of JSON.parse(new TextDecoder().decode(await block('krait-source')))) {
 		const lines = new Map();
 		for (let i = 0; i < runs.length; i += 2)
 			runs[i + 1].forEach((/** @type {string} */ text, /** @type {number} */ k) => lines.set(runs[i] + k, text));
-		out.set(path, {changed, lines});
+		out.set(path, {changed, foreign, lines});
 	}
 	return out;
 }

@@ -55,7 +55,7 @@ function code(text, line) {
 }
 
 /**
- * @param {Fn} f @param {Map<number, Line>} lines @param {{changed: boolean, lines: Map<number, string>}|undefined} source
+ * @param {Fn} f @param {Map<number, Line>} lines @param {import('./data.js').Source|undefined} source
  * @param {number} shown value of what is shown @param {{sandwich: () => void, close: () => void}} act
  */
 export function showLines(f, lines, source, shown, act) {
@@ -79,12 +79,13 @@ export function showLines(f, lines, source, shown, act) {
 			row.style.setProperty('--heat', (l.total / most).toFixed(3));
 		return row;
 	});
-	const note = source && source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' : '';
+	const note = !source ? '' : source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
+		source.foreign ? 'A file that isn\u2019t yours: krait\u2019s option --source shows its text.' : '';
 	byId('lines').hidden = false;
 	byId('lines').replaceChildren(
 		el('div', {class: 'head'}, el('h2', {title: f.name}, f.name), el('button', {type: 'button', onclick: act.sandwich}, 'Callers and callees'),
 			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: act.close}, '\u00d7')),
-		el('p', {class: 'where'}, f.path + (note ? ' \u00b7 ' + note : '')),
+		el('p', {class: 'where'}, f.path), ...(note ? [el('p', {class: 'where'}, note)] : []),
 		seen.length ? el('table', {}, el('caption', {class: 'hidden'}, 'Lines of ' + f.name + ', percentages of what is shown'),
 			el('thead', {}, el('tr', {}, ...['Self', 'Total', 'Line', ...(text ? ['Source'] : [])].map((h) => el('th', {scope: 'col'}, h)))),
 			el('tbody', {}, ...rows)) : el('p', {class: 'where'}, 'No lines are known.'));

@@ -25,7 +25,7 @@ export const page = {
 	/** @type {Data} */
 	data: null,
 	early: false, // only the widest boxes are there: to be zoomed and searched, without sums
-	/** @type {Map<string, {changed: boolean, lines: Map<number, string>}>} */
+	/** @type {Map<string, import('./data.js').Source>} */
 	source: new Map(),
 	/** @type {import('./strip.js').Strip|null} */
 	strip: null,

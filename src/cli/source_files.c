@@ -124,6 +124,7 @@ static void take_contained(struct source_files *f, struct named_file *file, int 
 	_cleanup_close_ int root = source_root_of(&f->rules, procdir);
 	_cleanup_close_ int fd = root < 0 ? root : source_open_below(&f->rules, root, path);
 
+	file->foreign |= fd == -EPERM;
 	if (fd < 0 || !source_owner_may(&f->rules, root, path, fd, o))
 		return;
 	if (file->fd >= 0) {
@@ -207,7 +208,7 @@ static int open_own(const struct source_files *f, const struct named_file *file,
 	vec_foreach(id, &file->owners)
 		may = may &&
 		      source_owner_may(&f->rules, f->root, path, fd, &f->owner_of.v[*id - 1]);
-	return may ? TAKE_FD(fd) : -EPERM;
+	return may ? TAKE_FD(fd) : -EACCES;
 }
 
 int source_files_open(void *files, const char *path, int64_t *since_ns)
@@ -218,7 +219,7 @@ int source_files_open(void *files, const char *path, int64_t *since_ns)
 	_cleanup_close_ int fd = -1;
 
 	if (!file || f->rules.mode == SOURCE_NONE)
-		return -EPERM;
+		return -EACCES;
 	if (file->several)
 		return -ESTALE;
 	*since_ns = MIN(*since_ns, file->since_ns);
@@ -227,7 +228,7 @@ int source_files_open(void *files, const char *path, int64_t *since_ns)
 	else if (file->own || (file->gone && f->command))
 		return open_own(f, file, path);
 	if (fd < 0)
-		return -EPERM;
+		return file->foreign ? -EPERM : -EACCES;
 	if (file->own) {
 		_cleanup_close_ int own = open_own(f, file, path);
 

@@ -16,6 +16,7 @@ struct named_file {
 	bool own;	      /* processes with krait's own root named it */
 	bool gone;	      /* one named it that had ended before it could be looked at */
 	bool several;	      /* not one file */
+	bool foreign;	      /* in a container, and not the caller's own */
 	int64_t since_ns;     /* wall clock: start of the first of these processes */
 	VEC(uint32_t) owners; /* of those with krait's root; ids in source_files.owners */
 };

@@ -43,7 +43,7 @@ struct source_rules {
  * Opens absolute @path below directory @root: a regular file that has this name itself, ends in .py or
  * .pyx, and that no link leads to from outside of @root; without any of krait's capabilities, as
  * the user who called. SOURCE_OWN: it must be theirs; root's files then are those that everybody
- * may read. A descriptor, or -errno (no message): -EPERM, -EACCES where that isn't so.
+ * may read. A descriptor, or -errno (no message): -EPERM where it isn't theirs, -EACCES where they can't.
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 

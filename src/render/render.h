@@ -23,8 +23,8 @@ struct render_options {
 	bool annotate; /* folded: a suffix after names tells the kind of frame */
 	/*
 	 * For the page's source text: a descriptor of a file that a recording names, or -errno where
-	 * it may not be shown; -ESTALE where it isn't the one that ran, which is said. NULL: no source
-	 * text. @since_ns: if it changed after that it isn't; at first the start of the recording.
+	 * it may not be shown; -EPERM where it could be if asked for, -ESTALE where it isn't the one that
+	 * ran, which both is said. NULL: no source text. @since_ns: if it changed after that it isn't; at first the start of the recording.
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;

@@ -157,12 +157,13 @@ static void put_file(struct sources *s, const struct part *p, const struct part 
 {
 	int r = read_file(s, p, end);
 
-	if (r && r != -ESTALE)
+	if (r && r != -ESTALE && r != -EPERM)
 		return;
 	str_clear(&s->json);
 	markup_add_json(&s->json, p->path);
-	fprintf(s->out, "%s{\"path\":%s,\"changed\":%s,\"runs\":[", s->any ? "," : "",
-		str_cstr(&s->json), r ? "true" : "false");
+	fprintf(s->out, "%s{\"path\":%s,\"changed\":%s,\"foreign\":%s,\"runs\":[",
+		s->any ? "," : "", str_cstr(&s->json), r == -ESTALE ? "true" : "false",
+		r == -EPERM ? "true" : "false");
 	if (!r)
 		put_runs(s, p, end);
 	fputs("]}\n", s->out);

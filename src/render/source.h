@@ -9,8 +9,9 @@
 #include "render/html.h"
 
 /*
- * JSON: [{"path", "changed", "runs": [first line, ["text", ...], ...]}, ...]. "changed": after
- * the time that open_source tells, or a function isn't where it was. 0 or -ENOMEM.
+ * JSON: [{"path", "changed", "foreign", "runs": [first line, ["text", ...], ...]}, ...]. "changed": after
+ * the time that open_source tells, or a function isn't where it was; "foreign": not shown unless asked for;
+ * no text then. 0 or -ENOMEM.
  */
 _must_use_ int source_put(struct html *h, FILE *out);
 

@@ -47,13 +47,14 @@ def as_user(uid, *command):
 
 
 def shown(page):
-    """{path: text, or None where the page says that the file changed}."""
+    """{path: text, or None where the page says that the file changed}, without those that only --source shows."""
     with open(page) as f:
         block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
     if not block:
         return {}
     files = json.loads(gzip.decompress(base64.b64decode(block.group(1))))
-    return {f["path"]: None if f["changed"] else "\n".join(sum(f["runs"][1::2], [])) for f in files}
+    assert not any(f["foreign"] and f["runs"] for f in files), files
+    return {f["path"]: None if f["changed"] else "\n".join(sum(f["runs"][1::2], [])) for f in files if not f["foreign"]}
 
 
 def record(d, target, *args, sudo=None, command=()):

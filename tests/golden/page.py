@@ -345,6 +345,12 @@ def lines(b):
     press(b, "work")
     assert "The file changed" in b.js("document.querySelector('#lines').textContent")
     equal(b.js("document.querySelectorAll('#lines code').length"), 0, "text of a changed file")
+    open_page(b, "foreign.html")
+    press(b, "work")
+    assert "option --source" in b.js("document.querySelector('#lines').textContent")
+    open_page(b, "shares.html")
+    press(b, "b")
+    assert "--source" not in b.js("document.querySelector('#lines').textContent"), "there is none to be had"
     no_errors(b)
 
 

@@ -139,8 +139,12 @@ def rules(work):
         os.chown(file, 12345, 12345)
         text = report(path)
         check("other's", "wanted" not in text and "aren't yours: --source" in text, text)
+        report(path, "-o", page)
+        check("other's page", '"foreign":true,"runs":[]' in source_of(page), source_of(page))
         text = report(path, "--source")
         check("other's asked for", "wanted" in text and "--source" not in text, text)
+        report(path, "-o", page, "--source")
+        check("other's page asked for", '"foreign":true' not in source_of(page) and "wanted" in source_of(page))
     else:
         print("SKIP source other's: not root")
     file, path = module(work, "moved.py")

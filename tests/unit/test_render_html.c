@@ -248,7 +248,7 @@ static void test_source(void **state)
 		assert_int_equal(occurrences(b.s, "krait-source\""), 1);
 		free(b.s);
 		opt.open_source = open_none;
-		b = draw(p, &opt, NULL);
+		b = draw(p, &opt, changed ? NULL : "foreign.html");
 		free(b.s);
 		profile_free(p);
 	}
