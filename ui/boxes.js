@@ -2,7 +2,7 @@
 // What a box tells of itself: its colour, what the colours mean, its numbers and its hottest lines.
 
 import {fit} from './base.js';
-import {fillOf, gilFill, hash, heat, nthFill} from './colour.js';
+import {GIL, fillOf, gilFill, hash, heat, laneFill, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {changeFill, changeLegend} from './diff.js';
 import {groupLabels, groupWeights, leaves, majority} from './samples.js';
@@ -27,11 +27,24 @@ export function colourOf(flame, node) {
 	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(votes.names[g]) : nthFill(g);
 }
 
+/**
+ * Numbers label sets by their names, the one with most samples first: it gets the first colour.
+ * @param {string} by
+ */
+function largestFirst(by) {
+	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null), rank = new Int32Array(g.names.length);
+	const order = [...sums.keys()].sort((a, b) => sums[b] - sums[a]);
+	order.forEach((i, k) => {
+		rank[i] = k;
+	});
+	return {of: g.of.map((i) => i < 0 ? -1 : rank[i]), names: order.map((i) => g.names[i])};
+}
+
 /** @param {import('./tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
 	const {data, whole, pass} = page;
 	if (!page.votes.has(t)) {
-		const g = groupLabels(data, by);
+		const g = largestFirst(by);
 		page.votes.set(t, {of: majority(data, t, leaves(data, whole, t), g.of, pass), names: g.names});
 	}
 	return page.votes.get(t);
@@ -44,10 +57,18 @@ const NAMED = 10; // groups in the legend; there are as many fills
  * @param {string} by @returns {Array<[string, string[]]>}
  */
 function groupLegend(by) {
-	const g = groupLabels(page.data, by), sums = groupWeights(page.data, g, 0, null);
-	const order = [...sums.keys()].sort((a, b) => sums[b] - sums[a]), more = order.length - NAMED;
-	return [...order.slice(0, NAMED).map((i) => /** @type {[string, string[]]} */ ([fit(g.names[i], 30), [by === 'gil' ? gilFill(g.names[i]) : nthFill(i)]])),
+	const {names} = largestFirst(by), more = names.length - NAMED;
+	return [...names.slice(0, NAMED).map((name, i) => /** @type {[string, string[]]} */ ([fit(name, 30), [by === 'gil' ? gilFill(name) : nthFill(i)]])),
 		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more', []])] : [])];
+}
+
+/**
+ * What the colours in the timeline mean.
+ * @returns {Array<[string, string[]]>}
+ */
+function laneLegend() {
+	const there = new Set(page.data.labels.map((l) => l.gil)), known = GIL.filter((name) => there.has(name));
+	return known.length ? [['In the timeline, GIL:', []], ...known.map((name) => /** @type {[string, string[]]} */ ([name, [laneFill(name)]]))] : [];
 }
 
 export function legend() {
@@ -64,7 +85,7 @@ export function legend() {
 		own = [['a colour for each module', [0, 1, 2, 3, 4].map(nthFill)]];
 	else if (mode !== 'kind' && page.data.samples)
 		own = groupLegend(mode);
-	showLegend(page.functions, own);
+	showLegend(page.functions, own, mode === 'gil' ? [] : laneLegend());
 }
 
 /**

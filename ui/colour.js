@@ -70,14 +70,32 @@ export const familyFills = (name) => FILLS[scheme][name];
 const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#a5d0f6', none: '#dcdce0', unknown: '#e4e4e7'},
 	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#265173', none: '#3f3f46', unknown: '#34343a'}};
 
+const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1c7ed6', none: '#868e96', unknown: '#868e96'},
+	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296', unknown: '#909296'}};
+
+/** States of the GIL. */
+export const GIL = Object.keys(GIL_IN_LANES.light);
+
+/**
+ * In the timeline, where no text stands on it.
+ * @param {string} state
+ */
+export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN_LANES[scheme])[state];
+
 /** @param {string} state */
 export const gilFill = (state) => /** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
+
+/** Ten fills, each far from those before it. */
+const APART = /** @type {Array<[string, number]>} */ ([['p', 0], ['n', 1], ['p', 6], ['g', 0], ['p', 3], ['p', 9], ['k', 0], ['n', 3], ['p', 5], ['p', 8]]);
 
 /**
  * One of ten fills.
  * @param {number} i
  */
-export const nthFill = (i) => familyFills('p')[i * 7 % 10];
+export function nthFill(i) {
+	const [name, member] = APART[i % APART.length];
+	return familyFills(name)[member];
+}
 
 /** @param {string} s */
 export function hash(s) {

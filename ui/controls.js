@@ -12,11 +12,14 @@ export function button(label, title, press, pressed) {
 		...(pressed === undefined ? {} : {'aria-pressed': pressed ? 'true' : 'false'})}, label);
 }
 
-/** @param {string} label @param {Array<[string, string]>} options value and text @param {string} value @param {(v: string) => void} change */
-export function choice(label, options, value, change) {
+/**
+ * @param {string} label @param {Array<[string, string]>} options value and text @param {string} value
+ * @param {(v: string) => void} change @param {string} [title]
+ */
+export function choice(label, options, value, change, title) {
 	const select = el('select', {'aria-label': label, onchange: () => change(select.value)},
 		...options.map(([v, text]) => el('option', {value: v, selected: v === value}, text)));
-	return el('label', {}, label, ' ', select);
+	return el('label', {title}, label, ' ', select);
 }
 
 /** @param {Array<{name: string, go: () => void}>} path @param {(() => void)|null} reset */
@@ -33,14 +36,17 @@ export function showCrumbs(path, reset) {
 	byId('crumbs').replaceChildren(...parts);
 }
 
-/** @param {Fn[]} functions @param {Array<[string, string[]]>|null} own names and colours; null = kinds of code */
-export function showLegend(functions, own) {
+/**
+ * @param {Fn[]} functions @param {Array<[string, string[]]>|null} own names and colours; null = kinds of code
+ * @param {Array<[string, string[]]>} [more]
+ */
+export function showLegend(functions, own, more = []) {
 	const there = new Set(functions.map(family));
 	const all = own || FAMILIES.filter(([k]) => there.has(k)).map(([k, name]) => {
 		const fills = familyFills(k);
 		return /** @type {[string, string[]]} */ ([name, fills.length > 4 ? [fills[1], fills[4], fills[8]] : fills]);
 	});
-	byId('legend').replaceChildren(...all.map(([name, fills]) => el('span', {}, ...(fills.length ? [el('i', {}, ...fills.map((c) => {
+	byId('legend').replaceChildren(...[...all, ...more].map(([name, fills]) => el('span', {}, ...(fills.length ? [el('i', {}, ...fills.map((c) => {
 		const b = el('b');
 		b.style.background = c;
 		return b;

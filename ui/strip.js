@@ -2,14 +2,12 @@
 // The strip over the recording: what each thread or process did when, and the range that is brushed.
 
 import {byId, el, fit, quantity} from './base.js';
-import {inks} from './colour.js';
+import {GIL, inks, laneFill} from './colour.js';
 import {groupLabels} from './samples.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16;
-/** @type {Record<string, string[]>} */
-const GIL = {held: ['#2b8a3e', '#69db7c'], waiting: ['#e8590c', '#ff922b'], released: ['#1c7ed6', '#74c0fc'], none: ['#868e96', '#909296'], unknown: ['#868e96', '#909296']};
 
 export class Strip {
 	/** @param {Data} data @param {(range: [number, number]|null) => void} brush @param {string} title */
@@ -49,13 +47,12 @@ export class Strip {
 			lane[g] = i;
 		});
 		this.laneOf = Int32Array.from(by.of, (g) => g < 0 ? 0 : lane[g]);
-		const states = Object.keys(GIL);
-		this.stateOf = Int32Array.from(d.labels, (l) => Math.max(states.indexOf(l.gil), 0));
+		this.stateOf = Int32Array.from(d.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
 	}
 
 	/** @param {number} v value type @param {Uint8Array|null} pass all filters but the range */
 	sum(v, pass) {
-		const {n, labels, time, values} = this.data.samples, w = values[v], states = this.gil ? Object.keys(GIL).length : 1;
+		const {n, labels, time, values} = this.data.samples, w = values[v], states = this.gil ? GIL.length : 1;
 		this.width = byId('strip').clientWidth;
 		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
 		this.states = states;
@@ -89,8 +86,8 @@ export class Strip {
 
 	/** @param {CanvasRenderingContext2D} g @param {string} name @param {number} i */
 	lane(g, name, i) {
-		const ink = inks(), {bins, states} = this, dark = ink.page !== '#fcfcfd' ? 1 : 0, base = (i + 1) * LANE - 2;
-		const fills = this.gil ? Object.values(GIL).map((f) => f[dark]) : [ink.hit];
+		const ink = inks(), {bins, states} = this, base = (i + 1) * LANE - 2;
+		const fills = this.gil ? GIL.map(laneFill) : [ink.hit];
 		let most = 0;
 		for (let b = 0; b < bins; b++) {
 			let sum = 0;
@@ -121,8 +118,10 @@ export class Strip {
 		const seconds = this.end / 1e9, width = this.bins * 2, rough = seconds / Math.max(width / 90, 1);
 		const step = [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(rough))).find((k) => k >= rough) || rough;
 		g.fillStyle = inks().faint;
-		for (let t = 0; t <= seconds; t += step)
-			g.fillText(+t.toPrecision(6) + ' s', NAMES + t / seconds * width, h - AXIS / 2);
+		for (let t = 0; t <= seconds; t += step) {
+			const text = +t.toPrecision(6) + ' s';
+			g.fillText(text, Math.min(NAMES + t / seconds * width, this.width - g.measureText(text).width - 2), h - AXIS / 2);
+		}
 	}
 
 	/**

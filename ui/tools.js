@@ -5,7 +5,7 @@
 import {byId, counted, el, fit, percent, quantity} from './base.js';
 import {legend} from './boxes.js';
 import {brush, change, choose, filterBy, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
-import {FAMILIES} from './colour.js';
+import {FAMILIES, family} from './colour.js';
 import {diffHeader, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {TABLES, table} from './rows.js';
@@ -43,6 +43,12 @@ const VIEWS = [['flame', 'Left heavy', 'Stacks merged, the widest first'], ['tim
 // Numbers of processes and threads say nothing of another recording.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [['program', 'program'], ['thread name', 'thread'], ['diff', 'before, after']]]);
 
+/** Kinds of code that are in the recording; one that an address asks for too. */
+function familiesThere() {
+	const there = new Set(page.data.functions.map(family));
+	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind).map(([, name]) => name);
+}
+
 export function tools() {
 	if (page.early)
 		return;
@@ -58,19 +64,19 @@ export function tools() {
 		})));
 	if (samples) {
 		const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
-		parts.push(choice('Group by', [['', 'program, if several'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
+		parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
 			state.by = v;
-		})));
+		}), 'Automatic: programs, if there are several; in time order threads'));
 	}
-	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'folded into their caller'], ['hidden', 'hidden, with their time']], state.library, (v) => reshape(() => {
+	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'folded'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
 		state.library = v;
-	})));
+	}), 'Folded: their time is their caller\u2019s; hidden: it isn\u2019t shown'));
 	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));
 	if (samples)
-		parts.push(choice('Only with', [['', 'any code'], ...FAMILIES.map(([, name]) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
-	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ? [['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'], ['self', 'share of own time']]);
+		parts.push(choice('Only with', [['', 'any code'], ...familiesThere().map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
+	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ? [['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'], ['self', 'own time']]);
 	if (samples && data.labels.some((l) => l.tid || l.thread))
 		colours.push(['thread', 'thread']);
 	if (samples && data.labels.some((l) => l.gil))

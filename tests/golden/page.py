@@ -370,7 +370,7 @@ GIL = {"main": "held", "App.handle": "held", "loads": "held", "get": "released",
 FILL = """(([x, y]) => {
     const c = document.querySelector('#canvas'), r = c.getBoundingClientRect(), d = devicePixelRatio;
     const fill = 'rgb(' + c.getContext('2d').getImageData((x - r.x) * d, (y - r.y) * d, 1, 1).data.slice(0, 3).join(', ') + ')';
-    const named = [...document.querySelectorAll('#legend span')].filter((e) => getComputedStyle(e.querySelector('b')).backgroundColor === fill);
+    const named = [...document.querySelectorAll('#legend span:has(b)')].filter((e) => getComputedStyle(e.querySelector('b')).backgroundColor === fill);
     return named.map((e) => e.textContent).join();
 })(%s)"""
 
@@ -419,13 +419,22 @@ def saved(b):
     no_errors(b)
 
 
+CUT = """[...document.querySelectorAll('select')].flatMap((e) => {
+    const s = getComputedStyle(e), g = document.createElement('canvas').getContext('2d'), arrow = 20;
+    g.font = s.fontSize + ' ' + s.fontFamily;
+    return [...e.options].map((o) => o.text).filter((t) =>
+        g.measureText(t).width > e.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight) - arrow);
+})"""
+
+
 def sizes(b):
-    """Screens of all sizes, light and dark: nothing is wider than the screen."""
+    """Screens of all sizes, light and dark: nothing is wider than the screen, no choice than its control."""
     for dark in (False, True):
         b.scheme(dark)
         for width, height in ((1600, 900), (800, 700), (400, 700)):
             b.resize(width, height)
-            open_page(b, "timed.html")
+            open_page(b, "picture.html")
+            equal(b.js(CUT), [], (width, "choices that are cut"))
             assert b.js("document.documentElement.scrollWidth <= innerWidth"), (width, "wider than the screen")
             b.screenshot(pages / f"page-{width}-{'dark' if dark else 'light'}.png")
     b.scheme(False)
