@@ -192,6 +192,8 @@ static int check(struct diff_options *o, const struct operands *operands)
 	if (operands->n == 2 && (o->side[DIFF_A].n || o->side[DIFF_B].n))
 		return err_set(-EINVAL,
 			       "--a and --b are for one profile; name one, or use --label");
+	if (o->view.labels.n && (o->side[DIFF_A].n || o->side[DIFF_B].n))
+		return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to them");
 	if (operands->n == 1 && streq(operands->operand, "-"))
 		return err_set(-EINVAL, "standard input can be read once; name a file");
 	if (operands->n == 2 && streq(operands->words[0], "-") && streq(operands->words[1], "-"))
@@ -220,9 +222,6 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	if (r)
 		return r;
 	if (o->side[side].n) {
-		if (o->view.labels.n)
-			return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to "
-						"them");
 		view.labels = o->side[side];
 		f->name[side] = o->side[side].v[0];
 	}
@@ -246,6 +245,10 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
 
 	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
+	/* Tools have different words for time. */
+	if (at[DIFF_B] < 0 && !o->value &&
+	    streq(a->values[a->default_value].unit, b->values[b->default_value].unit))
+		at[DIFF_B] = (int)b->default_value;
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		if (at[side] < 0)
 			return err_wrap(at[side], "%s", f->name[side]);

@@ -59,6 +59,7 @@ usage_errors() {
 	expect pstats-by 2 "pstats doesn't" record --by thread -o x.pstats
 	expect bad-pid 2 'not a process id' record -p init
 	expect pid-and-command 2 'exclude each other' record -p 1 -- true
+	expect label-beside-sides 2 "doesn't go with --a and --b" diff --a v=1 --b v=2 --label x=1 x.pb.gz
 	expect command-without-dashes 2 'krait record -- python3' record python3 app.py
 	expect nothing-after-dashes 2 'no command follows' record --
 	check nothing-written test "$(find . -name '*krait*' -o -name '*weird*' | wc -l)" = 0

@@ -100,6 +100,10 @@ def speedscope_and_back(work, path, name):
     out, back = os.path.join(work, "x.speedscope.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
+    both = json.loads(krait("diff", path, out, "--json").stdout)
+    check("%s-diff-of-other-words" % name, both["changed"] == 0 and all(
+        abs(row["self"]["share_before"] - row["self"]["share_after"]) < 1e-6
+        for row in both["functions"]), str(both)[:300])
     times = {k: v for k, v in stacks(pprof.read(path), 1).items() if v}
     check("%s-through-speedscope" % name, stacks(pprof.read(back)) == times)
 
