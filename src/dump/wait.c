@@ -95,6 +95,46 @@ const struct wait_rule wait_rules[] = {
 	{CALL(msync), .kind = WAIT_IO, NO_FD},
 	{CALL(sync), .kind = WAIT_IO, NO_FD},
 	{CALL(syncfs), .kind = WAIT_IO, .fd = 0},
+	{CALL(close), .kind = WAIT_IO, .fd = 0},
+	{CALL(ioctl), .kind = WAIT_IO, .fd = 0},
+	{CALL(preadv2), .kind = WAIT_IO, .fd = 0},
+	{CALL(pwritev2), .kind = WAIT_IO, .fd = 0},
+	{CALL(tee), .kind = WAIT_IO, .fd = 0},
+	{CALL(vmsplice), .kind = WAIT_IO, .fd = 0},
+	{CALL(fstat), .kind = WAIT_IO, .fd = 0},
+	{CALL(fstatfs), .kind = WAIT_IO, .fd = 0},
+	{CALL(mq_timedreceive), .kind = WAIT_IO, .fd = 0},
+	{CALL(mq_timedsend), .kind = WAIT_IO, .fd = 0},
+	{CALL(msgrcv), .kind = WAIT_IO, NO_FD},
+	{CALL(msgsnd), .kind = WAIT_IO, NO_FD},
+	{CALL(getrandom), .kind = WAIT_IO, NO_FD},
+	{CALL(execve), .kind = WAIT_IO, NO_FD},
+	/* Of a network's file system that doesn't answer. */
+	{CALL(newfstatat), .kind = WAIT_IO, NO_FD},
+	{CALL(statx), .kind = WAIT_IO, NO_FD},
+	{CALL(statfs), .kind = WAIT_IO, NO_FD},
+	{CALL(truncate), .kind = WAIT_IO, NO_FD},
+	{CALL(chdir), .kind = WAIT_IO, NO_FD},
+	{CALL(readlinkat), .kind = WAIT_IO, NO_FD},
+	{CALL(faccessat), .kind = WAIT_IO, NO_FD},
+	{CALL(mkdirat), .kind = WAIT_IO, NO_FD},
+	{CALL(unlinkat), .kind = WAIT_IO, NO_FD},
+	{CALL(renameat2), .kind = WAIT_IO, NO_FD},
+	{CALL(mount), .kind = WAIT_IO, NO_FD},
+	{CALL(umount2), .kind = WAIT_IO, NO_FD},
+#ifdef SYS_faccessat2
+	{CALL(faccessat2), .kind = WAIT_IO, NO_FD},
+#endif
+#ifdef SYS_stat
+	{CALL(stat), .kind = WAIT_IO, NO_FD},
+	{CALL(lstat), .kind = WAIT_IO, NO_FD},
+	{CALL(access), .kind = WAIT_IO, NO_FD},
+	{CALL(readlink), .kind = WAIT_IO, NO_FD},
+	{CALL(mkdir), .kind = WAIT_IO, NO_FD},
+	{CALL(rmdir), .kind = WAIT_IO, NO_FD},
+	{CALL(unlink), .kind = WAIT_IO, NO_FD},
+	{CALL(rename), .kind = WAIT_IO, NO_FD},
+#endif
 	{ANY, .wchan = "do_signal_stop", .kind = WAIT_STOPPED},
 	{ANY, .wchan = "ptrace_stop", .kind = WAIT_TRACED},
 	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
@@ -114,6 +154,8 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "anon_pipe_", .kind = WAIT_IO},
 	{ANY, .wchan = "wait_woken", .kind = WAIT_IO},
 	{ANY, .wchan = "unix_stream_read", .kind = WAIT_IO},
+	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
+	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
 	{ANY, .kind = WAIT_BLOCKED},
 };
 

@@ -79,6 +79,12 @@ static void test_waits(void **state)
 	assert_int_equal(w.fd, 5);
 	assert_false(w.disk);
 	assert_true(wait_in('D', SYS_fsync, 3, 0, "").disk);
+	w = wait_in('D', SYS_statx, 7, 0, "rpc_wait_bit_killable");
+	assert_int_equal(w.kind, WAIT_IO);
+	assert_string_equal(w.call, "statx");
+	assert_int_equal(w.fd, -1);
+	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
+	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
 	/* time.sleep() up to 3.10 */
 	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
