@@ -11,9 +11,10 @@ static const struct option_row no_options[] = {OPTION_HELP, {}};
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	log_error("this krait was built without BPF (make BPF=no) and has no %s; it has report, diff "
-		  "and merge",
-		  self->name);
+	log_error(
+		"this krait was built without BPF (make BPF=no) and has no %s; it has report, diff "
+		"and merge",
+		self->name);
 	return EXIT_RIGHTS;
 }
 
