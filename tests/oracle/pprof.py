@@ -59,33 +59,39 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
+def _varint_at(octets, pos):
+    """(value, position after it)."""
+    value = octets[pos]
+    pos += 1
+    if value < 0x80:
+        return value, pos
+    value &= 0x7f
+    shift = 7
+    while True:
+        byte = octets[pos]
+        pos += 1
+        value |= (byte & 0x7f) << shift
+        if byte < 0x80:
+            return value, pos
+        shift += 7
+
+
 def fields(data):
     """(number, wire type, value) of every field of a message; value is an int or bytes."""
     pos, end = 0, len(data)
     octets = bytearray(data)
     while pos < end:
-        parts = []
-        for _ in range(2):
-            value = shift = 0
-            while True:
-                byte = octets[pos]
-                pos += 1
-                value |= (byte & 0x7f) << shift
-                shift += 7
-                if not byte & 0x80:
-                    break
-            parts.append(value)
-            if len(parts) == 1 and value & 7 not in (0, 2):
-                break
-        tag = parts[0]
+        tag, pos = _varint_at(octets, pos)
         wire = tag & 7
         if wire == 0:
-            yield tag >> 3, 0, parts[1]
+            value, pos = _varint_at(octets, pos)
+            yield tag >> 3, 0, value
         elif wire == 2:
-            if pos + parts[1] > end:
+            size, pos = _varint_at(octets, pos)
+            if pos + size > end:
                 raise ValueError("truncated field %d" % (tag >> 3))
-            yield tag >> 3, 2, data[pos:pos + parts[1]]
-            pos += parts[1]
+            yield tag >> 3, 2, data[pos:pos + size]
+            pos += size
         elif wire == 1:
             yield tag >> 3, 1, struct.unpack("<Q", data[pos:pos + 8])[0]
             pos += 8
@@ -144,6 +150,7 @@ class Profile(object):
                          (line.get(101, 0), line.get(100, 0)))
                 for line in reversed(lines or [{}])
                 for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
+        self._labels = {}  # of a label's bytes -> (key, value): few are distinct
         self.samples = [self._sample(data) for data in raw.get(2, [])]
         self._stacks = {}
 
@@ -159,10 +166,15 @@ class Profile(object):
             elif number == 2:
                 values.extend(varints(value) if wire == 2 else [value])
             elif number == 3:
-                label = message(value)
-                labels[self.strings[label[1]]] = (
-                    self.strings[label[2]] if 2 in label else signed(label.get(3, 0)))
+                if value not in self._labels:
+                    self._labels[value] = self._label(message(value))
+                key, text = self._labels[value]
+                labels[key] = text
         return Sample(b"".join(stack), [signed(v) for v in values], labels)
+
+    def _label(self, label):
+        return (self.strings[label[1]],
+                self.strings[label[2]] if 2 in label else signed(label.get(3, 0)))
 
     def stack(self, sample):
         """Locations of a sample, root first."""
