@@ -18,7 +18,8 @@ class Truth(object):
     def __init__(self, *paths):
         self.codes, self.own, self.anywhere = [], [], set()
         self.by_key = collections.defaultdict(list)
-        self.children = collections.defaultdict(list)  # (node, file, name, first) -> [(node, code, call)]
+        # (file, name, first) -> node that calls it -> [(node, code, call)]
+        self.children = collections.defaultdict(lambda: collections.defaultdict(list))
         self.by_code = collections.defaultdict(list)
         for path in paths:
             self._add(path)
@@ -48,7 +49,7 @@ class Truth(object):
             entry = (node, code, (line, column))
             for name in code["names"]:
                 key = (code["file"], name, code["first"])
-                self.children[(parent,) + key].append(entry)
+                self.children[key][parent].append(entry)
                 self.by_code[key].append(entry)
 
     def is_own(self, location):
@@ -125,12 +126,13 @@ class Checker(object):
             code["index"] = i
 
     def state(self, entries):
-        """The number of a set of (node, code, call) entries."""
-        key = frozenset(node for node, _, _ in entries)
+        """The number of a set of (node, code, call) entries; kept as {node: code}."""
+        codes = {node: code for node, code, _ in entries}
+        key = frozenset(codes)
         known = self.state_ids.get(key)
         if known is None:
             known = self.state_ids[key] = len(self.states)
-            self.states.append(entries)
+            self.states.append(codes)
         return known
 
     def starts(self, stack, cut):
@@ -138,7 +140,10 @@ class Checker(object):
         key = stack[0].key
         if cut:
             return self.state(self.truth.by_code.get(key, []))
-        return self.state(self.truth.children.get((0,) + key, []))
+        return self.state(self.roots(key))
+
+    def roots(self, key):
+        return self.truth.children.get(key, {}).get(0, [])
 
     def explain(self, stack, at):
         """Why no path goes on at frame number at: a kind of error."""
@@ -151,17 +156,13 @@ class Checker(object):
 
     def step(self, state, loc, callee):
         """The state after a call at loc; a kind of error if there is none."""
-        found, moved = [], False
-        for node, code, _ in self.states[state]:
-            for child in self.truth.children.get((node,) + callee.key, ()):
-                moved = True
-                if call_ok(child[2], loc) and end_ok(code, loc):
-                    found.append(child)
-        here = any(line_ok(code, loc) for _, code, _ in self.states[state])
-        if not found and here:
+        codes, callers = self.states[state], self.truth.children.get(callee.key, {})
+        moved = [node for node in min(codes, callers, key=len) if node in codes and node in callers]
+        found = [child for node in moved if end_ok(codes[node], loc)
+                 for child in callers[node] if call_ok(child[2], loc)]
+        if not found and any(line_ok(code, loc) for code in codes.values()):
             # The interpreter itself called: a finalizer, a signal handler.
-            found = [e for e in self.truth.children.get((0,) + callee.key, ())
-                     if e[1]["index"] in self.truth.anywhere]
+            found = [e for e in self.roots(callee.key) if e[1]["index"] in self.truth.anywhere]
         if found:
             return self.state(found)
         return "wrong line" if moved else "impossible"
@@ -170,7 +171,7 @@ class Checker(object):
         """Is callee a generator or coroutine that is being made? sys.setprofile() doesn't say."""
         return (any((callee.line, callee.column) in code["makes"]
                     for code in self.truth.by_key.get(callee.key, ()))
-                and any(line_ok(code, loc) for _, code, _ in self.states[state]))
+                and any(line_ok(code, loc) for code in self.states[state].values()))
 
     def walk(self, stack, cut):
         """None if the stack is a path; else (kind of error, index of the frame)."""
@@ -191,7 +192,7 @@ class Checker(object):
                 kind = self.explain(stack, i + 1)
                 return (kind if kind == "wrong name" else after), i + 1
             state = after
-        if not any(line_ok(code, stack[-1]) for _, code, _ in self.states[state]):
+        if not any(line_ok(code, stack[-1]) for code in self.states[state].values()):
             return "wrong line", last
         return None
 
@@ -244,7 +245,7 @@ class Contracted(Truth):
         data["nodes"] = out
         short = path + ".own"
         with open(short, "w") as f:
-            json.dump(data, f)
+            f.write(json.dumps(data))  # json.dump() is ten times slower
         Truth._add(self, short)
 
 
