@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """page_pictures.py DIR [--update]: what the page looks like, against the pictures in tests/golden/pictures.
 
-DIR has picture.html, the fixed recording of tests/unit/test_render_html.c. It is shown in a font made of
-blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light and dark are
+DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c. They are
+shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light and dark are
 chosen here. Seeded faults show that the comparison sees them. After a change that is meant, --update
 writes the references: look at them. A picture that differs is left in DIR as NAME.png.
 """
@@ -19,7 +19,7 @@ import browser
 
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
 WIDE, MIDDLE, NARROW = (1400, 800), (800, 700), (400, 700)
-SHOTS = {  # name: (size, dark, what the address says)
+SHOTS = {  # name: (size, dark, what the address says); what begins with diff is of two recordings
     "wide-light": (WIDE, False, ""),
     "wide-dark": (WIDE, True, ""),
     "middle-light": (MIDDLE, False, "view=sandwich&f=1&table=modules"),
@@ -28,6 +28,8 @@ SHOTS = {  # name: (size, dark, what the address says)
     "narrow-dark": (NARROW, True, "table=threads&label=version%3D2"),
     "time-light": (WIDE, False, "view=time&colour=gil&table=threads&t=2000000000-6000000000"),
     "search-dark": (WIDE, True, "q=app.py%3A20&f=1&flip=1&sort=total"),
+    "diff-wide-light": (WIDE, False, ""),
+    "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
 # A seeded fault: one text of the page's script or style and what it becomes.
 FAULTS = {
@@ -37,6 +39,7 @@ FAULTS = {
     "text": ("g.fillText(text, x + 4, y)", "g.fillText(text.slice(1), x + 4, y)"),
     "lane": ("g.fillStyle = fills[k];", "g.fillStyle = fills[k === 1 ? 0 : k];"),
     "panel": ("#side{display:flex;", "#side{display:flex;margin-left:4px;"),
+    "diff-bars": ("[ink.before, ink.after].forEach", "[ink.after, ink.before].forEach"),
 }
 
 # Pixels that no neighbour in the other picture is like, either way; the arrows of selects are the
@@ -129,20 +132,25 @@ def seeded(page, old, new):
     return out
 
 
-def compare(b, page):
+def page_of(pages, name):
+    return pages / ("diff-picture.html" if name.startswith("diff") else "picture.html")
+
+
+def compare(b, pages):
     bad = 0
     for name, shot in SHOTS.items():
-        data, masks = shoot(b, page, shot)
+        data, masks = shoot(b, page_of(pages, name), shot)
         found = difference(b, data, masks, REFERENCES / f"{name}.png")
         if found[0] > MOST or b.errors:
-            (page.parent / f"{name}.png").write_bytes(base64.b64decode(data))
+            (pages / f"{name}.png").write_bytes(base64.b64decode(data))
             print(f"FAIL page-picture-{name}: {b.errors or told(found)}")
             bad = 1
         else:
             print(f"PASS page-picture-{name}")
     for name, (old, new) in FAULTS.items():
-        data, masks = shoot(b, seeded(page, old, new), SHOTS["wide-light"])
-        found = difference(b, data, masks, REFERENCES / "wide-light.png")
+        seen_in = "diff-wide-light" if name.startswith("diff") else "wide-light"
+        data, masks = shoot(b, seeded(page_of(pages, name), old, new), SHOTS[seen_in])
+        found = difference(b, data, masks, REFERENCES / f"{seen_in}.png")
         if found[0] > MOST and not b.errors:
             print(f"PASS page-picture-sees-{name}: {told(found)}")
         else:
@@ -152,18 +160,18 @@ def compare(b, page):
 
 
 def main():
-    page = pathlib.Path(sys.argv[1]) / "picture.html"
+    pages = pathlib.Path(sys.argv[1])
     if not browser.find():
         print("SKIP page-pictures: no Chromium")
         return 0
-    fonts = page.parent / "fonts"
+    fonts = pages / "fonts"
     fonts.mkdir(exist_ok=True)
     with browser.Browser(fonts=block_font.install(fonts)) as b:
         if "--update" not in sys.argv:
-            return compare(b, page)
+            return compare(b, pages)
         REFERENCES.mkdir(exist_ok=True)
         for name, shot in SHOTS.items():
-            (REFERENCES / f"{name}.png").write_bytes(base64.b64decode(shoot(b, page, shot)[0]))
+            (REFERENCES / f"{name}.png").write_bytes(base64.b64decode(shoot(b, page_of(pages, name), shot)[0]))
     return 0
 
 

@@ -29,7 +29,8 @@ static struct profile *side(const char *name, int64_t count)
 static struct bytes page(void)
 {
 	static const uint8_t changed[16];
-	struct html_diff d = {.name = {"a", "b"}, .verdict = "", .sum = "", .changed = changed};
+	struct html_diff d = {
+		.name = {"a", "b"}, .verdict = "", .sum = "", .counts = {1, 1}, .changed = changed};
 	const struct render_options opt = {.diff = &d};
 	struct bytes b = {};
 	FILE *f = open_memstream(&b.s, &b.n);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/embedded.h"
+#include "render/html_diff.h"
 
 static struct bytes draw(struct profile *p, const struct render_options *opt, const char *name)
 {
@@ -204,6 +205,52 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
+/* The same for two recordings: more, the same, gone, new, less; what may be noise is f alone. */
+static void test_diff_picture(void **state)
+{
+	static const char *const sides[] = {HTML_DIFF_BEFORE, HTML_DIFF_AFTER};
+	static const int counts[][2] = {{200, 300}, {100, 150}, {200, 210},
+					{150, 0},   {0, 90},	{50, 40}};
+	const struct test_frame *const stacks[] = {
+		FRAMES(MAIN, HANDLE),
+		FRAMES(MAIN, HANDLE, {"scan_once", NULL, 0, KIND_NATIVE}),
+		FRAMES(MAIN, F),
+		FRAMES(MAIN, {"gone", "/srv/app.py", 70}),
+		FRAMES(MAIN, {"new", "/srv/app.py", 90}),
+		FRAMES({"run", "/srv/worker.py", 5}, A),
+	};
+	struct profile *p = test_profile();
+	uint8_t changed[16] = {};
+	const struct html_diff d = {.name = {"old.pb.gz", "new.pb.gz"},
+				    .verdict = "App.handle changed most.",
+				    .sum = "70 ms/s before, 99 ms/s after",
+				    .counts = {10e9, 8e9},
+				    .duration_ns = {10000000000, 8000000000},
+				    .timed = true,
+				    .changed = changed,
+				    .recording = {p, p}};
+	const struct render_options opt = {.title = "old.pb.gz \u2192 new.pb.gz", .diff = &d};
+	struct bytes b;
+
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < ARRAY_SIZE(stacks); i++)
+			for (int k = 0; k < counts[i][side]; k++)
+				test_sample_at(p, stacks[i],
+					       LABELS("thread", i == 5 ? "worker" : "MainThread",
+						      HTML_DIFF_LABEL, sides[side]),
+					       1, d.duration_ns[side] / counts[i][side] * k);
+	assert_true(profile_n_locations(p) < ARRAY_SIZE(changed));
+	for (uint32_t id = 1; id <= profile_n_locations(p); id++) {
+		uint32_t f = profile_get_location(p, id)->function;
+
+		if (!streq(profile_get_string(p, profile_get_function(p, f)->name), "f"))
+			changed[id] = HTML_DIFF_SELF | HTML_DIFF_TOTAL;
+	}
+	b = draw(p, &opt, "diff-picture.html");
+	free(b.s);
+	profile_free(p);
+}
+
 static int open_any(void *arg, const char *path, int64_t *since_ns)
 {
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -296,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_gil),
 		cmocka_unit_test(test_picture),
+		cmocka_unit_test(test_diff_picture),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_unwritable),
