@@ -7,7 +7,7 @@ import {inks, kindName, mix} from './colour.js';
 import {showLegend} from './controls.js';
 import {place, putTip} from './details.js';
 import {isFiltered} from './samples.js';
-import {matchedLine, matchedValue} from './search.js';
+import {matchedValue, nodesOfLine} from './search.js';
 import {costOf, costText, points, relative, selfCostOf, sideSums} from './sides.js';
 import {flame, page, state} from './view.js';
 
@@ -133,9 +133,24 @@ export function shownOfBoth() {
 /** @param {number} side */
 export const sideNodes = (side) => sideSums(page.data, page.data.samples.node, page.data.nodes, state.value, page.pass, page.sides, side);
 
+/** @param {Uint8Array} hit by function @param {number} line */
+function lineOfBoth(hit, line) {
+	const {data, pass, sides} = page, on = nodesOfLine(data, hit, line), {n, node, labels, values} = data.samples, sums = [0, 0];
+	for (let s = 0; s < n; s++) {
+		const side = sides.of[labels[s]];
+		if (on[node[s]] && (!pass || pass[s]))
+			sums[side] += values[state.value][s] * sides.scale[side];
+	}
+	return sums;
+}
+
 /** @param {Uint8Array} hit by function @param {number} line 0 = any */
 export function matchedOfBoth(hit, line) {
-	const {data, whole} = page, c = costOf(whole, 0), value = matchedValue(whole, hit);
-	const before = matchedValue({...whole, value: whole.before}, hit);
-	return ofBoth((side) => line ? matchedLine(data, sideNodes(side), hit, line) : 2 * (side ? value - before : before), [c.before, c.after]);
+	const {whole} = page, c = costOf(whole, 0);
+	if (line) {
+		const sums = lineOfBoth(hit, line);
+		return ofBoth((side) => sums[side], [c.before, c.after]);
+	}
+	const value = matchedValue(whole, hit), before = matchedValue({...whole, value: whole.before}, hit);
+	return ofBoth((side) => 2 * (side ? value - before : before), [c.before, c.after]);
 }

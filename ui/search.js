@@ -65,17 +65,26 @@ export function matchedValue(t, hit) {
 }
 
 /**
+ * 1 for nodes that are a line of a matching function, or below one.
+ * @param {Data} d @param {Uint8Array} hit @param {number} line
+ */
+export function nodesOfLine(d, hit, line) {
+	const on = new Uint8Array(d.nodes);
+	for (let i = 1; i < d.nodes; i++) {
+		const s = d.nodeSpot[i];
+		on[i] = on[d.nodeParent[i]] || (d.spotLine[s] === line && hit[d.spotFn[s]] ? 1 : 0);
+	}
+	return on;
+}
+
+/**
  * What ran a line of a matching function.
  * @param {Data} d @param {Float64Array} weights of nodes @param {Uint8Array} hit @param {number} line
  */
 export function matchedLine(d, weights, hit, line) {
-	const on = new Uint8Array(d.nodes);
+	const on = nodesOfLine(d, hit, line);
 	let sum = 0;
-	for (let i = 1; i < d.nodes; i++) {
-		const s = d.nodeSpot[i];
-		on[i] = on[d.nodeParent[i]] || (d.spotLine[s] === line && hit[d.spotFn[s]] ? 1 : 0);
-		if (on[i])
-			sum += weights[i];
-	}
+	for (let i = 1; i < d.nodes; i++)
+		sum += on[i] ? weights[i] : 0;
 	return sum;
 }
