@@ -88,6 +88,12 @@ static void list_names(char *buf, size_t n)
 		at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? ", " : "", formats[i].name);
 }
 
+/* What perf record writes; a pprof message could begin so, but none does. */
+static bool is_perf_data(const uint8_t *data, size_t n)
+{
+	return n >= 8 && !memcmp(data, "PERFILE2", 8);
+}
+
 /* The format of a file of which at least the beginning is there, or NULL + message. */
 static const struct read_format *find(const uint8_t *data, size_t n)
 {
@@ -101,6 +107,11 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 
 	if (!head) {
 		err_set(-ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (is_perf_data(data, n)) {
+		err_set(-EINVAL, "it is perf's own; krait reads it as folded stacks: perf script "
+				 "| stackcollapse-perf.pl");
 		return NULL;
 	}
 	r = unpack_open(&u, data, n);

@@ -5,6 +5,7 @@ in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -292,6 +293,8 @@ def refused(work):
             ("cut-pprof", plain[:-3], "pprof: byte"),
             ("not-folded", b"f 1\nbroken\n", "folded stacks: byte 4"),
             ("binary", bytes(range(255, -1, -1)) * 9, "byte 0"),
+            ("perf-data", b"PERFILE2" + bytes(200), "stackcollapse-perf.pl"),
+            ("speedscope", b'{"$schema":"speedscope.app","profiles":[{}]}', "speedscope: unit: byte 42"),
             ("html", b"<html><body>x</body></html>", "no recording")):
         path = os.path.join(work, name)
         with open(path, "wb") as f:
@@ -305,6 +308,24 @@ def refused(work):
                                                   code=1).stderr.decode())
     os.environ["COLUMNS"] = "80"
     check("names-no-file", "krait report FILE" in krait("report", code=2).stderr.decode())
+
+
+def unprivileged(work, path):
+    """Reading profiles takes no rights: as nobody, into a directory of theirs."""
+    if os.geteuid():
+        return  # all of it is
+    binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")
+    os.mkdir(theirs)
+    os.chown(theirs, 65534, 65534)
+    for args in (["report", path], ["report", path, "-o", "x.html"], ["report", "x.html", "-o", "x.svg"],
+                 ["merge", path, "x.svg", "-o", "x.pb.gz"], ["diff", path, "x.pb.gz"],
+                 ["diff", path, "x.pb.gz", "-o", "d.html"]):
+        done = subprocess.run([binary] + args, cwd=theirs, capture_output=True, timeout=60,
+                              user=65534, group=65534, extra_groups=[])
+        check("as-nobody-" + "-".join(os.path.basename(a) for a in args), done.returncode == 0
+              and not done.stderr, done.stderr.decode())
+    check("as-nobody-adds", stacks(pprof.read(theirs + "/x.pb.gz")) == {
+        k: 2 * v for k, v in stacks(pprof.read(path)).items()})
 
 
 def main():
@@ -323,6 +344,7 @@ def main():
         tables(work, path)
         gil(path)
         made(path)
+        unprivileged(work, path)
         refused(work)
     sys.exit(failed)
 
