@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include "base/error.h"
 #include "elf/code_rows.h"
+#include "elf/eh_return.h"
 #include "elf/internal.h"
 #include "elf/rule_numbers.h"
 #include "elf/unwind_section.h"
@@ -193,6 +194,8 @@ static int build(struct builder *b)
 		sort_functions(b);
 		r = compile(b);
 	}
+	if (!r)
+		r = eh_return_correct(b->f, b->ret);
 	if (r)
 		return err_sys(r, "%s: call frame information", b->f->name);
 	if (b->ret->rows.n)

@@ -246,10 +246,10 @@ static uint32_t groups_0f(const struct x86_decode *d, uint32_t flags)
 		return group7(d);
 	case 0x1e: /* a hint, except rdssp */
 		return d->rep == 0xf3 && d->mod == 3 && d->ext == 1 ? RM : flags;
-	case 0xae: /* rdfsbase, rdgsbase; wrfsbase and incssp aren't for programs */
-		if (d->mod == 3 && d->rep)
-			return d->rep == 0xf3 && d->ext < 2 ? RM : BAD;
-		return flags;
+	case 0xae: /* rdfsbase, rdgsbase; wrfsbase isn't for programs */
+		if (d->mod != 3 || !d->rep || (d->rep == 0xf3 && d->ext == 5)) /* incssp */
+			return flags;
+		return d->rep == 0xf3 && d->ext < 2 ? RM : BAD;
 	case 0xba:
 		return d->ext < 4 ? BAD : d->ext == 4 ? M | I8 : flags;
 	case 0xc7:

@@ -26,6 +26,7 @@ LOSSES = {
     "signal": "a signal frame that doesn't describe a struct ucontext",
     "ra-column": "the return address is in a column of its own (aarch64's TLS descriptors)",
     "overlap": "the function overlaps with one before it",
+    "eh-return": "__builtin_eh_return: the stack is made another frame's",
     "not-executable": "the function lies outside of executable memory",
     "empty": "the function has no bytes",
 }
@@ -223,6 +224,29 @@ def functions(path):
     return sorted(found, key=lambda x: x[0])
 
 
+def eh_return(path, start, end, leave):
+    """What call frame information doesn't say of a function that is left by __builtin_eh_return at @leave: where
+    its return address may be overwritten, where frames further out, where it has left; and where it still finds
+    the return address, counted from the CFA in units of 8 bytes."""
+    text = run("objdump", "-dw", "--no-show-raw-insn", f"--start-address={start:#x}", f"--stop-address={end:#x}", path)
+    code = [(int(m[1], 16), m[2]) for m in re.finditer(r"^ +([0-9a-f]+):\t(.*?) *$", text, re.M)]
+    install, hook = [i for i, (at, insn) in enumerate(code) if at < leave and insn.startswith("call")][-2:]
+    leas = {m[2]: m[1] for m in re.finditer(r"lea +(-0x[0-9a-f]+)\(%rbp\),%(r\w+)", text)}
+
+    def argument(register):
+        source = next(m for m in (re.match(rf"(?:lea|mov) +(\S+),%{register}$", insn)
+                                  for _, insn in code[install::-1]) if m)[1]
+        return int(leas[source[1:]] if source[0] == "%" else source.split("(")[0], 16)
+
+    context, other = argument("rdi"), argument("rsi")
+    read = sorted(int(x, 16) - other for _, insn in code[install:hook]
+                  for x in re.findall(r"mov +(-0x[0-9a-f]+)\(%rbp\),", insn))
+    left = next(i for i, (at, insn) in enumerate(code) if at > leave and re.match("ret|(notrack )?jmp", insn))
+    assert read == [0x90, 0x98], read  # .cfa and .ra of struct _Unwind_Context
+    return (code[install][0] + 1, code[hook + 1][0], code[left + 1][0] if left + 1 < len(code) else end,
+            (context + read[1] - 16) // 8)
+
+
 def truth(path):
     """(rows as (address, rule), functions, functions left out, losses)."""
     machine = Machine(path)
@@ -245,10 +269,19 @@ def truth(path):
             continue
         if start > last:
             add(last, ZERO)
-        for i, (loc, text) in enumerate(dump):
-            if i + 1 < len(dump) and dump[i + 1][0] == loc or loc >= end:
-                continue
-            add(loc, rules.at(text, key, start, loc, names, signal))
+        own = [(loc, rules.at(text, key, start, loc, names, signal)) for i, (loc, text) in enumerate(dump)
+               if not (i + 1 < len(dump) and dump[i + 1][0] == loc or loc >= end)]
+        leave = [loc for loc, text in dump if machine.x86 and text.startswith("rcx+8 ")]
+        if leave:
+            rules.lose("eh-return")
+            first, behind, gone, ra = eh_return(path, start, end, leave[0])
+            after = [rule for loc, rule in own if loc <= gone][-1]
+            own = ([x for x in own if x[0] < first]
+                   + [(first, (REG, 6, 16, 0, 0, ra, LOST, LOST)), (behind, ZERO), (gone, after)]
+                   + [x for x in own if x[0] > gone])
+        for loc, rule in own:
+            if loc < end:
+                add(loc, rule)
         kept.append((start, end))
         last = end
     if rows:
@@ -377,6 +410,9 @@ def made(where):
         run("gcc", "-g", f"-gz={compress}", "-O2", "-shared", "-nostdlib", "-fPIC",
             "-fno-asynchronous-unwind-tables", "-o", lib, where + "/debug.c")
         yield "debug-frame", lib, lib
+    libgcc = run("gcc", "-print-file-name=libgcc_s.so.1").strip()
+    if libgcc.startswith("/"):
+        yield "eh-return", libgcc, libgcc
     libc = next(x for x in mapped(sys.executable) if "/libc." in x or "/libc-" in x)
     with open(libc, "rb") as f:
         data = bytearray(f.read())

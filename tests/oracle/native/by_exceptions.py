@@ -44,7 +44,6 @@ def make():
 def chain(made, state):
     """e_call_K catches what e_throw_K throws through e_guarded_K. Of each two, one calls on from the
     handler and the other from the destructor."""
-    made.copies = "_Unwind_(Resume|RaiseException)"  # jumps to another stack pointer at its end
     state = made.python(state, "py_throw_0")
     for k in range(N):
         call = made.native(state, "e_call_%d" % k, BETWEEN)
