@@ -68,8 +68,26 @@ async function block(id) {
 	}
 	if (packed[0] !== 0x1f)
 		return packed;
-	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	return unpacked(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')));
+}
+
+/**
+ * In slices, which Response.arrayBuffer() would not be.
+ * @param {ReadableStream<Uint8Array>} stream
+ */
+async function unpacked(stream) {
+	const from = stream.getReader(), parts = [];
+	let n = 0;
+	for (let next = await from.read(); !next.done; next = await from.read()) {
+		parts.push(next.value);
+		n += next.value.length;
+		if (sliceOver())
+			await breathe();
+	}
+	const out = new Uint8Array(n);
+	for (const part of parts.reverse())
+		out.set(part, n -= part.length);
+	return out;
 }
 
 /** @param {any} header @returns {Fn[]} */

@@ -498,8 +498,8 @@ def many():
 def open_early(b, path):
     """Opens a page that is large and keeps the tree's block from it."""
     script = b.call("Page.addScriptToEvaluateOnNewDocument", {"source":
-        "const whole = Response.prototype.arrayBuffer, go = new Promise((done) => { window.go = done; });"
-        "Response.prototype.arrayBuffer = function () { return go.then(() => whole.call(this)); };"})["identifier"]
+        "const reader = ReadableStreamDefaultReader.prototype, read = reader.read, go = new Promise((done) => { window.go = done; });"
+        "reader.read = function () { return go.then(() => read.call(this)); };"})["identifier"]
     b.open("/dev/null")
     b.open(path)
     b.call("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
