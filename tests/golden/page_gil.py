@@ -99,8 +99,8 @@ def main():
     shown, start_ns, width_ns = lanes(page)
     wrong = []
     for (name, tid), thread in threads.items():
-        # The name of a thread that lives shortly may not have been read.
-        lane = [bins for label, bins in shown.items() if label in (f"{name} (tid {tid})", f"tid {tid}")]
+        # The name of a thread that lives shortly may not have been read: then it has the process's, or none.
+        lane = [bins for label, bins in shown.items() if label == f"tid {tid}" or label.endswith(f" (tid {tid})")]
         wrong += [f"{name}: {what}" for what in (judge(lane[0], thread, start_ns, width_ns) if len(lane) == 1 else [f"not one lane of {list(shown)}"])]
         for other in set(COLOURS) - {thread[0]}:
             if lane and not judge(lane[0], (other, *thread[1:]), start_ns, width_ns):
