@@ -87,9 +87,10 @@ static int add_all(struct run *x)
 	vec_fini(&all);
 	n = dump_processes(x->dump, &list);
 	if (denied)
-		log_warn("%zu process%s can't be looked at without more rights; `sudo krait dump` "
-			 "shows those among them that run Python",
-			 denied, denied == 1 ? "" : "es");
+		log_warn("%zu process%s can't be looked at without more rights; %s shows those "
+			 "among them that run Python",
+			 denied, denied == 1 ? "" : "es",
+			 geteuid() ? "`sudo krait dump`" : "root on the host");
 	if (odd)
 		log_warn("%zu process%s a Python that krait doesn't understand; -v names them", odd,
 			 odd == 1 ? " runs" : "es run");

@@ -119,6 +119,12 @@ void dump_close(struct dump *d)
 
 static int denied(pid_t pid, const char *why)
 {
+	if (!geteuid())
+		return err_set(
+			-EPERM,
+			"process %d can't be looked at although this is root, as in a container "
+			"(%s); `krait doctor` says what to run on the host",
+			pid, why);
 	return err_set(
 		-EPERM,
 		"process %d can't be looked at without more rights (%s); `sudo krait dump -p "

@@ -298,6 +298,12 @@ def other_users():
                 check(len(done.stderr.splitlines()) == 1, done.stderr)
                 check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
                 check("sudo krait dump -p %d" % target.pid in done.stderr, done.stderr)
+                # Root of a container may have no more.
+                done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                                      timeout=60, check=False)
+                check(done.returncode == 3 and "although this is root" in done.stderr
+                      and "sudo" not in done.stderr, done.stderr)
             # What their rights allow: everything that doesn't take a kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
                                 stdout=subprocess.PIPE) as target:
