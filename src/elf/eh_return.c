@@ -204,8 +204,11 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
+/* At one key the last one counts. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
+	if (v->n && v->v[v->n - 1].key == key)
+		v->n--;
 	if (v->n && v->v[v->n - 1].rule == rule)
 		return 0;
 	return vec_push(v, (struct unwind_row){key, rule});

@@ -128,12 +128,37 @@ static void test_twice(void **state)
 	unwind_rows_fini(&x.rows);
 }
 
+/* Two neighbours that aren't understood: rows still ascend. */
+static void test_neighbours(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	struct cfi_writer w = {};
+	struct fixture x = {};
+	uint8_t code[2 * sizeof(usual)] = {};
+
+	ew_init(&x.ew, ET_DYN);
+	ew_text(&x.ew, code, sizeof(code));
+	cw_usual(&w);
+	cw_fde(&w, EW_TEXT, sizeof(usual), CFI, sizeof(CFI) - 1);
+	cw_fde(&w, EW_TEXT + sizeof(usual), sizeof(usual), CFI, sizeof(CFI) - 1);
+	cw_place(&w, &x.ew);
+	fd = ew_write(&x.ew);
+	assert_int_equal(cw_read(fd, &x.rows), 0);
+	unknown(&x, 0, sizeof(code) - 1);
+	for (size_t i = 1; i < x.rows.rows.n; i++) {
+		assert_true(x.rows.rows.v[i - 1].key < x.rows.rows.v[i].key);
+		assert_true(x.rows.rows.v[i - 1].rule != x.rows.rows.v[i].rule);
+	}
+	unwind_rows_fini(&x.rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usual),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_neighbours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
