@@ -42,7 +42,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def make(path, n, depth, shared, seed=5):
+def make(path, n, depth, shared, seed=5, programs=1):
     """pprof, by hand. @shared: the mean share of a stack that it has in common with an earlier one."""
     rng = random.Random(seed)
     strings = {"": 0}
@@ -74,7 +74,7 @@ def make(path, n, depth, shared, seed=5):
             stacks[rng.randrange(5000)] = stack
         thread = i % 8
         labels = b"".join(field(3, field(1, keys[k]) + field(2, text(v))) for k, v in (
-            ("pid", "100"), ("process", "app.py"), ("tid", str(100 + thread)), ("thread", f"worker-{thread}")))
+            ("pid", str(100 + i % programs)), ("process", f"app{i % programs or ''}.py"), ("tid", str(100 + thread)), ("thread", f"worker-{thread}")))
         when = field(3, field(1, keys["time"]) + field(3, i * 60_000_000_000 // n // 10_000_000 * 10_000_000)
                      + field(4, keys["nanoseconds"]))
         ids = b"".join(map(varint, reversed(stack)))

@@ -164,7 +164,7 @@ function readValues(header, from, into, i) {
 
 /** @param {Data} d @param {Uint8Array} b */
 async function readTree(d, b) {
-	const from = reader(b, 0), {firstSpot, self, totals} = d, n = d.boxes;
+	const from = reader(b, 0), {firstSpot, self} = d, n = d.boxes;
 	const parent = d.parent, fn = d.fn, depth = d.depth;
 	const {nodeParent, nodeSpot, nodeBox} = d;
 	const first = new Int32Array(n + 1), path = [0];
@@ -189,15 +189,13 @@ async function readTree(d, b) {
 			nodeSpot[node] = firstSpot[key] + (spots ? from.read() : 0);
 			nodeBox[node] = i;
 			readValues(d.header, from, self, node);
-			for (let v = 0; v < self.length; v++)
-				totals[v] += self[v][node];
 		}
 		first[i + 1] = node;
 	}
 }
 
 /**
- * All but the tree and the samples; and the widest boxes, if those of the tree are many.
+ * All but the tree and the samples; and the widest boxes, if there is much to read or groups to make.
  * @returns {Promise<{data: Data, preview: Preview|null}>}
  */
 export async function readView() {
@@ -208,7 +206,7 @@ export async function readView() {
 	/** @type {Data} */
 	const data = {
 		header, functions, ...readSpots(header, functions.length), boxes: header.boxes, parent: none, fn: none, depth: none,
-		nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: [],
+		nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals,
 		labels: readLabels(header), samples: null,
 	};
 	return {data, preview: header.preview ? readPreview(header, reader(b, end + 1)) : null};
@@ -243,7 +241,6 @@ export async function readBoxes(d) {
 	d.nodeSpot = new Int32Array(d.nodes);
 	d.nodeBox = new Int32Array(d.nodes);
 	d.self = d.header.values.map(() => new Float64Array(d.nodes));
-	d.totals = d.header.values.map(() => 0);
 	await readTree(d, b);
 }
 

@@ -11,13 +11,13 @@ import {hideTip, showTip} from './details.js';
 import {barsOf, changeNote, showChange} from './diff.js';
 import {listenKeys} from './keys.js';
 import {linesSoon, table, tableSoon} from './rows.js';
-import {labelKeys} from './samples.js';
+import {groupLabels, labelKeys} from './samples.js';
 import {byEffect, fillEarly, sidesOf, sumSides} from './sides.js';
 import {beginWithChange, readState, writeState} from './state.js';
-import {Strip} from './strip.js';
+import {Strip, reserveStrip} from './strip.js';
 import {chips, header, tools} from './tools.js';
 import {baseTree, follow, makeTree} from './tree.js';
-import {above, flame, grouping, page, state, structure, weigh} from './view.js';
+import {above, flame, grouping, page, state, structure, weigh, withGroups} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
@@ -35,7 +35,6 @@ const hooks = (flame) => ({
 
 async function takeSamples() {
 	page.data.samples = await readSamples(page.data);
-	page.labelKeys = labelKeys(page.data).filter((k) => k !== page.data.header.diff?.label);
 	if (page.sides)
 		sumSides(page.sides, page.data);
 }
@@ -115,19 +114,26 @@ const seen = () => new Promise((done) => {
  * @param {import('./data.js').Preview} preview
  */
 function showEarly({parent, fn, depth, values}) {
-	const t = makeTree(fn.length, parent, fn, depth);
+	const {data} = page, by = data.header.previewBy, n = data.functions.length;
 	page.early = true;
-	page.functions = page.data.functions;
+	page.functions = data.functions;
+	if (by) {
+		const g = groupLabels(data, by);
+		page.functions = withGroups(g.names);
+		fn = fn.map((f) => f < n ? f : n + g.of[f - n]);
+	}
+	const t = makeTree(fn.length, parent, fn, depth);
 	page.whole = page.tree = t;
 	if (page.sides)
 		fillEarly(page.sides, page.data, state.value, t, values);
 	else
 		t.value = values[0];
 	page.total = t.value[0];
-	flame.set(page.tree, page.functions, page.data.header.title);
+	flame.set(page.tree, page.functions, data.header.title);
+	showAround();
 	flame.draw();
 	mark('krait:first-picture');
-	legend();
+	showPath();
 	listen();
 }
 
@@ -153,16 +159,22 @@ function endEarly() {
 		saveSoon();
 }
 
+/** What the picture's place depends on. */
+function showAround() {
+	header();
+	tools();
+	legend();
+	reserveStrip(page.data);
+}
+
 /** All boxes, before the samples are read: most pages are small. */
 function showBoxes() {
 	structure();
 	weigh();
-	header();
+	showAround();
 	flame.draw();
 	mark('krait:first-picture');
 	listen();
-	tools();
-	legend();
 	show();
 }
 
@@ -183,6 +195,7 @@ async function start() {
 	page.data = view.data;
 	state.value = page.data.header.value;
 	state.by = page.data.header.by;
+	page.labelKeys = labelKeys(page.data).filter((k) => k !== page.data.header.diff?.label);
 	if (page.data.header.diff)
 		startDiff();
 	if (view.preview) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What follows from the single samples: filters, groups, threads and processes.
+// What follows from the single samples and their labels: filters, groups, threads and processes.
 
 import {makeTree} from './tree.js';
 
@@ -38,9 +38,9 @@ export function nameOf(set, by) {
  * @param {Data} d
  */
 function usedLabels(d) {
-	const used = new Uint8Array(d.labels.length), {labels, n} = d.samples;
-	for (let s = 0; s < n; s++)
-		used[labels[s]] = 1;
+	const used = new Uint8Array(d.labels.length).fill(1);
+	for (const id of d.header.unusedLabels)
+		used[id] = 0;
 	return used;
 }
 

@@ -9,6 +9,22 @@ import {groupLabels} from './samples.js';
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16;
 
+/** @param {Data} d */
+function laneGroups(d) {
+	const processes = groupLabels(d, 'process');
+	return d.header.diff ? groupLabels(d, d.header.diff.label) : processes.names.length > 1 ? processes : groupLabels(d, 'thread');
+}
+
+/**
+ * Takes the place that the strip will have.
+ * @param {Data} d
+ */
+export function reserveStrip(d) {
+	const strip = byId('strip');
+	strip.hidden = !d.header.timed;
+	strip.style.setProperty('--lanes', Math.min(laneGroups(d).names.length, LANES) * LANE + AXIS + 'px');
+}
+
 export class Strip {
 	/** @param {Data} data @param {(range: [number, number]|null) => void} brush @param {string} title */
 	constructor(data, brush, title) {
@@ -21,9 +37,8 @@ export class Strip {
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
 		this.end = Math.max(last + data.header.timeUnitNs, data.header.durationNs);
-		this.there = last >= 0 && this.end > 0;
+		this.there = Boolean(data.header.timed);
 		this.canvas = el('canvas', {role: 'img', 'aria-label': title});
-		byId('strip').hidden = !this.there;
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
 		this.lanes();
@@ -32,8 +47,7 @@ export class Strip {
 
 	/** Threads, or processes where there are several; the busiest, and all others together. */
 	lanes() {
-		const d = this.data, processes = groupLabels(d, 'process');
-		const by = d.header.diff ? groupLabels(d, d.header.diff.label) : processes.names.length > 1 ? processes : groupLabels(d, 'thread');
+		const d = this.data, by = laneGroups(d);
 		const sums = new Float64Array(by.names.length), {n, labels, values} = d.samples;
 		for (let s = 0; s < n; s++)
 			sums[by.of[labels[s]]] += values[0][s];

@@ -50,10 +50,9 @@ function familiesThere() {
 }
 
 export function tools() {
-	if (page.early)
-		return;
-	const {data, strip} = page, parts = [], h = data.header, samples = Boolean(data.samples);
-	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || strip && strip.there && !page.sides)
+	const {data} = page, parts = [], h = data.header;
+	byId('tools').inert = page.early || !data.samples;
+	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || h.timed && !page.sides)
 		.map(([v, text, title]) => button(text, title, () => setView(v), state.view === v))));
 	if (h.values.length > 1)
 		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
@@ -62,24 +61,21 @@ export function tools() {
 			weigh();
 			sumStrip();
 		})));
-	if (samples) {
-		const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
-		parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
-			state.by = v;
-		}), 'Automatic: programs, if there are several; in time order threads'));
-	}
+	const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));
+	parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
+		state.by = v;
+	}), 'Automatic: programs, if there are several; in time order threads'));
 	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'folded'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
 		state.library = v;
 	}), 'Folded: their time is their caller\u2019s; hidden: it isn\u2019t shown'));
 	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));
-	if (samples)
-		parts.push(choice('Only with', [['', 'any code'], ...familiesThere().map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
+	parts.push(choice('Only with', [['', 'any code'], ...familiesThere().map((name) => /** @type {[string, string]} */ ([name, name]))], state.filter.kind, (v) => filterBy({kind: v})));
 	const colours = /** @type {Array<[string, string]>} */ ([...(page.sides ? [['change', 'change']] : []), ['kind', 'kind of code'], ['module', 'module'], ['self', 'own time']]);
-	if (samples && data.labels.some((l) => l.tid || l.thread))
+	if (data.labels.some((l) => l.tid || l.thread))
 		colours.push(['thread', 'thread']);
-	if (samples && data.labels.some((l) => l.gil))
+	if (data.labels.some((l) => l.gil))
 		colours.push(['gil', 'GIL state']);
 	parts.push(choice('Colour', colours, state.colour, (v) => change(() => {
 		state.colour = v;
@@ -93,7 +89,7 @@ export function tools() {
 	}));
 	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
 	byId('tools').replaceChildren(...parts);
-	byId('tabs').replaceChildren(...Object.entries(TABLES).filter(([, t]) => !t.of || samples && t.of().length).map(([name]) =>
+	byId('tabs').replaceChildren(...Object.entries(TABLES).filter(([, t]) => !t.of || t.of().length).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();

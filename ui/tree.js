@@ -96,12 +96,13 @@ export function inOrder(t, i) {
 }
 
 /**
- * The box that a path of functions from the root leads to, 0 = none; with groups, the widest of those.
+ * The box that a path of functions from the root leads to, 0 = none; with groups, the widest of those,
+ * if the path doesn't begin with one.
  * @param {Tree & {leaf?: Int32Array}} t @param {number[]} path
  */
 export function follow(t, path) {
 	let best = 0;
-	for (const start of t.leaf ? children(t, 0) : [0]) {
+	for (const start of t.leaf ? [0, ...children(t, 0)] : [0]) {
 		let at = start;
 		for (const f of path)
 			at = at < 0 ? at : children(t, at).find((k) => t.fn[k] === f) ?? -1;

@@ -85,7 +85,7 @@ export function moduleOf(f) {
 /** What root frames are made of, '' = none. */
 export function grouping() {
 	const {data} = page;
-	if (state.by === 'none' || !data.samples)
+	if (state.by === 'none')
 		return '';
 	if (state.by)
 		return state.by;
@@ -102,15 +102,21 @@ function programsOfSides() {
 	return [0, 1].some((side) => new Set(g.of.filter((id, i) => id >= 0 && of[i] === side)).size > 1);
 }
 
+/**
+ * All functions and, behind them, the groups.
+ * @param {string[]} names @returns {Fn[]}
+ */
+export const withGroups = (names) => page.data.functions.concat(names.map((name) => ({name, file: '', path: '', module: '', language: '',
+	kind: 0, origin: 0, member: 0, line: 0, root: true})));
+
 export function structure() {
-	const {data} = page, by = grouping();
+	const {data} = page, by = data.samples ? grouping() : '';
 	page.base = page.base || baseTree(data);
 	page.functions = data.functions;
 	page.whole = state.library === 'shown' && !state.recursion ? page.base : shaped(data, state.library, state.recursion);
 	if (by) {
 		const g = groupLabels(data, by);
-		page.functions = page.functions.concat(g.names.map((name) => ({name, file: '', path: '', module: '', language: '',
-			kind: 0, origin: 0, member: 0, line: 0, root: true})));
+		page.functions = withGroups(g.names);
 		page.whole = groupTree(data, page.whole, g.of, g.names.length, data.functions.length);
 	}
 	page.outer = null;

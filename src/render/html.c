@@ -58,13 +58,13 @@ static int close_after(FILE *f, int r)
 }
 
 /*
- * What @put writes, as a block of data that the script finds by its id. A preview isn't packed:
+ * What @put writes, as a block of data that the script finds by its id. A large preview isn't packed:
  * browsers unpack when they get round to it, which is after they have read most of the file.
  */
 static int put_block(struct html *h, const char *id, int (*put)(struct html *h, FILE *out),
 		     FILE *out)
 {
-	bool pack = put != put_view || !h->n_preview;
+	bool pack = put != put_view || !h->large;
 	FILE *encoder = base64_encoder(out), *zip = encoder && pack ? gzip_encoder(encoder) : NULL;
 	FILE *into = pack ? zip : encoder;
 	int r;
@@ -113,6 +113,29 @@ static int put_recordings(const struct html *h, FILE *out)
 	return r ? r : put_recording(h, d->recording[1], EMBEDDED_AFTER, out);
 }
 
+static int is_timed(void *arg, const struct profile_sample *s)
+{
+	return s->time_ns >= 0;
+}
+
+/* What the page's controls follow from, so that they are right before its samples are read. */
+static int find_facts(struct html *h, const struct profile_sum *sums, size_t n)
+{
+	int r = h->opt->times == PPROF_TIMES_NONE ? 0 : profile_each(h->p, is_timed, NULL);
+
+	h->timed = r > 0;
+	h->used = calloc((size_t)profile_n_labels(h->p) + 1, sizeof(*h->used));
+	if (r < 0 || !h->used)
+		return r < 0 ? r : -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		h->used[sums[i].labels] = true;
+		for (unsigned v = 0; v < profile_meta(h->p)->n_values; v++)
+			if (__builtin_add_overflow(h->totals[v], sums[i].values[v], &h->totals[v]))
+				h->totals[v] = INT64_MAX;
+	}
+	return 0;
+}
+
 static int prepare(struct html *h)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
@@ -128,6 +151,9 @@ static int prepare(struct html *h)
 		r = roots_init(&h->roots, h->p, sums, n, h->opt->by);
 	if (r)
 		return r;
+	r = find_facts(h, sums, n);
+	if (r)
+		return r;
 	roots_title(&h->roots, h->opt->title, &h->title);
 	r = functions_init(&h->functions, h->p);
 	if (!r)
@@ -140,10 +166,10 @@ static int put_body(struct html *h, FILE *out)
 {
 	int r = put_block(h, "krait-view", put_view, out);
 
-	if (!r && !h->n_preview)
+	if (!r && !h->preview.n)
 		r = put_block(h, "krait-tree", put_tree, out);
 	fprintf(out, "<script>%s</script>\n", asset_page_js);
-	if (!r && h->n_preview)
+	if (!r && h->preview.n)
 		r = put_block(h, "krait-tree", put_tree, out);
 	if (!r)
 		r = put_block(h, "krait-samples", put_samples, out);
@@ -178,7 +204,8 @@ int html_write(struct profile *p, FILE *out, const struct render_options *opt)
 	html_tree_fini(&h.tree);
 	roots_fini(&h.roots);
 	str_fini(&h.title);
-	free(h.total);
+	free(h.used);
+	vec_fini(&h.preview);
 	if (!r && (fflush(out) || ferror(out)))
 		r = err_sys(errno ? -errno : -EIO, "can't write the page");
 	return r;

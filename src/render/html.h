@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of the page's writer. The page gets three blocks beside the recording, each in base64 and, but
- * for a first one with a preview, gzip (ui/data.js reads them): a header line of JSON, with the widest
- * boxes if there is much to read; the call tree; and the samples. Numbers are LEB128, signed ones zigzag.
+ * for the first one where there is much to read, gzip (ui/data.js reads them): a header line of JSON, with the widest
+ * boxes if there is much to read, or groups; the call tree; and the samples. Numbers are LEB128, signed ones zigzag.
  */
 #ifndef RENDER_HTML_H
 #define RENDER_HTML_H
 
 #include "render/html_tree.h"
 #include "render/roots.h"
+
+/* A box of the picture that is seen first. */
+struct html_wide {
+	uint32_t key; /* of a group: the number of functions, plus one of its label sets */
+	uint32_t depth;
+	int64_t total[2]; /* by side */
+};
 
 struct html {
 	struct profile *p;
@@ -17,18 +24,24 @@ struct html {
 	struct html_tree tree;
 	struct roots roots;
 	struct str title;
-	unsigned value;	    /* index of the type that is shown first */
-	unsigned sides;	    /* 2 where two recordings are compared, else 1 */
-	uint32_t n_preview; /* boxes, the root is one; 0: no preview */
-	double least;	    /* the others in the preview are wider */
-	int64_t *total;	    /* of box i: .sides at i * .sides; NULL without preview */
+	unsigned value; /* index of the type that is shown first */
+	unsigned sides; /* 2 where two recordings are compared, else 1 */
+	bool large;	/* there is much to read */
+	bool grouped;	/* what is seen first has groups below its root */
+	bool timed;	/* samples have times */
+	bool *used;	/* by label set: a sample has it */
+	int64_t totals[PROFILE_MAX_VALUES];
+	VEC(struct html_wide) preview; /* preorder, [0] the root; empty: no preview */
 };
 
 /* More boxes than this make a preview, and are in none; in a comparison, so do many samples. */
 #define HTML_PREVIEW	  20000
 #define HTML_MANY_SAMPLES 200000
 
-/* Finds what the preview has. @sums: of the profile. 0 or -ENOMEM + message. */
+/*
+ * Finds what the preview has, which is made of much to read, and of groups: their boxes are summed only
+ * from the samples. @sums: of the profile. 0 or -ENOMEM + message.
+ */
 _must_use_ int html_preview(struct html *h, const struct profile_sum *sums, size_t n_sums);
 
 /*

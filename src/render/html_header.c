@@ -49,6 +49,14 @@ static void put_values(struct header *d)
 	fputc(']', d->out);
 }
 
+static void put_totals(struct header *d)
+{
+	fputs(",\"totals\":[", d->out);
+	for (unsigned v = 0; v < profile_meta(d->h->p)->n_values; v++)
+		fprintf(d->out, "%s%lld", v ? "," : "", (long long)d->h->totals[v]);
+	fputc(']', d->out);
+}
+
 static void put_meta(struct header *d)
 {
 	const struct profile_meta *meta = profile_meta(d->h->p);
@@ -57,7 +65,10 @@ static void put_meta(struct header *d)
 	put_pair(d, "title", str_cstr(&d->h->title));
 	put_pair(d, "by", opt->by ? opt->by : "");
 	put_integer(d, "value", d->h->value);
-	put_integer(d, "preview", d->h->n_preview);
+	put_integer(d, "preview", (int64_t)d->h->preview.n);
+	put_integer(d, "timed", d->h->timed);
+	put_pair(d, "previewBy", !d->h->grouped ? "" : opt->by ? opt->by : "program");
+	put_totals(d);
 	put_pair(d, "periodType", meta->period_type.type ? meta->period_type.type : "");
 	put_pair(d, "periodUnit", meta->period_type.unit ? meta->period_type.unit : "");
 	put_integer(d, "period", meta->period);
@@ -182,6 +193,10 @@ static void put_labels(struct header *d)
 	}
 	put_strings(d, "labelStrings");
 	put_ids(d, "labels");
+	for (uint32_t id = 0; id <= profile_n_labels(p); id++)
+		if (!d->h->used[id])
+			add_id(d, id);
+	put_ids(d, "unusedLabels");
 }
 
 int html_put_header(struct html *h, FILE *out)

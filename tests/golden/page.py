@@ -502,8 +502,8 @@ def open_early(b, path):
         "reader.read = function () { return go.then(() => read.call(this)); };"})["identifier"]
     b.open("/dev/null")
     b.open(path)
-    b.call("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
     until(b, "performance.getEntriesByName('krait:first-picture').length > 0", "no picture")
+    b.call("Page.removeScriptToEvaluateOnNewDocument", {"identifier": script})
     equal(marks(b, "krait:ready"), 0, "ready")
 
 
@@ -540,6 +540,42 @@ def early(b):
     no_errors(b)
 
 
+LAYOUT = """JSON.stringify(['header', '#tools', '#strip', '#status', '#picture', '#canvas', '#tabs', '#legend', ...[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(
+    (i) => `#tools > :nth-child(${i + 1})`)].map((q) => {
+    const r = document.querySelector(q)?.getBoundingClientRect();
+    return [q, r && [r.x, r.y, r.width, r.height].map(Math.round)];
+}))"""
+
+
+def steady(b):
+    """What is read later moves nothing: not the toolbar, not the picture, not a box of it; with several programs too."""
+    recording, page = pages / "programs.pb.gz", pages / "programs.html"
+    bench.make(recording, 3000, 40, 0.5, programs=3)
+    subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
+    for size, path, first in (((1400, 800), many(), "Class"), ((1400, 800), page, "app"), ((400, 700), page, "app")):
+        b.resize(*size)
+        open_early(b, path)
+        places = [at(b, 0.013 + share / 6, row) for share in range(6) for row in range(1, 6)]
+
+        def names():
+            out = []
+            for place in places:  # pylint: disable=cell-var-from-loop
+                b.mouse("mouseMoved", *place)
+                out.append(tip(b).split("\n")[0])
+            return out
+
+        before = names(), b.js(LAYOUT), b.js("document.querySelector('#numbers').textContent")
+        assert before[0][0].startswith(first), before[0]
+        assert b.js("document.querySelector('#tools').inert"), "controls that can't do anything yet"
+        let_go(b)
+        equal(b.js(LAYOUT), before[1], "places")
+        equal(b.js("document.querySelector('#numbers').textContent"), before[2], "numbers")
+        equal([n for n, early in zip(names(), before[0]) if early], [n for n in before[0] if n], f"boxes of {path.name}")
+        assert not b.js("document.querySelector('#tools').inert"), "controls"
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def brushed(b):
     """Sums that follow a brush step by step are those of the range it ends at."""
     def shown():
@@ -568,6 +604,7 @@ def brushed(b):
 def hostile(b):
     """Every name is text; none ran; the console is silent."""
     open_page(b, "hostile.html")
+    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
     names = [r[0] for r in rows(b)]
     assert "</title><script>alert(1)</script>" in names, names
     equal(b.js("document.querySelectorAll('img, #table script, #tip script').length"), 0, "elements made")
@@ -616,7 +653,7 @@ def main():
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, keyboard, timeline, filters, labels, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
-                  address, early, brushed, hostile, empty, chain):
+                  address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()
