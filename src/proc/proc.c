@@ -11,7 +11,6 @@
 #include "proc/container.h"
 #include "proc/stat.h"
 
-#define STATUS_BYTES	(64u << 10) /* Groups: may have 65,536 of them: NSpid comes after it */
 #define CGROUP_BYTES	(64u << 10)
 #define MOUNTINFO_BYTES (1u << 20)
 
@@ -91,20 +90,6 @@ int proc_name(const struct proc *p, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The arguments joined by blanks; what setproctitle leaves behind its title are NULs. */
-static char *joined(const struct str *cmdline)
-{
-	_cleanup_str_ struct str s = {};
-	size_t n = cmdline->n;
-
-	while (n && !cmdline->s[n - 1])
-		n--;
-	str_add_n(&s, str_cstr(cmdline), n);
-	for (size_t i = 0; i < s.n; i++)
-		s.s[i] = s.s[i] ? s.s[i] : ' ';
-	return str_take(&s);
-}
-
 /* cgroup and container. What can't be read stays empty. */
 static int read_place(const struct proc *p, struct proc_facts *f)
 {
@@ -127,35 +112,23 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 
 static int read_all(const struct proc *p, struct proc_facts *f)
 {
-	_cleanup_str_ struct str cmdline = {}, text = {};
-	struct proc_status status = {};
+	_cleanup_str_ struct str cmdline = {};
 	struct proc_stat stat;
 	int r = proc_stat_read(p->dirfd, &stat);
 
 	if (r)
 		return r;
-	r = proc_file_read(p->dirfd, "status", STATUS_BYTES, &text);
-	if (!r)
-		r = proc_status_parse(str_cstr(&text), text.n, &status);
-	if (!r)
-		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM)
 		r = 0; /* hidepid, Yama: comm must do */
 	if (r)
 		return r;
 	f->tgid = p->tgid;
-	f->parent = stat.parent;
 	f->start_boot_ns = proc_stat_start_ns(&stat);
-	f->uid = status.uid;
-	f->ns_tgid = status.ns_tgid ? status.ns_tgid : p->tgid;
-	f->ns_level = status.ns_level;
-	f->pid_ns = proc_ns(p, "pid");
 	f->kernel_thread = stat.flags & PROC_PF_KTHREAD;
-	f->zombie = stat.state == 'Z' || stat.state == 'X';
 	memcpy(f->comm, stat.comm, sizeof(f->comm));
 	f->name = name_of(p, &cmdline, f->comm);
-	f->cmdline = joined(&cmdline);
-	return f->name && f->cmdline ? read_place(p, f) : -ENOMEM;
+	return f->name ? read_place(p, f) : -ENOMEM;
 }
 
 int proc_facts_read(const struct proc *p, struct proc_facts *ret)
@@ -175,7 +148,6 @@ int proc_facts_read(const struct proc *p, struct proc_facts *ret)
 void proc_facts_fini(struct proc_facts *f)
 {
 	free(f->name);
-	free(f->cmdline);
 	free(f->cgroup);
 	free(f->container);
 	*f = (struct proc_facts){};

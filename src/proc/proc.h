@@ -30,24 +30,19 @@ void proc_close(struct proc *p);
 
 /* What is known of a process. Zero-initialise; proc_facts_fini() frees. Strings are never NULL. */
 struct proc_facts {
-	pid_t tgid, parent; /* parent 0: init, or outside this PID namespace */
-	pid_t ns_tgid;	    /* as the process sees itself (innermost PID namespace) */
-	unsigned ns_level;  /* PID namespaces between krait's and its own: 0 = krait's own */
-	uint64_t pid_ns;    /* inode of its PID namespace, 0 = not readable */
-	uid_t uid;	    /* effective */
+	pid_t tgid;
 	uint64_t
 		start_boot_ns; /* since boot (CLOCK_BOOTTIME), granularity one clock tick (10 ms) */
-	bool kernel_thread, zombie;
+	bool kernel_thread;
 	char comm[PROC_COMM_BYTES];
 	char *name;	 /* for people: script or module, see proc_name_from() */
-	char *cmdline;	 /* arguments joined by blanks, cut at PROC_CMDLINE_BYTES */
 	char *cgroup;	 /* path in the v2 hierarchy, else the longest one of v1; "/" if none */
 	char *container; /* id (64 hex digits) or machine name; "" = none */
 };
 
 /*
  * Fills @ret. 0; -ESRCH if it is gone; -errno with a message. What can't be read for lack of
- * rights stays empty: only tgid, parent, comm, name and uid are always there.
+ * rights stays empty: only tgid, comm and name are always there.
  */
 _must_use_ int proc_facts_read(const struct proc *p, struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
