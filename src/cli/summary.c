@@ -81,6 +81,7 @@ static void take_figures(struct summary *m, struct session *s)
 {
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
+	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
@@ -248,7 +249,7 @@ static void compose(const struct session *s, struct summary *m)
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
 	     "the kernel",
 	     seconds(m->start_cpu_ns), percent(m->own_cpu_ns - m->start_cpu_ns, m->wall_ns),
-	     m->own_rss_bytes / 1048576.0, m->kernel.map_bytes / 1048576.0);
+	     m->own_rss_bytes / 1048576.0, m->map_bytes / 1048576.0);
 	if (m->kernel.run_count)
 		line(m, LOG_INFO, "%.0f ns in the kernel per sample",
 		     (double)m->kernel.run_ns / m->kernel.run_count);
@@ -321,7 +322,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f,
 		"  \"krait_cpu_seconds\": %.3f,\n  \"krait_rss_bytes\": %zu,\n"
 		"  \"krait_kernel_bytes\": %zu\n}\n",
-		seconds(m->own_cpu_ns), m->own_rss_bytes, m->kernel.map_bytes);
+		seconds(m->own_cpu_ns), m->own_rss_bytes, m->map_bytes);
 }
 
 int summary_write_json(const struct session *s, const struct summary *m, struct output *out)

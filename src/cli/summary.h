@@ -19,7 +19,7 @@ struct summary {
 	uint64_t due, missing; /* clocks: samples by the targets' CPU time; those that never came */
 	double reached_hz;     /* samples a second of the targets' CPU time; 0 = not known */
 	uint64_t own_cpu_ns, start_cpu_ns; /* in all; until sampling began */
-	size_t own_rss_bytes;
+	size_t own_rss_bytes, map_bytes;
 	VEC(struct summary_line) lines; /* the closing lines */
 };
 

@@ -311,7 +311,6 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 {
 	struct bpf_prog_info info = {};
 	uint32_t n = sizeof(info);
-	struct bpf_map *map;
 
 	*ret = (struct sampler_stats){.throttled = s->events.throttled,
 				      .throttled_ns = s->events.throttled_ns};
@@ -321,9 +320,15 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;
 	}
-	bpf_object__for_each_map(map, s->skel->obj) ret->map_bytes += fd_memory(bpf_map__fd(map));
+}
+
+size_t sampler_map_bytes(struct sampler *s)
+{
+	size_t bytes = s->unwind ? unwind_store_bytes(s->unwind) : 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, s->skel->obj) bytes += fd_memory(bpf_map__fd(map));
 	vec_foreach(ring, &s->cpu_rings)
-		ret->map_bytes += fd_memory(ring->fd);
-	if (s->unwind)
-		ret->map_bytes += unwind_store_bytes(s->unwind);
+		bytes += fd_memory(ring->fd);
+	return bytes;
 }

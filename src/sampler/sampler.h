@@ -93,9 +93,11 @@ struct sampler_stats {
 	uint64_t counters[COUNT_MAX]; /* enum bpf_counter, summed over CPUs */
 	uint64_t throttled, throttled_ns;
 	uint64_t run_ns, run_count; /* kernel's statistics, 0 unless kernel.bpf_stats_enabled */
-	size_t map_bytes;	    /* memory of the maps, as far as the kernel says */
 };
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
+
+/* Memory of the maps, as far as the kernel says. */
+size_t sampler_map_bytes(struct sampler *s);
 
 /* What counter @i (enum bpf_counter) counts. */
 const char *sampler_counter_words(unsigned i);
