@@ -40,7 +40,7 @@ struct native {
 	struct unwind_space space;    /* mappings of this process, as of the sample's beginning */
 	struct native_memo memos[NATIVE_MEMOS];
 	__u32 found, found_into; /* ... its row's value and how far it is into the row */
-	__u32 epoch;		 /* unwind_store_epoch(), as user space says */
+	__u32 epoch;		 /* unwind_store_epoch(), as user space says; not 0 */
 	__u32 n;
 	__u32 group; /* next group of Python frames without an owner */
 	__u8 outcome, done;
@@ -150,7 +150,7 @@ walk_global int native_lookup(void)
 }
 
 /* The row for the code at @pc: NULL and an outcome set if there is none. */
-walk_inline const struct native_memo *find_row(struct native *n, __u64 pc)
+walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 {
 	struct native_memo *memo = &n->memos[bounded(pc ^ pc >> 10, NATIVE_MEMOS)];
 	int r;
@@ -352,7 +352,7 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 {
 	__u64 at = n->regs.pc - !n->exact;
 	const struct unwind_rule *rule;
-	const struct native_memo *row;
+	struct native_memo *row;
 
 	if (n->n >= ABI_MAX_NATIVE) {
 		native_end(n, NATIVE_TRUNCATED);
@@ -363,14 +363,16 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 	if (!row)
 		return;
 	rule = unwind_rule_at(row->value & UNWIND_RULE_MASK);
-	if (!rule || rule->cfa == UNWIND_UNKNOWN)
+	if (!rule || rule->cfa == UNWIND_UNKNOWN) {
+		row->epoch = 0; /* there may be one soon: docs/decisions/0011 */
 		native_end(n, NATIVE_NO_RULE);
-	else if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
+	} else if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups) {
 		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
-	else if (rule->cfa == UNWIND_END)
+	} else if (rule->cfa == UNWIND_END) {
 		native_end(n, NATIVE_WHOLE);
-	else
+	} else {
 		native_up(n, w, out, addrs, rule);
+	}
 }
 
 /* Up to NATIVE_GROUP_FRAMES frames; 1 when the walk is over. */

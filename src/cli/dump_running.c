@@ -14,7 +14,10 @@
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
-#define MOST_NS	  (250 * NSEC_PER_MSEC) /* until unwind tables are there, and all have had a turn */
+#define TURN_NS                                                                                    \
+	(250 * NSEC_PER_MSEC) /* until all have had a turn, since the unwind tables are there */
+#define MOST_NS                                                                                    \
+	(1000 * NSEC_PER_MSEC) /* those of a very large file take longer than anybody waits */
 
 static bool runs(const struct dump_thread *t)
 {
@@ -92,18 +95,35 @@ static int take_samples(struct dump_running *x, uint64_t early)
 	return r ? err_sys(r, "samples") : 0;
 }
 
+/* Unwind tables are being made, and some thread's stack isn't whole. */
+static bool waits_for_rows(const struct dump_running *x)
+{
+	if (!collect_rows_coming(x->session.collect))
+		return false;
+	map_foreach(slot, &x->threads) {
+		const struct dump_thread *t = (struct dump_thread *)(uintptr_t)slot->value;
+
+		if (t->profile && !map_get(&x->whole, slot->value))
+			return true;
+	}
+	return false;
+}
+
 /* Drains until each has been met. */
 static int sample(struct dump_running *x)
 {
 	struct session *s = &x->session;
 	int r = session_start(s);
-	uint64_t early, end = s->start_ns + MOST_NS;
+	uint64_t early, now = s->start_ns, end = now + TURN_NS;
 
-	while (!r && x->whole.n < x->threads.n && clock_ns(CLOCK_MONOTONIC) < end) {
+	while (!r && x->whole.n < x->threads.n && now < end) {
 		nanosleep(&(struct timespec){.tv_nsec = DRAIN_NS}, NULL);
 		early = early_samples(s);
 		r = session_drain(s);
 		r = r ? r : take_samples(x, early);
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (waits_for_rows(x))
+			end = MIN(now + TURN_NS, s->start_ns + MOST_NS);
 	}
 	if (s->epoll_fd < 0)
 		return r;

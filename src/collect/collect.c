@@ -424,8 +424,18 @@ void collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
 	uint64_t vaddr;
 	struct native_file *f = space_find(c, version, pc, &vaddr);
 
-	if (f)
-		native_rows_want(c, f);
+	if (!f)
+		return false;
+	native_rows_want(c, f);
+	return native_rows_coming(f);
+}
+
+bool collect_rows_coming(const struct collect *c)
+{
+	vec_foreach(f, &c->natives)
+		if (native_rows_coming(*f))
+			return true;
+	return false;
 }
 
 void collect_await(struct collect *c)

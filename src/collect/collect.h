@@ -89,11 +89,14 @@ _must_use_ int collect_flush(struct collect *c, bool last);
 uint64_t collect_due_ns(const struct collect *c);
 
 /*
- * For who walks stacks itself: the rows for the code at @pc in mappings @version are wanted; they are
- * there, if they ever will be, when collect_await() returns.
+ * For who walks stacks itself: the rows for the code at @pc in mappings @version are wanted. True if some may
+ * come: when collect_await() returns, they have; there may be more then.
  */
-void collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
+bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
+
+/* Rows that some stack wanted, or the second step of such a file, are being made. */
+bool collect_rows_coming(const struct collect *c);
 
 /* Readable when there is a reason to flush before the next drain; -1: never. */
 int collect_fd(const struct collect *c);

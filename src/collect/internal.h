@@ -44,6 +44,7 @@ struct native_file {
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
 	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
+	bool proving;	   /* more rows are to come: native_rows_prove() */
 	uint32_t tries;	   /* how often that was so */
 };
 
@@ -329,6 +330,12 @@ void native_rows_given_up(struct collect *c);
 /* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
 void native_work_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
+/* They are being made, or more of them. */
+static inline bool native_rows_coming(const struct native_file *f)
+{
+	return f->rows == ROWS_ASKED || f->proving;
+}
+
 /* What has been done; once a flush. @all: waits until everything is. */
 void native_work_take(struct collect *c, bool all);
 void native_work_fini(struct collect *c);

@@ -130,6 +130,12 @@ static void take_rows(struct collect *c, struct native_file *f, struct job *j)
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
 }
 
+static void take_proven(struct collect *c, struct native_file *f, struct job *j)
+{
+	native_rows_take_proven(c, f, &j->rows, j->r, j->why ? j->why : "");
+	f->proving = false;
+}
+
 static void job_free(struct job *j)
 {
 	native_rows_fini(&j->rows);
@@ -157,11 +163,12 @@ static void take(struct collect *c, struct job *j)
 	else if (j->job.run == compile_rows)
 		take_rows(c, j->file, j);
 	else if (j->job.run == prove_rows)
-		native_rows_take_proven(c, j->file, &j->rows, j->r, j->why ? j->why : "");
+		take_proven(c, j->file, j);
 	else if (j->r)
 		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
 			 j->why ? j->why : "");
 	j->job.run = next_step(j);
+	j->file->proving |= j->job.run == prove_rows;
 	if (!j->job.run) {
 		job_free(j);
 		return;

@@ -16,7 +16,6 @@ struct work {
 	bool done, gone;
 	struct task_look look; /* the latest */
 	uint64_t hash;	       /* of the latest walk of its Python frames */
-	uint64_t rowless;      /* address that there were no rows for at the latest walk */
 };
 
 /* Beside what is shown of a process, in the same order. */

@@ -87,13 +87,11 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 /* True if rows are missing that may still come: they are asked for. */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {
-	uint64_t end = walker_end(r->d->walker);
+	enum native_outcome n = r->thread->native;
 
-	if (r->thread->native != NATIVE_NO_ROWS || end == r->work->rowless)
-		return false;
-	r->work->rowless = end;
-	collect_want_rows(r->d->collect, r->d->store.spaces.v[w->space].version, end);
-	return true;
+	return (n == NATIVE_NO_ROWS || n == NATIVE_NO_RULE) &&
+	       collect_want_rows(r->d->collect, r->d->store.spaces.v[w->space].version,
+				 walker_end(r->d->walker));
 }
 
 static pid_t tid_of(const struct target *t, uint64_t tstate)

@@ -328,6 +328,7 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
 	n->outcome = NATIVE_NONE;
 	n->leaf_only = w->config.leaf;
 	n->instructions = 1;
+	n->epoch = 1;
 	n->space = w->config.store->spaces.v[t->space];
 	n_kernel = MIN(n_kernel, (size_t)ABI_MAX_KERNEL);
 	if (n_kernel)

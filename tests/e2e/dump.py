@@ -196,6 +196,67 @@ lock.acquire()
     check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
 
 
+# Functions without unwind information, and so much other code of that kind that it's looked at in a second
+# step, when the rest of the file is in use.
+BARE = """
+.text
+.globl hold, spin
+.type hold, @function
+.type spin, @function
+hold: sub $24, %rsp
+call pause@plt
+add $24, %rsp
+ret
+.size hold, . - hold
+spin: sub $24, %rsp
+1: jmp 2f
+2: dec %rdi
+jnz 1b
+add $24, %rsp
+ret
+.size spin, . - spin
+known: .cfi_startproc
+ret
+.cfi_endproc
+.rept 70000
+.p2align 4
+.skip 62, 0x90
+ret
+.endr
+.section .note.GNU-stack, "", @progbits
+"""
+
+
+@case
+def bare_code():
+    """The first dump of a process, with nothing kept from others, shows whole stacks as well."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("its instructions aren't read on this machine")
+    kit.need("gcc")
+    source = "import ctypes, sys\n" \
+             "lib = ctypes.CDLL(sys.argv[1])\n" \
+             "sys.stdout.write('ready'); sys.stdout.flush()\n" \
+             "lib[sys.argv[2]](ctypes.c_long(1 << 62))\n"
+    with kit.folder() as folder:
+        library = os.path.join(folder, "libbare.so")
+        subprocess.run(["gcc", "-shared", "-x", "assembler", "-o", library, "-"],
+                       input=BARE.encode(), check=True)
+        for function in "hold", "spin":
+            with kit.Background(kit.PYTHON, "-c", source, library, function,
+                                stdout=subprocess.PIPE) as target:
+                target.process.stdout.read(5)
+                os.setpriority(os.PRIO_PROCESS, target.pid, -10)  # it gets its turn on a busy machine
+                time.sleep(0.3)
+                done = krait("dump", "--json", "--native=full", "-p", target.pid,
+                             env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, function)))
+                thread, = json.loads(done.stdout)["processes"][0]["threads"]
+                if thread["state"] == "runnable":
+                    continue  # it hasn't got one all the same
+                native = names(thread, "native")
+                check(function in native and native[0] == "_start" and not names(thread, "mark"),
+                      str(thread))
+
+
 @case
 def uninterruptible():
     """A process in state D that holds the GIL: its parent waits in vfork until the child execs."""
