@@ -30,19 +30,6 @@ struct collect *collect_new(const struct collect_config *config)
 	return c;
 }
 
-static void process_fini(struct process *p)
-{
-	free(p->name);
-	free(p->cgroup);
-	free(p->container);
-	vec_foreach(code, &p->codes)
-		py_code_free(*code);
-	vec_fini(&p->codes);
-	vec_fini(&p->stack_ids);
-	map_fini(&p->code_index);
-	map_fini(&p->threads);
-}
-
 static void raw_stack_fini(struct raw_stack *raw)
 {
 	free(raw->frames);
@@ -53,11 +40,8 @@ void collect_free(struct collect *c)
 {
 	if (!c)
 		return;
-	vec_foreach(p, &c->processes) {
-		space_forget(c, p);
-		jit_close(p);
-		process_fini(p);
-	}
+	vec_foreach(p, &c->processes)
+		process_fini(c, p);
 	vec_foreach(raw, &c->raw)
 		raw_stack_fini(raw);
 	native_work_fini(c);
@@ -74,10 +58,12 @@ void collect_free(struct collect *c)
 	free(c->native);
 	kernel_names_free(c->kernel);
 	vec_foreach(file, &c->files)
-		free(*file);
+		image_file_free(*file);
 	vec_fini(&c->files);
 	vec_fini(&c->processes);
 	vec_fini(&c->live);
+	vec_fini(&c->forgotten);
+	vec_fini(&c->free_processes);
 	vec_fini(&c->threads);
 	vec_fini(&c->free_threads);
 	vec_fini(&c->raw);
@@ -419,7 +405,7 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 	return 1;
 }
 
-void collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
+bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
 {
 	uint64_t vaddr;
 	struct native_file *f = space_find(c, version, pc, &vaddr);

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -17,6 +18,8 @@
 #include "base/log.h"
 #include "collect/internal.h"
 #include "proc/files.h"
+
+#define MAX_HELD 128
 
 uint64_t file_key(uint64_t dev, uint64_t ino)
 {
@@ -28,7 +31,21 @@ int64_t file_mtime_ns(const struct stat *st)
 	return (int64_t)timespec_ns(st->st_mtim);
 }
 
-bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
+/*
+ * Is @fd the file that @m shows? As long as it is open no other one gets the number. With some file systems
+ * (overlayfs, btrfs) mappings show other numbers, which aren't one file's alone.
+ */
+static bool is_held(int fd, const struct mapping *m, struct stat *st)
+{
+	return fd >= 0 && !fstat(fd, st) && st->st_ino == m->ino && file_dev(st->st_dev) == m->dev;
+}
+
+static bool same_contents(const struct stat *st, int64_t mtime_ns, int64_t bytes)
+{
+	return file_mtime_ns(st) == mtime_ns && st->st_size == bytes;
+}
+
+bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
 		    int64_t bytes)
 {
 	char name[64];
@@ -36,9 +53,9 @@ bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mt
 
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
-	if (fstatat(proc->dirfd, name, &st, 0))
+	if (!is_held(fd, m, &st) && fstatat(proc->dirfd, name, &st, 0))
 		return true;
-	return file_mtime_ns(&st) == mtime_ns && st.st_size == bytes;
+	return same_contents(&st, mtime_ns, bytes);
 }
 
 static int read_file(int fd, const char *path, struct image_file *f)
@@ -67,11 +84,34 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	return r;
 }
 
+void image_file_free(struct image_file *f)
+{
+	if (f && f->fd >= 0)
+		close(f->fd);
+	free(f);
+}
+
+/*
+ * A machine starts the same few programs again and again. Asking /proc each time whether their files are the
+ * same still is most of what watching it costs; an open file tells at once. Only where that keeps nobody from
+ * unmounting anything.
+ */
+static int hold(struct collect *c, int fd)
+{
+	int own;
+
+	if (c->held >= MAX_HELD || !root_has(fd))
+		return -1;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	c->held += own >= 0;
+	return own;
+}
+
 /* Reads the file @fd of this device and inode and keeps what it holds, in @old if that isn't NULL. */
 static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t ino, int fd,
 				    const char *path, struct image_file *old)
 {
-	struct image_file f = {.dev = dev, .ino = ino};
+	struct image_file f = {.dev = dev, .ino = ino, .fd = old ? old->fd : -1};
 
 	if (read_file(fd, path, &f) < 0)
 		log_info("%s: %s", path, err_msg());
@@ -87,6 +127,7 @@ static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t in
 		free(old);
 		return NULL;
 	}
+	old->fd = hold(c, fd);
 	(void)!map_put(&c->file_index, file_key(dev, ino), c->files.n);
 	return old;
 }
@@ -99,13 +140,23 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	_cleanup_close_ int fd = -1;
 
 	*ret = old;
-	if (old && file_unchanged(proc, m, old->mtime_ns, old->bytes))
+	if (old && file_unchanged(old->fd, proc, m, old->mtime_ns, old->bytes))
 		return 0;
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
 	if (fd < 0)
 		return fd;
 	*ret = keep_file(c, m->dev, m->ino, fd, path, old);
 	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
+}
+
+bool image_is_other(const struct collect *c, const struct mapping *m)
+{
+	const uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
+	const struct image_file *f = i ? c->files.v[*i - 1] : NULL;
+	struct stat st;
+
+	return f && !f->is_python && is_held(f->fd, m, &st) &&
+	       same_contents(&st, f->mtime_ns, f->bytes);
 }
 
 int image_key(int fd, struct exe_key *ret)

@@ -16,6 +16,7 @@
 /* What was found in one ELF file, by device and inode. */
 struct image_file {
 	uint64_t dev, ino;
+	int fd;			 /* -1: not held open */
 	int64_t mtime_ns, bytes; /* another file may get the inode */
 	bool is_python;
 	struct py_image image; /* if is_python */
@@ -43,8 +44,8 @@ struct native_file {
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
-	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
 	bool proving;	   /* more rows are to come: native_rows_prove() */
+	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
 	uint32_t tries;	   /* how often that was so */
 };
 
@@ -84,7 +85,7 @@ struct space {
 	VEC(struct space_map) maps; /* ascending */
 };
 
-/* One image of one process. Stays after its end: its samples may still be on the way. */
+/* One image of one process. Stays for a while after its end: its samples may still be on the way. */
 struct process {
 	struct proc_key key;
 	enum proc_state state;
@@ -137,6 +138,12 @@ struct thread {
 
 #define STACK_UNNAMED 0 /* no profile stack has this id */
 
+/* A process that has ended: its place is another's when nothing can refer to it any more. */
+struct forgotten {
+	uint32_t process;
+	uint64_t at_ns;
+};
+
 /* A stack whose code objects haven't all arrived. */
 struct raw_stack {
 	uint64_t id;
@@ -173,7 +180,9 @@ struct collect {
 	struct map by_key;  /* hash of proc_key -> index + 1 */
 	struct map by_tgid; /* -> index + 1 of the newest image */
 	VEC(struct thread) threads;
-	VEC(uint32_t) free_threads; /* indices */
+	VEC(uint32_t) free_threads;	 /* indices */
+	VEC(struct forgotten) forgotten; /* the longest ago first */
+	VEC(uint32_t) free_processes;	 /* indices */
 	struct ended_threads {
 		unsigned n;	       /* all that were given up */
 		uint64_t cpu_ns, came; /* what they say of the rate */
@@ -189,6 +198,7 @@ struct collect {
 	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
 	struct map spaces;	 /* version -> struct space * */
 	VEC(struct target_root) roots;
+	unsigned held; /* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
 	struct worker *worker; /* NULL: no native frames */
@@ -212,6 +222,9 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
+/* What it holds; its place can be another's then. */
+void process_fini(struct collect *c, struct process *p);
+
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 
@@ -219,13 +232,21 @@ void process_forget_ended(struct collect *c);
 uint64_t file_key(uint64_t dev, uint64_t ino);
 struct stat;
 int64_t file_mtime_ns(const struct stat *st);
-/* False if the inode has another file's contents now. Without rights for map_files: true. */
-bool file_unchanged(const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
+/*
+ * False if the inode has another file's contents now. @fd: the file, held open since it was read, or -1; then,
+ * without rights for map_files: true.
+ */
+bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
 		    int64_t bytes);
 
 /* image.c: what is in the file behind @m, read once. 0, or as file_open_mapping(). */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);
+
+/* image.c: it is certain, without a look at a process that maps it, that it is no interpreter. */
+bool image_is_other(const struct collect *c, const struct mapping *m);
+
+void image_file_free(struct image_file *f);
 
 /* image.c: the key that the kernel knows this file by; -errno where it can't be told. */
 int image_key(int fd, struct exe_key *ret);
@@ -280,6 +301,9 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
 void native_file_free(struct native_file *f);
 
+/* root.c: is @fd on the mount of krait's own root directory, which nobody unmounts? */
+bool root_has(int fd);
+
 /* root.c: descriptor of the root directory of @proc, kept; -1: krait's own, or there are too many. */
 int root_of(struct collect *c, const struct proc *proc);
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
@@ -306,6 +330,12 @@ struct native_rows {
 
 /* native_rows.c: a stack needs its rows. */
 void native_rows_want(struct collect *c, struct native_file *f);
+/* They are being made, or more of them. */
+static inline bool native_rows_coming(const struct native_file *f)
+{
+	return f->rows == ROWS_ASKED || f->proving;
+}
+
 /* The work itself, in a thread: reads what never changes of @f. @cache may be NULL. 0 or -errno + message. */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
@@ -330,12 +360,6 @@ void native_rows_given_up(struct collect *c);
 /* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
 void native_work_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
-/* They are being made, or more of them. */
-static inline bool native_rows_coming(const struct native_file *f)
-{
-	return f->rows == ROWS_ASKED || f->proving;
-}
-
 /* What has been done; once a flush. @all: waits until everything is. */
 void native_work_take(struct collect *c, bool all);
 void native_work_fini(struct collect *c);

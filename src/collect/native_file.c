@@ -158,7 +158,7 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 	*index = 0;
 	if (!m->ino && !streq(path, VDSO_PATH))
 		return NULL;
-	if (f && file_unchanged(proc, m, f->mtime_ns, f->bytes))
+	if (f && file_unchanged(f->fd, proc, m, f->mtime_ns, f->bytes))
 		*index = *i;
 	else
 		f = keep_file(c, proc, m, path, index);

@@ -25,6 +25,7 @@
 #define GIVE_UP_NS	  (3 * NSEC_PER_SEC)
 
 #define FLUSHES_AFTER_END 3
+#define FORGOTTEN_NS	  (10 * NSEC_PER_SEC) /* after its end nothing comes of it */
 
 static uint64_t key_hash(const struct proc_key *k)
 {
@@ -52,19 +53,25 @@ static bool is_newer(const struct proc_key *a, const struct proc_key *b)
 
 long process_of(struct collect *c, const struct proc_key *key)
 {
-	uint64_t *i = map_get(&c->by_key, key_hash(key));
+	uint64_t *known = map_get(&c->by_key, key_hash(key));
 	struct process p = {.key = *key, .state = PROC_PENDING}, *other;
+	uint32_t i;
 
-	if (i)
-		return *i - 1;
+	if (known)
+		return *known - 1;
 	other = newest_of(c, key->tgid);
 	if (other)
 		replace(is_newer(key, &other->key) ? other : &p);
-	if (vec_push(&c->processes, p) || map_put(&c->by_key, key_hash(key), c->processes.n) ||
-	    (!p.replaced && map_put(&c->by_tgid, key->tgid, c->processes.n)) ||
-	    vec_push(&c->live, c->processes.n - 1))
+	if (!c->free_processes.n && (vec_push(&c->processes, (struct process){}) ||
+				     vec_push(&c->free_processes, c->processes.n - 1)))
 		return -ENOMEM;
-	return c->processes.n - 1;
+	i = c->free_processes.v[c->free_processes.n - 1];
+	if (map_put(&c->by_key, key_hash(key), i + 1) ||
+	    (!p.replaced && map_put(&c->by_tgid, key->tgid, i + 1)) || vec_push(&c->live, i))
+		return -ENOMEM;
+	c->free_processes.n--;
+	c->processes.v[i] = p;
+	return i;
 }
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
@@ -211,6 +218,15 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 		(void)!locate(c, proc, &maps, f, at, exe, &where);
 }
 
+/* False if it can't be looked at. One that lived for a moment has ended before it was known. */
+static bool open_process(struct process *p, struct proc *ret)
+{
+	int r = proc_open(ret, p->key.tgid);
+
+	p->ended |= r == -ESRCH;
+	return !r;
+}
+
 /* The kernel program recognized it: a known executable, or a fork of a known process. */
 static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
@@ -221,7 +237,7 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		return;
 	p->where = rec->where;
 	set_python(c, p, layout->version);
-	if (proc_open(&proc, p->key.tgid))
+	if (!open_process(p, &proc))
 		return;
 	if (!is_wanted(c, p, &proc)) {
 		(void)!ignore(c, p);
@@ -238,7 +254,7 @@ static void adopt_native(struct collect *c, struct process *p)
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
 	p->state = PROC_NATIVE;
-	if (proc_open(&proc, p->key.tgid))
+	if (!open_process(p, &proc))
 		return;
 	if (is_wanted(c, p, &proc))
 		space_wanted(c, p, SPACE_GONE);
@@ -271,11 +287,8 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	struct image_file *f;
 	int r;
 
-	r = proc_open(&proc, p->key.tgid);
-	if (r) {
-		p->ended |= r == -ESRCH; /* its end was told before it was known */
-		return r;
-	}
+	if (!open_process(p, &proc))
+		return -ESRCH;
 	if (!is_wanted(c, p, &proc))
 		return ignore(c, p);
 	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
@@ -309,7 +322,8 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 
 	if (p && has_stacks(p))
 		space_wanted(c, p, SPACE_GROWN);
-	if (!m->ino || (p && p->state == PROC_PYTHON) || proc_open(&proc, m->tgid))
+	if (!m->ino || (p && p->state == PROC_PYTHON) || image_is_other(c, &map) ||
+	    proc_open(&proc, m->tgid))
 		return;
 	if (image_of(c, &proc, &map, m->path, &f) || !f->is_python)
 		return;
@@ -342,20 +356,83 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 	map_del(&c->by_tgid, tgid);
 }
 
-static void forget(struct collect *c, struct process *p)
+static void free_memory(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
 	jit_close(p);
 	vec_foreach(code, &p->codes)
 		py_code_free(*code);
-	vec_foreach(id, &p->stack_ids) {
-		map_del(&c->stacks, *id);
-		map_del(&c->rowless, *id);
-	}
 	vec_fini(&p->codes);
 	vec_fini(&p->stack_ids);
 	map_fini(&p->code_index);
 	thread_forget_all(c, p);
+}
+
+void process_fini(struct collect *c, struct process *p)
+{
+	free_memory(c, p);
+	free(p->name);
+	free(p->cgroup);
+	free(p->container);
+	*p = (struct process){};
+}
+
+static void forget(struct collect *c, uint32_t i)
+{
+	struct process *p = &c->processes.v[i];
+	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
+
+	vec_foreach(id, &p->stack_ids) {
+		map_del(&c->stacks, *id);
+		map_del(&c->rowless, *id);
+	}
+	free_memory(c, p);
+	(void)!vec_push(&c->forgotten, f);
+}
+
+static bool is_referred_to(const struct collect *c, uint32_t process)
+{
+	vec_foreach(w, &c->waiting)
+		if (w->process == process)
+			return true;
+	vec_foreach(raw, &c->raw)
+		if (raw->process == process)
+			return true;
+	return false;
+}
+
+static void drop_index(struct map *m, uint64_t key, uint32_t i)
+{
+	const uint64_t *at = map_get(m, key);
+
+	if (at && *at == i + 1)
+		map_del(m, key);
+}
+
+/* Nothing comes of it any more. What waits for a stack that was lost keeps its place. */
+static void reuse_forgotten(struct collect *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	size_t kept = 0, n = 0;
+
+	if (!c->forgotten.n || now < c->forgotten.v[0].at_ns + 2 * FORGOTTEN_NS)
+		return;
+	while (n < c->forgotten.n && now >= c->forgotten.v[n].at_ns + FORGOTTEN_NS) {
+		struct forgotten f = c->forgotten.v[n++];
+		struct process *p = &c->processes.v[f.process];
+
+		if (is_referred_to(c, f.process) || vec_push(&c->free_processes, f.process)) {
+			f.at_ns = now;
+			c->forgotten.v[kept++] = f;
+			continue;
+		}
+		drop_index(&c->by_key, key_hash(&p->key), f.process);
+		drop_index(&c->by_tgid, p->key.tgid, f.process);
+		process_fini(c, p);
+	}
+	memmove(c->forgotten.v + kept, c->forgotten.v + n,
+		(c->forgotten.n - n) * sizeof(*c->forgotten.v));
+	c->forgotten.n -= n - kept;
 }
 
 /* The first thread has ended, which the side band tells; others may go on (pthread_exit in main). */
@@ -387,7 +464,7 @@ void process_forget_ended(struct collect *c)
 
 		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
 			if ((p->replaced || !has_threads(p)) && !is_waited_for(c, c->live.v[i])) {
-				forget(c, p);
+				forget(c, c->live.v[i]);
 				continue;
 			}
 			p->ended = 1;
@@ -395,6 +472,7 @@ void process_forget_ended(struct collect *c)
 		c->live.v[kept++] = c->live.v[i];
 	}
 	c->live.n = kept;
+	reuse_forgotten(c);
 }
 
 void collect_look_again(struct collect *c)

@@ -27,6 +27,14 @@ static bool same(const struct target_root *a, const struct target_root *b)
 	return a->mount == b->mount && a->ino == b->ino;
 }
 
+bool root_has(int fd)
+{
+	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct target_root its = {}, mine = {};
+
+	return own >= 0 && !identify(fd, &its) && !identify(own, &mine) && its.mount == mine.mount;
+}
+
 int root_of(struct collect *c, const struct proc *proc)
 {
 	_cleanup_close_ int fd = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

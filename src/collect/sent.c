@@ -66,6 +66,11 @@ static void drop_code(struct process *p, size_t i)
 	py_code_free(code);
 }
 
+static uint64_t id_of(const struct process *p, const struct py_code *code)
+{
+	return sent_code_id(&p->key, code->addr, code->check);
+}
+
 void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {
 	struct sent_entry e = {.id = sent_code_id(&c->processes.v[process].key, code, check),
@@ -81,9 +86,9 @@ void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t chec
 		return;
 	p = &c->processes.v[gone.process];
 	at = map_get(&p->code_index, gone.code_key);
-	if (!at)
-		return; /* the process has ended */
-	drop_code(p, *at - 1);
+	/* The process may have ended, and its place be another's. */
+	if (at && id_of(p, p->codes.v[*at - 1]) == gone.id)
+		drop_code(p, *at - 1);
 }
 
 void sent_fini(struct collect *c)
