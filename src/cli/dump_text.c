@@ -60,8 +60,7 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, "on a CPU, or ready to run");
 	else
 		str_add(ret, wait_words(t->wait.kind));
-	/* A wait for the GIL is many short ones: when it began isn't known. */
-	if (t->since_ns && t->wait.kind != WAIT_GIL)
+	if (t->since_ns)
 		add_span(t->since_ns, ret);
 	if (t->wait.kind == WAIT_GIL) {
 		add_holder(t, ret);

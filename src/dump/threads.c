@@ -149,8 +149,8 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 				      t->wait.kind == WAIT_BLOCKED))
 		t->wait.kind = WAIT_GIL;
 	read_target(r);
-	/* One that is ready to run may have slept until a moment ago. */
-	if (rec)
+	/* One that is ready to run may have slept until a moment ago. A wait for the GIL is many short ones. */
+	if (rec && t->wait.kind != WAIT_GIL)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
 										: rec->off_ns);
 	walker_send(r->d->walker, t->tid, clock_ns(CLOCK_MONOTONIC));

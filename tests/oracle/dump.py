@@ -199,7 +199,8 @@ def check_gil(row):
         thread = threads.get(name)
         if not thread:
             yield "%s isn't there" % name
-        elif (thread["gil"], thread["state"], thread["steady"]) != (gil, state, True):
+        elif (thread["gil"], thread["state"], thread["steady"]) != (gil, state, True) or \
+                (thread["seconds"] is None) != (gil == "waiting"):
             yield "%s: gil %s, state %s, %s" % (name, thread["gil"], thread["state"], thread["words"])
     if len(threads) == 2 and (
             threads["waits"]["gil_holder"] != threads["holds"]["tid"] or
