@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait top of all processes: its CPU time at 99 Hz beside programs that start and end all the time, and its
+memory where nothing stays what it is: processes of a few milliseconds, code that is compiled anew again and
+again."""
+
+import fcntl
+import os
+import pty
+import statistics
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+import lib
+
+STEADY = 20
+STARTED = 66  # a second
+WINDOW = 5
+
+# Four milliseconds of sleep after each of work.
+PART_TIME = """
+import time
+while True:
+    end = time.thread_time() + .001
+    while time.thread_time() < end: pass
+    time.sleep(.004)
+"""
+
+STARTS = """
+import os, sys, time
+due = time.monotonic()
+while True:
+    os.posix_spawn(sys.executable, [sys.executable, "-S", "-E", "-c", "pass"], os.environ)
+    due = max(due + 1 / float(sys.argv[1]), time.monotonic() - 1)
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]: pass
+    except ChildProcessError:
+        pass
+    time.sleep(max(0, due - time.monotonic()))
+"""
+
+# Children that work for five milliseconds, one after another.
+FORKS = """
+import os, time
+def child():
+    end = time.thread_time() + .005
+    while time.thread_time() < end: pass
+    os._exit(0)
+while True:
+    pid = os.fork()
+    if not pid: child()
+    os.waitpid(pid, 0)
+"""
+
+COMPILES = """
+import time
+n = 0
+while True:
+    n += 1
+    text = "def made_%d(now):\\n    while time.thread_time() < now + .001: pass\\n" % n
+    names = {"time": time}
+    exec(compile(text, "<made %d>" % n, "exec"), names)
+    names["made_%d" % n](time.thread_time())
+"""
+
+
+class Program:
+    def __init__(self, source, *arguments):
+        self.process = subprocess.Popen([sys.executable, "-c", source, *arguments])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+class Top:
+    """krait top on a terminal of 80 by 24."""
+
+    def __init__(self, *options):
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(
+            [lib.KRAIT, "top", *options],
+            stdin=slave,
+            stdout=slave,
+            stderr=subprocess.DEVNULL,
+            env=dict(os.environ, TERM="xterm"),
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.pid = self.process.pid
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            while os.read(self.master, 1 << 16):
+                pass
+        except OSError:
+            pass  # it has ended
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.write(self.master, b"q")
+        self.process.wait(60)
+
+
+def cost(seconds):
+    """Its CPU time, % of a core, in each of several windows."""
+    steady = [Program(PART_TIME) for _ in range(STEADY)]
+    try:
+        with Program(STARTS, str(STARTED)), Top() as top:
+            time.sleep(WINDOW)
+            windows = []
+            for _ in range(max(3, int(seconds / WINDOW))):
+                cpu, begin = lib.cpu_seconds(top.pid), time.monotonic()
+                time.sleep(WINDOW)
+                used = lib.cpu_seconds(top.pid) - cpu
+                windows.append(100 * used / (time.monotonic() - begin))
+            return windows
+    finally:
+        for program in steady:
+            program.__exit__()
+
+
+def memory(source, seconds, hz=999, points=10):
+    """Resident memory that is its own, in bytes, at so many points of the time."""
+    with Program(source), Top("-F", str(hz)) as top:
+        got = []
+        for _ in range(points):
+            time.sleep(seconds / points)
+            got.append(lib.rss_bytes(top.pid, "RssAnon"))
+        return got
+
+
+def run(options):
+    windows = cost(options.seconds / 3)
+    yield lib.Row(
+        "%d processes, %d others start each second, 99 Hz" % (STEADY, STARTED),
+        statistics.median(windows),
+        "% of a core",
+        1,
+        note="%.2f to %.2f in %d windows" % (min(windows), max(windows), len(windows)),
+    )
+    for name, source in (("processes of 5 ms", FORKS), ("code compiled anew", COMPILES)):
+        got = memory(source, options.seconds / 3)
+        yield lib.Row(
+            "memory, %s: growth in the second half" % name,
+            (got[-1] - got[len(got) // 2 - 1]) / (1 << 20),
+            "MiB",
+            note=" ".join("%.1f" % (b / (1 << 20)) for b in got),
+        )
