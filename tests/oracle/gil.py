@@ -21,7 +21,7 @@ import pprof
 HZ = 1999
 FEW_UNKNOWN = 0.03
 SWITCHING = 0.1  # share of the time between two holds
-BETWEEN = 0.002  # ... in the evaluation loop itself: up to 3.8 it calls drop_gil() and then take_gil()
+BETWEEN = 0.002  # ... in the evaluation loop itself: up to 3.10 it calls drop_gil() and then take_gil()
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
 BY_C = {"krait_without_gil": "released", "krait_with_gil": "held", "krait_no_python": "none",
@@ -115,7 +115,7 @@ def test(krait, interpreter, seconds):
     if done.returncode:
         print("FAIL %s: exit code %d: %s" % (what, done.returncode, done.stderr.decode()[-300:]))
         return False
-    giving, between = interpreter.version < (3,), interpreter.version < (3, 9)
+    giving, between = interpreter.version < (3,), interpreter.version < (3, 11)
     seen, wrong = judge(pprof.read(out), giving, between)
     total = sum(sum(states.values()) for states in seen.values())
     unknown = sum(states["unknown"] for states in seen.values())
