@@ -239,15 +239,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 static const struct option_row rows[] = {
 	RECORD_ROWS_TARGETS,
-	{.group = "What is shown",
-	 .name = "native",
-	 .arg = "WHICH",
-	 .set = value_native,
-	 .field = RECORD_FIELD(native),
-	 .initial = "leaf",
-	 .complete = "leaf full none",
-	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "
-		 "full also what lies between and above Python functions, none nothing"},
+	RECORD_ROW_NATIVE("What is shown"),
 	{.name = "interpreter-frames",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(interpreter_frames),

@@ -28,14 +28,8 @@ typedef VEC(struct profile *) profiles;
 #define FIELD(f) offsetof(struct merge_options, f)
 
 static const struct option_row rows[] = {
-	{.group = "Output",
-	 .name = "output",
-	 .letter = 'o',
-	 .arg = "FILE",
-	 .set = value_string,
-	 .field = FIELD(output),
-	 .complete = COMPLETE_FILE,
-	 .help = "where to write; the extension picks the format, - is standard output"},
+	VALUE_OUTPUT_ROW(FIELD(output), NULL,
+			 "where to write; the extension picks the format, - is standard output"),
 	{.name = "format",
 	 .arg = "FORMAT",
 	 .set = value_string,

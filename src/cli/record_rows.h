@@ -44,7 +44,22 @@
 	 .help = "processes of this container, by its name or the beginning of its id; may be "    \
 		 "repeated"}
 
-#define RECORD_ROWS_EVENT                                                                          \
+#define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
+	{.group = "Sampling",                                                                      \
+	 .name = "duration",                                                                       \
+	 .letter = 'd',                                                                            \
+	 .arg = "TIME",                                                                            \
+	 .set = value_duration,                                                                    \
+	 .field = RECORD_FIELD(duration_ns),                                                       \
+	 .initial = (until),                                                                       \
+	 .help = (how_long)},                                                                      \
+	{.name = "frequency",                                                                      \
+	 .letter = 'F',                                                                            \
+	 .arg = "HZ",                                                                              \
+	 .set = value_frequency,                                                                   \
+	 .field = RECORD_FIELD(freq_hz),                                                           \
+	 .initial = (hz),                                                                          \
+	 .help = "samples per second of CPU time"},                                                \
 	{.name = "count",                                                                          \
 	 .letter = 'c',                                                                            \
 	 .arg = "N",                                                                               \
@@ -62,8 +77,8 @@
 	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel " \
 		 "code only"}
 
-#define RECORD_ROWS_NATIVE                                                                         \
-	{.group = "Native and kernel frames",                                                      \
+#define RECORD_ROW_NATIVE(title)                                                                   \
+	{.group = (title),                                                                         \
 	 .name = "native",                                                                         \
 	 .arg = "WHICH",                                                                           \
 	 .set = value_native,                                                                      \
@@ -71,12 +86,15 @@
 	 .initial = "leaf",                                                                        \
 	 .complete = "leaf full none",                                                             \
 	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "  \
-		 "full also what lies between and above Python functions, none nothing"},          \
+		 "full also what lies between and above Python functions, none nothing"}
+
+#define RECORD_ROWS_NATIVE                                                                         \
+	RECORD_ROW_NATIVE("Native and kernel frames"),                                             \
 	{.name = "interpreter-frames",                                                             \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(interpreter_frames),                                                \
-	 .help = "with --native=full: show the interpreter's own machinery too, and what `import "  \
-		 "NAME' stands for"},                  \
+	 .help = "with --native=full: show the interpreter's own machinery too, and what `import " \
+		 "NAME' stands for"},                                                              \
 	{.name = "native-lines",                                                                   \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(native_lines),                                                      \

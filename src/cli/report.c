@@ -35,15 +35,8 @@ struct report_options {
 #define FIELD(f) offsetof(struct report_options, f)
 
 static const struct option_row rows[] = {
-	{.group = "Output",
-	 .name = "output",
-	 .letter = 'o',
-	 .arg = "FILE",
-	 .set = value_string,
-	 .field = FIELD(output),
-	 .initial = "standard output",
-	 .complete = COMPLETE_FILE,
-	 .help = "where to write; the extension picks the format, - is standard output"},
+	VALUE_OUTPUT_ROW(FIELD(output), "standard output",
+			 "where to write; the extension picks the format, - is standard output"),
 	{.name = "format",
 	 .arg = "FORMAT",
 	 .set = value_string,

@@ -96,22 +96,7 @@ static const struct option_row rows[] = {
 	 .help = "print at most so many rows"},
 	RECORD_ROWS_WORDS,
 
-	{.group = "Sampling",
-	 .name = "duration",
-	 .letter = 'd',
-	 .arg = "TIME",
-	 .set = value_duration,
-	 .field = RECORD_FIELD(duration_ns),
-	 .initial = "until it is ended",
-	 .help = "how long: 10, 10s, 500ms, 2m"},
-	{.name = "frequency",
-	 .letter = 'F',
-	 .arg = "HZ",
-	 .set = value_frequency,
-	 .field = RECORD_FIELD(freq_hz),
-	 .initial = "99",
-	 .help = "samples per second of CPU time"},
-	RECORD_ROWS_EVENT,
+	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m", "99"),
 
 	RECORD_ROWS_NATIVE,
 

@@ -8,6 +8,7 @@
 #define CLI_VALUES_H
 
 #include "base/util.h"
+#include "cli/options.h"
 
 int value_flag(void *field, const char *text);	      /* bool: true; @text is NULL */
 int value_no_flag(void *field, const char *text);     /* bool: false; @text is NULL */
@@ -32,6 +33,14 @@ int value_times_none(void *field, const char *text);
 		.initial = "auto, and never where NO_COLOR is set",                                \
 		.complete = "auto always never",                                                   \
 		.help = "colours in the terminal: auto, always, never"                             \
+	}
+
+/* The row of every command that writes a file; @at is the offset of a const char *. */
+#define VALUE_OUTPUT_ROW(at, otherwise, words)                                                     \
+	{                                                                                          \
+		.group = "Output", .name = "output", .letter = 'o', .arg = "FILE",                 \
+		.set = value_string, .field = (at), .initial = (otherwise),                        \
+		.complete = COMPLETE_FILE, .help = (words)                                         \
 	}
 
 #endif
