@@ -6,7 +6,9 @@
 #include "render_profile.h"
 
 #include <stdlib.h>
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "render/embedded.h"
 #include "render/render.h"
 
 struct bytes {
@@ -54,6 +56,22 @@ static inline char *fold(struct profile *p)
 	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){0}), 0);
 	fclose(f);
 	return text;
+}
+
+/* The recording in the picture is @p. */
+static inline void assert_comes_back(const struct bytes *picture, struct profile *p)
+{
+	_cleanup_free_ char *before = fold(p), *after = NULL;
+	_cleanup_free_ uint8_t *pprof = NULL;
+	struct profile *back = NULL;
+	size_t n;
+
+	assert_true(embedded_probe(picture->s, picture->n));
+	assert_int_equal(embedded_extract(picture->s, picture->n, &pprof, &n), 0);
+	assert_int_equal(pprof_read(pprof, n, &back), 0);
+	after = fold(back);
+	assert_string_equal(before, after);
+	profile_free(back);
 }
 
 #define MAIN                                                                                       \

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "symbol/perf_map.h"
+#include "expect_code.h"
 
 static void u32(struct str *s, uint32_t v)
 {
@@ -93,20 +93,6 @@ static int file_of(const struct str *s, size_t n)
 
 	assert_true(write(fd, str_cstr(s), n) == (ssize_t)n);
 	return fd;
-}
-
-static void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
-{
-	uint64_t got_start = 0;
-	const char *got = perf_map_find(m, at, &got_start);
-
-	if (!name) {
-		assert_null(got);
-		return;
-	}
-	assert_non_null(got);
-	assert_string_equal(got, name);
-	assert_int_equal(got_start, start);
 }
 
 static void expect_all(const struct perf_map *m)

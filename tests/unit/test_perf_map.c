@@ -11,21 +11,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "symbol/perf_map.h"
-
-static void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
-{
-	uint64_t got_start = 0;
-	const char *got = perf_map_find(m, at, &got_start);
-
-	if (!name) {
-		assert_null(got);
-		return;
-	}
-	assert_non_null(got);
-	assert_string_equal(got, name);
-	assert_int_equal(got_start, start);
-}
+#include "expect_code.h"
 
 static const char text[] = "7f0000001000 40 py::f:/srv/app.py\n"
 			   "0x7f0000002000 0x10 with blanks  and \xff\xfe\n"

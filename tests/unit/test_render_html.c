@@ -21,18 +21,10 @@ static struct bytes draw(struct profile *p, const struct render_options *opt, co
 
 static void test_recording_comes_back(void **state)
 {
-	struct profile *p = shares(), *back = NULL;
+	struct profile *p = shares();
 	struct bytes b = draw(p, &(struct render_options){0}, "shares.html");
-	_cleanup_free_ char *before = fold(p), *after = NULL;
-	_cleanup_free_ uint8_t *pprof = NULL;
-	size_t n;
 
-	assert_true(embedded_probe(b.s, b.n));
-	assert_int_equal(embedded_extract(b.s, b.n, &pprof, &n), 0);
-	assert_int_equal(pprof_read(pprof, n, &back), 0);
-	after = fold(back);
-	assert_string_equal(before, after);
-	profile_free(back);
+	assert_comes_back(&b, p);
 	profile_free(p);
 	free(b.s);
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tests of perf maps and jitdumps share. */
+#ifndef EXPECT_CODE_H
+#define EXPECT_CODE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "symbol/perf_map.h"
+
+/* At @at there is @name, from @start on; NULL: nothing. */
+static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)
+{
+	uint64_t got_start = 0;
+	const char *got = perf_map_find(m, at, &got_start);
+
+	if (!name) {
+		assert_null(got);
+		return;
+	}
+	assert_non_null(got);
+	assert_string_equal(got, name);
+	assert_int_equal(got_start, start);
+}
+
+#endif
