@@ -108,16 +108,17 @@ class Terminal:
                 at += 1
 
     def read(self, seconds):
-        """Takes in what comes for so long; only whole sequences and characters are obeyed."""
+        """Takes in what comes for so long, and says whether there may be more; only whole sequences
+        and characters are obeyed. The kernel hands out at most 4 KiB at once."""
         end = time.time() + seconds
         while True:
             left = end - time.time()
             if not select.select([self.master], [], [], max(left, 0))[0]:
-                return
+                return False
             try:
                 self.pending += os.read(self.master, 65536)
             except OSError:
-                return
+                return False
             cut = re.search(rb"(\x1b(\[[0-9;?]*)?|[\xc0-\xff][\x80-\xbf]{0,2})$", self.pending)
             whole = len(self.pending)
             if cut and not self.complete(self.pending[cut.start():]):
@@ -125,7 +126,7 @@ class Terminal:
             text, self.pending = self.pending[:whole], self.pending[whole:]
             self.feed(text.decode())
             if left <= 0:
-                return
+                return True
 
     def resize_and_settle(self, rows, cols):
         """Another size. What was on its way for the old one is cut; then all is drawn anew."""
@@ -178,8 +179,9 @@ class Terminal:
         end = time.time() + seconds
         while self.process.poll() is None and time.time() < end:
             self.read(.05)
-        self.read(0)
         assert self.process.poll() is not None, "it doesn't end"
+        while self.read(0):
+            pass
         now = termios.tcgetattr(self.slave)
         assert now[:4] == self.before[:4], "the terminal isn't as it was"
         assert self.modes == {"alternate": False, "cursor": True, "wrap": True}, str(self.modes)
