@@ -29,9 +29,11 @@ def not_python():
 @kit.case
 def exits_at_once():
     """A process that ends right after the start: no error, no hang."""
-    with folder() as d, python("import time; time.sleep(2)") as short:
-        done = krait("record", "-p", short.pid, "-d", 20, "-o", d + "/o.folded", timeout=15)
-        check(done.returncode == 0, done.stderr)
+    with folder() as d, python("import time; time.sleep(1000)") as short:
+        with kit.recorder(d + "/o.folded", "-p", short.pid, "-d", "1000") as running:
+            short.stop()
+            said = running.process.communicate(timeout=15)[1].decode()
+            check(running.process.returncode == 0, said)
 
 
 @kit.case

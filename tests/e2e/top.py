@@ -264,7 +264,8 @@ def writes():
         check(t.end()[0] == 0, "exit code")
 
 
-TALKS = "import sys\nprint('told', flush=True)\nif sys.argv[1:]: sys.exit('gone')\n" + SHARES
+# One write of its words, also with PYTHONUNBUFFERED.
+TALKS = "import os, sys\nos.write(1, b'told\\n')\nif sys.argv[1:]: sys.exit('gone')\n" + SHARES
 
 
 @case

@@ -175,14 +175,24 @@ time.sleep(1000)
 """
 
 
+def await_gil_wait(pid):
+    """Returns once waits(), the oldest thread but the main one, is in a futex's wait."""
+    path = "/proc/%d/task/%d/syscall" % (pid, sorted(map(int, os.listdir("/proc/%d/task" % pid)))[1])
+    for _ in range(1000):
+        time.sleep(0.01)
+        with open(path) as file:
+            if file.read().startswith("202 "):
+                return
+
+
 def check_gil(row):
     """A thread holds the GIL in C code, sleeping; another one waits for it. What is wrong, as words."""
     process = subprocess.Popen([row.path, "-B", "-c", HOLDS], env=row.environment(),
                                stdout=subprocess.PIPE)
     try:
         process.stdout.read(5)
-        time.sleep(0.1)
         pid = interpreter_pid(process.pid)
+        await_gil_wait(pid)
         found = [p for p in dump(pid, "--no-children")["processes"] if p["pid"] == pid][0]
     finally:
         process.kill()
