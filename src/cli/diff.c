@@ -88,7 +88,16 @@ static const struct option_row rows[] = {
 	VIEW_TIME_ROWS(FIELD(view)),
 	VIEW_GRAIN_ROWS(FIELD(view)),
 	VIEW_NATIVE_ROW(FIELD(view)),
+	VIEW_BY_OWN_ROW(FIELD(view), NULL,
+			"a row for each process, thread or cgroup by name, state of the GIL (gil) "
+			"or value of another label; in a page a root frame"),
 	OPTION_HELP,
+	{},
+};
+
+static const struct option_refusal refused[] = {
+	{"invert", "a table of what changed has no direction; its page (-o FILE.html) turns stacks "
+		   "around"},
 	{},
 };
 
@@ -162,6 +171,11 @@ static int choose_format(struct diff_options *o)
 				  name);
 }
 
+static bool is_page(const struct diff_options *o)
+{
+	return o->print == diff_print_page;
+}
+
 /* A page of a comparison holds both of its sides. */
 static bool of_page(const struct diff_options *o, const struct operands *operands)
 {
@@ -193,6 +207,9 @@ static int check(struct diff_options *o, const struct operands *operands)
 	r = parse_per(o);
 	r = r ? r : parse_rules(o);
 	r = r ? r : choose_format(o);
+	if (!r && o->view.by && !is_page(o) && o->view.grain != VIEW_AS_IS)
+		return err_set(-EINVAL, "--by has no rows of lines, functions or modules; leave "
+					"one of the two out");
 	return r ? r : view_options_check(&o->view);
 }
 
@@ -221,6 +238,11 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		r = view_apply(&f->diff.p[side], &view, &totals);
 		if (r)
 			return r;
+	}
+	if (f->groups) {
+		r = view_by(&f->diff.p[side], o->view.by);
+		if (r)
+			return err_wrap(r, "%s", f->name[side]);
 	}
 	if (!profile_n_samples(f->diff.p[side]))
 		log_warn("%s has no samples%s", f->name[side],
@@ -294,8 +316,11 @@ static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 static int compare(const struct diff_options *o, const struct operands *operands,
 		   struct diff_facts *f)
 {
-	int r = read_side(o, operands, DIFF_A, f);
+	int r;
 
+	f->by = o->view.by;
+	f->groups = f->by && !is_page(o);
+	r = read_side(o, operands, DIFF_A, f);
 	r = r ? r : read_side(o, operands, DIFF_B, f);
 	r = r ? r : choose_measure(o, f);
 	r = r ? r : diff_make(&f->diff);
@@ -350,6 +375,7 @@ const struct command command_diff = {
 					  "krait diff old.pb.gz new.pb.gz -o diff.html\tas a page",
 					  NULL},
 	.rows = rows,
+	.refused = refused,
 	.operand = "FILE",
 	.max_operands = 2,
 	.operand_is_file = true,

@@ -12,6 +12,8 @@ struct diff_facts {
 	struct diff diff;
 	const char *type, *unit; /* of the values */
 	const char *per; /* "requests"; NULL = a second of wall time, or nothing (by_share) */
+	const char *by;	 /* root frames of a page; rows of a table; or NULL */
+	bool groups;	 /* rows are groups of .by, not functions */
 };
 
 struct diff_style {

@@ -178,7 +178,8 @@ static int write_page(struct page *g, FILE *out)
 	const struct diff_facts *f = g->f;
 	_cleanup_free_ uint8_t *changed = all_flags(g);
 	struct html_diff d = {.per = f->per, .timed = f->diff.timed, .changed = changed};
-	struct render_options opt = {.value = f->type, .times = PPROF_TIMES_EXACT, .diff = &d};
+	struct render_options opt = {
+		.value = f->type, .times = PPROF_TIMES_EXACT, .diff = &d, .by = f->by};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_sum(f, &sum);

@@ -82,15 +82,16 @@ void diff_add_verdict(const struct diff_facts *f, struct str *b)
 {
 	size_t n = count_changed(f);
 	const struct diff_row *row = f->diff.rows.v;
+	const char *noun = f->groups ? "group" : "function";
 	const struct diff_cost *c;
 
 	if (!n) {
-		str_addf(b, "No function changed by more than noise (%zu compared).",
+		str_addf(b, "No %s changed by more than noise (%zu compared).", noun,
 			 f->diff.checked);
 		return;
 	}
 	c = changed(&row->of[DIFF_SELF]) ? &row->of[DIFF_SELF] : &row->of[DIFF_TOTAL];
-	str_addf(b, "%zu function%s changed by more than noise; most of all %s: ", n,
+	str_addf(b, "%zu %s%s changed by more than noise; most of all %s: ", n, noun,
 		 n == 1 ? "" : "s", row->name);
 	diff_add_value(f, c->value[DIFF_A], b);
 	str_add(b, " before, ");
@@ -172,15 +173,15 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
 	print_words(out, str_cstr(&sum), style->width);
-	fprintf(out, "\n%10s%11s%11s%11s%11s  function\n", "before", "after", "self  ", "share  ",
-		"total  ");
+	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "self  ", "share  ",
+		"total  ", f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
 			break;
 		print_row(f, row, style, out);
 		n++;
 	}
-	fprintf(out, "\n* is more than noise (%s, corrected for all functions).\n",
+	fprintf(out, "\n* is more than noise (%s, corrected for all rows).\n",
 		f->diff.timed ? "block bootstrap over time"
 			      : "samples taken as independent: no times in a profile");
 	return flush(out);
@@ -232,9 +233,9 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	diff_add_sum(f, &sum);
 	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
 	fprintf(out, "%s\n\n%s\n\n", str_cstr(&code), str_cstr(&sum));
-	fputs("| function | before | after | self | share | total "
-	      "|\n|---|---:|---:|---:|---:|---:|\n",
-	      out);
+	fprintf(out,
+		"| %s | before | after | self | share | total |\n|---|---:|---:|---:|---:|---:|\n",
+		f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
 			break;
@@ -271,11 +272,15 @@ int diff_print_json(const struct diff_facts *f, const struct diff_style *style, 
 	json_put_string(out, f->type);
 	fputs(",\n  \"per\": ", out);
 	json_put_string(out, measure_name(f));
+	if (f->groups) {
+		fputs(",\n  \"by\": ", out);
+		json_put_string(out, f->by);
+	}
 	fprintf(out,
 		",\n  \"all\": {\"before\": %.9g, \"after\": %.9g},\n  \"timed\": %s,\n"
-		"  \"compared\": %zu,\n  \"changed\": %zu,\n  \"functions\": [",
+		"  \"compared\": %zu,\n  \"changed\": %zu,\n  \"%s\": [",
 		f->diff.all[DIFF_A], f->diff.all[DIFF_B], f->diff.timed ? "true" : "false",
-		f->diff.checked, count_changed(f));
+		f->diff.checked, count_changed(f), f->groups ? "groups" : "functions");
 	vec_foreach(row, &f->diff.rows) {
 		if (row->of[DIFF_TOTAL].value[DIFF_A] <= 0 &&
 		    row->of[DIFF_TOTAL].value[DIFF_B] <= 0)

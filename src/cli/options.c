@@ -84,6 +84,9 @@ static int unknown_option(const struct command *c, const char *typed, size_t n)
 	const char *similar;
 	int r = 0;
 
+	for (const struct option_refusal *no = c->refused; no && no->name; no++)
+		if (name && streq(no->name, name))
+			return err_set(-EINVAL, "--%s: %s", name, no->why);
 	for (const struct option_row *row = c->rows; row->name && !r; row++)
 		r = vec_push(&names, row->name);
 	if (!r)

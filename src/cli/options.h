@@ -35,17 +35,23 @@ struct option_row {
 		.name = "help", .letter = 'h', .help = "print this and exit"                       \
 	}
 
+/* An option of other commands that makes no sense for this one, and why. */
+struct option_refusal {
+	const char *name, *why;
+};
+
 struct command {
 	const char *name;
-	const char *summary;	       /* one line in `krait --help` */
-	const char *const *synopsis;   /* what can be typed after "krait"; NULL-terminated */
-	const char *const *examples;   /* "command\tmeaning"; NULL-terminated; NULL = none */
-	const struct option_row *rows; /* ends with a row without a name */
-	const char *operand;	       /* name of an operand it takes ("COMMAND"), or NULL */
-	unsigned max_operands;	       /* 0 = one, where .operand is set */
-	bool operand_is_file;	       /* shells complete file names */
-	bool takes_command;	       /* a command line may follow "--" */
-	bool hidden;		       /* not in --help and completions */
+	const char *summary;		      /* one line in `krait --help` */
+	const char *const *synopsis;	      /* what can be typed after "krait"; NULL-terminated */
+	const char *const *examples;	      /* "command\tmeaning"; NULL-terminated; NULL = none */
+	const struct option_row *rows;	      /* ends with a row without a name */
+	const struct option_refusal *refused; /* ends with one without a name; NULL = none */
+	const char *operand;		      /* name of an operand it takes ("COMMAND"), or NULL */
+	unsigned max_operands;		      /* 0 = one, where .operand is set */
+	bool operand_is_file;		      /* shells complete file names */
+	bool takes_command;		      /* a command line may follow "--" */
+	bool hidden;			      /* not in --help and completions */
 	/* Parses the rest of the command line and does it; returns the exit code. */
 	int (*run)(const struct command *self, int argc, char **argv);
 };

@@ -88,7 +88,7 @@ static int write_profile(struct session *s)
 	struct render_options opt = {.title = s->title,
 				     .open_source = s->sources ? source_files_open : NULL,
 				     .source_arg = s->sources,
-				     .by = s->options->by,
+				     .by = s->options->view.by,
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .annotate = s->options->annotate};

@@ -49,11 +49,10 @@ struct record_options {
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */
 	VEC(struct label_option) labels;
-	const char *by;	   /* root frames, NULL = process if several */
 	const char *value; /* value type, NULL = the format's default */
 	bool annotate;	   /* only where the format is folded */
 	enum pprof_times times;
-	struct view_options view; /* what of the recording is written; not .by and times */
+	struct view_options view; /* what of the recording is written */
 	const char *summary_json; /* file for the closing lines as JSON, or NULL; "-" = stdout */
 	bool open;		  /* show the output when it is written */
 	struct source_options source;

@@ -53,13 +53,6 @@ static const struct option_row rows[] = {
 	 .initial = "samples in folded stacks, else time",
 	 .complete = "samples cpu",
 	 .help = "what the counts of text and pictures are"},
-	{.name = "by",
-	 .arg = "WHAT",
-	 .set = value_string,
-	 .field = RECORD_FIELD(by),
-	 .initial = "process where there are several",
-	 .complete = "process thread cgroup gil",
-	 .help = "root frame of each stack: process, thread, cgroup, gil or a label's name"},
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
 	 .set = value_label,
@@ -89,6 +82,7 @@ static const struct option_row rows[] = {
 	VIEW_TIME_ROWS(RECORD_FIELD(view)),
 	VIEW_GRAIN_ROWS(RECORD_FIELD(view)),
 	VIEW_INVERT_ROW(RECORD_FIELD(view)),
+	VIEW_BY_ROW(RECORD_FIELD(view)),
 	{.group = "Conduct",
 	 .name = "require-samples",
 	 .set = value_flag,
@@ -179,7 +173,8 @@ static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 static int check_shown(const struct record_options *o)
 {
 	struct event event;
-	bool known = !o->by;
+	const char *by = o->view.by;
+	bool known = !by;
 	int r = event_parse(&event, o->event);
 
 	if (r)
@@ -188,16 +183,16 @@ static int check_shown(const struct record_options *o)
 		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
 			       o->value, event.sample_type);
 	for (size_t i = 0; !known && i < ARRAY_SIZE(own_labels); i++)
-		known = streq(o->by, own_labels[i]);
+		known = streq(by, own_labels[i]);
 	for (size_t i = 0; !known && i < o->labels.n; i++)
-		known = strlen(o->by) == o->labels.v[i].key_len &&
-			!memcmp(o->by, o->labels.v[i].key, o->labels.v[i].key_len);
+		known = strlen(by) == o->labels.v[i].key_len &&
+			!memcmp(by, o->labels.v[i].key, o->labels.v[i].key_len);
 	if (!known)
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
-			"pid, tid, cgroup, container, gil and those of --add-label",
-			o->by);
+			"pid, tid, cgroup, container, gil and labels that are added",
+			by);
 	if ((o->view.since_ns || o->view.until_ns) && o->times == PPROF_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
 	return view_options_check(&o->view);
@@ -262,7 +257,7 @@ static int check_output(struct record_options *o)
 		o->format = o->output ? render_by_file(o->output) : &render_formats[0];
 	if (!o->format)
 		return -EINVAL;
-	r = render_check_by(o->format, o->by);
+	r = render_check_by(o->format, o->view.by);
 	if (!r && o->format->needs_times)
 		r = check_times(o);
 	if (r)

@@ -12,11 +12,12 @@
 #include "cli/top.h"
 #include "cli/view_options.h"
 
-#define TOP_HZ		99
-#define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
-#define PLAIN_ROWS	20
+#define TOP_HZ		 99
+#define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)
+#define PLAIN_ROWS	 20
+#define TABLE_NOT_CHOSEN LIVE_TABLES /* while parsing */
 
-#define FIELD(f)	offsetof(struct top_options, f)
+#define FIELD(f)	 offsetof(struct top_options, f)
 
 #define TABLE(word, table)                                                                         \
 	static int set_##word(void *field, const char *value)                                      \
@@ -26,6 +27,7 @@
 	}
 TABLE(functions, LIVE_FUNCTIONS)
 TABLE(lines, LIVE_LINES)
+TABLE(modules, LIVE_MODULES)
 TABLE(threads, LIVE_THREADS)
 TABLE(processes, LIVE_PROCESSES)
 
@@ -41,6 +43,10 @@ static const struct option_row rows[] = {
 	 .set = set_lines,
 	 .field = FIELD(table),
 	 .help = "a row for each source line"},
+	{.name = "modules",
+	 .set = set_modules,
+	 .field = FIELD(table),
+	 .help = "a row for each module"},
 	{.name = "threads",
 	 .set = set_threads,
 	 .field = FIELD(table),
@@ -49,6 +55,9 @@ static const struct option_row rows[] = {
 	 .set = set_processes,
 	 .field = FIELD(table),
 	 .help = "a row for each process"},
+	VIEW_BY_OWN_ROW(RECORD_FIELD(view), NULL,
+			"a row for each process, thread, cgroup, state of the GIL (gil), or value "
+			"of another label"),
 	{.name = "sort",
 	 .letter = 's',
 	 .arg = "COLUMN",
@@ -72,6 +81,7 @@ static const struct option_row rows[] = {
 	 .help = "how long an interval is: 1, 500ms; 100ms at least"},
 
 	VIEW_SAMPLE_ROWS(RECORD_FIELD(view)),
+	VIEW_INVERT_ROW(RECORD_FIELD(view)),
 
 	{.group = "Output",
 	 .name = "times",
@@ -104,6 +114,32 @@ static const struct option_row rows[] = {
 	{},
 };
 
+static const struct option_refusal refused[] = {
+	{"since", "top shows what happens now; krait record and krait report have --since"},
+	{"until", "top shows what happens now; --duration ends it"},
+	{},
+};
+
+/* Processes and threads have tables of their own, whose rows have ids. */
+static int choose_table(struct top_options *o)
+{
+	const char *by = o->record.view.by;
+	bool own = by && (streq(by, "process") || streq(by, "thread"));
+
+	if (by && o->table != TABLE_NOT_CHOSEN)
+		return err_set(-EINVAL, "--by and --%s exclude each other: each is a table",
+			       table_word(o->table));
+	if (own)
+		o->table = streq(by, "process") ? LIVE_PROCESSES : LIVE_THREADS;
+	else if (by)
+		o->table = LIVE_BY;
+	else if (o->table == TABLE_NOT_CHOSEN)
+		o->table = LIVE_FUNCTIONS;
+	if (own)
+		o->record.view.by = NULL;
+	return 0;
+}
+
 static bool can_sort(enum live_table table, const char *name)
 {
 	for (const struct table_column *c = table_columns; c->name; c++)
@@ -122,6 +158,10 @@ static bool is_interactive(void)
 
 static int check(struct top_options *o)
 {
+	int r = choose_table(o);
+
+	if (r)
+		return r;
 	if (!o->record.freq_hz && !o->record.count)
 		o->record.freq_hz = TOP_HZ;
 	if (o->interval_ns < INTERVAL_MIN_NS)
@@ -134,10 +174,14 @@ static int check(struct top_options *o)
 		return err_set(-EINVAL,
 			       "--sort %s: the table of %s has no such column; see `krait "
 			       "top --help`",
-			       o->sort, table_word(o->table));
+			       o->sort,
+			       o->table == LIVE_BY ? o->record.view.by : table_word(o->table));
 	o->plain |= !o->json && (o->times || !is_interactive());
 	if (o->plain && !o->rows)
 		o->rows = PLAIN_ROWS;
+	if (o->record.view.invert && (o->json || o->plain))
+		return err_set(-EINVAL, "--invert turns the trees of the screen around; a printed "
+					"table has none");
 	return record_options_check(&o->record);
 }
 
@@ -148,7 +192,8 @@ static void fini(struct top_options *o)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	_cleanup_(fini) struct top_options o = {.interval_ns = NSEC_PER_SEC};
+	_cleanup_(fini) struct top_options o = {.interval_ns = NSEC_PER_SEC,
+						.table = TABLE_NOT_CHOSEN};
 	struct operands operands;
 	int r;
 
@@ -180,5 +225,6 @@ const struct command command_top = {
 					  NULL},
 	.takes_command = true,
 	.rows = rows,
+	.refused = refused,
 	.run = run,
 };

@@ -101,7 +101,7 @@ static void json_location(struct str *out, const struct top *t, const struct liv
 
 	json_field(out, "kind", kinds[m->kind]);
 	json_field(out, "module", profile_get_string(p, m->name));
-	if (l->function) {
+	if (l->function && t->live->table != LIVE_MODULES) {
 		const struct profile_function *f = profile_get_function(p, l->function);
 
 		json_field(out, "function", profile_get_string(p, f->name));
@@ -135,7 +135,7 @@ static void json_row(struct str *out, struct top *t, const struct live_row *row)
 	json_string(out, str_cstr(&name));
 	if (row->location)
 		json_location(out, t, row);
-	else
+	else if (t->live->table != LIVE_BY)
 		json_who(out, t, row);
 	str_add(out, ",\"self\":");
 	json_count(out, &t->shown, &self, LIVE_LAST);
@@ -158,6 +158,8 @@ static void json_head(struct str *out, const struct top *t)
 	str_addf(out, "{\"table\":\"%s\",\"sort\":\"%s\",\"value\":\"%s\",\"unit\":\"%s\"",
 		 table_word(l->table), t->shown.sort->name, m->values[l->value].type,
 		 m->values[l->value].unit);
+	if (l->table == LIVE_BY)
+		json_field(out, "by", l->by);
 	str_addf(out, ",\"seconds\":%.3f,\"interval_seconds\":%.3f,\"hz\":%.2f",
 		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_LAST], f.hz);
 	str_addf(out, ",\"processes\":%u,\"threads\":%u,\"lost\":%llu,\"incomplete\":%llu",

@@ -272,6 +272,7 @@ static int set_up(struct interactive *i)
 
 	describe(i->top->session->options, &i->target);
 	browse_init(&i->browse, &i->top->shown);
+	i->browse.invert = i->top->options->record.view.invert;
 	i->screen.color = color_wanted(i->top->session->options->color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
 	r = terminal_open(&i->terminal);

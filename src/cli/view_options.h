@@ -86,10 +86,13 @@ _must_use_ int view_options_check(const struct view_options *o);
 	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
 		 "function, none leaves none"}
 
-#define VIEW_BY_ROW(base)                                                                          \
+/* A table without stacks has a row for each, instead of a root frame. */
+#define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
 	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
-	 .initial = "process where there are several", .complete = "process thread cgroup gil",    \
-	 .help = "root frame of each stack: process, thread, cgroup, gil or a label's name"}
+	 .initial = (otherwise), .complete = "process thread cgroup gil", .help = (words)}
+#define VIEW_BY_ROW(base)                                                                          \
+	VIEW_BY_OWN_ROW(base, "process where there are several",                                   \
+			"root frame of each stack: process, thread, cgroup, gil or a label's name")
 /* clang-format on */
 
 #define VIEW_ROWS(base)                                                                            \

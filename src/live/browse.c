@@ -124,20 +124,15 @@ static int zoom_to(struct browse *b)
 {
 	struct table *v = b->shown;
 	struct live_only only = {};
-	const struct live_row *row;
 
-	if (v->live->only.pid ||
-	    (v->live->table != LIVE_THREADS && v->live->table != LIVE_PROCESSES)) {
+	if (v->live->only.pid || v->live->only.text || v->live->table < LIVE_THREADS) {
 		live_show(v->live, v->live->table, only);
 		browse_say(b, "all processes and threads");
 		return show_table(b, v->live->table);
 	}
 	if (!v->rows.n)
 		return 0;
-	row = &v->live->rows.v[v->rows.v[b->at]];
-	only = (struct live_only){live_who(v->live, row->labels)->pid};
-	if (v->live->table == LIVE_THREADS)
-		only.tid = live_who(v->live, row->labels)->tid;
+	only = table_only(v, &v->live->rows.v[v->rows.v[b->at]]);
 	live_show(v->live, LIVE_FUNCTIONS, only);
 	return show_table(b, LIVE_FUNCTIONS);
 }
@@ -177,11 +172,13 @@ static int table_key(struct browse *b, int key)
 
 	switch (key) {
 	case KEY_TAB:
-		return show_table(b, (table + 1) % LIVE_TABLES);
+		return show_table(b, table_beside(b->shown, 1));
 	case KEY_BACK_TAB:
-		return show_table(b, (table + LIVE_TABLES - 1) % LIVE_TABLES);
+		return show_table(b, table_beside(b->shown, -1));
 	case 'l':
 		return show_table(b, table == LIVE_LINES ? LIVE_FUNCTIONS : LIVE_LINES);
+	case 'm':
+		return show_table(b, table == LIVE_MODULES ? LIVE_FUNCTIONS : LIVE_MODULES);
 	case 't':
 		return show_table(b, table == LIVE_THREADS ? LIVE_FUNCTIONS : LIVE_THREADS);
 	case 'P':

@@ -52,6 +52,7 @@ struct browse {
 	struct browse_facts facts;
 	enum page page, before_help;
 	bool paused, ended;
+	bool invert; /* trees begin with the innermost functions until they are turned */
 
 	/* The table: the chosen line is that of .key once it was chosen with a key. */
 	size_t at, from; /* chosen line; first one on the screen */

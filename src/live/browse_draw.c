@@ -80,18 +80,22 @@ static void draw_tables(struct browse *b, struct screen *s)
 	const struct table *v = b->shown;
 
 	screen_at(s, 2);
-	for (unsigned i = 0; i < LIVE_TABLES; i++) {
+	for (unsigned i = 0; i < (v->live->by ? LIVE_TABLES : LIVE_BY); i++) {
 		bool on = i == v->live->table;
 
-		put(s, on ? STYLE_BOLD : STYLE_DIM, "%s%s%s ", on ? "[" : " ", table_word(i),
-		    on ? "]" : " ");
+		put(s, on ? STYLE_BOLD : STYLE_DIM, "%s%s%s ", on ? "[" : " ",
+		    i == LIVE_BY ? v->live->by : table_word(i), on ? "]" : " ");
 	}
 	put(s, STYLE_PLAIN, " %zu by %s%s", v->rows.n, v->sort->heading,
 	    v->ascending != !v->sort->value ? ", turned round" : "");
-	if (v->live->only.tid)
+	if (v->live->only.tid) {
 		put(s, STYLE_WARN, "  tid %s", profile_get_string(v->p, v->live->only.tid));
-	else if (v->live->only.pid)
+	} else if (v->live->only.pid) {
 		put(s, STYLE_WARN, "  pid %s", profile_get_string(v->p, v->live->only.pid));
+	} else if (v->live->only.text) {
+		put(s, STYLE_WARN, "  %s ", v->live->by);
+		screen_put_name(s, STYLE_WARN, live_text(v->live, v->live->only.text), -1);
+	}
 	if (*v->filter)
 		put(s, STYLE_WARN, "  /%s", v->filter);
 	if (v->live->hide[KIND_NATIVE] || v->live->hide[KIND_KERNEL])

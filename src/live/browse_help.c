@@ -3,14 +3,14 @@
 #include "live/browse.h"
 
 const struct browse_help browse_help[] = {
-	{"Tab  l t P", "next table: functions, lines, threads, processes; or that one"},
+	{"Tab  l m t P", "next table; lines, modules, threads, processes"},
 	{"Up Down PgUp", "choose a row; Home: follow the top again"},
 	{"Enter", "callers of the row as a tree; there Tab: what it calls"},
 	{"f", "the row as a flame graph; there Enter zooms, Backspace goes back"},
 	{"Esc", "back to the table"},
 	{"s S  1-9  I", "sort by the next, previous, that column; the other way round"},
 	{"/  c", "only rows with a text; all rows again"},
-	{"z", "of a thread or process only its samples; again: everybody's"},
+	{"z", "of a thread, process or label only its samples; again: everybody's"},
 	{"n  K", "native, kernel frames: shown, or counted for their caller"},
 	{"p Space", "pause; what comes meanwhile is in the next interval"},
 	{"r", "reset: count from now on"},

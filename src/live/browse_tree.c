@@ -43,17 +43,16 @@ int tree_open(struct browse *b, enum page page)
 
 	tree_close(b);
 	b->tree = (struct calltree){.live = v->live,
-				    .table = table == LIVE_LINES ? LIVE_LINES : LIVE_FUNCTIONS,
+				    .table = table < LIVE_THREADS ? table : LIVE_FUNCTIONS,
 				    .key = row->key,
 				    .only = v->live->only};
 	map_init(&b->tree.children);
-	if (table == LIVE_THREADS || table == LIVE_PROCESSES) {
-		const struct live_who *who = live_who(v->live, row->labels);
-
+	b->tree.callers = b->invert;
+	if (table >= LIVE_THREADS) {
 		b->tree.everything = true;
-		b->tree.only = (struct live_only){who->pid, table == LIVE_THREADS ? who->tid : 0};
-	} else {
-		b->tree.callers = page == PAGE_TREE;
+		b->tree.only = table_only(v, row);
+	} else if (page == PAGE_TREE) {
+		b->tree.callers = true;
 	}
 	table_name(v, row, &name);
 	b->opened = str_take(&name);

@@ -64,7 +64,7 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 		/* Of a recursion: all that called it, all that it called. */
 		size_t at = t->callers ? i : n - 1 - i;
 
-		if (live_key(t->live->p, t->table, loc[at]) != t->key)
+		if (live_key(t->live, t->table, loc[at]) != t->key)
 			continue;
 		*ret = at;
 		return true;
@@ -75,6 +75,7 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 static void add_stack(struct calltree *t, const struct profile_sample *s, bool last, bool since)
 {
 	int64_t value = s->values[t->live->value];
+	uint64_t key, last_key = t->everything ? 0 : t->key;
 	uint32_t node = 0;
 	size_t n, at;
 	const uint32_t *loc;
@@ -89,7 +90,12 @@ static void add_stack(struct calltree *t, const struct profile_sample *s, bool l
 		at += t->callers ? 1 : -1;
 		if (t->nodes.v[node].depth >= MAX_DEPTH)
 			break;
-		node = child(t, node, live_key(t->live->p, t->table, loc[at]), loc[at]);
+		key = live_key(t->live, t->table, loc[at]);
+		/* Calls within a module are one node. */
+		if (t->table == LIVE_MODULES && key == last_key)
+			continue;
+		last_key = key;
+		node = child(t, node, key, loc[at]);
 		if (!node) {
 			t->no_room++;
 			return;

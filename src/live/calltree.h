@@ -21,7 +21,7 @@ struct calltree_node {
 
 struct calltree {
 	struct live *live;
-	enum live_table table; /* what one node is: functions or lines */
+	enum live_table table; /* what one node is: functions, lines, modules */
 	bool everything;       /* whole stacks from the thread's start: of a thread or process */
 	uint64_t key;	       /* else: of this row */
 	struct live_only only;

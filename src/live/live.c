@@ -5,7 +5,9 @@
  */
 #include "live/live.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/str.h"
 
 /* Code without a symbol: one row for each file. */
 #define KEY_MAPPING (1ull << 63)
@@ -18,6 +20,8 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 		return NULL;
 	l->p = p;
 	l->filter = filter && view_wanted(filter) ? filter : NULL;
+	l->by = filter ? filter->by : NULL;
+	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
 	l->key_pid = profile_string(p, "pid");
 	l->key_tid = profile_string(p, "tid");
@@ -38,6 +42,9 @@ void live_free(struct live *l)
 	sums_fini(&l->since);
 	if (l->select.o)
 		select_fini(&l->select);
+	intern_fini(&l->texts);
+	vec_fini(&l->modules);
+	render_names_free(l->names);
 	vec_fini(&l->who);
 	vec_fini(&l->scratch);
 	vec_fini(&l->rows);
@@ -50,6 +57,17 @@ static enum live_gil gil_of(const char *state)
 	if (streq(state, "held"))
 		return LIVE_GIL_HELD;
 	return streq(state, "unknown") ? LIVE_GIL_UNKNOWN : LIVE_GIL_OTHER;
+}
+
+static uint32_t text_of(struct live *l, uint32_t labels)
+{
+	const char *text = profile_label_text(l->p, labels, l->by);
+	_cleanup_str_ struct str none = {};
+
+	if (*text)
+		return intern_put(&l->texts, text, strlen(text));
+	str_addf(&none, "[no %s]", l->by);
+	return intern_put(&l->texts, str_cstr(&none), none.n);
 }
 
 static struct live_who read_who(struct live *l, uint32_t labels)
@@ -66,6 +84,8 @@ static struct live_who read_who(struct live *l, uint32_t labels)
 		else if (v[i].key == l->key_gil)
 			who.gil = gil_of(profile_get_string(l->p, v[i].value));
 	}
+	if (l->by)
+		who.text = text_of(l, labels);
 	l->several |= l->first_pid && who.pid != l->first_pid;
 	l->first_pid = l->first_pid ?: who.pid;
 	return who;
@@ -115,13 +135,50 @@ bool live_shows(struct live *l, const struct profile_sample *s)
 	const struct live_who *who = live_who(l, s->labels);
 
 	return (!l->only.pid || who->pid == l->only.pid) &&
-	       (!l->only.tid || who->tid == l->only.tid) && filter_shows(l, s);
+	       (!l->only.tid || who->tid == l->only.tid) &&
+	       (!l->only.text || who->text == l->only.text) && filter_shows(l, s);
 }
 
-uint64_t live_key(const struct profile *p, enum live_table table, uint32_t location)
+const struct render_names *live_names(struct live *l)
 {
-	const struct profile_location *at = profile_get_location(p, location);
+	size_t n = profile_n_functions(l->p);
 
+	if (l->names && l->names_functions == n)
+		return l->names;
+	render_names_free(l->names);
+	l->names = render_names_new(l->p);
+	l->names_functions = n;
+	return l->names;
+}
+
+const char *live_text(const struct live *l, uint64_t key)
+{
+	return key ? intern_get(&l->texts, (uint32_t)key, NULL) : "";
+}
+
+/* A text; 0: no memory. */
+static uint32_t module_of(struct live *l, uint32_t location)
+{
+	const struct render_names *names;
+	_cleanup_str_ struct str b = {};
+
+	while (l->modules.n <= location)
+		if (vec_push(&l->modules, 0))
+			return 0;
+	if (l->modules.v[location])
+		return l->modules.v[location];
+	names = live_names(l);
+	if (names)
+		view_module(l->p, names, location, &b);
+	return l->modules.v[location] = intern_put(&l->texts, str_cstr(&b), b.n);
+}
+
+uint64_t live_key(struct live *l, enum live_table table, uint32_t location)
+{
+	const struct profile_location *at = profile_get_location(l->p, location);
+
+	if (table == LIVE_MODULES)
+		return module_of(l, location);
 	if (!at->function)
 		return KEY_MAPPING | at->mapping;
 	return table == LIVE_LINES ? (uint64_t)at->function << 32 | (uint32_t)at->line
@@ -163,6 +220,8 @@ const uint32_t *live_stack(struct live *l, uint32_t stack, size_t *n)
 
 static uint64_t key_of_who(const struct live_who *who, enum live_table table)
 {
+	if (table == LIVE_BY)
+		return who->text;
 	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
 }
 
@@ -231,7 +290,7 @@ static void add_frames(struct fold *f, uint32_t stack)
 	const uint32_t *loc = live_stack(f->l, stack, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add_row(f, live_key(f->l->p, f->l->table, loc[i]), loc[i], i == 0);
+		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
 static void add_sum(struct fold *f, const struct profile_sample *s)
@@ -249,7 +308,7 @@ static void add_sum(struct fold *f, const struct profile_sample *s)
 	for (unsigned i = 0; i < LIVE_SPANS; i++)
 		if (f->spans[i])
 			add_count(&l->all[i], &f->n);
-	if (l->table == LIVE_THREADS || l->table == LIVE_PROCESSES)
+	if (l->table >= LIVE_THREADS)
 		add_row(f, key_of_who(who, l->table), 0, true);
 	else
 		add_frames(f, s->stack);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `krait top` shows, kept up to date sample by sample: one table of functions, lines, threads
- * or processes, each with what it had in the last interval and since the start. Works on a profile
+ * What `krait top` shows, kept up to date sample by sample: one table of functions, lines, modules,
+ * threads, processes or a label's values, each with what it had in the last interval and since the start. Works on a profile
  * that grows; knows neither screens nor where samples come from. Memory is bounded by the caps
  * below, not by time: what doesn't fit is counted.
  */
@@ -10,15 +10,25 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "profile/intern.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
+#include "render/render.h"
 #include "view/select.h"
 
 #define LIVE_MAX_SUMS (1u << 19) /* distinct (stack, thread): 40 MiB */
 #define LIVE_MAX_ROWS (1u << 18) /* 45 MiB */
 
 enum live_span { LIVE_LAST, LIVE_SINCE, LIVE_SPANS };
-enum live_table { LIVE_FUNCTIONS, LIVE_LINES, LIVE_THREADS, LIVE_PROCESSES, LIVE_TABLES };
+enum live_table {
+	LIVE_FUNCTIONS,
+	LIVE_LINES,
+	LIVE_MODULES,
+	LIVE_THREADS, /* from here on a row says whose samples they are */
+	LIVE_PROCESSES,
+	LIVE_BY, /* only where .by is set */
+	LIVE_TABLES,
+};
 
 /* The label "gil" of a sample. */
 enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
@@ -28,7 +38,7 @@ struct live_count {
 	int64_t held, known;	/* of value: with the GIL; where that is known */
 };
 
-/* One line of the table. Of a thread or a process self and total are the same. */
+/* One line of the table. Of a thread, a process or a label self and total are the same. */
 struct live_row {
 	uint64_t key;
 	uint32_t location,
@@ -41,10 +51,12 @@ struct live_row {
 /* Whose samples are shown; 0 = everybody's. */
 struct live_only {
 	uint32_t pid, tid; /* strings of the profile */
+	uint32_t text;	   /* of .by */
 };
 
 struct live_who {
 	uint32_t pid, tid; /* strings */
+	uint32_t text;	   /* of .by; 0 = without one */
 	uint8_t gil;	   /* enum live_gil */
 	bool known;
 };
@@ -61,7 +73,12 @@ struct live {
 	struct live_count all[LIVE_SPANS]; /* all that is shown: 100 % */
 	enum live_table table;
 	struct live_only only;
-	bool hide[KIND_MAX]; /* frames of this kind count for their caller: live_stack() */
+	bool hide[KIND_MAX];	    /* frames of this kind count for their caller: live_stack() */
+	const char *by;		    /* the label that the samples are told apart by, or NULL */
+	struct intern texts;	    /* modules, values of .by */
+	VEC(uint32_t) modules;	    /* of texts, by location; 0 = not looked up yet */
+	struct render_names *names; /* live_names() */
+	size_t names_functions;	    /* that these were made for */
 	const struct view_options *filter; /* the user's filter words; NULL = none */
 	struct select select;		   /* of .filter, as the profile was at the latest tick */
 	size_t selected_locations, selected_labels;
@@ -75,6 +92,7 @@ struct live {
 
 /*
  * NULL on out of memory. @p and @filter (NULL: none) are borrowed; @p already has its values' types.
+ * With @filter->by there is a table by that label.
  */
 struct live *live_new(struct profile *p, const struct view_options *filter);
 void live_free(struct live *l); /* NULL is fine */
@@ -102,8 +120,14 @@ struct live_count live_total(const struct live *l, const struct live_row *row, e
  */
 const uint32_t *live_stack(struct live *l, uint32_t stack, size_t *n);
 
-/* Which row of @table a location belongs to: functions and lines. */
-uint64_t live_key(const struct profile *p, enum live_table table, uint32_t location);
+/* Which row of @table a location belongs to: functions, lines, modules. */
+uint64_t live_key(struct live *l, enum live_table table, uint32_t location);
+
+/* Of a row of modules or of .by, its key: the text. */
+const char *live_text(const struct live *l, uint64_t key);
+
+/* Names are decided for all files at once: made again when there are new functions. NULL: no memory. */
+const struct render_names *live_names(struct live *l);
 
 /* Whose samples these are. */
 const struct live_who *live_who(struct live *l, uint32_t labels);

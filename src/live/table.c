@@ -8,11 +8,19 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-static const char *const table_names[LIVE_TABLES] = {"functions", "lines", "threads", "processes"};
+static const char *const table_names[LIVE_TABLES] = {"functions", "lines",     "modules",
+						     "threads",	  "processes", "by"};
 
 const char *table_word(enum live_table table)
 {
 	return table_names[table];
+}
+
+enum live_table table_beside(const struct table *v, int step)
+{
+	int n = v->live->by ? LIVE_TABLES : LIVE_BY;
+
+	return (enum live_table)(((int)v->live->table + step + n) % n);
 }
 
 static bool has_column(const struct table *v, const struct table_column *c)
@@ -75,32 +83,22 @@ void table_init(struct table *v, struct live *l, bool clock)
 void table_fini(struct table *v)
 {
 	vec_fini(&v->rows);
-	render_names_free(v->names);
 	*v = (struct table){};
-}
-
-/* Names are decided for all files at once: again when there are new functions. */
-static const struct render_names *names_of(struct table *v)
-{
-	size_t n = profile_n_functions(v->p);
-
-	if (v->names && v->names_functions == n)
-		return v->names;
-	render_names_free(v->names);
-	v->names = render_names_new(v->p);
-	v->names_functions = n;
-	return v->names;
 }
 
 void table_location_name(struct table *v, enum live_table table, uint32_t location, struct str *ret)
 {
-	const struct render_names *names = names_of(v);
+	const struct render_names *names = live_names(v->live);
 	const struct profile_location *l = profile_get_location(v->p, location);
 	const struct profile_function *f;
 	const char *file, *object;
 
 	if (!names)
 		return;
+	if (table == LIVE_MODULES) {
+		str_add(ret, live_text(v->live, live_key(v->live, table, location)));
+		return;
+	}
 	if (!l->function) {
 		str_addf(ret, "[%s]", render_names_mapping(names, l->mapping));
 		return;
@@ -135,10 +133,22 @@ static void who_name(const struct table *v, const struct live_row *row, struct s
 
 void table_name(struct table *v, const struct live_row *row, struct str *ret)
 {
-	if (v->live->table == LIVE_THREADS || v->live->table == LIVE_PROCESSES)
+	if (v->live->table == LIVE_BY)
+		str_add(ret, live_text(v->live, row->key));
+	else if (v->live->table >= LIVE_THREADS)
 		who_name(v, row, ret);
 	else
 		table_location_name(v, v->live->table, row->location, ret);
+}
+
+struct live_only table_only(const struct table *v, const struct live_row *row)
+{
+	const struct live_who *who = live_who(v->live, row->labels);
+	enum live_table table = v->live->table;
+
+	if (table == LIVE_BY)
+		return (struct live_only){.text = who->text};
+	return (struct live_only){who->pid, table == LIVE_THREADS ? who->tid : 0};
 }
 
 static void add_time(struct str *ret, double ns)

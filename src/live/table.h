@@ -13,8 +13,8 @@
 enum table_unit { UNIT_PERCENT, UNIT_VALUE, UNIT_TEXT };
 
 #define TABLE_OF(table) (1u << (table))
-#define TABLE_OF_CODE	(TABLE_OF(LIVE_FUNCTIONS) | TABLE_OF(LIVE_LINES))
-#define TABLE_OF_WHO	(TABLE_OF(LIVE_THREADS) | TABLE_OF(LIVE_PROCESSES))
+#define TABLE_OF_CODE	(TABLE_OF(LIVE_FUNCTIONS) | TABLE_OF(LIVE_LINES) | TABLE_OF(LIVE_MODULES))
+#define TABLE_OF_WHO	(TABLE_OF(LIVE_THREADS) | TABLE_OF(LIVE_PROCESSES) | TABLE_OF(LIVE_BY))
 
 struct table;
 
@@ -40,8 +40,6 @@ struct table {
 	bool ascending;
 	char filter[128];   /* rows whose text has this, whatever its case; "" = all */
 	VEC(uint32_t) rows; /* of live->rows: those that are shown, in order */
-	struct render_names *names;
-	size_t names_functions; /* that the names were made for */
 };
 
 void table_init(struct table *v, struct live *l, bool clock);
@@ -63,9 +61,12 @@ void table_sort_step(struct table *v, int step);
 
 /* The name of a row as it is shown: "qualname (file:line)", "MainThread (tid 12)". */
 void table_name(struct table *v, const struct live_row *row, struct str *ret);
-/* The same of a location: function or line, as in the tables. */
+/* The same of a location: function, line or module, as in the tables. */
 void table_location_name(struct table *v, enum live_table table, uint32_t location,
 			 struct str *ret);
+
+/* What samples a row of threads, processes or a label's values stands for. */
+struct live_only table_only(const struct table *v, const struct live_row *row);
 
 /* A number as a column shows it: "12.3", "1:02:03", "-". */
 void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret);
@@ -76,5 +77,7 @@ double table_share(const struct table *v, const struct live_count *n, enum live_
 double table_gil(const struct live_count *n);
 
 const char *table_word(enum live_table table); /* "functions" */
+/* The table @step to the right of this one, or to the left. */
+enum live_table table_beside(const struct table *v, int step);
 
 #endif

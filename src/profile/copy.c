@@ -140,6 +140,22 @@ struct profile_value_type profile_copy_value_type(struct profile *to,
 	return (struct profile_value_type){text(to, type->type), text(to, type->unit)};
 }
 
+int profile_copy_meta(struct profile *from, struct profile *to)
+{
+	const struct profile_meta *f = profile_meta(from);
+	struct profile_meta *t = profile_meta(to);
+
+	for (unsigned i = 0; i < f->n_values; i++)
+		t->values[i] = profile_copy_value_type(to, &f->values[i]);
+	t->n_values = f->n_values;
+	t->default_value = f->default_value;
+	t->period_type = profile_copy_value_type(to, &f->period_type);
+	t->period = f->period;
+	t->time_ns = f->time_ns;
+	t->duration_ns = f->duration_ns;
+	return profile_copy_comments(from, to);
+}
+
 int profile_copy_comments(struct profile *from, struct profile *to)
 {
 	const struct profile_meta *have = profile_meta(from);

@@ -34,6 +34,9 @@ uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct p
 struct profile_value_type profile_copy_value_type(struct profile *to,
 						  const struct profile_value_type *type);
 
+/* Value types, period, times and comments. 0 or -ENOMEM + message. */
+_must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
+
 /* Comments, as many as there is room for. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
 

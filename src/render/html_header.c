@@ -57,13 +57,23 @@ static void put_totals(struct header *d)
 	fputc(']', d->out);
 }
 
+/* The page's word for it: ids differ between the two recordings of a comparison. */
+static const char *grouping(const struct render_options *opt)
+{
+	if (opt->diff && opt->by && streq(opt->by, "process"))
+		return "program";
+	if (opt->diff && opt->by && streq(opt->by, "thread"))
+		return "thread name";
+	return opt->by ? opt->by : "";
+}
+
 static void put_meta(struct header *d)
 {
 	const struct profile_meta *meta = profile_meta(d->h->p);
 	const struct render_options *opt = d->h->opt;
 
 	put_pair(d, "title", str_cstr(&d->h->title));
-	put_pair(d, "by", opt->by ? opt->by : "");
+	put_pair(d, "by", grouping(opt));
 	put_integer(d, "value", d->h->value);
 	put_integer(d, "preview", (int64_t)d->h->preview.n);
 	put_integer(d, "timed", d->h->timed);

@@ -224,24 +224,18 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return profile_add(v->to, &to);
 }
 
-static int copy_meta(struct viewer *v)
+static void cut_times(struct viewer *v)
 {
 	const struct profile_meta *from = profile_meta(v->from);
 	struct profile_meta *to = profile_meta(v->to);
 	uint64_t end = from->duration_ns > 0 ? (uint64_t)from->duration_ns : 0;
 
-	for (unsigned i = 0; i < from->n_values; i++)
-		to->values[i] = profile_copy_value_type(v->to, &from->values[i]);
-	to->n_values = from->n_values;
-	to->default_value = from->default_value;
-	to->period_type = profile_copy_value_type(v->to, &from->period_type);
-	to->period = from->period;
-	to->time_ns = from->time_ns ? from->time_ns + (int64_t)v->o->since_ns : 0;
+	if (from->time_ns)
+		to->time_ns += (int64_t)v->o->since_ns;
 	if (v->o->until_ns)
 		end = MIN(end, v->o->until_ns);
 	to->duration_ns = end > v->o->since_ns ? (int64_t)(end - v->o->since_ns) : 0;
 	v->totals.all_duration_ns = from->duration_ns;
-	return profile_copy_comments(v->from, v->to);
 }
 
 static int make(struct viewer *v)
@@ -254,7 +248,8 @@ static int make(struct viewer *v)
 	if (!r && (!v->stacks || !v->parts || !v->names || !v->to))
 		r = err_set(-ENOMEM, "out of memory");
 	r = r ? r : profile_copy_init(&v->copy, v->from, v->to);
-	r = r ? r : copy_meta(v);
+	r = r ? r : profile_copy_meta(v->from, v->to);
+	cut_times(v);
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
 		r = err_set(-EINVAL,

@@ -53,6 +53,13 @@ struct view_totals {
 _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 			  struct view_totals *ret);
 
+/*
+ * Leaves of each stack one frame, which says whose the sample is: the name of its process or thread
+ * (without ids, which differ from run to run), or the label @by; "[no cgroup]" where it has none.
+ * 0; -EINVAL + message if no sample has that label; -ENOMEM + message. *p is replaced, as above.
+ */
+_must_use_ int view_by(struct profile **p, const char *by);
+
 /* The word for a kind, "python"; and back: -EINVAL + message. */
 const char *view_kind_word(enum frame_kind kind);
 _must_use_ int view_kind_by_word(const char *word);

@@ -71,13 +71,13 @@ def json_shares():
 def json_tables():
     """Lines, threads and processes add up to the same samples."""
     with python(SHARES) as target:
-        for table in "lines", "threads", "processes":
+        for table in "lines", "modules", "threads", "processes":
             shown, = top_json("-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--" + table)
             check(shown["table"] == table, shown["table"])
             total = sum(r["self"]["samples"] for r in shown["rows"])
             check(total == shown["last"]["samples"],
                   "%s: %d of %d samples" % (table, total, shown["last"]["samples"]))
-            if table != "lines":
+            if table in ("threads", "processes"):
                 check([r["pid"] for r in shown["rows"]] == [target.pid], str(shown["rows"]))
 
 
@@ -92,6 +92,29 @@ def gil():
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "-F", 999, "--threads")
     held = shown["rows"][0]["self"]["gil_percent"]
     check(held is not None and held < 10, str(shown["rows"]))
+
+
+@case
+def by():
+    """Modules have their functions' samples; a table by a label has what the threads do."""
+    code = "import colorsys, hashlib, threading\n" \
+           "def digest():\n while True: hashlib.sha256(b)\n" \
+           "b = bytes(1 << 22)\nthreading.Thread(target=digest, name='digester').start()\n" \
+           "while True: colorsys.rgb_to_hls(.1, .2, .3)"
+    args = "-n", 1, "-i", "600ms", "-F", 999, "--native=none", "--no-kernel"
+    with python(code) as target:
+        modules, = top_json("-p", target.pid, "--modules", "--thread", "MainThread", *args)
+        gil, = top_json("-p", target.pid, "--by", "gil", *args)
+        threads, = top_json("-p", target.pid, "--by", "thread", *args)
+    rows = {r["name"]: r for r in modules["rows"]}
+    check({"colorsys", "<string>"} <= set(rows), str(rows.keys()))
+    check(rows["<string>"]["total"]["percent"] > 95, str(rows["<string>"]))
+    check(rows["colorsys"]["self"]["percent"] > 50, str(rows["colorsys"]))
+    check(gil["table"] == "by" and gil["by"] == "gil", str(gil)[:300])
+    rows = {r["name"]: r["self"] for r in gil["rows"]}
+    check(sum(n["samples"] for n in rows.values()) == gil["last"]["samples"], str(rows))
+    check(rows["held"]["gil_percent"] == 100 and rows["released"]["gil_percent"] == 0, str(rows))
+    check({r["thread"] for r in threads["rows"]} == {"MainThread", "digester"}, str(threads)[:300])
 
 
 @case
@@ -135,6 +158,10 @@ def refusals():
     refused(2, "no such column", "top", "--threads", "--sort", "self-time")
     refused(2, "too short", "top", "-i", "1ms")
     refused(2, "exclude each other", "top", "--json", "--plain")
+    refused(2, "exclude each other", "top", "--by", "gil", "--lines")
+    refused(2, "isn't a label", "top", "--by", "job")
+    refused(2, "what happens now", "top", "--since", "3")
+    refused(2, "turns the trees of the screen around", "top", "--invert", "-n", 1)
     refused(1, "no process", "top", "-p", 4194999, "-n", 1)
 
 
@@ -166,9 +193,11 @@ def keys():
         t.type("s", "by TOTAL%")
         t.type("S", "by SELF%")
         t.type("\t", "[lines]")
+        t.type("\t", "[modules]")
         t.type("\t", "[threads]")
         t.wait("(tid %d)" % target.pid)
-        t.type("\x1b[Z", "[lines]")
+        t.type("\x1b[Z", "[modules]")
+        t.type("l", "[lines]")
         t.type("l", "[functions]")
         t.type("/thr")
         text = t.wait(lambda text: "three (" in text and "one (" not in text)

@@ -74,6 +74,7 @@ def make():
     a = write("a", BEFORE, 10, 1, "/srv/v1", threads)
     b = write("b", AFTER, 8, 3, "/srv/v2", threads)
     krait("diff", a, b, "-o", page.pages / "diff.html")
+    krait("diff", a, b, "--by", "thread", "-o", page.pages / "by.html")
     krait("diff", a, b, "--per", "requests=1000,2000", "-o", page.pages / "per.html")
     one, two = (write(n, c, 10, 1, "/srv", labels=[("version", v)]) for n, c, v in (("one", BEFORE, "1"), ("two", AFTER, "2")))
     krait("merge", one, two, "-o", page.pages / "both.pb.gz")
@@ -274,6 +275,17 @@ def hostile(b):
     no_errors(b)
 
 
+def grouped(b):
+    """--by thread: threads of both sides are one by their name."""
+    open_page(b, "by.html")
+    heads = set()
+    for x in (0.02, 0.5, 0.98):
+        b.mouse("mouseMoved", *at(b, x, 1))
+        heads.add(tip(b).split("\n")[0])
+    equal(heads, {"main", "worker"}, "root frames")
+    no_errors(b)
+
+
 def saved(b):
     """Folded stacks with a count for each side, as flame graphs of differences take them."""
     open_page(b, "diff.html")
@@ -308,7 +320,7 @@ def main():
         print("SKIP page-diff-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as screen:
-        for test in (numbers, picture, keyboard, filters, other_pictures, measures, early, hostile, saved):
+        for test in (numbers, picture, keyboard, filters, other_pictures, measures, early, grouped, hostile, saved):
             screen.errors.clear()
             bad += page.run("page-diff-" + test.__name__.replace("_", "-"), test, screen)
         bad += page.run("page-diff-verdicts", verdicts, screen, a, b)

@@ -109,6 +109,33 @@ def speedscope_and_back(work, path, name):
     check("%s-through-speedscope" % name, stacks(pprof.read(back)) == times)
 
 
+def diff_by(work):
+    """What each thread, named alike in both, cost before and after; ids differ."""
+    paths = [os.path.join(work, x) for x in ("before.pb.gz", "after.pb.gz")]
+    for path, of_worker, ids in zip(paths, (100, 300), (7, 9)):
+        w = pprof.Writer()
+        at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
+        for name, n in (("Main", 400), ("worker", of_worker)):
+            for _ in range(n):
+                w.sample([at], {"pid": "%d" % ids, "tid": "%d" % (ids + len(name)), "thread": name}, 1)
+        w.sample([at], {}, 50)
+        w.save(path)
+    both = json.loads(krait("diff", *paths, "--by", "thread", "--value", "samples", "--json").stdout)
+    got = {row["name"]: tuple(row[w]["share_" + side] for w in ("self", "total") for side in ("before", "after"))
+           for row in both["groups"]}
+    want = {name: (a / 550, b / 750) * 2 for name, a, b in (("Main", 400, 400), ("worker", 100, 300),
+                                                            ("[no thread]", 50, 50))}
+    check("diff-by-thread", set(got) == set(want) and both["by"] == "thread" and all(
+        abs(x - y) < 1e-5 for k in want for x, y in zip(got[k], want[k])), "%s, not %s" % (got, want))
+    text = krait("diff", *paths, "--by", "thread").stdout.decode()
+    check("diff-by-words", "2 groups changed" in text and " thread\n" in text, text)
+    check("diff-by-unknown", b"no sample has the label 'x'" in krait("diff", *paths, "--by", "x",
+                                                                     code=1).stderr)
+    check("diff-by-lines", b"leave one of the two out" in krait(
+        "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
+    check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
+
+
 def others(work):
     with open(GO, "rb") as f:
         packed = f.read()
@@ -252,6 +279,7 @@ def tables(work, path):
         t["name"] for t in report["threads"]], str(text))
     check("by-unknown", b"no sample has the label 'x'" in krait("report", path, "--by", "x",
                                                               code=1).stderr)
+    diff_by(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))

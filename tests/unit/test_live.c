@@ -13,6 +13,7 @@
 #define MS 1000000
 
 static struct profile *p;
+static const struct view_options by_gil = {.by = "gil"};
 static struct live *l;
 static uint32_t python, native;
 
@@ -71,7 +72,7 @@ static int setup(void **state)
 	m->default_value = 1;
 	python = mapping("[python 3.12]", KIND_PYTHON);
 	native = mapping("libx.so", KIND_NATIVE);
-	l = live_new(p, NULL);
+	l = live_new(p, *state);
 	return !l;
 }
 
@@ -150,6 +151,56 @@ static void test_tables(void **state)
 	assert_int_equal(l->all[LIVE_SINCE].samples, 1);
 }
 
+static const struct live_row *row_of_text(const char *text)
+{
+	vec_foreach(r, &l->rows)
+		if (streq(live_text(l, r->key), text))
+			return r;
+	fail_msg("no row %s", text);
+	return NULL;
+}
+
+static void test_modules(void **state)
+{
+	const struct live_row *r;
+
+	sample("aBb", who("1", "1", "held"));
+	sample("aB", who("1", "1", "held"));
+	assert_int_equal(live_tick(l, 1), 0);
+	live_show(l, LIVE_MODULES, (struct live_only){});
+	assert_int_equal(l->rows.n, 2);
+	r = row_of_text("app");
+	assert_int_equal(live_self(l, r, LIVE_LAST).samples, 1);
+	assert_int_equal(live_total(l, r, LIVE_LAST).samples, 2);
+	r = row_of_text("libx.so");
+	assert_int_equal(live_self(l, r, LIVE_LAST).samples, 1);
+	assert_int_equal(live_total(l, r, LIVE_LAST).samples, 2);
+}
+
+/* --by: a row for each value of a label; one of them alone. */
+static void test_by(void **state)
+{
+	struct live_only only = {};
+	struct table t;
+
+	table_init(&t, l, true);
+	sample("a", who("1", "1", "held"));
+	sample("a", who("2", "2", "held"));
+	sample("b", who("1", "3", "waiting"));
+	sample("c", 0);
+	assert_int_equal(live_tick(l, 1), 0);
+	table_switch(&t, LIVE_BY);
+	assert_int_equal(table_beside(&t, 1), LIVE_FUNCTIONS);
+	assert_int_equal(l->rows.n, 3);
+	assert_int_equal(row_of_text("held")->total[LIVE_SINCE].samples, 2);
+	assert_int_equal(row_of_text("[no gil]")->total[LIVE_SINCE].samples, 1);
+	only = table_only(&t, row_of_text("waiting"));
+	live_show(l, LIVE_FUNCTIONS, only);
+	assert_int_equal(l->rows.n, 1);
+	assert_row("b", 1, 1, 1, 1);
+	table_fini(&t);
+}
+
 static void test_hidden_frames(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -214,6 +265,13 @@ static void test_tree(void **state)
 	assert_string_equal(text, "1d:2 1c:1 ");
 	press(&b, KEY_ESCAPE);
 	assert_int_equal(b.page, PAGE_TABLE);
+	/* --invert: a thread's tree from its innermost functions. */
+	b.invert = true;
+	press(&b, 'c');
+	press(&b, 't');
+	press(&b, KEY_ENTER);
+	print_tree(&b, text, sizeof(text));
+	assert_string_equal(text, "1d:2 2c:2 3b:2 4a:2 1c:2 2c:1 3a:1 2x:1 3a:1 ");
 	browse_fini(&b);
 	table_fini(&t);
 }
@@ -291,6 +349,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modules, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(test_by, setup, teardown, (void *)&by_gil),
 		cmocka_unit_test_setup_teardown(test_hidden_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
