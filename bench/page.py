@@ -4,7 +4,7 @@
 100,000 distinct stacks with 60 frames each, 2,000 functions in 200 files, over 60 s and 8 threads; a
 stack shares a part of another one's root end, as stacks of programs do. Chromium opens the page a few
 times: from navigation to the mark krait:first-picture; then from input to the mark krait:answer for
-zooms, searches and brushes. Prints medians, and the sizes of the file's parts. With --diff the page is
+zooms, searches, filters and brushes. Prints medians, and the sizes of the file's parts. With --diff the page is
 that of two such profiles, of the same functions and other stacks.
 """
 
@@ -168,6 +168,12 @@ def measure(page, runs):
         b.key("0", "0")
         found["wheel"] = answers(b, wheel, 16)
         found["search"] = answers(b, search, 15)
+
+        def only(_):
+            b.js("(() => { const s = document.querySelector('select[aria-label=\"Only with\"]'); s.selectedIndex = s.selectedIndex ? 0 : 1;"
+                 "for (const kind of ['input', 'change']) s.dispatchEvent(new Event(kind, {bubbles: true})); })()")
+
+        found["filter"] = answers(b, only, 16)
         strip = b.js("(() => { const e = document.querySelector('#strip canvas'); if (!e) return null;"
                      "const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
         if strip:

@@ -5,8 +5,10 @@ import {fit} from './base.js';
 import {GIL, fillOf, gilFill, hash, heat, laneFill, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {changeFill, changeLegend} from './diff.js';
+import {nodesOf} from './lines.js';
 import {groupLabels, groupWeights, leaves, majority} from './samples.js';
-import {fill, flame, moduleOf, nodeSums, page, state, unit} from './view.js';
+import {selfOf, valueOf} from './tree.js';
+import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
@@ -20,7 +22,7 @@ export function colourOf(flame, node) {
 	if (mode === 'module')
 		return nthFill(hash(moduleOf(f)));
 	if (mode === 'self')
-		return heat(flame.tree.self[node] / (flame.tree.value[node] || 1));
+		return heat(selfOf(flame.tree, node) / (valueOf(flame.tree, node) || 1));
 	if (!page.data.samples)
 		return fillOf(f);
 	const votes = votesOf(flame.tree, mode), g = votes.of[node];
@@ -97,16 +99,9 @@ function samplesOf(of, node) {
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page, usual = data.header.values[state.value][2];
 	if (of.tree !== whole)
-		return {count: of.tree.value[node] / (usual || 1), selfCount: of.tree.self[node] / (usual || 1)};
-	if (!page.counts) {
-		const copy = {...whole, self: new Float64Array(whole.n), value: new Float64Array(whole.n)};
-		fill(copy, 0);
-		page.counts = copy.value;
-	}
-	let below = 0;
-	for (let k = node + 1; k < whole.end[node]; k = whole.end[k])
-		below += page.counts[k];
-	return {count: page.counts[node], selfCount: page.counts[node] - below};
+		return {count: valueOf(of.tree, node) / (usual || 1), selfCount: selfOf(of.tree, node) / (usual || 1)};
+	page.counts = page.counts || {...whole, sums: sumsOf(whole, 0)};
+	return {count: valueOf(page.counts, node), selfCount: selfOf(page.counts, node)};
 }
 
 /**
@@ -114,36 +109,21 @@ function samplesOf(of, node) {
  * @param {number} node @returns {Array<[string, number]>}
  */
 function linesOf(node) {
-	const {data, base, tree} = page, {nodeBox, nodeParent, nodeSpot, spotLine} = data;
+	const {data, base} = page, {firstNode, nodeSpot, spotLine} = data;
 	/** @type {Map<number, number>} */
 	const lines = new Map();
 	if (page.early || flame.tree !== base || node === 0)
 		return [];
-	let low = 0, high = data.nodes;
-	while (low < high) {
-		const mid = (low + high) >> 1;
-		if (nodeBox[mid] < node)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	const first = low, sums = new Map(), own = nodeSums();
-	let last = first;
-	while (last < data.nodes && nodeBox[last] < tree.end[node])
-		last++;
-	for (let i = last - 1; i >= first; i--) {
-		const sum = (sums.get(i) || 0) + own[i];
-		if (nodeBox[i] === node)
-			lines.set(spotLine[nodeSpot[i]], (lines.get(spotLine[nodeSpot[i]]) || 0) + sum);
-		else
-			sums.set(nodeParent[i], (sums.get(nodeParent[i]) || 0) + sum);
-	}
+	nodesOf(data, base, nodeSums(), node, 0).forEach((sum, k) => {
+		const n = spotLine[nodeSpot[firstNode[node] + k]];
+		lines.set(n, (lines.get(n) || 0) + sum);
+	});
 	return [...lines].filter(([n, v]) => n && v).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([n, v]) => /** @type {[string, number]} */ (['line ' + n, v]));
 }
 
 /** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
 	const t = of.tree;
-	return {value: t.value[node], self: page.early ? -1 : t.self[node], ...samplesOf(of, node), all: page.total,
-		shown: page.whole.value[0] === page.total && !of.zoom ? page.total : t.value[of.zoom], unit: unit(), lines: of === flame ? linesOf(node) : []};
+	return {value: valueOf(t, node), self: page.early ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
+		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), unit: unit(), lines: of === flame ? linesOf(node) : []};
 }

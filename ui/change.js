@@ -6,9 +6,10 @@ import {showCrumbs} from './controls.js';
 import {hideTip} from './details.js';
 import {matchedOfBoth} from './diff.js';
 import {passing} from './samples.js';
-import {matchFunctions, matchedLine, matchedValue, parseQuery} from './search.js';
+import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
-import {WORDS, above, flame, nodeSums, page, picture, state, structure, weigh} from './view.js';
+import {selfOf} from './tree.js';
+import {WORDS, above, flame, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
 
 // Showing.
 
@@ -77,8 +78,8 @@ export function search() {
 			above.hit = hit;
 			return;
 		}
-		const share = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValue(whole, hit);
-		out.textContent += ', ' + percent(share, whole.value[0]) + ' of shown';
+		const [sum] = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValues(whole, hit);
+		out.textContent += ', ' + percent(sum, shown()) + ' of shown';
 	}
 	above.hit = query ? flame.hit : null;
 }
@@ -145,8 +146,8 @@ export function lookFor(text) {
 	byId('query').value = state.query = text;
 	answer(() => {
 		search();
-		flame.draw();
-		above.draw();
+		flame.paint();
+		above.paint();
 	});
 }
 
@@ -204,7 +205,7 @@ export function setView(view) {
 function hottest() {
 	const {functions, whole} = page, self = new Float64Array(functions.length);
 	for (let i = 1; i < whole.n; i++)
-		self[whole.fn[i]] += whole.self[i];
+		self[whole.fn[i]] += selfOf(whole, i);
 	return self.indexOf(self.reduce((a, b) => Math.max(a, b), 0));
 }
 

@@ -105,12 +105,26 @@ export function hash(s) {
 	return (h ^ h >>> 16) >>> 0;
 }
 
+const STEPS = 255;
+/** @type {Map<string, string[]>} */
+const ramps = new Map();
+
+/**
+ * All colours between two: a picture asks for thousands.
+ * @param {string} from @param {string} to
+ */
+function ramp(from, to) {
+	const [a, b] = [from, to].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
+	return Array.from({length: STEPS + 1}, (_, k) => 'rgb(' + a.map((v, i) => Math.round(v + (b[i] - v) * k / STEPS)).join(',') + ')');
+}
+
 /**
  * @param {string} from @param {string} to @param {number} share
  */
 export function mix(from, to, share) {
-	const [a, b] = [from, to].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
-	return 'rgb(' + a.map((v, i) => Math.round(v + (b[i] - v) * share)).join(',') + ')';
+	const key = from + to, colours = ramps.get(key) || ramp(from, to);
+	ramps.set(key, colours);
+	return colours[Math.round(share * STEPS)];
 }
 
 /**

@@ -35,11 +35,14 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {Int32Array} parent
  * @property {Int32Array} fn
  * @property {Int32Array} depth
+ * @property {Int32Array} end one past the last box of the subtree
+ * @property {number} maxDepth
+ * @property {Int32Array} firstNode of each box, one more at the end
  * @property {number} nodes a spot (line) under one caller's spot
  * @property {Int32Array} nodeParent
  * @property {Int32Array} nodeSpot
  * @property {Int32Array} nodeBox
- * @property {Float64Array[]} self of nodes, by value type
+ * @property {Float64Array[]} self of nodes, by value type, until the samples are there
  * @property {number[]} totals of the recording, by value type
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
@@ -165,9 +168,7 @@ function readValues(header, from, into, i) {
 /** @param {Data} d @param {Uint8Array} b */
 async function readTree(d, b) {
 	const from = reader(b, 0), {firstSpot, self} = d, n = d.boxes;
-	const parent = d.parent, fn = d.fn, depth = d.depth;
-	const {nodeParent, nodeSpot, nodeBox} = d;
-	const first = new Int32Array(n + 1), path = [0];
+	const {parent, fn, depth, end, firstNode: first, nodeParent, nodeSpot, nodeBox} = d, path = [0];
 	let node = 1, at_depth = 0;
 	first[1] = 1;
 	fn[0] = -1;
@@ -176,7 +177,11 @@ async function readTree(d, b) {
 		if (!(i & 4095) && sliceOver())
 			await breathe();
 		const head = from.read();
+		const last = at_depth;
 		at_depth += 1 - Math.floor(head / 2);
+		for (let k = at_depth; k <= last; k++)
+			end[path[k]] = i;
+		d.maxDepth = Math.max(d.maxDepth, at_depth);
 		const up = path[at_depth - 1], key = from.read();
 		path[at_depth] = i;
 		parent[i] = up;
@@ -192,6 +197,8 @@ async function readTree(d, b) {
 		}
 		first[i + 1] = node;
 	}
+	for (let k = 0; k <= at_depth; k++)
+		end[path[k]] = n;
 }
 
 /**
@@ -206,7 +213,7 @@ export async function readView() {
 	/** @type {Data} */
 	const data = {
 		header, functions, ...readSpots(header, functions.length), boxes: header.boxes, parent: none, fn: none, depth: none,
-		nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals,
+		end: none, maxDepth: 0, firstNode: none, nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals,
 		labels: readLabels(header), samples: null,
 	};
 	return {data, preview: header.preview ? readPreview(header, reader(b, end + 1)) : null};
@@ -237,6 +244,8 @@ export async function readBoxes(d) {
 	d.parent = new Int32Array(d.boxes);
 	d.fn = new Int32Array(d.boxes);
 	d.depth = new Int32Array(d.boxes);
+	d.end = new Int32Array(d.boxes);
+	d.firstNode = new Int32Array(d.boxes + 1);
 	d.nodeParent = new Int32Array(d.nodes);
 	d.nodeSpot = new Int32Array(d.nodes);
 	d.nodeBox = new Int32Array(d.nodes);

@@ -7,9 +7,9 @@ import {inks, kindName, mix} from './colour.js';
 import {showLegend} from './controls.js';
 import {place, putTip} from './details.js';
 import {isFiltered} from './samples.js';
-import {matchedValue, nodesOfLine} from './search.js';
-import {costOf, costText, points, relative, selfCostOf, sideSums} from './sides.js';
-import {flame, page, state} from './view.js';
+import {matchedLine, matchedValues} from './search.js';
+import {costOf, costText, points, relative, selfCostOf} from './sides.js';
+import {flame, nodeSums, page, state} from './view.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -130,27 +130,8 @@ export function shownOfBoth() {
 	return ofBoth((side) => side ? c.after : c.before, page.sides.total) + ' is shown; noise is judged for all only';
 }
 
-/** @param {number} side */
-export const sideNodes = (side) => sideSums(page.data, page.data.samples.node, page.data.nodes, state.value, page.pass, page.sides, side);
-
-/** @param {Uint8Array} hit by function @param {number} line */
-function lineOfBoth(hit, line) {
-	const {data, pass, sides} = page, on = nodesOfLine(data, hit, line), {n, node, labels, values} = data.samples, sums = [0, 0];
-	for (let s = 0; s < n; s++) {
-		const side = sides.of[labels[s]];
-		if (on[node[s]] && (!pass || pass[s]))
-			sums[side] += values[state.value][s] * sides.scale[side];
-	}
-	return sums;
-}
-
 /** @param {Uint8Array} hit by function @param {number} line 0 = any */
 export function matchedOfBoth(hit, line) {
-	const {whole} = page, c = costOf(whole, 0);
-	if (line) {
-		const sums = lineOfBoth(hit, line);
-		return ofBoth((side) => sums[side], [c.before, c.after]);
-	}
-	const value = matchedValue(whole, hit), before = matchedValue({...whole, value: whole.before}, hit);
-	return ofBoth((side) => 2 * (side ? value - before : before), [c.before, c.after]);
+	const {data, whole} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(whole, hit), c = costOf(whole, 0);
+	return ofBoth((side) => sums[side] * whole.scale[side], [c.before, c.after]);
 }

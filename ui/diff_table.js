@@ -6,13 +6,13 @@
 import {byId, el} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {PYTHON} from './data.js';
-import {SELF, TOTAL, sideNodes, surely, verdictOf} from './diff.js';
+import {SELF, TOTAL, surely, verdictOf} from './diff.js';
 import {lineSums} from './lines.js';
-import {TABLES, fnGroup, table} from './rows.js';
-import {groupLabels} from './samples.js';
-import {changeOf, costText, measureOf, points, relative, sideSums, signed} from './sides.js';
+import {TABLES, fnGroup, groupSums, table} from './rows.js';
+import {groupLabels, labelSums} from './samples.js';
+import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
 import {showTable} from './table.js';
-import {page, state, unit} from './view.js';
+import {nodeSums, page, shown, state, unit} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
 /** @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row; its self and total are the mean */
@@ -23,17 +23,17 @@ import {page, state, unit} from './view.js';
  */
 const lasting = (key) => key === 'thread' ? 'thread name' : key === 'process' ? 'program' : key;
 
-/**
- * The function that a box's own time is counted for, -1 = none.
- * @param {number} i
- */
-function owner(i) {
-	const {functions, whole: {fn, parent}} = page;
-	let at = i;
-	while (at > 0 && functions[fn[at]].kind !== PYTHON)
-		at = parent[at];
-	const f = at > 0 && !functions[fn[at]].root ? fn[at] : fn[i];
-	return functions[f].root ? -1 : f;
+/** @returns {(box: number) => number} the function that a box's own is counted for, -1 = none */
+function owners() {
+	const {functions, whole: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON ? 1 : 0);
+	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
+	return (box) => {
+		let at = box;
+		while (at > 0 && !python[fn[at]])
+			at = parent[at];
+		const f = at > 0 && !root[fn[at]] ? fn[at] : fn[box];
+		return root[f] ? -1 : f;
+	};
 }
 
 /** @param {number} before @param {number} after @returns {Cost} */
@@ -43,26 +43,10 @@ const mean = (c) => (c.before + c.after) / 2;
 
 /** @param {string} which @returns {Change[]} */
 function functionChanges(which) {
-	const {functions, whole} = page, {fn, end, self, beforeSelf, value, before} = whole, g = fnGroup(which), {note} = TABLES[which];
-	const [selfA, selfB, totalA, totalB] = [0, 1, 2, 3].map(() => new Float64Array(g.example.length));
-	for (let i = 1; i < whole.n;) {
-		if (!value[i]) { // nor has any below it
-			i = end[i];
-			continue;
-		}
-		const id = g.of[fn[i]], f = self[i] ? owner(i) : -1, own = f < 0 ? -1 : g.of[f];
-		if (own >= 0) {
-			selfA[own] += 2 * beforeSelf[i];
-			selfB[own] += 2 * (self[i] - beforeSelf[i]);
-		}
-		if (id >= 0 && g.outer[i]) {
-			totalA[id] += 2 * before[i];
-			totalB[id] += 2 * (value[i] - before[i]);
-		}
-		i++;
-	}
+	const {functions, whole: {scale}} = page, g = fnGroup(which), {note} = TABLES[which];
+	const [a, b] = groupSums(g, owners());
 	return g.example.map((f, i) => {
-		const cost = {self: costs(selfA[i], selfB[i]), total: costs(totalA[i], totalB[i])};
+		const cost = {self: costs(a.self[i] * scale[0], b.self[i] * scale[1]), total: costs(a.all[i] * scale[0], b.all[i] * scale[1])};
 		return {
 			name: g.names[i], note: note(functions[f]), cost, self: mean(cost.self), total: mean(cost.total),
 			verdict: which === 'functions' ? verdictOf(f) : 0, chosen: which === 'functions' && f === state.chosen,
@@ -73,14 +57,10 @@ function functionChanges(which) {
 
 /** @param {string} by @param {string} title before each name @returns {Change[]} */
 function labelChanges(by, title) {
-	const {data, pass, sides} = page, g = groupLabels(data, by);
-	const [before, after] = [0, 1].map((side) => {
-		const out = new Float64Array(g.names.length);
-		sideSums(data, data.samples.labels, data.labels.length, state.value, pass, sides, side).forEach((x, i) => {
-			if (g.of[i] >= 0)
-				out[g.of[i]] += x;
-		});
-		return out;
+	const {data, pass, sides} = page, g = groupLabels(data, by), [before, after] = [0, 1].map(() => new Float64Array(g.names.length));
+	labelSums(data, state.value, pass).forEach((x, i) => {
+		if (g.of[i] >= 0)
+			(sides.of[i] ? after : before)[g.of[i]] += x * sides.scale[sides.of[i]];
 	});
 	return g.names.map((name, i) => {
 		const c = costs(before[i], after[i]);
@@ -128,7 +108,7 @@ export function changeTable() {
 	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
 	const longest = {self: most('self'), total: most('total')};
 	showTable({
-		title: kind.title, unit: unit(), all: page.total, shown: page.whole.value[0], sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
 			state.sort = by;
 			table();
@@ -144,10 +124,10 @@ export function changeTable() {
  * @param {number} f
  */
 export function changeLines(f) {
-	const {data, functions} = page, fn = functions[f], [before, after] = [0, 1].map((side) => lineSums(data, f, sideNodes(side)));
+	const {data, functions, base, whole} = page, fn = functions[f], [before, after] = [0, 1].map((side) => lineSums(data, base, f, nodeSums(), side));
 	const rows = [...new Set([...before.keys(), ...after.keys()])].filter((n) => n > 0).map((n) => {
-		const of = (/** @type {Map<number, any>} */ lines) => lines.has(n) ? lines.get(n).total : 0;
-		return {n, c: costs(of(before), of(after))};
+		const [a, b] = [before, after].map((lines, side) => lines.has(n) ? lines.get(n).total * whole.scale[side] : 0);
+		return {n, c: costs(a, b)};
 	}).sort((a, b) => Math.abs(b.c.after - b.c.before) - Math.abs(a.c.after - a.c.before) || a.n - b.n).slice(0, 500);
 	const text = (/** @type {number} */ x) => x ? costText(data, state.value, x) : '';
 	byId('lines').hidden = false;

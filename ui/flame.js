@@ -5,7 +5,7 @@
 import {inks} from './colour.js';
 import {listenGestures} from './gestures.js';
 import {FONT, drawLabel} from './label.js';
-import {children} from './tree.js';
+import {children, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./data.js').Fn} Fn */
@@ -40,7 +40,7 @@ export class Flame {
 		this.focus = -1;
 		/** @type {Uint8Array|null} */
 		this.hit = null;
-		/** @type {(t: Tree, i: number) => number[]} */
+		/** @type {(t: Tree, i: number, least?: number) => number[]} */
 		this.order = children;
 		this.width = this.height = this.charWidth = 0;
 		/** @type {number[]} */
@@ -100,18 +100,16 @@ export class Flame {
 		for (const i of up.slice(0, -1))
 			placed.push(i, 0, width);
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
-		const todo = [this.zoom, start, scale], perValue = scale / (t.value[this.zoom] || 1);
-		const sorted = this.order === children;
+		const todo = [this.zoom, start, scale], perValue = scale / (valueOf(t, this.zoom) || 1);
+		const least = this.order === children ? LEAST / perValue : 0; // in another order all take their place
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();
 			placed.push(i, x, w);
 			if (t.depth[i] + 1 > rows)
 				rows = t.depth[i] + 1;
 			let at = x;
-			for (const k of this.order(t, i)) {
-				const kw = t.value[k] * perValue;
-				if (kw < LEAST && sorted)
-					break;
+			for (const k of this.order(t, i, least)) {
+				const kw = valueOf(t, k) * perValue;
 				if (kw >= LEAST && at + kw > 0 && at < width)
 					todo.push(k, at, kw);
 				at += kw;
@@ -140,6 +138,8 @@ export class Flame {
 	}
 
 	paint() {
+		if (!this.tree)
+			return;
 		const {g, placed, tree, hit} = this, ink = inks();
 		this.top = this.scroller.scrollTop;
 		g.fillStyle = ink.page;
@@ -169,10 +169,10 @@ export class Flame {
 	/** @param {number} node @param {number} x @param {number} y @param {number} w */
 	bars(node, x, y, w) {
 		const lengths = this.hooks.bars(node), ink = inks();
-		[ink.before, ink.after].forEach((fill, k) => {
-			this.g.fillStyle = fill;
-			this.g.fillRect(x, y + ROW - 5 + 2 * k, (w - 1) * lengths[k], 2);
-		});
+		this.g.fillStyle = ink.before;
+		this.g.fillRect(x, y + ROW - 5, (w - 1) * lengths[0], 2);
+		this.g.fillStyle = ink.after;
+		this.g.fillRect(x, y + ROW - 3, (w - 1) * lengths[1], 2);
 	}
 
 	/** @param {number} node */

@@ -9,7 +9,7 @@ export function listenGestures(flame) {
 	/** @type {{x: number, y: number, a: number, top: number}|null} */
 	let drag = null;
 	let moved = false;
-	flame.scroller.addEventListener('scroll', () => flame.tree && flame.paint(), {passive: true});
+	flame.scroller.addEventListener('scroll', () => flame.paint(), {passive: true});
 	c.addEventListener('wheel', (e) => {
 		if (!flame.tree || e.shiftKey && !e.ctrlKey)
 			return;
@@ -46,8 +46,7 @@ export function listenGestures(flame) {
 	c.addEventListener('pointerleave', () => {
 		flame.hover = -1;
 		flame.hooks.hover(-1, 0, 0);
-		if (flame.tree)
-			flame.paint();
+		flame.paint();
 	});
 	c.addEventListener('click', (e) => {
 		drag = null;

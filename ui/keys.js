@@ -7,6 +7,7 @@ import {answer, choose, lookFor, reset, showPath, turn, zoomTo} from './change.j
 import {showHelp} from './controls.js';
 import {place, say} from './details.js';
 import {spokenChange} from './diff.js';
+import {valueOf} from './tree.js';
 import {flame, page, state} from './view.js';
 
 /** @param {number} node @param {number} step */
@@ -40,7 +41,7 @@ function move(key) {
 function hits() {
 	const {tree} = page, out = [];
 	for (let i = 1; i < tree.n && flame.hit; i++) {
-		if (tree.value[i] > 0 && flame.hit[tree.fn[i]])
+		if (flame.hit[tree.fn[i]] && valueOf(tree, i) > 0)
 			out.push(i);
 	}
 	return out;

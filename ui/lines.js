@@ -6,29 +6,62 @@ import {byId, el, percent} from './base.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('./tree.js').Tree} Tree */
+/** @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as of a tree, by node of the data */
 /** @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; end: the column behind it, more lines further */
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * What each line of a function has, a sample counted once, at the outermost call.
- * @param {Data} d @param {number} f @param {Float64Array} weights of nodes @returns {Map<number, Line>}
+ * What each node of a box has, with all below it. Boxes below of which all is under one node are one
+ * number; few others are looked into.
+ * @param {Data} d @param {Tree} t of the data's boxes @param {NodeSums} sums @param {number} box @param {number} side @returns {number[]}
  */
-export function lineSums(d, f, weights) {
-	const sums = Float64Array.from(weights), inside = new Uint8Array(d.nodes), out = new Map();
-	for (let i = d.nodes - 1; i > 0; i--)
-		sums[d.nodeParent[i]] += sums[i];
-	for (let i = 1; i < d.nodes; i++) {
-		const s = d.nodeSpot[i], up = inside[d.nodeParent[i]], mine = d.spotFn[s] === f;
-		inside[i] = up || mine ? 1 : 0;
-		if (!mine || !sums[i])
+export function nodesOf(d, t, {first, sums}, box, side) {
+	const {firstNode, nodeParent} = d, from = firstNode[box], to = firstNode[box + 1], of = sums[side], out = /** @type {number[]} */ ([]);
+	const between = (/** @type {number} */ a, /** @type {number} */ b) => of[first[b]] - of[first[a]];
+	if (to - from === 1)
+		return [between(from, firstNode[t.end[box]])];
+	for (let i = from; i < to; i++)
+		out.push(between(i, i + 1));
+	for (let k = box + 1; k < t.end[box]; k = t.end[k]) {
+		const a = firstNode[k], b = firstNode[k + 1];
+		let one = a + 1;
+		while (one < b && nodeParent[one] === nodeParent[a])
+			one++;
+		if (one === b)
+			out[nodeParent[a] - from] += between(a, firstNode[t.end[k]]);
+		else
+			nodesOf(d, t, {first, sums}, k, side).forEach((sum, i) => {
+				out[nodeParent[a + i] - from] += sum;
+			});
+	}
+	return out;
+}
+
+/**
+ * What each line of a function has, a sample counted once, at the outermost call.
+ * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @returns {Map<number, Line>}
+ */
+export function lineSums(d, t, f, sums, side) {
+	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, of = sums.sums[side], {first} = sums, out = new Map();
+	let outer = 0; // end of the outermost call's subtree
+	for (let box = 1; box < t.n; box++) {
+		if (fn[box] !== f || first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
-		const n = d.spotLine[s], line = out.get(n) || {self: 0, total: 0, parts: new Map()};
-		line.self += weights[i];
-		line.total += up ? 0 : sums[i];
-		const part = line.parts.get(s) || {column: d.spotColumn[s], more: d.spotEnd[2 * s], end: d.spotEnd[2 * s + 1], sum: 0};
-		part.sum += sums[i];
-		line.parts.set(s, part);
-		out.set(n, line);
+		const inner = box < outer, all = nodesOf(d, t, sums, box, side);
+		outer = inner ? outer : t.end[box];
+		for (let k = 0; k < all.length; k++) {
+			const node = firstNode[box] + k, s = nodeSpot[node], n = spotLine[s];
+			if (!all[k])
+				continue;
+			const line = out.get(n) || {self: 0, total: 0, parts: new Map()};
+			line.self += of[first[node + 1]] - of[first[node]];
+			line.total += inner ? 0 : all[k];
+			const part = line.parts.get(s) || {column: spotColumn[s], more: spotEnd[2 * s], end: spotEnd[2 * s + 1], sum: 0};
+			part.sum += all[k];
+			line.parts.set(s, part);
+			out.set(n, line);
+		}
 	}
 	return out;
 }

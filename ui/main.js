@@ -12,12 +12,12 @@ import {barsOf, changeNote, showChange} from './diff.js';
 import {listenKeys} from './keys.js';
 import {linesSoon, table, tableSoon} from './rows.js';
 import {groupLabels, labelKeys} from './samples.js';
-import {byEffect, fillEarly, sidesOf, sumSides} from './sides.js';
+import {byEffect, scaleEarly, sidesOf, sumSides} from './sides.js';
 import {beginWithChange, readState, writeState} from './state.js';
 import {Strip, reserveStrip} from './strip.js';
 import {chips, header, tools} from './tools.js';
-import {baseTree, follow, makeTree} from './tree.js';
-import {above, flame, grouping, page, state, structure, weigh, withGroups} from './view.js';
+import {follow, makeTree, setSelf, valueOf} from './tree.js';
+import {above, flame, page, state, structure, weigh, withGroups} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
@@ -35,6 +35,8 @@ const hooks = (flame) => ({
 
 async function takeSamples() {
 	page.data.samples = await readSamples(page.data);
+	page.data.self = [];
+	page.nodes = null;
 	if (page.sides)
 		sumSides(page.sides, page.data);
 }
@@ -76,7 +78,7 @@ function listen() {
 
 /** The state that the address has. @returns {boolean} whether it has any */
 function restore() {
-	if (page.early || !readState(state, flame, page.data, page.functions.length))
+	if (page.early || !page.data.samples || !readState(state, flame, page.data, page.functions.length))
 		return false;
 	byId('query').value = state.query;
 	answer(() => {
@@ -124,11 +126,15 @@ function showEarly({parent, fn, depth, values}) {
 	}
 	const t = makeTree(fn.length, parent, fn, depth);
 	page.whole = page.tree = t;
+	setSelf(t, values.map((all) => {
+		const self = all.slice();
+		for (let i = 1; i < t.n; i++)
+			self[parent[i]] -= all[i];
+		return self;
+	}));
 	if (page.sides)
-		fillEarly(page.sides, page.data, state.value, t, values);
-	else
-		t.value = values[0];
-	page.total = t.value[0];
+		scaleEarly(page.sides, page.data, state.value, t, values);
+	page.total = valueOf(t, 0);
 	flame.set(page.tree, page.functions, data.header.title);
 	showAround();
 	flame.draw();
@@ -180,10 +186,8 @@ function showBoxes() {
 
 /** With the samples. */
 function showAll() {
-	if (grouping()) {
-		structure();
-		weigh();
-	}
+	structure();
+	weigh();
 	tools();
 	sumStrip();
 	show();
@@ -211,10 +215,6 @@ async function start() {
 	page.strip = new Strip(page.data, brush, 'What ran when');
 	if (page.early) {
 		await breathe();
-		page.base = baseTree(page.data);
-		await breathe();
-	}
-	if (page.early) {
 		endEarly();
 	} else {
 		if (page.sides)

@@ -9,8 +9,8 @@ import {changeLines, changeTable} from './diff_table.js';
 import {lineSums, showLines} from './lines.js';
 import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
-import {outermost} from './tree.js';
-import {WORDS, flame, moduleOf, nodeSums, page, state, unit} from './view.js';
+import {outermost, runsOf} from './tree.js';
+import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -25,7 +25,7 @@ export const TABLES = {
 };
 
 /**
- * Functions by a word, and which boxes have none of the same above them.
+ * Functions by a word, and the boxes that have none of the same above them.
  * @param {string} which
  */
 export function fnGroup(which) {
@@ -45,52 +45,76 @@ export function fnGroup(which) {
 		}
 		of[i] = ids.get(k);
 	});
-	g = {of, names, example, outer: outermost(whole, (i) => of[whole.fn[i]], example.length)};
+	g = {of, names, example, outer: outermost(whole, of, example.length), sums: null};
 	page.groups.set(which, g);
 	return g;
 }
 
 /**
- * What each has itself and in all; after a brush only what came and went is added.
- * @param {ReturnType<fnGroup>} g
+ * @typedef {{self: Float64Array, all: Float64Array}} Sums by group
+ * @typedef {(box: number) => number} Owner function that a box's own is counted for, -1 = none
  */
-function sumsOf(g) {
-	const {whole, filled} = page, {fn, parent, value, end} = whole, n = g.example.length;
-	if (g.sums && g.sums.serial === filled.serial)
-		return g.sums;
-	if (g.sums && g.sums.serial === filled.serial - 1 && filled.changes) {
-		const {self, all} = g.sums;
-		for (const [at, d] of filled.changes) {
-			if (g.of[fn[at]] >= 0)
-				self[g.of[fn[at]]] += d;
-			for (let i = at; i > 0; i = parent[i]) {
-				if (g.outer[i])
-					all[g.of[fn[i]]] += d;
+
+/**
+ * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
+ */
+function allSums({of, outer, example}, owner) {
+	const {whole} = page, {sums} = whole, {start, begin, end} = runsOf(whole);
+	const out = sums.map(() => ({self: new Float64Array(example.length), all: new Float64Array(example.length)}));
+	for (let r = 0; r < end.length; r++) {
+		for (let side = 0; side < sums.length; side++) {
+			const sum = sums[side], {self, all} = out[side], before = sum[begin[r]], value = sum[end[r]] - before;
+			if (!value)
+				continue;
+			for (let i = start[r]; i < start[r + 1]; i++) {
+				if (outer[i] >= 0)
+					all[outer[i]] += value;
 			}
+			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) : -1; // only the last box has its own
+			if (f >= 0 && of[f] >= 0)
+				self[of[f]] += own;
 		}
-		return g.sums = {serial: filled.serial, self, all};
 	}
-	const self = new Float64Array(n), all = new Float64Array(n);
-	for (let i = 1; i < whole.n;) {
-		if (!value[i]) { // nor has any below it
-			i = end[i];
-			continue;
-		}
-		const id = g.of[fn[i]];
-		if (id >= 0) {
-			self[id] += whole.self[i];
-			if (g.outer[i])
-				all[id] += value[i];
-		}
-		i++;
+	return out;
+}
+
+/**
+ * Samples that came or went since a filter; null if they are too many to be followed one by one.
+ * @param {Uint8Array|null} before
+ */
+function changedSince(before) {
+	const {data, pass, whole} = page, out = [];
+	for (let s = 0; before !== pass && s < data.samples.n; s++) {
+		if ((pass ? pass[s] : 1) !== (before ? before[s] : 1))
+			out.push(s);
 	}
-	return g.sums = {serial: filled.serial, self, all};
+	return out.length * whole.maxDepth > whole.n / 4 ? null : out;
+}
+
+/**
+ * What each has itself and in all; after a brush only what came and went is added.
+ * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
+ */
+export function groupSums(g, owner) {
+	const {data, pass, whole, leaf, sides} = page, v = state.value;
+	const changed = leaf && g.sums && g.sums.value === v ? changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide : allSums(g, owner);
+	for (const s of changed || []) {
+		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1), {self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
+		const f = leaf[s] > 0 ? owner(leaf[s]) : -1;
+		if (f >= 0 && g.of[f] >= 0)
+			self[g.of[f]] += w;
+		for (let i = leaf[s]; i > 0; i = whole.parent[i]) {
+			if (g.outer[i] >= 0)
+				all[g.outer[i]] += w;
+		}
+	}
+	g.sums = {pass, value: v, bySide};
+	return bySide;
 }
 
 /** @param {string} which */
 function frameRows(which) {
-	const {functions} = page, g = fnGroup(which), {self, all} = sumsOf(g);
-	const {note} = TABLES[which];
+	const {functions, whole} = page, g = fnGroup(which), [{self, all}] = groupSums(g, (i) => whole.fn[i]), {note} = TABLES[which];
 	return g.example.map((f, i) => ({
 		name: g.names[i], note: note(functions[f]), self: self[i], total: all[i], chosen: which === 'functions' && f === state.chosen,
 		fill: which === 'functions' ? fillOf(functions[f]) : undefined,
@@ -108,7 +132,7 @@ function labelRows(by, title) {
 let lineTimer = 0;
 /** The lines of the chosen function, or of the box that the picture is zoomed to. */
 function lines() {
-	const {data, functions, whole} = page, f = state.chosen >= 0 ? state.chosen : flame.zoom > 0 ? flame.tree.fn[flame.zoom] : -1;
+	const {data, functions, base} = page, f = state.chosen >= 0 ? state.chosen : flame.zoom > 0 ? flame.tree.fn[flame.zoom] : -1;
 	clearTimeout(lineTimer);
 	byId('lines').hidden = true;
 	if (page.early || f < 0 || f >= data.functions.length)
@@ -117,7 +141,7 @@ function lines() {
 		changeLines(f);
 		return;
 	}
-	showLines(functions[f], lineSums(data, f, nodeSums()), page.source.get(functions[f].path), whole.value[0],
+	showLines(functions[f], lineSums(data, base, f, nodeSums(), 0), page.source.get(functions[f].path), shown(),
 		{sandwich: () => choose(f, true), close: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true});
 }
 
@@ -138,7 +162,7 @@ export function table() {
 		return;
 	}
 	showTable({
-		title: kind.title, unit: unit(), all: page.total, shown: page.whole.value[0], sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
 			state.sort = by;
 			table();

@@ -107,29 +107,73 @@ export function passing(d, f, words, anyTime) {
 	return out;
 }
 
+/** @type {{kind: string, module: string, nodes: Uint8Array}} */
+let lastWith = null;
+
 /**
  * Nodes with a frame in their stack that is of the kind and of the module.
  * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
  */
 function nodesWith(d, f, words) {
+	if (lastWith && lastWith.kind === f.kind && lastWith.module === f.module)
+		return lastWith.nodes;
 	const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind) && (!f.module || words.module(g) === f.module) ? 1 : 0);
 	const out = new Uint8Array(d.nodes);
 	for (let i = 1; i < d.nodes; i++)
 		out[i] = out[d.nodeParent[i]] || fits[d.spotFn[d.nodeSpot[i]]];
+	lastWith = {kind: f.kind, module: f.module, nodes: out};
 	return out;
 }
 
 /**
- * Sums of a value type by node.
+ * Samples sorted by their place: .order has them, .first where each place's begin in it.
+ * @param {Int32Array} at of each sample, -1 = none @param {number} places
+ */
+export function sortSamples(at, places) {
+	const first = new Int32Array(places + 1);
+	for (const i of at) {
+		if (i >= 0)
+			first[i]++;
+	}
+	let sum = 0;
+	for (let i = 0; i <= places; i++)
+		first[i] = sum += first[i];
+	const order = new Int32Array(sum);
+	for (let s = at.length - 1; s >= 0; s--) {
+		if (at[s] >= 0)
+			order[--first[at[s]]] = s;
+	}
+	return {order, first};
+}
+
+/**
+ * Sums of a value type of the samples before each, by side.
+ * @param {Data} d @param {Int32Array} order @param {number} v @param {Uint8Array|null} pass
+ * @param {Uint8Array|null} sideOf label sets; null: there is one side
+ */
+export function sumSamples(d, order, v, pass, sideOf) {
+	const {labels, values} = d.samples, w = values[v], sums = (sideOf ? [0, 1] : [0]).map(() => new Float64Array(order.length + 1));
+	const now = [0, 0], [before, after] = sums;
+	for (let k = 0; k < order.length; k++) {
+		const s = order[k];
+		if (!pass || pass[s])
+			now[sideOf ? sideOf[labels[s]] : 0] += w[s];
+		before[k + 1] = now[0];
+		if (after)
+			after[k + 1] = now[1];
+	}
+	return sums;
+}
+
+/**
+ * Sums by label set.
  * @param {Data} d @param {number} v @param {Uint8Array|null} pass
  */
-export function nodeWeights(d, v, pass) {
-	if (!pass)
-		return d.self[v];
-	const out = new Float64Array(d.nodes), {n, node, values} = d.samples, w = values[v];
+export function labelSums(d, v, pass) {
+	const out = new Float64Array(d.labels.length), {n, labels, values} = d.samples, w = values[v];
 	for (let s = 0; s < n; s++) {
-		if (pass[s])
-			out[node[s]] += w[s];
+		if (!pass || pass[s])
+			out[labels[s]] += w[s];
 	}
 	return out;
 }
@@ -139,11 +183,11 @@ export function nodeWeights(d, v, pass) {
  * @param {Data} d @param {ReturnType<groupLabels>} g @param {number} v @param {Uint8Array|null} pass
  */
 export function groupWeights(d, g, v, pass) {
-	const out = new Float64Array(g.names.length), {n, labels, values} = d.samples, w = values[v];
-	for (let s = 0; s < n; s++) {
-		if (!pass || pass[s])
-			out[g.of[labels[s]]] += w[s];
-	}
+	const out = new Float64Array(g.names.length);
+	labelSums(d, v, pass).forEach((x, i) => {
+		if (g.of[i] >= 0)
+			out[g.of[i]] += x;
+	});
 	return out;
 }
 

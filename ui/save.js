@@ -4,6 +4,7 @@
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
 import {ROW} from './flame.js';
+import {selfOf, sideSelfOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -53,27 +54,26 @@ export function pictureSvg(flame) {
 }
 
 /**
+ * Of two recordings both counts stand behind a stack.
  * @param {Tree} t @param {(i: number) => string} name
- * @param {number[]} [scale] of two recordings: both counts stand behind a stack
  */
-export function foldedText(t, name, scale) {
+export function foldedText(t, name) {
 	const path = /** @type {string[]} */ ([]), out = [];
 	for (let i = 1; i < t.n; i++) {
 		path.length = t.depth[i] - 1;
 		path.push(name(i).replace(/;/g, ':').replace(/[\x00-\x1f\x7f]/g, ' '));
-		if (t.self[i] > 0)
-			out.push(path.join(';') + ' ' + (scale ? [t.beforeSelf[i], t.self[i] - t.beforeSelf[i]].map((x, side) => Math.round(2 * x / scale[side])) :
-				[Math.round(t.self[i])]).join(' ') + '\n');
+		if (selfOf(t, i) > 0)
+			out.push([path.join(';'), ...t.sums.map((_, side) => sideSelfOf(t, i, side))].join(' ') + '\n');
 	}
 	return out;
 }
 
-/** @param {string} what @param {Flame} flame @param {Tree} whole @param {(i: number) => string} name @param {number[]} [scale] */
-export function save(what, flame, whole, name, scale) {
+/** @param {string} what @param {Flame} flame @param {Tree} whole @param {(i: number) => string} name */
+export function save(what, flame, whole, name) {
 	if (what === 'svg')
 		download([pictureSvg(flame)], 'image/svg+xml', 'krait.svg');
 	else if (what === 'folded')
-		download(foldedText(whole, name, scale), 'text/plain', 'krait.folded');
+		download(foldedText(whole, name), 'text/plain', 'krait.folded');
 	else
 		flame.canvas.toBlob((b) => download([b], 'image/png', 'krait.png'));
 }

@@ -2,6 +2,8 @@
 // Search: text, /regular expression/, file.py:42. Which functions match, and what share of what is
 // shown has one of them in its stack.
 
+import {sideOf} from './tree.js';
+
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -50,41 +52,47 @@ export function matchFunctions(d, functions, query) {
 	return hit;
 }
 
-/** @param {Tree} t @param {Uint8Array} hit by function */
-export function matchedValue(t, hit) {
-	let sum = 0;
+/** @param {Tree} t @param {Uint8Array} hit by function @returns {number[]} by side */
+export function matchedValues(t, hit) {
+	const out = t.sums.map(() => 0), {fn, end} = t;
 	for (let i = 1; i < t.n;) {
-		if (!t.value[i] || hit[t.fn[i]]) {
-			sum += t.value[i];
-			i = t.end[i];
+		if (hit[fn[i]]) {
+			for (let side = 0; side < out.length; side++)
+				out[side] += sideOf(t, i, side);
+			i = end[i];
 		} else {
 			i++;
 		}
 	}
-	return sum;
+	return out;
 }
 
+/** @type {{hit: string, line: number, first: Int32Array, nodes: number[]}} a brush asks for the same again */
+let lastLine = null;
+
 /**
- * 1 for nodes that are a line of a matching function, or below one.
- * @param {Data} d @param {Uint8Array} hit @param {number} line
+ * Nodes with samples that are a line of a matching function, or below one.
+ * @param {Data} d @param {Int32Array} first sample of each node @param {Uint8Array} hit @param {number} line
  */
-export function nodesOfLine(d, hit, line) {
-	const on = new Uint8Array(d.nodes);
+function nodesOfLine(d, first, hit, line) {
+	const {nodeParent, nodeSpot, spotLine, spotFn} = d, key = hit.join('');
+	if (lastLine && lastLine.hit === key && lastLine.line === line && lastLine.first === first)
+		return lastLine.nodes;
+	const nodes = [], on = new Uint8Array(d.nodes), is = spotLine.map((n, s) => n === line && hit[spotFn[s]] ? 1 : 0);
 	for (let i = 1; i < d.nodes; i++) {
-		const s = d.nodeSpot[i];
-		on[i] = on[d.nodeParent[i]] || (d.spotLine[s] === line && hit[d.spotFn[s]] ? 1 : 0);
+		on[i] = on[nodeParent[i]] || is[nodeSpot[i]];
+		if (on[i] && first[i] !== first[i + 1])
+			nodes.push(i);
 	}
-	return on;
+	lastLine = {hit: key, line, first, nodes};
+	return nodes;
 }
 
 /**
  * What ran a line of a matching function.
- * @param {Data} d @param {Float64Array} weights of nodes @param {Uint8Array} hit @param {number} line
+ * @param {Data} d @param {import('./lines.js').NodeSums} sums @param {Uint8Array} hit @param {number} line @returns {number[]} by side
  */
-export function matchedLine(d, weights, hit, line) {
-	const on = nodesOfLine(d, hit, line);
-	let sum = 0;
-	for (let i = 1; i < d.nodes; i++)
-		sum += on[i] ? weights[i] : 0;
-	return sum;
+export function matchedLine(d, {first, sums}, hit, line) {
+	const nodes = nodesOfLine(d, first, hit, line);
+	return sums.map((sum) => nodes.reduce((a, i) => a + sum[first[i + 1]] - sum[first[i]], 0));
 }

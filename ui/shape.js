@@ -4,8 +4,7 @@
 
 import {PYTHON} from './data.js';
 import {leaves} from './samples.js';
-import {sumBefore} from './sides.js';
-import {ordered, remap} from './tree.js';
+import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -41,12 +40,12 @@ export function shaped(d, library, recursion) {
 }
 
 /**
- * Callees of a function, over all places that it is called from; recursion counts once. .value is set,
- * .of is by node of @t, as it is of all trees that are made of one.
+ * Callees of a function, over all places that it is called from; recursion counts once. The sums are
+ * there, .of is by node of @t, as it is of all trees that are made of one.
  * @param {Tree} t @param {number} f @param {number} keys functions
  */
 export function callees(t, f, keys) {
-	const parent = [0, 0], fn = [-1, f], at = new Map(), self = [0, 0], before = [0, 0], to = new Int32Array(t.n).fill(-1);
+	const parent = [0, 0], fn = [-1, f], at = new Map(), self = t.sums.map(() => [0, 0]), to = new Int32Array(t.n).fill(-1);
 	for (let i = 1; i < t.n; i++) {
 		const up = to[t.parent[i]];
 		if (up < 0) {
@@ -61,38 +60,32 @@ export function callees(t, f, keys) {
 				at.set(key, node);
 				parent.push(up);
 				fn.push(t.fn[i]);
-				self.push(0);
-				before.push(0);
+				self.forEach((of) => of.push(0));
 			}
 			to[i] = node;
 		}
-		self[to[i]] += t.self[i];
-		if (t.beforeSelf)
-			before[to[i]] += t.beforeSelf[i];
+		for (let side = 0; side < self.length; side++)
+			self[side][to[i]] += sideSelfOf(t, i, side);
 	}
-	return filled(parent, fn, self, t.before && before, to);
+	return filled(parent, fn, self, t.scale, to);
 }
 
 /**
- * @param {number[]} parent @param {number[]} fn @param {number[]} self @param {number[]|null} before
+ * @param {number[]} parent @param {number[]} fn @param {number[][]} self by side @param {number[]} scale
  * @param {Int32Array} of node of each node, or sample, that the tree is made of; numbered anew
  */
-function filled(parent, fn, self, before, of) {
-	const t = ordered(parent, fn, Int32Array.from(self, (_, i) => i));
+function filled(parent, fn, self, scale, of) {
+	const t = ordered(parent, fn, Int32Array.from(parent, (_, i) => i));
 	for (let i = 0; i < of.length; i++)
 		of[i] = of[i] < 0 ? -1 : t.of[of[i]];
-	for (let i = 0; i < self.length; i++)
-		t.self[t.of[i]] += self[i];
-	t.value.set(t.self);
-	for (let i = t.n - 1; i > 0; i--)
-		t.value[t.parent[i]] += t.value[i];
-	if (before) {
-		t.before = new Float64Array(t.n);
-		t.beforeSelf = new Float64Array(t.n);
-		for (let i = 0; i < before.length; i++)
-			t.beforeSelf[t.of[i]] += before[i];
-		sumBefore(t);
-	}
+	setSelf(t, self.map((from) => {
+		const out = new Float64Array(t.n);
+		from.forEach((x, i) => {
+			out[t.of[i]] = x;
+		});
+		return out;
+	}));
+	t.scale = scale;
 	t.of = of;
 	return t;
 }
@@ -101,19 +94,17 @@ function filled(parent, fn, self, before, of) {
  * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
  * followed up: nobody could see it.
  * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
- * @param {Float64Array} weight of boxes @param {Float64Array|null} before part of it @param {number} least
+ * @param {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} weight of boxes @param {number} least
  */
-export function callers(t, starts, weight, before, least) {
-	const parent = [0], fn = [-1], self = [0], beforeSelf = [0], to = new Int32Array(t.n).fill(-1);
-	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + before[i], 0);
+export function callers(t, starts, weight, least) {
+	const parent = [0], fn = [-1], self = t.sums.map(() => [0]), to = new Int32Array(t.n).fill(-1);
+	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + weight.all(t, i), 0);
+	const sideSum = (/** @type {number[]} */ from, /** @type {number} */ side) => from.reduce((a, i) => a + weight.side(t, i, side), 0);
 	/** @type {Array<{up: number, f: number, at: number[], from: number[]}>} */
 	const todo = starts.map(([f, from]) => ({up: 0, f, at: from, from}));
 	while (todo.length) {
 		const {up, f, at, from} = todo.pop(), node = parent.length;
-		let sum = 0;
-		for (const i of from)
-			sum += weight[i];
-		if (sum <= least)
+		if (sumOf(from) <= least)
 			continue;
 		for (const i of from)
 			to[i] = node;
@@ -131,19 +122,12 @@ export function callers(t, starts, weight, before, least) {
 			g.at.push(p);
 			g.from.push(from[k]);
 		}
-		let below = 0, beforeBelow = 0;
-		for (const [pf, g] of groups) {
-			const w = g.from.reduce((a, i) => a + weight[i], 0);
-			if (w > least) {
-				todo.push({up: node, f: pf, ...g});
-				below += w;
-				beforeBelow += before ? sumOf(g.from) : 0;
-			}
-		}
-		self.push(sum - below);
-		beforeSelf.push(before ? sumOf(from) - beforeBelow : 0);
+		const below = [...groups].filter(([, g]) => sumOf(g.from) > least);
+		for (const [pf, g] of below)
+			todo.push({up: node, f: pf, ...g});
+		self.forEach((out, side) => out.push(sideSum(from, side) - below.reduce((a, [, g]) => a + sideSum(g.from, side), 0)));
 	}
-	return filled(parent, fn, self, before && beforeSelf, to);
+	return filled(parent, fn, self, t.scale, to);
 }
 
 /**
@@ -155,26 +139,26 @@ export function inverted(t) {
 	const starts = new Map();
 	for (let i = 1; i < t.n; i++) {
 		const f = t.fn[i];
-		if (t.self[i] <= 0)
+		if (selfOf(t, i) <= 0)
 			continue;
 		if (!starts.has(f))
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], t.self, t.beforeSelf, t.value[0] / 4000);
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / 4000);
 }
 
 /**
  * Callers of a function, from its outermost boxes.
- * @param {Tree} t @param {number} f @param {Uint8Array} outer
+ * @param {Tree} t @param {number} f @param {Int32Array} outer function, of the outermost boxes
  */
 export function callersOf(t, f, outer) {
 	const boxes = [];
 	for (let i = 1; i < t.n; i++) {
-		if (t.fn[i] === f && outer[i] && t.value[i] > 0)
+		if (outer[i] === f && valueOf(t, i) > 0)
 			boxes.push(i);
 	}
-	const out = callers(t, [[f, boxes]], t.value, t.before, t.value[0] / 20000);
+	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, valueOf(t, 0) / 20000);
 	for (let i = 1; i < t.n; i++) // what f called is where f is
 		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
 	return out;
@@ -234,5 +218,5 @@ export function inTime(d, t, w, columns) {
 		last = have;
 		before = after;
 	}
-	return {...filled(parent, fn, self, null, to), leaf: to};
+	return {...filled(parent, fn, [self], t.scale, to), leaf: to};
 }

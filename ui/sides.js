@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two recordings in one page: what each side's samples count. A tree's values are the mean of both
-// sides in the measure (value per second of wall time, per what the reader counted, or share), so that
-// a path that is on one side only has its place; .before and .beforeSelf are side A's part of it.
+// Two recordings in one page: what each side's samples count. A box's value is the mean of both sides
+// in the measure (value per second of wall time, per what the reader counted, or share), so that a path
+// that is on one side only has its place.
 
 import {percent, quantity} from './base.js';
-import {sumUp} from './tree.js';
+import {labelSums} from './samples.js';
+import {inOrder, bySize, sideOf, sideSelfOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -28,11 +29,11 @@ export function sidesOf(d) {
 
 /** @param {Sides} sides @param {Data} d */
 export function sumSides(sides, d) {
-	const {n, labels, values} = d.samples;
-	sides.all = values.map((w) => {
+	sides.all = d.samples.values.map((_, v) => {
 		const sum = [0, 0];
-		for (let s = 0; s < n; s++)
-			sum[sides.of[labels[s]]] += w[s];
+		labelSums(d, v, null).forEach((x, i) => {
+			sum[sides.of[i]] += x;
+		});
 		return sum;
 	});
 }
@@ -41,12 +42,10 @@ export function sumSides(sides, d) {
  * What is known before the samples: both sides' sums of one value type in the widest boxes.
  * @param {Sides} sides @param {Data} d @param {number} v @param {Tree} t @param {Float64Array[]} values
  */
-export function fillEarly(sides, d, v, t, [before, after]) {
-	sides.all[v] = [before[0], after[0]];
+export function scaleEarly(sides, d, v, t, values) {
+	sides.all[v] = values.map((of) => of[0]);
 	scaleSides(sides, d, v, null);
-	const [a, b] = sides.scale;
-	t.before = before.map((x) => x * a / 2);
-	t.value = t.before.map((x, i) => x + after[i] * b / 2);
+	t.scale = sides.scale;
 }
 
 /**
@@ -76,69 +75,20 @@ export function scaleSides(sides, d, v, range) {
 	sides.total = [0, 1].map((side) => sides.all[v][side] / whole[side]);
 }
 
-/**
- * Both sides' sums of a value type in a tree.
- * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {number} v @param {Uint8Array|null} pass @param {Sides} sides
- */
-export function fillSides(d, t, v, pass, sides) {
-	const {n, node, labels, values} = d.samples, w = values[v], {leaf, of, self} = t, {nodeBox} = d;
-	t.before = t.before || new Float64Array(t.n);
-	const beforeSelf = t.beforeSelf = t.beforeSelf || new Float64Array(t.n);
-	self.fill(0);
-	beforeSelf.fill(0);
-	for (let s = 0; s < n; s++) {
-		if (pass && !pass[s])
-			continue;
-		const box = nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box;
-		if (at < 0)
-			continue;
-		const side = sides.of[labels[s]], x = w[s] * sides.scale[side] / 2;
-		self[at] += x;
-		if (!side)
-			beforeSelf[at] += x;
-	}
-	sumUp(t);
-	sumBefore(t);
-}
-
-/** @param {Tree} t */
-export function sumBefore(t) {
-	const {before, parent} = t;
-	before.set(t.beforeSelf);
-	for (let i = t.n - 1; i > 0; i--)
-		before[parent[i]] += before[i];
-}
-
-/**
- * Samples' values by node or label set, of one side.
- * @param {Data} d @param {Int32Array} at @param {number} room @param {number} v @param {Uint8Array|null} pass
- * @param {Sides} sides @param {number} side
- */
-export function sideSums(d, at, room, v, pass, sides, side) {
-	const out = new Float64Array(room), {n, labels, values} = d.samples, w = values[v], k = sides.scale[side];
-	for (let s = 0; s < n; s++) {
-		if (sides.of[labels[s]] === side && (!pass || pass[s]))
-			out[at[s]] += w[s] * k;
-	}
-	return out;
-}
-
 /** @param {Tree} t @param {number} i @returns {Cost} */
-export const costOf = (t, i) => ({before: 2 * t.before[i], after: 2 * (t.value[i] - t.before[i])});
+export const costOf = (t, i) => ({before: sideOf(t, i, 0) * t.scale[0], after: sideOf(t, i, 1) * t.scale[1]});
 /** @param {Tree} t @param {number} i @returns {Cost} */
-export const selfCostOf = (t, i) => ({before: 2 * t.beforeSelf[i], after: 2 * (t.self[i] - t.beforeSelf[i])});
+export const selfCostOf = (t, i) => ({before: sideSelfOf(t, i, 0) * t.scale[0], after: sideSelfOf(t, i, 1) * t.scale[1]});
+
+/** @param {Tree} t @param {number} i */
+const effectOf = (t, i) => Math.abs(sideOf(t, i, 1) * t.scale[1] - sideOf(t, i, 0) * t.scale[0]);
 
 /**
  * Children that are shown, the one with the largest change first.
  * @param {Tree} t @param {number} i
  */
 export function byEffect(t, i) {
-	const out = [], {end, value, before, fn} = t, effect = (/** @type {number} */ k) => Math.abs(value[k] - 2 * before[k]);
-	for (let k = i + 1; k < end[i]; k = end[k]) {
-		if (value[k] > 0)
-			out.push(k);
-	}
-	return out.sort((a, b) => effect(b) - effect(a) || value[b] - value[a] || fn[a] - fn[b]);
+	return bySize(t, inOrder(t, i), effectOf);
 }
 
 /**

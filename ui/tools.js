@@ -11,7 +11,7 @@ import {button, choice, showChips, showHelp} from './controls.js';
 import {TABLES, table} from './rows.js';
 import {isFiltered} from './samples.js';
 import {save} from './save.js';
-import {flame, page, state, unit, weigh} from './view.js';
+import {flame, page, shown, state, unit, weigh} from './view.js';
 
 const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
 
@@ -84,7 +84,7 @@ export function tools() {
 	parts.push(choice('Save', [['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'], ['folded', 'folded stacks']], '', (v) => {
 		const {functions, whole} = page;
 		if (v)
-			save(v, flame, whole, (i) => functions[whole.fn[i]].name + (functions[whole.fn[i]].file ? ` (${functions[whole.fn[i]].file})` : ''), page.sides ? page.sides.scale : undefined);
+			save(v, flame, whole, (i) => functions[whole.fn[i]].name + (functions[whole.fn[i]].file ? ` (${functions[whole.fn[i]].file})` : ''));
 		tools();
 	}));
 	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
@@ -120,5 +120,5 @@ export function chips() {
 		}});
 	if (state.chosen >= 0)
 		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
-	showChips(list, !isFiltered(state.filter) ? '' : page.sides ? shownOfBoth() : percent(page.whole.value[0], page.total) + ' of all is shown');
+	showChips(list, !isFiltered(state.filter) ? '' : page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown');
 }

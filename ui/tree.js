@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Call trees in flat arrays: preorder, so that a subtree is a range and sums need one pass back.
+// Call trees in flat arrays: preorder, so that a subtree is a range, and its samples are one too, where
+// they are sorted by their box: what it has is a difference of two sums from the first sample on. So
+// other samples or another value cost a pass over samples, not one over boxes, of which there are many more.
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -10,14 +12,21 @@
  * @property {Int32Array} fn index into functions, -1 = root
  * @property {Int32Array} end one past the last node of the subtree
  * @property {Int32Array} depth
- * @property {Float64Array} self
- * @property {Float64Array} value
  * @property {number} maxDepth
  * @property {Int32Array|null} of node of this tree for each box, or each node that it was made of; null = the same
- * @property {Uint8Array|null} outer 1 = no caller is the same function
- * @property {Float64Array|null} before of two recordings, the first one's part of .value; sides.js
- * @property {Float64Array|null} beforeSelf and of .self
+ * @property {Int32Array} order samples by their node; those of none aren't there
+ * @property {Int32Array} first of each node, and one more at the end: where its samples begin in .order
+ * @property {Float64Array[]} sums of the samples before each in .order, by side: one, or two recordings'
+ * @property {number[]} scale what a side's sums are multiplied by; sides.js
+ * @property {Runs|null} runs made when first asked for
+ *
+ * @typedef {object} Runs boxes one below the other that have the same samples: most have one child
+ * @property {Int32Array} start first box of each, and .n at the end
+ * @property {Int32Array} begin of its samples in .order, and their number at the end
+ * @property {Int32Array} end of its samples
  */
+
+const NONE = new Int32Array(0);
 
 /** @param {number} n @param {Int32Array} parent @param {Int32Array} fn @param {Int32Array} depth @returns {Tree} */
 export function makeTree(n, parent, fn, depth) {
@@ -34,62 +43,100 @@ export function makeTree(n, parent, fn, depth) {
 	}
 	if (!end[0])
 		end[0] = 1;
-	return {n, parent, fn, end, depth, self: new Float64Array(n), value: new Float64Array(n),
-		maxDepth, of: null, outer: null, before: null, beforeSelf: null};
+	return {n, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [], scale: [1], runs: null};
 }
 
-/** @param {Data} d */
-export const baseTree = (d) => makeTree(d.boxes, d.parent, d.fn, d.depth);
+/** @param {Data} d @returns {Tree} */
+export const baseTree = ({boxes, parent, fn, end, depth, maxDepth}) =>
+	({n: boxes, parent, fn, end, depth, maxDepth, of: null, order: NONE, first: NONE, sums: [], scale: [1], runs: null});
 
-/**
- * Sums from leaves to the root, after .self was set.
- * @param {Tree} t
- */
-export function sumUp(t) {
-	const {value, parent} = t;
-	value.set(t.self);
-	for (let i = t.n - 1; i > 0; i--)
-		value[parent[i]] += value[i];
+/** @param {ArrayLike<number>} values @returns {Float64Array} sums of those before each, and of all */
+export function sumsFrom(values) {
+	const out = new Float64Array(values.length + 1);
+	for (let i = 0; i < values.length; i++)
+		out[i + 1] = out[i] + values[i];
+	return out;
 }
 
 /**
- * Values of nodes (spots) to a tree's boxes.
- * @param {Data} d @param {Tree} t @param {Float64Array} weights
+ * Values that aren't of samples.
+ * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side
  */
-export function setSelf(d, t, weights) {
-	const {nodeBox} = d, {self, of} = t;
-	self.fill(0);
-	for (let i = 0; i < weights.length; i++) {
-		if (weights[i]) {
-			const box = nodeBox[i], at = of ? of[box] : box;
-			if (at >= 0)
-				self[at] += weights[i];
+export function setSelf(t, self) {
+	t.order = NONE;
+	t.first = Int32Array.from({length: t.n + 1}, (_, i) => i);
+	t.sums = self.map(sumsFrom);
+}
+
+/** @param {Tree} t @param {number} i @param {number} side as counted */
+export const sideOf = (t, i, side) => t.sums[side][t.first[t.end[i]]] - t.sums[side][t.first[i]];
+/** @param {Tree} t @param {number} i @param {number} side */
+export const sideSelfOf = (t, i, side) => t.sums[side][t.first[i + 1]] - t.sums[side][t.first[i]];
+
+/**
+ * What boxes with the same samples have is added up once.
+ * @param {Tree} t @returns {Runs}
+ */
+export function runsOf(t) {
+	if (t.runs)
+		return t.runs;
+	const {n, first, end} = t, start = [], begin = [], ends = [];
+	for (let i = 1, from = -1, to = -1; i < n; i++) {
+		const a = first[i], b = first[end[i]];
+		if (a !== from || b !== to) {
+			start.push(i);
+			begin.push(from = a);
+			ends.push(to = b);
 		}
 	}
-	sumUp(t);
+	start.push(n);
+	begin.push(first[n]);
+	return t.runs = {start: Int32Array.from(start), begin: Int32Array.from(begin), end: Int32Array.from(ends)};
+}
+
+/** @param {Tree} t @param {number} a @param {number} b @returns {number} what lies between in .order, in the sides' mean */
+function between({sums, scale}, a, b) {
+	return sums.length === 1 ? sums[0][b] - sums[0][a] :
+		((sums[0][b] - sums[0][a]) * scale[0] + (sums[1][b] - sums[1][a]) * scale[1]) / 2;
+}
+
+/** @param {Tree} t @param {number} i */
+export const valueOf = (t, i) => between(t, t.first[i], t.first[t.end[i]]);
+/** @param {Tree} t @param {number} i */
+export const selfOf = (t, i) => between(t, t.first[i], t.first[i + 1]);
+
+/**
+ * @param {Tree} t @param {number[]} list of nodes @param {(t: Tree, i: number) => number} size where it is the same, by value
+ */
+export function bySize(t, list, size) {
+	if (list.length < 2)
+		return list;
+	const sizes = new Float64Array(list.length), order = [];
+	for (let k = 0; k < list.length; k++) {
+		sizes[k] = size(t, list[k]);
+		order.push(k);
+	}
+	const tie = (/** @type {number} */ a, /** @type {number} */ b) => valueOf(t, b) - valueOf(t, a) || t.fn[a] - t.fn[b];
+	return order.sort((a, b) => sizes[b] - sizes[a] || tie(list[a], list[b])).map((k) => list[k]);
 }
 
 /**
  * Children that are shown, the widest first.
- * @param {Tree} t @param {number} i
+ * @param {Tree} t @param {number} i @param {number} [least] value
  */
-export function children(t, i) {
-	const out = [], {end, value, fn} = t;
-	for (let k = i + 1; k < end[i]; k = end[k]) {
-		if (value[k] > 0)
-			out.push(k);
-	}
-	return out.length > 1 ? out.sort((a, b) => value[b] - value[a] || fn[a] - fn[b]) : out;
+export function children(t, i, least) {
+	return bySize(t, inOrder(t, i, least), valueOf);
 }
 
 /**
  * Children that are shown, as they come.
  * @param {Tree} t @param {number} i
  */
-export function inOrder(t, i) {
+export function inOrder(t, i, least = 0) {
 	const out = [];
 	for (let k = i + 1; k < t.end[i]; k = t.end[k]) {
-		if (t.value[k] > 0)
+		const value = valueOf(t, k);
+		if (value > 0 && value >= least)
 			out.push(k);
 	}
 	return out;
@@ -106,30 +153,24 @@ export function follow(t, path) {
 		let at = start;
 		for (const f of path)
 			at = at < 0 ? at : children(t, at).find((k) => t.fn[k] === f) ?? -1;
-		if (at > start && (!best || t.value[at] > t.value[best]))
+		if (at > start && (!best || valueOf(t, at) > valueOf(t, best)))
 			best = at;
 	}
 	return best;
 }
 
 /**
- * 1 for nodes with no caller of the same key.
- * @param {Tree} t @param {(i: number) => number} key @param {number} keys
+ * The key of nodes with no caller of the same key, -1 of others.
+ * @param {Tree} t @param {Int32Array} keyOf function, -1 = none @param {number} keys
  */
-export function outermost(t, key, keys) {
-	const out = new Uint8Array(t.n), on = new Int32Array(keys), path = new Int32Array(t.maxDepth + 1);
-	let top = 0;
-	path[0] = -1;
+export function outermost(t, keyOf, keys) {
+	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys); // the last one's subtree
 	for (let i = 1; i < t.n; i++) {
-		for (; top >= t.depth[i]; top--) {
-			if (path[top] >= 0)
-				on[path[top]]--;
+		const k = keyOf[fn[i]];
+		if (k >= 0 && i >= until[k]) {
+			until[k] = end[i];
+			out[i] = k;
 		}
-		const k = key(i);
-		top = t.depth[i];
-		path[top] = k;
-		if (k >= 0 && !on[k]++)
-			out[i] = 1;
 	}
 	return out;
 }

@@ -5,10 +5,10 @@
 import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
 import {Flame} from './flame.js';
-import {groupLabels, groupTree, nodeWeights, passing} from './samples.js';
-import {byEffect, fillSides, scaleSides} from './sides.js';
+import {groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
+import {byEffect, scaleSides} from './sides.js';
 import {callees, callersOf, inTime, inverted, shaped} from './shape.js';
-import {baseTree, children, inOrder, outermost, setSelf, sumUp} from './tree.js';
+import {baseTree, children, inOrder, outermost, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./data.js').Data} Data */
@@ -37,25 +37,27 @@ export const page = {
 	base: null,
 	/** @type {Tree & {leaf?: Int32Array}} */
 	whole: null, // all stacks that are shown
+	/** @type {Int32Array|null} */
+	leaf: null, // node in .whole of each sample, -1 = none
 	/** @type {Tree} */
 	tree: null, // what is drawn: the same, or made of it
 	/** @type {Fn[]} */
 	functions: null,
-	/** @type {Map<string, {of: Int32Array, names: string[], example: number[], outer: Uint8Array, sums?: {serial: number, self: Float64Array, all: Float64Array}}>} */
+	/** @type {Map<string, {of: Int32Array, names: string[], example: number[], outer: Int32Array,
+	 * sums: {pass: Uint8Array|null, value: number, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
+	 * .outer: of the outermost boxes, -1 of others; .sums: the last, and what they are of */
 	groups: new Map(), // of functions, by table
-	/** @type {Uint8Array|null} */
-	outer: null,
+	/** @type {Int32Array|null} */
+	outer: null, // function of the outermost boxes, for a sandwich
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
 	/** @type {import('./sides.js').Sides|null} */
 	sides: null, // of a page of two recordings
-	/** @type {{tree: Tree, v: number, pass: Uint8Array|null, serial: number, changes: Array<[number, number]>|null}|null} */
-	filled: null, // what the sums in .whole are of; boxes that were changed since the serial before, and by what
-	/** @type {Float64Array|null} */
-	weights: null,
-	/** @type {Float64Array|null} */
-	counts: null, // samples of each node of the tree, made when first asked for
+	/** @type {{order: Int32Array, first: Int32Array, sums: Float64Array[]}|null} */
+	nodes: null, // samples by node of the data, and their sums, made when first asked for
+	/** @type {Tree|null} */
+	counts: null, // .whole with the sums of samples, made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	votes: new WeakMap(), // the group that most of each box is of, for colours
 };
@@ -119,89 +121,45 @@ export function structure() {
 		page.functions = withGroups(g.names);
 		page.whole = groupTree(data, page.whole, g.of, g.names.length, data.functions.length);
 	}
+	page.leaf = data.samples && leaves(data, page.whole, page.whole);
+	Object.assign(page.whole, page.leaf ? sortSamples(page.leaf, page.whole.n) : {first: data.firstNode}, {runs: null});
 	page.outer = null;
 	page.groups.clear();
 }
 
 /**
- * Sums of a value type in a tree like the shown one.
- * @param {Tree & {leaf?: Int32Array}} t @param {number} v
+ * Sums of a value type for a tree's samples; before those are there, for the data's nodes.
+ * @param {{order: Int32Array}} t @param {number} v
  */
-export function fill(t, v) {
-	const {data, pass} = page;
-	if (page.sides) {
-		fillSides(data, t, v, pass, page.sides);
-		return;
-	}
-	const last = page.filled, same = last && last.tree === t && last.v === v && data.samples;
-	const changes = same ? fillChanged(t, v, last.pass) : null;
-	if (!changes)
-		fillAll(t, v);
-	if (t === page.whole)
-		page.filled = {tree: t, v, pass, serial: last ? last.serial + 1 : 0, changes};
-}
-
-/** @param {Tree & {leaf?: Int32Array}} t @param {number} v */
-function fillAll(t, v) {
-	const {data, pass} = page;
-	if (!t.leaf && !pass) {
-		setSelf(data, t, data.self[v]);
-		return;
-	}
-	const {n, node, values} = data.samples, w = values[v], {leaf, of, self} = t, {nodeBox} = data;
-	self.fill(0);
-	for (let s = 0; s < n; s++) {
-		if (pass && !pass[s])
-			continue;
-		const box = nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box;
-		if (at >= 0)
-			self[at] += w[s];
-	}
-	sumUp(t);
-}
-
-/**
- * Adds and takes off the samples that came and went since; null if that are too many.
- * @param {Tree & {leaf?: Int32Array}} t @param {number} v @param {Uint8Array|null} before which were in
- */
-function fillChanged(t, v, before) {
-	const {data, pass} = page, {n, node, values} = data.samples, w = values[v], changed = [], {leaf, of, self, value, parent} = t;
-	for (let s = 0; s < n; s++) {
-		if ((pass ? pass[s] : 1) !== (before ? before[s] : 1))
-			changed.push(s);
-	}
-	if (changed.length * t.maxDepth > t.n)
-		return null;
-	const changes = /** @type {Array<[number, number]>} */ ([]);
-	for (const s of changed) {
-		const box = data.nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box, d = !pass || pass[s] ? w[s] : -w[s];
-		if (at < 0)
-			continue;
-		changes.push([at, d]);
-		self[at] += d;
-		for (let i = at; i > 0; i = parent[i])
-			value[i] += d;
-		value[0] += d;
-	}
-	return changes;
-}
+export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass, page.sides && page.sides.of) :
+	[sumsFrom(page.data.self[v])];
 
 /** Sums by node, made when lines are asked for: most brushes don't. */
 export function nodeSums() {
-	page.weights = page.weights || nodeWeights(page.data, state.value, page.pass);
-	return page.weights;
+	const {data} = page;
+	if (!page.nodes && data.samples)
+		page.nodes = {...sortSamples(data.samples.node, data.nodes), sums: null};
+	else if (!page.nodes)
+		page.nodes = {order: null, first: Int32Array.from({length: data.nodes + 1}, (_, i) => i), sums: null};
+	page.nodes.sums = page.nodes.sums || sumsOf(page.nodes, state.value);
+	return page.nodes;
 }
+
+/** The value of what is shown. */
+export const shown = () => valueOf(page.whole, 0);
 
 export function weigh() {
 	const {data} = page;
 	page.total = data.totals[state.value];
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
-	page.weights = null;
+	if (page.nodes)
+		page.nodes.sums = null;
 	if (page.sides) {
 		scaleSides(page.sides, data, state.value, state.filter.range);
 		page.total = (page.sides.total[0] + page.sides.total[1]) / 2;
 	}
-	fill(page.whole, state.value);
+	page.whole.sums = sumsOf(page.whole, state.value);
+	page.whole.scale = page.sides ? page.sides.scale : [1];
 	page.counts = null;
 	page.votes = new WeakMap();
 	picture();
@@ -221,7 +179,7 @@ export function picture() {
 	else
 		page.tree = whole;
 	if (state.view === 'sandwich' && f >= 0) {
-		page.outer = page.outer || outermost(whole, (i) => whole.fn[i], functions.length);
+		page.outer = page.outer || outermost(whole, Int32Array.from(functions.keys()), functions.length);
 		above.set(callersOf(whole, f, page.outer), functions, 'all callers');
 		above.flip = true;
 	}

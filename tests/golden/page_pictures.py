@@ -39,7 +39,7 @@ FAULTS = {
     "text": ("g.fillText(text, x + 4, y)", "g.fillText(text.slice(1), x + 4, y)"),
     "lane": ("g.fillStyle = fills[k];", "g.fillStyle = fills[k === 1 ? 0 : k];"),
     "panel": ("#side{display:flex;", "#side{display:flex;margin-left:4px;"),
-    "diff-bars": ("[ink.before, ink.after].forEach", "[ink.after, ink.before].forEach"),
+    "diff-bars": ("(w - 1) * lengths[0]", "(w - 1) * lengths[1]"),
 }
 
 # Pixels that no neighbour in the other picture is like, either way; the arrows of selects are the
