@@ -8,18 +8,12 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/json_in.h"
 #include "base/vec.h"
 #include "profile/folded_frame.h"
-#include "profile/unpack.h"
+#include "profile/viewer_in.h"
 
-/* As of pprof (pprof_read.c): far above what real files need. */
-#define BUDGET_BASE	(256ull << 20)
-#define BUDGET_PER_BYTE 64
-#define MAX_DEPTH	65536
-#define CHUNK		(1u << 16)
-
-#define NO_MEMORY	err_set(-ENOMEM, "out of memory for reading the profile")
+#define MAX_DEPTH VIEWER_MAX_DEPTH
+#define NO_MEMORY VIEWER_NO_MEMORY
 
 struct reader {
 	struct profile *p;
@@ -47,41 +41,22 @@ static void part_fini(struct part *part)
 
 static int bad(const struct json_in *in, const char *field, const char *what)
 {
-	return err_set(-EINVAL, "speedscope: %s: byte %zu: %s", field, (size_t)(in->at - in->start),
-		       what);
+	return viewer_in_bad("speedscope", in, field, what);
 }
 
-/* Adds what was being read to a message of base/json_in.h. */
 static int in_field(int r, const char *field)
 {
-	return r < 0 ? err_wrap(r, "speedscope: %s", field) : r;
+	return viewer_in_wrap("speedscope", r, field);
 }
 
-/* A string, or null as for none. */
 static int read_text(struct json_in *in, const char *field, struct str *ret)
 {
-	struct json_in before = *in;
-
-	if (!json_in_string(in, ret))
-		return 0;
-	*in = before;
-	str_clear(ret);
-	return in_field(json_in_skip(in), field);
+	return viewer_in_text("speedscope", in, field, ret);
 }
 
-/* A line or column; null and what isn't in 1..2^31-1 is none. */
 static int read_line(struct json_in *in, const char *field, int32_t *ret)
 {
-	struct json_in before = *in;
-	int64_t v;
-
-	*ret = 0;
-	if (!json_in_integer(in, &v)) {
-		*ret = v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
-		return 0;
-	}
-	*in = before;
-	return in_field(json_in_skip(in), field);
+	return viewer_in_line("speedscope", in, field, ret);
 }
 
 static int read_frame(struct reader *r, struct json_in *in)
@@ -118,12 +93,7 @@ static int read_frame(struct reader *r, struct json_in *in)
 
 static int check_memory(const struct reader *r, const struct json_in *in)
 {
-	if (profile_failed(r->p))
-		return NO_MEMORY;
-	if (profile_bytes(r->p) > r->budget)
-		return bad(in, "profiles",
-			   "they need far more memory than a file of this size should");
-	return 0;
+	return viewer_in_check_memory("speedscope", in, "profiles", r->p, r->budget);
 }
 
 static int read_frames(struct reader *r)
@@ -469,13 +439,10 @@ static int find_frames(struct reader *r, struct json_in *in)
 	return err;
 }
 
-static int read_text_of(struct reader *r, const char *s, size_t n)
+static int read_text_of(struct reader *r, struct json_in in)
 {
-	struct json_in in;
-	int more, err;
+	int more, err = in_field(json_in_enter(&in, '{'), "the file");
 
-	json_in_init(&in, s, n);
-	err = in_field(json_in_enter(&in, '{'), "the file");
 	while (!err && (more = json_in_key(&in, &r->key))) {
 		if (more < 0)
 			return in_field(more, "the file");
@@ -494,43 +461,14 @@ static int read_text_of(struct reader *r, const char *s, size_t n)
 	return err ? err : read_profiles(r);
 }
 
-/* The whole text: parts of it refer to what comes behind them. */
-static int unpack_all(struct unpack *u, size_t budget, struct str *ret)
-{
-	_cleanup_free_ uint8_t *chunk = malloc(CHUNK);
-	size_t got;
-	int r = chunk ? 0 : NO_MEMORY;
-
-	while (!r && !u->ended) {
-		r = unpack_more(u, chunk, CHUNK, &got);
-		if (r)
-			return r == -EINVAL ? err_wrap(r, "speedscope") : r;
-		str_add_n(ret, chunk, got);
-		if (ret->failed)
-			return NO_MEMORY;
-		if (ret->n > budget)
-			return err_set(-E2BIG, "speedscope: it unpacks to far more than a file of "
-					       "this size should");
-	}
-	return r;
-}
-
 int speedscope_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE};
-	_cleanup_str_ struct str text = {};
-	struct unpack u;
-	int err = r.p ? unpack_open(&u, data, n) : NO_MEMORY;
+	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n)};
+	_cleanup_str_ struct str unpacked = {};
+	struct json_in in;
+	int err = r.p ? viewer_in_open("speedscope", data, n, r.budget, &unpacked, &in) : NO_MEMORY;
 
-	if (!err) {
-		bool plain = u.kind == UNPACK_PLAIN;
-
-		err = plain ? 0 : unpack_all(&u, r.budget, &text);
-		err = err     ? err
-		      : plain ? read_text_of(&r, (const char *)data, n)
-			      : read_text_of(&r, str_cstr(&text), text.n);
-		unpack_close(&u);
-	}
+	err = err ? err : read_text_of(&r, in);
 	vec_fini(&r.locations);
 	vec_fini(&r.stack);
 	str_fini(&r.key);

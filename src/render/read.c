@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "profile/firefox_in.h"
 #include "profile/folded_in.h"
 #include "profile/jsonl_in.h"
 #include "profile/pprof.h"
@@ -51,6 +52,11 @@ static bool is_speedscope(const struct read_input *in)
 	return speedscope_probe(in->head, in->head_n);
 }
 
+static bool is_firefox(const struct read_input *in)
+{
+	return firefox_probe(in->head, in->head_n);
+}
+
 static bool is_folded(const struct read_input *in)
 {
 	return folded_probe(in->head, in->head_n);
@@ -75,9 +81,10 @@ static bool is_pprof(const struct read_input *in)
 
 /* The first that knows the file reads it. */
 static const struct read_format formats[] = {
-	{"html", is_two, read_two_as_one},  {"svg", is_svg, read_svg},
-	{"jsonl", is_jsonl, jsonl_read},    {"speedscope", is_speedscope, speedscope_read},
-	{"folded", is_folded, folded_read}, {"pprof", is_pprof, pprof_read},
+	{"html", is_two, read_two_as_one},     {"svg", is_svg, read_svg},
+	{"jsonl", is_jsonl, jsonl_read},       {"speedscope", is_speedscope, speedscope_read},
+	{"firefox", is_firefox, firefox_read}, {"folded", is_folded, folded_read},
+	{"pprof", is_pprof, pprof_read},
 };
 
 static void list_names(char *buf, size_t n)

@@ -293,6 +293,20 @@ def odd_recording(path):
     w.save(path)
 
 
+def stacks(truth):
+    """Time of each stack, by names and files."""
+    sums = collections.Counter()
+    for sample, stack in truth.stacks:
+        sums[tuple(frame(location) for location in stack)] += sample.values[truth.value]
+    return sums
+
+
+def check_back(name, truth, path):
+    """krait reads what it wrote: every stack with its time."""
+    kind = path.split(".")[-2]
+    result(f"{name} {kind} read back", difference(stacks(truth), stacks(Truth(convert(path, path + ".pb.gz")))))
+
+
 def check(name, recording, directory):
     truth = Truth(recording)
     times = {s.labels.get("time") for s in truth.profile.samples}
@@ -300,6 +314,8 @@ def check(name, recording, directory):
     for kind in ("speedscope", "firefox", "trace"):
         path = os.path.join(directory, f"{name}.{kind}.json")
         globals()[f"check_{kind}"](name, truth, convert(recording, path))
+        if kind == "firefox":
+            check_back(name, truth, path)
     check_pstats(name, truth, convert(recording, os.path.join(directory, f"{name}.pstats")))
     check_folded(name, truth, convert(recording, os.path.join(directory, f"{name}.folded")))
     check_jsonl(name, recording, convert(recording, os.path.join(directory, f"{name}.jsonl")),

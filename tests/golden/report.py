@@ -14,6 +14,8 @@ import unicodedata
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+import kit  # noqa: E402
 import pprof  # noqa: E402
 
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
@@ -134,6 +136,48 @@ def diff_by(work):
     check("diff-by-lines", b"leave one of the two out" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
     check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
+
+
+def firefox_and_back(work, path, name):
+    """What krait writes for the Firefox Profiler has each stack's time, threads and moments."""
+    out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
+    krait("report", path, "-o", out)
+    krait("report", out, "-o", back)
+    truth, got = pprof.read(path), pprof.read(back)
+    times = {k: v for k, v in stacks(truth, 1).items() if v}
+    check("%s-through-firefox" % name, stacks(got) == times)
+    owners = {tuple(s.labels.get(k) for k in ("pid", "process", "tid", "thread")) for s in truth.samples}
+    check("%s-firefox-owners" % name, {tuple(s.labels.get(k) for k in ("pid", "process", "tid", "thread"))
+                                       for s in got.samples} == owners)
+
+
+def gecko_of_cpython(work):
+    """A profile by CPython 3.15's own profiler: the counts of each stack, added up from its tables."""
+    try:
+        python = kit.interpreter("static", (3, 15))
+    except (kit.Skip, OSError):
+        python = None
+    out, script = os.path.join(work, "gecko.json"), os.path.join(work, "busy.py")
+    with open(script, "w") as f:
+        f.write("import json, time\nend = time.time() + 1\ndef spin():\n    json.loads('[1, 2]' * 1)\n"
+                "while time.time() < end: spin()\n")
+    if not python or subprocess.run([python, "-m", "profiling.sampling", "run", "--gecko", "-o", out, script],
+                                    capture_output=True, cwd=work).returncode:
+        print("SKIP report cpython-gecko: no Python 3.15 that profiles")
+        return
+    with open(out) as f:
+        g = json.load(f)
+    truth, strings = {}, g["shared"]["stringArray"]
+    for t in g["threads"]:
+        for at in t["samples"]["stack"]:
+            names_of = []
+            while at is not None:
+                func = t["frameTable"]["func"][t["stackTable"]["frame"][at]]
+                names_of.insert(0, strings[t["funcTable"]["name"][func]])
+                at = t["stackTable"]["prefix"][at]
+            truth[tuple(names_of)] = truth.get(tuple(names_of), 0) + 1
+    krait("report", out, "-o", os.path.join(work, "gecko.pb.gz"))
+    check("cpython-gecko", stacks(pprof.read(os.path.join(work, "gecko.pb.gz"))) == truth)
 
 
 def others(work):
@@ -366,6 +410,9 @@ def main():
         round_trips(work, GO, "go")
         speedscope_and_back(work, path, "made")
         speedscope_and_back(work, GO, "go")
+        firefox_and_back(work, path, "made")
+        firefox_and_back(work, GO, "go")
+        gecko_of_cpython(work)
         others(work)
         merges(work)
         filters(work, path)

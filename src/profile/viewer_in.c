@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See viewer_in.h. */
+#include "profile/viewer_in.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/unpack.h"
+
+#define CHUNK (1u << 16)
+
+int viewer_in_bad(const char *format, const struct json_in *in, const char *field, const char *what)
+{
+	return err_set(-EINVAL, "%s: %s: byte %zu: %s", format, field, (size_t)(in->at - in->start),
+		       what);
+}
+
+int viewer_in_wrap(const char *format, int r, const char *field)
+{
+	return r < 0 ? err_wrap(r, "%s: %s", format, field) : r;
+}
+
+int viewer_in_text(const char *format, struct json_in *in, const char *field, struct str *ret)
+{
+	struct json_in before = *in;
+
+	if (!json_in_string(in, ret))
+		return 0;
+	*in = before;
+	str_clear(ret);
+	return viewer_in_wrap(format, json_in_skip(in), field);
+}
+
+int viewer_in_line(const char *format, struct json_in *in, const char *field, int32_t *ret)
+{
+	struct json_in before = *in;
+	int64_t v;
+
+	*ret = 0;
+	if (!json_in_integer(in, &v)) {
+		*ret = v > 0 && v <= INT32_MAX ? (int32_t)v : 0;
+		return 0;
+	}
+	*in = before;
+	return viewer_in_wrap(format, json_in_skip(in), field);
+}
+
+int viewer_in_check_memory(const char *format, const struct json_in *in, const char *field,
+			   const struct profile *p, size_t budget)
+{
+	if (profile_failed(p))
+		return VIEWER_NO_MEMORY;
+	if (profile_bytes(p) > budget)
+		return viewer_in_bad(format, in, field,
+				     "they need far more memory than a file of this size should");
+	return 0;
+}
+
+/* The whole text: parts of it refer to what comes behind them. */
+static int unpack_all(const char *format, struct unpack *u, size_t budget, struct str *ret)
+{
+	_cleanup_free_ uint8_t *chunk = malloc(CHUNK);
+	size_t got;
+	int r = chunk ? 0 : VIEWER_NO_MEMORY;
+
+	while (!r && !u->ended) {
+		r = unpack_more(u, chunk, CHUNK, &got);
+		if (r)
+			return r == -EINVAL ? err_wrap(r, "%s", format) : r;
+		str_add_n(ret, (const char *)chunk, got);
+		if (ret->failed)
+			return VIEWER_NO_MEMORY;
+		if (ret->n > budget)
+			return err_set(-E2BIG,
+				       "%s: it unpacks to far more than a file of this size should",
+				       format);
+	}
+	return r;
+}
+
+int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,
+		   struct str *unpacked, struct json_in *ret)
+{
+	struct unpack u;
+	int r = unpack_open(&u, data, n);
+
+	if (r)
+		return r;
+	if (u.kind == UNPACK_PLAIN) {
+		json_in_init(ret, (const char *)data, n);
+	} else {
+		r = unpack_all(format, &u, budget, unpacked);
+		json_in_init(ret, str_cstr(unpacked), unpacked->n);
+	}
+	unpack_close(&u);
+	return r;
+}

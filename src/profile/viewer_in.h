@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the readers of viewers' formats share: JSON, packed or not, hostile. Every message begins with
+ * the format's name and the field.
+ */
+#ifndef PROFILE_VIEWER_IN_H
+#define PROFILE_VIEWER_IN_H
+
+#include "base/json_in.h"
+#include "profile/profile.h"
+
+#define VIEWER_MAX_DEPTH 65536 /* frames of a stack */
+#define VIEWER_NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
+
+/* The memory that a file of @n bytes may need: as of pprof, far above what real files do. */
+#define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
+
+/* -EINVAL + "FORMAT: FIELD: byte N: WHAT". */
+int viewer_in_bad(const char *format, const struct json_in *in, const char *field,
+		  const char *what);
+
+/* Adds what was being read to a message of base/json_in.h; what isn't below 0 comes back as it is. */
+int viewer_in_wrap(const char *format, int r, const char *field);
+
+/* A string, or "" for what is none. */
+_must_use_ int viewer_in_text(const char *format, struct json_in *in, const char *field,
+			      struct str *ret);
+
+/* A line or column; null and what isn't in 1..2^31-1 is 0. */
+_must_use_ int viewer_in_line(const char *format, struct json_in *in, const char *field,
+			      int32_t *ret);
+
+/* -EINVAL + message if @p has become larger than @budget. */
+_must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
+				      const char *field, const struct profile *p, size_t budget);
+
+/*
+ * The text of a file: itself if it is plain, else in @unpacked, of @budget bytes at most. 0 or -errno +
+ * message.
+ */
+_must_use_ int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,
+			      struct str *unpacked, struct json_in *ret);
+
+#endif
