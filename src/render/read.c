@@ -8,11 +8,13 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vec.h"
+#include "profile/cpuprofile_in.h"
 #include "profile/firefox_in.h"
 #include "profile/folded_in.h"
 #include "profile/jsonl_in.h"
 #include "profile/pprof.h"
 #include "profile/speedscope_in.h"
+#include "profile/trace_in.h"
 #include "profile/unpack.h"
 #include "render/embedded.h"
 #include "render/render.h"
@@ -57,6 +59,16 @@ static bool is_firefox(const struct read_input *in)
 	return firefox_probe(in->head, in->head_n);
 }
 
+static bool is_trace(const struct read_input *in)
+{
+	return trace_probe(in->head, in->head_n);
+}
+
+static bool is_cpuprofile(const struct read_input *in)
+{
+	return cpuprofile_probe(in->head, in->head_n);
+}
+
 static bool is_folded(const struct read_input *in)
 {
 	return folded_probe(in->head, in->head_n);
@@ -81,9 +93,14 @@ static bool is_pprof(const struct read_input *in)
 
 /* The first that knows the file reads it. */
 static const struct read_format formats[] = {
-	{"html", is_two, read_two_as_one},     {"svg", is_svg, read_svg},
-	{"jsonl", is_jsonl, jsonl_read},       {"speedscope", is_speedscope, speedscope_read},
-	{"firefox", is_firefox, firefox_read}, {"folded", is_folded, folded_read},
+	{"html", is_two, read_two_as_one},
+	{"svg", is_svg, read_svg},
+	{"jsonl", is_jsonl, jsonl_read},
+	{"speedscope", is_speedscope, speedscope_read},
+	{"firefox", is_firefox, firefox_read},
+	{"trace", is_trace, trace_read},
+	{"cpuprofile", is_cpuprofile, cpuprofile_read},
+	{"folded", is_folded, folded_read},
 	{"pprof", is_pprof, pprof_read},
 };
 
@@ -101,6 +118,34 @@ static bool is_perf_data(const uint8_t *data, size_t n)
 	return n >= 8 && !memcmp(data, "PERFILE2", 8);
 }
 
+/*
+ * Python's marshal of a dict whose keys are tuples of three. It has no stacks: of a function its own
+ * time, with what it called, and by caller. krait could only make up the stacks that add up to that.
+ */
+static bool is_pstats(const uint8_t *data, size_t n)
+{
+	static const uint8_t three[] = {3, 0, 0, 0};
+
+	if (n < 6 || (data[0] & 0x7f) != '{')
+		return false;
+	return ((data[1] & 0x7f) == '(' && !memcmp(data + 2, three, sizeof(three))) ||
+	       ((data[1] & 0x7f) == ')' && data[2] == 3);
+}
+
+/* Other tools' files that krait knows and doesn't read. */
+static int check_known(const uint8_t *data, size_t n)
+{
+	if (is_perf_data(data, n))
+		return err_set(-EINVAL,
+			       "it is perf's own; krait reads it as folded stacks: perf script "
+			       "| stackcollapse-perf.pl");
+	if (is_pstats(data, n))
+		return err_set(-EINVAL,
+			       "it is Python's pstats, which has no stacks: krait would have to "
+			       "make them up; python3 -m pstats shows it");
+	return 0;
+}
+
 /* The format of a file of which at least the beginning is there, or NULL + message. */
 static const struct read_format *find(const uint8_t *data, size_t n)
 {
@@ -116,11 +161,8 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 		err_set(-ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (is_perf_data(data, n)) {
-		err_set(-EINVAL, "it is perf's own; krait reads it as folded stacks: perf script "
-				 "| stackcollapse-perf.pl");
+	if (check_known(data, n))
 		return NULL;
-	}
 	r = unpack_open(&u, data, n);
 	while (!r && in.head_n < HEAD && !u.ended) {
 		r = unpack_more(&u, head + in.head_n, HEAD - in.head_n, &got);

@@ -293,10 +293,12 @@ def odd_recording(path):
     w.save(path)
 
 
-def stacks(truth):
-    """Time of each stack, by names and files."""
+def stacks(truth, in_time=False):
+    """Time of each stack, by names and files; @in_time: of samples with a time and frames."""
     sums = collections.Counter()
     for sample, stack in truth.stacks:
+        if in_time and ("time" not in sample.labels or not stack):
+            continue
         sums[tuple(frame(location) for location in stack)] += sample.values[truth.value]
     return sums
 
@@ -304,7 +306,8 @@ def stacks(truth):
 def check_back(name, truth, path):
     """krait reads what it wrote: every stack with its time."""
     kind = path.split(".")[-2]
-    result(f"{name} {kind} read back", difference(stacks(truth), stacks(Truth(convert(path, path + ".pb.gz")))))
+    result(f"{name} {kind} read back", difference(stacks(truth, kind == "trace"),
+                                                  stacks(Truth(convert(path, path + ".pb.gz")))))
 
 
 def check(name, recording, directory):
@@ -314,7 +317,7 @@ def check(name, recording, directory):
     for kind in ("speedscope", "firefox", "trace"):
         path = os.path.join(directory, f"{name}.{kind}.json")
         globals()[f"check_{kind}"](name, truth, convert(recording, path))
-        if kind == "firefox":
+        if kind != "speedscope":
             check_back(name, truth, path)
     check_pstats(name, truth, convert(recording, os.path.join(directory, f"{name}.pstats")))
     check_folded(name, truth, convert(recording, os.path.join(directory, f"{name}.folded")))

@@ -180,6 +180,62 @@ def gecko_of_cpython(work):
     check("cpython-gecko", stacks(pprof.read(os.path.join(work, "gecko.pb.gz"))) == truth)
 
 
+def traces(work):
+    """Trace events as py-spy 0.4 (a list, B and E) and viztracer 1.0 (X behind what it called) write them."""
+    pyspy = [dict(pid=7, tid=7, ph=ph, name=name, cat="py-spy", ts=ts, args={"filename": "app.py", "line": line})
+             for ph, name, ts, line in (("B", "<module>", 10, 3), ("B", "f", 12.5, 8), ("E", "f", 20, 8),
+                                        ("B", "f", 30, 8), ("E", "f", 31, 8), ("E", "<module>", 40, 3))]
+    check("py-spy-trace", folded(krait("report", "-", "--format", "folded", stdin=json.dumps(pyspy).encode()).stdout) == {
+        "<module> (app.py:3)": 21500, "<module> (app.py:3);f (app.py:8)": 8500})
+    viz = {"traceEvents": [{"ph": "M", "pid": 7, "tid": 8, "name": "thread_name", "args": {"name": "Main"}}] + [
+        {"pid": 7, "tid": 8, "ph": "X", "cat": "FEE", "name": name, "ts": ts, "dur": dur} for name, ts, dur in (
+            ("g (/srv/a.py:5)", 3.25, 1), ("f (/srv/a.py:1)", 2, 4), ("deflate (libz.so.1)", 7, 1), ("f (/srv/a.py:1)", 6.5, 2))]}
+    check("viztracer-trace", folded(krait("report", "-", "--format", "folded", "--by", "thread",
+                                          stdin=json.dumps(viz).encode()).stdout) == {
+        "Main (tid 8);f (/srv/a.py:1)": 4000, "Main (tid 8);f (/srv/a.py:1);g (/srv/a.py:5)": 1000,
+        "Main (tid 8);f (/srv/a.py:1);deflate (libz.so.1)": 1000})
+
+
+def cpuprofile_of_node(work):
+    """Node's own profile of a program: the time of each stack, added up from its nodes."""
+    node = shutil.which("node")
+    script, out = os.path.join(work, "spin.js"), os.path.join(work, "x.cpuprofile")
+    with open(script, "w") as f:
+        f.write("function f(n) { let x = 0; for (let i = 0; i < n; i++) x += Math.sqrt(i); return x; }\n"
+                "const end = Date.now() + 200; while (Date.now() < end) f(1e5);\n")
+    if not node or subprocess.run([node, "--cpu-prof", "--cpu-prof-dir", work, "--cpu-prof-name", "x.cpuprofile", script],
+                                  capture_output=True, cwd=work).returncode:
+        print("SKIP report node-cpuprofile: no node that profiles")
+        return
+    with open(out) as f:
+        p = json.load(f)
+    nodes = {n["id"]: n for n in p["nodes"]}
+    parent = {child: n["id"] for n in p["nodes"] for child in n.get("children", [])}
+    times, truth = [p["startTime"]], {}
+    for delta in p["timeDeltas"]:
+        times.append(times[-1] + delta)
+    for i, at in enumerate(p["samples"]):
+        lasts, stack = (times + [p["endTime"]])[i + 2] - times[i + 1], []
+        while at in parent:
+            stack.insert(0, nodes[at]["callFrame"]["functionName"] or "(anonymous)")
+            at = parent[at]
+        count, time = truth.get(tuple(stack), (0, 0))
+        truth[tuple(stack)] = count + 1, time + 1000 * max(lasts, 0)
+    krait("report", out, "-o", os.path.join(work, "node.pb.gz"))
+    got = pprof.read(os.path.join(work, "node.pb.gz"))
+    counts, spans = stacks(got, 0), stacks(got, 1)
+    check("node-cpuprofile", {k: (counts[k], spans[k]) for k in counts} == truth)
+
+
+def pstats_refused(work, path):
+    """What has no stacks is told so: krait's own, cProfile's."""
+    own, theirs = os.path.join(work, "own.pstats"), os.path.join(work, "c.pstats")
+    krait("report", path, "-o", own)
+    subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
+    for file in own, theirs:
+        check("no-stacks-" + os.path.basename(file), b"has no stacks" in krait("report", file, code=1).stderr)
+
+
 def others(work):
     with open(GO, "rb") as f:
         packed = f.read()
@@ -413,6 +469,9 @@ def main():
         firefox_and_back(work, path, "made")
         firefox_and_back(work, GO, "go")
         gecko_of_cpython(work)
+        traces(work)
+        cpuprofile_of_node(work)
+        pstats_refused(work, path)
         others(work)
         merges(work)
         filters(work, path)

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Trace events into a profile; see trace_in.h. Events come in any order, a caller's X behind those of
+ * what it called: all slices are collected, sorted by thread and time, and then walked through.
+ */
+#include "profile/trace_in.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "profile/folded_frame.h"
+#include "profile/viewer_in.h"
+
+#define FORMAT	   "trace"
+#define NO_MEMORY  VIEWER_NO_MEMORY
+#define US	   3	      /* times are microseconds: power of ten to nanoseconds */
+#define CLIP_NS	   1000	      /* what writers' rounding makes two slices overlap */
+#define MADE_UP_ID (1u << 22) /* from here on krait's own numbers, no PID of Linux */
+#define NONE	   UINT32_MAX
+
+/* Small files can't make krait walk for hours: frames of all samples together. */
+#define STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
+
+struct slice {
+	int64_t start, end; /* end < start: it is open */
+	uint32_t thread, location;
+	uint32_t order; /* in the file */
+	uint32_t outer; /* the slice that was open before this one; only while reading */
+};
+
+struct thread {
+	uint32_t pid, tid, name; /* strings of the profile, 0 = not known */
+	uint32_t open;		 /* slice, or NONE */
+};
+
+struct reader {
+	struct profile *p;
+	size_t budget;
+	uint64_t steps;
+	bool of_krait;
+	VEC(struct thread) threads;
+	struct map thread_at;	 /* pid << 32 | tid -> index */
+	struct map process_name; /* pid -> string */
+	VEC(struct slice) slices;
+	VEC(uint32_t) open; /* slices, outermost first */
+	VEC(uint32_t) leaf_first;
+	uint64_t no_partner,
+		cut; /* events without their B or E; slices that outlast their caller */
+	struct str key;
+};
+
+struct event {
+	struct str phase, name, category, pid, tid, file, given; /* given: args.name */
+	int64_t ts, dur;
+	int32_t line;
+	bool has_ts;
+};
+
+static int bad(const struct json_in *in, const char *field, const char *what)
+{
+	return viewer_in_bad(FORMAT, in, field, what);
+}
+
+static int in_field(int r, const char *field)
+{
+	return viewer_in_wrap(FORMAT, r, field);
+}
+
+static void event_clear(struct event *e)
+{
+	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
+			     &e->tid,	&e->file, &e->given};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		str_clear(all[i]);
+	e->ts = e->dur = 0;
+	e->line = 0;
+	e->has_ts = false;
+}
+
+static void event_fini(struct event *e)
+{
+	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
+			     &e->tid,	&e->file, &e->given};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		str_fini(all[i]);
+}
+
+/* A number or a text. */
+static int read_id(struct json_in *in, const char *field, struct str *ret)
+{
+	struct json_in before = *in;
+	int64_t v;
+
+	str_clear(ret);
+	if (!json_in_integer(in, &v)) {
+		str_addf(ret, "%lld", (long long)v);
+		return 0;
+	}
+	*in = before;
+	return viewer_in_text(FORMAT, in, field, ret);
+}
+
+/* Whatever "args" is; of an object what says where the function is, and a thread's name. */
+static int read_args(struct reader *r, struct json_in *in, struct event *e)
+{
+	struct json_in before = *in;
+	int more, err;
+
+	if (json_in_enter(in, '{')) {
+		*in = before;
+		return in_field(json_in_skip(in), "args");
+	}
+	err = 0;
+	while (!err && (more = json_in_key(in, &r->key))) {
+		const char *key = str_cstr(&r->key);
+
+		if (more < 0)
+			err = in_field(more, "args");
+		else if (streq(key, "file") || streq(key, "filename"))
+			err = viewer_in_text(FORMAT, in, "file", &e->file);
+		else if (streq(key, "line"))
+			err = viewer_in_line(FORMAT, in, "line", &e->line);
+		else if (streq(key, "name"))
+			err = viewer_in_text(FORMAT, in, "name", &e->given);
+		else
+			err = in_field(json_in_skip(in), "args");
+	}
+	return err;
+}
+
+static int read_event(struct reader *r, struct json_in *in, struct event *e)
+{
+	int more, err = in_field(json_in_enter(in, '{'), "traceEvents");
+
+	event_clear(e);
+	while (!err && (more = json_in_key(in, &r->key))) {
+		const char *key = str_cstr(&r->key);
+
+		if (more < 0)
+			return in_field(more, "traceEvents");
+		if (streq(key, "ph"))
+			err = viewer_in_text(FORMAT, in, "ph", &e->phase);
+		else if (streq(key, "name"))
+			err = viewer_in_text(FORMAT, in, "name", &e->name);
+		else if (streq(key, "cat"))
+			err = viewer_in_text(FORMAT, in, "cat", &e->category);
+		else if (streq(key, "pid") || streq(key, "tid"))
+			err = read_id(in, key, *key == 'p' ? &e->pid : &e->tid);
+		else if (streq(key, "args"))
+			err = read_args(r, in, e);
+		else if (streq(key, "ts"))
+			err = in_field(json_in_scaled(in, US, &e->ts), "ts"), e->has_ts = true;
+		else if (streq(key, "dur"))
+			err = in_field(json_in_scaled(in, US, &e->dur), "dur");
+		else
+			err = in_field(json_in_skip(in), "traceEvents");
+	}
+	return err;
+}
+
+static uint32_t intern(struct reader *r, const struct str *s)
+{
+	return s->n ? profile_string_n(r->p, s->s, s->n) : 0;
+}
+
+/* NULL: no memory. */
+static struct thread *thread_of(struct reader *r, const struct event *e)
+{
+	struct thread t = {.pid = intern(r, &e->pid), .tid = intern(r, &e->tid), .open = NONE};
+	uint64_t key = (uint64_t)t.pid << 32 | t.tid;
+	const uint64_t *found = map_get(&r->thread_at, key);
+
+	if (!found && (map_put(&r->thread_at, key, r->threads.n) || vec_push(&r->threads, t)))
+		return NULL;
+	return &r->threads.v[found ? *found : r->threads.n - 1];
+}
+
+/* Names of threads and processes. */
+static int take_metadata(struct reader *r, const struct event *e)
+{
+	struct thread *t;
+
+	if (streq(str_cstr(&e->name), "process_name"))
+		return map_put(&r->process_name, intern(r, &e->pid), intern(r, &e->given))
+			       ? NO_MEMORY
+			       : 0;
+	if (!streq(str_cstr(&e->name), "thread_name"))
+		return 0;
+	t = thread_of(r, e);
+	if (t)
+		t->name = intern(r, &e->given);
+	return t ? 0 : NO_MEMORY;
+}
+
+/* krait's slices say what kind of code they are and where a function begins. */
+static struct profile_location location_of_krait(struct reader *r, const struct event *e,
+						 struct folded_text name, struct folded_text file)
+{
+	struct folded_frame f;
+	struct profile_location l;
+	const char *kind = str_cstr(&e->category);
+
+	folded_frame_make(name, file, 0, &f);
+	if (f.unnamed && f.kind != KIND_KERNEL && file.n)
+		f.mapping = file;
+	if (!f.unnamed && (streq(kind, "Python") || streq(kind, "mark")))
+		f = (struct folded_frame){
+			.kind = *kind == 'P' ? KIND_PYTHON : KIND_MARK, .name = name, .file = file};
+	l = folded_frame_location(r->p, &f);
+	if (l.function && e->line) {
+		struct profile_function fn = *profile_get_function(r->p, l.function);
+
+		fn.start_line = e->line;
+		l.function = profile_function(r->p, &fn);
+	}
+	return l;
+}
+
+static uint32_t location_of(struct reader *r, const struct event *e)
+{
+	struct folded_text name = {str_cstr(&e->name), e->name.n},
+			   file = {str_cstr(&e->file), e->file.n};
+	struct profile_location l;
+	struct folded_frame f;
+
+	if (r->of_krait) {
+		l = location_of_krait(r, e, name, file);
+		return profile_location(r->p, &l);
+	}
+	/* viztracer has the place in the name. */
+	if (file.n || !name.n)
+		folded_frame_make(name, file, e->line, &f);
+	else
+		folded_frame_parse(name.s, name.n, &f);
+	l = folded_frame_location(r->p, &f);
+	return profile_location(r->p, &l);
+}
+
+static int add_slice(struct reader *r, const struct json_in *in, const struct event *e, bool begins)
+{
+	struct thread *t = thread_of(r, e);
+	struct slice s = {.start = e->ts, .end = e->ts - 1, .order = (uint32_t)r->slices.n};
+
+	if (!t)
+		return NO_MEMORY;
+	s.thread = (uint32_t)(t - r->threads.v);
+	s.location = location_of(r, e);
+	s.outer = t->open;
+	if (begins)
+		t->open = s.order;
+	else if (e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &s.end))
+		return bad(in, "dur", "it is below 0 or too large");
+	if (r->slices.n == NONE || vec_push(&r->slices, s))
+		return NO_MEMORY;
+	return viewer_in_check_memory(FORMAT, in, "traceEvents", r->p, r->budget);
+}
+
+static int end_slice(struct reader *r, const struct json_in *in, const struct event *e)
+{
+	struct thread *t = thread_of(r, e);
+	struct slice *s;
+
+	if (!t)
+		return NO_MEMORY;
+	if (t->open == NONE) {
+		r->no_partner++;
+		return 0;
+	}
+	s = &r->slices.v[t->open];
+	if (e->ts < s->start)
+		return bad(in, "ts", "a slice ends before it begins");
+	s->end = e->ts;
+	t->open = s->outer;
+	return 0;
+}
+
+static int take_event(struct reader *r, const struct json_in *in, const struct event *e)
+{
+	char phase = e->phase.n == 1 ? e->phase.s[0] : '\0';
+
+	if (phase == 'M')
+		return take_metadata(r, e);
+	if (phase != 'B' && phase != 'E' && phase != 'X')
+		return 0;
+	/* Room for the ends of what is open, and for differences. */
+	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
+		return bad(in, "ts", "it isn't there or too large");
+	return phase == 'E' ? end_slice(r, in, e) : add_slice(r, in, e, phase == 'B');
+}
+
+/* A list of events by itself need not end. */
+static bool ends_open(struct json_in in)
+{
+	while (in.at < in.end && strchr(" \t\r\n,", *in.at) && *in.at)
+		in.at++;
+	return in.at == in.end;
+}
+
+static int read_events(struct reader *r, struct json_in *in, bool bare)
+{
+	_cleanup_(event_fini) struct event e = {};
+	int more, err = in_field(json_in_enter(in, '['), "traceEvents");
+
+	while (!err && !(bare && ends_open(*in)) && (more = json_in_item(in))) {
+		err = more < 0 ? in_field(more, "traceEvents") : read_event(r, in, &e);
+		err = err ? err : take_event(r, in, &e);
+	}
+	if (!err && bare && ends_open(*in))
+		in->at = in->end;
+	return err;
+}
+
+/* "otherData" comes first in krait's own. */
+static int read_producer(struct reader *r, struct json_in *in)
+{
+	_cleanup_str_ struct str text = {};
+	int more, err = in_field(json_in_enter(in, '{'), "otherData");
+
+	while (!err && (more = json_in_key(in, &r->key))) {
+		if (more < 0)
+			return in_field(more, "otherData");
+		if (!streq(str_cstr(&r->key), "producer")) {
+			err = in_field(json_in_skip(in), "otherData");
+			continue;
+		}
+		err = viewer_in_text(FORMAT, in, "producer", &text);
+		r->of_krait = streq(str_cstr(&text), "krait");
+	}
+	return err;
+}
+
+static int read_file(struct reader *r, struct json_in *in)
+{
+	struct json_in before = *in;
+	bool there = false;
+	int more, err;
+
+	if (!json_in_enter(in, '[')) {
+		*in = before;
+		err = read_events(r, in, true);
+		return err ? err : in_field(json_in_end(in), "the file");
+	}
+	*in = before;
+	err = in_field(json_in_enter(in, '{'), "the file");
+	while (!err && (more = json_in_key(in, &r->key))) {
+		if (more < 0)
+			return in_field(more, "the file");
+		if (streq(str_cstr(&r->key), "traceEvents")) {
+			there = true;
+			err = read_events(r, in, false);
+		} else if (streq(str_cstr(&r->key), "otherData") && !there) {
+			before = *in;
+			if (json_in_enter(&before, '{'))
+				err = in_field(json_in_skip(in), "otherData");
+			else
+				err = read_producer(r, in);
+		} else {
+			err = in_field(json_in_skip(in), "the file");
+		}
+	}
+	err = err ? err : in_field(json_in_end(in), "the file");
+	return err || there ? err : bad(in, "traceEvents", "the file has none");
+}
+
+static int by_time(const void *va, const void *vb)
+{
+	const struct slice *a = va, *b = vb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return a->order < b->order ? -1 : 1;
+}
+
+static bool is_made_up(const struct reader *r, uint32_t string)
+{
+	return r->of_krait && strtoull(profile_get_string(r->p, string), NULL, 10) >= MADE_UP_ID;
+}
+
+static uint32_t labels_of(struct reader *r, uint32_t thread)
+{
+	const struct thread *t = &r->threads.v[thread];
+	const uint64_t *process = map_get(&r->process_name, t->pid);
+	const struct {
+		const char *key;
+		uint32_t value;
+	} all[] = {{"pid", is_made_up(r, t->pid) ? 0 : t->pid},
+		   {"process", process ? (uint32_t)*process : 0},
+		   {"tid", is_made_up(r, t->tid) ? 0 : t->tid},
+		   {"thread", t->name}};
+	struct profile_label labels[ARRAY_SIZE(all)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].value)
+			labels[n++] = (struct profile_label){profile_string(r->p, all[i].key),
+							     all[i].value};
+	return profile_labels(r->p, labels, n);
+}
+
+/* What was open from @from to @to. */
+static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t from, int64_t to)
+{
+	struct profile_sample s = {.labels = labels, .time_ns = from - base, .values = {to - from}};
+
+	if (to <= from || !r->open.n)
+		return 0;
+	if (r->open.n > VIEWER_MAX_DEPTH || r->open.n > r->steps)
+		return err_set(-EINVAL,
+			       FORMAT ": traceEvents: slices are nested far deeper than in a file "
+				      "of this size they should be");
+	r->steps -= r->open.n;
+	r->leaf_first.n = 0;
+	for (size_t i = r->open.n; i--;)
+		if (vec_push(&r->leaf_first, r->slices.v[r->open.v[i]].location))
+			return NO_MEMORY;
+	s.stack = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
+	if (!s.stack)
+		return NO_MEMORY;
+	if (profile_bytes(r->p) > r->budget)
+		return err_set(-EINVAL, FORMAT ": traceEvents: they need far more memory than a "
+					       "file of this size should");
+	return profile_add(r->p, &s);
+}
+
+/* Ends what has ended at @until: its time up to there is told. */
+static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
+{
+	int err = 0;
+
+	while (!err && r->open.n) {
+		int64_t end = r->slices.v[r->open.v[r->open.n - 1]].end;
+
+		if (end > until)
+			break;
+		err = add_sample(r, labels, base, *at, end);
+		*at = MAX(*at, end);
+		r->open.n--;
+	}
+	return err;
+}
+
+/* Opens a slice; what outlasts its caller ends with it. */
+static int open_slice(struct reader *r, uint32_t i)
+{
+	struct slice *s = &r->slices.v[i];
+
+	if (r->open.n) {
+		int64_t end = r->slices.v[r->open.v[r->open.n - 1]].end;
+
+		r->cut += s->end - end > CLIP_NS;
+		s->end = MIN(s->end, end);
+	}
+	return vec_push(&r->open, i) ? NO_MEMORY : 0;
+}
+
+static int walk(struct reader *r)
+{
+	int64_t base = r->of_krait ? 0 : INT64_MAX, at = 0;
+	uint32_t labels = 0;
+	int err = 0;
+
+	vec_foreach(s, &r->slices)
+		base = MIN(base, s->start);
+	base = r->of_krait ? 0 : base;
+	for (uint32_t i = 0; !err && i < r->slices.n; i++) {
+		const struct slice *s = &r->slices.v[i];
+
+		if (s->end < s->start) {
+			r->no_partner++;
+			continue;
+		}
+		if (!r->open.n || r->slices.v[r->open.v[0]].thread != s->thread) {
+			err = close_until(r, labels, base, INT64_MAX, &at);
+			labels = labels_of(r, s->thread);
+			at = s->start;
+		}
+		err = err ? err : close_until(r, labels, base, s->start, &at);
+		err = err ? err : add_sample(r, labels, base, at, s->start);
+		at = s->start;
+		err = err ? err : open_slice(r, i);
+	}
+	return err ? err : close_until(r, labels, base, INT64_MAX, &at);
+}
+
+static int add_comment(struct reader *r, uint64_t n, const char *what)
+{
+	struct profile_meta *m = profile_meta(r->p);
+	_cleanup_str_ struct str text = {};
+
+	if (!n)
+		return 0;
+	str_addf(&text, "note: %llu %s", (unsigned long long)n, what);
+	m->comment[m->n_comments] = strdup(str_cstr(&text));
+	return m->comment[m->n_comments++] ? 0 : NO_MEMORY;
+}
+
+static int make(struct reader *r, struct json_in in)
+{
+	struct profile_meta *m = profile_meta(r->p);
+	int err = read_file(r, &in);
+
+	m->values[m->n_values++] = (struct profile_value_type){"time", "nanoseconds"};
+	m->period_type = m->values[0];
+	m->period = 1;
+	if (!err && r->slices.n)
+		qsort(r->slices.v, r->slices.n, sizeof(*r->slices.v), by_time);
+	err = err ? err : walk(r);
+	err = err ? err
+		  : add_comment(r, r->no_partner,
+				"slices are left out: they have no beginning or no end");
+	return err ? err
+		   : add_comment(r, r->cut, "slices outlast their callers, and end with them here");
+}
+
+int trace_read(const uint8_t *data, size_t n, struct profile **ret)
+{
+	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = STEPS(n)};
+	_cleanup_str_ struct str unpacked = {};
+	struct json_in in;
+	int err = r.p ? viewer_in_open(FORMAT, data, n, r.budget, &unpacked, &in) : NO_MEMORY;
+
+	map_init(&r.thread_at);
+	map_init(&r.process_name);
+	err = err ? err : make(&r, in);
+	map_fini(&r.thread_at);
+	map_fini(&r.process_name);
+	vec_fini(&r.threads);
+	vec_fini(&r.slices);
+	vec_fini(&r.open);
+	vec_fini(&r.leaf_first);
+	str_fini(&r.key);
+	if (err)
+		profile_free(r.p);
+	else
+		*ret = r.p;
+	return err;
+}
+
+bool trace_probe(const uint8_t *head, size_t n)
+{
+	static const char events[] = "\"traceEvents\"", phase[] = "\"ph\"";
+	size_t i = 0;
+
+	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
+		i++;
+	if (i < n && head[i] == '{')
+		return memmem(head, n, events, strlen(events));
+	return i < n && head[i] == '[' && memmem(head, n, phase, strlen(phase));
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Chrome's trace events and V8's .cpuprofile read: what slices and nodes become, and what is refused. */
+#include "render_profile.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "render/read.h"
+#include "render/render.h"
+
+#define TRACE(events) "{\"traceEvents\":[" events "]}"
+#define EVENT(ph, name, ts, more)                                                                  \
+	"{\"ph\":\"" ph "\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":" ts more "}"
+
+#define FRAME(name, url, line)                                                                     \
+	"\"callFrame\":{\"functionName\":\"" name "\",\"url\":\"" url "\",\"lineNumber\":" line "}"
+#define NODES                                                                                      \
+	"\"nodes\":[{\"id\":1," FRAME(                                                             \
+		"(root)", "",                                                                      \
+		"-1") ",\"children\":[3,2]},"                                                      \
+		      "{\"id\":2," FRAME("", "a.js",                                               \
+					 "4") ",\"children\":[4]},"                                \
+					      "{\"id\":3," FRAME(                                  \
+						      "(garbage collector)", "",                   \
+						      "-1") "},{\"id\":4," FRAME("f", "a.js",      \
+										 "0") "}]"
+#define SPAN "\"startTime\":100,\"endTime\":110,"
+
+static struct profile *read_text(const char *text)
+{
+	struct profile *p;
+
+	if (read_profile((const uint8_t *)text, strlen(text), &p))
+		fail_msg("%s", err_msg());
+	return p;
+}
+
+static void assert_folded(const char *text, const char *value, const char *want)
+{
+	struct profile *p = read_text(text);
+	_cleanup_free_ char *got = NULL;
+	size_t n;
+	FILE *f = open_memstream(&got, &n);
+
+	assert_int_equal(
+		render_by_name("folded")->write(p, f, &(struct render_options){.value = value}), 0);
+	fclose(f);
+	profile_free(p);
+	assert_string_equal(got, want);
+}
+
+/* A list by itself may end anywhere between two events. */
+static void test_slices(void **state)
+{
+	static const char want[] = "a 7000\na;b 3000\n";
+
+	assert_folded(TRACE(EVENT("B", "a", "0", "") "," EVENT("B", "b", "2", "") "," EVENT(
+			      "E", "", "5", "") "," EVENT("E", "", "10", "")),
+		      NULL, want);
+	assert_folded(
+		TRACE(EVENT("X", "b", "2", ",\"dur\":3") "," EVENT("X", "a", "0", ",\"dur\":10")),
+		NULL, want);
+	assert_folded("[" EVENT("X", "a", "0", ",\"dur\":10") ",\n" EVENT("X", "b", "2",
+									  ",\"dur\":3") ",\n",
+		      NULL, want);
+	/* Another thread's slices aren't inside, whatever their times; counters are no slices. */
+	assert_folded(TRACE(EVENT("X", "a", "0", ",\"dur\":10") "," EVENT(
+			      "C", "n", "1",
+			      ",\"args\":{\"n\":1}") ","
+						     "{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,"
+						     "\"tid\":3,\"ts\":2,\"dur\":3}"),
+		      NULL, "a 10000\nb 3000\n");
+}
+
+/* What has no end, no beginning, or outlasts its caller is said. */
+static void test_odd_slices(void **state)
+{
+	static const char odd[] =
+		TRACE(EVENT("E", "", "0", "") "," EVENT("X", "a", "1", ",\"dur\":10") "," EVENT(
+			"X", "b", "8", ",\"dur\":9") "," EVENT("B", "c", "20", ""));
+	struct profile *p = read_text(odd);
+	const struct profile_meta *m = profile_meta(p);
+
+	assert_int_equal(m->n_comments, 2);
+	assert_non_null(strstr(m->comment[0], "2 slices are left out"));
+	assert_non_null(strstr(m->comment[1], "1 slices outlast"));
+	profile_free(p);
+	assert_folded(odd, NULL, "a 7000\na;b 3000\n");
+}
+
+static void test_cpuprofile(void **state)
+{
+	static const char text[] =
+		"{" NODES "," SPAN "\"samples\":[4,2,4,3,1],\"timeDeltas\":[1,2,1,-1,3]}";
+	struct profile *p;
+
+	assert_folded(text, "samples",
+		      "(anonymous) (a.js) 1\n(anonymous) (a.js);f (a.js) 2\n"
+		      "(garbage collector) ([gc]) 1\n[no frames] 1\n");
+	assert_folded(text, "time",
+		      "(anonymous) (a.js) 1000\n(anonymous) (a.js);f (a.js) 2000\n"
+		      "(garbage collector) ([gc]) 3000\n[no frames] 4000\n");
+	p = read_text(text);
+	assert_int_equal(profile_meta(p)->duration_ns, 10000);
+	for (uint32_t id = 1; id <= profile_n_functions(p); id++) {
+		const struct profile_function *f = profile_get_function(p, id);
+
+		if (streq(profile_get_string(p, f->name), "(anonymous)") && f->start_line)
+			assert_int_equal(f->start_line, 5);
+	}
+	profile_free(p);
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{TRACE("1"), "trace: traceEvents: byte 16: an object is expected"},
+		{TRACE(EVENT("X", "a", "0", ",\"dur\":-1")), "trace: dur: byte"},
+		{TRACE("{\"ph\":\"B\",\"name\":\"a\"}"), "trace: ts: byte"},
+		{TRACE(EVENT("B", "a", "5", "") "," EVENT("E", "a", "4", "")),
+		 "a slice ends before it begins"},
+		{TRACE(EVENT("B", "a", "9e18", "")), "trace: ts: byte"},
+		{"[{\"ph\":\"B\"", "trace: traceEvents: byte"},
+		{"{" NODES "}", "cpuprofile: the file: byte"},
+		{"{" NODES ",\"samples\":[9],\"timeDeltas\":[1]}", "there is no such node"},
+		{"{" NODES ",\"samples\":[1,1],\"timeDeltas\":[1]}", "there are more samples"},
+		{"{\"nodes\":[{\"id\":1," FRAME("a", "", "0") ",\"children\":[1]}],\"samples\":[1],"
+							      "\"timeDeltas\":[1]}",
+		 "stacks are far deeper"},
+		{"{\"nodes\":[{\"id\":1," FRAME("a", "", "0") ",\"children\":[2]}]}",
+		 "one of them isn't in the list"},
+		{"{\"nodes\":[{" FRAME("a", "", "0") "}]}", "a node needs one of its own"},
+		{"{\"nodes\":[{\"id\":2,\"parent\":1," FRAME("a", "", "0") "}]}",
+		 "no such node before"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile *p;
+
+		assert_int_equal(
+			read_profile((const uint8_t *)cases[i].text, strlen(cases[i].text), &p),
+			-EINVAL);
+		if (!strstr(err_msg(), cases[i].want))
+			fail_msg("case %zu: '%s' doesn't say '%s'", i, err_msg(), cases[i].want);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_odd_slices),
+		cmocka_unit_test(test_cpuprofile),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
