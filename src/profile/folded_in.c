@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "profile/folded_frame.h"
+#include "profile/intern.h"
 #include "profile/lines.h"
 
 /* As of pprof (pprof_read.c): far above what real files need. */
@@ -20,6 +21,9 @@ struct reader {
 	struct profile *p;
 	size_t budget;
 	VEC(uint32_t) frames; /* root first */
+	/* Most frames were there before: a text is taken apart once. */
+	struct intern texts;
+	VEC(uint32_t) locations; /* by id of the text - 1 */
 	VEC(struct profile_label) labels;
 };
 
@@ -64,21 +68,35 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-static int add_frame(struct reader *r, const char *s, size_t n)
+/* @f was parsed from a frame whose text is new, or that depends on the one before. */
+static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 {
-	struct profile_location l;
-	struct folded_frame f;
+	struct profile_location l = folded_frame_location(r->p, f);
 
-	folded_frame_parse(s, n, &f);
-	l = folded_frame_location(r->p, &f);
-	if (f.inlined && r->frames.n) {
+	if (f->inlined && r->frames.n) {
 		const struct profile_location *outer =
 			profile_get_location(r->p, r->frames.v[r->frames.n - 1]);
 
 		if (outer->mapping == l.mapping && outer->address == l.address)
 			l.outer = r->frames.v[r->frames.n - 1];
 	}
-	return vec_push(&r->frames, profile_location(r->p, &l)) ? NO_MEMORY : 0;
+	return profile_location(r->p, &l);
+}
+
+static int add_frame(struct reader *r, const char *s, size_t n)
+{
+	uint32_t text = intern_put(&r->texts, s, n), location;
+	struct folded_frame f;
+
+	if (!text)
+		return NO_MEMORY;
+	if (text <= r->locations.n && r->locations.v[text - 1])
+		return vec_push(&r->frames, r->locations.v[text - 1]) ? NO_MEMORY : 0;
+	folded_frame_parse(s, n, &f);
+	location = make_location(r, &f);
+	if (text > r->locations.n && vec_push(&r->locations, f.inlined ? 0 : location))
+		return NO_MEMORY;
+	return vec_push(&r->frames, location) ? NO_MEMORY : 0;
 }
 
 /* True if the frame became labels; only roots do, before any other frame. */
@@ -153,7 +171,7 @@ static int take_line(void *arg, const struct line *line)
 	sample.labels = profile_labels(r->p, r->labels.v, r->labels.n);
 	if (profile_failed(r->p))
 		return NO_MEMORY;
-	if (profile_bytes(r->p) > r->budget)
+	if (profile_bytes(r->p) + r->texts.bytes > r->budget)
 		return err_set(-E2BIG,
 			       "folded stacks: byte %llu: they need far more memory than a file "
 			       "of this size should",
@@ -175,8 +193,12 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 int folded_read(const uint8_t *data, size_t n, struct profile **ret)
 {
 	struct reader r = {.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE};
-	int err = r.p ? read_all(&r, data, n) : NO_MEMORY;
+	int err;
 
+	intern_init(&r.texts, 0);
+	err = r.p ? read_all(&r, data, n) : NO_MEMORY;
+	intern_fini(&r.texts);
+	vec_fini(&r.locations);
 	vec_fini(&r.frames);
 	vec_fini(&r.labels);
 	if (err)

@@ -198,13 +198,38 @@ static void test_empty(void **state)
 	profile_free(p);
 }
 
+/* The same text inlined into two functions is two places. */
+static void test_inlined_again(void **state)
+{
+	struct profile *p =
+		read_text("f (libx.so);i (libx.so)_[i] 1\ng (libx.so);i (libx.so)_[i] 2\n"
+			  "f (libx.so);i (libx.so)_[i] 4\n");
+	const char *const callers[] = {"f", "g"};
+	size_t n;
+
+	for (uint32_t id = 1; id <= 2; id++) {
+		const uint32_t *stack = profile_get_stack(p, id, &n);
+		const struct profile_location *l, *outer;
+
+		assert_int_equal(n, 2);
+		l = profile_get_location(p, stack[0]);
+		assert_int_equal(l->outer, stack[1]);
+		outer = profile_get_location(p, l->outer);
+		assert_string_equal(
+			profile_get_string(p, profile_get_function(p, outer->function)->name),
+			callers[id - 1]);
+	}
+	assert_int_equal(profile_n_stacks(p), 2);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	   cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_frames),	      cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_inlined_again), cmocka_unit_test(test_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
