@@ -14,6 +14,8 @@
 #include "cli/options.h"
 #include "cli/signals.h"
 
+#define SIGNALED 128 /* a shell's exit code of what a signal ended, less its number */
+
 /* What a child that fails sends through its pipe. */
 struct failure {
 	int error; /* positive errno */
@@ -48,6 +50,8 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	do
 		r = read(p->go[0], &go, 1);
 	while (r < 0 && errno == EINTR && !signals_stop());
+	if (signals_stop()) /* Ctrl-C before the command was there */
+		_exit(SIGNALED + signals_stop());
 	if (r != 1)
 		_exit(EXIT_NOT_RUNNABLE);
 	signals_give_back();
@@ -201,5 +205,5 @@ void spawn_fini(struct spawn *s)
 
 int spawn_exit_code(int status)
 {
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return WIFSIGNALED(status) ? SIGNALED + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -115,7 +115,7 @@ class Background:
 def recorder(out, *args):
     """krait record in the background, once it samples."""
     running = Background(KRAIT, "record", "-o", out, *args)
-    wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 10)
+    wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
     time.sleep(0.2)
     return running
 
@@ -135,6 +135,17 @@ def wait_for(condition, seconds):
         if time.time() > end:
             raise AssertionError("waited %s s in vain" % seconds)
         time.sleep(0.02)
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/schedstat" % pid) as f:
+        return int(f.read().split()[0]) / 1e9
+
+
+def runs(pid, seconds, most=60):
+    """Waits until a process's main thread has run for so long, however busy the machine is."""
+    end = cpu_seconds(pid) + seconds
+    wait_for(lambda: cpu_seconds(pid) > end, most)
 
 
 def python(source=BUSY, executable=PYTHON, **kw):
@@ -170,6 +181,7 @@ def folder():
 
 def main():
     """Runs the cases of the calling script; names of cases may be given."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))  # what it started ends too
     script = os.path.basename(sys.argv[0]).rsplit(".", 1)[0]
     failed = False
     for function in CASES:

@@ -83,7 +83,7 @@ def debug_file_of_a_container():
                  'exec chroot {d}/tree {python} -c "$0" {lib}').format(
                      d=d, debug=debug, sub=place[:2], place=place, python=kit.PYTHON, lib=lib)
         with Background("unshare", "-m", "sh", "-c", setup, CALL_WORK) as target:
-            time.sleep(1)
+            kit.runs(target.pid, 0.2)
             check(target.process.poll() is None, "the container doesn't run")
             got = share(record(target.pid, d), leaf_is("hidden_worker"))
             check(got > 0.9, "hidden_worker is the leaf of %.0f %%" % (100 * got))
@@ -172,7 +172,7 @@ def lines_and_inlined_functions():
             f.write(LINES_C)
         tool("gcc", "-O2", "-g", "-shared", "-fPIC", "-o", d + "/liblines.so", d + "/lines.c")
         with Background(kit.PYTHON, "-c", CALL_WORK, d + "/liblines.so") as target:
-            time.sleep(0.5)
+            kit.runs(target.pid, 0.2)
             for want, args in ((["run", "middle", "inner"], ["--native-lines"]), (["run"], [])):
                 profile = record(target.pid, d, *args)
                 stacks = [profile.stack(sample) for sample in profile.samples]
@@ -237,7 +237,7 @@ def perf_trampolines():
                 stderr=subprocess.DEVNULL).returncode:
             continue
         with folder() as d, Background(path, "-X", "perf", "-c", TRAMPOLINES) as target:
-            time.sleep(0.7)
+            kit.runs(target.pid, 0.4)
             for more in ([], ["--interpreter-frames"]):
                 profile = record(target.pid, d, "--native=full", *more)
                 got = share(profile, is_called_in_order)
