@@ -115,6 +115,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj);
 	if (rec->globals && !c->config.interpreter_frames)
 		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
+	if (!c->processes.v[p].version)
+		process_is_python(c, &c->processes.v[p], layout->version);
 	keep_code(c, &c->processes.v[p], code);
 }
 
@@ -381,6 +383,9 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 			c->stats.unknown++;
 		return 1;
 	}
+	/* Each CPU has a ring of its own: what the process is may be in one that was read before. */
+	if (p->state == PROC_PENDING && !p->samples && !w->again && !last)
+		return 0;
 	s.stack = stack_of(c, &w->rec, p, last);
 	if (!s.stack)
 		return 0;
@@ -458,6 +463,7 @@ int collect_flush(struct collect *c, bool last)
 
 		if (done < 0)
 			r = done;
+		w.again = true;
 		if (done <= 0)
 			c->waiting.v[kept++] = w;
 	}

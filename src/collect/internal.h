@@ -166,6 +166,7 @@ struct raw_native {
 struct waiting {
 	struct rec_sample rec;
 	uint32_t process;
+	bool again; /* it waited for a flush already */
 };
 
 struct collect {
@@ -221,6 +222,9 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  * NULL. 1 Python, 0 not (yet), -ENOTSUP, -errno.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
+
+/* Its frames are of this Python: told by its record, or by a code object that came before that. */
+void process_is_python(struct collect *c, struct process *p, uint16_t version);
 
 /* What it holds; its place can be another's then. */
 void process_fini(struct collect *c, struct process *p);

@@ -74,16 +74,21 @@ long process_of(struct collect *c, const struct proc_key *key)
 	return i;
 }
 
-static void set_python(struct collect *c, struct process *p, uint16_t version)
+void process_is_python(struct collect *c, struct process *p, uint16_t version)
 {
 	char name[32];
 
 	p->version = version;
-	p->state = PROC_PYTHON;
 	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
 	p->mapping = profile_mapping(
 		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, name),
 						      .kind = KIND_PYTHON});
+}
+
+static void set_python(struct collect *c, struct process *p, uint16_t version)
+{
+	p->state = PROC_PYTHON;
+	process_is_python(c, p, version);
 }
 
 /* Absolute addresses of the interpreter of @f, mapped at @at. */

@@ -256,6 +256,50 @@ static void test_out_of_order(void **state)
 	assert_string_equal(frame_name(f, samples(f).last.stack, 0, 1), "leaf");
 }
 
+static void send_all_but_process(struct fixture *f)
+{
+	send_code(f, 0x10, "leaf");
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	send_sample(f, 99, WALK_OK);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 0);
+}
+
+static const char *mapping_name(struct fixture *f, uint32_t stack)
+{
+	size_t n;
+	const uint32_t *loc = profile_get_stack(f->profile, stack, &n);
+	uint32_t mapping = profile_get_location(f->profile, loc[0])->mapping;
+
+	assert_int_not_equal(mapping, 0);
+	return profile_get_string(f->profile, profile_get_mapping(f->profile, mapping)->name);
+}
+
+static void test_process_later(void **state)
+{
+	struct fixture *f = *state;
+	struct profile_sample s;
+
+	send_all_but_process(f);
+	send_proc(f);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 1);
+	s = samples(f).last;
+	assert_string_equal(mapping_name(f, s.stack), "[python 3.12]");
+	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
+}
+
+/* Its record was lost. */
+static void test_process_never(void **state)
+{
+	struct fixture *f = *state;
+
+	send_all_but_process(f);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 1);
+	assert_string_equal(mapping_name(f, samples(f).last.stack), "[python 3.12]");
+}
+
 /* A stack that is sent again while its code objects are missing is one stack. */
 static void test_sent_again(void **state)
 {
@@ -421,6 +465,8 @@ static void test_long(void **state)
 		if (i == MANY / 2)
 			early = st.kept.codes + st.kept.stacks;
 	}
+	st = flushed(f,
+		     false); /* in a slow run the process was forgotten meanwhile, and met again */
 	assert_int_equal(st.samples, MANY);
 	assert_int_equal(st.codes, MANY);
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
@@ -516,6 +562,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process_never, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sent_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flush_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
