@@ -130,6 +130,9 @@ static struct name shorten(const char *path, const dirs_t *dirs)
 	size_t library = MAX(site, stdlib), cut = MAX(library, own);
 	struct name name = {.file = path + (path[cut] ? cut : 0)};
 
+	/* As the script of `python ./app.py` is called. */
+	while (str_starts(name.file, "./") && name.file[2])
+		name.file += 2;
 	/* A virtual environment often lies inside the project: origin is by the longest cut too. */
 	if (site && site == cut)
 		name.origin = ORIGIN_PACKAGE;

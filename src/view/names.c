@@ -26,26 +26,31 @@ int view_kind_by_word(const char *word)
 		       word);
 }
 
-/* "json/decoder.py" as Python imports it. A path from / says nothing of packages: its last part. */
+/*
+ * "json/decoder.py" as Python imports it. A path from / or from above the process's directory says nothing
+ * of packages: its last part.
+ */
 static void add_module_of_file(const char *file, struct str *b)
 {
-	const char *slash = strrchr(file, '/');
-	size_t n;
+	const char *slash;
+	size_t n = strlen(file);
 
 	if (str_starts(file, "<frozen ")) {
 		file += strlen("<frozen ");
 		str_add_n(b, file, strcspn(file, ">"));
 		return;
 	}
-	if (file[0] == '/' && slash && !str_ends(file, "/__init__.py"))
-		file = slash + 1;
-	n = strlen(file);
 	if (str_ends(file, ".py"))
 		n -= 3;
 	else if (str_ends(file, ".pyx"))
 		n -= 4;
 	if (n > strlen("/__init__") && !strncmp(file + n - strlen("/__init__"), "/__init__", 9))
 		n -= strlen("/__init__");
+	slash = memrchr(file, '/', n);
+	if (slash && (file[0] == '/' || str_starts(file, "../"))) {
+		n -= (size_t)(slash + 1 - file);
+		file = slash + 1;
+	}
 	for (size_t i = 0; i < n; i++)
 		str_add_c(b, file[i] == '/' ? '.' : file[i]);
 }
@@ -73,9 +78,10 @@ void view_dotted(struct profile *p, const struct render_names *names, uint32_t l
 	if (profile_get_mapping(p, l->mapping)->kind == KIND_PYTHON && l->function &&
 	    *render_names_file(names, l->function))
 		view_module(p, names, location, &module);
-	/* With --modules it is a module itself, which is nowhere in its file. */
-	if (module.n && (l->line || profile_get_function(p, l->function)->start_line ||
-			 !streq(str_cstr(&module), str_cstr(&name))))
+	/* With --modules it is a module itself, which is nowhere in its file. `import NAME` is no function. */
+	if (module.n && !str_starts(str_cstr(&name), "import ") &&
+	    (l->line || profile_get_function(p, l->function)->start_line ||
+	     !streq(str_cstr(&module), str_cstr(&name))))
 		str_addf(b, "%s.", str_cstr(&module));
 	str_add(b, str_cstr(&name));
 	b->failed |= module.failed || name.failed;

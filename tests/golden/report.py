@@ -406,6 +406,27 @@ def tables(work, path):
     check("hostile-name", "\033" not in text and max(map(columns, text.split("\n")[2:])) <= 80, text)
 
 
+def said(path, *stacks):
+    """The sentence about made stacks: each (count, frame, ...), root first, a frame (name, file, line)."""
+    w = pprof.Writer()
+    for count, *frames in stacks:
+        w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
+                 {"cwd": "/srv/app"}, count)
+    w.save(path)
+    return json.loads(krait("report", path, "--json").stdout)
+
+
+def dotted_names(path):
+    """What is imported is called as it is imported, a script by its file's name."""
+    w = {"/srv/app/./app.py": "app.f", "/srv/app/../venv/bin/serve": "serve.f", "/pkg/__init__.py": "pkg.f",
+         "../other/x.py": "x.f", "/srv/app/pkg/y.py": "pkg.y.f", "/v/lib/python3.12/json/__init__.py": "json.f"}
+    got = {f["name"] for f in said(path, *((1, ("f", file, 4)) for file in w))["functions"]}
+    check("names", got == set(w.values()), str(got))
+    frame = ("import json", "<frozen importlib._bootstrap>", 0)
+    got = said(path, (1, frame))["functions"]
+    check("import", [f["name"] for f in got] == ["import json"], str(got))
+
+
 def columns(text):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in text)
@@ -477,6 +498,7 @@ def main():
         filters(work, path)
         tables(work, path)
         gil(path)
+        dotted_names(path)
         made(path)
         unprivileged(work, path)
         refused(work)
