@@ -77,11 +77,11 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
 
 /*
  * What a reader is told first: the function of the user's own code, or the library function that it
- * called, in which most of the time goes, and from where it is called most.
+ * called, in which most of the time goes, and the line that more than half of that is called from.
  */
 struct lede {
 	uint32_t location; /* 0 = nothing to tell */
-	uint32_t caller;   /* 0 = nobody in Python */
+	uint32_t caller;   /* 0 = there is no such line */
 	int64_t value;
 };
 

@@ -9,9 +9,24 @@ struct choice {
 	uint32_t function, caller; /* locations, 0 = none */
 };
 
+/* What pip makes of an entry point: it starts a tool and is nobody's code. */
+static bool is_launcher(const struct profile *p, const struct profile_function *fn)
+{
+	const char *file = profile_get_string(p, fn->file), *name = strrchr(file, '/');
+
+	return name && name - file >= 4 && !strncmp(name - 4, "/bin", 4) && !strchr(name, '.') &&
+	       streq(profile_get_string(p, fn->name), "<module>");
+}
+
 static bool is_own(const struct costs *c, const struct profile_location *l)
 {
-	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN;
+	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN &&
+	       !is_launcher(c->p, profile_get_function(c->p, l->function));
+}
+
+static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
+{
+	return c->keys.of[a] == c->keys.of[b];
 }
 
 /*
@@ -32,7 +47,9 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 
 		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON)
 			continue;
-		if (choice.function && !choice.caller) {
+		if (choice.function && is_same(c, frame, choice.function))
+			continue; /* it calls itself */
+		if (choice.function) {
 			choice.caller = frame;
 			return choice;
 		}
@@ -79,7 +96,7 @@ static int best_function(const struct costs *c, const struct profile_sum *sums, 
 	return 0;
 }
 
-/* Callers are lines: the same one in other columns is the same. */
+/* A line that most of it is called from, in whatever columns; one among many isn't worth a word. */
 static int best_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, struct lede *ret)
 {
@@ -93,7 +110,7 @@ static int best_caller(const struct costs *c, const struct profile_sum *sums, si
 		int64_t *sum;
 
 		if (!choice.caller || sums[i].values[value] <= 0 ||
-		    c->keys.of[choice.function] != c->keys.of[ret->location])
+		    !is_same(c, choice.function, ret->location))
 			continue;
 		sum = at(&callers,
 			 (uint64_t)c->keys.of[choice.caller] << 32 |
@@ -110,6 +127,8 @@ static int best_caller(const struct costs *c, const struct profile_sum *sums, si
 		}
 	}
 	map_fini(&callers);
+	if (most <= ret->value / 2)
+		ret->caller = 0;
 	return r;
 }
 

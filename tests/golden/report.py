@@ -427,6 +427,22 @@ def dotted_names(path):
     check("import", [f["name"] for f in got] == ["import json"], str(got))
 
 
+def sentences(path):
+    """What the first line may say: whose code it is, and called from where."""
+    lib = "/v/lib/python3.12/site-packages/serve/"
+    start = [("<module>", "/venv/bin/serve", 8), ("main", lib + "__init__.py", 5)]
+    handle = ("handle", "/srv/app/app.py", 9)
+    got = said(path, (30, *start, handle), *((20, *start, ("f%d" % i, lib + "x.py", i)) for i in range(3)))
+    check("launcher", got["summary"]
+          == "33 % of the CPU time is in app.handle, called from serve/__init__.py:5", got["summary"])
+    work = ("work", "/srv/app/app.py", 2)
+    got = said(path, *((10, ("a", "/srv/app/app.py", i), work) for i in (1, 2, 3)), (10, work))
+    check("callers", got["summary"] == "100 % of the CPU time is in app.work", got["summary"])
+    got = said(path, (9, ("a", "/srv/app/app.py", 4), work, work, work))
+    check("recursion", got["summary"]
+          == "100 % of the CPU time is in app.work, called from app.py:4", got["summary"])
+
+
 def columns(text):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in text)
@@ -499,6 +515,7 @@ def main():
         tables(work, path)
         gil(path)
         dotted_names(path)
+        sentences(path)
         made(path)
         unprivileged(work, path)
         refused(work)
