@@ -102,6 +102,13 @@ static int read_call_frame(struct reader *r, struct json_in *in, int64_t *line)
 	return err;
 }
 
+/* Beside the profile. */
+static size_t bytes_of(const struct reader *r)
+{
+	return r->nodes.n * sizeof(*r->nodes.v) + r->edges.n * sizeof(*r->edges.v) +
+	       r->at.size * sizeof(*r->at.slots);
+}
+
 static int read_children(struct reader *r, struct json_in *in)
 {
 	int more, err = in_field(json_in_enter(in, '['), "children");
@@ -112,6 +119,9 @@ static int read_children(struct reader *r, struct json_in *in)
 		err = in_field(more < 0 ? more : json_in_integer(in, &e.child), "children");
 		if (!err && vec_push(&r->edges, e))
 			err = NO_MEMORY;
+		err = err ? err
+			  : viewer_in_check_memory(FORMAT, in, "children", r->p, bytes_of(r),
+						   r->budget);
 	}
 	return err;
 }
@@ -155,7 +165,7 @@ static int read_node(struct reader *r, struct json_in *in)
 	node.location = make_location(r, line);
 	if (map_put(&r->at, (uint64_t)id, r->nodes.n) || vec_push(&r->nodes, node))
 		return NO_MEMORY;
-	return viewer_in_check_memory(FORMAT, in, "nodes", r->p, r->budget);
+	return viewer_in_check_memory(FORMAT, in, "nodes", r->p, bytes_of(r), r->budget);
 }
 
 static int read_nodes(struct reader *r, struct json_in *in)
@@ -197,7 +207,7 @@ static int stack_of(struct reader *r, const struct json_in *in, struct node *nod
 	node->stack = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
 	if (!node->stack)
 		return NO_MEMORY;
-	return viewer_in_check_memory(FORMAT, in, "samples", r->p, r->budget);
+	return viewer_in_check_memory(FORMAT, in, "samples", r->p, 0, r->budget);
 }
 
 /* A sample that waits for the next one's time. */

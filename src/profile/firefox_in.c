@@ -147,12 +147,16 @@ static int read_texts(struct reader *r, struct json_in *in, const char *field, s
 	while (!err && (more = json_in_item(in))) {
 		err = in_field(more < 0 ? more : json_in_string(in, &r->text), field);
 		err = err < 0 ? err : add_text(to, &r->text);
+		err = err ? err
+			  : viewer_in_check_memory(FORMAT, in, field, r->p,
+						   to->bytes.n + to->starts.n * sizeof(size_t),
+						   r->budget);
 	}
 	return err;
 }
 
 /* Whole numbers of 31 bits; all else is none. */
-static int read_numbers(struct json_in *in, const char *field, numbers *to)
+static int read_numbers(struct reader *r, struct json_in *in, const char *field, numbers *to)
 {
 	int more, err = in_field(json_in_enter(in, '['), field);
 
@@ -169,6 +173,9 @@ static int read_numbers(struct json_in *in, const char *field, numbers *to)
 		}
 		if (!err && vec_push(to, v >= 0 && v <= INT32_MAX ? (int32_t)v : NONE))
 			err = NO_MEMORY;
+		err = err ? err
+			  : viewer_in_check_memory(FORMAT, in, field, r->p, to->n * sizeof(*to->v),
+						   r->budget);
 	}
 	return err;
 }
@@ -190,7 +197,7 @@ static int read_table(struct reader *r, struct json_in *in, const char *table, s
 			continue;
 		}
 		to->columns[i].there = true;
-		err = read_numbers(in, columns[i].name, &to->columns[i].v);
+		err = read_numbers(r, in, columns[i].name, &to->columns[i].v);
 	}
 	return err;
 }
@@ -336,7 +343,7 @@ static int location_of(struct reader *r, int32_t frame, uint32_t *ret)
 		r->locations.v[frame] = profile_location(r->p, &l);
 	}
 	*ret = r->locations.v[frame];
-	return viewer_in_check_memory(FORMAT, r->at, "frameTable", r->p, r->budget);
+	return viewer_in_check_memory(FORMAT, r->at, "frameTable", r->p, 0, r->budget);
 }
 
 /* Where the caller's part of a stack is: before it, so that a chain ends. */
@@ -394,7 +401,7 @@ static int stack_of(struct reader *r, int32_t stack, uint32_t *ret)
 			r->stacks.v[stack] = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
 	}
 	*ret = err ? 0 : r->stacks.v[stack];
-	return err ? err : viewer_in_check_memory(FORMAT, r->at, "stackTable", r->p, r->budget);
+	return err ? err : viewer_in_check_memory(FORMAT, r->at, "stackTable", r->p, 0, r->budget);
 }
 
 /* All threads of a file are of one value. */

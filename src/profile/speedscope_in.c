@@ -93,7 +93,7 @@ static int read_frame(struct reader *r, struct json_in *in)
 
 static int check_memory(const struct reader *r, const struct json_in *in)
 {
-	return viewer_in_check_memory("speedscope", in, "profiles", r->p, r->budget);
+	return viewer_in_check_memory("speedscope", in, "profiles", r->p, 0, r->budget);
 }
 
 static int read_frames(struct reader *r)

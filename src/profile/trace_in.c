@@ -256,7 +256,8 @@ static int add_slice(struct reader *r, const struct json_in *in, const struct ev
 		return bad(in, "dur", "it is below 0 or too large");
 	if (r->slices.n == NONE || vec_push(&r->slices, s))
 		return NO_MEMORY;
-	return viewer_in_check_memory(FORMAT, in, "traceEvents", r->p, r->budget);
+	return viewer_in_check_memory(FORMAT, in, "traceEvents", r->p, r->slices.n * sizeof(s),
+				      r->budget);
 }
 
 static int end_slice(struct reader *r, const struct json_in *in, const struct event *e)

@@ -46,11 +46,11 @@ int viewer_in_line(const char *format, struct json_in *in, const char *field, in
 }
 
 int viewer_in_check_memory(const char *format, const struct json_in *in, const char *field,
-			   const struct profile *p, size_t budget)
+			   const struct profile *p, size_t bytes, size_t budget)
 {
 	if (profile_failed(p))
 		return VIEWER_NO_MEMORY;
-	if (profile_bytes(p) > budget)
+	if (profile_bytes(p) + bytes > budget)
 		return viewer_in_bad(format, in, field,
 				     "they need far more memory than a file of this size should");
 	return 0;

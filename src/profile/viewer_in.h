@@ -30,9 +30,10 @@ _must_use_ int viewer_in_text(const char *format, struct json_in *in, const char
 _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char *field,
 			      int32_t *ret);
 
-/* -EINVAL + message if @p has become larger than @budget. */
+/* -EINVAL + message if @p and @bytes beside it have become more than @budget. */
 _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
-				      const char *field, const struct profile *p, size_t budget);
+				      const char *field, const struct profile *p, size_t bytes,
+				      size_t budget);
 
 /*
  * The text of a file: itself if it is plain, else in @unpacked, of @budget bytes at most. 0 or -errno +
