@@ -93,13 +93,27 @@ static int print(struct top *t)
 	return t->options->json ? top_print_json(t) : top_print_plain(t);
 }
 
-/* What is left when the targets end in the middle of an interval. */
-static int print_rest(struct top *t, uint64_t now)
+/* For what waits until its stack has names there is no later interval. */
+static int drain_last(struct top *t)
 {
 	int r = session_drain(t->session);
 
+	return r < 0 ? r : collect_flush(t->session->collect, true);
+}
+
+/* What is left when the targets end in the middle of an interval. */
+static int print_rest(struct top *t, uint64_t now)
+{
+	int r = drain_last(t);
+
 	r = r ? r : top_tick_now(t, now);
 	return r ? r : print(t);
+}
+
+static bool is_last(const struct top *t, uint64_t now)
+{
+	return t->options->times && t->printed + 1 >= t->options->times &&
+	       now - t->tick_ns >= t->interval_ns;
 }
 
 static int run_printing(struct top *t)
@@ -118,9 +132,10 @@ static int run_printing(struct top *t)
 		if (session_finished(s, now))
 			return signals_stop() ? 0 : print_rest(t, now);
 		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), MIN(ms, session_wait_ms(s, now)));
-		r = session_drain(s);
+		now = clock_ns(CLOCK_MONOTONIC);
+		r = is_last(t, now) ? drain_last(t) : session_drain(s);
 		if (!r)
-			r = top_tick(t, clock_ns(CLOCK_MONOTONIC));
+			r = top_tick(t, now);
 		if (r > 0)
 			r = print(t);
 	}

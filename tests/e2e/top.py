@@ -154,6 +154,16 @@ def target_ends():
 
 
 @case
+def nothing_waits():
+    """A program that is over before its stacks have names: all the same what is printed is what it ran."""
+    done = krait("top", "--json", "-F", 9999, "-i", "30s", "--", sys.executable, "-c",
+                 "import time; print(time.process_time())")
+    shown, ran = json.loads(done.stdout), float(done.stderr.split()[0])
+    seconds = shown["since_start"]["value"] / 1e9
+    check(seconds > .7 * ran, "%s s of %s s" % (seconds, ran))
+
+
+@case
 def refusals():
     refused(2, "no such column", "top", "--threads", "--sort", "self-time")
     refused(2, "too short", "top", "-i", "1ms")
