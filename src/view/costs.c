@@ -125,15 +125,28 @@ static void add_to(int64_t *sum, int64_t v)
 		*sum = INT64_MAX;
 }
 
+/* A line is its file's, whatever functions are in it. There may be many files called <string>. */
+static uint64_t line_key(const struct costs *c, uint32_t location)
+{
+	const struct profile_location *l = profile_get_location(c->p, location);
+	uint32_t file = l->function ? profile_get_function(c->p, l->function)->file : 0;
+	bool by_file = file && *profile_get_string(c->p, file) != '<';
+
+	return (uint64_t)(by_file ? file : c->keys.of[location]) << 32 | (uint32_t)by_file << 31 |
+	       (uint32_t)l->line;
+}
+
 static int add_line(struct costs *c, uint32_t owner, int64_t value)
 {
 	int32_t line = owner ? profile_get_location(c->p, owner)->line : 0;
-	uint32_t key = c->keys.of[owner];
-	uint64_t at = (uint64_t)key << 32 | (uint32_t)line, *found = map_get(&c->lines_at, at);
-	struct cost_line l = {.key = key, .location = owner, .line = line, .self = value};
+	uint64_t at, *found;
+	struct cost_line l = {
+		.key = c->keys.of[owner], .location = owner, .line = line, .self = value};
 
 	if (line <= 0)
 		return 0;
+	at = line_key(c, owner);
+	found = map_get(&c->lines_at, at);
 	add_to(&c->self_at[owner], value);
 	if (found) {
 		struct cost_line *known = &c->lines.v[*found];

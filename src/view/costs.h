@@ -20,7 +20,7 @@ struct cost {
 };
 
 struct cost_line {
-	uint32_t key;
+	uint32_t key;	   /* of the function that was met first */
 	uint32_t location; /* the line's expression with the most self */
 	int32_t line;
 	int64_t self;

@@ -427,6 +427,14 @@ def dotted_names(path):
     check("import", [f["name"] for f in got] == ["import json"], str(got))
 
 
+def one_line(path):
+    """Two functions of one line are one row, two programs' <string> are not."""
+    files = ("/srv/app/app.py", "<string>")
+    got = said(path, *((10, (name, file, 4)) for name in ("f", "f.<locals>.<genexpr>") for file in files))
+    check("lines", sorted((r["file"], r["self"] // 1000000) for r in got["lines"])
+          == [("/srv/app/app.py", 20), ("<string>", 10), ("<string>", 10)], str(got["lines"]))
+
+
 def sentences(path):
     """What the first line may say: whose code it is, and called from where."""
     lib = "/v/lib/python3.12/site-packages/serve/"
@@ -515,6 +523,7 @@ def main():
         tables(work, path)
         gil(path)
         dotted_names(path)
+        one_line(path)
         sentences(path)
         made(path)
         unprivileged(work, path)
