@@ -45,6 +45,15 @@ static void heading(struct printer *p, const char *md, const char *text)
 	fprintf(p->out, "\n%s\n", p->md ? md : text);
 }
 
+/* Where a name is too long: a Python function's end tells it, a C++ one's beginning. */
+static bool keep_end(const struct printer *p, uint32_t location)
+{
+	const struct profile_location *l =
+		location ? profile_get_location(p->f->p, location) : NULL;
+
+	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
+}
+
 static void print_function(struct printer *p, const struct cost *c)
 {
 	_cleanup_str_ struct str name = {}, place = {};
@@ -66,7 +75,7 @@ static void print_function(struct printer *p, const struct cost *c)
 		add_percent(p, c->total);
 		str_add(&p->row, "   ");
 		width -= cells_add(&p->row, str_cstr(&name), MIN(width, MAX(width * 3 / 5, 30)),
-				   false, false) +
+				   keep_end(p, c->location), false) +
 			 2;
 		if (width > 8 && place.n) {
 			str_add(&p->row, "  ");
@@ -195,18 +204,22 @@ static void print_node(struct printer *p, const struct tree *t, const struct roo
 	const struct tree_node *n = &t->nodes.v[v.node];
 	_cleanup_str_ struct str name = {};
 	int indent = MIN(v.indent, p->style->width / 3);
+	uint32_t location = 0;
 
-	if (n->key & TREE_ROOT)
+	if (n->key & TREE_ROOT) {
 		str_add(&name, rank_text(&roots->texts, n->key & ~TREE_ROOT));
-	else
-		costs_name(&p->f->costs, p->f->costs.keys.first[n->key], &name);
+	} else {
+		location = p->f->costs.keys.first[n->key];
+		costs_name(&p->f->costs, location, &name);
+	}
 	if (p->md) {
 		str_addf(&p->row, "%5.1f %% %*s%s", report_percent(p->f, n->value), v.indent, "",
 			 str_cstr(&name));
 	} else {
 		add_percent(p, n->value);
 		str_addf(&p->row, "   %*s", indent, "");
-		cells_add(&p->row, str_cstr(&name), p->style->width - 11 - indent, false, false);
+		cells_add(&p->row, str_cstr(&name), p->style->width - 11 - indent,
+			  keep_end(p, location), false);
 	}
 	end_row(p);
 }

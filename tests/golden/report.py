@@ -435,6 +435,14 @@ def one_line(path):
           == [("/srv/app/app.py", 20), ("<string>", 10), ("<string>", 10)], str(got["lines"]))
 
 
+def long_names(path):
+    """What doesn't fit: a Python name's end tells the function, its package the file tells too."""
+    said(path, (9, ("Queue.run" + "_all" * 20, "/v/lib/python3.12/site-packages/gunicorn/workers/queue.py", 4)))
+    for option in ("", "--tree"):
+        rows = krait("report", path, *option.split()).stdout.decode().split("\n")
+        check("long" + option, rows[-2 if option else 4].count("_all") > (14 if option else 5), str(rows))
+
+
 def sentences(path):
     """What the first line may say: whose code it is, and called from where."""
     lib = "/v/lib/python3.12/site-packages/serve/"
@@ -524,6 +532,7 @@ def main():
         gil(path)
         dotted_names(path)
         one_line(path)
+        long_names(path)
         sentences(path)
         made(path)
         unprivileged(work, path)
