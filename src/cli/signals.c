@@ -19,18 +19,28 @@
 static volatile sig_atomic_t stop_flag;
 static uint64_t stopped_at_ns; /* of that signal; for the handler alone */
 
+/*
+ * SIGINT was ignored when krait started, as in a job that a script put into the background: Ctrl-C isn't
+ * for it, but `kill -INT` is.
+ */
+static bool ignores_terminal;
+
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
+	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
+	bool sent = info->si_code <= 0;
+
+	if (number == SIGINT && ignores_terminal && !sent)
+		return;
 	if (stop_flag) {
 		if (clock_ns(CLOCK_MONOTONIC) - stopped_at_ns > SAME_SIGNAL_NS)
 			_exit(EXIT_ABORTED);
 		return;
 	}
 	stopped_at_ns = clock_ns(CLOCK_MONOTONIC);
-	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
-	stop_flag = number | (info->si_code <= 0 ? SENT_BY_PROCESS : 0);
+	stop_flag = number | (sent ? SENT_BY_PROCESS : 0);
 }
 
 static bool is_ignored(int number)
@@ -47,8 +57,9 @@ void signals_take(void)
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
 		sigaddset(&action.sa_mask, stopping[i]);
+	ignores_terminal = is_ignored(SIGINT);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
-		if (!is_ignored(stopping[i]))
+		if (stopping[i] == SIGINT || !is_ignored(stopping[i]))
 			sigaction(stopping[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -67,4 +78,6 @@ void signals_give_back(void)
 {
 	/* exec() resets handlers by itself, and keeps what is ignored. */
 	signal(SIGPIPE, SIG_DFL);
+	if (ignores_terminal)
+		signal(SIGINT, SIG_IGN);
 }

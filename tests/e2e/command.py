@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 import kit
@@ -204,6 +205,30 @@ def interrupt_of_a_command():
         check(running.process.returncode == 130, "exit code %d: %s" % (
             running.process.returncode, said.decode()))
         check("busy" in open(d + "/o.folded").read(), "nothing was written")
+
+
+@kit.case
+def interrupt_of_a_background_job():
+    """A script's background job ignores SIGINT, as its command does: Ctrl-C isn't for it, kill -INT is."""
+    leader, terminal = os.openpty()
+
+    def begin():
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with folder() as d, python() as target, \
+            kit.recorder(d + "/o.folded", "-p", target.pid, preexec_fn=begin) as running:
+        os.write(leader, b"\x03")
+        kit.runs(target.pid, 0.2)
+        check(running.process.poll() is None, "Ctrl-C ended it")
+        code, said = running.finish()
+        check(code == 0 and "busy" in open(d + "/o.folded").read(), "%d: %s" % (code, said))
+        done = krait("record", "-o", d + "/x.folded", "--", kit.PYTHON, "-c", "import signal, sys\n"
+                     "sys.exit(signal.getsignal(2) != signal.SIG_IGN)",
+                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        check(done.returncode == 0, "the command doesn't ignore it: " + done.stderr)
+    os.close(leader)
+    os.close(terminal)
 
 
 @kit.case

@@ -112,9 +112,9 @@ class Background:
         return self.process.returncode, said.decode(errors="replace")
 
 
-def recorder(out, *args):
+def recorder(out, *args, **kw):
     """krait record in the background, once it samples."""
-    running = Background(KRAIT, "record", "-o", out, *args)
+    running = Background(KRAIT, "record", "-o", out, *args, **kw)
     wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
     time.sleep(0.2)
     return running
