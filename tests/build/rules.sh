@@ -48,6 +48,11 @@ verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
+# PATH and TERM are everybody's.
+verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |
+	grep -oE '[A-Z_]{3,}' | sort -u | grep -vxE 'PATH|TERM' |
+	while read -r name; do grep -qE "^\.B .*\<$name\>" man/krait.1.in || echo "$name isn't in the manual page"; done)"
+
 # Another version lays out differently.
 if [[ $(clang-format --version 2>&1) == *'version 14'* ]]; then
 	verdict layout "$(sources | xargs clang-format --dry-run 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c)"
