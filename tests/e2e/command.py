@@ -199,7 +199,7 @@ def interrupt_of_a_command():
         running = Background(KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                              kit.BUSY)
         with running:
-            time.sleep(1.5)
+            kit.child_of(running.pid)
             os.killpg(running.pid, signal.SIGINT)
             _, said = running.process.communicate(timeout=30)
         check(running.process.returncode == 130, "exit code %d: %s" % (

@@ -148,6 +148,17 @@ def runs(pid, seconds, most=60):
     wait_for(lambda: cpu_seconds(pid) > end, most)
 
 
+def child_of(pid):
+    """The first child of a process, once it has run for a while."""
+    def find():
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return f.read().split()
+    wait_for(find, 30)
+    child = int(find()[0])
+    runs(child, 0.2)
+    return child
+
+
 def python(source=BUSY, executable=PYTHON, **kw):
     """A Python program in the background."""
     running = Background(executable, "-c", source, **kw)

@@ -132,17 +132,6 @@ def unshared(*flags):
     return Background("unshare", *flags, kit.PYTHON, "-c", kit.BUSY)
 
 
-def child_of(pid):
-    """The process that unshare --fork made."""
-    def find():
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            return f.read().split()
-    kit.wait_for(find, 5)
-    child = int(find()[0])
-    kit.runs(child, 0.2)
-    return child
-
-
 @kit.case
 def mount_namespace():
     """Its files can't be reached by their paths from here."""
@@ -159,7 +148,7 @@ def mount_namespace():
 def pid_namespace():
     """PIDs are those of krait's own namespace, for -p, for children and in the labels."""
     with unshared("--pid", "--fork", "--mount-proc") as target:
-        child = child_of(target.pid)
+        child = kit.child_of(target.pid)
         profiled(child)
         profiled(target.pid)
         with folder() as d:
@@ -184,7 +173,7 @@ def krait_in_pid_namespace():
 @kit.case
 def user_namespace():
     with unshared("--user", "--map-root-user", "--pid", "--fork") as target:
-        profiled(child_of(target.pid))
+        profiled(kit.child_of(target.pid))
 
 
 @kit.case
