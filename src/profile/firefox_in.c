@@ -13,7 +13,7 @@
 #include "profile/viewer_in.h"
 
 #define FORMAT	   "firefox"
-#define NEWEST	   70
+#define NEWEST	   75
 #define NO_MEMORY  VIEWER_NO_MEMORY
 #define NONE	   (-1)	      /* null in a column */
 #define MS	   6	      /* times and weights are milliseconds: power of ten to nanoseconds */
@@ -30,12 +30,14 @@ enum column {
 	FRAME_LINE,
 	FRAME_COLUMN,
 	FRAME_CATEGORY,
-	FRAME_LIB, /* from 70 on; before it is the function's resource's */
+	FRAME_LIB,   /* from 70 on; before it is the function's resource's */
+	FRAME_FLAGS, /* from 71 on: which columns hold something, where 0 could be it */
 	FUNC_NAME,
 	FUNC_FILE,
 	FUNC_SOURCE, /* from 58 on instead */
 	FUNC_LINE,
 	FUNC_RESOURCE,
+	FUNC_FLAGS, /* from 75 on */
 	RESOURCE_LIB,
 	RESOURCE_NAME,
 	SOURCE_FILE,
@@ -53,14 +55,24 @@ static const struct {
 	[FRAME_COLUMN] = {"frameTable", "column"},
 	[FRAME_CATEGORY] = {"frameTable", "category"},
 	[FRAME_LIB] = {"frameTable", "lib"},
+	[FRAME_FLAGS] = {"frameTable", "flags"},
 	[FUNC_NAME] = {"funcTable", "name"},
 	[FUNC_FILE] = {"funcTable", "fileName"},
 	[FUNC_SOURCE] = {"funcTable", "source"},
 	[FUNC_LINE] = {"funcTable", "lineNumber"},
 	[FUNC_RESOURCE] = {"funcTable", "resource"},
+	[FUNC_FLAGS] = {"funcTable", "flags"},
 	[RESOURCE_LIB] = {"resourceTable", "lib"},
 	[RESOURCE_NAME] = {"resourceTable", "name"},
 	[SOURCE_FILE] = {"sources", "filename"},
+};
+
+/* Bits of the flags. */
+enum {
+	FRAME_HAS_LIB = 2,
+	FRAME_HAS_CATEGORY = 4,
+	FUNC_HAS_RESOURCE = 4,
+	FUNC_HAS_SOURCE = 8,
 };
 
 typedef VEC(int32_t) numbers;
@@ -245,6 +257,15 @@ static int32_t cell(const struct reader *r, enum column c, int64_t row)
 	return row >= 0 && (uint64_t)row < v->n ? v->v[row] : NONE;
 }
 
+/* The same of one that flags may say nothing is in. */
+static int32_t flagged(const struct reader *r, enum column c, int64_t row, enum column flags,
+		       int bit)
+{
+	int32_t set = cell(r, flags, row);
+
+	return set == NONE || set & bit ? cell(r, c, row) : NONE;
+}
+
 static const char *string(const struct reader *r, int64_t i)
 {
 	return text_of(r->own.has_strings ? &r->own.strings : &r->shared.strings, i);
@@ -260,15 +281,23 @@ static const char *file_of(const struct reader *r, int64_t func)
 {
 	const char *file = string(r, cell(r, FUNC_FILE, func));
 
-	return file ? file : string(r, cell(r, SOURCE_FILE, cell(r, FUNC_SOURCE, func)));
+	if (file)
+		return file;
+	return string(r, cell(r, SOURCE_FILE,
+			      flagged(r, FUNC_SOURCE, func, FUNC_FLAGS, FUNC_HAS_SOURCE)));
+}
+
+static int32_t resource_of(const struct reader *r, int64_t func)
+{
+	return flagged(r, FUNC_RESOURCE, func, FUNC_FLAGS, FUNC_HAS_RESOURCE);
 }
 
 static const char *lib_of(const struct reader *r, int64_t frame, int64_t func)
 {
-	int32_t lib = cell(r, FRAME_LIB, frame);
+	int32_t lib = flagged(r, FRAME_LIB, frame, FRAME_FLAGS, FRAME_HAS_LIB);
 
 	if (lib == NONE)
-		lib = cell(r, RESOURCE_LIB, cell(r, FUNC_RESOURCE, func));
+		lib = cell(r, RESOURCE_LIB, resource_of(r, func));
 	return text_of(&r->lib_paths, lib);
 }
 
@@ -278,14 +307,15 @@ static struct profile_location make_location(struct reader *r, int64_t frame)
 	int32_t func = cell(r, FRAME_FUNC, frame), line = cell(r, FRAME_LINE, frame), start;
 	struct folded_text name = folded(string(r, cell(r, FUNC_NAME, func)));
 	struct folded_text file = folded(file_of(r, func)), lib = folded(lib_of(r, frame, func));
-	const char *category = text_of(&r->categories, cell(r, FRAME_CATEGORY, frame));
+	const char *category = text_of(
+		&r->categories, flagged(r, FRAME_CATEGORY, frame, FRAME_FLAGS, FRAME_HAS_CATEGORY));
 	struct folded_text place = file.n ? file : lib;
 	struct profile_location l;
 	struct folded_frame f;
 
 	/* CPython's own profiler has the files of frozen modules there. */
 	if (!place.n)
-		place = folded(string(r, cell(r, RESOURCE_NAME, cell(r, FUNC_RESOURCE, func))));
+		place = folded(string(r, cell(r, RESOURCE_NAME, resource_of(r, func))));
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
 		/* "[kernel+0x1234]" says it all; of others the path is in the list of libraries. */

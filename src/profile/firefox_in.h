@@ -2,7 +2,7 @@
 /*
  * The Firefox Profiler's "processed profile", whoever wrote it: the site, samply, CPython 3.15, krait.
  * Its tables moved and changed with preprocessedProfileVersion (src/profile-logic/
- * processed-profile-versioning of firefox-devtools/profiler); krait knows them up to version 70.
+ * processed-profile-versioning of firefox-devtools/profiler); krait knows them up to version 75.
  */
 #ifndef PROFILE_FIREFOX_IN_H
 #define PROFILE_FIREFOX_IN_H

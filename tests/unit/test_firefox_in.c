@@ -112,7 +112,7 @@ static void test_refused(void **state)
 	} cases[] = {
 		{"{\"meta\":{\"stackwalk\":1},\"threads\":[]}", "this is Firefox's raw profile"},
 		{"{" META("1") "\"x\":1}", "threads: byte"},
-		{"{" META("72") "\"threads\":[]}", "it is 72; krait knows the format up to 70"},
+		{"{" META("76") "\"threads\":[]}", "it is 76; krait knows the format up to 75"},
 		{OLD("\"samples\":{\"stack\":[4]}"), "samples: byte 645: there is no such stack"},
 		{OLD("\"samples\":{\"stack\":[-2]}"), "there is no such stack"},
 		{SHARED("60", "\"prefix\":[1,0,null,null]", "\"samples\":{\"stack\":[1]}"),
