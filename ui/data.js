@@ -280,18 +280,36 @@ export async function readSamples(d) {
  * @property {boolean} foreign
  * @property {Map<number, string>} lines
  *
- * Source text by path.
- * @returns {Promise<Map<string, Source>>}
+ * @typedef {Map<string, Source>} Sources by path
  */
-export async function readSource() {
+
+/**
+ * A page of two recordings has what other pages had, which anybody may have made: what isn't as it should
+ * be is left out.
+ * @param {string} id @returns {Promise<Sources>}
+ */
+async function readSource(id) {
 	const out = new Map();
-	if (!byId('krait-source'))
-		return out;
-	for (const {path, changed, foreign, runs} of JSON.parse(new TextDecoder().decode(await block('krait-source')))) {
-		const lines = new Map();
-		for (let i = 0; i < runs.length; i += 2)
-			runs[i + 1].forEach((/** @type {string} */ text, /** @type {number} */ k) => lines.set(runs[i] + k, text));
-		out.set(path, {changed, foreign, lines});
+	try {
+		for (const {path, changed, foreign, runs} of JSON.parse(new TextDecoder().decode(await block(id)))) {
+			const lines = new Map();
+			for (let i = 0; i < runs.length; i += 2)
+				runs[i + 1].forEach((/** @type {any} */ text, /** @type {number} */ k) => lines.set(runs[i] + k, String(text)));
+			out.set(path, {changed: Boolean(changed), foreign: Boolean(foreign), lines});
+		}
+	} catch (e) {
+		out.clear();
 	}
+	return out;
+}
+
+/**
+ * Source text, of a page of two recordings that of both sides.
+ * @returns {Promise<Sources[]>}
+ */
+export async function readSources() {
+	const out = [];
+	for (const id of ['krait-source', 'krait-source-before', 'krait-source-after'])
+		out.push(...byId(id) ? [await readSource(id)] : []);
 	return out;
 }

@@ -3,16 +3,15 @@
 // that is more than noise. As in the terminal, native code is its Python caller's doing: it counts
 // for the caller's self.
 
-import {byId, el} from './base.js';
+import {el} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
-import {lineSums} from './lines.js';
 import {TABLES, fnGroup, groupSums, table} from './rows.js';
 import {groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
 import {showTable} from './table.js';
-import {nodeSums, page, shown, state, unit} from './view.js';
+import {page, shown, state, unit} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
 /** @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row; its self and total are the mean */
@@ -117,26 +116,4 @@ export function changeTable() {
 		rows, order: byChange, caption: kind.title + ': change of the own cost and of the total; * is more than noise',
 		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3, longest[key]),
 	});
-}
-
-/**
- * What the lines of a function cost on either side; line numbers are each side's own.
- * @param {number} f
- */
-export function changeLines(f) {
-	const {data, functions, base, whole} = page, fn = functions[f], [before, after] = [0, 1].map((side) => lineSums(data, base, f, nodeSums(), side));
-	const rows = [...new Set([...before.keys(), ...after.keys()])].filter((n) => n > 0).map((n) => {
-		const [a, b] = [before, after].map((lines, side) => lines.has(n) ? lines.get(n).total * whole.scale[side] : 0);
-		return {n, c: costs(a, b)};
-	}).sort((a, b) => Math.abs(b.c.after - b.c.before) - Math.abs(a.c.after - a.c.before) || a.n - b.n).slice(0, 500);
-	const text = (/** @type {number} */ x) => x ? costText(data, state.value, x) : '';
-	byId('lines').hidden = false;
-	byId('lines').replaceChildren(
-		el('div', {class: 'head'}, el('h2', {title: fn.name}, fn.name), el('button', {type: 'button', onclick: () => choose(f, true)}, 'Callers and callees'),
-			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true}, '\u00d7')),
-		el('p', {class: 'where'}, fn.path),
-		rows.length ? el('table', {}, el('caption', {class: 'hidden'}, 'Lines of ' + fn.name),
-			el('thead', {}, el('tr', {}, ...['Before', 'After', 'Change', 'Line'].map((h) => el('th', {scope: 'col'}, h)))),
-			el('tbody', {}, ...rows.map(({n, c}) => el('tr', {}, ...[text(c.before), text(c.after), relative(c)].map((s) => el('td', {class: 'n'}, s)),
-				el('th', {scope: 'row'}, String(n)))))) : el('p', {class: 'where'}, 'No lines are known.'));
 }

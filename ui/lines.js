@@ -88,8 +88,32 @@ function code(text, line) {
 }
 
 /**
+ * Why there is no text, '' if there is.
+ * @param {import('./data.js').Source|undefined} source
+ */
+export const sourceNote = (source) => !source ? '' : source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
+	source.foreign ? 'A file that isn\u2019t yours: krait\u2019s option --source shows its text.' : '';
+
+/** @typedef {{sandwich: () => void, close: () => void}} LineActions */
+
+/**
+ * @param {Fn} f @param {LineActions} act @param {string[]} where sentences above the table @param {string[]} heads
+ * @param {string} of what the numbers are @param {HTMLElement[]} rows
+ */
+export function putLines(f, act, where, heads, of, rows) {
+	byId('lines').hidden = false;
+	byId('lines').replaceChildren(
+		el('div', {class: 'head'}, el('h2', {title: f.name}, f.name), el('button', {type: 'button', onclick: act.sandwich}, 'Callers and callees'),
+			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: act.close}, '\u00d7')),
+		...where.filter(Boolean).map((text) => el('p', {class: 'where'}, text)),
+		rows.length ? el('table', {}, el('caption', {class: 'hidden'}, `Lines of ${f.name}, ${of}`),
+			el('thead', {}, el('tr', {}, ...heads.map((h) => el('th', {scope: 'col'}, h)))),
+			el('tbody', {}, ...rows)) : el('p', {class: 'where'}, 'No lines are known.'));
+}
+
+/**
  * @param {Fn} f @param {Map<number, Line>} lines @param {import('./data.js').Source|undefined} source
- * @param {number} shown value of what is shown @param {{sandwich: () => void, close: () => void}} act
+ * @param {number} shown value of what is shown @param {LineActions} act
  */
 export function showLines(f, lines, source, shown, act) {
 	const seen = [...lines.keys()].filter((n) => n > 0), last = seen.reduce((a, b) => Math.max(a, b), 0);
@@ -112,16 +136,7 @@ export function showLines(f, lines, source, shown, act) {
 			row.style.setProperty('--heat', (l.total / most).toFixed(3));
 		return row;
 	});
-	const note = !source ? '' : source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
-		source.foreign ? 'A file that isn\u2019t yours: krait\u2019s option --source shows its text.' : '';
-	byId('lines').hidden = false;
-	byId('lines').replaceChildren(
-		el('div', {class: 'head'}, el('h2', {title: f.name}, f.name), el('button', {type: 'button', onclick: act.sandwich}, 'Callers and callees'),
-			el('button', {type: 'button', 'aria-label': 'Close the lines', onclick: act.close}, '\u00d7')),
-		el('p', {class: 'where'}, f.path), ...(note ? [el('p', {class: 'where'}, note)] : []),
-		seen.length ? el('table', {}, el('caption', {class: 'hidden'}, 'Lines of ' + f.name + ', percentages of what is shown'),
-			el('thead', {}, el('tr', {}, ...['Self', 'Total', 'Line', ...(text ? ['Source'] : [])].map((h) => el('th', {scope: 'col'}, h)))),
-			el('tbody', {}, ...rows)) : el('p', {class: 'where'}, 'No lines are known.'));
+	putLines(f, act, [f.path, sourceNote(source)], ['Self', 'Total', 'Line', ...(text ? ['Source'] : [])], 'percentages of what is shown', rows);
 	const hot = rows.find((r) => r.style.getPropertyValue('--heat') === '1.000');
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});

@@ -6,7 +6,7 @@ import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
 import {answer, brush, choose, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
 import {onScheme} from './colour.js';
-import {readBoxes, readSamples, readSource, readView} from './data.js';
+import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
 import {barsOf, changeNote, showChange} from './diff.js';
 import {listenKeys} from './keys.js';
@@ -211,7 +211,7 @@ async function start() {
 		showBoxes();
 	await loaded();
 	await takeSamples();
-	page.source = await readSource();
+	page.sources = await readSources();
 	page.strip = new Strip(page.data, brush, 'What ran when');
 	if (page.early) {
 		await breathe();

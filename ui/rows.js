@@ -5,7 +5,8 @@
 import {byId} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {fillOf} from './colour.js';
-import {changeLines, changeTable} from './diff_table.js';
+import {changeLines} from './diff_lines.js';
+import {changeTable} from './diff_table.js';
 import {lineSums, showLines} from './lines.js';
 import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
@@ -137,12 +138,11 @@ function lines() {
 	byId('lines').hidden = true;
 	if (page.early || f < 0 || f >= data.functions.length)
 		return;
-	if (page.sides) {
-		changeLines(f);
-		return;
-	}
-	showLines(functions[f], lineSums(data, base, f, nodeSums(), 0), page.source.get(functions[f].path), shown(),
-		{sandwich: () => choose(f, true), close: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true});
+	const act = {sandwich: () => choose(f, true), close: () => state.chosen >= 0 ? choose(f, false) : byId('lines').hidden = true};
+	if (page.sides)
+		changeLines(f, act);
+	else
+		showLines(functions[f], lineSums(data, base, f, nodeSums(), 0), page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
 /** After the picture: it is what a zoom is for. */

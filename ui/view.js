@@ -25,8 +25,8 @@ export const page = {
 	/** @type {Data} */
 	data: null,
 	early: false, // only the widest boxes are there: to be zoomed and searched, without sums
-	/** @type {Map<string, import('./data.js').Source>} */
-	source: new Map(),
+	/** @type {import('./data.js').Sources[]} */
+	sources: [], // by side
 	/** @type {import('./strip.js').Strip|null} */
 	strip: null,
 	/** @type {string[]} */

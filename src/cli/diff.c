@@ -12,6 +12,7 @@
 #include "cli/values.h"
 #include "cli/view_options.h"
 #include "cli/write.h"
+#include "render/embedded.h"
 #include "render/html_diff.h"
 #include "render/read.h"
 #include "render/tree.h"
@@ -24,6 +25,8 @@ struct diff_options {
 	char *per_name;
 	double per_counts[DIFF_SIDES];
 	struct view_options view;
+	struct source_options source;
+	enum source_mode source_mode;
 	unsigned limit;
 	enum color_mode color;
 	bool json;
@@ -83,6 +86,7 @@ static const struct option_row rows[] = {
 	 .field = FIELD(limit),
 	 .initial = "10",
 	 .help = "rows of the table"},
+	SOURCE_ROWS(FIELD(source), "html: "),
 	VALUE_COLOR_ROW(FIELD(color)),
 	VIEW_SAMPLE_ROWS(FIELD(view)),
 	VIEW_TIME_ROWS(FIELD(view)),
@@ -207,10 +211,23 @@ static int check(struct diff_options *o, const struct operands *operands)
 	r = parse_per(o);
 	r = r ? r : parse_rules(o);
 	r = r ? r : choose_format(o);
+	r = r ? r : source_options_mode(&o->source, &o->source_mode);
+	if (!r && o->source_mode != SOURCE_OWN && !is_page(o))
+		return err_set(-EINVAL, "only a page shows source text; %s does nothing here",
+			       o->source.all ? "--source" : "--no-source");
 	if (!r && o->view.by && !is_page(o) && o->view.grain != VIEW_AS_IS)
 		return err_set(-EINVAL, "--by has no rows of lines, functions or modules; leave "
 					"one of the two out");
 	return r ? r : view_options_check(&o->view);
+}
+
+/* The source text that a page already has: its file may have changed since. */
+static int take_text(const struct diff_options *o, const char *path, const char *tag,
+		     struct str *text)
+{
+	if (!is_page(o) || o->source_mode == SOURCE_NONE || !str_ends(path, ".html"))
+		return 0;
+	return read_source_file(path, tag, text);
 }
 
 /* One side: its file, and of that what the filters and, with one file, its labels let through. */
@@ -219,17 +236,22 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 {
 	struct view_options view = o->view;
 	struct view_totals totals = {};
+	const char *path = operands->words[MIN((unsigned)side, operands->n - 1)];
+	const char *tag = EMBEDDED_SOURCE;
 	int r;
 
-	f->name[side] = operands->words[MIN((unsigned)side, operands->n - 1)];
+	f->name[side] = path;
 	if (of_page(o, operands)) {
 		r = f->diff.p[side] ? 0 : read_two_file(operands->operand, f->diff.p);
 		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
+		tag = side == DIFF_A ? EMBEDDED_SOURCE_BEFORE : EMBEDDED_SOURCE_AFTER;
 	} else {
 		r = read_profile_file(f->name[side], &f->diff.p[side]);
 	}
+	r = r ? r : take_text(o, path, tag, &f->text[side]);
 	if (r)
 		return r;
+	f->source[side].since_ns = source_ran(f->diff.p[side], path);
 	if (o->side[side].n) {
 		view.labels = o->side[side];
 		f->name[side] = o->side[side].v[0];
@@ -244,6 +266,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		if (r)
 			return err_wrap(r, "%s", f->name[side]);
 	}
+	f->source[side].p = f->diff.p[side];
 	if (!profile_n_samples(f->diff.p[side]))
 		log_warn("%s has no samples%s", f->name[side],
 			 totals.all_samples ? " that the filters let through" : "");
@@ -348,6 +371,7 @@ static void options_fini(struct diff_options *o)
 static int run(const struct command *self, int argc, char **argv)
 {
 	_cleanup_(options_fini) struct diff_options o = {.limit = 10};
+	struct caller caller = {};
 	struct diff_facts f = {};
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
@@ -358,10 +382,20 @@ static int run(const struct command *self, int argc, char **argv)
 		log_error("%s", err_msg());
 		return EXIT_USAGE;
 	}
+	if (caller_find(&caller)) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	for (int side = 0; side < DIFF_SIDES; side++)
+		f.source[side].rules =
+			(struct source_rules){.caller = &caller, .mode = o.source_mode};
 	r = compare(&o, &operands, &f);
 	diff_fini(&f.diff);
-	profile_free(f.diff.p[DIFF_A]);
-	profile_free(f.diff.p[DIFF_B]);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		profile_free(f.diff.p[side]);
+		str_fini(&f.text[side]);
+	}
+	caller_fini(&caller);
 	return r;
 }
 

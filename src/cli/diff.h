@@ -4,6 +4,7 @@
 #define CLI_DIFF_H
 
 #include <stdio.h>
+#include "cli/source_open.h"
 #include "view/diff.h"
 #include "view/pattern.h"
 
@@ -14,6 +15,10 @@ struct diff_facts {
 	const char *per; /* "requests"; NULL = a second of wall time, or nothing (by_share) */
 	const char *by;	 /* root frames of a page; rows of a table; or NULL */
 	bool groups;	 /* rows are groups of .by, not functions */
+
+	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
+	struct source_recorded source[DIFF_SIDES];
+	struct str text[DIFF_SIDES];
 };
 
 struct diff_style {

@@ -172,23 +172,71 @@ static uint8_t *all_flags(const struct page *g)
 	return out;
 }
 
+/* By row: the file that all its lines on a side are of, "" if there are several. Heap. */
+static const char **row_files(const struct page *g, enum diff_side side)
+{
+	struct profile *p = g->f->diff.p[side];
+	const char **out = calloc(g->f->diff.rows.n + 1, sizeof(*out));
+
+	for (uint32_t id = 1; out && id <= profile_n_locations(p); id++) {
+		const struct diff_row *row = row_of(g, side, id);
+		uint32_t function = profile_get_location(p, id)->function;
+		const char **at = row ? &out[row - g->f->diff.rows.v] : NULL, *file;
+
+		if (!row || !function)
+			continue;
+		file = profile_get_string(p, profile_get_function(p, function)->file);
+		*at = !*at || streq(*at, file) ? file : "";
+	}
+	return out;
+}
+
+/* html_diff.file; heap, NULL: no memory. */
+static const char **all_files(const struct page *g, enum diff_side of)
+{
+	_cleanup_free_ const char **files = row_files(g, of);
+	const char **out = calloc(profile_n_locations(g->to) + 1, sizeof(*out));
+
+	for (int side = 0; files && out && side < DIFF_SIDES; side++) {
+		const struct profile_copy *c = &g->copy[side];
+
+		for (uint32_t id = 1; id <= profile_n_locations(c->from); id++) {
+			const struct diff_row *row = row_of(g, side, id);
+
+			if (row && c->locations[id])
+				out[c->locations[id]] = files[row - g->f->diff.rows.v];
+		}
+	}
+	if (files)
+		return out;
+	free(out);
+	return NULL;
+}
+
 static int write_page(struct page *g, FILE *out)
 {
 	_cleanup_str_ struct str verdict = {}, sum = {}, title = {};
 	const struct diff_facts *f = g->f;
 	_cleanup_free_ uint8_t *changed = all_flags(g);
-	struct html_diff d = {.per = f->per, .timed = f->diff.timed, .changed = changed};
-	struct render_options opt = {
-		.value = f->type, .times = PPROF_TIMES_EXACT, .diff = &d, .by = f->by};
+	_cleanup_free_ const char **before = all_files(g, DIFF_A), **after = all_files(g, DIFF_B);
+	struct html_diff d = {
+		.per = f->per, .timed = f->diff.timed, .changed = changed, .file = {before, after}};
+	struct render_options opt = {.open_source = source_open_recorded,
+				     .value = f->type,
+				     .times = PPROF_TIMES_EXACT,
+				     .diff = &d,
+				     .by = f->by};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_sum(f, &sum);
 	str_addf(&title, "%s \u2192 %s", f->name[DIFF_A], f->name[DIFF_B]);
-	if (!changed || verdict.failed || sum.failed || title.failed)
+	if (!changed || !before || !after || verdict.failed || sum.failed || title.failed)
 		return no_memory();
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		d.name[side] = f->name[side];
 		d.recording[side] = f->diff.p[side];
+		d.source[side] = str_cstr(&f->text[side]);
+		d.source_arg[side] = (void *)&f->source[side];
 		d.duration_ns[side] = profile_meta(f->diff.p[side])->duration_ns;
 		d.counts[side] = f->diff.by_share ? MAX(f->diff.all[side], 1) : f->diff.per[side];
 	}

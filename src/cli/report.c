@@ -197,38 +197,16 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
-/* When the program ran: if the profile doesn't say, it is as old as its file. */
-static int64_t start_of(const struct report_facts *f)
-{
-	struct stat st;
-
-	if (profile_meta(f->p)->time_ns)
-		return profile_meta(f->p)->time_ns;
-	if (streq(f->path, "-") || stat(f->path, &st))
-		return INT64_MAX / 2;
-	return (int64_t)timespec_ns(st.st_mtim);
-}
-
-static int open_source(void *arg, const char *path, int64_t *since_ns)
-{
-	const struct report_facts *f = arg;
-
-	*since_ns = f->since_ns;
-	for (uint32_t id = 1; id <= profile_n_functions(f->p); id++)
-		if (streq(profile_get_string(f->p, profile_get_function(f->p, id)->file), path))
-			*since_ns = MIN(*since_ns, report_source_since(f, id));
-	return source_open((void *)&f->source, path, since_ns);
-}
-
 static int write_it(struct report_options *o, struct report_facts *f)
 {
 	int r = apply_filters(o, f);
 
 	if (!r && o->print)
 		r = find_facts(o, f);
-	f->since_ns = start_of(f);
-	o->render.open_source = open_source;
-	o->render.source_arg = f;
+	f->source.p = f->p;
+	f->source.since_ns = source_ran(f->p, f->path);
+	o->render.open_source = source_open_recorded;
+	o->render.source_arg = &f->source;
 	if (r) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
@@ -243,7 +221,7 @@ static int report(struct report_options *o, const char *path)
 {
 	struct caller caller;
 	struct report_facts f = {.path = path,
-				 .source = {.caller = &caller, .mode = o->source_mode}};
+				 .source.rules = {.caller = &caller, .mode = o->source_mode}};
 	int r = caller_find(&caller);
 
 	if (!r)

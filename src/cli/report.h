@@ -20,8 +20,7 @@ struct report_facts {
 	size_t n_sums;
 	struct costs costs; /* sorted */
 	struct lede lede;
-	struct source_rules source; /* whose text may be shown */
-	int64_t since_ns;	    /* wall clock of the recording's start */
+	struct source_recorded source; /* whose text may be shown */
 };
 
 struct report_style {
@@ -39,9 +38,6 @@ struct report_source_line {
 	bool changed;	 /* there is a file, but it isn't the one that ran */
 	bool hidden;	 /* --source might show it */
 };
-
-/* Since when a file must be as it is, at the latest, if processes ran @function: wall clock. */
-int64_t report_source_since(const struct report_facts *f, uint32_t function);
 
 /* Never fails: what may not be shown is left empty. */
 void report_source_find(const struct report_facts *f, const struct cost_line *l,

@@ -8,22 +8,11 @@
 #include "cli/report.h"
 #include "render/source_text.h"
 
-int64_t report_source_since(const struct report_facts *f, uint32_t function)
-{
-	uint64_t before_ms = profile_get_ran_before(f->p, function);
-	int64_t since;
-
-	return __builtin_sub_overflow(f->since_ns, before_ms * NSEC_PER_MSEC, &since) ? INT64_MIN
-										      : since;
-}
-
 static int read_text(const struct report_facts *f, uint32_t function, struct source_text *t)
 {
 	const struct profile_function *fn = profile_get_function(f->p, function);
-	int64_t since = report_source_since(f, function);
-	_cleanup_close_ int fd =
-		source_open((void *)&f->source, profile_get_string(f->p, fn->file), &since);
-	int r = fd < 0 ? fd : source_text_read(t, fd, since);
+	_cleanup_close_ int fd = source_open(&f->source.rules, profile_get_string(f->p, fn->file));
+	int r = fd < 0 ? fd : source_text_read(t, fd, source_since(&f->source, function));
 
 	if (!r && !source_text_begins(t, profile_get_string(f->p, fn->name), fn->start_line))
 		r = -ESTALE;
@@ -78,7 +67,7 @@ void report_source_find(const struct report_facts *f, const struct cost_line *l,
 	if (at->function)
 		r = read_text(f, at->function, &t);
 	ret->changed = r == -ESTALE;
-	ret->hidden = f->source.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES);
+	ret->hidden = f->source.rules.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES);
 	if (!r)
 		line = source_text_line(&t, l->line, &n);
 	if (line)

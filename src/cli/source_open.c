@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
 #include "proc/files.h"
@@ -70,11 +71,42 @@ int source_open_below(const struct source_rules *r, int root, const char *path)
 	return r->mode == SOURCE_OWN && st.st_uid != caller_uid(r) ? -EPERM : TAKE_FD(fd);
 }
 
-int source_open(void *rules, const char *path, int64_t *since_ns)
+int source_open(const struct source_rules *r, const char *path)
 {
 	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return root < 0 ? -errno : source_open_below(rules, root, path);
+	return root < 0 ? -errno : source_open_below(r, root, path);
+}
+
+int64_t source_ran(struct profile *p, const char *path)
+{
+	struct stat st;
+
+	if (profile_meta(p)->time_ns)
+		return profile_meta(p)->time_ns;
+	if (streq(path, "-") || stat(path, &st))
+		return INT64_MAX / 2;
+	return (int64_t)timespec_ns(st.st_mtim);
+}
+
+int64_t source_since(const struct source_recorded *s, uint32_t function)
+{
+	uint64_t before_ms = profile_get_ran_before(s->p, function);
+	int64_t since;
+
+	return __builtin_sub_overflow(s->since_ns, before_ms * NSEC_PER_MSEC, &since) ? INT64_MIN
+										      : since;
+}
+
+int source_open_recorded(void *recorded, const char *path, int64_t *since_ns)
+{
+	const struct source_recorded *s = recorded;
+
+	*since_ns = s->since_ns;
+	for (uint32_t id = 1; id <= profile_n_functions(s->p); id++)
+		if (streq(profile_get_string(s->p, profile_get_function(s->p, id)->file), path))
+			*since_ns = MIN(*since_ns, source_since(s, id));
+	return source_open(&s->rules, path);
 }
 
 bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/values.h"
 #include "proc/owner.h"
+#include "profile/profile.h"
 
 enum source_mode { SOURCE_OWN, SOURCE_ALL, SOURCE_NONE };
 
@@ -47,8 +48,24 @@ struct source_rules {
  */
 _must_use_ int source_open_below(const struct source_rules *r, int root, const char *path);
 
-/* The same below krait's own root, for render_options. @rules: struct source_rules *; @since_ns stays. */
-_must_use_ int source_open(void *rules, const char *path, int64_t *since_ns);
+/* The same below krait's own root. */
+_must_use_ int source_open(const struct source_rules *r, const char *path);
+
+/* A recording in a file, whose source text is asked for. */
+struct source_recorded {
+	struct source_rules rules;
+	struct profile *p;
+	int64_t since_ns; /* when it ran */
+};
+
+/* When it ran: if the profile doesn't say, it is as old as its file, @path ("-": nobody knows). */
+int64_t source_ran(struct profile *p, const char *path);
+
+/* A function's text is what ran if it didn't change after this. */
+int64_t source_since(const struct source_recorded *s, uint32_t function);
+
+/* render_options.open_source. @recorded: struct source_recorded *. */
+_must_use_ int source_open_recorded(void *recorded, const char *path, int64_t *since_ns);
 
 /*
  * Whether @owner too can open the file that @fd is, by the same name: what a process makes krait

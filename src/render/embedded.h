@@ -14,6 +14,12 @@
 #define EMBEDDED_BEFORE "<script type=\"application/octet-stream\" id=\"krait-before\">"
 #define EMBEDDED_AFTER	"<script type=\"application/octet-stream\" id=\"krait-after\">"
 
+/* Their source text, as source.h has it. */
+#define EMBEDDED_SOURCE "<script type=\"application/octet-stream\" id=\"krait-source\">"
+#define EMBEDDED_SOURCE_BEFORE                                                                     \
+	"<script type=\"application/octet-stream\" id=\"krait-source-before\">"
+#define EMBEDDED_SOURCE_AFTER "<script type=\"application/octet-stream\" id=\"krait-source-after\">"
+
 /*
  * The recording (pprof, gzipped) inside a picture or page that krait wrote. Input is hostile: memory is
  * bounded by its size. 0, or -EINVAL + message if there is none or it is damaged; -ENOMEM. *ret is

@@ -87,6 +87,36 @@ static int put_samples(struct html *h, FILE *out)
 	return html_put_samples(h, out);
 }
 
+static int put_source(struct html *h, FILE *out)
+{
+	return source_put(&h->functions, h->opt, h->opt->source_arg, out);
+}
+
+static int put_source_of(struct html *h, int side, FILE *out)
+{
+	const struct html_diff *d = h->opt->diff;
+	bool taken = d->source[side] && *d->source[side];
+	_cleanup_(functions_fini) struct functions fs = {};
+	int r;
+
+	if (taken || !h->opt->open_source) {
+		fputs(taken ? d->source[side] : "[]", out);
+		return 0;
+	}
+	r = functions_init(&fs, d->recording[side]);
+	return r ? r : source_put(&fs, h->opt, d->source_arg[side], out);
+}
+
+static int put_source_before(struct html *h, FILE *out)
+{
+	return put_source_of(h, 0, out);
+}
+
+static int put_source_after(struct html *h, FILE *out)
+{
+	return put_source_of(h, 1, out);
+}
+
 static int put_recording(const struct html *h, struct profile *p, const char *tag, FILE *out)
 {
 	FILE *encoder = base64_encoder(out);
@@ -173,8 +203,12 @@ static int put_body(struct html *h, FILE *out)
 		r = put_block(h, "krait-tree", put_tree, out);
 	if (!r)
 		r = put_block(h, "krait-samples", put_samples, out);
-	if (!r && h->opt->open_source)
-		r = put_block(h, "krait-source", source_put, out);
+	if (!r && h->opt->diff)
+		r = put_block(h, "krait-source-before", put_source_before, out);
+	if (!r && h->opt->diff)
+		r = put_block(h, "krait-source-after", put_source_after, out);
+	if (!r && !h->opt->diff && h->opt->open_source)
+		r = put_block(h, "krait-source", put_source, out);
 	return r;
 }
 

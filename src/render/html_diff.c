@@ -11,10 +11,32 @@ static void add_pair(struct str *b, const char *name, const char *text)
 	markup_add_json(b, text);
 }
 
+/* {"key":"file"} where a side's file isn't what the function itself says. */
+static int add_files(struct str *b, struct functions *fs, const char *const *file)
+{
+	bool any = false;
+
+	str_add(b, "{");
+	for (uint32_t key = 0; key < fs->keys.n; key++) {
+		const char *own = file ? file[fs->keys.first[key]] : NULL;
+		struct function f;
+
+		if (functions_get(fs, key, &f))
+			return -ENOMEM;
+		if (!own || streq(own, f.path))
+			continue;
+		str_addf(b, "%s\"%u\":", any ? "," : "", key);
+		markup_add_json(b, own);
+		any = true;
+	}
+	str_add(b, "}");
+	return 0;
+}
+
 int html_put_diff(struct html *h, FILE *out)
 {
 	const struct html_diff *d = h->opt->diff;
-	const struct functions *fs = &h->functions;
+	struct functions *fs = &h->functions;
 	_cleanup_str_ struct str b = {};
 
 	str_addf(&b, ",\"diff\":{\"durationNs\":[%lld,%lld]", (long long)d->duration_ns[0],
@@ -29,6 +51,12 @@ int html_put_diff(struct html *h, FILE *out)
 		 d->counts[1], d->timed ? "true" : "false");
 	for (uint32_t key = 0; key < fs->keys.n; key++)
 		str_addf(&b, "%s%u", key ? "," : "", d->changed[fs->keys.first[key]]);
+	str_add(&b, "],\"files\":[");
+	for (int side = 0; side < 2; side++) {
+		str_add(&b, side ? "," : "");
+		if (add_files(&b, fs, d->file[side]))
+			return -ENOMEM;
+	}
 	str_add(&b, "]}");
 	fputs(str_cstr(&b), out);
 	return b.failed ? -ENOMEM : 0;

@@ -33,6 +33,15 @@ struct html_diff {
 	bool timed;		/* noise was told by blocks of time */
 	const uint8_t *changed; /* HTML_DIFF_*, by location id of the page's profile */
 	struct profile *recording[2]; /* embedded, instead of the page's profile */
+	/*
+	 * Files that a function's lines are of on either side, by location id of the page's profile; ""
+	 * where there are several, NULL where it isn't on that side; NULL: as the page's profile says. Their
+	 * text: as in the page that the recording was in; NULL or "": render_options.open_source is asked,
+	 * with the side's argument.
+	 */
+	const char *const *file[2];
+	const char *source[2];
+	void *source_arg[2];
 };
 
 struct html;

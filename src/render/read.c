@@ -18,6 +18,7 @@
 #include "profile/unpack.h"
 #include "render/embedded.h"
 #include "render/render.h"
+#include "render/source.h"
 
 #define HEAD	  (64u << 10)
 #define MAX_BYTES ((size_t)2 << 30) /* a recording takes 8 bytes a sample */
@@ -240,13 +241,21 @@ static int read_fd(int fd, struct bytes *b)
 		       : err_set(-E2BIG, "it has more than 2 GiB, which krait doesn't read");
 }
 
-/* One profile, or those of a page of two. */
-static int read_bytes(const struct bytes *b, struct profile **one, struct profile **two)
+/* What is wanted of a file. */
+struct wanted {
+	struct profile **one, **two; /* its profile, or those of a page of two */
+	const char *tag;	     /* or the source text of a page */
+	struct str *source;
+};
+
+static int read_bytes(const struct bytes *b, const struct wanted *w)
 {
-	return one ? read_profile(b->v, b->n, one) : read_two(b->v, b->n, two);
+	if (w->source)
+		return source_take((const char *)b->v, b->n, w->tag, w->source);
+	return w->one ? read_profile(b->v, b->n, w->one) : read_two(b->v, b->n, w->two);
 }
 
-static int read_file(const char *path, struct profile **one, struct profile **two)
+static int read_file(const char *path, const struct wanted *w)
 {
 	struct bytes b = {};
 	bool in = streq(path, "-");
@@ -256,17 +265,22 @@ static int read_file(const char *path, struct profile **one, struct profile **tw
 	if (!in && fd < 0)
 		return err_sys(-errno, "can't read %s", path);
 	r = read_fd(in ? STDIN_FILENO : fd, &b);
-	r = r ? r : read_bytes(&b, one, two);
+	r = r ? r : read_bytes(&b, w);
 	free(b.v);
 	return r ? err_wrap(r, "%s", in ? "standard input" : path) : 0;
 }
 
 int read_profile_file(const char *path, struct profile **ret)
 {
-	return read_file(path, ret, NULL);
+	return read_file(path, &(struct wanted){.one = ret});
 }
 
 int read_two_file(const char *path, struct profile *ret[2])
 {
-	return read_file(path, NULL, ret);
+	return read_file(path, &(struct wanted){.two = ret});
+}
+
+int read_source_file(const char *path, const char *tag, struct str *ret)
+{
+	return read_file(path, &(struct wanted){.tag = tag, .source = ret});
 }

@@ -6,6 +6,7 @@
 #ifndef RENDER_READ_H
 #define RENDER_READ_H
 
+#include "base/str.h"
 #include "profile/profile.h"
 
 /* What a probe sees. All of it is hostile. */
@@ -40,5 +41,11 @@ bool read_two_probe(const uint8_t *data, size_t n);
 _must_use_ int read_two(const uint8_t *data, size_t n, struct profile *ret[2]);
 _must_use_ int read_two_as_one(const uint8_t *data, size_t n, struct profile **ret);
 _must_use_ int read_two_file(const char *path, struct profile *ret[2]);
+
+/*
+ * The source text in a page after @tag (render/embedded.h), "" if there is none. 0, or -errno +
+ * message.
+ */
+_must_use_ int read_source_file(const char *path, const char *tag, struct str *ret);
 
 #endif

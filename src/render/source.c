@@ -2,15 +2,20 @@
 /* Source text for the page; see source.h. */
 #include "render/source.h"
 
+#include <errno.h>
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/unpack.h"
+#include "render/embedded.h"
 #include "render/markup.h"
 #include "render/source_text.h"
 
 enum {
-	MAX_ALL = 8 << 20, /* bytes of text in a page */
-	MAX_LINE = 400,	   /* bytes of a line that are shown */
-	MAX_LINES = 3000,  /* of a function, where its end isn't known */
-	AFTER = 2,	   /* lines after the last that was seen */
+	MAX_ALL = 8 << 20,	 /* bytes of text in a page */
+	MAX_LINE = 400,		 /* bytes of a line that are shown */
+	MAX_LINES = 3000,	 /* of a function, where its end isn't known */
+	AFTER = 2,		 /* lines after the last that was seen */
+	MAX_TAKEN = 8 * MAX_ALL, /* of another page: with what JSON adds */
 };
 
 /* A function that was seen in a file. */
@@ -21,7 +26,9 @@ struct part {
 };
 
 struct sources {
-	struct html *h;
+	struct functions *fs;
+	const struct render_options *opt;
+	void *arg; /* of opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
 	struct source_text text; /* of one file after the other */
@@ -39,51 +46,60 @@ static int compare_parts(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Lines of function @key that are shown. */
-static struct part part_of(const struct html *h, uint32_t key, const struct function *f)
-{
-	const struct html_tree *t = &h->tree;
-	struct part p = {.start = f->start_line,
-			 .first = f->start_line,
-			 .last = f->start_line,
-			 .name = f->name,
-			 .path = f->path};
-
-	for (uint32_t i = t->first_spot.v[key]; i < t->first_spot.v[key + 1]; i++) {
-		int32_t line = t->spots.v[i].line;
-
-		if (line <= 0)
-			continue;
-		p.first = p.first > 0 ? MIN(p.first, line) : line;
-		p.last = MAX(p.last, MIN(line, INT32_MAX - AFTER) + AFTER);
-	}
-	if (p.last - p.first > MAX_LINES)
-		p.first = p.last - MAX_LINES;
-	return p;
-}
-
 static bool is_python(const char *path)
 {
 	return *path == '/' && (str_ends(path, ".py") || str_ends(path, ".pyx"));
 }
 
+/* By key; .path is NULL where there is nothing to show. 0 or -ENOMEM. */
+static int name_parts(struct functions *fs, struct part *parts)
+{
+	for (uint32_t key = 0; key < fs->keys.n; key++) {
+		struct function f;
+
+		if (functions_get(fs, key, &f))
+			return -ENOMEM;
+		if (f.kind == KIND_PYTHON && is_python(f.path))
+			parts[key] = (struct part){.start = f.start_line,
+						   .first = f.start_line,
+						   .last = f.start_line,
+						   .name = f.name,
+						   .path = f.path};
+	}
+	return 0;
+}
+
+/* The lines of each function that are shown. */
+static void find_lines(const struct functions *fs, struct part *parts)
+{
+	for (uint32_t id = 1; id <= profile_n_locations(fs->p); id++) {
+		struct part *p = &parts[fs->keys.of[id]];
+		int32_t line = profile_get_location(fs->p, id)->line;
+
+		if (line <= 0)
+			continue;
+		p->first = p->first > 0 ? MIN(p->first, line) : line;
+		p->last = MAX(p->last, MIN(line, INT32_MAX - AFTER) + AFTER);
+	}
+	for (uint32_t key = 0; key < fs->keys.n; key++)
+		if (parts[key].last - parts[key].first > MAX_LINES)
+			parts[key].first = parts[key].last - MAX_LINES;
+}
+
 static int find_parts(struct sources *s)
 {
 	_cleanup_(rank_fini) struct rank paths = {};
+	_cleanup_free_ struct part *parts = calloc(s->fs->keys.n + 1, sizeof(*parts));
 	size_t n = 0;
 
-	for (uint32_t key = 0; key < s->h->functions.keys.n; key++) {
-		struct function f;
-		struct part p;
+	if (!parts || name_parts(s->fs, parts))
+		return -ENOMEM;
+	find_lines(s->fs, parts);
+	for (uint32_t key = 0; key < s->fs->keys.n; key++) {
+		const struct part *p = &parts[key];
 
-		if (functions_get(&s->h->functions, key, &f))
-			return -ENOMEM;
-		if (f.kind != KIND_PYTHON || !is_python(f.path))
-			continue;
-		p = part_of(s->h, key, &f);
-		if (p.first <= 0)
-			continue;
-		if (rank_add(&paths, f.path) || vec_push(&s->parts, p))
+		if (p->path && p->first > 0 &&
+		    (rank_add(&paths, p->path) || vec_push(&s->parts, *p)))
 			return -ENOMEM;
 	}
 	if (rank_finish(&paths))
@@ -143,8 +159,8 @@ static void put_runs(struct sources *s, const struct part *p, const struct part 
 /* Whether the file is what ran: -ESTALE if not, other errors if it may not be shown. */
 static int read_file(struct sources *s, const struct part *p, const struct part *end)
 {
-	int64_t since = profile_meta(s->h->p)->time_ns;
-	_cleanup_close_ int fd = s->h->opt->open_source(s->h->opt->source_arg, p->path, &since);
+	int64_t since = profile_meta(s->fs->p)->time_ns;
+	_cleanup_close_ int fd = s->opt->open_source(s->arg, p->path, &since);
 	int r = fd < 0 ? fd : source_text_read(&s->text, fd, since);
 
 	for (; !r && p < end; p++)
@@ -170,10 +186,10 @@ static void put_file(struct sources *s, const struct part *p, const struct part 
 	s->any = true;
 }
 
-int source_put(struct html *h, FILE *out)
+int source_put(struct functions *fs, const struct render_options *opt, void *arg, FILE *out)
 {
-	struct sources s = {.h = h, .out = out, .left = MAX_ALL};
-	int r = h->opt->open_source ? find_parts(&s) : 0;
+	struct sources s = {.fs = fs, .opt = opt, .arg = arg, .out = out, .left = MAX_ALL};
+	int r = find_parts(&s);
 
 	fputc('[', out);
 	for (size_t i = 0, k; !r && i < s.parts.n; i = k) {
@@ -186,4 +202,36 @@ int source_put(struct html *h, FILE *out)
 	source_text_fini(&s.text);
 	str_fini(&s.json);
 	return r;
+}
+
+static int unpack_all(const uint8_t *packed, size_t n, struct str *ret)
+{
+	struct unpack u = {};
+	uint8_t buf[1 << 14];
+	size_t got = 0;
+	int r = unpack_open(&u, packed, n);
+
+	while (!r && !u.ended) {
+		r = unpack_more(&u, buf, sizeof(buf), &got);
+		if (!r)
+			str_add_n(ret, (const char *)buf, got);
+		if (ret->failed)
+			r = err_set(-ENOMEM, "out of memory");
+		else if (ret->n > MAX_TAKEN)
+			r = err_set(-E2BIG, "it has more than %d MiB", MAX_TAKEN >> 20);
+	}
+	unpack_close(&u);
+	return r;
+}
+
+int source_take(const char *data, size_t n, const char *tag, struct str *ret)
+{
+	const char *start = embedded_find(data, n, tag);
+	_cleanup_free_ uint8_t *packed = NULL;
+	size_t n_packed;
+	int r = start ? embedded_decode(data, n, start, &packed, &n_packed) : 0;
+
+	if (start && !r)
+		r = unpack_all(packed, n_packed, ret);
+	return r ? err_wrap(r, "source text in the page") : 0;
 }

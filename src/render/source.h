@@ -6,13 +6,21 @@
 #ifndef RENDER_SOURCE_H
 #define RENDER_SOURCE_H
 
-#include "render/html.h"
+#include "render/functions.h"
 
 /*
  * JSON: [{"path", "changed", "foreign", "runs": [first line, ["text", ...], ...]}, ...]. "changed": after
  * the time that open_source tells, or a function isn't where it was; "foreign": not shown unless asked for;
- * no text then. 0 or -ENOMEM.
+ * no text then. @arg: instead of opt->source_arg. 0 or -ENOMEM.
  */
-_must_use_ int source_put(struct html *h, FILE *out);
+_must_use_ int source_put(struct functions *fs, const struct render_options *opt, void *arg,
+			  FILE *out);
+
+/*
+ * The same that stands in a page of krait's after @tag (embedded.h), as it is: for another page, whose
+ * script doubts it. Empty if there is none. Input is hostile: memory is bounded. 0, or -EINVAL,
+ * -E2BIG + message; -ENOMEM.
+ */
+_must_use_ int source_take(const char *data, size_t n, const char *tag, struct str *ret);
 
 #endif

@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/folded_in.h"
+#include "render/embedded.h"
 #include "render/formats.h"
 #include "render/read.h"
+#include "render/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -28,12 +30,15 @@ static int64_t total(struct profile *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	_cleanup_str_ struct str source = {};
 	_cleanup_free_ char *text = NULL;
 	const char *value;
 	struct profile *p, *again;
 	size_t text_n;
 	FILE *f;
 
+	if (source_take((const char *)data, n, EMBEDDED_SOURCE, &source) && !*err_msg())
+		abort();
 	if (read_profile(data, n, &p)) {
 		if (!*err_msg())
 			abort();

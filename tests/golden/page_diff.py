@@ -14,15 +14,18 @@ In large.html both sides have main > many > x > y > z 1 too, of 28 functions eac
 than is shown at once: many 2195.2 and 2744, all 2545.2 and 3204, their means 2469.6 and 2874.6.
 """
 
+import base64
 import collections
 import itertools
 import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
 import browser  # noqa: E402  pylint: disable=wrong-import-position
@@ -215,6 +218,62 @@ def other_pictures(b):
     no_errors(b)
 
 
+BOTH = ("def run(n):", "    a = n", "    b = a * a")
+FILES = {"v1": (*BOTH, "    slow(b)"), "v2": ("import fast", "", *BOTH, "    fast.quick(b)")}
+# Samples of a line of v1 and of v2: the first two are the same line, which moved.
+COUNTS = {"v1": {2: 100, 3: 200, 4: 300}, "v2": {4: 150, 5: 200, 6: 50}}
+
+
+def source_profile(name, path):
+    """A second of CPU time in run(), by line; recorded after @path was written."""
+    out = [{"type": "krait", "version": 1, "sample_types": [{"type": "cpu", "unit": "nanoseconds"}], "default_sample_type": 0,
+            "time_nanos": time.time_ns() + 10 ** 9, "duration_nanos": 10 ** 9, "comments": ["cwd: /"]},
+           {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
+    for line, n in COUNTS[name].items():
+        out.append({"type": "frame", "id": line, "mapping": 1, "name": "run", "file": str(path),
+                    "start_line": FILES[name].index("def run(n):") + 1, "line": line})
+        out.append({"type": "stack", "id": line, "frames": [line]})
+        out.append({"type": "sample", "stack": line, "values": [n * MS]})
+    profile = page.pages / (name + "-source.jsonl")
+    profile.write_text("".join(json.dumps(line) + "\n" for line in out))
+    return profile
+
+
+def source(b):
+    """Lines with each side's own text: what both files have is one row, though it moved; a file that isn't
+    what ran has none. The text of a page stays what it was when its file changes."""
+    def shown(out, *sides):
+        krait("diff", *sides, "-o", page.pages / out)
+        open_page(b, out)
+        press(b, "run")
+        return sorted(b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))"))
+
+    page.pages.chmod(0o755)  # of root's files those are shown that everybody may read
+    paths = {name: page.pages / name / "app.py" for name in FILES}
+    for name, path in paths.items():
+        path.parent.mkdir()
+        path.write_text("\n".join(FILES[name]) + "\n")
+    one, two = (source_profile(name, path) for name, path in paths.items())
+    want = sorted(["100 ms/s\t150 ms/s\t+50.0 %\t2 \u2192 4\t    a = n", "200 ms/s\t200 ms/s\t0.0 %\t3 \u2192 5\t    b = a * a",
+                   "300 ms/s\t\tgone\t4\t    slow(b)", "\t50 ms/s\tnew\t6\t    fast.quick(b)"])
+    equal(shown("source.html", one, two), want, "files as they were")
+    kept = page.pages / "kept.html"
+    krait("report", one, "-o", kept)
+    time.sleep(1.1)  # past what the recordings say of their time
+    paths["v1"].write_text("def run(n):\n    not this\n" * 3)
+    equal(shown("kept-diff.html", kept, two), want, "the text of a page")
+    equal(shown("again.html", page.pages / "kept-diff.html"), want, "the text of a page of two")
+    nonsense = base64.b64encode(b'[{"path":1,"runs":{"length":9}}]').decode()
+    kept.write_text(re.sub(r'(id="krait-source">)[^<]*', r"\g<1>" + nonsense, kept.read_text()))
+    equal(shown("nonsense.html", kept, two)[-1], "300 ms/s\t\tgone\t4\t", "a page with something else in the place of text")
+    equal(shown("changed.html", one, two), sorted(["100 ms/s\t\tgone\t2\t", "200 ms/s\t\tgone\t3\t", "300 ms/s\t\tgone\t4\t",
+        "\t150 ms/s\tnew\t4\t    a = n", "\t200 ms/s\tnew\t5\t    b = a * a", "\t50 ms/s\tnew\t6\t    fast.quick(b)"]), "one file changed")
+    assert "Before: The file changed after" in b.js("document.querySelector('#lines').textContent")
+    equal(shown("none.html", "--no-source", kept, two), sorted(["100 ms/s\t\tgone\t2", "200 ms/s\t\tgone\t3",
+        "300 ms/s\t150 ms/s\t\u221250.0 %\t4", "\t200 ms/s\tnew\t5", "\t50 ms/s\tnew\t6"]), "--no-source")
+    no_errors(b)
+
+
 def measures(b):
     """Per what the user counted; two label sets of one recording; profiles that only have shares."""
     open_page(b, "per.html")
@@ -320,7 +379,7 @@ def main():
         print("SKIP page-diff-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as screen:
-        for test in (numbers, picture, keyboard, filters, other_pictures, measures, early, grouped, hostile, saved):
+        for test in (numbers, picture, keyboard, filters, other_pictures, source, measures, early, grouped, hostile, saved):
             screen.errors.clear()
             bad += page.run("page-diff-" + test.__name__.replace("_", "-"), test, screen)
         bad += page.run("page-diff-verdicts", verdicts, screen, a, b)

@@ -41,8 +41,7 @@ static int try(enum source_mode mode, const char *path)
 	struct caller caller = {};
 	struct source_rules rules = {.caller = &caller, .mode = mode};
 	uid_t before = geteuid();
-	int64_t since = 0;
-	int fd = source_open(&rules, path, &since);
+	int fd = source_open(&rules, path);
 
 	assert_int_equal(geteuid(), before);
 	if (fd < 0)

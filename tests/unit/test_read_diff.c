@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two recordings of a page of a comparison: read back, cut off, damaged, half there. */
+/* The two recordings of a page of a comparison: read back, cut off, damaged, half there; the source text of a page. */
 #include "render_profile.h"
 
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "render/base64.h"
+#include "render/embedded.h"
+#include "render/gzip.h"
 #include "render/html_diff.h"
 #include "render/read.h"
 #include "render/render.h"
+#include "render/source.h"
 
 struct bytes {
 	char *s;
@@ -102,9 +106,45 @@ static void test_broken(void **state)
 	free(b.s);
 }
 
+/* "<tag>text<" as it stands in a page. */
+static int take(const char *base64, struct str *ret)
+{
+	_cleanup_str_ struct str page = {};
+
+	str_addf(&page, "<p>%s\n%s</script>", EMBEDDED_SOURCE_AFTER, base64);
+	str_clear(ret);
+	return source_take(page.s, page.n, EMBEDDED_SOURCE_AFTER, ret);
+}
+
+static void test_source(void **state)
+{
+	_cleanup_str_ struct str text = {};
+	_cleanup_free_ char *bomb = NULL;
+	char spaces[1 << 16];
+	size_t n;
+	FILE *f = open_memstream(&bomb, &n), *encoder = base64_encoder(f),
+	     *zip = gzip_encoder(encoder);
+
+	(void)state;
+	assert_int_equal(take("W10=", &text), 0);
+	assert_string_equal(str_cstr(&text), "[]");
+	str_clear(&text);
+	assert_int_equal(source_take("<p>", 3, EMBEDDED_SOURCE_AFTER, &text), 0);
+	assert_int_equal(text.n, 0);
+	assert_int_equal(take("W1%=", &text), -EINVAL);
+	assert_int_equal(take("H4sIAAAA", &text), -EINVAL);
+	assert_non_null(strstr(err_msg(), "source text in the page"));
+	memset(spaces, ' ', sizeof(spaces));
+	for (int i = 0; i < 1200; i++)
+		fwrite(spaces, 1, sizeof(spaces), zip);
+	assert_int_equal(fclose(zip) | fclose(encoder) | fclose(f), 0);
+	assert_int_equal(take(bomb, &text), -E2BIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_broken),
 	};
