@@ -116,7 +116,7 @@ signals() {
 	sleep 0.3
 	for signal in INT TERM HUP; do
 		rc=0
-		# A shell has its background jobs ignore SIGINT, and krait leaves that so.
+		# A shell has its background jobs ignore SIGINT: here it is the usual one.
 		env --default-signal=$signal timeout -s $signal 3 "$KRAIT" record -q -o $signal.folded -p $target || rc=$?
 		check "SIG$signal-writes" grep -q busy_here $signal.folded
 		check "SIG$signal-exit-code" test $rc = 124
