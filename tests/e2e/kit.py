@@ -115,7 +115,11 @@ class Background:
 def recorder(out, *args, **kw):
     """krait record in the background, once it samples."""
     running = Background(KRAIT, "record", "-o", out, *args, **kw)
-    wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
+    try:
+        wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
+    except AssertionError:
+        running.stop(signal.SIGKILL)
+        raise
     time.sleep(0.2)
     return running
 
