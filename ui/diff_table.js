@@ -4,14 +4,13 @@
 // for the caller's self.
 
 import {el} from './base.js';
-import {choose, filterBy, lookFor, saveSoon} from './change.js';
+import {choose, filterBy, lookFor} from './change.js';
 import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
-import {TABLES, fnGroup, groupSums, table} from './rows.js';
+import {TABLES, fnGroup, groupSums, showRows} from './rows.js';
 import {groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
-import {showTable} from './table.js';
-import {page, shown, state, unit} from './view.js';
+import {page, state} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
 /** @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row; its self and total are the mean */
@@ -106,14 +105,8 @@ export function changeTable() {
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
 	const longest = {self: most('self'), total: most('total')};
-	showTable({
-		title: kind.title, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
-		onSort: (by) => {
-			state.sort = by;
-			table();
-			saveSoon();
-		},
-		rows, order: byChange, caption: kind.title + ': change of the own cost and of the total; * is more than noise',
+	showRows(rows, {
+		order: byChange, caption: kind.title + ': change of the own cost and of the total; * is more than noise',
 		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3, longest[key]),
 	});
 }

@@ -157,10 +157,15 @@ export function table() {
 	clearTimeout(tableTimer);
 	if (page.early || kind.of && !page.data.samples)
 		return;
-	if (page.sides) {
+	if (page.sides)
 		changeTable();
-		return;
-	}
+	else
+		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, state.table === 'labels' ? k + ': ' : '')) : frameRows(state.table));
+}
+
+/** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */
+export function showRows(rows, more) {
+	const kind = TABLES[state.table];
 	showTable({
 		title: kind.title, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
@@ -168,7 +173,7 @@ export function table() {
 			table();
 			saveSoon();
 		},
-		rows: kind.of ? kind.of().flatMap((k) => labelRows(k, state.table === 'labels' ? k + ': ' : '')) : frameRows(state.table),
+		rows, ...more,
 	});
 }
 
