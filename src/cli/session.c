@@ -149,7 +149,7 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;
 	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
-							     m->dev, m->ino, m->path});
+							     m->dev, m->ino, m->path, m->time_ns});
 }
 
 static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
@@ -326,6 +326,7 @@ static int make_collector(struct session *s)
 		.ctx = s,
 		.unwind = s->options->native != NATIVE_MODE_NONE ? &unwind_ops : NULL,
 		.sees_unmaps = sampler_sees_unmaps(s->sampler),
+		.sees_mapped = true,
 		.kallsyms = s->kallsyms_fd,
 		.cache = s->cache,
 		.interpreter_frames = s->options->interpreter_frames,

@@ -163,6 +163,12 @@ static void add_losses(const struct session *s, struct summary *m)
 		line(m, LOG_WARN,
 		     "%llu samples without their stack, %llu frames without name or line",
 		     (ull)st->lost_stacks, (ull)st->lost_names);
+	if (st->lists_refused)
+		line(m, LOG_NOTE,
+		     "code registered for gdb has no names: its list couldn't be read %llu times; "
+		     "with "
+		     "-v why",
+		     (ull)st->lists_refused);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
 }

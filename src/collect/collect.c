@@ -50,6 +50,7 @@ void collect_free(struct collect *c)
 	vec_fini(&c->natives);
 	map_fini(&c->native_index);
 	map_fini(&c->rowless);
+	map_fini(&c->registered);
 	map_fini(&c->spaces);
 	vec_foreach(root, &c->roots)
 		close(root->fd);
@@ -144,7 +145,8 @@ static void want_rows_again(struct collect *c, uint64_t stack)
 static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 {
 	size_t bytes = (size_t)rec->n * sizeof(struct wire_frame);
-	struct raw_stack raw = {.id = rec->stack, .n = rec->n, .outcome = rec->outcome};
+	struct raw_stack raw = {
+		.id = rec->stack, .n = rec->n, .outcome = rec->outcome, .flush = c->flushes};
 	struct raw_native *native = TAKE_PTR(c->native);
 	long p = process_of(c, &rec->proc);
 	const uint64_t *known;
@@ -213,7 +215,8 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 	long p = process_of(c, &rec->proc);
 
 	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
-	    rec->gil >= GIL_STATE_MAX || vec_push(&c->waiting, (struct waiting){*rec, p})) {
+	    rec->gil >= GIL_STATE_MAX ||
+	    vec_push(&c->waiting, (struct waiting){*rec, p, c->flushes})) {
 		broken(c);
 		return;
 	}
@@ -328,18 +331,19 @@ static void count_unsupported(struct collect *c, struct process *p)
 }
 
 /* Stack to show for a sample, 0 = wait for it, or for the process to be known. */
-static uint32_t stack_of(struct collect *c, const struct rec_sample *rec, struct process *p,
-			 bool last)
+static uint32_t stack_of(struct collect *c, const struct waiting *w, struct process *p, bool last)
 {
+	const struct rec_sample *rec = &w->rec;
 	uint64_t *id;
 
 	if (!rec->stack)
 		return stack_mark_only(c, rec->outcome, p);
 	id = map_get(&c->stacks, rec->stack);
 	if (id && *id != STACK_UNNAMED) {
-		uint32_t stack = (uint32_t)*id;
+		uint32_t stack = registered_stack(c, w, (uint32_t)*id);
 
-		sent_stack(c, rec->stack);
+		if (stack)
+			sent_stack(c, rec->stack);
 		return stack;
 	}
 	if (!last)
@@ -384,9 +388,9 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 		return 1;
 	}
 	/* Each CPU has a ring of its own: what the process is may be in one that was read before. */
-	if (p->state == PROC_PENDING && !p->samples && !w->again && !last)
+	if (p->state == PROC_PENDING && !p->samples && w->flush == c->flushes && !last)
 		return 0;
-	s.stack = stack_of(c, &w->rec, p, last);
+	s.stack = stack_of(c, w, p, last);
 	if (!s.stack)
 		return 0;
 	s.labels = thread_labels(c, w->process, &w->rec);
@@ -452,6 +456,7 @@ int collect_flush(struct collect *c, bool last)
 	size_t kept = 0;
 	int r;
 
+	c->last = last;
 	native_work_take(c, false);
 	if (last)
 		await_names(c);
@@ -463,13 +468,13 @@ int collect_flush(struct collect *c, bool last)
 
 		if (done < 0)
 			r = done;
-		w.again = true;
 		if (done <= 0)
 			c->waiting.v[kept++] = w;
 	}
 	c->waiting.n = kept;
 	thread_names(c, last);
 	space_read_stale(c);
+	registered_read(c);
 	native_rows_given_up(c);
 	process_forget_ended(c);
 	if (!r && profile_failed(c->profile))

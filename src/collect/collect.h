@@ -50,7 +50,8 @@ struct collect_config {
 	void *ctx;
 	const struct collect_unwind_ops *unwind; /* NULL: no native frames */
 	bool sees_unmaps;			 /* sampler_sees_unmaps() */
-	struct unwind_cache *cache;		 /* of rows; NULL: none */
+	bool sees_mapped; /* each flush follows a collect_mapped() of all that there was until the flush before */
+	struct unwind_cache *cache; /* of rows; NULL: none */
 	int kallsyms; /* /proc/kallsyms, opened with rights to see addresses (borrowed); -1: none */
 	bool interpreter_frames; /* show the interpreter's own machinery */
 	bool native_lines;	 /* lines and inlined functions, by DWARF */
@@ -105,10 +106,11 @@ struct collect_mapping {
 	uint32_t tgid;
 	uint64_t addr, len, offset, dev, ino;
 	const char *path;
+	uint64_t time_ns;
 };
 
 /*
- * Side band: a process mapped an executable file, a thread ended, its name changed, an execve has
+ * Side band: a process mapped an executable file or made memory executable, a thread ended, its name changed, an execve has
  * replaced an image. Records of the time before and after may come later.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m);
@@ -151,6 +153,7 @@ struct collect_stats {
 	uint64_t rows_given_up;	     /* unwind tables of a file emptied for others */
 	uint64_t rows_refused;	     /* no room for them, for the time being */
 	uint64_t rows_too_large;     /* files */
+	uint64_t lists_refused;	     /* lists of code registered for gdb that couldn't be read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	struct {

@@ -3,6 +3,8 @@
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 
+#include <sys/mman.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "collect/collect.h"
@@ -43,6 +45,8 @@ struct native_file {
 	struct method_names *methods; /* of functions without a symbol, or NULL */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
+	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;
+	uint64_t list; /* vaddr of its list of code made at run time (symbol/gdb_jit.h), 0 = none */
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
 	bool proving;	   /* more rows are to come: native_rows_prove() */
 	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
@@ -69,7 +73,16 @@ struct space_map {
 	uint64_t vaddr; /* of start in the file */
 	uint32_t file;	/* index + 1 in collect.natives, 0 = nothing is known of it */
 	uint32_t table; /* without a file: its unwind table, which begins at .start; 0 = none */
+	bool lasting;	/* mapping_is_lasting() */
+	/* If .lasting: since when there may be other code in it. UINT64_MAX: there is none. */
+	uint64_t remade_ns;
 };
+
+/* Other code comes there only when something is made executable, which the side band tells. */
+static inline bool mapping_is_lasting(const struct mapping *m)
+{
+	return !m->ino && !m->shared && !(m->prot & PROT_WRITE);
+}
 
 /* Are a process's mappings to be read? In this order of urgency. */
 enum space_stale {
@@ -82,7 +95,26 @@ enum space_stale {
 struct space {
 	uint32_t version, process;
 	uint64_t unmaps;	    /* as before it was read */
+	uint64_t read_ns;	    /* when that began */
+	uint64_t remade_ns;	    /* the first one of its mappings */
 	VEC(struct space_map) maps; /* ascending */
+};
+
+/* What a process had registered for gdb; see registered.c. */
+struct reading {
+	struct gdb_jit *jit; /* NULL: none */
+	uint64_t from_ns, to_ns;
+	VEC(struct space_map) code; /* what was lasting at the end */
+};
+struct registered {
+	bool wanted;	   /* code without a name was met */
+	uint32_t searched; /* version of the mappings whose files were looked into for lists */
+	uint64_t at[4];	   /* their descriptors */
+	size_t n;
+	struct reading readings[2]; /* the latest first */
+	uint64_t due_ns;
+	unsigned tries;	  /* that failed, since one succeeded */
+	uint32_t read_at; /* flush at whose end all was known */
 };
 
 /* One image of one process. Stays for a while after its end: its samples may still be on the way. */
@@ -105,6 +137,7 @@ struct process {
 	struct perf_map *jit; /* NULL: not found (yet) */
 	uint64_t jit_ns;      /* when it was looked at last */
 	bool jit_refused;
+	struct registered registered;
 	uint64_t space_ns;	/* when they were read last */
 	uint64_t read_ns;	/* how long that took */
 	VEC(uint32_t) spaces;	/* versions, the latest last */
@@ -150,6 +183,7 @@ struct raw_stack {
 	uint32_t process; /* index */
 	uint16_t n;
 	uint8_t outcome;
+	uint32_t flush; /* in which it came */
 	struct wire_frame *frames;
 	struct raw_native *native; /* NULL: none */
 };
@@ -166,7 +200,7 @@ struct raw_native {
 struct waiting {
 	struct rec_sample rec;
 	uint32_t process;
-	bool again; /* it waited for a flush already */
+	uint32_t flush; /* in which it came */
 };
 
 struct collect {
@@ -197,8 +231,11 @@ struct collect {
 	VEC(struct native_file *) natives;
 	struct map native_index; /* hash of dev and ino -> index + 1 */
 	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
-	struct map spaces;	 /* version -> struct space * */
+	struct map registered; /* wire id of a stack named by registered.c -> it without, version */
+	struct map spaces;     /* version -> struct space * */
 	VEC(struct target_root) roots;
+	uint32_t flushes;
+	bool last;     /* it is the last flush */
 	unsigned held; /* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
@@ -228,6 +265,9 @@ void process_is_python(struct collect *c, struct process *p, uint16_t version);
 
 /* What it holds; its place can be another's then. */
 void process_fini(struct collect *c, struct process *p);
+
+/* @proc is the same process as @p, not another one with its number. */
+bool process_is(const struct process *p, const struct proc *proc);
 
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
@@ -284,6 +324,23 @@ void jit_close(struct process *p);
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 uint32_t jit_location(struct collect *c, const char *name, uint64_t start);
 
+/*
+ * registered.c: the symbol that covers the code at @pc in a file that the process registered, and where it
+ * begins; NULL: none that is certain.
+ */
+const char *registered_name(struct collect *c, const struct raw_stack *raw, uint64_t pc,
+			    uint64_t *start);
+/* Is what there is to know of that known? It will be with one of the next flushes. */
+bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
+uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start);
+/* @raw was named by it; @plain: the stack without. 0 or -ENOMEM. */
+_must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain);
+/* The stack of a sample whose stack was @named once: it, or the one without; 0: that isn't known yet. */
+uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named);
+/* Reads what is wanted and may have changed; at the end of each flush. */
+void registered_read(struct collect *c);
+void registered_close(struct process *p);
+
 /* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
 uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);
 void trampoline_given_up(struct collect *c, uint32_t table);
@@ -299,6 +356,14 @@ void space_forget(struct collect *c, struct process *p);
 /* The file and the address in it of native address @pc in space @version; NULL if not known. */
 struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
 			       uint64_t *vaddr);
+
+/* The latest reading of @p, and any by its version; NULL: none. */
+const struct space *space_latest(const struct collect *c, const struct process *p);
+const struct space *space_at(const struct collect *c, uint32_t version);
+const struct space_map *space_map_at(const struct space *s, uint64_t pc);
+/* Something in [start, end) was made executable at @time_ns, since the latest reading or before. */
+void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
+			   uint64_t time_ns);
 
 /* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
@@ -364,6 +429,7 @@ void native_rows_given_up(struct collect *c);
 /* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
 void native_work_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
+void native_work_list(struct collect *c, struct native_file *f);
 /* What has been done; once a flush. @all: waits until everything is. */
 void native_work_take(struct collect *c, bool all);
 void native_work_fini(struct collect *c);
@@ -374,6 +440,8 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw);
 struct merged {
 	VEC(uint32_t) loc; /* profile locations, innermost first */
 	bool failed;
+	bool plain;	 /* set by the caller: without names by registered.c */
+	bool registered; /* there is one of these */
 };
 /* Adds Python frames [from, to) of the stack. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);

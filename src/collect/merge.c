@@ -13,9 +13,10 @@
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	const char *name; /* NULL: none */
-	const char *jit;  /* without a file: the name of code made at run time; NULL: none */
-	uint64_t start;	  /* of that */
+	const char *name;	/* NULL: none */
+	const char *jit;	/* without a file: the name of code made at run time; NULL: none */
+	const char *registered; /* the symbol of such code; NULL: none */
+	uint64_t start;		/* of that */
 };
 
 struct merge {
@@ -73,6 +74,9 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 		f.name = native_file_name(f.file, f.vaddr).text;
 	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
 		f.jit = jit_name(m->c, &m->c->processes.v[m->raw->process], f.pc, &f.start);
+	if (!f.file && !f.jit && !m->out->plain)
+		f.registered = registered_name(m->c, m->raw, f.pc, &f.start);
+	m->out->registered |= f.registered != NULL;
 	return f;
 }
 
@@ -108,8 +112,9 @@ static void push_native(struct merge *m, const struct native_frame *f)
 	if (f->jit && is_trampoline(m, f) && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
-		push(m,
-		     f->jit ? jit_location(m->c, f->jit, f->start) : unknown_location(m->c, f->pc));
+		push(m, f->jit		? jit_location(m->c, f->jit, f->start)
+			: f->registered ? registered_location(m->c, f->registered, f->start)
+					: unknown_location(m->c, f->pc));
 		return;
 	}
 	at = native_file_location(m->c, f->file, f->vaddr);
@@ -307,7 +312,8 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw)
 		struct native_file *f = space_find(c, raw->native->version, pc, &vaddr);
 
 		if (!f) {
-			ready &= !is_name_late(c, raw, pc);
+			ready &= !is_name_late(c, raw, pc) &&
+				 (c->waiting.n >= LATE_MAX || registered_ready(c, raw, pc));
 			continue;
 		}
 		if (f->named == NAMES_NONE)

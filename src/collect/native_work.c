@@ -14,6 +14,7 @@
 #include "collect/internal.h"
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_names.h"
+#include "symbol/gdb_jit.h"
 #include "symbol/method_names.h"
 
 struct job {
@@ -24,6 +25,7 @@ struct job {
 	struct elf_names *names;
 	struct method_names *methods;
 	struct dwarf_file *lines;
+	uint64_t list;
 	uint64_t asked_ns, compile_ns;
 	int r;
 	char *why; /* message for .r */
@@ -82,6 +84,18 @@ static void open_names(struct worker_job *job)
 	}
 }
 
+static void find_list(struct worker_job *job)
+{
+	const char *const name = GDB_JIT_SYMBOL;
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	struct job *j = (struct job *)job;
+	struct elf_symbol sym = {};
+
+	note(j, elf_file_open(j->file->fd, j->file->path, &elf));
+	if (!j->r && elf_file_find(elf, &name, &sym, 1))
+		j->list = sym.value;
+}
+
 /* Without memory for it there are no rows and no names: that isn't tried again. */
 static void give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
 		 bool urgent)
@@ -111,6 +125,15 @@ void native_work_names(struct collect *c, struct native_file *f)
 		f->named = NAMES_TRIED;
 }
 
+void native_work_list(struct collect *c, struct native_file *f)
+{
+	f->list_found = LIST_ASKED;
+	if (f->fd >= 0)
+		give(c, f, find_list, false);
+	else
+		f->list_found = LIST_TRIED;
+}
+
 static void take_names(struct native_file *f, struct job *j)
 {
 	if (j->r)
@@ -119,6 +142,12 @@ static void take_names(struct native_file *f, struct job *j)
 	f->methods = TAKE_PTR(j->methods);
 	f->lines = TAKE_PTR(j->lines);
 	f->named = NAMES_TRIED;
+}
+
+static void take_list(struct native_file *f, const struct job *j)
+{
+	f->list = j->list;
+	f->list_found = LIST_TRIED;
 }
 
 static void take_rows(struct collect *c, struct native_file *f, struct job *j)
@@ -160,6 +189,8 @@ static void take(struct collect *c, struct job *j)
 {
 	if (j->job.run == open_names)
 		take_names(j->file, j);
+	else if (j->job.run == find_list)
+		take_list(j->file, j);
 	else if (j->job.run == compile_rows)
 		take_rows(c, j->file, j);
 	else if (j->job.run == prove_rows)

@@ -232,6 +232,13 @@ static bool open_process(struct process *p, struct proc *ret)
 	return !r;
 }
 
+bool process_is(const struct process *p, const struct proc *proc)
+{
+	struct proc_stat stat;
+
+	return !proc_stat_read(proc->dirfd, &stat) && proc_stat_start_ns(&stat) == p->start_boot_ns;
+}
+
 /* The kernel program recognized it: a known executable, or a fork of a known process. */
 static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
@@ -325,8 +332,10 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 			      .prot = PROT_EXEC | PROT_READ};
 	struct image_file *f;
 
-	if (p && has_stacks(p))
+	if (p && has_stacks(p)) {
 		space_wanted(c, p, SPACE_GROWN);
+		space_made_executable(c, p, map.start, map.end, m->time_ns);
+	}
 	if (!m->ino || (p && p->state == PROC_PYTHON) || image_is_other(c, &map) ||
 	    proc_open(&proc, m->tgid))
 		return;
@@ -365,6 +374,7 @@ static void free_memory(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
 	jit_close(p);
+	registered_close(p);
 	vec_foreach(code, &p->codes)
 		py_code_free(*code);
 	vec_fini(&p->codes);
@@ -390,6 +400,7 @@ static void forget(struct collect *c, uint32_t i)
 	vec_foreach(id, &p->stack_ids) {
 		map_del(&c->stacks, *id);
 		map_del(&c->rowless, *id);
+		map_del(&c->registered, *id);
 	}
 	free_memory(c, p);
 	(void)!vec_push(&c->forgotten, f);
@@ -487,6 +498,9 @@ void collect_look_again(struct collect *c)
 
 		if (!p->ended && p->state != PROC_PYTHON && p->state != PROC_UNSUPPORTED)
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
+		space_made_executable(c, p, 0, UINT64_MAX, 0);
+		if (p->registered.n)
+			space_wanted(c, p, SPACE_GROWN);
 	}
 }
 

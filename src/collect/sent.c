@@ -50,6 +50,7 @@ void sent_stack(struct collect *c, uint64_t id)
 	if (!gone.id || !map_del(&c->stacks, gone.id))
 		return;
 	map_del(&c->rowless, gone.id);
+	map_del(&c->registered, gone.id);
 }
 
 /* The last one takes its place. */

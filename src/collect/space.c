@@ -92,7 +92,8 @@ static int add_anonymous(struct collect *c, struct process *p, const struct proc
 
 	jit_open(c, p, proc);
 	for (; !r && at < m->end; at = end) {
-		struct space_map part = {.start = at};
+		struct space_map part = {
+			.start = at, .lasting = mapping_is_lasting(m), .remade_ns = UINT64_MAX};
 
 		end = p->jit && m->end - m->start <= TRAMPOLINES_MAX
 			      ? MIN(at + TRAMPOLINE_BYTES, m->end)
@@ -208,7 +209,9 @@ static int read_space(struct collect *c, struct process *p)
 	if (s)
 		*s = (struct space){.version = ++c->last_version,
 				    .process = p - c->processes.v,
-				    .unmaps = head.at_unmaps};
+				    .unmaps = head.at_unmaps,
+				    .read_ns = head.read_ns,
+				    .remade_ns = UINT64_MAX};
 	vec_foreach(m, &maps.list)
 		if (m->start < SPACE_UNUSED) /* not [vsyscall] */
 			r = r ? r : add_mapping(c, p, &proc, &maps, m, s);
@@ -272,18 +275,48 @@ void space_read_stale(struct collect *c)
 	}
 }
 
-static const struct space *space_at(const struct collect *c, uint32_t version)
+static struct space *find_space(const struct collect *c, uint32_t version)
 {
 	const uint64_t *at = map_get(&c->spaces, version);
 
-	return at ? (const struct space *)(uintptr_t)*at : NULL;
+	return at ? (struct space *)(uintptr_t)*at : NULL;
 }
 
-static const struct space_map *find_map(const struct space *s, uint64_t pc)
+const struct space *space_at(const struct collect *c, uint32_t version)
+{
+	return find_space(c, version);
+}
+
+const struct space_map *space_map_at(const struct space *s, uint64_t pc)
 {
 	size_t i = count_upto(s->maps.v, s->maps.n, end, pc);
 
 	return i < s->maps.n && s->maps.v[i].start <= pc ? &s->maps.v[i] : NULL;
+}
+
+const struct space *space_latest(const struct collect *c, const struct process *p)
+{
+	return p->spaces.n ? space_at(c, p->spaces.v[p->spaces.n - 1]) : NULL;
+}
+
+void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
+			   uint64_t time_ns)
+{
+	vec_foreach(version, &p->spaces) {
+		struct space *s = find_space(c, *version);
+		size_t i = s ? count_upto(s->maps.v, s->maps.n, end, start) : 0;
+
+		if (!s || (time_ns && time_ns < s->read_ns))
+			continue;
+		for (; i < s->maps.n && s->maps.v[i].start < end; i++) {
+			struct space_map *m = &s->maps.v[i];
+
+			if (!m->lasting)
+				continue;
+			m->remade_ns = MIN(m->remade_ns, time_ns);
+			s->remade_ns = MIN(s->remade_ns, time_ns);
+		}
+	}
 }
 
 /* What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. */
@@ -291,17 +324,18 @@ static const struct space_map *find_later(const struct collect *c, const struct 
 					  uint64_t pc)
 {
 	const struct process *p = &c->processes.v[s->process];
-	const struct space *latest = p->spaces.n ? space_at(c, p->spaces.v[p->spaces.n - 1]) : NULL;
+	const struct space *latest = space_latest(c, p);
 
-	return latest && c->config.sees_unmaps && latest->unmaps == s->unmaps ? find_map(latest, pc)
-									      : NULL;
+	return latest && c->config.sees_unmaps && latest->unmaps == s->unmaps
+		       ? space_map_at(latest, pc)
+		       : NULL;
 }
 
 struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
 			       uint64_t *vaddr)
 {
 	const struct space *s = space_at(c, version);
-	const struct space_map *m = s ? find_map(s, pc) : NULL;
+	const struct space_map *m = s ? space_map_at(s, pc) : NULL;
 
 	if (s && !m)
 		m = find_later(c, s, pc);

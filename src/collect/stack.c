@@ -134,14 +134,13 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
-uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
+static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool plain,
+			   bool *registered)
 {
 	const struct process *p = &c->processes.v[raw->process];
-	struct naming n = {.c = c, .p = p, .raw = raw};
+	struct naming n = {.c = c, .p = p, .raw = raw, .merged.plain = plain};
 	uint32_t id = 0, mark;
 
-	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
-		return 0;
 	merge_stack(c, raw, p->version && p->version < 0x30b, add_python, &n, &n.merged);
 	if (n.bodies.n && !n.merged.failed)
 		n.merged.failed |= import_fold(c, p->mapping, &n.bodies, &n.merged);
@@ -152,7 +151,26 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
 	vec_fini(&n.merged.loc);
 	vec_fini(&n.bodies);
+	*registered = n.merged.registered;
 	return id;
+}
+
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
+{
+	const struct process *p = &c->processes.v[raw->process];
+	uint64_t lost_names;
+	uint32_t id, plain;
+	bool registered;
+
+	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
+		return 0;
+	id = make_stack(c, raw, false, &registered);
+	if (!id || !registered)
+		return id;
+	lost_names = c->stats.lost_names;
+	plain = make_stack(c, raw, true, &registered);
+	c->stats.lost_names = lost_names;
+	return plain && !registered_note(c, raw, plain) ? id : plain;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

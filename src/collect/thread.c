@@ -232,23 +232,15 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	}
 }
 
-/* The same process that was examined, not another one with its number. */
-static bool still_there(const struct process *p, const struct proc *proc)
-{
-	struct proc_stat stat;
-
-	return !proc_stat_read(proc->dirfd, &stat) && proc_stat_start_ns(&stat) == p->start_boot_ns;
-}
-
 static void name_threads(struct collect *c, struct process *p)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, p->where.layout);
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct py_thread_names names = {};
 
-	if (layout && !proc_open(&proc, p->key.tgid) && still_there(p, &proc) &&
+	if (layout && !proc_open(&proc, p->key.tgid) && process_is(p, &proc) &&
 	    !py_thread_names(p->key.tgid, layout, &p->where, NULL, 0, &names) &&
-	    still_there(p, &proc)) {
+	    process_is(p, &proc)) {
 		map_foreach(slot, &p->threads) {
 			struct thread *t = &c->threads.v[slot->value - 1];
 			const char *name = py_thread_name_of(&names, t->tid);

@@ -9,8 +9,7 @@
 
 #include "base/util.h"
 
-/* A mapping that is executable at mmap time (a later mprotect isn't reported). PERF_RECORD_MMAP2.
- */
+/* A mapping that is executable, at mmap or when mprotect makes it so (perf_event_mmap()). PERF_RECORD_MMAP2. */
 struct sideband_mmap {
 	uint32_t tgid, tid;
 	uint64_t addr, len, pgoff; /* bytes */

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Code made at run time, named by the ELF files that the process registered for gdb (LLVM does: numba). What
+ * is registered when the list is read may not have been there when a stack was sampled. But new code
+ * comes to memory that is private and not writable only by making it executable, of which the side band tells
+ * with the time. So a name holds if between the reading of the mappings that the stack was sampled with
+ * and now nothing was made executable there (docs/decisions/0012).
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "python/peek.h"
+#include "symbol/demangle.h"
+#include "symbol/gdb_jit.h"
+#include "symbol/numba_name.h"
+
+#define READ_SHARE   10 /* readings are so many times as far apart as one takes */
+#define TRIES	     3	/* of a list that changes while it is read: then nobody waits for it, and */
+#define TRY_APART_NS (500 * NSEC_PER_MSEC) /* it is tried again so much later */
+
+static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	return peek(*(const pid_t *)arg, addr, buf, n);
+}
+
+/* False as long as some file wasn't looked into. Other descriptors than the first few are left out. */
+static bool find_lists(struct collect *c, struct registered *reg, const struct space *s)
+{
+	bool all = true;
+
+	reg->n = 0;
+	vec_foreach(m, &s->maps) {
+		struct native_file *f = m->file ? c->natives.v[m->file - 1] : NULL;
+		uint64_t at;
+
+		if (!f)
+			continue;
+		if (f->list_found == LIST_NONE)
+			native_work_list(c, f);
+		all &= f->list_found == LIST_TRIED;
+		at = f->list + (m->start - m->vaddr);
+		if (f->list && reg->n < ARRAY_SIZE(reg->at) &&
+		    (!reg->n || reg->at[reg->n - 1] != at))
+			reg->at[reg->n++] = at;
+	}
+	return all;
+}
+
+static void reading_fini(struct reading *r)
+{
+	gdb_jit_free(r->jit);
+	vec_fini(&r->code);
+	*r = (struct reading){};
+}
+
+/* Where code may be named by it: what isn't executable yet can be registered already. */
+static int read_code(const struct proc *proc, struct reading *ret)
+{
+	_cleanup_maps_ struct maps maps = {};
+	int r = maps_read(proc->dirfd, MAPS_EXEC, &maps);
+
+	vec_foreach(m, &maps.list)
+		if (!r && mapping_is_lasting(m))
+			r = vec_push(&ret->code,
+				     (struct space_map){.start = m->start, .end = m->end});
+	return r;
+}
+
+static int read_lists(struct process *p, struct reading *ret)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	pid_t pid = (pid_t)p->key.tgid;
+	int r = proc_open(&proc, pid);
+
+	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
+	r = r ? r : gdb_jit_read(peek_process, &pid, p->registered.at, p->registered.n, &ret->jit);
+	r = r ? r : read_code(&proc, ret);
+	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!r && !process_is(p, &proc))
+		r = err_set(-ESRCH, "it has ended");
+	if (r)
+		reading_fini(ret);
+	return r;
+}
+
+static void keep_reading(struct process *p, const struct reading *now)
+{
+	struct registered *reg = &p->registered;
+	struct gdb_jit_stats st = gdb_jit_stats(now->jit);
+
+	reading_fini(&reg->readings[1]);
+	reg->readings[1] = reg->readings[0];
+	reg->readings[0] = *now;
+	reg->tries = 0;
+	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
+		  "understood, %zu beyond a limit, %zu sections in doubt",
+		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful);
+}
+
+/* True when what is to be known of the list at this moment is known. */
+static bool is_read(struct collect *c, struct process *p, const struct space *latest)
+{
+	struct registered *reg = &p->registered;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	pid_t pid = (pid_t)p->key.tgid;
+	struct reading reading;
+	int r;
+
+	if (reg->readings[0].jit && reg->readings[0].from_ns >= latest->read_ns &&
+	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
+		return true;
+	if (now < reg->due_ns)
+		return reg->tries >= TRIES;
+	r = read_lists(p, &reading);
+	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);
+	if (!r) {
+		keep_reading(p, &reading);
+		return true;
+	}
+	if (++reg->tries < TRIES)
+		return false;
+	c->stats.lists_refused += reg->tries == TRIES;
+	reg->due_ns += TRY_APART_NS;
+	log_info("process %u: %s", p->key.tgid, err_msg());
+	return true;
+}
+
+void registered_read(struct collect *c)
+{
+	c->flushes++;
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+		struct registered *reg = &p->registered;
+		const struct space *latest = reg->wanted ? space_latest(c, p) : NULL;
+
+		if (!latest || p->ended || p->replaced)
+			continue;
+		if (reg->searched != latest->version && find_lists(c, reg, latest))
+			reg->searched = latest->version;
+		if (reg->searched == latest->version && (!reg->n || is_read(c, p, latest)))
+			reg->read_at = c->flushes;
+	}
+}
+
+static const char *find_name(const struct process *p, const struct space *s,
+			     const struct space_map *m, uint64_t pc, uint64_t *start)
+{
+	const struct registered *reg = &p->registered;
+
+	for (size_t i = 0; i < ARRAY_SIZE(reg->readings); i++) {
+		const struct reading *r = &reg->readings[i];
+		size_t k = count_upto(r->code.v, r->code.n, end, pc);
+
+		if (r->jit && r->from_ns >= s->read_ns && r->to_ns < m->remade_ns &&
+		    k < r->code.n && r->code.v[k].start <= pc)
+			return gdb_jit_find(r->jit, pc, start);
+	}
+	return NULL;
+}
+
+/* The mapping with the code at @pc, if what is registered may name it. */
+static const struct space_map *map_of(struct collect *c, const struct raw_stack *raw, uint64_t pc,
+				      const struct space **s)
+{
+	struct process *p = &c->processes.v[raw->process];
+	const struct space_map *m;
+
+	*s = c->config.sees_mapped && !p->replaced ? space_at(c, raw->native->version) : NULL;
+	m = *s ? space_map_at(*s, pc) : NULL;
+	return m && m->lasting ? m : NULL;
+}
+
+const char *registered_name(struct collect *c, const struct raw_stack *raw, uint64_t pc,
+			    uint64_t *start)
+{
+	const struct space *s;
+	const struct space_map *m = map_of(c, raw, pc, &s);
+
+	return m && s->process == raw->process && (raw->flush < c->flushes || c->last)
+		       ? find_name(&c->processes.v[raw->process], s, m, pc, start)
+		       : NULL;
+}
+
+bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
+{
+	struct process *p = &c->processes.v[raw->process];
+	const struct space *s;
+	const struct space_map *m = map_of(c, raw, pc, &s);
+	uint64_t start;
+
+	if (!m || p->ended || jit_name(c, p, pc, &start))
+		return true;
+	p->registered.wanted = true;
+	if (s->process != raw->process) { /* a fork with its parent's mappings: to have its own */
+		space_wanted(c, p, SPACE_GROWN);
+		return true;
+	}
+	if (raw->flush ==
+	    c->flushes) /* what was mapped until it was sampled is told with the next */
+		return false;
+	return p->registered.read_at > raw->flush || find_name(p, s, m, pc, &start);
+}
+
+uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start)
+{
+	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
+					  .kind = KIND_JIT};
+	_cleanup_free_ char *numba = numba_name(symbol);
+	_cleanup_free_ char *shown = numba ? NULL : symbol_demangle(symbol, NULL);
+	struct profile_function fn = {.name = profile_string(c->profile, numba	 ? numba
+									 : shown ? shown
+										 : symbol),
+				      .system_name = profile_string(c->profile, symbol)};
+
+	return profile_location(
+		c->profile,
+		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
+					   .function = profile_function(c->profile, &fn),
+					   .address = start});
+}
+
+int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain)
+{
+	return map_put(&c->registered, raw->id, (uint64_t)raw->native->version << 32 | plain);
+}
+
+uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named)
+{
+	const uint64_t *at = map_get(&c->registered, w->rec.stack);
+	const struct space *s;
+
+	if (!at)
+		return named;
+	if (w->flush == c->flushes && !c->last)
+		return 0;
+	s = space_at(c, *at >> 32);
+	return s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns
+		       ? named
+		       : (uint32_t)*at;
+}
+
+void registered_close(struct process *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++)
+		reading_fini(&p->registered.readings[i]);
+	p->registered = (struct registered){};
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names of code that a process made at run time and registered for gdb, as LLVM does: a list of ELF files in
+ * its memory behind the symbol __jit_debug_descriptor (gdb's manual, "JIT Interface"). The process runs
+ * on while the list is read, and may be hostile: everything is bounded, and read twice where it says
+ * what is where.
+ */
+#ifndef SYMBOL_GDB_JIT_H
+#define SYMBOL_GDB_JIT_H
+
+#include "base/util.h"
+
+#define GDB_JIT_SYMBOL "__jit_debug_descriptor"
+
+/* Limits of one reading. Files beyond them are counted, and left out. */
+#define GDB_JIT_FILES_MAX    16384
+#define GDB_JIT_BYTES_MAX    (32u << 20) /* of tables and names */
+#define GDB_JIT_SECTIONS_MAX 4096	 /* of one file */
+
+struct gdb_jit;
+
+struct gdb_jit_stats {
+	size_t files, symbols; /* that are used */
+	size_t malformed;      /* files that weren't understood */
+	size_t dropped;	       /* files beyond a limit */
+	size_t doubtful;       /* sections at addresses that another one has too: left out */
+};
+
+/* Copies @n bytes at @addr of the process. 0 or -errno. */
+typedef int gdb_jit_peek(void *arg, uint64_t addr, void *buf, size_t n);
+
+/*
+ * Reads the lists of the @n descriptors at these addresses. 0; -EAGAIN: one changed meanwhile; -EPROTO:
+ * it is none, or it goes in a circle; -EFAULT ..., -ENOMEM. With a message.
+ */
+_must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
+			    struct gdb_jit **ret);
+void gdb_jit_free(struct gdb_jit *j); /* NULL is fine */
+
+/*
+ * Nothing was registered since, as far as the descriptors show it: what isn't named won't be by another
+ * reading. (What is named may be wrong all the same.)
+ */
+bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
+
+/* The symbol of the function at @addr as it is in its file, or NULL; valid as long as @j. */
+const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
+
+struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
+
+#endif

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Code made at run time that is registered for gdb, as LLVM registers it: its names, and never another's.
+
+The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both are made of the
+same instructions and take turns at one address.
+"""
+import collections
+import os
+import subprocess
+import sys
+
+import kit
+from kit import case, check, folder, krait, pprof
+
+CODE = """
+long %s(long n)
+{
+	volatile long sum = 0;
+
+	for (volatile long i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
+"""
+PROGRAM = """
+import ctypes, os, random, sys, time
+lib = ctypes.CDLL(sys.path[0] + "/lists.so")
+lib.load.restype = ctypes.c_void_p
+lib.load.argtypes = ctypes.c_char_p, ctypes.c_void_p
+lib.unload.argtypes = ctypes.c_void_p, ctypes.c_void_p
+lib.unregister.argtypes = ctypes.c_void_p,
+PLACE = 0x7e0000000000
+code = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(PLACE)
+def load(x, place=PLACE):
+    return lib.load(sys.path[0].encode() + b"/" + x + b".o", place)
+def spend(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        code(200000)
+def call_a(seconds):
+    spend(seconds)
+def call_b(seconds):
+    spend(seconds)
+"""
+TURNS = PROGRAM + """
+CALLS = (b"a", call_a), (b"b", call_b)
+def turns(seconds):
+    for x, call in CALLS:
+        entry = load(x)
+        call(seconds)
+        lib.unload(entry, PLACE)
+def main(rounds=1):
+    for i in range(rounds):
+        turns(0.7)
+        for k in range(40):
+            turns(random.uniform(0, 0.03))
+entry = load(b"a")
+call_a(0.3)
+if os.fork():
+    os.wait()
+    sys.exit()
+call_a(0.3)
+lib.unload(entry, PLACE)
+main(ROUNDS)
+"""
+NUMBA = PROGRAM + """
+def call_numba(seconds):
+    spend(seconds)
+entry = load(b"numba")
+call_numba(0.6)
+lib.unregister(entry)
+call_numba(0.1)
+"""
+BROKEN = PROGRAM + """
+class Entry(ctypes.Structure):
+    _fields_ = ("next", ctypes.c_uint64), ("prev", ctypes.c_uint64), ("file", ctypes.c_uint64), ("size", ctypes.c_uint64)
+other = load(b"b", PLACE + 0x100000)
+at = load(b"a")
+entry = Entry.from_address(at)
+whole = bytes(entry)
+for field, value in (("next", at), ("size", 2**63), ("size", 700), ("file", 4096), ("next", 2**64 - 8)):
+    setattr(entry, field, value)
+    call_a(0.1)
+    ctypes.memmove(at, whole, len(whole))
+call_a(1.3)
+"""
+
+
+def cc(*args):
+    try:
+        subprocess.run(["cc", "-O1", *args], check=True)
+    except FileNotFoundError:
+        raise kit.Skip("no C compiler")
+
+
+def build(d):
+    cc("-fPIC", "-shared", "-o", os.path.join(d, "lists.so"), os.path.join(kit.HERE, "jit_lists.c"))
+    for x, name in (("a", "code_a"), ("b", "code_b"), ("numba", "_ZN3app4codeB2v1B4c8tJE5ArrayIdLi1E1C")):
+        source = os.path.join(d, x + ".c")
+        with open(source, "w") as f:
+            f.write(CODE % name)
+        cc("-fPIC", "-c", "-o", os.path.join(d, x + ".o"), source)
+
+
+def record(text, *options):
+    """The profile of program `text`."""
+    with folder() as d:
+        build(d)
+        script, out = os.path.join(d, "program.py"), os.path.join(d, "o.pb.gz")
+        with open(script, "w") as f:
+            f.write(text)
+        done = krait("record", *options, "-o", out, "--", kit.interpreter("shared", (3, 12)), script)
+        check(done.returncode == 0, done.stderr)
+        return pprof.read(out)
+
+
+def count_names(profile):
+    """Samples below each call_x(): those named code_x, those named after another's, those without a name."""
+    count = collections.Counter()
+    for sample in profile.samples:
+        stack = profile.stack(sample)
+        names = [frame.name for frame in stack]
+        for x, other in ("ab", "ba"):
+            if "call_" + x not in names:
+                continue
+            below = [f for f in stack[names.index("call_" + x):] if f.kind in ("jit", "native")]
+            if "code_" + other in [f.name for f in below]:
+                count["wrong"] += sample.values[0]
+            elif "code_" + x in [f.name for f in below if f.kind == "jit"]:
+                count["right " + x] += sample.values[0]
+            else:
+                count["unnamed"] += sample.values[0]
+    print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
+    return count
+
+
+def check_right(count, names, least):
+    check(not count["wrong"], "%d samples show the code that wasn't there" % count["wrong"])
+    for x in names:
+        check(count["right " + x] > least, "only %d samples name code_%s()" % (count["right " + x], x))
+
+
+@case
+def turns():
+    """Two functions take turns at one address in a fork, whose code isn't its parent's."""
+    text = TURNS.replace("ROUNDS", "20" if kit.FULL else "1")
+    check_right(count_names(record(text, "--native=full")), "ab", 250)
+
+
+@case
+def numba_name():
+    """A symbol as numba makes them is shown as its author knows the function."""
+    profile = record(NUMBA)
+    found = collections.Counter()
+    for sample in profile.samples:
+        stack = profile.stack(sample)
+        if "call_numba" in [frame.name for frame in stack]:
+            found[stack[-1].name if stack[-1].kind == "jit" else ""] += sample.values[0]
+    print("  " + str(dict(found)))
+    check(found["app.code"] > 200 and not set(found) - {"app.code", ""}, str(found))
+
+
+@case
+def broken_lists():
+    """Circles, sizes and addresses of nothing; then the list is whole again, and names are back."""
+    check_right(count_names(record(BROKEN)), "a", 200)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

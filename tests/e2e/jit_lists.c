@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A compiler at run time in small: puts the code of relocatable ELF files where it is told, and registers them
+ * for gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp): a copy of the file whose
+ * sections have their addresses in memory. For tests/e2e/jit.py, which loads it with ctypes.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct jit_code_entry {
+	struct jit_code_entry *next, *prev;
+	const char *file;
+	uint64_t size;
+};
+
+struct {
+	uint32_t version, action;
+	struct jit_code_entry *relevant, *first;
+} __jit_debug_descriptor = {1, 0, 0, 0};
+
+__attribute__((noinline)) void __jit_debug_register_code(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static char *read_file(const char *path, size_t *n)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	char *file;
+
+	if (fd < 0 || fstat(fd, &st))
+		abort();
+	*n = (size_t)st.st_size;
+	file = malloc(*n);
+	if (read(fd, file, *n) != st.st_size)
+		abort();
+	close(fd);
+	return file;
+}
+
+/* The entry of @path, whose .text is at @at then, in a mapping of its own. */
+struct jit_code_entry *load(const char *path, void *at)
+{
+	struct jit_code_entry *e = calloc(1, sizeof(*e));
+	char *file = read_file(path, &e->size);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	Elf64_Shdr *s = (Elf64_Shdr *)(file + h->e_shoff);
+
+	if (mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != at)
+		abort();
+	for (int i = 0; i < h->e_shnum; i++) {
+		if (!(s[i].sh_flags & SHF_EXECINSTR) || !s[i].sh_size)
+			continue;
+		memcpy(at, file + s[i].sh_offset, s[i].sh_size);
+		s[i].sh_addr = (uintptr_t)at;
+	}
+	e->file = file;
+	e->next = __jit_debug_descriptor.first;
+	if (e->next)
+		e->next->prev = e;
+	__jit_debug_descriptor.first = __jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 1;
+	__jit_debug_register_code();
+	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
+		abort();
+	return e;
+}
+
+/* Takes it out of the list. Its code and its file stay. */
+void unregister(struct jit_code_entry *e)
+{
+	if (e->prev)
+		e->prev->next = e->next;
+	else
+		__jit_debug_descriptor.first = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	__jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 2;
+	__jit_debug_register_code();
+}
+
+void unload(struct jit_code_entry *e, void *at)
+{
+	unregister(e);
+	free((void *)e->file);
+	free(e);
+	munmap(at, 4096);
+}

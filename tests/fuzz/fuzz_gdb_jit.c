@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lists of code registered for gdb in a memory of any bytes at BASE. The first byte says which read after which the
+ * memory becomes another one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "symbol/gdb_jit.h"
+#include "symbol/numba_name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define BASE 0x1000
+
+struct memory {
+	const uint8_t *bytes;
+	size_t n;
+	unsigned reads_left;
+};
+
+static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	struct memory *m = arg;
+
+	if (addr < BASE || addr - BASE > m->n || n > m->n - (addr - BASE))
+		return -EFAULT;
+	memcpy(buf, m->bytes + (addr - BASE), n);
+	if (!m->reads_left-- && n)
+		((uint8_t *)buf)[0] ^= 1;
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct memory m = {data + 1, n - 1, n ? data[0] : 0};
+	const uint64_t at[] = {BASE, BASE + 24};
+	struct gdb_jit *j = NULL;
+
+	if (!n || gdb_jit_read(peek_memory, &m, at, 1 + (data[0] & 1), &j))
+		return 0;
+	for (uint64_t addr = 0; addr < 0x2000; addr++) {
+		uint64_t start = 0;
+		const char *name = gdb_jit_find(j, addr, &start);
+
+		if (name && (!name[0] || start > addr))
+			abort();
+		if (name)
+			free(numba_name(name));
+	}
+	gdb_jit_free(j);
+	return 0;
+}

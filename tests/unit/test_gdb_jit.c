@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lists of code registered for gdb, in this program's own memory: objects that the compiler made, in which nm
+ * says where functions are; lists that are broken or change while they are read. Names of numba's symbols:
+ * what numba 0.68 compiled from the functions named beside them.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+#define MADE_DIR "/tmp/krait-test-gdb-jit-XXXXXX"
+#include "base/error.h"
+#include "made_files.h"
+#include "python/peek.h"
+#include "symbol/gdb_jit.h"
+#include "symbol/numba_name.h"
+
+#define A_AT	 0x7000000000ull
+#define B_AT	 0x7100000000ull
+#define FILE_MAX 65536
+
+static const char make[] =
+	"printf 'int one(int x) { return x * 3; } static int two(int x) { return x + 7; }\\n"
+	"int (*volatile p)(int) = two; int three(int x) { return p(x) - one(x); }' >a.c;"
+	"sed 's/one/uno/g; s/two/due/g; s/three/tre33/g' a.c >b.c;"
+	"for x in a b; do cc -O1 -fno-inline -g -c $x.c &&"
+	" nm -S --defined-only $x.o | grep -i ' t ' >$x.nm; done";
+
+struct entry {
+	uint64_t next, prev, file, size;
+};
+
+static struct {
+	uint32_t version, action;
+	uint64_t relevant, first;
+} descriptor;
+static struct entry entries[2];
+static char files[2][FILE_MAX];
+static struct nm {
+	unsigned long start, size;
+	char name[16];
+} symbols[2][8];
+
+static uint64_t address(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+/* Object @i as its generator registers it, with its code at @at. */
+static void put_file(int i, char x, uint64_t at)
+{
+	char name[] = {x, '.', 'o', '\0'};
+	_cleanup_close_ int fd = open_at(name, O_RDONLY);
+	ssize_t n = read(fd, files[i], FILE_MAX);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)files[i];
+	Elf64_Shdr *s = (Elf64_Shdr *)(files[i] + h->e_shoff);
+
+	assert_in_range(n, 1, FILE_MAX - 1);
+	for (size_t k = 0; k < h->e_shnum; k++)
+		if (s[k].sh_flags & SHF_EXECINSTR && s[k].sh_size)
+			s[k].sh_addr = at;
+	entries[i].file = address(files[i]);
+	entries[i].size = (size_t)n;
+}
+
+static void put_list(void)
+{
+	descriptor.version = 1;
+	descriptor.first = descriptor.relevant = address(&entries[0]);
+	put_file(0, 'a', A_AT);
+	put_file(1, 'b', B_AT);
+	entries[0].next = address(&entries[1]);
+	entries[1].prev = address(&entries[0]);
+	entries[0].prev = entries[1].next = 0;
+}
+
+static void read_nm(int i, const char *name)
+{
+	_cleanup_close_ int fd = open_at(name, O_RDONLY);
+	FILE *f = fdopen(dup(fd), "r");
+
+	for (size_t k = 0; k < ARRAY_SIZE(symbols[i]); k++)
+		if (fscanf(f, "%lx %lx %*c %15s", &symbols[i][k].start, &symbols[i][k].size,
+			   symbols[i][k].name) != 3)
+			break;
+	fclose(f);
+	assert_true(symbols[i][2].size && !symbols[i][3].size);
+}
+
+static int peek_self(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	return peek(getpid(), addr, buf, n);
+}
+
+static int read_list(struct gdb_jit **ret)
+{
+	uint64_t at = address(&descriptor);
+
+	*ret = NULL;
+	return gdb_jit_read(peek_self, NULL, &at, 1, ret);
+}
+
+/* Every address of every function of object @i at @at, and none around them. */
+static void expect_all(const struct gdb_jit *j, int i, uint64_t at)
+{
+	for (const struct nm *s = symbols[i]; s->size; s++) {
+		for (uint64_t k = 0; k < s->size; k++) {
+			uint64_t start = 0;
+			const char *name = gdb_jit_find(j, at + s->start + k, &start);
+
+			assert_non_null(name);
+			assert_string_equal(name, s->name);
+			assert_int_equal(start, at + s->start);
+		}
+	}
+	assert_null(gdb_jit_find(j, at - 1, NULL));
+	assert_null(gdb_jit_find(j, at + 4096, NULL));
+}
+
+static void test_names(void **state)
+{
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	assert_int_equal(read_list(&j), 0);
+	expect_all(j, 0, A_AT);
+	expect_all(j, 1, B_AT);
+	assert_int_equal(gdb_jit_stats(j).files, 2);
+	assert_int_equal(gdb_jit_stats(j).malformed, 0);
+	assert_true(gdb_jit_looks_same(j, peek_self, NULL));
+	descriptor.first = address(&entries[1]);
+	assert_false(gdb_jit_looks_same(j, peek_self, NULL));
+	gdb_jit_free(j);
+	descriptor.first = 0;
+	assert_int_equal(read_list(&j), 0);
+	assert_null(gdb_jit_find(j, A_AT, NULL));
+	gdb_jit_free(j);
+}
+
+/* One of the two has been thrown away and is still in the list: it can't be told which. */
+static void test_same_place(void **state)
+{
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	put_file(1, 'b', A_AT + 1);
+	assert_int_equal(read_list(&j), 0);
+	assert_null(gdb_jit_find(j, A_AT + symbols[0][0].start, NULL));
+	assert_int_equal(gdb_jit_stats(j).doubtful, 2);
+	gdb_jit_free(j);
+}
+
+static void test_broken_lists(void **state)
+{
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	entries[1].next = address(&entries[0]); /* a circle */
+	assert_int_equal(read_list(&j), -EPROTO);
+	entries[0].prev = address(&entries[1]);
+	assert_int_equal(read_list(&j), -EPROTO);
+	put_list();
+	entries[1].next = 8; /* nothing is there */
+	assert_int_equal(read_list(&j), -EFAULT);
+	descriptor.version = 2;
+	assert_int_equal(read_list(&j), -EPROTO);
+	put_list();
+	descriptor.first = UINT64_MAX - 7;
+	assert_int_equal(read_list(&j), -EFAULT);
+}
+
+/* The other object is named all the same. */
+static void test_broken_files(void **state)
+{
+	static const uint64_t sizes[] = {0,	     1,		 63,	     64,
+					 UINT64_MAX, 1ull << 62, 1ull << 40, UINT64_MAX - FILE_MAX};
+	Elf64_Ehdr *h = (Elf64_Ehdr *)files[0];
+	struct gdb_jit *j;
+	size_t whole;
+
+	if (*state)
+		skip();
+	put_list();
+	whole = entries[0].size;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) + whole / 16; i++) {
+		put_list();
+		entries[0].size = i < ARRAY_SIZE(sizes) ? sizes[i] : (i - ARRAY_SIZE(sizes)) * 16;
+		assert_int_equal(read_list(&j), 0);
+		expect_all(j, 1, B_AT);
+		assert_int_equal(gdb_jit_stats(j).files + gdb_jit_stats(j).malformed, 2);
+		gdb_jit_free(j);
+	}
+	for (size_t i = 0; i < whole; i++) { /* every byte another one, tables point anywhere */
+		put_list();
+		files[0][i] ^= (char)0xff;
+		assert_int_equal(read_list(&j), 0);
+		assert_true(gdb_jit_stats(j).doubtful || gdb_jit_find(j, B_AT, NULL));
+		gdb_jit_free(j);
+	}
+	put_list();
+	h->e_shnum = 0xffff;
+	assert_int_equal(read_list(&j), 0);
+	assert_int_equal(gdb_jit_stats(j).malformed, 1);
+	gdb_jit_free(j);
+}
+
+/* After so many reads object b comes in place of a, in the same entry and memory, at another address. */
+static int reads_left;
+
+static int peek_changing(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	if (!reads_left--)
+		put_file(0, 'b', A_AT + 0x100000);
+	return peek_self(arg, addr, buf, n);
+}
+
+static void test_changing(void **state)
+{
+	uint64_t at = address(&descriptor);
+	int r = -EAGAIN, changed = 0;
+
+	if (*state)
+		skip();
+	for (int n = 1; reads_left <= 0; n++) {
+		struct gdb_jit *j = NULL;
+
+		put_list();
+		entries[0].next = 0;
+		reads_left = n;
+		r = gdb_jit_read(peek_changing, NULL, &at, 1, &j);
+		changed += r == -EAGAIN;
+		if (!r && reads_left < 0 && gdb_jit_find(j, A_AT, NULL))
+			expect_all(j, 0, A_AT);
+		else if (!r && reads_left < 0)
+			expect_all(j, 1, A_AT + 0x100000);
+		else if (r)
+			assert_int_equal(r, -EAGAIN);
+		gdb_jit_free(j);
+		if (reads_left > 0)
+			break;
+		reads_left = 0;
+	}
+	assert_true(changed > 2);
+}
+
+static void expect_numba(const char *symbol, const char *name)
+{
+	_cleanup_free_ char *got = numba_name(symbol);
+
+	if (!name) {
+		assert_null(got);
+		return;
+	}
+	assert_non_null(got);
+	assert_string_equal(got, name);
+}
+
+static void test_numba(void **state)
+{
+	expect_numba("_ZN8__main__4leafB2v3B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_"
+		     "3dE5ArrayIdLi1E1C7mutable7alignedEx",
+		     "__main__.leaf");
+	expect_numba("_ZN7cpython8__main__4leafB2v3B38c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_"
+		     "3dE5ArrayIdLi1E1C7mutable7alignedEx",
+		     "cpython.__main__.leaf");
+	expect_numba("__gufunc__._ZN13_3cdynamic_3e36__numba_parfor_gufunc_0x7f2ff0b2b6e0B3v16B106"
+		     "c8tJTC_2fWQAliW1xhDE5ArrayIyLi1E1C7mutable7alignedE",
+		     "__gufunc__.<dynamic>.__numba_parfor_gufunc_0x7f2ff0b2b6e0");
+	expect_numba("_ZN3app5outer12_3clocals_3e5innerB2v1Ex", "app.outer.<locals>.inner");
+	expect_numba("_ZN3app9my_add_3eB2v1Ex", "app.my_add_3e"); /* not an escaped character */
+	expect_numba("_Z1fB2v9x", "f");
+	/* C++'s own, and what isn't whole */
+	expect_numba("_ZN3std3fooB5cxx11Ev", NULL);
+	expect_numba("_ZN3app1fEv", NULL);
+	expect_numba("_ZN99app1fB2v1Ev", NULL);
+	expect_numba("_ZN99999999999999999999999999app", NULL);
+	expect_numba("_ZN3app1fB2v", NULL);
+	expect_numba("a_Z1fB2v9x", NULL);
+	expect_numba("_Z", NULL);
+	expect_numba("", NULL);
+	expect_numba("NRT_incref", NULL);
+}
+
+static int set_up(void **state)
+{
+	int r = make_dir(state, make, "SKIP gdb_jit: no compiler or nm\n");
+
+	if (!r && !*state) {
+		read_nm(0, "a.nm");
+		read_nm(1, "b.nm");
+	}
+	return r;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_same_place),
+		cmocka_unit_test(test_broken_lists), cmocka_unit_test(test_broken_files),
+		cmocka_unit_test(test_changing),     cmocka_unit_test(test_numba),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, remove_all);
+}
