@@ -255,7 +255,7 @@ struct exe_entry {
 	X(IGNORED, "samples of other processes")                                                   \
 	X(EXEC, "samples inside execve")                                                           \
 	X(NATIVE_SENT, "native stacks sent")                                                       \
-	X(NO_ROOM, "samples of processes that found no room in the kernel's table")
+	X(NO_ROOM, "samples of processes for which the kernel's table or the ring had no room")
 
 enum bpf_counter {
 #define X(name, words) COUNT_##name,

@@ -82,10 +82,11 @@ walk_global int find_linked(__u32 tgid)
 	m->entry.where = exe->where;
 	py_where_add_bias(&m->entry.where, bias);
 	m->entry.state = PROC_PYTHON;
+	read_names(task, &m->rec);
+	if (!tell_user(m, bpf_ktime_get_ns()))
+		return 0;
 	w->where = m->entry.where;
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
-	read_names(task, &m->rec);
-	tell_user(m, bpf_ktime_get_ns());
 	return 1;
 }
 

@@ -209,8 +209,11 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 	read_user(rec->args, n, start);
 }
 
-/* Tells user space of m->entry; wakes it, as it may have to answer, or the process be gone soon. */
-walk_inline void tell_user(struct meeting *m, __u64 now)
+/*
+ * Tells user space of m->entry; wakes it, as it may have to answer, or the process be gone soon. False if the
+ * ring refused: no sample of a process can be named that user space wasn't told of.
+ */
+walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
@@ -218,9 +221,9 @@ walk_inline void tell_user(struct meeting *m, __u64 now)
 	m->rec.where = m->entry.where;
 	m->rec.space = (__u16)m->entry.space;
 	m->rec.time_ns = now;
-	ring_output(&m->rec, sizeof(m->rec), BPF_RB_FORCE_WAKEUP);
 	m->entry.asked_ns = now;
 	m->entry.asks++;
+	return !ring_output(&m->rec, sizeof(m->rec), BPF_RB_FORCE_WAKEUP);
 }
 
 /*
@@ -244,7 +247,8 @@ walk_global int meet_process(__u32 tgid)
 	}
 	if (m->entry.state != PROC_IGNORED) {
 		read_names(task, &m->rec);
-		tell_user(m, bpf_ktime_get_ns());
+		if (!tell_user(m, bpf_ktime_get_ns()))
+			return 0; /* the next sample meets it */
 	}
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
@@ -295,10 +299,10 @@ walk_global int adopt_process(__u32 tgid)
 	if (m->entry.key.tgid != tgid || m->entry.key.start_ns || !is_at(task, &m->entry.place))
 		return meet_process(tgid);
 	read_key(task, tgid, &m->entry.key);
-	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	read_exe(task, &m->rec);
 	read_names(task, &m->rec);
-	tell_user(m, bpf_ktime_get_ns());
+	if (tell_user(m, bpf_ktime_get_ns()))
+		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
 }
 
