@@ -44,6 +44,7 @@ struct session {
 	char *title;		       /* the command line, NULL = made from the profile */
 	int epoll_fd;
 	struct cpus_watch cpus;
+	uint64_t cpus_ns;		     /* not looked at again before, CLOCK_MONOTONIC */
 	int kallsyms_fd;		     /* /proc/kallsyms, -1: none */
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	uint64_t trim_ns;		     /* when memory is given back to the system next */

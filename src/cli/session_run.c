@@ -100,8 +100,12 @@ static void give_back_memory(struct session *s)
 /* Where that fails, sampling goes on on the CPUs that there were. */
 static void follow_cpus(struct session *s)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
+	if (now < s->cpus_ns) /* drained for other reasons than the time, maybe very often */
+		return;
+	s->cpus_ns = now + POLL_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
 		return;
 	log_info("other CPUs are online");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/internal.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
@@ -12,7 +13,10 @@
 
 /* A thread registers itself with `threading` a moment after it began to run: looked for so often.
  */
-#define NAMES_TRIES 3
+#define NAMES_TRIES    3
+#define NAMES_APART_NS (50 * NSEC_PER_MSEC)
+#define NAMES_SAMPLES  3	    /* of its process: the first time waits for so many, */
+#define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
@@ -73,6 +77,8 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 	*t = (struct thread){.tid = tid, .process = (uint32_t)(p - c->processes.v)};
 	read_name(p, t);
 	p->names_tries = NAMES_TRIES;
+	if (!p->names_due_ns)
+		p->names_due_ns = clock_ns(CLOCK_MONOTONIC) + NAMES_FIRST_NS;
 	return t;
 }
 
@@ -252,15 +258,30 @@ static void name_threads(struct collect *c, struct process *p)
 	py_thread_names_fini(&names);
 }
 
+/*
+ * Not with every flush, of which there are hundreds a second where processes start all the time. One that lives so
+ * shortly that it has hardly a sample isn't looked at.
+ */
+static bool is_names_time(const struct process *p, uint64_t now)
+{
+	return now >= p->names_due_ns || (!p->names_looked && p->samples >= NAMES_SAMPLES);
+}
+
 void thread_names(struct collect *c, bool last)
 {
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
 	vec_foreach(i, &c->live) {
 		struct process *p = &c->processes.v[*i];
 
-		if (p->ended || p->state != PROC_PYTHON || !p->walked || (!last && !p->names_tries))
+		if (p->ended || p->state != PROC_PYTHON || !p->walked)
+			continue;
+		if (!last && (!p->names_tries || !is_names_time(p, now)))
 			continue;
 		if (p->names_tries)
 			p->names_tries--;
+		p->names_due_ns = now + NAMES_APART_NS;
+		p->names_looked = true;
 		name_threads(c, p);
 	}
 }

@@ -123,30 +123,34 @@ static uint32_t intern_path(struct maps *m, const char *p, const char *end)
 	return (uint32_t)at;
 }
 
+int maps_add(struct maps *m, struct mapping *e, const char *path, size_t n)
+{
+	size_t dn = strlen(DELETED);
+
+	if (m->list.n >= MAPS_MAX_LIST) {
+		m->truncated = true;
+		return 0;
+	}
+	if (e->ino && n > dn && !memcmp(path + n - dn, DELETED, dn)) {
+		e->deleted = true;
+		n -= dn;
+	}
+	e->path = intern_path(m, path, path + n);
+	if (m->text.failed)
+		return -ENOMEM;
+	return vec_push(&m->list, *e);
+}
+
 static int add_line(struct maps *m, const char *line, size_t n, unsigned want)
 {
 	struct cursor c = {line, line + n};
 	struct mapping e = {};
-	size_t dn = strlen(DELETED);
 
 	if (!take_fields(&c, &e)) {
 		m->malformed++;
 		return 0;
 	}
-	if (!fits(&e, want))
-		return 0;
-	if (m->list.n >= MAPS_MAX_LIST) {
-		m->truncated = true;
-		return 0;
-	}
-	if (e.ino && (size_t)(c.end - c.p) > dn && !memcmp(c.end - dn, DELETED, dn)) {
-		e.deleted = true;
-		c.end -= dn;
-	}
-	e.path = intern_path(m, c.p, c.end);
-	if (m->text.failed)
-		return -ENOMEM;
-	return vec_push(&m->list, e);
+	return fits(&e, want) ? maps_add(m, &e, c.p, (size_t)(c.end - c.p)) : 0;
 }
 
 /* Parses the complete lines of @text; @ret_used: bytes up to behind the last newline. */
@@ -243,6 +247,8 @@ int maps_read(int procdir, unsigned want, struct maps *ret)
 	fd = openat(procdir, "maps", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(-errno, "can't open a process's mappings");
+	if (want == MAPS_EXEC && maps_query_exec(fd, ret))
+		return 0;
 	buf = malloc(READ_BYTES);
 	r = buf ? read_all(fd, buf, want, ret) : -ENOMEM;
 	return r ? err_sys(r, "can't read a process's mappings") : 0;

@@ -50,6 +50,15 @@ _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 /* The same from @n bytes of text in memory, which may end anywhere. 0 or -ENOMEM. */
 _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret);
 
+/*
+ * maps_query.c: the executable mappings behind @fd, PROCDIR/maps, added to the empty list @m. False: it is empty, the
+ * text tells.
+ */
+bool maps_query_exec(int fd, struct maps *m);
+
+/* Appends @e with its path of @n bytes, both as the kernel tells them. 0 or -ENOMEM. */
+_must_use_ int maps_add(struct maps *m, struct mapping *e, const char *path, size_t n);
+
 void maps_fini(struct maps *m);
 #define _cleanup_maps_ _cleanup_(maps_fini)
 

@@ -215,6 +215,61 @@ static void test_many(void **state)
 	rmdir(name);
 }
 
+static void add_text(struct str *text)
+{
+	int fd = open("/proc/self/maps", O_RDONLY);
+	char buf[4096];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		str_add_n(text, buf, (size_t)n);
+	close(fd);
+}
+
+/* Executable mappings, by whatever way they are read: what the text says of them. */
+static void test_executable(void **state)
+{
+	int dir = open("/proc/self", O_RDONLY | O_DIRECTORY), fd = memfd_create("a\nb", 0);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), seen = 0;
+	struct str text = {};
+	struct maps want;
+	void *file, *anon;
+
+	assert_true(fd >= 0 && !ftruncate(fd, 3 * (off_t)page));
+	file = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 2 * (off_t)page);
+	anon = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(file != MAP_FAILED && anon != MAP_FAILED);
+	add_text(&text);
+	assert_int_equal(maps_parse(text.s, text.n, MAPS_EXEC, &want), 0);
+	assert_int_equal(maps_read(dir, MAPS_EXEC, &m), 0);
+	vec_foreach(e, &want.list) {
+		const struct mapping *got = maps_find(&m, e->start);
+
+		if (e->start >> 63) /* [vsyscall] isn't the process's */
+			continue;
+		assert_non_null(got);
+		assert_string_equal(maps_path(&m, got), maps_path(&want, e));
+		assert_true(got->start == e->start && got->end == e->end && got->dev == e->dev &&
+			    got->ino == e->ino && got->offset == e->offset);
+		assert_true(got->prot == e->prot && got->shared == e->shared &&
+			    got->deleted == e->deleted);
+		seen++;
+		if (got->start == (uintptr_t)file)
+			assert_true(got->deleted && got->shared && got->offset == 2 * page &&
+				    streq(maps_path(&m, got), "/memfd:a\nb"));
+	}
+	assert_non_null(maps_find(&m, (uintptr_t)anon));
+	vec_foreach(e, &m.list)
+		seen -= !(e->start >> 63);
+	assert_int_equal(seen, 0);
+	maps_fini(&want);
+	str_fini(&text);
+	munmap(file, page);
+	munmap(anon, page);
+	close(fd);
+	close(dir);
+}
+
 static void test_gone(void **state)
 {
 	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
@@ -232,6 +287,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_malformed, teardown),
 		cmocka_unit_test_teardown(test_cut_line_is_not_a_line, teardown),
 		cmocka_unit_test_teardown(test_want, teardown),
+		cmocka_unit_test_teardown(test_executable, teardown),
 		cmocka_unit_test_teardown(test_find, teardown),
 		cmocka_unit_test_teardown(test_own, teardown),
 		cmocka_unit_test_teardown(test_many, teardown),
