@@ -64,6 +64,9 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 	return st->st_ino == m->ino && file_dev(st->st_dev) == m->dev;
 }
 
+/* A file's times are of the kernel's last tick: they may lie so much before what is written then. */
+#define TICK_NS (10 * NSEC_PER_MSEC)
+
 /*
  * On overlayfs the mapping may show the lower file's device and inode, on btrfs the subvolume's
  * device differs from the superblock's. There a file counts as the mapped one if nothing has
@@ -82,7 +85,7 @@ static bool older_than_process(int path_fd, const struct stat *st, int procdir)
 	if (proc_stat_read(procdir, &stat))
 		return false;
 	boot_wall_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	return timespec_ns(st->st_ctim) < boot_wall_ns + proc_stat_start_ns(&stat);
+	return timespec_ns(st->st_ctim) + TICK_NS < boot_wall_ns + proc_stat_start_ns(&stat);
 }
 
 /* /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. */
