@@ -324,7 +324,8 @@ void jit_open(struct collect *c, struct process *p, const struct proc *proc);
 void jit_close(struct process *p);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
-uint32_t jit_location(struct collect *c, const char *name, uint64_t start);
+/* @symbol: the name as its file has it, NULL = the same. */
+uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start);
 
 /*
  * registered.c: the symbol that covers the code at @pc in a file that the process registered, and where it

@@ -62,11 +62,13 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	return name ? name : look_again(p, pc, start); /* a stack is named once */
 }
 
-uint32_t jit_location(struct collect *c, const char *name, uint64_t start)
+uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start)
 {
 	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
 					  .kind = KIND_JIT};
-	struct profile_function fn = {.name = profile_string(c->profile, name)};
+	struct profile_function fn = {.name = profile_string(c->profile, name),
+				      .system_name =
+					      symbol ? profile_string(c->profile, symbol) : 0};
 
 	return profile_location(
 		c->profile,

@@ -112,7 +112,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 	if (f->jit && is_trampoline(m, f) && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
-		push(m, f->jit		? jit_location(m->c, f->jit, f->start)
+		push(m, f->jit		? jit_location(m->c, f->jit, NULL, f->start)
 			: f->registered ? registered_location(m->c, f->registered, f->start)
 					: unknown_location(m->c, f->pc));
 		return;

@@ -204,20 +204,10 @@ bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t p
 
 uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start)
 {
-	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
-					  .kind = KIND_JIT};
 	_cleanup_free_ char *numba = numba_name(symbol);
-	_cleanup_free_ char *shown = numba ? NULL : symbol_demangle(symbol, NULL);
-	struct profile_function fn = {.name = profile_string(c->profile, numba	 ? numba
-									 : shown ? shown
-										 : symbol),
-				      .system_name = profile_string(c->profile, symbol)};
+	_cleanup_free_ char *demangled = numba ? NULL : symbol_demangle(symbol, NULL);
 
-	return profile_location(
-		c->profile,
-		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
-					   .function = profile_function(c->profile, &fn),
-					   .address = start});
+	return jit_location(c, numba ?: demangled ?: symbol, symbol, start);
 }
 
 int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain)
