@@ -17,9 +17,6 @@
 #define NO_MEMORY VIEWER_NO_MEMORY
 #define US	  3 /* times are microseconds: power of ten to nanoseconds */
 
-/* Small files can't make krait walk for hours: frames of all distinct stacks together. */
-#define STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
-
 struct node {
 	uint32_t location; /* 0: the root, which is no function */
 	uint32_t parent;   /* index + 1, 0 = none */
@@ -72,12 +69,8 @@ static uint32_t make_location(struct reader *r, int64_t line)
 	else if (str_ends(str_cstr(&r->url), ".py"))
 		f.kind = KIND_PYTHON;
 	l = folded_frame_location(r->p, &f);
-	if (line >= 0 && line < INT32_MAX) {
-		struct profile_function fn = *profile_get_function(r->p, l.function);
-
-		fn.start_line = (int32_t)line + 1;
-		l.function = profile_function(r->p, &fn);
-	}
+	if (line >= 0 && line < INT32_MAX)
+		viewer_in_set_start(r->p, &l, (int32_t)line + 1);
 	return profile_location(r->p, &l);
 }
 
@@ -322,7 +315,8 @@ static int read_file(struct reader *r, struct json_in in)
 
 int cpuprofile_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = STEPS(n)};
+	struct reader r = {
+		.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = VIEWER_STEPS(n)};
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FORMAT, data, n, r.budget, &unpacked, &in) : NO_MEMORY;
@@ -345,11 +339,6 @@ int cpuprofile_read(const uint8_t *data, size_t n, struct profile **ret)
 
 bool cpuprofile_probe(const uint8_t *head, size_t n)
 {
-	static const char nodes[] = "\"nodes\"", frame[] = "\"callFrame\"";
-	size_t i = 0;
-
-	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
-		i++;
-	return i < n && head[i] == '{' && memmem(head, n, nodes, strlen(nodes)) &&
-	       memmem(head, n, frame, strlen(frame));
+	return viewer_in_begins(head, n, '{') && viewer_in_has(head, n, "\"nodes\"") &&
+	       viewer_in_has(head, n, "\"callFrame\"");
 }

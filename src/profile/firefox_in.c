@@ -19,9 +19,6 @@
 #define MS	   6	      /* times and weights are milliseconds: power of ten to nanoseconds */
 #define MADE_UP_ID (1u << 22) /* from here on krait's own numbers, no PID of Linux */
 
-/* Small files can't make krait walk for hours: frames of all distinct stacks together. */
-#define STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
-
 enum column {
 	STACK_FRAME,
 	STACK_PREFIX,
@@ -304,7 +301,7 @@ static const char *lib_of(const struct reader *r, int64_t frame, int64_t func)
 /* What kind of code it is a source file, a library or the category's name tells. */
 static struct profile_location make_location(struct reader *r, int64_t frame)
 {
-	int32_t func = cell(r, FRAME_FUNC, frame), line = cell(r, FRAME_LINE, frame), start;
+	int32_t func = cell(r, FRAME_FUNC, frame), line = cell(r, FRAME_LINE, frame);
 	struct folded_text name = folded(string(r, cell(r, FUNC_NAME, func)));
 	struct folded_text file = folded(file_of(r, func)), lib = folded(lib_of(r, frame, func));
 	const char *category = text_of(
@@ -333,13 +330,7 @@ static struct profile_location make_location(struct reader *r, int64_t frame)
 		f.kind = KIND_KERNEL;
 	}
 	l = folded_frame_location(r->p, &f);
-	start = cell(r, FUNC_LINE, func);
-	if (l.function && start > 0) {
-		struct profile_function fn = *profile_get_function(r->p, l.function);
-
-		fn.start_line = start;
-		l.function = profile_function(r->p, &fn);
-	}
+	viewer_in_set_start(r->p, &l, cell(r, FUNC_LINE, func));
 	l.column = line > 0 ? MAX(cell(r, FRAME_COLUMN, frame), 0) : 0;
 	return l;
 }
@@ -573,21 +564,6 @@ static int find_samples(struct reader *r, struct thread *t)
 	return err;
 }
 
-/* A number or a text. */
-static int read_id(struct json_in *in, const char *field, struct str *ret)
-{
-	struct json_in before = *in;
-	int64_t v;
-
-	str_clear(ret);
-	if (!json_in_integer(in, &v)) {
-		str_addf(ret, "%lld", (long long)v);
-		return 0;
-	}
-	*in = before;
-	return viewer_in_text(FORMAT, in, field, ret);
-}
-
 /* What krait writes where a recording doesn't say. */
 static bool is_made_up(const struct reader *r, const char *key, const struct str *text)
 {
@@ -633,7 +609,7 @@ static int find_thread(struct reader *r, struct json_in *in, struct thread *t)
 			continue;
 		}
 		if (streq(key, "pid") || streq(key, "tid")) {
-			err = read_id(in, key, *key == 'p' ? &t->pid : &t->tid);
+			err = viewer_in_id(FORMAT, in, key, *key == 'p' ? &t->pid : &t->tid);
 			continue;
 		}
 		taken = take_table(r, in, &r->own);
@@ -791,7 +767,8 @@ static int read_file(struct reader *r, struct json_in in)
 
 int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = STEPS(n)};
+	struct reader r = {
+		.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = VIEWER_STEPS(n)};
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FORMAT, data, n, r.budget, &unpacked, &in) : NO_MEMORY;
@@ -816,11 +793,7 @@ int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 /* "meta" comes first in what everybody writes; a raw profile is one too, to be refused by name. */
 bool firefox_probe(const uint8_t *head, size_t n)
 {
-	static const char mark[] = "reprocessedProfileVersion", raw[] = "\"stackwalk\"";
-	size_t i = 0;
-
-	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
-		i++;
-	return i < n && head[i] == '{' &&
-	       (memmem(head, n, mark, strlen(mark)) || memmem(head, n, raw, strlen(raw)));
+	return viewer_in_begins(head, n, '{') &&
+	       (viewer_in_has(head, n, "reprocessedProfileVersion") ||
+		viewer_in_has(head, n, "\"stackwalk\""));
 }

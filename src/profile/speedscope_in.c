@@ -483,10 +483,5 @@ int speedscope_read(const uint8_t *data, size_t n, struct profile **ret)
 
 bool speedscope_probe(const uint8_t *head, size_t n)
 {
-	static const char mark[] = "speedscope.app";
-	size_t i = 0;
-
-	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
-		i++;
-	return i < n && head[i] == '{' && memmem(head, n, mark, strlen(mark));
+	return viewer_in_begins(head, n, '{') && viewer_in_has(head, n, "speedscope.app");
 }

@@ -20,9 +20,6 @@
 #define MADE_UP_ID (1u << 22) /* from here on krait's own numbers, no PID of Linux */
 #define NONE	   UINT32_MAX
 
-/* Small files can't make krait walk for hours: frames of all samples together. */
-#define STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
-
 struct slice {
 	int64_t start, end; /* end < start: it is open */
 	uint32_t thread, location;
@@ -89,21 +86,6 @@ static void event_fini(struct event *e)
 		str_fini(all[i]);
 }
 
-/* A number or a text. */
-static int read_id(struct json_in *in, const char *field, struct str *ret)
-{
-	struct json_in before = *in;
-	int64_t v;
-
-	str_clear(ret);
-	if (!json_in_integer(in, &v)) {
-		str_addf(ret, "%lld", (long long)v);
-		return 0;
-	}
-	*in = before;
-	return viewer_in_text(FORMAT, in, field, ret);
-}
-
 /* Whatever "args" is; of an object what says where the function is, and a thread's name. */
 static int read_args(struct reader *r, struct json_in *in, struct event *e)
 {
@@ -149,7 +131,7 @@ static int read_event(struct reader *r, struct json_in *in, struct event *e)
 		else if (streq(key, "cat"))
 			err = viewer_in_text(FORMAT, in, "cat", &e->category);
 		else if (streq(key, "pid") || streq(key, "tid"))
-			err = read_id(in, key, *key == 'p' ? &e->pid : &e->tid);
+			err = viewer_in_id(FORMAT, in, key, *key == 'p' ? &e->pid : &e->tid);
 		else if (streq(key, "args"))
 			err = read_args(r, in, e);
 		else if (streq(key, "ts"))
@@ -211,12 +193,7 @@ static struct profile_location location_of_krait(struct reader *r, const struct 
 		f = (struct folded_frame){
 			.kind = *kind == 'P' ? KIND_PYTHON : KIND_MARK, .name = name, .file = file};
 	l = folded_frame_location(r->p, &f);
-	if (l.function && e->line) {
-		struct profile_function fn = *profile_get_function(r->p, l.function);
-
-		fn.start_line = e->line;
-		l.function = profile_function(r->p, &fn);
-	}
+	viewer_in_set_start(r->p, &l, e->line);
 	return l;
 }
 
@@ -523,7 +500,8 @@ static int make(struct reader *r, struct json_in in)
 
 int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = STEPS(n)};
+	struct reader r = {
+		.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = VIEWER_STEPS(n)};
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FORMAT, data, n, r.budget, &unpacked, &in) : NO_MEMORY;
@@ -547,12 +525,6 @@ int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 
 bool trace_probe(const uint8_t *head, size_t n)
 {
-	static const char events[] = "\"traceEvents\"", phase[] = "\"ph\"";
-	size_t i = 0;
-
-	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
-		i++;
-	if (i < n && head[i] == '{')
-		return memmem(head, n, events, strlen(events));
-	return i < n && head[i] == '[' && memmem(head, n, phase, strlen(phase));
+	return (viewer_in_begins(head, n, '{') && viewer_in_has(head, n, "\"traceEvents\"")) ||
+	       (viewer_in_begins(head, n, '[') && viewer_in_has(head, n, "\"ph\""));
 }

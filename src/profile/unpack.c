@@ -116,3 +116,22 @@ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 		return more_plain(u, buf, cap, got);
 	}
 }
+
+int unpack_rest(struct unpack *u, size_t most, struct str *ret)
+{
+	uint8_t buf[1 << 14];
+	size_t got;
+
+	while (!u->ended) {
+		int r = unpack_more(u, buf, sizeof(buf), &got);
+
+		if (r)
+			return r;
+		str_add_n(ret, (const char *)buf, got);
+		if (ret->failed)
+			return NO_MEMORY;
+		if (ret->n > most)
+			return -E2BIG;
+	}
+	return 0;
+}

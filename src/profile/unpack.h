@@ -8,6 +8,7 @@
 
 #include <zlib.h>
 #include <zstd.h>
+#include "base/str.h"
 #include "base/util.h"
 
 struct unpack {
@@ -28,5 +29,8 @@ void unpack_close(struct unpack *u);
  * that says where damaged data is; -ENOMEM + message.
  */
 _must_use_ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got);
+
+/* Adds all that still comes to @ret; the same, and -E2BIG without a message beyond @most bytes. */
+_must_use_ int unpack_rest(struct unpack *u, size_t most, struct str *ret);
 
 #endif

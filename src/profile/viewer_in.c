@@ -3,11 +3,22 @@
 #include "profile/viewer_in.h"
 
 #include <errno.h>
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "profile/unpack.h"
 
-#define CHUNK (1u << 16)
+bool viewer_in_begins(const uint8_t *head, size_t n, char first)
+{
+	size_t i = 0;
+
+	while (i < n && strchr(" \t\r\n", head[i]) && head[i])
+		i++;
+	return i < n && head[i] == first;
+}
+
+bool viewer_in_has(const uint8_t *head, size_t n, const char *word)
+{
+	return memmem(head, n, word, strlen(word));
+}
 
 int viewer_in_bad(const char *format, const struct json_in *in, const char *field, const char *what)
 {
@@ -29,6 +40,20 @@ int viewer_in_text(const char *format, struct json_in *in, const char *field, st
 	*in = before;
 	str_clear(ret);
 	return viewer_in_wrap(format, json_in_skip(in), field);
+}
+
+int viewer_in_id(const char *format, struct json_in *in, const char *field, struct str *ret)
+{
+	struct json_in before = *in;
+	int64_t v;
+
+	str_clear(ret);
+	if (!json_in_integer(in, &v)) {
+		str_addf(ret, "%lld", (long long)v);
+		return 0;
+	}
+	*in = before;
+	return viewer_in_text(format, in, field, ret);
 }
 
 int viewer_in_line(const char *format, struct json_in *in, const char *field, int32_t *ret)
@@ -56,26 +81,26 @@ int viewer_in_check_memory(const char *format, const struct json_in *in, const c
 	return 0;
 }
 
+void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t line)
+{
+	struct profile_function fn;
+
+	if (!l->function || line <= 0)
+		return;
+	fn = *profile_get_function(p, l->function);
+	fn.start_line = line;
+	l->function = profile_function(p, &fn);
+}
+
 /* The whole text: parts of it refer to what comes behind them. */
 static int unpack_all(const char *format, struct unpack *u, size_t budget, struct str *ret)
 {
-	_cleanup_free_ uint8_t *chunk = malloc(CHUNK);
-	size_t got;
-	int r = chunk ? 0 : VIEWER_NO_MEMORY;
+	int r = unpack_rest(u, budget, ret);
 
-	while (!r && !u->ended) {
-		r = unpack_more(u, chunk, CHUNK, &got);
-		if (r)
-			return r == -EINVAL ? err_wrap(r, "%s", format) : r;
-		str_add_n(ret, (const char *)chunk, got);
-		if (ret->failed)
-			return VIEWER_NO_MEMORY;
-		if (ret->n > budget)
-			return err_set(-E2BIG,
-				       "%s: it unpacks to far more than a file of this size should",
-				       format);
-	}
-	return r;
+	if (r == -E2BIG)
+		return err_set(-E2BIG, "%s: it unpacks to far more than a file of this size should",
+			       format);
+	return r == -EINVAL ? err_wrap(r, "%s", format) : r;
 }
 
 int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,

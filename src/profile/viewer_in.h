@@ -15,6 +15,13 @@
 /* The memory that a file of @n bytes may need: as of pprof, far above what real files do. */
 #define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
 
+/* Small files can't make krait walk for hours: frames of all stacks together. */
+#define VIEWER_STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
+
+/* Of a file that begins with @head: is its first character @first, and is @word in it? */
+bool viewer_in_begins(const uint8_t *head, size_t n, char first);
+bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
+
 /* -EINVAL + "FORMAT: FIELD: byte N: WHAT". */
 int viewer_in_bad(const char *format, const struct json_in *in, const char *field,
 		  const char *what);
@@ -26,6 +33,10 @@ int viewer_in_wrap(const char *format, int r, const char *field);
 _must_use_ int viewer_in_text(const char *format, struct json_in *in, const char *field,
 			      struct str *ret);
 
+/* The same of a number, too. */
+_must_use_ int viewer_in_id(const char *format, struct json_in *in, const char *field,
+			    struct str *ret);
+
 /* A line or column; null and what isn't in 1..2^31-1 is 0. */
 _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char *field,
 			      int32_t *ret);
@@ -34,6 +45,9 @@ _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char
 _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
 				      const char *field, const struct profile *p, size_t bytes,
 				      size_t budget);
+
+/* @l of @p, whose function begins at @line; as it was where that is 0 or it has no function. */
+void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t line);
 
 /*
  * The text of a file: itself if it is plain, else in @unpacked, of @budget bytes at most. 0 or -errno +

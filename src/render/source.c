@@ -207,21 +207,11 @@ int source_put(struct functions *fs, const struct render_options *opt, void *arg
 static int unpack_all(const uint8_t *packed, size_t n, struct str *ret)
 {
 	struct unpack u = {};
-	uint8_t buf[1 << 14];
-	size_t got = 0;
 	int r = unpack_open(&u, packed, n);
 
-	while (!r && !u.ended) {
-		r = unpack_more(&u, buf, sizeof(buf), &got);
-		if (!r)
-			str_add_n(ret, (const char *)buf, got);
-		if (ret->failed)
-			r = err_set(-ENOMEM, "out of memory");
-		else if (ret->n > MAX_TAKEN)
-			r = err_set(-E2BIG, "it has more than %d MiB", MAX_TAKEN >> 20);
-	}
+	r = r ? r : unpack_rest(&u, MAX_TAKEN, ret);
 	unpack_close(&u);
-	return r;
+	return r == -E2BIG ? err_set(r, "it has more than %d MiB", MAX_TAKEN >> 20) : r;
 }
 
 int source_take(const char *data, size_t n, const char *tag, struct str *ret)
