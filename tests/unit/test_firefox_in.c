@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The Firefox Profiler's format read: tables of its versions, values, owners, and what is refused. */
-#include "render_profile.h"
-
-#include "base/cleanup.h"
-#include "base/error.h"
-#include "render/read.h"
-#include "render/render.h"
+#include "read_text.h"
 
 #define META(version)                                                                              \
 	"\"meta\":{\"preprocessedProfileVersion\":" version ",\"startTime\":1.5,"                  \
@@ -39,27 +34,9 @@ static const char folded[] = "[no frames] 1\nmain (/a/app.py:3) 1\n"
 			     "main (/a/app.py:3);f (<frozen x>:7) 1\n"
 			     "main (/a/app.py:3);read ([kernel]) 1\n";
 
-static struct profile *read_text(const char *text)
-{
-	struct profile *p;
-
-	if (read_profile((const uint8_t *)text, strlen(text), &p))
-		fail_msg("%s", err_msg());
-	return p;
-}
-
 static void assert_folded(const char *text, const char *by, const char *want)
 {
-	struct profile *p = read_text(text);
-	_cleanup_free_ char *got = NULL;
-	size_t n;
-	FILE *f = open_memstream(&got, &n);
-
-	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){.by = by}),
-			 0);
-	fclose(f);
-	profile_free(p);
-	assert_string_equal(got, want);
+	assert_reads_as(text, &(struct render_options){.by = by}, want);
 }
 
 static void test_versions(void **state)

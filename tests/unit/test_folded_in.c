@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Folded stacks of several tools, read: kinds, files, lines, labels, and what is refused. */
-#include "render_profile.h"
+#include "read_text.h"
 
 #include <errno.h>
 #include <zlib.h>
 #include <zstd.h>
-#include "base/cleanup.h"
-#include "base/error.h"
 #include "profile/folded_frame.h"
 #include "profile/folded_in.h"
-#include "render/read.h"
-#include "render/render.h"
 
 static void assert_frame(const char *text, enum frame_kind kind, const char *name,
 			 const char *place, int32_t line)
@@ -86,14 +82,6 @@ static void test_roots(void **state)
 	assert_root("Process", LABELS(NULL));
 	assert_root("T", LABELS(NULL));
 	assert_root("f (a.py:3)", LABELS(NULL));
-}
-
-static struct profile *read_text(const char *text)
-{
-	struct profile *p;
-
-	assert_int_equal(read_profile((const uint8_t *)text, strlen(text), &p), 0);
-	return p;
 }
 
 static char *folded(struct profile *p)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* speedscope's format read: both kinds of profiles, units, whose a profile is, and what is refused. */
-#include "render_profile.h"
+#include "read_text.h"
 
-#include "base/cleanup.h"
-#include "base/error.h"
 #include "profile/speedscope_in.h"
-#include "render/read.h"
-#include "render/render.h"
 
 #define SCHEMA "\"$schema\":\"https://www.speedscope.app/file-format-schema.json\""
 #define TABLE                                                                                      \
@@ -17,27 +13,9 @@
 #define SAMPLED(unit, lists) "{\"type\":\"sampled\",\"unit\":\"" unit "\"," lists "}"
 #define EVENTED(events)	     "{\"type\":\"evented\",\"unit\":\"milliseconds\",\"events\":[" events "]}"
 
-static struct profile *read_text(const char *text)
-{
-	struct profile *p;
-
-	if (read_profile((const uint8_t *)text, strlen(text), &p))
-		fail_msg("%s", err_msg());
-	return p;
-}
-
 static void assert_folded(const char *text, const char *by, const char *want)
 {
-	struct profile *p = read_text(text);
-	_cleanup_free_ char *got = NULL;
-	size_t n;
-	FILE *f = open_memstream(&got, &n);
-
-	assert_int_equal(render_by_name("folded")->write(p, f, &(struct render_options){.by = by}),
-			 0);
-	fclose(f);
-	profile_free(p);
-	assert_string_equal(got, want);
+	assert_reads_as(text, &(struct render_options){.by = by}, want);
 }
 
 /* The frames come last, as py-spy writes them; root first. */

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Chrome's trace events and V8's .cpuprofile read: what slices and nodes become, and what is refused. */
-#include "render_profile.h"
-
-#include "base/cleanup.h"
-#include "base/error.h"
-#include "render/read.h"
-#include "render/render.h"
+#include "read_text.h"
 
 #define TRACE(events) "{\"traceEvents\":[" events "]}"
 #define EVENT(ph, name, ts, more)                                                                  \
@@ -25,27 +20,9 @@
 										 "0") "}]"
 #define SPAN "\"startTime\":100,\"endTime\":110,"
 
-static struct profile *read_text(const char *text)
-{
-	struct profile *p;
-
-	if (read_profile((const uint8_t *)text, strlen(text), &p))
-		fail_msg("%s", err_msg());
-	return p;
-}
-
 static void assert_folded(const char *text, const char *value, const char *want)
 {
-	struct profile *p = read_text(text);
-	_cleanup_free_ char *got = NULL;
-	size_t n;
-	FILE *f = open_memstream(&got, &n);
-
-	assert_int_equal(
-		render_by_name("folded")->write(p, f, &(struct render_options){.value = value}), 0);
-	fclose(f);
-	profile_free(p);
-	assert_string_equal(got, want);
+	assert_reads_as(text, &(struct render_options){.value = value}, want);
 }
 
 /* A list by itself may end anywhere between two events. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Profiles of other tools, written as text in a test, and what they are as folded stacks. */
+#ifndef READ_TEXT_H
+#define READ_TEXT_H
+
+#include "render_profile.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "render/read.h"
+#include "render/render.h"
+
+static inline struct profile *read_text(const char *text)
+{
+	struct profile *p;
+
+	if (read_profile((const uint8_t *)text, strlen(text), &p))
+		fail_msg("%s", err_msg());
+	return p;
+}
+
+static inline void assert_reads_as(const char *text, const struct render_options *opt,
+				   const char *want)
+{
+	struct profile *p = read_text(text);
+	_cleanup_free_ char *got = NULL;
+	size_t n;
+	FILE *f = open_memstream(&got, &n);
+
+	assert_int_equal(render_by_name("folded")->write(p, f, opt), 0);
+	fclose(f);
+	profile_free(p);
+	assert_string_equal(got, want);
+}
+
+#endif
