@@ -11,9 +11,9 @@
 
 /*
  * Takes the signals over. One that was ignored when krait started stays ignored (nohup, jobs that
- * a script puts into the background), but for a SIGINT that a process sends. SIGPIPE becomes an EPIPE from write(). System calls that
- * sleep return EINTR when the first signal comes; one that comes just before the sleep doesn't wake
- * it, so sleep at most some 100 ms at a time.
+ * a script puts into the background), but for a SIGINT that a process sends. SIGPIPE becomes an
+ * EPIPE from write(). System calls that sleep return EINTR when the first signal comes; one that
+ * comes just before the sleep doesn't wake it, so sleep at most some 100 ms at a time.
  */
 void signals_take(void);
 

@@ -8,8 +8,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, folder, krait, main,  # noqa: E402
-                 pprof, python, refused, wait_for)
+from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, cpu_seconds,  # noqa: E402
+                 folder, krait, main, pprof, python, refused, wait_for)
 from vt import Terminal  # noqa: E402
 
 # Three of four parts of the CPU time are in three(), one is in one(); the clock is the thread's own,
@@ -363,12 +363,6 @@ def names():
         check("\u4e2d" in text and "?gnp" in text, text)
         t.type("f", ">")
         check(t.end()[0] == 0, "exit code")
-
-
-def cpu_seconds(pid):
-    with open("/proc/%d/stat" % pid) as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 THREADS = """
