@@ -112,7 +112,7 @@ struct space_chunk {
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
-	__u64 owner_start_ns; /* proc_key of the process it was read of */
+	__u64 owner_start_ns; /* proc_key of the process it was read of; 0: nobody had sampled it */
 	__u64 read_ns;	      /* CLOCK_MONOTONIC, before its mappings were read */
 	__u32 owner_tgid, owner_exec;
 	__u32 version; /* differs whenever the mappings do; 0 = nothing was read */

@@ -100,6 +100,9 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	if (s->owner_start_ns == key->start_ns && s->owner_tgid == key->tgid &&
 	    s->owner_exec == key->exec_id)
 		return true;
+	/* Read before the first sample. Only the entry of the image that was adopted leads here. */
+	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
+		return true;
 	return s->read_ns < key->start_ns; /* a parent's, read before the fork */
 }
 

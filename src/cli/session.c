@@ -337,8 +337,7 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.resent = s->max_bytes,		       /* it may go on for long */
-		.start_ns = clock_ns(CLOCK_MONOTONIC), /* time 0, also of the wall clock */
+		.resent = s->max_bytes, /* it may go on for long */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
@@ -349,7 +348,6 @@ static int make_collector(struct session *s)
 	/* Before krait gives up the right to see addresses. */
 	if (s->options->kernel)
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
 	s->collect = collect_new(&config);
 	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
 }

@@ -13,7 +13,8 @@
 #include "cli/session.h"
 #include "cli/signals.h"
 
-#define POLL_MS 100 /* rings are emptied this often; nothing wakes krait up for a sample */
+#define PREPARE_NS (100 * NSEC_PER_MSEC) /* so long the first sample waits for unwind tables */
+#define POLL_MS	   100 /* rings are emptied this often; nothing wakes krait up for a sample */
 
 int session_exit_of(int r)
 {
@@ -72,9 +73,13 @@ int session_start(struct session *s)
 	if (!r)
 		r = make_epoll(s);
 	if (!r)
+		collect_prepare(s->collect, clock_ns(CLOCK_MONOTONIC) + PREPARE_NS);
+	s->start_ns = clock_ns(CLOCK_MONOTONIC);
+	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
+	collect_begin(s->collect, s->start_ns);
+	if (!r)
 		r = sampler_enable(s->sampler, true);
 	cpus_changed(&s->cpus);
-	s->start_ns = clock_ns(CLOCK_MONOTONIC);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (!r && s->options->cmd)
 		r = spawn_go(&s->spawn);

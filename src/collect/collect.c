@@ -11,6 +11,12 @@
 #include "collect/internal.h"
 #include "symbol/kernel_names.h"
 
+void collect_begin(struct collect *c, uint64_t start_ns)
+{
+	c->config.start_ns = start_ns;
+	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
+}
+
 struct collect *collect_new(const struct collect_config *config)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -116,7 +122,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj);
 	if (rec->globals && !c->config.interpreter_frames)
 		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
-	if (!c->processes.v[p].version)
+	if (c->processes.v[p].version != layout->version)
 		process_is_python(c, &c->processes.v[p], layout->version);
 	keep_code(c, &c->processes.v[p], code);
 }
@@ -388,7 +394,8 @@ static int hand_on(struct collect *c, const struct waiting *w, bool last)
 		return 1;
 	}
 	/* Each CPU has a ring of its own: what the process is may be in one that was read before. */
-	if (p->state == PROC_PENDING && !p->samples && w->flush == c->flushes && !last)
+	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
+	    !last)
 		return 0;
 	s.stack = stack_of(c, w, p, last);
 	if (!s.stack)

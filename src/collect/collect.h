@@ -63,7 +63,7 @@ struct collect_config {
 	size_t n_labels;
 	bool resent;	   /* what abi/sent.h calls forgotten is sent again: it needn't be kept */
 	size_t max_bytes;  /* of the profile's tables; then no new stacks; 0 = no limit */
-	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0 */
+	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
 	bool clock;	   /* weights are nanoseconds */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
@@ -126,6 +126,15 @@ void collect_look_again(struct collect *c);
  * can be profiled, 0: not Python, -ENOTSUP with a message: not understood, -errno: gone, no rights.
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
+
+/*
+ * Before the first sample: hands over the mappings of the processes that were examined, and unwind rows of the
+ * files in them, until @until_ns (CLOCK_MONOTONIC). What isn't ready then is made when a stack needs it.
+ */
+void collect_prepare(struct collect *c, uint64_t until_ns);
+
+/* Now, @start_ns of CLOCK_MONOTONIC, is the profile's time 0: no sample has been taken yet. */
+void collect_begin(struct collect *c, uint64_t start_ns);
 
 /*
  * Executable file @fd is going to be run by a fork of krait: if it holds an interpreter the kernel

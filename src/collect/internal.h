@@ -121,6 +121,7 @@ struct registered {
 struct process {
 	struct proc_key key;
 	enum proc_state state;
+	bool expected; /* examined, not met: .key has only .tgid, or is an image's that may be another one */
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
 	bool unwanted;	  /* not to be shown */
@@ -130,9 +131,10 @@ struct process {
 	char unsupported[128];
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
-	struct py_where where; /* state PROC_PYTHON: absolute addresses */
-	uint32_t slot;	       /* of its mappings, 0 = none */
-	uint32_t reads;	       /* how often they were read for code that isn't known */
+	struct py_where where;	  /* state PROC_PYTHON: absolute addresses */
+	struct image_place place; /* if .expected: of the image that was examined */
+	uint32_t slot;		  /* of its mappings, 0 = none */
+	uint32_t reads;		  /* how often they were read for code that isn't known */
 	enum space_stale space_stale;
 	struct perf_map *jit; /* NULL: not found (yet) */
 	uint64_t jit_ns;      /* when it was looked at last */
@@ -353,6 +355,8 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
 
 /* space.c: the mappings of the process will be read. */
 void space_wanted(struct collect *c, struct process *p, enum space_stale why);
+/* Reads them now. */
+void space_read(struct collect *c, struct process *p);
 /* Reads what has changed; once a flush. */
 void space_read_stale(struct collect *c);
 void space_forget(struct collect *c, struct process *p);

@@ -51,6 +51,26 @@ static bool is_newer(const struct proc_key *a, const struct proc_key *b)
 	return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->exec_id > b->exec_id;
 }
 
+static void drop_index(struct map *m, uint64_t key, uint32_t i)
+{
+	const uint64_t *at = map_get(m, key);
+
+	if (at && *at == i + 1)
+		map_del(m, key);
+}
+
+/* The first record of a process that was expected: it has a key. */
+static long name_expected(struct collect *c, struct process *p, const struct proc_key *key)
+{
+	uint32_t i = p - c->processes.v;
+
+	if (map_put(&c->by_key, key_hash(key), i + 1))
+		return -ENOMEM;
+	drop_index(&c->by_key, key_hash(&p->key), i);
+	p->key = *key;
+	return i;
+}
+
 long process_of(struct collect *c, const struct proc_key *key)
 {
 	uint64_t *known = map_get(&c->by_key, key_hash(key));
@@ -60,6 +80,8 @@ long process_of(struct collect *c, const struct proc_key *key)
 	if (known)
 		return *known - 1;
 	other = newest_of(c, key->tgid);
+	if (other && !other->ended && !other->key.start_ns)
+		return name_expected(c, other, key);
 	if (other)
 		replace(is_newer(key, &other->key) ? other : &p);
 	if (!c->free_processes.n && (vec_push(&c->processes, (struct process){}) ||
@@ -274,10 +296,23 @@ static void adopt_native(struct collect *c, struct process *p)
 		(void)!ignore(c, p);
 }
 
+/* Was it adopted as it was examined? It may have exec'ed since. */
+static void confirm(struct collect *c, struct process *p, const struct rec_proc *rec)
+{
+	p->expected = false;
+	if (rec->state == PROC_PYTHON && rec->space == p->slot)
+		return;
+	space_forget(c, p);
+	p->state = PROC_PENDING;
+	p->version = 0;
+}
+
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 {
 	struct process *p = &c->processes.v[i];
 
+	if (p->expected)
+		confirm(c, p, rec);
 	name_from_record(p, rec);
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
@@ -417,14 +452,6 @@ static bool is_referred_to(const struct collect *c, uint32_t process)
 	return false;
 }
 
-static void drop_index(struct map *m, uint64_t key, uint32_t i)
-{
-	const uint64_t *at = map_get(m, key);
-
-	if (at && *at == i + 1)
-		map_del(m, key);
-}
-
 /* Nothing comes of it any more. What waits for a stack that was lost keeps its place. */
 static void reuse_forgotten(struct collect *c)
 {
@@ -520,9 +547,35 @@ static int none_found(const struct proc *proc)
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
+/* Is @proc to be shown, by its name, cgroup and container? */
+static bool matches(const struct collect *c, const struct proc *proc)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+
+	return !c->config.match ||
+	       (!proc_facts_read(proc, &facts) && proc_match(c->config.match, &facts));
+}
+
+/* Tells the kernel program of Python that is at @place of @proc, whom nobody has sampled yet. */
+static int expect(struct collect *c, const struct proc *proc, const struct py_where *where,
+		  const struct image_place *place, uint16_t version)
+{
+	const struct proc_key key = {.tgid = (uint32_t)proc->tgid};
+	long i = process_of(c, &key);
+	struct process *p;
+
+	if (i < 0)
+		return err_sys(-ENOMEM, "process %d", proc->tgid);
+	p = &c->processes.v[i];
+	p->expected = true;
+	p->where = *where;
+	p->place = *place;
+	set_python(c, p, version);
+	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, where, place, 0);
+}
+
 int collect_examine(struct collect *c, pid_t tgid)
 {
-	const struct proc_key key = {.tgid = tgid};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
 	const struct mapping *at;
@@ -552,7 +605,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 			       f->image.unsupported);
 	r = locate(c, &proc, &maps, f, at, NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
-	if (!r && place.start_code && !c->config.match)
-		r = c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &where, &place, 0);
+	if (!r && place.start_code && matches(c, &proc))
+		r = expect(c, &proc, &where, &place, f->image.layout.version);
 	return r ? r : 1;
 }

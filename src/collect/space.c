@@ -149,7 +149,7 @@ static int take_slot(struct collect *c, struct process *p)
 	int r = p->slot ? 0 : c->config.unwind->new_space(c->config.ctx, &p->slot);
 
 	return r ? r
-		 : c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
+		 : c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, &p->place,
 					   p->slot);
 }
 
@@ -190,7 +190,7 @@ static int hand_over_checked(struct collect *c, struct process *p, const struct 
 	return 0;
 }
 
-static int read_space(struct collect *c, struct process *p)
+static int try_to_read(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
@@ -222,6 +222,17 @@ static int read_space(struct collect *c, struct process *p)
 	return r;
 }
 
+void space_read(struct collect *c, struct process *p)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	p->space_stale = SPACE_FRESH;
+	p->space_ns = now;
+	if (try_to_read(c, p))
+		log_debug("mappings of process %u can't be read: %s", p->key.tgid, err_msg());
+	p->read_ns = clock_ns(CLOCK_MONOTONIC) - now;
+}
+
 /* Not all the time; and code that stays unknown (made at run time) mustn't keep krait reading. */
 static uint64_t due_ns(const struct process *p)
 {
@@ -234,7 +245,7 @@ static uint64_t due_ns(const struct process *p)
 
 static bool is_stale(const struct process *p)
 {
-	return !p->ended && has_stacks(p) && p->space_stale;
+	return !p->ended && !p->expected && has_stacks(p) && p->space_stale;
 }
 
 uint64_t collect_due_ns(const struct collect *c)
@@ -266,12 +277,7 @@ void space_read_stale(struct collect *c)
 		if (!is_stale(p) || now < due_ns(p))
 			continue;
 		p->reads += p->space_stale == SPACE_ODD;
-		p->space_stale = SPACE_FRESH;
-		p->space_ns = now;
-		if (read_space(c, p))
-			log_debug("mappings of process %u can't be read: %s", p->key.tgid,
-				  err_msg());
-		p->read_ns = clock_ns(CLOCK_MONOTONIC) - now;
+		space_read(c, p);
 	}
 }
 

@@ -94,6 +94,37 @@ def debug_file_of_a_container():
             check(got > 0.8, "then it is the leaf of %.0f %%" % (100 * got))
 
 
+SLEEPER = """
+import asyncio, json
+async def main():
+    while True:
+        await asyncio.sleep(0.01)
+        json.dumps(list(range(300)))
+asyncio.run(main())
+"""
+
+
+@kit.case
+def whole_from_the_first_sample():
+    """Of the few samples of a server that sleeps, all reach the thread's start, whose frames are native."""
+    with folder() as d, kit.python(SLEEPER) as target:
+        kit.runs(target.pid, 0.1)
+        for wanted in ["-p", target.pid], ["--comm", "python*"], []:
+            for _ in range(5):  # tables may take longer where much else runs
+                done = krait("record", *wanted, "--native=full", "-d", "500ms", "-F", 999,
+                             "-o", d + "/o.pb.gz")
+                check(done.returncode == 0, done.stderr)
+                profile = kit.pprof.read(d + "/o.pb.gz")
+                stacks = [profile.stack(s) for s in profile.samples
+                          if s.labels.get("pid") == str(target.pid)]
+                broken = [s for s in stacks if s[0].kind != "native"]
+                if stacks and not broken:
+                    break
+            check(stacks, "no samples")
+            check(not broken, "%s: %d of %d stacks, five times: %s" % (
+                wanted, len(broken), len(stacks), broken and [f.name for f in broken[0]]))
+
+
 BUSY_C = """
 static volatile unsigned long total;
 static __attribute__((noinline)) void work(void)
