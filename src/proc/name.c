@@ -145,6 +145,25 @@ static char read_option(struct args *a, struct arg word, struct arg *ret)
 	return 0;
 }
 
+/*
+ * "from multiprocessing.spawn import spawn_main; ...": a worker, the fork server, the resource tracker
+ * (Lib/multiprocessing, get_command_line() and others, 3.4+). The module says which.
+ */
+static bool add_multiprocessing(struct str *ret, struct arg command)
+{
+	static const char begin[] = "from multiprocessing.";
+	size_t from = strlen("from ");
+	const char *end;
+
+	if (command.n < strlen(begin) || memcmp(command.s, begin, strlen(begin)))
+		return false;
+	end = memchr(command.s + from, ' ', command.n - from);
+	if (!end)
+		return false;
+	add_clean(ret, (struct arg){command.s + from, (size_t)(end - command.s) - from});
+	return true;
+}
+
 /* Behind the interpreter's own name. False: no script, no module. */
 static bool add_what_runs(struct str *ret, struct args *a, struct arg interpreter)
 {
@@ -168,6 +187,8 @@ static bool add_what_runs(struct str *ret, struct args *a, struct arg interprete
 			add_clean(ret, value);
 			return true;
 		case 'c':
+			if (add_multiprocessing(ret, value))
+				return true;
 			add_clean(ret, base_name(interpreter));
 			str_add(ret, " -c");
 			return true;

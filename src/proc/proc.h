@@ -50,11 +50,13 @@ void proc_facts_fini(struct proc_facts *f);
 
 /*
  * The name people know a process by. @cmdline: @n bytes of /proc/PID/cmdline (NUL-separated), @exe:
- *target of /proc/PID/exe or NULL, @comm: not NULL. python3 app.py, python3 -u /srv/app.py
- *app.py python -m http.server			http.server python3 /usr/bin/gunicorn wsgi:app
- *gunicorn python3 -c 'print(1)', python3		python3 -c, python3 gunicorn: worker [app]
- *(setproctitle)	gunicorn /opt/host/embedder			embedder Control characters
- *become '?'. Appends to @ret.
+ * target of /proc/PID/exe or NULL, @comm: not NULL. Control characters become '?'. Appends to @ret.
+ * - python3 -u /srv/app.py, /usr/bin/gunicorn wsgi:app: app.py, gunicorn
+ * - python -m http.server: http.server
+ * - python3 -c 'print(1)', python3: python3 -c, python3
+ * - python3 -c 'from multiprocessing.spawn import ...': multiprocessing.spawn
+ * - gunicorn: worker [app] (setproctitle): gunicorn
+ * - /opt/host/embedder: embedder
  */
 void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
 		    struct str *ret);

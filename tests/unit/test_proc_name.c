@@ -25,6 +25,16 @@ static const struct {
 	{"/usr/bin/python3|/usr/bin/gunicorn|wsgi:app|", NULL, "gunicorn"},
 	{"python3|-c|print(1)|", NULL, "python3 -c"},
 	{"python3.13t|-Ic|print(1)|", NULL, "python3.13t -c"},
+	/* multiprocessing.spawn.get_command_line(), .forkserver, .resource_tracker */
+	{"python3|-c|from multiprocessing.spawn import spawn_main; spawn_main(tracker_fd=5, "
+	 "pipe_handle=7)|--multiprocessing-fork|",
+	 NULL, "multiprocessing.spawn"},
+	{"python3|-B|-c|from multiprocessing.forkserver import main; main(8, 9, ['__main__'])|",
+	 NULL, "multiprocessing.forkserver"},
+	{"python3|-c|from multiprocessing.resource_tracker import main;main(5)|", NULL,
+	 "multiprocessing.resource_tracker"},
+	{"python3|-c|from multiprocessing.spa", NULL, "python3 -c"},
+	{"python3|-c|from multiprocessing", NULL, "python3 -c"},
 	{"/usr/bin/python3-dbg|x.py|", NULL, "x.py"},
 	{"pypy3|x.py|", NULL, "x.py"},
 	{"python3|", NULL, "python3"},
