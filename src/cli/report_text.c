@@ -160,28 +160,42 @@ static int print_gil(struct printer *p)
 	return r == -EINVAL ? 0 : r;
 }
 
+static void print_share(struct printer *p, int64_t value, const char *name, bool code)
+{
+	add_percent(p, value);
+	if (p->md) {
+		str_add(&p->row, "| ");
+		if (code)
+			add_code(&p->row, name);
+		else
+			str_add(&p->row, name);
+		str_add(&p->row, " |");
+	} else {
+		str_add(&p->row, "   ");
+		cells_add(&p->row, name, p->style->width - 11, false, false);
+	}
+	end_row(p);
+}
+
 static int print_shares(struct printer *p, const char *by)
 {
 	report_shares shares = {};
 	int r = report_shares_of(p->f, by, &shares);
+	size_t shown = MIN(shares.n, (size_t)p->style->limit);
+	char others[32];
+	int64_t rest = 0;
 
 	if (!r && p->md)
 		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", by);
 	else if (!r)
 		fprintf(p->out, "\n  share    %s\n", by);
-	for (size_t i = 0; !r && i < shares.n; i++) {
-		if (p->md) {
-			add_percent(p, shares.v[i].value);
-			str_add(&p->row, "| ");
-			add_code(&p->row, shares.v[i].name);
-			str_add(&p->row, " |");
-		} else {
-			add_percent(p, shares.v[i].value);
-			str_add(&p->row, "   ");
-			cells_add(&p->row, shares.v[i].name, p->style->width - 11, false, false);
-		}
-		end_row(p);
-	}
+	for (size_t i = 0; !r && i < shown; i++)
+		print_share(p, shares.v[i].value, shares.v[i].name, true);
+	for (size_t i = shown; !r && i < shares.n; i++)
+		rest += shares.v[i].value;
+	snprintf(others, sizeof(others), "%zu more", shares.n - shown);
+	if (!r && shares.n > shown)
+		print_share(p, rest, others, false);
 	report_shares_fini(&shares);
 	return r;
 }

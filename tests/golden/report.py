@@ -412,6 +412,13 @@ def tables(work, path):
     text = krait("report", path, "--by", "thread").stdout.decode().split("\n")
     check("by-shares", [line.split("   ")[-1] for line in text[-3:-1]] == [
         t["name"] for t in report["threads"]], str(text))
+    text = krait("report", path, "--per-thread", "-n", "1").stdout.decode().split("\n")
+    total = sum(t["total"] for t in report["threads"])
+    check("shares-limit", [line.split() for line in text[-3:-1]] == [
+        ["%.1f" % (100 * report["threads"][0]["total"] / total), "%"]
+        + report["threads"][0]["name"].split(),
+        ["%.1f" % (100 * sum(t["total"] for t in report["threads"][1:]) / total), "%",
+         str(len(report["threads"]) - 1), "more"]] and len(report["threads"]) > 1, str(text))
     check("by-unknown", b"no sample has the label 'x'" in krait("report", path, "--by", "x",
                                                               code=1).stderr)
     diff_by(work)
