@@ -25,6 +25,9 @@ bool armed;
 /* unwind_store_epoch(), set by user space whenever it drains the rings. */
 __u32 unwind_epoch;
 
+/* sampler_send_again(): part of what counts as sent, above the bits that choose a set. */
+__u32 sent_epoch;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -325,14 +328,19 @@ walk_inline void mark_sent(void *sent, __u64 id)
 	set->id[0] = id;
 }
 
+walk_inline __u64 in_epoch(__u64 id)
+{
+	return id ^ (__u64)sent_epoch << 32;
+}
+
 walk_inline bool code_seen(__u64 key)
 {
-	return was_sent(&codes_sent, key);
+	return was_sent(&codes_sent, in_epoch(key));
 }
 
 walk_inline void code_mark(__u64 key)
 {
-	mark_sent(&codes_sent, key);
+	mark_sent(&codes_sent, in_epoch(key));
 }
 
 walk_inline bool stack_seen(__u64 id)

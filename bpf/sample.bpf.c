@@ -93,6 +93,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!take_stack(ctx, &rec, w, p))
 		return 0;
 	count(COUNT_SAMPLES);
+	if (w->hash) /* before the code objects' are: a stack's epoch isn't later than theirs */
+		w->hash = in_epoch(w->hash);
 	send_stack(w, out);
 	send_sample(&rec, w, ctx);
 	return 0;

@@ -253,6 +253,11 @@ int sampler_add_exe(struct sampler *s, const struct exe_key *key, const struct e
 	return r ? err_sys(r, "can't describe an executable") : 0;
 }
 
+void sampler_send_again(struct sampler *s)
+{
+	s->skel->bss->sent_epoch++;
+}
+
 int sampler_fd(const struct sampler *s)
 {
 	return ring_buffer__epoll_fd(s->rings);

@@ -83,6 +83,12 @@ _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
  */
 _must_use_ int sampler_renew_cpus(struct sampler *s);
 
+/*
+ * What was sent is forgotten: stacks are sent again when they are met again, with their code objects and
+ * with other ids.
+ */
+void sampler_send_again(struct sampler *s);
+
 /* Readable when user space was asked something (PENDING process). */
 int sampler_fd(const struct sampler *s);
 
