@@ -50,6 +50,7 @@ struct session {
 	uint64_t trim_ns;		     /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
+	unsigned condensed;  /* how often what was rare was summed up */
 	uint64_t unfollowed; /* child processes for which there was no room among the roots */
 };
 

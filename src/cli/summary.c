@@ -188,6 +188,15 @@ static void add_unwind_memory(struct summary *m)
 		     (ull)st->rows_given_up, (ull)st->rows_refused);
 }
 
+static void add_condensed(const struct session *s, struct summary *m)
+{
+	if (s->condensed)
+		line(m, LOG_NOTE,
+		     "what was rare was summed up %u time%s to keep krait's memory bounded: code "
+		     "as [rare code], threads that had ended as [ended]",
+		     s->condensed, s->condensed == 1 ? "" : "s");
+}
+
 /* What was asked for, what became of it, and what would help. */
 static void say_nothing_came(const struct record_options *o, struct summary *m)
 {
@@ -251,6 +260,7 @@ static void compose(const struct session *s, struct summary *m)
 	add_outcomes(m);
 	add_losses(s, m);
 	add_unwind_memory(m);
+	add_condensed(s, m);
 	line(m, LOG_NOTE,
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
 	     "the kernel",

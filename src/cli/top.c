@@ -34,6 +34,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.lost = kernel.counters[COUNT_RING_FULL] + kernel.counters[COUNT_NO_RING],
 		.unsupported = st.outcomes[WALK_UNSUPPORTED],
 		.unknown = st.unknown,
+		.condensed = t->session->condensed,
 		.processes = st.processes,
 		.threads = st.threads,
 		.cpu = table_cpu(&t->shown, last, LIVE_LAST),
@@ -47,8 +48,10 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 }
 
 /* A session may run for days: its samples must not fill the disk, its stacks not the memory. */
-#define KEEP_SAMPLES (4u << 20) /* with their times: 25 MB in a file */
-#define MAX_BYTES    (256u << 20)
+#define KEEP_SAMPLES   (4u << 20) /* with their times: 25 MB in a file */
+#define CONDENSE_BYTES (32u << 20)
+#define KEEP_FUNCTIONS 8192
+#define MAX_BYTES      (256u << 20) /* of the profile, should one interval bring so much */
 
 static int bound_samples(struct top *t)
 {
@@ -65,12 +68,60 @@ static int bound_samples(struct top *t)
 	return r;
 }
 
+static int condense(struct top *t)
+{
+	struct session *s = t->session;
+	struct condense c;
+	int r = live_condense(t->live, &c, KEEP_FUNCTIONS), end;
+
+	if (r)
+		return r;
+	sampler_send_again(s->sampler);
+	vec_foreach(l, &s->labels)
+		*l = (struct profile_label){profile_copy_string(&c.copy, l->key),
+					    profile_copy_string(&c.copy, l->value)};
+	r = collect_condense(s->collect, &c);
+	if (t->browse)
+		browse_condense(t->browse, &c);
+	r = r ? r : live_condensed(t->live, &c);
+	log_debug("%zu functions were rare", c.given_up);
+	end = condense_end(&c);
+	r = r ? r : end;
+	if (!r && t->browse)
+		r = browse_condensed(t->browse);
+	s->trim_ns = 0;
+	return r;
+}
+
+static size_t bytes(const struct top *t)
+{
+	return collect_bytes(t->session->collect) + live_bytes(t->live);
+}
+
+int top_bound(struct top *t)
+{
+	size_t before = bytes(t), after;
+	int r = bound_samples(t);
+
+	if (r || before < t->condense_at)
+		return r;
+	r = condense(t);
+	after = bytes(t);
+	/* What is needed may be that much: not in every interval, then. */
+	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
+	if (!t->session->condensed++)
+		session_add_comment(t->session, "note",
+				    "what was rare is summed up as [rare code] and [ended]");
+	log_debug("%zu of %zu bytes are left", after, before);
+	return r;
+}
+
 int top_tick_now(struct top *t, uint64_t now)
 {
 	double seconds = (double)(now - t->tick_ns) / NSEC_PER_SEC;
 
 	t->tick_ns = now;
-	return live_tick(t->live, seconds) ?: bound_samples(t);
+	return live_tick(t->live, seconds) ?: top_bound(t);
 }
 
 int top_tick(struct top *t, uint64_t now)
@@ -213,6 +264,7 @@ int cmd_top(const struct top_options *o)
 	struct top t = {.options = o,
 			.session = &s,
 			.fold_at = KEEP_SAMPLES,
+			.condense_at = CONDENSE_BYTES,
 			.said_fd = -1,
 			.interval_ns = o->interval_ns};
 	int code;

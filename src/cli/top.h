@@ -29,6 +29,8 @@ struct top {
 	uint64_t fold_at;     /* samples in the profile when their times are given up next */
 	uint64_t interval_ns; /* can be changed by keys */
 	uint64_t printed;
+	uint64_t condense_at;  /* bytes that what grows may have until it is made small */
+	struct browse *browse; /* NULL: no screen */
 	int said_fd; /* what the command says while the screen has the terminal; -1: nothing to come */
 	struct str said; /* the end of it */
 	bool said_more;	 /* its beginning isn't kept */
@@ -55,6 +57,9 @@ int top_command_finish(struct top *t);
 _must_use_ int top_tick(struct top *t, uint64_t now);
 /* The same at once. 0 or -errno + message. */
 _must_use_ int top_tick_now(struct top *t, uint64_t now);
+
+/* Keeps memory and disk bounded; a tick does it. 0 or -errno + message. */
+_must_use_ int top_bound(struct top *t);
 
 /* The whole of `krait top` after the command line; returns the exit code (exit.h). */
 int cmd_top(const struct top_options *o);

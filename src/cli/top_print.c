@@ -164,8 +164,8 @@ static void json_head(struct str *out, const struct top *t)
 		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_LAST], f.hz);
 	str_addf(out, ",\"processes\":%u,\"threads\":%u,\"lost\":%llu,\"incomplete\":%llu",
 		 f.processes, f.threads, (ull)f.lost, (ull)f.incomplete);
-	str_addf(out, ",\"unsupported\":%llu,\"unknown\":%llu,\"not_kept\":%llu",
-		 (ull)f.unsupported, (ull)f.unknown, (ull)(l->not_kept + l->no_row));
+	str_addf(out, ",\"unsupported\":%llu,\"unknown\":%llu,\"not_kept\":%llu,\"condensed\":%u",
+		 (ull)f.unsupported, (ull)f.unknown, (ull)(l->not_kept + l->no_row), f.condensed);
 	str_add(out, ",\"last\":");
 	json_count(out, &t->shown, &l->all[LIVE_LAST], LIVE_LAST);
 	str_add(out, ",\"since_start\":");

@@ -206,7 +206,9 @@ static int go_on(struct interactive *i)
 	r = session_drain(i->top->session);
 	now = clock_ns(CLOCK_MONOTONIC);
 	notice_end(i, now);
-	if (r || i->browse.paused)
+	if (!r && i->browse.paused)
+		return top_bound(i->top);
+	if (r)
 		return r;
 	if (i->browse.ended) {
 		r = top_tick_now(i->top, now);
@@ -272,6 +274,7 @@ static int set_up(struct interactive *i)
 
 	describe(i->top->session->options, &i->target);
 	browse_init(&i->browse, &i->top->shown);
+	i->top->browse = &i->browse;
 	i->browse.invert = i->top->options->record.view.invert;
 	i->screen.color = color_wanted(i->top->session->options->color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
@@ -294,6 +297,7 @@ int top_screen(struct top *t)
 	r = r ? r : run(&i);
 	terminal_close(&i.terminal);
 	log_set_level(level);
+	t->browse = NULL;
 	browse_fini(&i.browse);
 	screen_fini(&i.screen);
 	str_fini(&i.target);

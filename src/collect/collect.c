@@ -97,6 +97,8 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 		return;
 	}
 	(void)!map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n);
+	code->round = c->round;
+	c->code_bytes += py_code_bytes(code);
 	c->stats.codes++;
 	if (c->config.met_file && code->file && !p->unwanted)
 		c->config.met_file(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file);
@@ -107,11 +109,16 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
 	long p = process_of(c, &rec->proc);
 	struct py_code *code = NULL;
+	const uint64_t *known;
 
 	if (p >= 0)
 		sent_code(c, (uint32_t)p, rec->code, rec->check);
-	if (p >= 0 && map_get(&c->processes.v[p].code_index, code_key(rec->code, rec->check)))
-		return; /* sent again: the kernel's list of sent ones has forgotten it */
+	known = p >= 0 ? map_get(&c->processes.v[p].code_index, code_key(rec->code, rec->check))
+		       : NULL;
+	if (known) { /* sent again: the kernel's list of sent ones has forgotten it */
+		c->processes.v[p].codes.v[*known - 1]->round = c->round;
+		return;
+	}
 	if (!layout || p < 0 || py_code_from_record(rec, n, layout->version, &code)) {
 		broken(c);
 		return;

@@ -86,6 +86,17 @@ void collect_record(struct collect *c, const void *data, size_t n);
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
+/* Memory of the profile's tables and of code objects. */
+size_t collect_bytes(const struct collect *c);
+
+/*
+ * The profile is made small (profile/condense.h) and the kernel programs were told to send everything again
+ * (sampler_send_again()): takes the new ids, gives up code objects that didn't come since the time before. 0 or
+ * -ENOMEM + message.
+ */
+struct condense;
+_must_use_ int collect_condense(struct collect *c, struct condense *condense);
+
 /* A flush then has more to do, CLOCK_MONOTONIC; UINT64_MAX: it doesn't. */
 uint64_t collect_due_ns(const struct collect *c);
 

@@ -228,6 +228,8 @@ struct collect {
 		uint64_t at_ns;	       /* side band's time, when it was done last */
 	} ended;
 	struct sent_list *stacks_sent, *codes_sent; /* NULL: none yet */
+	uint32_t round;				    /* collect_condense() calls */
+	size_t code_bytes;			    /* of all code objects */
 	struct map stacks; /* wire id -> profile stack id, or STACK_UNNAMED: it is in raw */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
@@ -477,6 +479,9 @@ static inline uint64_t code_key(uint64_t code, uint64_t check)
 /* sent.c: a named stack, a code object came or is used: what hasn't been for long is given up. */
 void sent_stack(struct collect *c, uint64_t id);
 void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t check);
+/* A code object isn't needed any more: that of @p at @i; its memory alone. */
+void sent_drop_code(struct collect *c, struct process *p, size_t i);
+void sent_free_code(struct collect *c, struct py_code *code);
 void sent_fini(struct collect *c);
 
 /* thread.c: profile labels of the sampled thread; notes what it ran. */

@@ -411,7 +411,7 @@ static void free_memory(struct collect *c, struct process *p)
 	jit_close(p);
 	registered_close(p);
 	vec_foreach(code, &p->codes)
-		py_code_free(*code);
+		sent_free_code(c, *code);
 	vec_fini(&p->codes);
 	vec_fini(&p->stack_ids);
 	map_fini(&p->code_index);

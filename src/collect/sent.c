@@ -53,8 +53,14 @@ void sent_stack(struct collect *c, uint64_t id)
 	map_del(&c->registered, gone.id);
 }
 
+void sent_free_code(struct collect *c, struct py_code *code)
+{
+	c->code_bytes -= py_code_bytes(code);
+	py_code_free(code);
+}
+
 /* The last one takes its place. */
-static void drop_code(struct process *p, size_t i)
+void sent_drop_code(struct collect *c, struct process *p, size_t i)
 {
 	struct py_code *code = p->codes.v[i], *last = p->codes.v[p->codes.n - 1];
 
@@ -64,7 +70,7 @@ static void drop_code(struct process *p, size_t i)
 		p->codes.v[i] = last;
 		(void)!map_put(&p->code_index, code_key(last->addr, last->check), i + 1);
 	}
-	py_code_free(code);
+	sent_free_code(c, code);
 }
 
 static uint64_t id_of(const struct process *p, const struct py_code *code)
@@ -89,7 +95,7 @@ void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t chec
 	at = map_get(&p->code_index, gone.code_key);
 	/* The process may have ended, and its place be another's. */
 	if (at && id_of(p, p->codes.v[*at - 1]) == gone.id)
-		drop_code(p, *at - 1);
+		sent_drop_code(c, p, *at - 1);
 }
 
 void sent_fini(struct collect *c)

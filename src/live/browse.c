@@ -67,6 +67,28 @@ int browse_reset(struct browse *b)
 	return r ? r : browse_refresh(b);
 }
 
+void browse_condense(struct browse *b, struct condense *c)
+{
+	struct calltree *t = &b->tree;
+
+	/* Else it may be of a table that was shown before. */
+	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
+	b->held = b->key != 0;
+	if (!b->opened)
+		return;
+	t->only.pid = profile_copy_string(&c->copy, t->only.pid);
+	t->only.tid = profile_copy_string(&c->copy, t->only.tid);
+	if (!t->everything)
+		t->key = live_new_key(c, t->table, t->key);
+	if (t->only.text || !(t->everything || t->key))
+		tree_close(b);
+}
+
+int browse_condensed(struct browse *b)
+{
+	return browse_reset(b);
+}
+
 static void choose(struct browse *b, size_t at)
 {
 	const struct table *v = b->shown;

@@ -31,7 +31,8 @@ struct browse_facts {
 	double hz, interval;
 	uint64_t samples, lost, incomplete, unknown, unsupported;
 	unsigned processes, threads;
-	double cpu, gil; /* percent of one CPU in the last interval; -1: not known */
+	unsigned condensed; /* how often what was rare was summed up */
+	double cpu, gil;    /* percent of one CPU in the last interval; -1: not known */
 };
 
 /* A line of the tree page. */
@@ -81,6 +82,14 @@ void browse_fini(struct browse *b);
 _must_use_ int browse_refresh(struct browse *b);
 /* Everything was reset: what was opened begins anew. */
 _must_use_ int browse_reset(struct browse *b);
+
+/*
+ * The profile is made small (profile/condense.h), live_condensed() follows: what is chosen and opened is so
+ * afterwards; of modules and labels, whose names go, not.
+ */
+void browse_condense(struct browse *b, struct condense *c);
+/* After that. 0 or -ENOMEM + message. */
+_must_use_ int browse_condensed(struct browse *b);
 
 /* A key (terminal.h). 0 or -errno + message. */
 _must_use_ int browse_key(struct browse *b, int key, enum browse_do *ret);

@@ -69,6 +69,8 @@ static void draw_how_much(struct browse *b, struct screen *s)
 		put(s, STYLE_PLAIN, "  %.1f %% incomplete", 100.0 * f->incomplete / f->samples);
 	if (f->unsupported)
 		put(s, STYLE_WARN, "  %llu not understood", (unsigned long long)f->unsupported);
+	if (f->condensed)
+		put(s, STYLE_WARN, "  rare code is summed up");
 	if (not_kept)
 		put(s, STYLE_WARN, "  %llu beyond the memory", (unsigned long long)not_kept);
 	if (f->lost)

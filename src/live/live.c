@@ -12,6 +12,13 @@
 /* Code without a symbol: one row for each file. */
 #define KEY_MAPPING (1ull << 63)
 
+static void take_keys(struct live *l)
+{
+	l->key_pid = profile_string(l->p, "pid");
+	l->key_tid = profile_string(l->p, "tid");
+	l->key_gil = profile_string(l->p, "gil");
+}
+
 struct live *live_new(struct profile *p, const struct view_options *filter)
 {
 	struct live *l = calloc(1, sizeof(*l));
@@ -23,14 +30,27 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	l->by = filter ? filter->by : NULL;
 	intern_init(&l->texts, 0);
 	l->value = profile_meta(p)->default_value;
-	l->key_pid = profile_string(p, "pid");
-	l->key_tid = profile_string(p, "tid");
-	l->key_gil = profile_string(p, "gil");
+	take_keys(l);
 	sums_init(&l->now);
 	sums_init(&l->last);
 	sums_init(&l->since);
 	map_init(&l->index);
 	return l;
+}
+
+/* What is known by ids of the profile. */
+static void forget_known(struct live *l)
+{
+	if (l->select.o)
+		select_fini(&l->select);
+	l->selected_locations = l->selected_labels = 0;
+	intern_fini(&l->texts);
+	intern_init(&l->texts, 0);
+	vec_fini(&l->modules);
+	render_names_free(l->names);
+	l->names = NULL;
+	vec_fini(&l->who);
+	l->first_pid = 0;
 }
 
 void live_free(struct live *l)
@@ -40,12 +60,7 @@ void live_free(struct live *l)
 	sums_fini(&l->now);
 	sums_fini(&l->last);
 	sums_fini(&l->since);
-	if (l->select.o)
-		select_fini(&l->select);
-	intern_fini(&l->texts);
-	vec_fini(&l->modules);
-	render_names_free(l->names);
-	vec_fini(&l->who);
+	forget_known(l);
 	vec_fini(&l->scratch);
 	vec_fini(&l->rows);
 	map_fini(&l->index);
@@ -379,6 +394,67 @@ void live_reset(struct live *l)
 	clear_rows(l);
 	memset(l->seconds, 0, sizeof(l->seconds));
 	l->not_kept = 0;
+}
+
+static size_t sums_bytes(const struct sums *s)
+{
+	return s->entries.cap * sizeof(*s->entries.v) + s->n_slots * sizeof(*s->slots);
+}
+
+size_t live_bytes(const struct live *l)
+{
+	return sums_bytes(&l->now) + sums_bytes(&l->last) + sums_bytes(&l->since) +
+	       l->rows.cap * sizeof(*l->rows.v) + l->index.size * sizeof(*l->index.slots) +
+	       l->who.cap * sizeof(*l->who.v) + l->modules.cap * sizeof(*l->modules.v) +
+	       l->texts.bytes;
+}
+
+int live_condense(struct live *l, struct condense *c, size_t keep)
+{
+	/* .last is in .since; while the screen is paused .now has more than an interval. */
+	const struct sums *const sums[] = {&l->since, &l->now};
+
+	return condense_begin(c, l->p, &l->last, sums, ARRAY_SIZE(sums), keep);
+}
+
+uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key)
+{
+	uint32_t high = (uint32_t)(key >> 32), low = (uint32_t)key;
+
+	if (table == LIVE_THREADS)
+		return (uint64_t)profile_copy_string(&c->copy, high) << 32 |
+		       profile_copy_string(&c->copy, low);
+	if (table == LIVE_PROCESSES)
+		return profile_copy_string(&c->copy, low);
+	if (table > LIVE_LINES)
+		return 0;
+	if (key & KEY_MAPPING)
+		return KEY_MAPPING | profile_copy_mapping(&c->copy, low);
+	return table == LIVE_LINES ? (uint64_t)condense_function(c, high) << 32 | low
+				   : condense_function(c, low);
+}
+
+int live_condensed(struct live *l, struct condense *c)
+{
+	struct live_only only = {.pid = profile_copy_string(&c->copy, l->only.pid),
+				 .tid = profile_copy_string(&c->copy, l->only.tid)};
+	_cleanup_free_ char *text = strdup(live_text(l, l->only.text));
+	int r = text ? condense_sums(c, &l->since) : err_set(-ENOMEM, "out of memory");
+
+	r = r ? r : condense_sums(c, &l->last);
+	r = r ? r : condense_sums(c, &l->now);
+	if (r)
+		return r;
+	forget_known(l);
+	vec_fini(&l->rows);
+	map_fini(&l->index);
+	take_keys(l);
+	if (*text)
+		only.text = intern_put(&l->texts, text, strlen(text));
+	r = select_again(l);
+	if (!r)
+		live_show(l, l->table, only);
+	return r;
 }
 
 void live_show(struct live *l, enum live_table table, struct live_only only)

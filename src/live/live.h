@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "profile/condense.h"
 #include "profile/intern.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
@@ -105,6 +106,19 @@ _must_use_ int live_tick(struct live *l, double seconds);
 
 /* Everything begins anew. */
 void live_reset(struct live *l);
+
+/* Memory of what grows with what is met. */
+size_t live_bytes(const struct live *l);
+
+/*
+ * The profile made small: begins it, keeping @keep functions. The others who hold ids take new ones, then
+ * live_condensed(), with which all is shown as before. 0 or -ENOMEM + message.
+ */
+_must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
+_must_use_ int live_condensed(struct live *l, struct condense *c);
+
+/* Between these: the key that a row of @table had, and its new one; 0: it isn't known any more. */
+uint64_t live_new_key(struct condense *c, enum live_table table, uint64_t key);
 
 /* Another table, or of other processes or threads. */
 void live_show(struct live *l, enum live_table table, struct live_only only);

@@ -124,6 +124,10 @@ static void who_name(const struct table *v, const struct live_row *row, struct s
 	const char *process = profile_label_text(v->p, row->labels, "process");
 	const char *pid = profile_label_text(v->p, row->labels, "pid");
 
+	if (streq(pid, CONDENSE_ENDED)) {
+		str_add(ret, "[ended]");
+		return;
+	}
 	if (v->live->table == LIVE_THREADS)
 		str_addf(ret, "%s (tid %s)", profile_label_text(v->p, row->labels, "thread"),
 			 profile_label_text(v->p, row->labels, "tid"));

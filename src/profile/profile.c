@@ -88,6 +88,16 @@ struct profile_meta *profile_meta(struct profile *p)
 	return &p->meta;
 }
 
+void profile_swap(struct profile *a, struct profile *b)
+{
+	struct profile was = *a;
+
+	*a = *b;
+	*b = was;
+	b->meta = a->meta;
+	a->meta = was.meta;
+}
+
 bool profile_failed(const struct profile *p)
 {
 	return p->failed;

@@ -90,6 +90,9 @@ void profile_free(struct profile *p);
 
 struct profile_meta *profile_meta(struct profile *p);
 
+/* Exchanges all that the two hold but what profile_meta() has. */
+void profile_swap(struct profile *a, struct profile *b);
+
 /*
  * Interning: the id of an equal object or of a new one; 0 only for out of memory or, for strings,
  * "" (profile_failed() tells). @s needs no NUL; invalid UTF-8 and NUL are replaced by U+FFFD.

@@ -18,6 +18,17 @@ void py_code_free(struct py_code *code)
 	free(code);
 }
 
+static size_t text_bytes(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+size_t py_code_bytes(const struct py_code *code)
+{
+	return sizeof(*code) + text_bytes(code->name) + text_bytes(code->module) +
+	       text_bytes(code->file) + code->linetable_bytes;
+}
+
 static int set_string(char **field, const struct wire_text *w, const uint8_t *raw, size_t bytes)
 {
 	_cleanup_str_ struct str s = {};

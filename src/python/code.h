@@ -25,6 +25,7 @@ struct py_code {
 	uint16_t version;	/* major << 8 | minor */
 	uint8_t missing; /* 1 << enum code_text: texts that py_code_fill_from_process() can bring */
 	bool internal;	 /* CPython's own helper code: not for users' eyes */
+	uint32_t round;	 /* whoever keeps it: when it came last */
 	struct wire_text text[CODE_TEXT_MAX]; /* where and how long the texts were at first sight */
 };
 
@@ -35,7 +36,8 @@ struct py_code {
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
-void py_code_free(struct py_code *code); /* NULL is allowed */
+void py_code_free(struct py_code *code);	  /* NULL is allowed */
+size_t py_code_bytes(const struct py_code *code); /* memory it takes */
 
 static inline void cleanup_py_code(struct py_code **code)
 {

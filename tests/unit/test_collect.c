@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "collect/collect.h"
+#include "profile/condense.h"
 #include "proc/files.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
@@ -481,6 +482,49 @@ static void test_long(void **state)
 	assert_int_equal(st.lost_stacks + st.lost_names, 0);
 }
 
+/* Code without end, the profile made small from time to time: what still comes has its name. */
+static void test_condensed(void **state)
+{
+	struct fixture *f = *state;
+	struct sums none;
+	const struct sums *const sums[] = {&none};
+	struct collect_stats st = {};
+	struct condense c;
+	size_t bytes = 0;
+
+	sums_init(&none);
+	send_proc(f);
+	/* Three flushes: after some more the process, which doesn't exist, is forgotten. */
+	for (uint64_t i = 1; i <= 15000; i++) {
+		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
+		uint64_t code = i * 64;
+
+		send_code(f, code, "f");
+		send_stack(f, id, &code, 1, WALK_OK);
+		send_sample(f, id, WALK_OK);
+		if (i % 5000)
+			continue;
+		st = flushed(f, false);
+		if (bytes)
+			assert_true(collect_bytes(f->collect) < 3 * bytes);
+		bytes = MAX(bytes, collect_bytes(f->collect));
+		assert_int_equal(condense_begin(&c, f->profile, &none, sums, ARRAY_SIZE(sums), 100),
+				 0);
+		assert_int_equal(collect_condense(f->collect, &c), 0);
+		assert_int_equal(condense_end(&c), 0);
+		collect_stats(f->collect, &st);
+		/* What came in this round may be needed still. */
+		assert_int_equal(st.kept.codes, 5000);
+		/* One that was on the way, without its stack. */
+		send_sample(f, id, WALK_OK);
+	}
+	st = flushed(f, true);
+	assert_int_equal(st.samples, 15003);
+	assert_int_equal(st.lost_stacks + st.lost_names, 0);
+	assert_int_equal(st.threads, 1);
+	sums_fini(&none);
+}
+
 /* Those that have ended make room for others; what they ran still counts. */
 static void test_short_threads(void **state)
 {
@@ -573,6 +617,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
 	};
 

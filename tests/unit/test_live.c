@@ -101,8 +101,8 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 
 	assert_int_equal(live_self(l, r, LIVE_LAST).samples, self);
 	assert_int_equal(live_total(l, r, LIVE_LAST).samples, total);
-	assert_int_equal(live_self(l, r, LIVE_SINCE).value, self_since * 10 * MS);
-	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10 * MS);
+	assert_int_equal(live_self(l, r, LIVE_SINCE).value, self_since * 10ll * MS);
+	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10ll * MS);
 }
 
 static void test_intervals(void **state)
@@ -276,6 +276,166 @@ static void test_tree(void **state)
 	table_fini(&t);
 }
 
+/* As krait top does it. */
+static void condense(size_t keep, struct browse *b)
+{
+	struct condense c;
+
+	assert_int_equal(live_condense(l, &c, keep), 0);
+	python = profile_copy_mapping(&c.copy, python);
+	native = profile_copy_mapping(&c.copy, native);
+	if (b)
+		browse_condense(b, &c);
+	assert_int_equal(live_condensed(l, &c), 0);
+	assert_int_equal(condense_end(&c), 0);
+	if (b)
+		assert_int_equal(browse_condensed(b), 0);
+}
+
+/* A call of each function in @names, with that line, outermost first. */
+static void call(const char *const *names, const int *lines, size_t n, uint32_t labels)
+{
+	struct profile_sample s = {.labels = labels, .time_ns = 5, .values = {1, 10 * MS}};
+	uint32_t loc[64];
+
+	for (size_t i = 0; i < n; i++)
+		loc[n - 1 - i] = location(names[i], lines[i], python);
+	s.stack = profile_stack(p, loc, n);
+	assert_int_equal(live_add(l, &s), 0);
+	assert_int_equal(profile_add(p, &s), 0);
+}
+
+static int add_value(void *arg, const struct profile_sample *s)
+{
+	assert_int_equal(s->time_ns, 5);
+	*(int64_t *)arg += s->values[1];
+	return 0;
+}
+
+#define ROUNDS	   400
+#define SMALL	   (1u << 20)
+#define MADE	   20 /* functions that are new, in each round */
+#define MOST_BYTES (3 * SMALL / 2)
+
+/* Code that is made anew again and again, by processes of their own: memory stays, shares stay right. */
+static void test_condense(void **state)
+{
+	static const int lines[] = {1, 2, 3};
+	unsigned condensed = 0;
+	size_t bytes = 0;
+	int64_t value = 0;
+
+	for (int round = 1; round <= ROUNDS; round++) {
+		char pid[16], name[32];
+		uint32_t me;
+
+		snprintf(pid, sizeof(pid), "%d", round);
+		me = who(pid, pid, "held");
+		for (int i = 0; i < MADE; i++) {
+			snprintf(name, sizeof(name), "made_%d_%d", round, i);
+			call((const char *[]){"main", name, "helper"}, lines, 3, me);
+			call((const char *[]){"main", name}, lines, 2, me);
+			call((const char *[]){"main", "steady"}, lines, 2, me);
+			call((const char *[]){"main", "steady"}, lines, 2, me);
+		}
+		assert_int_equal(live_tick(l, 1), 0);
+		bytes = profile_bytes(p) + live_bytes(l);
+		if (bytes > SMALL) {
+			condense(64, NULL);
+			condensed++;
+			assert_true(profile_bytes(p) + live_bytes(l) < SMALL / 2);
+		}
+		assert_true(bytes < MOST_BYTES);
+		assert_row("main", 0, 4 * MADE, 0, 4 * MADE * round);
+		assert_row("steady", 2 * MADE, 2 * MADE, 2 * MADE * round, 2 * MADE * round);
+		assert_row("helper", MADE, MADE, MADE * round, MADE * round);
+		assert_row(name, 1, 2, 1, 2);
+		assert_int_equal(l->all[LIVE_SINCE].samples, 4 * MADE * round);
+	}
+	assert_true(condensed > 4);
+	condense(8, NULL);
+	/* The last interval's and those that were heavy are left, the others are one. */
+	assert_row("[rare code]", 0, 0, MADE * (ROUNDS - 1), 2 * MADE * (ROUNDS - 1));
+	assert_int_equal(profile_each(p, add_value, &value), 0);
+	assert_int_equal(value, 4ll * MADE * ROUNDS * 10 * MS);
+	live_show(l, LIVE_PROCESSES, (struct live_only){});
+	assert_int_equal(l->rows.n, 2);
+	assert_int_equal(l->rows.v[0].total[LIVE_SINCE].samples, 4 * MADE * (ROUNDS - 1));
+	assert_int_equal(l->rows.v[0].total[LIVE_SINCE].held, 4ll * MADE * (ROUNDS - 1) * 10 * MS);
+	assert_int_equal(live_self(l, &l->rows.v[1], LIVE_LAST).samples, 4 * MADE);
+	assert_string_equal(profile_label_text(p, l->rows.v[0].labels, "process"), "app.py");
+}
+
+/* Few functions in stacks that are all different: by their lines, then by their depth too. */
+static void test_condense_stacks(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+	const char *deep[40];
+	int lines[40];
+	size_t stacks;
+
+	srand(1);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		deep[i] = i % 2 ? "odd" : "even";
+	for (int i = 0; i < 2000; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(lines); k++)
+			lines[k] = rand() % 1000 + 1;
+		lines[2] = 7;
+		call((const char *[]){"main", "work", "leaf"}, lines, 3, me);
+		lines[i % 38 + 1] = 7;
+		call(deep, lines, i % 38 + 2, me);
+	}
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(live_tick(l, 1), 0); /* none of them is of the last interval */
+	condense(16, NULL);
+	assert_row("main", 0, 0, 0, 2000);
+	assert_row("work", 0, 0, 0, 2000);
+	assert_row("leaf", 0, 0, 2000, 2000);
+	assert_int_equal(
+		row("even")->self[LIVE_SINCE].samples + row("odd")->self[LIVE_SINCE].samples, 2000);
+	assert_int_equal(row("even")->total[LIVE_SINCE].samples, 2000);
+	stacks = profile_n_stacks(p);
+	live_show(l, LIVE_LINES, (struct live_only){});
+	for (size_t i = 0; i < l->rows.n; i++)
+		if (profile_get_location(p, l->rows.v[i].location)->line == 7 &&
+		    l->rows.v[i].self[LIVE_SINCE].samples >= 1900)
+			stacks = 0;
+	assert_int_equal(stacks, 0); /* the innermost one's line */
+}
+
+static void test_condense_tree(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+	char before[256], after[256];
+	struct table t;
+	struct browse b;
+
+	table_init(&t, l, true);
+	browse_init(&b, &t);
+	for (int i = 0; i < 3; i++)
+		sample("abcd", me);
+	sample("axc", me);
+	sample("yz", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	sample("abcd", me);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(browse_refresh(&b), 0);
+	press(&b, '/');
+	press(&b, 'c');
+	press(&b, KEY_ENTER);
+	press(&b, KEY_ENTER);
+	print_tree(&b, before, sizeof(before));
+	assert_string_equal(before, "1b:4 2a:4 1x:1 2a:1 ");
+	condense(4, &b);
+	print_tree(&b, after, sizeof(after));
+	assert_string_equal(after, "1b:4 2a:4 1[rare code]:1 2a:1 ");
+	assert_row("[rare code]", 0, 0, 1, 2);
+	press(&b, KEY_ESCAPE);
+	assert_int_equal(t.rows.n, 2); /* with a c */
+	browse_fini(&b);
+	table_fini(&t);
+}
+
 static void test_sort_and_filter(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -353,6 +513,9 @@ int main(void)
 		cmocka_unit_test_prestate_setup_teardown(test_by, setup, teardown, (void *)&by_gil),
 		cmocka_unit_test_setup_teardown(test_hidden_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_condense, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_condense_stacks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_condense_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_screen),

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is rare is summed up; see condense.h. */
+#include "profile/condense.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+
+enum detail { WHOLE, FUNCTIONS, INNERMOST };
+
+/* A frame that is kept is a location, or what of it has no line: LINELESS, mapping << 32, function. */
+#define RARE	 0
+#define LINELESS (1ull << 63)
+
+struct weight {
+	uint64_t key;
+	int64_t value;
+};
+
+typedef VEC(struct weight) weights;
+
+/* Of equal ones the younger first, whose id is larger. */
+static int compare(const void *va, const void *vb)
+{
+	const struct weight *a = va, *b = vb;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return a->key > b->key ? -1 : a->key < b->key;
+}
+
+static int64_t value_of(const struct condense *c, const struct profile_sample *s)
+{
+	return s->values[profile_meta(c->copy.to)->default_value];
+}
+
+static const struct profile_location *location_at(const struct condense *c, uint32_t location)
+{
+	return profile_get_location(c->copy.from, location);
+}
+
+/* Is this the first time in this turn? */
+static bool meet(struct condense *c, uint32_t function)
+{
+	bool first = c->seen[function] != c->turn;
+
+	c->seen[function] = c->turn;
+	return first;
+}
+
+static void weigh_functions(struct condense *c, const struct sums *sums, int64_t *values)
+{
+	vec_foreach(s, &sums->entries) {
+		size_t n = 0;
+		const uint32_t *loc =
+			s->stack ? profile_get_stack(c->copy.from, s->stack, &n) : NULL;
+
+		c->turn++;
+		for (size_t i = 0; i < n; i++) {
+			uint32_t f = location_at(c, loc[i])->function;
+
+			if (meet(c, f))
+				values[f] += value_of(c, s);
+		}
+	}
+}
+
+static int choose_functions(struct condense *c)
+{
+	size_t n = profile_n_functions(c->copy.from);
+	_cleanup_free_ int64_t *values = calloc(n + 1, sizeof(*values));
+	weights w = {};
+
+	if (!values || vec_reserve(&w, n + 1))
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_sums; i++)
+		weigh_functions(c, c->sums[i], values);
+	for (uint32_t id = 1; id <= n; id++)
+		w.v[w.n++] = (struct weight){id, values[id]};
+	qsort(w.v, w.n, sizeof(*w.v), compare);
+	for (size_t i = 0; i < MIN(w.n, c->keep); i++)
+		c->functions[w.v[i].key] = true;
+	vec_fini(&w);
+	return 0;
+}
+
+/* What the last interval shows. */
+static void keep_last(struct condense *c, const struct sums *last)
+{
+	vec_foreach(s, &last->entries) {
+		size_t n = 0;
+		const uint32_t *loc =
+			s->stack ? profile_get_stack(c->copy.from, s->stack, &n) : NULL;
+
+		c->detail[s->stack] = WHOLE;
+		for (size_t i = 0; i < n; i++)
+			c->functions[location_at(c, loc[i])->function] = true;
+	}
+}
+
+/* Is the code at @i inlined into that at @i + 1? Then both are kept, or none. */
+static bool is_inlined(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
+{
+	return i + 1 < n && location_at(c, loc[i])->outer == loc[i + 1];
+}
+
+/* Code without a symbol has no function; its mapping tells what it is. */
+static uint64_t whole_frame(const struct condense *c, const uint32_t *loc, size_t n, size_t i)
+{
+	size_t first = i;
+
+	while (first && is_inlined(c, loc, n, first - 1))
+		first--;
+	for (; first <= i; first++) {
+		uint32_t f = location_at(c, loc[first])->function;
+
+		if (!f || c->functions[f])
+			return loc[i];
+	}
+	return RARE;
+}
+
+static uint64_t lineless_frame(const struct condense *c, uint32_t location)
+{
+	const struct profile_location *at = location_at(c, location);
+
+	if (!at->function)
+		return location;
+	return c->functions[at->function] ? LINELESS | (uint64_t)at->mapping << 32 | at->function
+					  : RARE;
+}
+
+static int add_frame(struct condense *c, uint64_t frame)
+{
+	if (frame == RARE && c->frames.n && c->frames.v[c->frames.n - 1] == RARE)
+		return 0;
+	return vec_push(&c->frames, frame);
+}
+
+/* What of a stack is kept into .frames, outermost first. */
+static int make_frames(struct condense *c, uint32_t stack, enum detail detail)
+{
+	size_t n, inner = 1;
+	const uint32_t *loc = profile_get_stack(c->copy.from, stack, &n);
+	int r = 0;
+
+	while (inner < n && (detail == WHOLE || is_inlined(c, loc, n, inner - 1)))
+		inner++;
+	c->frames.n = 0;
+	c->turn++;
+	for (size_t i = n; !r && i-- > inner;) {
+		uint64_t frame = detail == FUNCTIONS ? lineless_frame(c, loc[i]) : RARE;
+
+		if (!(frame & LINELESS) || meet(c, (uint32_t)frame))
+			r = add_frame(c, frame);
+	}
+	for (size_t i = MIN(inner, n); !r && i--;)
+		r = add_frame(c, whole_frame(c, loc, n, i));
+	return r;
+}
+
+static int hash_frames(struct condense *c, uint32_t stack, enum detail detail, uint64_t *ret)
+{
+	int r = make_frames(c, stack, detail);
+
+	if (!r)
+		*ret = XXH3_64bits(c->frames.v, c->frames.n * sizeof(*c->frames.v));
+	return r;
+}
+
+static int weigh_stacks(struct condense *c, enum detail detail, const struct sums *sums,
+			struct map *values)
+{
+	uint64_t hash, *at;
+
+	vec_foreach(s, &sums->entries) {
+		if (!s->stack || c->detail[s->stack] < INNERMOST)
+			continue;
+		if (hash_frames(c, s->stack, detail, &hash))
+			return -ENOMEM;
+		at = map_get(values, hash);
+		if (at)
+			*at += value_of(c, s);
+		else if (map_put(values, hash, value_of(c, s)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Leaves those with the most value. */
+static int leave_heaviest(struct map *values, size_t keep)
+{
+	weights w = {};
+
+	if (vec_reserve(&w, values->n + 1))
+		return -ENOMEM;
+	map_foreach(slot, values)
+		w.v[w.n++] = (struct weight){slot->key, (int64_t)slot->value};
+	qsort(w.v, w.n, sizeof(*w.v), compare);
+	for (size_t i = keep; i < w.n; i++)
+		map_del(values, w.v[i].key);
+	vec_fini(&w);
+	return 0;
+}
+
+/* As many as are to be kept get this detail, of those that have none yet. */
+static int choose_stacks(struct condense *c, enum detail detail)
+{
+	_cleanup_(map_fini) struct map values = {};
+	uint64_t hash;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < c->n_sums; i++)
+		r = weigh_stacks(c, detail, c->sums[i], &values);
+	r = r ? r : leave_heaviest(&values, c->keep);
+	for (size_t i = 0; !r && i < c->n_sums; i++) {
+		vec_foreach(s, &c->sums[i]->entries) {
+			if (!s->stack || c->detail[s->stack] < INNERMOST)
+				continue;
+			r = hash_frames(c, s->stack, detail, &hash);
+			if (r)
+				break;
+			if (map_get(&values, hash))
+				c->detail[s->stack] = detail;
+		}
+	}
+	return r;
+}
+
+static uint32_t rare_function(struct profile *p)
+{
+	return profile_function(
+		p, &(struct profile_function){.name = profile_string(p, "[rare code]")});
+}
+
+static void add_own(struct condense *c)
+{
+	static const char *const ended[][2] = {
+		{"pid", CONDENSE_ENDED}, {"tid", CONDENSE_ENDED}, {"thread", "[ended]"}};
+	struct profile *p = c->copy.to;
+	struct profile_mapping m = {.name = profile_string(p, "[krait]"), .kind = KIND_MARK};
+
+	c->rare = profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
+								 .function = rare_function(p)});
+	for (size_t i = 0; i < ARRAY_SIZE(ended); i++)
+		c->ended[i] = (struct profile_label){profile_string(p, ended[i][0]),
+						     profile_string(p, ended[i][1])};
+}
+
+static int choose(struct condense *c, const struct sums *last, uint32_t rare)
+{
+	size_t n = profile_n_functions(c->copy.from), stacks = profile_n_stacks(c->copy.from) + 1;
+	int r;
+
+	c->functions = calloc(n + 1, sizeof(*c->functions));
+	c->seen = calloc(n + 1, sizeof(*c->seen));
+	c->detail = malloc(stacks * sizeof(*c->detail));
+	if (!c->functions || !c->seen || !c->detail)
+		return -ENOMEM;
+	memset(c->detail, INNERMOST, stacks);
+	r = choose_functions(c);
+	keep_last(c, last);
+	c->functions[rare] = false; /* of the time before: it stays one with what joins it */
+	r = r ? r : choose_stacks(c, WHOLE);
+	r = r ? r : choose_stacks(c, FUNCTIONS);
+	for (uint32_t id = 1; id <= n; id++)
+		c->given_up += !c->functions[id] && id != rare;
+	return r;
+}
+
+static void fini(struct condense *c)
+{
+	struct profile *before = (struct profile *)c->copy.from;
+
+	profile_copy_fini(&c->copy);
+	profile_free(before);
+	free(c->functions);
+	free(c->seen);
+	free(c->detail);
+	vec_fini(&c->frames);
+	vec_fini(&c->locations);
+}
+
+int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
+		   const struct sums *const *sums, size_t n, size_t keep)
+{
+	struct profile *before = profile_new();
+	uint32_t rare = rare_function(p);
+	int r;
+
+	*c = (struct condense){.sums = sums, .n_sums = n, .keep = keep};
+	if (!before || !rare) {
+		profile_free(before);
+		return err_set(-ENOMEM, "out of memory");
+	}
+	profile_swap(p, before);
+	r = profile_copy_init(&c->copy, before, p);
+	r = r ? r : choose(c, last, rare);
+	if (r) {
+		profile_swap(p, before);
+		c->copy.from = before;
+		fini(c);
+		return err_set(-ENOMEM, "out of memory");
+	}
+	c->sums = NULL;
+	add_own(c);
+	vec_foreach(s, &last->entries)
+		(void)condense_labels_whole(c, s->labels);
+	return 0;
+}
+
+uint32_t condense_function(struct condense *c, uint32_t id)
+{
+	if (!id || c->functions[id])
+		return profile_copy_function(&c->copy, id);
+	return profile_get_location(c->copy.to, c->rare)->function;
+}
+
+static uint32_t new_location(struct condense *c, uint64_t frame)
+{
+	struct profile_location l;
+
+	if (frame == RARE)
+		return c->rare;
+	if (!(frame & LINELESS))
+		return profile_copy_location(&c->copy, (uint32_t)frame);
+	l = (struct profile_location){
+		.mapping = profile_copy_mapping(&c->copy, (uint32_t)(frame >> 32) & INT32_MAX),
+		.function = profile_copy_function(&c->copy, (uint32_t)frame)};
+	return profile_location(c->copy.to, &l);
+}
+
+uint32_t condense_stack(struct condense *c, uint32_t id)
+{
+	if (!id || c->copy.stacks[id])
+		return id ? c->copy.stacks[id] : 0;
+	if (make_frames(c, id, c->detail[id]))
+		return 0;
+	c->locations.n = 0;
+	for (size_t i = c->frames.n; i--;)
+		if (vec_push(&c->locations, new_location(c, c->frames.v[i])))
+			return 0;
+	c->copy.stacks[id] = profile_stack(c->copy.to, c->locations.v, c->locations.n);
+	return c->copy.stacks[id];
+}
+
+uint32_t condense_labels(struct condense *c, uint32_t id)
+{
+	return id ? profile_copy_labels(&c->copy, id, c->ended, ARRAY_SIZE(c->ended)) : 0;
+}
+
+uint32_t condense_labels_whole(struct condense *c, uint32_t id)
+{
+	return id ? profile_copy_labels(&c->copy, id, NULL, 0) : 0;
+}
+
+/* 0 or -ENOMEM + message. */
+static int renew(struct condense *c, const struct profile_sample *s, struct profile_sample *ret)
+{
+	*ret = *s;
+	ret->stack = condense_stack(c, s->stack);
+	ret->labels = condense_labels(c, s->labels);
+	if ((s->stack && !ret->stack) || profile_failed(c->copy.to))
+		return err_set(-ENOMEM, "out of memory");
+	return 0;
+}
+
+int condense_sums(struct condense *c, struct sums *s)
+{
+	struct profile_sample sample;
+	struct sums now;
+	int r = 0;
+
+	sums_init(&now);
+	for (size_t i = 0; !r && i < s->entries.n; i++) {
+		r = renew(c, &s->entries.v[i], &sample);
+		r = r ? r : sums_add(&now, &sample);
+	}
+	sums_fini(s);
+	*s = now;
+	return r;
+}
+
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct condense *c = arg;
+	struct profile_sample sample;
+	int r = renew(c, s, &sample);
+
+	return r ? r : profile_add(c->copy.to, &sample);
+}
+
+int condense_end(struct condense *c)
+{
+	int r = profile_each((struct profile *)c->copy.from, take_sample, c);
+
+	fini(c);
+	return r;
+}
