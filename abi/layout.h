@@ -128,6 +128,9 @@ enum py_gil {
 	PY_GIL_FREE,	/* the same, but there need not be a GIL (free-threaded) */
 };
 
+/* _PyRuntime.interpreters (3.12-3.15), from its head: head, main, next_id */
+#define PY_NEXT_ID 16
+
 /* struct _gil_runtime_state (3.7-3.15): interval, last_holder, locked, switch_number, then ... */
 #define PY_GIL_HOLDER	  8
 #define PY_GIL_LOCKED	  16
@@ -158,6 +161,11 @@ struct py_where {
 	__u64 gil_holder; /* <= 3.11: of last_holder (3.6: gil_last_holder) */
 	__u64 gil_locked; /* <= 3.11: of the int `locked` (3.6: gil_locked) */
 	__u64 gil_wait;	  /* <= 3.11: of conditions and mutexes; 2.7: of the pointer to the lock */
+	/*
+	 * 3.12: of _Py_next_func_version, 3.13+: of the main interpreter's func_state.next_version; both u32.
+	 * 0 = not found, or nothing may be concluded from it: docs/decisions/0002.
+	 */
+	__u64 codes_made;
 };
 
 /* Addresses as in the file -> absolute ones; 0 stays "none". */
@@ -177,6 +185,8 @@ static inline __attribute__((always_inline)) void py_where_add_bias(struct py_wh
 		w->gil_locked += bias;
 	if (w->gil_wait)
 		w->gil_wait += bias;
+	if (w->codes_made)
+		w->codes_made += bias;
 }
 
 #endif

@@ -268,6 +268,6 @@ _Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes")
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
-_Static_assert(sizeof(struct py_where) == 80, "");
+_Static_assert(sizeof(struct py_where) == 88, "");
 
 #endif

@@ -207,6 +207,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	if (!load_code(w, l, code))
 		return false;
 	version = l->code_version ? object_u32(w, l->code_version - base) : 0;
+	if (!version || version >= w->codes_made)
+		w->codes_made = 0; /* it would have been counted: that isn't the counter */
 	if (version) {
 		*check = check_version(version, object_u32(w, l->code_firstlineno - base),
 				       object_u64(w, l->code_qualname - base),
@@ -217,6 +219,23 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 		return false;
 	*check = w->acc;
 	return true;
+}
+
+/*
+ * 3.12+: how many code objects the process has made, before the sample looks at any. As long as that
+ * stays the same, an address at which a live one was found has the same one: the argument is in
+ * docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at.
+ */
+walk_inline void count_codes(struct walk *w)
+{
+	__u64 interps = 0;
+
+	w->codes_made = 0;
+	if (!w->where.codes_made ||
+	    read_user(&interps, sizeof(interps), w->where.interp_head + PY_NEXT_ID) ||
+	    interps != 1 || read_user(&w->codes_made, sizeof(w->codes_made), w->where.codes_made))
+		return;
+	w->made_hash = check_mix(w->proc_hash, w->codes_made);
 }
 
 #define FUNCTION_BYTES 88 /* from func_code: func_version is 80 behind it */
@@ -240,29 +259,53 @@ walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 
 	return check_mix(check_mix(w->proc_hash, version), code) | 1;
 }
 
-/* The same, once per sample and, where a function's version proves it, for many samples. */
+walk_inline struct proof *proofs_of(struct walk *w, __u64 key)
+{
+	return &w->proofs[bounded(key >> 50, PROOF_SETS) * PROOF_WAYS];
+}
+
+walk_inline bool is_proved(struct walk *w, __u64 key, __u64 *check)
+{
+	const struct proof *p = proofs_of(w, key);
+
+	if (p[0].key == key)
+		*check = p[0].check;
+	else if (p[1].key == key)
+		*check = p[1].check;
+	else
+		return false;
+	return true;
+}
+
+walk_inline void keep_proof(struct walk *w, __u64 key, __u64 check)
+{
+	struct proof *p = proofs_of(w, key);
+
+	p[1] = p[0];
+	p[0] = (struct proof){key, check};
+}
+
+/* The same, once per sample and, where there is a proof, for many samples. */
 walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 func, __u64 code,
 			    __u64 *check)
 {
 	struct memo *m = memo_of(w->codes, MEMO_CODES, code);
-	struct proof *p;
+	bool counted = w->codes_made;
 	__u64 key;
 
-	if (remembers(w, m, code)) {
+	if (!counted && remembers(w, m, code)) {
 		*check = m->check;
 		return true;
 	}
-	key = function_key(w, l, func, code);
-	p = &w->proofs[bounded(key >> 50, PROOFS)];
-	if (key && p->key == key) {
-		*check = p->check;
-	} else {
+	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
+	if (!key || !is_proved(w, key, check)) {
 		if (!compute_check(w, l, code, check))
 			return false;
-		if (key)
-			*p = (struct proof){key, *check};
+		if (key && counted == !!w->codes_made)
+			keep_proof(w, key, *check);
 	}
-	remember(w, m, code, *check);
+	if (!counted)
+		remember(w, m, code, *check);
 	return true;
 }
 

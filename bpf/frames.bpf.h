@@ -316,6 +316,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->block_start = w->block_end = w->lone = 0;
 	if (!find_frame(w, l))
 		return;
+	count_codes(w);
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
 		if (walk_group())
 			break;

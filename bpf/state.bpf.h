@@ -47,10 +47,14 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define MEMO_CODES  64
 #define MEMO_FILES  8
 #define SENT_STACKS 128
-#define PROOFS	    1024
+#define PROOF_SETS  512
+#define PROOF_WAYS  2
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
 
-/* 3.11: the check of a code object, as long as a function has a version. */
+/*
+ * The check of a code object, as long as nothing says that it could be another: no code object was
+ * made since (3.12+), its function has the same version (3.11).
+ */
 struct proof {
 	__u64 key, check;
 };
@@ -82,7 +86,9 @@ struct walk {
 	__u64 sample;		      /* counts walks */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
-	struct proof proofs[PROOFS];
+	struct proof proofs[PROOF_SETS * PROOF_WAYS];
+	__u64 made_hash;	      /* over proc_hash and codes_made */
+	__u32 codes_made;	      /* code objects so far; 0 = not known */
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
 	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
 	__u64 outer_loop;    /* and of the next one further out */

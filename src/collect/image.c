@@ -188,6 +188,20 @@ static bool named_python(const char *path)
 	return strstr(base ? base : path, "python") || strstr(base ? base : path, "pypy");
 }
 
+bool image_runs_once(const char *exe)
+{
+	const char *p = strrchr(exe, '/');
+
+	p = p ? p + 1 : exe;
+	if (!str_starts(p, "python"))
+		return false;
+	p += strlen("python");
+	p += strspn(p, "0123456789.");
+	p += strspn(p, "td");
+	p += str_starts(p, "-dbg") ? strlen("-dbg") : 0;
+	return !*p || streq(p, " (deleted)");
+}
+
 /*
  * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
  * which may be all of libpython, once more for its closures.

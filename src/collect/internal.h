@@ -319,6 +319,12 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		 const struct exe_key *exe, const struct image_file *f,
 		 const struct py_where *where);
 
+/*
+ * Is @exe, a path, the interpreter's own program (Programs/python.c)? That initialises it once. Programs
+ * with an interpreter in them may do it again, which begins the count of code objects anew.
+ */
+bool image_runs_once(const char *exe);
+
 /* An executable that may still become Python: it is called so, or linked with libpython. */
 bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
 		    const struct exe_key *exe);

@@ -113,6 +113,15 @@ static void set_python(struct collect *c, struct process *p, uint16_t version)
 	process_is_python(c, p, version);
 }
 
+static bool runs_once(const struct proc *proc)
+{
+	char exe[PATH_MAX];
+	ssize_t n = readlinkat(proc->dirfd, "exe", exe, sizeof(exe) - 1);
+
+	exe[MAX(n, (ssize_t)0)] = '\0';
+	return image_runs_once(exe);
+}
+
 /* Absolute addresses of the interpreter of @f, mapped at @at. */
 static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
 		  const struct image_file *f, const struct mapping *at, const struct exe_key *exe,
@@ -122,6 +131,8 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	int r;
 
 	*ret = f->image.where;
+	if (!runs_once(proc))
+		ret->codes_made = 0;
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)
 		return r;

@@ -64,6 +64,8 @@ int collect_teach(struct collect *c, int fd, const char *path)
 	if (r)
 		return r;
 	e.where = f->image.where;
+	if (!image_runs_once(path))
+		e.where.codes_made = 0;
 	e.start_vaddr = f->text_start;
 	libc_set_where(&e.where, &libc);
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &e.where.layout);

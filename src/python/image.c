@@ -119,6 +119,7 @@ static bool use_debug_offsets(struct image_ctx *c)
 	image->free_threaded = d.free_threaded;
 	image->where.interp_head = c->runtime + d.interp_head;
 	image->where.gil = d.gil;
+	image_counter_value(c, &d);
 	if (d.free_threaded && d.layout.version >= 0x030e) /* never run by krait's tests */
 		image_unsupported(image, "free-threaded CPython %u.%u", major(image), minor(image));
 	return true;
@@ -137,6 +138,8 @@ static void use_table(struct image_ctx *c)
 		image_unsupported(image, "CPython %u.%u", major(image), minor(image));
 	else
 		image_unsupported(image, "CPython of an unknown version");
+	if (image->layout.version == 0x030c)
+		image_counter_symbol(c);
 }
 
 static void examine(struct image_ctx *c)

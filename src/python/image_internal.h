@@ -84,7 +84,7 @@ struct py_debug_offsets {
 	struct py_layout layout;
 	uint32_t hex_version;
 	bool free_threaded;
-	uint64_t runtime_size, interp_head;
+	uint64_t runtime_size, interp_size, interp_head;
 	uint8_t gil; /* enum py_gil */
 };
 
@@ -105,6 +105,12 @@ void image_roots(struct image_ctx *c);
 
 /* The part of it that says who holds the GIL; after the rest. */
 void image_gil(struct image_ctx *c);
+
+/* 3.12: the part of it that tells where code objects are counted. */
+void image_counter_symbol(struct image_ctx *c);
+
+/* The same from 3.13 on. */
+void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*
  * Compares the layout with what PyCode_Type says of itself; adapts it to Py_TRACE_REFS or sets

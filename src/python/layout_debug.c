@@ -343,6 +343,7 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 	if (ret->layout.tstate_gil)
 		ret->gil = ret->free_threaded ? PY_GIL_FREE : PY_GIL_HOLDS;
 	ret->runtime_size = m[M_runtime_size];
+	ret->interp_size = m[M_interp_size];
 	ret->interp_head = m[M_interpreters_head];
 	return 0;
 }

@@ -217,6 +217,61 @@ static void ids_of_contents(void)
 	}
 }
 
+/* Is another code object at the same address noticed although nothing was counted? */
+static bool notices(uint64_t code, uint32_t *version)
+{
+	uint64_t before = id_of();
+
+	put_u32(code + image.l->code_version, ++*version);
+	return id_of() != before;
+}
+
+/* As long as no code object is made none is read again. */
+static void counted(void)
+{
+	uint32_t version = 2000;
+	uint64_t code, counter;
+
+	if (!image.l->code_version)
+		return;
+	start();
+	mixed(3);
+	code = plan.frame[1].code;
+	counter = image_count_codes(9000);
+	assert_false(notices(code, &version));
+	put_u32(counter, 9001);
+	assert_false(
+		notices(code, &version)); /* the one that was there before counts from now on */
+	put_u32(counter, version);	  /* it is behind: not the counter */
+	assert_true(notices(code, &version));
+	put_u32(counter, 0); /* all numbers are given */
+	assert_true(notices(code, &version));
+	put_u32(counter, 9002);
+	put_u64(image.where.interp_head + PY_NEXT_ID, 2);
+	assert_true(notices(code, &version));
+	put_u64(image.where.interp_head + PY_NEXT_ID, 1);
+	assert_false(notices(code, &version));
+	image.where.codes_made = 0x1000; /* not readable */
+	assert_true(notices(code, &version));
+}
+
+/* After one more was made all are read, and what has changed is seen. */
+static void counted_anew(void)
+{
+	uint64_t code, counter, id;
+
+	if (!image.l->code_version)
+		return;
+	start();
+	mixed(3);
+	code = plan.frame[1].code;
+	counter = image_count_codes(9000);
+	id = id_of();
+	put_u32(code + image.l->code_version, 9000);
+	put_u32(counter, 9001);
+	assert_int_not_equal(id_of(), id);
+}
+
 /* What a walk reads of a frame has all the fields, for every version. */
 static void fields_are_read(void)
 {
@@ -237,7 +292,8 @@ static void fields_are_read(void)
 #define TESTS(X) \
 	X(one_frame) X(some_frames) X(many_frames) X(deepest) X(too_deep) \
 	X(deep_through_c) X(every_position) X(generators_only) X(ids) \
-	X(ids_of_processes) X(ids_of_contents) X(fields_are_read)
+	X(ids_of_processes) X(ids_of_contents) X(counted) X(counted_anew) \
+	X(fields_are_read)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 

@@ -425,6 +425,8 @@ static void assert_part(void)
 static void every_nth_read_fails(void)
 {
 	build();
+	if (image.l->code_version)
+		image_count_codes(image.next_version);
 	for (host.fail_nth = 1; host.fail_nth <= 200; host.fail_nth++) {
 		for (int keep = 0; keep < 2; keep++) {
 			host.keep_on_fault = keep;

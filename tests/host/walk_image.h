@@ -258,6 +258,16 @@ static inline void image_begin(const struct release *r)
 	image_no_loop();
 }
 
+/* 3.12+: so many code objects were made by the one interpreter there is; address of the count. */
+static inline uint64_t image_count_codes(uint32_t n)
+{
+	image.where.interp_head = image_alloc(PY_NEXT_ID + 8);
+	put_u64(image.where.interp_head + PY_NEXT_ID, 1);
+	image.where.codes_made = image_alloc(8);
+	put_u32(image.where.codes_made, n);
+	return image.where.codes_made;
+}
+
 /* Makes @frame the thread's innermost one. */
 static inline void image_enter(uint64_t frame)
 {

@@ -78,6 +78,8 @@ static inline void random_image(const struct release *r)
 				      : CALL,
 			 code[i % 3], (int)i * 2);
 	plan.frame[5].new_chunk = true;
+	if (image.l->code_version)
+		image_count_codes(image.next_version);
 	chain_build(&plan, &expected);
 	list_words();
 }

@@ -244,6 +244,14 @@ static void runtime(void)
 	say("runtime_size", sizeof(_PyRuntimeState));
 	AT("runtime_interp_head", _PyRuntimeState, interpreters.head);
 #endif
+#if VERSION >= 0x030c
+	say("interpreters_next_id", offsetof(_PyRuntimeState, interpreters.next_id) -
+					    offsetof(_PyRuntimeState, interpreters.head));
+#endif
+#if VERSION >= 0x030d
+	say("runtime_codes_made", offsetof(_PyRuntimeState, _main_interpreter) +
+					  offsetof(PyInterpreterState, func_state.next_version));
+#endif
 #if VERSION >= 0x0307 && VERSION < 0x030c
 	AT("runtime_tstate_current", _PyRuntimeState, gilstate.tstate_current);
 	say("runtime_tss_key",

@@ -2,19 +2,20 @@
 /*
  * LD_PRELOADed into krait: gives its kernel programs a wrong table of offsets, as a mistake in the
  * source would, so that the oracle can be tested on krait itself (krait_faults.py). KRAIT_FAULT is
- * FIELD+N, FIELD-N (of struct py_layout) or FIELD=OTHER (its value).
+ * FIELD+N, FIELD-N (of struct py_layout), FIELD=OTHER (its value), or COUNTER.
  *
  * libbpf makes system calls through libc's syscall(), which is replaced here.
  */
 #include <dlfcn.h>
 #include <linux/bpf.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include "layout.h"
+#include "records.h"
 
 static const struct field {
 	const char *name;
@@ -44,6 +45,22 @@ static long get(const struct py_layout *l, const struct field *f)
 	return f->size == 1 ? at[0] : at[0] | at[1] << 8;
 }
 
+#define COUNTER                                                                                    \
+	"codes_made=interp_head" /* of struct py_where: a large number that doesn't change */
+
+static bool is_counter(const char *fault)
+{
+	return fault && !strcmp(fault, COUNTER);
+}
+
+static void spoil_process(struct proc_entry *p)
+{
+	if (!is_counter(getenv("KRAIT_FAULT")) || !p->where.codes_made)
+		return;
+	p->where.codes_made = p->where.interp_head;
+	fprintf(stderr, "fault_preload: %s\n", COUNTER);
+}
+
 static void spoil(struct py_layout *l)
 {
 	const char *fault = getenv("KRAIT_FAULT");
@@ -52,7 +69,7 @@ static void spoil(struct py_layout *l)
 	const struct field *f;
 	long value;
 
-	if (!fault)
+	if (!fault || is_counter(fault))
 		return;
 	f = find(fault, n);
 	value = get(l, f);
@@ -69,7 +86,7 @@ static void spoil(struct py_layout *l)
 
 static long (*real)(long number, ...);
 
-static int is_layouts(int fd)
+static int is_map(int fd, const char *name)
 {
 	struct bpf_map_info info = {};
 	union bpf_attr attr = {};
@@ -78,13 +95,24 @@ static int is_layouts(int fd)
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (unsigned long)&info;
 	return !real(SYS_bpf, (long)BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr), 0L, 0L, 0L) &&
-	       !strcmp(info.name, "layouts");
+	       !strcmp(info.name, name);
+}
+
+/* The same update with another value. */
+static long update(const union bpf_attr *given, const void *value)
+{
+	union bpf_attr attr = {};
+
+	memcpy(&attr, given, offsetof(union bpf_attr, flags) + sizeof(attr.flags));
+	attr.value = (unsigned long)value;
+	return real(SYS_bpf, (long)BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr), 0L, 0L, 0L);
 }
 
 long syscall(long number, ...)
 {
+	const union bpf_attr *given;
+	struct proc_entry process;
 	struct py_layout layout;
-	union bpf_attr attr = {}, *given;
 	long a[6];
 	va_list ap;
 
@@ -94,14 +122,18 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	given = (union bpf_attr *)a[1];
-	if (number == SYS_bpf && a[0] == BPF_MAP_UPDATE_ELEM && is_layouts((int)given->map_fd)) {
-		memcpy(&attr, given, offsetof(union bpf_attr, flags) + sizeof(attr.flags));
-		memcpy(&layout, (void *)(unsigned long)given->value, sizeof(layout));
+	given = (const union bpf_attr *)a[1];
+	if (number != SYS_bpf || a[0] != BPF_MAP_UPDATE_ELEM)
+		return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (is_map((int)given->map_fd, "layouts")) {
+		memcpy(&layout, (const void *)(unsigned long)given->value, sizeof(layout));
 		spoil(&layout);
-		attr.value = (unsigned long)&layout;
-		a[1] = (long)&attr;
-		a[2] = sizeof(attr);
+		return update(given, &layout);
+	}
+	if (is_map((int)given->map_fd, "procs")) {
+		memcpy(&process, (const void *)(unsigned long)given->value, sizeof(process));
+		spoil_process(&process);
+		return update(given, &process);
 	}
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

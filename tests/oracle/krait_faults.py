@@ -37,6 +37,7 @@ FAULTS = {
     "code_adaptive-2": ("multiline", (3, 11), None),   # the instruction after
     "code_adaptive+8": ("multiline", (3, 11), None),
     "code_version=code_firstlineno": ("churn", (3, 12), None),  # a proof of identity that proves nothing
+    "codes_made=interp_head": ("churn", (3, 12), None),  # a count that stands still
     "str_length+8": ("chains", None, None),
     "str_ascii+8": ("chains", (3, 6), None),
     "str_ascii-8": ("chains", (3, 6), None),
@@ -47,6 +48,7 @@ FAULTS = {
     "bytes_data-8": ("chains", None, None),
     "walk-1": ("chains", (3, 11), None),
 }
+EMBEDDED = ("-sid-shared", "-sid-dlopen")  # programs with an interpreter in them
 SECONDS = 1.0
 
 
@@ -117,6 +119,8 @@ def main():
             minor = interpreter.version[:2]
             spoilt.test(interpreter, by_name["chains"], None)
             for fault, (name, first, last) in FAULTS.items():
+                if fault.startswith("codes_made") and interpreter.name.endswith(EMBEDDED):
+                    continue  # nothing is concluded from their count
                 if not ((first and minor < first) or (last and minor > last)):
                     spoilt.test(interpreter, by_name[name], fault)
     return 1 if spoilt.failed else 0

@@ -18,6 +18,7 @@ static void print_layout(const struct py_layout *l)
 	       l->str_kind_shift, l->gil_bit);
 	printf("gil_struct_holder %u\ngil_struct_locked %u\ngil_struct_wait %u\n", PY_GIL_HOLDER,
 	       PY_GIL_LOCKED, PY_GIL_WAIT);
+	printf("interpreters_next_id %u\n", PY_NEXT_ID);
 #define X(name) printf(#name " %u\n", l->name);
 	PY_OFFSETS(X)
 #undef X
@@ -41,6 +42,7 @@ static void print_where(const struct py_where *w)
 	       (unsigned long long)w->tstate_current, (unsigned long long)w->interp_head, w->tss,
 	       (unsigned long long)w->tss_key, (unsigned long long)w->tls_got,
 	       (long long)w->tls_offset);
+	printf("codes_made 0x%llx\n", (unsigned long long)w->codes_made);
 	printf("gil %u\ngil_holder 0x%llx\ngil_locked 0x%llx\ngil_wait 0x%llx\n"
 	       "gil_struct_wait_bytes %u\n",
 	       w->gil, (unsigned long long)w->gil_holder, (unsigned long long)w->gil_locked,
