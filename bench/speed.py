@@ -12,6 +12,7 @@ import http_load
 import lib
 
 WINDOW = 0.2  # seconds at each depth
+REPEATS = 4  # windows under one start of a profiler
 SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth, idle threads
 
 
@@ -59,26 +60,30 @@ def krait(pids, hz):
 
 
 def once(profiler, targets):
-    """[speed by setting] under one start of a profiler."""
+    """[[speed by setting] by window] under one start of a profiler."""
     with profiler as p:
         if isinstance(p, lib.Krait):
             p.program()
             time.sleep(0.1)
-        return [t.run(depth, WINDOW) for t, (depth, _) in zip(targets, SETTINGS)]
+        return [
+            [t.run(depth, WINDOW) for t, (depth, _) in zip(targets, SETTINGS)]
+            for _ in range(REPEATS)
+        ]
 
 
 def compare(targets, hz, seconds):
     """[[(perf, krait, nothing)] by setting] of as many rounds as the time allows."""
     pids = [t.pid for t in targets]
-    got, end = [[] for _ in SETTINGS], time.monotonic() + seconds
-    while time.monotonic() < end or len(got[0]) < 2:
+    got, end, rounds = [[] for _ in SETTINGS], time.monotonic() + seconds, 0
+    while time.monotonic() < end or not rounds:
         makers = [lambda: Perf(pids, hz), lambda: krait(pids, hz), Nothing]
-        order = [0, 1, 2] if len(got[0]) % 2 else [1, 0, 2]
         speeds = [None] * 3
-        for i in order:
+        for i in [0, 1, 2] if rounds % 2 else [1, 0, 2]:
             speeds[i] = once(makers[i](), targets)
-        for n, row in enumerate(zip(*speeds)):
-            got[n].append(row)
+        for window in zip(*speeds):
+            for n, row in enumerate(zip(*window)):
+                got[n].append(row)
+        rounds += 1
     return got
 
 
