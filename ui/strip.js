@@ -7,7 +7,19 @@ import {groupLabels} from './samples.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
-const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16;
+const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
+
+/**
+ * As much of a name as there is room for beside its lane; a number at its end stays.
+ * @param {CanvasRenderingContext2D} g @param {string} name
+ */
+function shortened(g, name) {
+	const number = / \([pt]id \d+\)$/.exec(name), end = number ? number[0] : '', start = name.slice(0, name.length - end.length);
+	let n = 40, text = name;
+	while (n > 0 && g.measureText(text).width > ROOM)
+		text = fit(start, n--) + '\u2026' + end;
+	return text;
+}
 
 /** @param {Data} d */
 function laneGroups(d) {
@@ -110,7 +122,7 @@ export class Strip {
 			most = Math.max(most, sum);
 		}
 		g.fillStyle = ink.faint;
-		g.fillText(fit(name, 24), 16, base - 6, NAMES - 24);
+		g.fillText(shortened(g, name), 16, base - 6, ROOM);
 		g.fillStyle = ink.off;
 		g.fillRect(NAMES, base, bins * 2, 1);
 		for (let b = 0; b < bins; b++) {
@@ -170,6 +182,7 @@ export class Strip {
 		});
 		c.addEventListener('pointermove', (/** @type {PointerEvent} */ e) => {
 			const to = this.time(e.offsetX), width = Math.abs(to - from) / this.end;
+			c.title = e.offsetX < NAMES && this.names[Math.floor(e.offsetY / LANE)] || '';
 			if (from >= 0 && e.buttons & 1 && width > 0.002)
 				this.brush([Math.min(from, to), Math.max(from, to)]);
 		});

@@ -9,6 +9,7 @@ import base64
 import collections
 import gzip
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -236,6 +237,38 @@ def timeline(b):
     b.click(start + width * 0.9, y + 9)
     time.sleep(0.1)
     equal([r[0::2] for r in rows(b)], [["a", "80.0 %"], ["b", "20.0 %"]], "after the click")
+    no_errors(b)
+
+
+def long_names(b):
+    """Beside a lane a long name ends in an ellipsis and its number; the pointer shows the whole."""
+    long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
+             {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
+             {"type": "stack", "id": 1, "frames": [1]}]
+    for i, name in enumerate([long, short], 1):
+        thread, tid = name[:-1].split(" (tid ")
+        lines += [{"type": "labels", "id": i, "labels": {"thread": thread, "tid": tid}},
+                  {"type": "sample", "stack": 1, "labels": i, "time": 10 ** 8 * i, "values": [3 - i]}]
+    subprocess.run([KRAIT, "report", "-", "-o", pages / "long.html"], check=True, timeout=60, text=True,
+                   input="".join(json.dumps(line) + "\n" for line in lines))
+    open_page(b, "long.html")
+    b.js("""const write = CanvasRenderingContext2D.prototype.fillText; window.written = [];
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+            if (this.canvas.closest('#strip') && x < 100) window.written.push(text);
+            return write.call(this, text, x, ...rest);
+        }; dispatchEvent(new Event('resize')); 0""")
+    until(b, "window.written.length >= 2", "the strip isn't drawn again")
+    got = b.js("window.written.slice(0, 2)")
+    equal(got[1], short, "a name that has room")
+    start, _, end = got[0].partition("\u2026")
+    assert end == " (tid 1234)" and len(start) > 4 and long.startswith(start), got[0]
+    x, y = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect(); return [r.x, r.y]; })()")
+    for at, title in ((9, long), (26, short)):
+        b.mouse("mouseMoved", x + 30, y + at)
+        until(b, "document.querySelector('#strip canvas').title === %s" % json.dumps(title), "no title")
+    b.mouse("mouseMoved", x + 300, y + 9)
+    until(b, "!document.querySelector('#strip canvas').title", "a title over the lanes")
     no_errors(b)
 
 
@@ -651,7 +684,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, keyboard, timeline, filters, labels, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, keyboard, timeline, long_names, filters, labels, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
