@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/map.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
@@ -77,12 +78,43 @@ uint64_t summary_missing(uint64_t due, uint64_t came)
 	return missing;
 }
 
+/* Text of a label in a set, as a string of the profile; 0 = none. */
+static uint32_t value_of(const struct profile *p, uint32_t set, const char *key)
+{
+	size_t n;
+	const struct profile_label *l = profile_get_labels(p, set, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (streq(profile_get_string(p, l[i].key), key))
+			return l[i].value;
+	return 0;
+}
+
+/*
+ * As the page and the report tell them apart, by name and number: an exec of the same program isn't another
+ * process, of another program it is.
+ */
+static unsigned count_processes(const struct profile *p)
+{
+	struct map seen = {};
+	unsigned n;
+
+	for (size_t set = 1; set < profile_n_labels(p); set++)
+		(void)!map_put(
+			&seen,
+			(uint64_t)value_of(p, set, "process") << 32 | value_of(p, set, "pid"), 1);
+	n = (unsigned)seen.n;
+	map_fini(&seen);
+	return n;
+}
+
 static void take_figures(struct summary *m, struct session *s)
 {
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
+	m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();

@@ -89,6 +89,30 @@ def duration_ends_the_recording():
         check(time.time() - started > 1.9, "the command was ended")
 
 
+AGAIN = """
+import os, sys
+total = sum(i * i for i in range(2000000))
+left = int(sys.argv[1])
+if left:
+    os.execv(sys.executable, [sys.executable, sys.argv[0], str(left - 1)])
+"""
+
+
+@kit.case
+def a_process_that_execs():
+    """Itself: it stays one process, which the closing line, --summary-json and the report say."""
+    with folder() as d:
+        with open(d + "/again.py", "w") as f:
+            f.write(AGAIN)
+        done = krait("record", "-F", 999, "-o", d + "/o.pb.gz", "--summary-json", d + "/s.json", "--",
+                     kit.PYTHON, d + "/again.py", "3")
+        check(done.returncode == 0 and "samples of 1 process in" in done.stderr, done.stderr)
+        with open(d + "/s.json") as f:
+            check(json.load(f)["processes"] == 1, "the summary counts more")
+        shown = json.loads(krait("report", d + "/o.pb.gz", "--json").stdout)["processes"]
+        check(len(shown) == 1, str(shown))
+
+
 @kit.case
 def unwritable_output_runs_nothing():
     """An output that can't be written is told before the command runs."""
