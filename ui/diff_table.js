@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of a page of two recordings: each row's cost before and after, its change and what of
 // that is more than noise. As in the terminal, native code is its Python caller's doing: it counts
-// for the caller's self.
+// for the caller's own cost.
 
 import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';

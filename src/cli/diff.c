@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
 	 .set = value_strings,
 	 .field = FIELD(fail_texts),
 	 .help = "exit with 4 if a function's change is more than noise and beyond this: "
-		 "self:module.function>+5%, total:json.*>+2points; may be repeated"},
+		 "own:module.function>+5%, total:json.*>+2points; may be repeated"},
 	VALUE_OUTPUT_ROW(FIELD(output), "standard output", "where to write"),
 	{.name = "format",
 	 .arg = "FORMAT",

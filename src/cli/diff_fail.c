@@ -9,7 +9,7 @@
 static int bad(const char *text)
 {
 	return err_set(-EINVAL,
-		       "'%s' is not a limit; write as in 'self:module.function>+5%%' or "
+		       "'%s' is not a limit; write as in 'own:module.function>+5%%' or "
 		       "'total:module.function>+2points'",
 		       text);
 }
@@ -34,7 +34,7 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	if (str_starts(text, "self:"))
+	if (str_starts(text, "own:"))
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
 		ret->what = DIFF_TOTAL;
@@ -79,7 +79,8 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 {
 	const struct diff_cost *c = &row->of[r->what];
 
-	str_addf(why, "%s of %s went from ", r->what == DIFF_SELF ? "self" : "total", row->name);
+	str_addf(why, "%s of %s went from ", r->what == DIFF_SELF ? "own cost" : "total",
+		 row->name);
 	if (r->points) {
 		str_addf(why, "%.1f to %.1f %% of all (%+.1f points)", 100 * c->share[DIFF_A],
 			 100 * c->share[DIFF_B], 100 * diff_share_change(c));

@@ -173,7 +173,7 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
 	print_words(out, str_cstr(&sum), style->width);
-	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "self  ", "share  ",
+	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "own  ", "share  ",
 		"total  ", f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
@@ -234,7 +234,7 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
 	fprintf(out, "%s\n\n%s\n\n", str_cstr(&code), str_cstr(&sum));
 	fprintf(out,
-		"| %s | before | after | self | share | total |\n|---|---:|---:|---:|---:|---:|\n",
+		"| %s | before | after | own | share | total |\n|---|---:|---:|---:|---:|---:|\n",
 		f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
@@ -287,7 +287,7 @@ int diff_print_json(const struct diff_facts *f, const struct diff_style *style, 
 			continue;
 		fprintf(out, "%s    {\"name\": ", apart);
 		json_put_string(out, row->name);
-		put_cost(out, "self", &row->of[DIFF_SELF]);
+		put_cost(out, "own", &row->of[DIFF_SELF]);
 		put_cost(out, "total", &row->of[DIFF_TOTAL]);
 		fputs("}", out);
 		apart = ",\n";

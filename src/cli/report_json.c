@@ -22,7 +22,7 @@ static void put_function(const struct report_facts *f, const struct cost *c, FIL
 	put(out, "name", str_cstr(&name));
 	fputs(", ", out);
 	put(out, "file", str_cstr(&place));
-	fprintf(out, ", \"self\": %lld, \"total\": %lld}", (long long)c->self, (long long)c->total);
+	fprintf(out, ", \"own\": %lld, \"total\": %lld}", (long long)c->self, (long long)c->total);
 }
 
 static void put_line(const struct report_facts *f, const struct cost_line *l, FILE *out)
@@ -35,7 +35,7 @@ static void put_line(const struct report_facts *f, const struct cost_line *l, FI
 	put(out, "function", str_cstr(&name));
 	fputs(", ", out);
 	put(out, "file", profile_get_string(f->p, profile_get_function(f->p, at->function)->file));
-	fprintf(out, ", \"line\": %d, \"self\": %lld}", l->line, (long long)l->self);
+	fprintf(out, ", \"line\": %d, \"own\": %lld}", l->line, (long long)l->self);
 }
 
 static int put_shares(const struct report_facts *f, const char *by, const char *key, FILE *out)

@@ -89,8 +89,8 @@ static void print_functions(struct printer *p)
 {
 	unsigned n = 0;
 
-	heading(p, "| self | total | function | file |\n|---:|---:|---|---|",
-		"   self    total    function");
+	heading(p, "| own | total | function | file |\n|---:|---:|---|---|",
+		"    own    total    function");
 	vec_foreach(c, &p->f->costs.functions) {
 		if (n == p->style->limit || c->self <= 0)
 			break;
@@ -103,7 +103,7 @@ static void print_lines(struct printer *p)
 {
 	if (!p->f->costs.lines.n)
 		return;
-	heading(p, "| self | line | source |\n|---:|---|---|", "   self    line");
+	heading(p, "| own | line | source |\n|---:|---|---|", "    own    line");
 	report_add_lines(p->f, p->style, p->md, &p->row);
 	fputs(str_cstr(&p->row), p->out);
 	str_clear(&p->row);

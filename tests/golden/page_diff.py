@@ -102,7 +102,7 @@ def table(b):
 
 
 def numbers(b):
-    """Changes of self and total, shares beside them; native code counts for its caller; by effect."""
+    """Changes of own cost and total, shares beside them; native code counts for its caller; by effect."""
     open_page(b, "diff.html")
     got = table(b)
     equal(got["work"], [("+100 ms/s *", "+50.0 % \u00b7 +8.1 pt *", "200 ms/s \u2192 300 ms/s")] * 2, "work")
@@ -125,7 +125,7 @@ def numbers(b):
 
 def verdicts(b, a_path, b_path):
     """What the page marks is what the terminal marks."""
-    told = {f["name"].split(".")[-1]: [f[w][c] for w in ("self", "total") for c in ("changed", "share_changed")]
+    told = {f["name"].split(".")[-1]: [f[w][c] for w in ("own", "total") for c in ("changed", "share_changed")]
             for f in json.loads(krait("diff", a_path, b_path, "--json"))["functions"]}
     open_page(b, "diff.html")
     for name, cells in table(b).items():

@@ -105,7 +105,7 @@ def speedscope_and_back(work, path, name):
     krait("report", out, "-o", back)
     both = json.loads(krait("diff", path, out, "--json").stdout)
     check("%s-diff-of-other-words" % name, both["changed"] == 0 and all(
-        abs(row["self"]["share_before"] - row["self"]["share_after"]) < 1e-6
+        abs(row["own"]["share_before"] - row["own"]["share_after"]) < 1e-6
         for row in both["functions"]), str(both)[:300])
     times = {k: v for k, v in stacks(pprof.read(path), 1).items() if v}
     check("%s-through-speedscope" % name, stacks(pprof.read(back)) == times)
@@ -123,7 +123,7 @@ def diff_by(work):
         w.sample([at], {}, 50)
         w.save(path)
     both = json.loads(krait("diff", *paths, "--by", "thread", "--value", "samples", "--json").stdout)
-    got = {row["name"]: tuple(row[w]["share_" + side] for w in ("self", "total") for side in ("before", "after"))
+    got = {row["name"]: tuple(row[w]["share_" + side] for w in ("own", "total") for side in ("before", "after"))
            for row in both["groups"]}
     want = {name: (a / 550, b / 750) * 2 for name, a, b in (("Main", 400, 400), ("worker", 100, 300),
                                                             ("[no thread]", 50, 50))}
@@ -382,10 +382,10 @@ def tables(work, path):
         for name in {f.name for f in stack}:
             total[name] = total.get(name, 0) + s.values[1]
     report = json.loads(krait("report", path, "--json").stdout)
-    got = {f["name"]: (f["self"], f["total"]) for f in report["functions"]}
+    got = {f["name"]: (f["own"], f["total"]) for f in report["functions"]}
     want = {"app.<module>": "<module>", "work.Worker.run": "Worker.run", "deflate": "deflate"}
     check("json-functions", got == {k: (own.get(v, 0), total[v]) for k, v in want.items()}, str(got))
-    check("json-lines", {(f["file"], f["line"]): f["self"] for f in report["lines"]} == {
+    check("json-lines", {(f["file"], f["line"]): f["own"] for f in report["lines"]} == {
         ("/srv/app/app.py", 9): own["<module>"], ("/srv/app/lib/work.py", 5): own["Worker.run"]})
     check("json-threads", {t["name"]: t["total"] for t in report["threads"]} == {
         "%s (tid %s)" % key: sum(s.values[1] for s in truth.samples
@@ -473,7 +473,7 @@ def one_line(path):
     """Two functions of one line are one row, two programs' <string> are not."""
     files = ("/srv/app/app.py", "<string>")
     got = said(path, *((10, (name, file, 4)) for name in ("f", "f.<locals>.<genexpr>") for file in files))
-    check("lines", sorted((r["file"], r["self"] // 1000000) for r in got["lines"])
+    check("lines", sorted((r["file"], r["own"] // 1000000) for r in got["lines"])
           == [("/srv/app/app.py", 20), ("<string>", 10), ("<string>", 10)], str(got["lines"]))
 
 

@@ -89,7 +89,7 @@ def diff(a, b, *args, code=0):
 
 
 def found(result, name):
-    return any(f["name"] == name and (f["self"]["changed"] or f["self"]["share_changed"])
+    return any(f["name"] == name and (f["own"]["changed"] or f["own"]["share_changed"])
                for f in result["functions"])
 
 
@@ -120,16 +120,16 @@ def limits(work):
     rng = random.Random(5)
     Program(20).record(a, rng)
     Program(20, points=0.05).record(b, rng)
-    for rule, code in (("self:app.leaf0_0>+5%", 4), ("self:app.leaf0_0>+3points", 4),
-                       ("total:app.leaf0_*>+5%", 4), ("self:app.leaf0_0>+90%", 0),
-                       ("self:app.leaf0_0<-5%", 0), ("self:app.leaf3_3>+0%", 0),
-                       ("self:app.leaf0_0>5", 2), ("own:x>+5%", 2), ("self:nobody>+5%", 0)):
+    for rule, code in (("own:app.leaf0_0>+5%", 4), ("own:app.leaf0_0>+3points", 4),
+                       ("total:app.leaf0_*>+5%", 4), ("own:app.leaf0_0>+90%", 0),
+                       ("own:app.leaf0_0<-5%", 0), ("own:app.leaf3_3>+0%", 0),
+                       ("own:app.leaf0_0>5", 2), ("self:x>+5%", 2), ("own:nobody>+5%", 0)):
         done = subprocess.run([KRAIT, "diff", a, b, "--fail-if", rule], capture_output=True, timeout=60)
         verdict("fail-if-" + rule, done.returncode == code, "exit code %d" % done.returncode)
-    reason = subprocess.run([KRAIT, "diff", a, b, "--fail-if", "self:app.leaf0_0>+5%"],
+    reason = subprocess.run([KRAIT, "diff", a, b, "--fail-if", "own:app.leaf0_0>+5%"],
                             capture_output=True, timeout=60).stderr.decode()
-    verdict("fail-if-reason", reason.count("\n") == 1 and "self of app.leaf0_0" in reason, reason.strip())
-    result = {f["name"]: f["self"] for f in diff(a, b, "--per", "requests=100,200")["functions"]}
+    verdict("fail-if-reason", reason.count("\n") == 1 and "own cost of app.leaf0_0" in reason, reason.strip())
+    result = {f["name"]: f["own"] for f in diff(a, b, "--per", "requests=100,200")["functions"]}
     truth = [sum(s.values[1] for s in p.samples if p.stack(s)[-1].name == "leaf0_0")
              for p in (pprof.read(a), pprof.read(b))]
     got = result["app.leaf0_0"]
@@ -149,8 +149,8 @@ def labels(work):
                          capture_output=True, timeout=60)
     two = {f["name"]: f for f in diff(a, b)["functions"]}
     one = {f["name"]: f for f in json.loads(one.stdout)["functions"]}
-    verdict("labels", {k: v["self"]["share_after"] for k, v in one.items()}
-            == {k: v["self"]["share_after"] for k, v in two.items()} and one, "%d functions" % len(one))
+    verdict("labels", {k: v["own"]["share_after"] for k, v in one.items()}
+            == {k: v["own"]["share_after"] for k, v in two.items()} and one, "%d functions" % len(one))
 
 
 PROGRAM = """

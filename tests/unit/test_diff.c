@@ -75,16 +75,16 @@ static void test_limits(void **state)
 		bool less, points;
 		double limit;
 	} good[] = {
-		{"self:a.f>+5%", "a.f", DIFF_SELF, false, false, 5},
+		{"own:a.f>+5%", "a.f", DIFF_SELF, false, false, 5},
 		{"total:a.f.<locals>.<lambda>>+2.5points", "a.f.<locals>.<lambda>", DIFF_TOTAL,
 		 false, true, 2.5},
-		{"self:a.<module><-10%", "a.<module>", DIFF_SELF, true, false, -10},
-		{"self:std::map<int>>1pt", "std::map<int>", DIFF_SELF, false, true, 1},
-		{"self:/a|b/>5%", "/a|b/", DIFF_SELF, false, false, 5},
+		{"own:a.<module><-10%", "a.<module>", DIFF_SELF, true, false, -10},
+		{"own:std::map<int>>1pt", "std::map<int>", DIFF_SELF, false, true, 1},
+		{"own:/a|b/>5%", "/a|b/", DIFF_SELF, false, false, 5},
 	};
-	static const char *const bad[] = {"a.f>+5%",	   "self:>+5%",	 "self:a.f>5",
-					  "self:a.f",	   "self:a.f>%", "own:a.f>+5%",
-					  "self:a.f>+5%%", "",		 "self:/(/>5%"};
+	static const char *const bad[] = {"a.f>+5%",	  "own:>+5%",  "own:a.f>5",
+					  "own:a.f",	  "own:a.f>%", "self:a.f>+5%",
+					  "own:a.f>+5%%", "",	       "own:/(/>5%"};
 	struct fail_rule r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
