@@ -67,25 +67,28 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 /* A file's times are of the kernel's last tick: they may lie so much before what is written then. */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
+bool file_is_older(int procdir, struct timespec time)
+{
+	struct proc_stat stat;
+	uint64_t boot_wall_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+
+	return !proc_stat_read(procdir, &stat) &&
+	       timespec_ns(time) + TICK_NS < boot_wall_ns + proc_stat_start_ns(&stat);
+}
+
 /*
  * On overlayfs the mapping may show the lower file's device and inode, on btrfs the subvolume's
  * device differs from the superblock's. There a file counts as the mapped one if nothing has
  * changed its inode since the process started: a rename over the path would have put a changed
  * inode there.
  */
-static bool older_than_process(int path_fd, const struct stat *st, int procdir)
+static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
-	struct proc_stat stat;
-	uint64_t boot_wall_ns;
 	struct statfs fs;
 
-	if (fstatfs(path_fd, &fs) ||
-	    (fs.f_type != OVERLAYFS_SUPER_MAGIC && fs.f_type != BTRFS_SUPER_MAGIC))
-		return false;
-	if (proc_stat_read(procdir, &stat))
-		return false;
-	boot_wall_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-	return timespec_ns(st->st_ctim) + TICK_NS < boot_wall_ns + proc_stat_start_ns(&stat);
+	return !fstatfs(path_fd, &fs) &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC) &&
+	       file_is_older(procdir, st->st_ctim);
 }
 
 /* /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. */
@@ -138,7 +141,7 @@ static int open_root(int procdir, const struct mapping *m, const char *path, enu
 		return -errno;
 	if (same_inode(&st, m))
 		*how = FILE_ROOT;
-	else if (!m->deleted && older_than_process(fd, &st, procdir))
+	else if (!m->deleted && is_unchanged(fd, &st, procdir))
 		*how = FILE_ROOT_OLDER;
 	else
 		return -ESTALE;

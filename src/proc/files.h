@@ -7,6 +7,8 @@
 #ifndef PROC_FILES_H
 #define PROC_FILES_H
 
+#include <time.h>
+
 #include "base/util.h"
 #include "proc/maps.h"
 
@@ -49,6 +51,9 @@ _must_use_ int file_open_below(int root, const char *path);
 
 /* The same of a file that has this very name, no link to another. */
 _must_use_ int file_open_no_link(int root, const char *path);
+
+/* Is @time of a file (the wall clock's) before the process's start? */
+bool file_is_older(int procdir, struct timespec time);
 
 /* st_dev of @fd's file in the kernel's encoding, major << 20 | minor. */
 uint64_t file_dev(uint64_t st_dev);

@@ -243,6 +243,8 @@ static int open_file(const struct proc *proc, const struct proc_status *status, 
 	if (st.st_uid != status->uid)
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
 			       path, (unsigned)st.st_uid, (unsigned)status->uid);
+	if (file_is_older(proc->dirfd, st.st_mtim)) /* of another process that had its number */
+		return -ENOENT;
 	return TAKE_FD(fd);
 }
 

@@ -131,6 +131,7 @@ static void append(const char *path, const char *s, const char *mode)
 
 static void test_file(void **state)
 {
+	const struct timespec long_ago[2] = {{1}, {1}};
 	_cleanup_proc_ struct proc self = PROC_INIT;
 	struct perf_map *m = NULL;
 	char path[64];
@@ -140,6 +141,9 @@ static void test_file(void **state)
 	assert_int_equal(proc_open(&self, getpid()), 0);
 	assert_int_equal(perf_map_open(&self, &m), -ENOENT);
 	append(path, "1000 10 one\n20", "w");
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0); /* an earlier process's */
+	assert_int_equal(perf_map_open(&self, &m), -ENOENT);
+	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
 	assert_int_equal(perf_map_open(&self, &m), 0);
 	expect(m, 0x1000, "one", 0x1000);
 	append(path, "00 10 two\n", "a");
