@@ -378,10 +378,16 @@ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visi
 	return ret;
 }
 
+struct function_ranges {
+	unwind_range_vec *all;
+	size_t first; /* of this function */
+};
+
 static int add_range(const struct code_visit *v, void *arg)
 {
-	unwind_range_vec *ret = arg;
-	struct unwind_range *last = ret->n ? &ret->v[ret->n - 1] : NULL;
+	const struct function_ranges *f = arg;
+	unwind_range_vec *ret = f->all;
+	struct unwind_range *last = ret->n > f->first ? &ret->v[ret->n - 1] : NULL;
 
 	if (v->rule.cfa == UNWIND_UNKNOWN)
 		return 0;
@@ -395,5 +401,7 @@ static int add_range(const struct code_visit *v, void *arg)
 int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
 	      const char **why)
 {
-	return code_flow_visit(r, start, guess, add_range, ret, why);
+	struct function_ranges f = {ret, ret->n};
+
+	return code_flow_visit(r, start, guess, add_range, &f, why);
 }
