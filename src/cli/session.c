@@ -80,6 +80,11 @@ static int unwind_new_table(void *ctx, uint32_t *table)
 	return unwind_store_new_table(sampler_unwind(((struct session *)ctx)->sampler), table);
 }
 
+static void unwind_free_table(void *ctx, uint32_t table)
+{
+	unwind_store_free_table(sampler_unwind(((struct session *)ctx)->sampler), table);
+}
+
 static int unwind_fill(void *ctx, uint32_t table, const struct unwind_rows *rows,
 		       const struct unwind_fde *eval, size_t n_eval)
 {
@@ -121,6 +126,7 @@ static void unwind_allow_space(void *ctx, uint32_t slot, uint64_t at_unmaps)
 
 static const struct collect_unwind_ops unwind_ops = {
 	.new_table = unwind_new_table,
+	.free_table = unwind_free_table,
 	.fill = unwind_fill,
 	.given_up = unwind_given_up,
 	.new_space = unwind_new_space,

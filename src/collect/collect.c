@@ -344,7 +344,7 @@ static void count_unsupported(struct collect *c, struct process *p)
 }
 
 /* Stack to show for a sample, 0 = wait for it, or for the process to be known. */
-static uint32_t stack_of(struct collect *c, const struct waiting *w, struct process *p, bool last)
+static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p, bool last)
 {
 	const struct rec_sample *rec = &w->rec;
 	uint64_t *id;
@@ -383,7 +383,7 @@ static bool is_newest(const struct collect *c, uint32_t process)
 }
 
 /* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
-static int hand_on(struct collect *c, const struct waiting *w, bool last)
+static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = &c->processes.v[w->process];
 	struct profile_sample s = {};

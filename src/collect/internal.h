@@ -70,12 +70,14 @@ struct trampoline {
 /* Where a process has native code, as it was read once. */
 struct space_map {
 	uint64_t start, end;
-	uint64_t vaddr; /* of start in the file */
-	uint32_t file;	/* index + 1 in collect.natives, 0 = nothing is known of it */
-	uint32_t table; /* without a file: its unwind table, which begins at .start; 0 = none */
-	bool lasting;	/* mapping_is_lasting() */
-	/* If .lasting: since when there may be other code in it. UINT64_MAX: there is none. */
-	uint64_t remade_ns;
+	uint64_t vaddr;	 /* of start in the file */
+	uint32_t file;	 /* index + 1 in collect.natives, 0 = nothing is known of it */
+	uint32_t table;	 /* without a file: its unwind table, 0 = none, ... */
+	uint32_t key;	 /* ... and where in it .start is */
+	bool registered; /* .table is of what the process registered: it holds until .remade_ns */
+	bool lasting;	 /* mapping_is_lasting() */
+	/* If .lasting: from when on one code was in it, and until when. UINT64_MAX: it still is. */
+	uint64_t since_ns, remade_ns;
 };
 
 /* Other code comes there only when something is made executable, which the side band tells. */
@@ -94,17 +96,19 @@ enum space_stale {
 
 struct space {
 	uint32_t version, process;
-	uint64_t unmaps;	    /* as before it was read */
-	uint64_t read_ns;	    /* when that began */
-	uint64_t remade_ns;	    /* the first one of its mappings */
-	VEC(struct space_map) maps; /* ascending */
+	uint64_t unmaps;	      /* as before it was read */
+	uint64_t read_ns;	      /* when that began */
+	uint64_t since_ns, remade_ns; /* the last and the first one of its mappings */
+	VEC(struct space_map) maps;   /* ascending */
 };
 
 /* What a process had registered for gdb; see registered.c. */
 struct reading {
 	struct gdb_jit *jit; /* NULL: none */
 	uint64_t from_ns, to_ns;
-	VEC(struct space_map) code; /* what was lasting at the end */
+	VEC(struct unwind_place) code; /* what was lasting at the end */
+	struct unwind_rows rows;       /* of that */
+	uint32_t table;		       /* with them, 0 = none */
 };
 struct registered {
 	bool wanted;	   /* code without a name was met */
@@ -112,6 +116,7 @@ struct registered {
 	uint64_t at[4];	   /* their descriptors */
 	size_t n;
 	struct reading readings[2]; /* the latest first */
+	VEC(uint32_t) old_tables;   /* that the kernel program may know still */
 	uint64_t due_ns;
 	unsigned tries;	  /* that failed, since one succeeded */
 	uint32_t read_at; /* flush at whose end all was known */
@@ -237,8 +242,10 @@ struct collect {
 	VEC(struct native_file *) natives;
 	struct map native_index; /* hash of dev and ino -> index + 1 */
 	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
-	struct map registered; /* wire id of a stack named by registered.c -> it without, version */
-	struct map spaces;     /* version -> struct space * */
+	struct map
+		registered;   /* wire id of a stack that registered.c knows -> plain one, version */
+	bool registered_rows; /* some were ever in use */
+	struct map spaces;    /* version -> struct space * */
 	VEC(struct target_root) roots;
 	uint32_t flushes;
 	bool last;     /* it is the last flush */
@@ -346,13 +353,29 @@ const char *registered_name(struct collect *c, const struct raw_stack *raw, uint
 /* Is what there is to know of that known? It will be with one of the next flushes. */
 bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start);
-/* @raw was named by it; @plain: the stack without. 0 or -ENOMEM. */
-_must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain);
-/* The stack of a sample whose stack was @named once: it, or the one without; 0: that isn't known yet. */
-uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named);
+/* The unwind table for the code in @m, if the process registered it. */
+void registered_table(const struct process *p, struct space_map *m);
+/* The kernel program has mappings that know the latest table only. */
+void registered_handed_over(struct collect *c, struct process *p);
+void registered_given_up(struct collect *c, uint32_t table);
+/* So many of @raw's native frames were found without such a table; 0: all. */
+size_t registered_until(const struct collect *c, const struct raw_stack *raw);
+/* Whether such a table held can be told for each sample. */
+bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
+/*
+ * @raw depends on what is registered; @plain: the stack that doesn't. @never: samples have that one. 0
+ * or -ENOMEM.
+ */
+_must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+			       bool never);
+/*
+ * The stack of a sample whose stack was @named once: it, or the one that depends on nothing, and then
+ * @w's outcome is its; 0: that isn't known yet.
+ */
+uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
 /* Reads what is wanted and may have changed; at the end of each flush. */
 void registered_read(struct collect *c);
-void registered_close(struct process *p);
+void registered_close(struct collect *c, struct process *p);
 
 /* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
 uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);

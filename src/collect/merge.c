@@ -341,7 +341,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 		mark_break(&m, "doesn't match the Python frames");
 	}
 	if (is_broken(&m))
-		/* Code made at run time has no rows, and never will. */
+		/* Of code made at run time nothing says that rows will come. */
 		mark_break(&m, collect_native_words(m.native->outcome == NATIVE_NO_ROWS
 							    ? NATIVE_NO_RULE
 							    : m.native->outcome));

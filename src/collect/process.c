@@ -420,7 +420,7 @@ static void free_memory(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
 	jit_close(p);
-	registered_close(p);
+	registered_close(c, p);
 	vec_foreach(code, &p->codes)
 		sent_free_code(c, *code);
 	vec_fini(&p->codes);

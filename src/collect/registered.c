@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code made at run time, named by the ELF files that the process registered for gdb (LLVM does: numba). What
- * is registered when the list is read may not have been there when a stack was sampled. But new code
- * comes to memory that is private and not writable only by making it executable, of which the side band tells
- * with the time. So a name holds if between the reading of the mappings that the stack was sampled with
- * and now nothing was made executable there (docs/decisions/0012).
+ * Code made at run time, named and unwound by the ELF files that the process registered for gdb (LLVM does:
+ * numba). What is registered when the list is read may not have been there when a stack was sampled. But
+ * new code comes to memory that is private and not writable only by making it executable, of which the
+ * side band tells with the time. So a name holds if between the reading of the mappings that the stack was
+ * sampled with and now nothing was made executable there, and so do the rows that the kernel program went
+ * through the code with; each sample has a stack without either if they don't (docs/decisions/0012).
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -51,6 +52,7 @@ static void reading_fini(struct reading *r)
 {
 	gdb_jit_free(r->jit);
 	vec_fini(&r->code);
+	unwind_rows_fini(&r->rows);
 	*r = (struct reading){};
 }
 
@@ -59,11 +61,15 @@ static int read_code(const struct proc *proc, struct reading *ret)
 {
 	_cleanup_maps_ struct maps maps = {};
 	int r = maps_read(proc->dirfd, MAPS_EXEC, &maps);
+	uint64_t key = 0;
 
-	vec_foreach(m, &maps.list)
-		if (!r && mapping_is_lasting(m))
-			r = vec_push(&ret->code,
-				     (struct space_map){.start = m->start, .end = m->end});
+	vec_foreach(m, &maps.list) {
+		if (r || !mapping_is_lasting(m) || key + (m->end - m->start) > UINT32_MAX)
+			continue;
+		r = vec_push(&ret->code,
+			     (struct unwind_place){.start = m->start, .end = m->end, .key = key});
+		key += m->end - m->start;
+	}
 	return r;
 }
 
@@ -76,6 +82,7 @@ static int read_lists(struct process *p, struct reading *ret)
 	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
 	r = r ? r : gdb_jit_read(peek_process, &pid, p->registered.at, p->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
+	r = r ? r : gdb_jit_rows(ret->jit, ret->code.v, ret->code.n, &ret->rows);
 	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r && !process_is(p, &proc))
 		r = err_set(-ESRCH, "it has ended");
@@ -84,15 +91,112 @@ static int read_lists(struct process *p, struct reading *ret)
 	return r;
 }
 
-static void keep_reading(struct process *p, const struct reading *now)
+/* Mappings that the kernel program has may name it until there are new ones. */
+static void retire_table(struct process *p, struct reading *r)
+{
+	if (r->table)
+		(void)!vec_push(&p->registered.old_tables, r->table);
+	r->table = 0;
+}
+
+void registered_handed_over(struct collect *c, struct process *p)
+{
+	vec_foreach(table, &p->registered.old_tables)
+		c->config.unwind->free_table(c->config.ctx, *table);
+	p->registered.old_tables.n = 0;
+}
+
+/* Its mappings go on with an empty table until the list is read again. */
+void registered_given_up(struct collect *c, uint32_t table)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+		struct reading *r = &p->registered.readings[0];
+
+		if (r->table != table)
+			continue;
+		retire_table(p, r);
+		r->from_ns = 0;
+	}
+}
+
+#define SAME(a, b) ((a)->n == (b)->n && !memcmp((a)->v, (b)->v, (a)->n * sizeof(*(a)->v)))
+
+static bool has_same_rows(const struct reading *a, const struct reading *b)
+{
+	return SAME(&a->code, &b->code) && SAME(&a->rows.rows, &b->rows.rows) &&
+	       SAME(&a->rows.rules, &b->rows.rules) && SAME(&a->rows.fdes, &b->rows.fdes);
+}
+
+/* A table of its own for each reading: the old one's mappings are in use meanwhile. */
+static void make_table(struct collect *c, struct process *p, struct reading *now)
+{
+	const struct collect_unwind_ops *unwind = c->config.unwind;
+	int r = unwind->new_table(c->config.ctx, &now->table);
+
+	if (r) {
+		now->table = 0;
+	} else {
+		r = unwind->fill(c->config.ctx, now->table, &now->rows, NULL, 0);
+		if (r)
+			retire_table(p, now);
+	}
+	if (r) {
+		log_info("process %u: no unwind tables for what is registered for gdb: %s",
+			 p->key.tgid, err_msg());
+		return;
+	}
+	c->registered_rows = true;
+}
+
+void registered_table(const struct process *p, struct space_map *m)
+{
+	const struct reading *r = &p->registered.readings[0];
+	size_t k = count_upto(r->code.v, r->code.n, end, m->start);
+
+	if (!r->table || r->from_ns < m->since_ns || k == r->code.n ||
+	    r->code.v[k].start > m->start || r->code.v[k].end < m->end)
+		return;
+	m->table = r->table;
+	m->key = (uint32_t)(r->code.v[k].key + (m->start - r->code.v[k].start));
+	m->registered = true;
+}
+
+/* Would mappings that are read now know more of this code? */
+static bool has_news(const struct process *p, const struct space *latest)
+{
+	vec_foreach(m, &latest->maps) {
+		struct space_map now = *m;
+
+		if (!m->lasting || (m->table && !m->registered))
+			continue;
+		now.table = 0;
+		registered_table(p, &now);
+		if (now.table != m->table)
+			return true;
+	}
+	return false;
+}
+
+static void keep_reading(struct collect *c, struct process *p, const struct space *latest,
+			 struct reading *now)
 {
 	struct registered *reg = &p->registered;
 	struct gdb_jit_stats st = gdb_jit_stats(now->jit);
 
+	if (reg->readings[0].table && has_same_rows(&reg->readings[0], now)) {
+		now->table = reg->readings[0].table;
+		reg->readings[0].table = 0;
+	} else if (now->rows.rules.n > 1) {
+		make_table(c, p, now);
+	}
+	retire_table(p, &reg->readings[0]);
 	reading_fini(&reg->readings[1]);
 	reg->readings[1] = reg->readings[0];
 	reg->readings[0] = *now;
 	reg->tries = 0;
+	if (has_news(p, latest))
+		space_wanted(c, p, SPACE_GROWN);
 	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
 		  "understood, %zu beyond a limit, %zu sections in doubt",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful);
@@ -107,7 +211,7 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	struct reading reading;
 	int r;
 
-	if (reg->readings[0].jit && reg->readings[0].from_ns >= latest->read_ns &&
+	if (reg->readings[0].jit && reg->readings[0].from_ns >= latest->since_ns &&
 	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
 		return true;
 	if (now < reg->due_ns)
@@ -115,7 +219,7 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	r = read_lists(p, &reading);
 	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);
 	if (!r) {
-		keep_reading(p, &reading);
+		keep_reading(c, p, latest, &reading);
 		return true;
 	}
 	if (++reg->tries < TRIES)
@@ -143,8 +247,8 @@ void registered_read(struct collect *c)
 	}
 }
 
-static const char *find_name(const struct process *p, const struct space *s,
-			     const struct space_map *m, uint64_t pc, uint64_t *start)
+static const char *find_name(const struct process *p, const struct space_map *m, uint64_t pc,
+			     uint64_t *start)
 {
 	const struct registered *reg = &p->registered;
 
@@ -152,7 +256,7 @@ static const char *find_name(const struct process *p, const struct space *s,
 		const struct reading *r = &reg->readings[i];
 		size_t k = count_upto(r->code.v, r->code.n, end, pc);
 
-		if (r->jit && r->from_ns >= s->read_ns && r->to_ns < m->remade_ns &&
+		if (r->jit && r->from_ns >= m->since_ns && r->to_ns < m->remade_ns &&
 		    k < r->code.n && r->code.v[k].start <= pc)
 			return gdb_jit_find(r->jit, pc, start);
 	}
@@ -178,7 +282,7 @@ const char *registered_name(struct collect *c, const struct raw_stack *raw, uint
 	const struct space_map *m = map_of(c, raw, pc, &s);
 
 	return m && s->process == raw->process && (raw->flush < c->flushes || c->last)
-		       ? find_name(&c->processes.v[raw->process], s, m, pc, start)
+		       ? find_name(&c->processes.v[raw->process], m, pc, start)
 		       : NULL;
 }
 
@@ -199,7 +303,7 @@ bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t p
 	if (raw->flush ==
 	    c->flushes) /* what was mapped until it was sampled is told with the next */
 		return false;
-	return p->registered.read_at > raw->flush || find_name(p, s, m, pc, &start);
+	return p->registered.read_at > raw->flush || find_name(p, m, pc, &start);
 }
 
 uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start)
@@ -210,12 +314,40 @@ uint32_t registered_location(struct collect *c, const char *symbol, uint64_t sta
 	return jit_location(c, numba ?: demangled ?: symbol, symbol, start);
 }
 
-int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain)
+size_t registered_until(const struct collect *c, const struct raw_stack *raw)
 {
-	return map_put(&c->registered, raw->id, (uint64_t)raw->native->version << 32 | plain);
+	const struct raw_native *n = raw->native;
+	const struct space *s = c->registered_rows && n ? space_at(c, n->version) : NULL;
+
+	if (!c->registered_rows || !n || !n->n)
+		return 0;
+	if (!s) /* it can't be told any more */
+		return 1;
+	for (size_t i = 0; i < n->n; i++) {
+		const struct space_map *m = space_map_at(s, n->pc[n->n_kernel + i]);
+
+		if (m && m->registered)
+			return i + 1;
+	}
+	return 0;
 }
 
-uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named)
+bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
+{
+	const struct space *s = space_at(c, raw->native->version);
+
+	return s && s->process == raw->process && !c->processes.v[raw->process].replaced;
+}
+
+int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain, bool never)
+{
+	uint64_t version = never ? 0 : raw->native->version;
+
+	return map_put(&c->registered, raw->id, version << 32 | plain);
+}
+
+/* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
+uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named)
 {
 	const uint64_t *at = map_get(&c->registered, w->rec.stack);
 	const struct space *s;
@@ -225,14 +357,20 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 	if (w->flush == c->flushes && !c->last)
 		return 0;
 	s = space_at(c, *at >> 32);
-	return s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns
-		       ? named
-		       : (uint32_t)*at;
+	if (s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns)
+		return named;
+	if (w->rec.native != NATIVE_NO_RULE)
+		w->rec.native = NATIVE_NO_ROWS;
+	return (uint32_t)*at;
 }
 
-void registered_close(struct process *p)
+void registered_close(struct collect *c, struct process *p)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++) {
+		retire_table(p, &p->registered.readings[i]);
 		reading_fini(&p->registered.readings[i]);
+	}
+	registered_handed_over(c, p);
+	vec_fini(&p->registered.old_tables);
 	p->registered = (struct registered){};
 }

@@ -83,6 +83,17 @@ static int keep_space(struct collect *c, struct process *p, struct space *s)
 	return 0;
 }
 
+/* What is in a mapping that was there before, and of which the side band has told nothing, has stayed. */
+static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
+{
+	const struct space_map *was = before ? space_map_at(before, m->start) : NULL;
+
+	return was && was->lasting && was->start == m->start && was->end == m->end &&
+			       was->remade_ns == UINT64_MAX
+		       ? was->since_ns
+		       : read_ns;
+}
+
 /* Code that was made at run time: blocks of trampolines may lie next to each other. */
 static int add_anonymous(struct collect *c, struct process *p, const struct proc *proc,
 			 const struct mapping *m, struct space *s)
@@ -99,8 +110,13 @@ static int add_anonymous(struct collect *c, struct process *p, const struct proc
 			      ? MIN(at + TRAMPOLINE_BYTES, m->end)
 			      : m->end;
 		part.end = end;
+		part.since_ns = same_since(space_latest(c, p), &part, s->read_ns);
+		if (part.lasting)
+			s->since_ns = MAX(s->since_ns, part.since_ns);
 		if (end - at == TRAMPOLINE_BYTES && m->prot == (PROT_READ | PROT_EXEC))
 			part.table = trampoline_table(c, p, at);
+		if (!part.table && part.lasting)
+			registered_table(p, &part);
 		r = vec_push(&s->maps, part);
 	}
 	return r;
@@ -126,7 +142,8 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 	int r = 0;
 
 	vec_foreach(m, &s->maps) {
-		struct unwind_mapping u = {.start = m->start, .end = m->end, .table = m->table};
+		struct unwind_mapping u = {
+			.start = m->start, .end = m->end, .table = m->table, .key = m->key};
 
 		if (m->file) {
 			u.table = c->natives.v[m->file - 1]->table;
@@ -219,6 +236,8 @@ static int try_to_read(struct collect *c, struct process *p)
 	r = r ? r : keep_space(c, p, s);
 	if (r)
 		space_free(s);
+	else
+		registered_handed_over(c, p);
 	return r;
 }
 
@@ -312,12 +331,10 @@ void space_made_executable(struct collect *c, const struct process *p, uint64_t 
 		struct space *s = find_space(c, *version);
 		size_t i = s ? count_upto(s->maps.v, s->maps.n, end, start) : 0;
 
-		if (!s || (time_ns && time_ns < s->read_ns))
-			continue;
-		for (; i < s->maps.n && s->maps.v[i].start < end; i++) {
+		for (; s && i < s->maps.n && s->maps.v[i].start < end; i++) {
 			struct space_map *m = &s->maps.v[i];
 
-			if (!m->lasting)
+			if (!m->lasting || (time_ns && time_ns < m->since_ns))
 				continue;
 			m->remade_ns = MIN(m->remade_ns, time_ns);
 			s->remade_ns = MIN(s->remade_ns, time_ns);

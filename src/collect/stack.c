@@ -155,22 +155,56 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	return id;
 }
 
+/* @raw with its first @n native frames only: what the kernel program would have without rows for the last one. */
+static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n)
+{
+	size_t pcs = raw->native->n_kernel + n;
+	_cleanup_free_ struct wire_frame *frames = calloc(raw->n + 1, sizeof(*frames));
+	_cleanup_free_ struct raw_native *native =
+		malloc(sizeof(*native) + pcs * sizeof(native->pc[0]));
+	struct raw_stack cut = *raw;
+	bool registered;
+
+	if (!frames || !native)
+		return 0;
+	memcpy(native, raw->native, sizeof(*native) + pcs * sizeof(native->pc[0]));
+	native->n = (uint16_t)n;
+	native->outcome = NATIVE_NO_ROWS;
+	for (size_t i = 0; i < raw->n; i++) {
+		frames[i] = raw->frames[i];
+		if (frames[i].flags >> FRAME_OWNER_SHIFT > n)
+			frames[i].flags &= (1u << FRAME_OWNER_SHIFT) - 1;
+	}
+	cut.frames = frames;
+	cut.native = native;
+	return make_stack(c, &cut, true, &registered);
+}
+
+/* What @raw is without anything that registered.c says. */
+static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until)
+{
+	uint64_t lost_names = c->stats.lost_names;
+	bool registered;
+	uint32_t id = until ? make_cut_stack(c, raw, until) : make_stack(c, raw, true, &registered);
+
+	c->stats.lost_names = lost_names;
+	return id;
+}
+
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
 {
 	const struct process *p = &c->processes.v[raw->process];
-	uint64_t lost_names;
+	size_t until = registered_until(c, raw);
+	bool never = until && !registered_can_hold(c, raw), registered = false;
 	uint32_t id, plain;
-	bool registered;
 
 	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
 		return 0;
-	id = make_stack(c, raw, false, &registered);
-	if (!id || !registered)
+	id = never ? make_cut_stack(c, raw, until) : make_stack(c, raw, false, &registered);
+	if (!id || !(registered || until))
 		return id;
-	lost_names = c->stats.lost_names;
-	plain = make_stack(c, raw, true, &registered);
-	c->stats.lost_names = lost_names;
-	return plain && !registered_note(c, raw, plain) ? id : plain;
+	plain = never ? id : make_plain_stack(c, raw, until);
+	return plain && !registered_note(c, raw, plain, never) ? id : plain;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

@@ -16,7 +16,9 @@
 #define BUDGET_LEAST 4096
 
 struct finder {
-	struct elf_file *f;
+	struct elf_file *f;		/* or NULL, and ... */
+	const struct code_memory *code; /* ... where the bytes are */
+	size_t n_code;
 	const struct unwind_rows *rows;
 	key_vec starts; /* ascending */
 	bool named;	/* it has a .symtab: what isn't in .starts is no function */
@@ -100,13 +102,28 @@ static int guess(struct finder *s, struct code_region *r)
 	return ret;
 }
 
+static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, size_t n)
+{
+	if (s->f)
+		return elf_file_read(s->f, vaddr, bytes, n) == n;
+	for (size_t i = 0; i < s->n_code; i++) {
+		const struct code_memory *m = &s->code[i];
+
+		if (vaddr < m->vaddr || vaddr - m->vaddr > m->n || n > m->n - (vaddr - m->vaddr))
+			continue;
+		memcpy(bytes, m->bytes + (vaddr - m->vaddr), n);
+		return true;
+	}
+	return false;
+}
+
 static int read_region(struct finder *s, uint32_t start, uint32_t end, struct code_region *r,
 		       uint8_t *bytes)
 {
 	const uint32_t *at = key_vec_from(&s->starts, start), *last = s->starts.v + s->starts.n;
 	int ret = 0;
 
-	if (elf_file_read(s->f, s->rows->base + start, bytes, end - start) != end - start)
+	if (!read_bytes(s, s->rows->base + start, bytes, end - start))
 		return 0;
 	for (const uint32_t *i = at; i < last && *i < end; i++)
 		r->info[*i - start] = CODE_START;
@@ -184,19 +201,25 @@ static void bound_gaps(key_range_vec *gaps)
 	gaps->n = n;
 }
 
+static int add_section(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
+		       key_range_vec *ret)
+{
+	uint64_t key = vaddr - rows->base;
+
+	return vaddr >= rows->base && key + n > key && key + n <= UINT32_MAX
+		       ? add_gaps(rows, (uint32_t)key, (uint32_t)(key + n), ret)
+		       : 0;
+}
+
 static int find_gaps(struct elf_file *f, const struct unwind_rows *rows, key_range_vec *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	int r = 0;
 
-	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh))) {
-		uint64_t key = sh.sh_addr - rows->base;
-
-		if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_addr >= rows->base &&
-		    key + sh.sh_size > key && key + sh.sh_size <= UINT32_MAX)
-			r = add_gaps(rows, (uint32_t)key, (uint32_t)(key + sh.sh_size), ret);
-	}
+	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
+		if (sh.sh_flags & SHF_EXECINSTR)
+			r = add_section(rows, sh.sh_addr, sh.sh_size, ret);
 	if (!r)
 		bound_gaps(ret);
 	return r;
@@ -277,6 +300,28 @@ uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
 	return sum;
 }
 
+/* Looks into @gaps, with @s->starts. */
+static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
+{
+	int r = 0;
+
+	vec_foreach(gap, gaps)
+		if (!r)
+			r = look_into(s, gap->start, gap->end);
+	if (!r && s->ranges.n) {
+		settle(&s->ranges);
+		r = unwind_rows_merge(rows, &s->ranges);
+	}
+	return r ? r : merge_functions(s, rows);
+}
+
+static void finder_fini(struct finder *s)
+{
+	vec_fini(&s->starts);
+	vec_fini(&s->ranges);
+	vec_fini(&s->functions);
+}
+
 int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 {
 	struct finder s = {.f = f, .rows = rows};
@@ -290,18 +335,26 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	r = find_gaps(f, rows, &gaps);
 	if (!r && gaps.n)
 		r = code_starts(f, rows->base, &gaps, &s.starts);
-	vec_foreach(gap, &gaps)
-		if (!r)
-			r = look_into(&s, gap->start, gap->end);
-	if (!r && s.ranges.n) {
-		settle(&s.ranges);
-		r = unwind_rows_merge(rows, &s.ranges);
-	}
-	if (!r)
-		r = merge_functions(&s, rows);
+	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);
-	vec_fini(&s.starts);
-	vec_fini(&s.ranges);
-	vec_fini(&s.functions);
+	finder_fini(&s);
 	return r ? err_sys(r, "%s: functions without unwind information", f->name) : 0;
+}
+
+int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_t *starts,
+			 size_t n_starts, struct unwind_rows *rows)
+{
+	struct finder s = {.code = code, .n_code = n, .rows = rows, .named = true};
+	key_range_vec gaps = {};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = add_section(rows, code[i].vaddr, code[i].n, &gaps);
+	if (!r)
+		bound_gaps(&gaps);
+	r = r ? r : code_starts_list(starts, n_starts, rows->base, &gaps, &s.starts);
+	r = r ? r : look_into_all(&s, &gaps, rows);
+	vec_fini(&gaps);
+	finder_fini(&s);
+	return r;
 }

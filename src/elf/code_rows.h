@@ -16,4 +16,19 @@ uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 /* Adds to @rows (as from call frame information) what can be proven. 0 or -errno + message. */
 _must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
 
+/* A piece of a process's code, copied. */
+struct code_memory {
+	uint64_t vaddr;
+	size_t n;
+	const uint8_t *bytes;
+};
+
+/*
+ * The same of x86-64 code at the @n places @code, in which functions begin at the @n_starts addresses @starts
+ * and nowhere else. 0 or -ENOMEM.
+ */
+_must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
+				    const uint64_t *starts, size_t n_starts,
+				    struct unwind_rows *rows);
+
 #endif

@@ -81,10 +81,21 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void sort(key_vec *v)
+{
+	size_t n = 0;
+
+	if (v->n)
+		qsort(v->v, v->n, sizeof(*v->v), ascending);
+	for (size_t i = 0; i < v->n; i++)
+		if (!n || v->v[i] != v->v[n - 1])
+			v->v[n++] = v->v[i];
+	v->n = n;
+}
+
 int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within, key_vec *ret)
 {
 	struct starts s = {base, within, ret};
-	size_t n = 0;
 	int r = add_symbols(&s, f, SHT_DYNSYM);
 
 	if (!r)
@@ -93,14 +104,22 @@ int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within, 
 		r = add_pointers(&s, f);
 	if (!r)
 		r = add_sections(&s, f);
-	if (r || !ret->n)
-		return r;
-	qsort(ret->v, ret->n, sizeof(*ret->v), ascending);
-	for (size_t i = 0; i < ret->n; i++)
-		if (!n || ret->v[i] != ret->v[n - 1])
-			ret->v[n++] = ret->v[i];
-	ret->n = n;
-	return 0;
+	if (!r)
+		sort(ret);
+	return r;
+}
+
+int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base, const key_range_vec *within,
+		     key_vec *ret)
+{
+	struct starts s = {base, within, ret};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = add(&s, vaddrs[i]);
+	if (!r)
+		sort(ret);
+	return r;
 }
 
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key)

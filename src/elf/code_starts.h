@@ -19,6 +19,10 @@ typedef VEC(struct key_range) key_range_vec;
 _must_use_ int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within,
 			   key_vec *ret);
 
+/* Those of @n addresses in any order. */
+_must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
+				const key_range_vec *within, key_vec *ret);
+
 const uint32_t *key_vec_from(const key_vec *v,
 			     uint32_t key); /* the first that isn't below @key, or the end */
 bool key_vec_has(const key_vec *v, uint32_t key);

@@ -22,7 +22,8 @@ struct function {
 };
 
 struct builder {
-	struct elf_file *f;
+	const struct elf_load *loads; /* borrowed */
+	size_t n_loads;
 	struct cfi_section section;
 	struct cfi_entries entries;
 	VEC(struct function) functions;
@@ -51,8 +52,8 @@ static const char *add_function(struct builder *b, const struct cfi_fde *fde)
 	uint64_t base = b->ret->base;
 	bool inside = false;
 
-	for (size_t i = 0; i < b->f->loads.n && !inside; i++) {
-		const struct elf_load *load = &b->f->loads.v[i];
+	for (size_t i = 0; i < b->n_loads && !inside; i++) {
+		const struct elf_load *load = &b->loads[i];
 
 		inside = load->exec && fde->start >= load->vaddr &&
 			 fde->end - load->vaddr <= load->memsz;
@@ -184,20 +185,28 @@ static void trim(struct unwind_rows *ret)
 
 static int build(struct builder *b)
 {
-	int r = cfi_section_read(b->f, &b->section);
+	int r;
 
-	if (r || !b->section.n)
-		return r;
 	cfi_entries_init(&b->entries, &b->section);
 	r = read_functions(b);
 	if (!r) {
 		sort_functions(b);
 		r = compile(b);
 	}
+	return r;
+}
+
+static int build_file(struct builder *b, struct elf_file *f)
+{
+	int r = cfi_section_read(f, &b->section);
+
+	if (r || !b->section.n)
+		return r;
+	r = build(b);
 	if (!r)
-		r = eh_return_correct(b->f, b->ret);
+		r = eh_return_correct(f, b->ret);
 	if (r)
-		return err_sys(r, "%s: call frame information", b->f->name);
+		return err_sys(r, "%s: call frame information", f->name);
 	if (b->ret->rows.n)
 		trim(b->ret);
 	return 0;
@@ -205,13 +214,28 @@ static int build(struct builder *b)
 
 int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret)
 {
-	struct builder b = {.f = f, .ret = ret};
+	struct builder b = {.loads = f->loads.v, .n_loads = f->loads.n, .ret = ret};
 	int r;
 
 	*ret = (struct unwind_rows){};
 	if (!elf_file_text_start(f, &ret->base))
 		return 0;
 	ret->base &= ~(uint64_t)(PAGE - 1);
+	r = build_file(&b, f);
+	builder_fini(&b);
+	return r;
+}
+
+int unwind_rows_read_memory(const struct cfi_section *section, const struct elf_load *code,
+			    size_t n, struct unwind_rows *ret)
+{
+	struct builder b = {.loads = code, .n_loads = n, .section = *section, .ret = ret};
+	int r;
+
+	b.section.owned = NULL;
+	*ret = (struct unwind_rows){.base = UINT64_MAX};
+	for (size_t i = 0; i < n; i++)
+		ret->base = MIN(ret->base, code[i].vaddr & ~(uint64_t)(PAGE - 1));
 	r = build(&b);
 	builder_fini(&b);
 	return r;

@@ -47,6 +47,15 @@ struct unwind_rows {
  */
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 
+/*
+ * The same of an .eh_frame section that a process has in memory, for the code at the @n places @code (.vaddr,
+ * .memsz, .exec). 0 or -ENOMEM.
+ */
+struct cfi_section;
+_must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
+				       const struct elf_load *code, size_t n,
+				       struct unwind_rows *ret);
+
 /* The same, and what the instructions of the other functions prove (code_rows.h). */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 void unwind_rows_fini(struct unwind_rows *r);
@@ -61,6 +70,21 @@ typedef VEC(struct unwind_range) unwind_range_vec;
 
 /* Adds ranges: ascending, not overlapping. 0 or -ENOMEM. */
 _must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
+
+/* Code in memory whose rows have the keys from .key on. */
+struct unwind_place {
+	uint64_t start, end;
+	uint64_t key; /* below 4 GiB, as that of .end */
+};
+
+/*
+ * The rows of @n_files as one table, as far as their code is in one of the @n @places (ascending by address
+ * and by key, not overlapping). An entry begins with each place, none reaches into the next. 0 or -ENOMEM;
+ * unwind_rows_fini() in every case.
+ */
+_must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
+				const struct unwind_place *places, size_t n,
+				struct unwind_rows *ret);
 
 /* The rule at @vaddr; NULL: outside of all rows. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);

@@ -59,13 +59,27 @@ static int add_slab(struct unwind_store *s)
 	return r;
 }
 
+/* The first @n of @limbo can be used. */
+static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
+{
+	int r = vec_reserve(free, free->n + n);
+
+	if (r || !n)
+		return r;
+	memcpy(free->v + free->n, limbo->v, n * sizeof(*free->v));
+	free->n += n;
+	limbo->n -= n;
+	memmove(limbo->v, limbo->v + n, limbo->n * sizeof(*limbo->v));
+	return 0;
+}
+
 /*
  * Changing a map of maps waits until every program that runs has ended (kernel/bpf/syscall.c,
- * maybe_wait_bpf_programs()): after that nobody reads the chunks that were in limbo before.
+ * maybe_wait_bpf_programs()): after that nobody reads the chunks and tables that were in limbo before.
  */
 static int empty_limbo(struct unwind_store *s)
 {
-	size_t n = s->limbo.n;
+	size_t n = s->limbo.n, n_tables = s->limbo_tables.n;
 	int r;
 
 	if (!n)
@@ -73,14 +87,8 @@ static int empty_limbo(struct unwind_store *s)
 	pthread_mutex_unlock(&s->lock);
 	r = unwind_put(s->maps.slabs, 0, &s->slabs.v[0]);
 	pthread_mutex_lock(&s->lock);
-	r = r ? r : vec_reserve(&s->free, s->free.n + n);
-	if (r)
-		return r;
-	memcpy(s->free.v + s->free.n, s->limbo.v, n * sizeof(*s->free.v));
-	s->free.n += n;
-	s->limbo.n -= n;
-	memmove(s->limbo.v, s->limbo.v + n, s->limbo.n * sizeof(*s->limbo.v));
-	return 0;
+	r = r ? r : let_go(&s->limbo, n, &s->free);
+	return r ? r : let_go(&s->limbo_tables, n_tables, &s->free_tables);
 }
 
 static int supply(struct unwind_store *s, size_t keep)

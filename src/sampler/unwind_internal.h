@@ -30,8 +30,9 @@ struct unwind_store {
 	VEC(int) slabs; /* doesn't move: a chunk that was taken is written without the lock */
 	chunk_vec free, limbo; /* chunks; in limbo a program may still read them */
 	VEC(struct table) tables;
-	VEC(uint32_t) given_up; /* tables, until they are asked for */
-	struct map rule_index;	/* rule_key(), the next free one after it -> number */
+	VEC(uint32_t) given_up;		     /* tables, until they are asked for */
+	chunk_vec free_tables, limbo_tables; /* as .free and .limbo */
+	struct map rule_index;		     /* rule_key(), the next free one after it -> number */
 	VEC(struct unwind_rule) rules;
 	struct unwind_space *shared; /* map `spaces` */
 	VEC(struct space) spaces;

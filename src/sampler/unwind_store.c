@@ -66,6 +66,8 @@ void unwind_store_close(struct unwind_store *s)
 	vec_fini(&s->limbo);
 	vec_fini(&s->tables);
 	vec_fini(&s->given_up);
+	vec_fini(&s->free_tables);
+	vec_fini(&s->limbo_tables);
 	vec_fini(&s->spaces);
 	vec_fini(&s->free_spaces);
 	vec_fini(&s->rules);
@@ -111,6 +113,10 @@ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret)
 {
 	_locked_ held = unwind_lock(s);
 
+	if (held->free_tables.n) {
+		*ret = held->free_tables.v[--held->free_tables.n];
+		return 0;
+	}
 	if (held->tables.n >= UNWIND_MAX_TABLES)
 		return err_set(-ENOSPC, "more than %d files with unwind tables", UNWIND_MAX_TABLES);
 	*ret = s->tables.n;
@@ -176,6 +182,14 @@ static void empty_table(struct unwind_store *s, uint32_t table)
 	t->root = t->depth = 0;
 	(void)!publish(s, table);
 	give_back(s, &t->chunks);
+}
+
+void unwind_store_free_table(struct unwind_store *s, uint32_t table)
+{
+	_locked_ held = unwind_lock(s);
+
+	empty_table(held, table);
+	(void)!vec_push(&held->limbo_tables, table);
 }
 
 /* Empties @table, gives @rows->rules their numbers and sees to it that there is room. */

@@ -30,6 +30,9 @@ void unwind_store_close(struct unwind_store *s);
 /* Number of a new, empty table: unwinding stops there until it is filled. -ENOSPC: too many. */
 _must_use_ int unwind_store_new_table(struct unwind_store *s, uint32_t *ret);
 
+/* Empties a table that no mapping names any more. Its number is used again when no program can know it. */
+void unwind_store_free_table(struct unwind_store *s, uint32_t table);
+
 /*
  * Fills table @table with @rows, whose rows of code [from, to) in @eval (keys) are marked as the
  * evaluation loop's. Where there is no room, tables that no sample has looked into for

@@ -2,7 +2,8 @@
 /*
  * ELF files that a process registered; see gdb_jit.h. LLVM (to 21 at least) registers a copy of the
  * relocatable file in which only the addresses of sections are those in memory: symbols count from their
- * section.
+ * section. Its .eh_frame isn't relocated; the one that was loaded is, before its code is executable. It describes
+ * what an exception may come through; of the other functions the instructions tell (docs/decisions/0011).
  */
 #include "symbol/gdb_jit.h"
 
@@ -10,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "elf/code_rows.h"
+#include "elf/unwind_cfi.h"
 #include "symbol/symbol_table.h"
 
 /* As the process has them, 64-bit. */
@@ -28,6 +31,7 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
+	VEC(struct unwind_rows) rows; /* of each file that has some */
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 };
@@ -70,6 +74,9 @@ void gdb_jit_free(struct gdb_jit *j)
 	if (!j)
 		return;
 	symbol_table_fini(&j->table);
+	vec_foreach(rows, &j->rows)
+		unwind_rows_fini(rows);
+	vec_fini(&j->rows);
 	vec_fini(&j->descriptors);
 	free(j);
 }
@@ -194,9 +201,121 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	return r;
 }
 
+/* .eh_frame as it was loaded; NULL: the file has none. */
+static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
+{
+	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum, *names;
+	_cleanup_free_ char *text = NULL;
+
+	if (h->elf.e_shstrndx >= h->elf.e_shnum)
+		return NULL;
+	names = &h->sections[h->elf.e_shstrndx];
+	text = read_part(rd, &h->entry, names->sh_offset, names->sh_size);
+	for (s = h->sections; text && s < end; s++)
+		if (s->sh_flags & SHF_ALLOC && s->sh_addr && s->sh_name < names->sh_size &&
+		    streq(text + s->sh_name, ".eh_frame"))
+			return s;
+	return NULL;
+}
+
+/* @n bytes of the process; NULL: they can't be read, or a limit. */
+static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
+{
+	_cleanup_free_ void *block = n && n <= rd->left ? malloc(n) : NULL;
+
+	if (!block || rd->peek(rd->arg, at, block, n))
+		return NULL;
+	rd->left -= n;
+	return TAKE_PTR(block);
+}
+
+/* What a file says of its code. */
+struct code {
+	VEC(struct elf_load) places;
+	VEC(struct code_memory) copies;
+	VEC(uint64_t) starts;
+	struct unwind_rows rows;
+};
+
+static void code_fini(struct code *c)
+{
+	vec_foreach(m, &c->copies)
+		free((void *)m->bytes);
+	vec_fini(&c->places);
+	vec_fini(&c->copies);
+	vec_fini(&c->starts);
+	unwind_rows_fini(&c->rows);
+}
+
+static int find_code(const struct head *h, struct code *ret)
+{
+	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum;
+	int r = 0;
+
+	for (s = h->sections; !r && s < end; s++)
+		if (is_code(s))
+			r = vec_push(&ret->places, (struct elf_load){.vaddr = s->sh_addr,
+								     .memsz = s->sh_size,
+								     .exec = true});
+	return r;
+}
+
+static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
+{
+	const Elf64_Shdr *eh = find_eh_frame(rd, h);
+	_cleanup_free_ uint8_t *bytes = eh ? read_memory(rd, eh->sh_addr, eh->sh_size) : NULL;
+	struct cfi_section section = {.bytes = bytes,
+				      .n = bytes ? eh->sh_size : 0,
+				      .vaddr = bytes ? eh->sh_addr : 0,
+				      .arch = cfi_arch(h->elf.e_machine)};
+
+	return unwind_rows_read_memory(&section, ret->places.v, ret->places.n, &ret->rows);
+}
+
+/* @first: the file's first function. */
+static int rows_of_code(struct reader *rd, const struct head *h, size_t first, struct code *ret)
+{
+	int r = 0;
+
+	if (h->elf.e_machine != EM_X86_64)
+		return 0;
+	for (size_t i = 0; !r && i < ret->places.n; i++) {
+		const struct elf_load *at = &ret->places.v[i];
+		struct code_memory m = {at->vaddr, at->memsz,
+					read_memory(rd, at->vaddr, at->memsz)};
+
+		if (m.bytes)
+			r = vec_push(&ret->copies, m);
+		if (r)
+			free((void *)m.bytes);
+	}
+	for (size_t i = first; !r && i < rd->functions.n; i++)
+		r = vec_push(&ret->starts, rd->functions.v[i].start);
+	return r ? r
+		 : code_rows_add_memory(ret->copies.v, ret->copies.n, ret->starts.v, ret->starts.n,
+					&ret->rows);
+}
+
+/* 0 also without any: the code has its names. */
+static int read_rows(struct reader *rd, const struct head *h, size_t first)
+{
+	_cleanup_(code_fini) struct code c = {};
+	int r = find_code(h, &c);
+
+	if (r || !c.places.n)
+		return r;
+	r = rows_of_tables(rd, h, &c);
+	r = r ? r : rows_of_code(rd, h, first, &c);
+	r = r ? r : vec_push(&rd->jit->rows, c.rows);
+	if (!r)
+		c.rows = (struct unwind_rows){};
+	return r;
+}
+
 static int read_file(struct reader *rd, const struct head *h)
 {
 	const Elf64_Shdr *s = h->sections, *end = s + h->elf.e_shnum;
+	size_t first = rd->functions.n;
 	int r = s ? 0 : -EBADMSG;
 
 	for (s = h->sections; !r && s < end; s++)
@@ -206,6 +325,7 @@ static int read_file(struct reader *rd, const struct head *h)
 	for (s = h->sections; !r && s < end; s++)
 		if (s->sh_type == SHT_SYMTAB)
 			r = read_symbols(rd, h, s);
+	r = r ? r : read_rows(rd, h, first);
 	rd->jit->stats.files += !r;
 	rd->jit->stats.malformed += r == -EBADMSG;
 	return r == -EBADMSG ? 0 : r;
@@ -296,16 +416,35 @@ static void find_shared(struct reader *rd)
 		rd->jit->stats.doubtful += s->shared;
 }
 
+static bool is_shared(const struct reader *rd, uint64_t addr)
+{
+	size_t n = count_upto(rd->spans.v, rd->spans.n, start, addr);
+
+	return rd->spans.v[n - 1].shared;
+}
+
+static void drop_shared_rows(struct reader *rd)
+{
+	vec_foreach(rows, &rd->jit->rows) {
+		bool shared = false;
+
+		vec_foreach(f, &rows->fdes)
+			shared |= is_shared(rd, rows->base + f->start);
+		if (shared)
+			unwind_rows_fini(rows);
+	}
+}
+
 static int make_table(struct reader *rd)
 {
 	int r = 0;
 
 	find_shared(rd);
+	drop_shared_rows(rd);
 	for (size_t i = 0; !r && i < rd->functions.n; i++) {
 		const struct function *f = &rd->functions.v[i];
-		size_t n = count_upto(rd->spans.v, rd->spans.n, start, f->start);
 
-		if (!rd->spans.v[n - 1].shared)
+		if (!is_shared(rd, f->start))
 			r = symbol_table_add(&rd->jit->table, f->name, f->start, f->size, f->rank);
 	}
 	r = r ? r : symbol_table_sort(&rd->jit->table);
@@ -340,6 +479,12 @@ const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start
 	if (s && start)
 		*start = s->start;
 	return s ? j->table.names.s + s->name : NULL;
+}
+
+int gdb_jit_rows(const struct gdb_jit *j, const struct unwind_place *places, size_t n,
+		 struct unwind_rows *ret)
+{
+	return unwind_rows_join(j->rows.v, j->rows.n, places, n, ret);
 }
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of code that a process made at run time and registered for gdb, as LLVM does: a list of ELF files in
- * its memory behind the symbol __jit_debug_descriptor (gdb's manual, "JIT Interface"). The process runs
- * on while the list is read, and may be hostile: everything is bounded, and read twice where it says
+ * Names and unwind rows of code that a process made at run time and registered for gdb, as LLVM does: a list of
+ * ELF files in its memory behind the symbol __jit_debug_descriptor (gdb's manual, "JIT Interface"). The process
+ * runs on while the list is read, and may be hostile: everything is bounded, and read twice where it says
  * what is where.
  */
 #ifndef SYMBOL_GDB_JIT_H
 #define SYMBOL_GDB_JIT_H
 
 #include "base/util.h"
+#include "elf/unwind_rows.h"
 
 #define GDB_JIT_SYMBOL "__jit_debug_descriptor"
 
@@ -45,6 +46,10 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 
 /* The symbol of the function at @addr as it is in its file, or NULL; valid as long as @j. */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
+
+/* What the files say of how the code at @places is unwound, as unwind_rows_join(). */
+_must_use_ int gdb_jit_rows(const struct gdb_jit *j, const struct unwind_place *places, size_t n,
+			    struct unwind_rows *ret);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it: its names, and never another's.
+"""Code made at run time that is registered for gdb, as LLVM registers it: its names and how it is unwound, and never
+another's.
 
-The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both are made of the
-same instructions and take turns at one address.
+The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do the same, in
+frames of different size, and take turns at one address. libffi calls them.
 """
 import collections
 import os
@@ -17,9 +18,11 @@ CODE = """
 long %s(long n)
 {
 	volatile long sum = 0;
+	volatile char room[%d];
 
 	for (volatile long i = 0; i < n; i++)
 		sum += i;
+	room[0] = 0;
 	return sum;
 }
 """
@@ -101,11 +104,14 @@ def cc(*args):
 
 def build(d):
     cc("-fPIC", "-shared", "-o", os.path.join(d, "lists.so"), os.path.join(kit.HERE, "jit_lists.c"))
-    for x, name in (("a", "code_a"), ("b", "code_b"), ("numba", "_ZN3app4codeB2v1B4c8tJE5ArrayIdLi1E1C")):
+    # LLVM describes only functions that an exception may come through: of b the instructions tell.
+    for x, name, room, *options in (("a", "code_a", 1000),
+                                    ("b", "code_b", 200, "-fno-asynchronous-unwind-tables"),
+                                    ("numba", "_ZN3app4codeB2v1B4c8tJE5ArrayIdLi1E1C", 400)):
         source = os.path.join(d, x + ".c")
         with open(source, "w") as f:
-            f.write(CODE % name)
-        cc("-fPIC", "-c", "-o", os.path.join(d, x + ".o"), source)
+            f.write(CODE % (name, room))
+        cc("-fPIC", *options, "-c", "-o", os.path.join(d, x + ".o"), source)
 
 
 def record(text, *options):
@@ -146,11 +152,38 @@ def check_right(count, names, least):
         check(count["right " + x] > least, "only %d samples name code_%s()" % (count["right " + x], x))
 
 
+def is_code(frame):
+    return frame.kind == "jit" or frame.name == "[unknown code]"
+
+
+def count_callers(profile):
+    """Samples in such code: those below libffi, those that break off there, those that are wrong."""
+    count = collections.Counter()
+    for sample in profile.samples:
+        stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]
+        if not {"call_a", "call_b"} & {frame.name for frame in stack} or not is_code(stack[-1]):
+            continue
+        caller = stack[-2]
+        if caller.kind in ("mark", "python"):
+            count["cut off"] += sample.values[0]
+        elif "ffi" in caller.mapping and not any(map(is_code, stack[:-1])):
+            count["called"] += sample.values[0]
+            count["whole"] += sample.values[0] * (stack[0].name == "_start")
+        else:
+            count["wrong"] += sample.values[0]
+    print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
+    return count
+
+
 @case
 def turns():
     """Two functions take turns at one address in a fork, whose code isn't its parent's."""
     text = TURNS.replace("ROUNDS", "20" if kit.FULL else "1")
-    check_right(count_names(record(text, "--native=full")), "ab", 250)
+    profile = record(text, "--native=full")
+    names, callers = count_names(profile), count_callers(profile)
+    check_right(names, "ab", 250)
+    check(not callers["wrong"], "%d samples show what didn't call the code" % callers["wrong"])
+    check(callers["whole"] > 500, "only %d stacks are whole" % callers["whole"])
 
 
 @case

@@ -2,7 +2,7 @@
 /*
  * A compiler at run time in small: puts the code of relocatable ELF files where it is told, and registers them
  * for gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp): a copy of the file whose
- * sections have their addresses in memory. For tests/e2e/jit.py, which loads it with ctypes.
+ * sections have their addresses in memory, .eh_frame's being that of a relocated copy. For tests/e2e/jit.py, which loads it with ctypes.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -45,6 +45,33 @@ static char *read_file(const char *path, size_t *n)
 	return file;
 }
 
+#define EH_FRAME_AT 2048 /* in the page with the code */
+
+/* Section @i of @file goes to @to, with references relative to their own place: R_X86_64_PC32, R_AARCH64_PREL32. */
+static void relocate(char *file, int i, char *to)
+{
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	Elf64_Shdr *s = (Elf64_Shdr *)(file + h->e_shoff);
+
+	memcpy(to, file + s[i].sh_offset, s[i].sh_size);
+	s[i].sh_addr = (uintptr_t)to;
+	for (int k = 0; k < h->e_shnum; k++) {
+		Elf64_Rela *rela = (Elf64_Rela *)(file + s[k].sh_offset);
+		Elf64_Sym *symbols = (Elf64_Sym *)(file + s[s[k].sh_link].sh_offset);
+
+		if (s[k].sh_type != SHT_RELA || s[k].sh_info != (Elf64_Word)i)
+			continue;
+		for (size_t n = s[k].sh_size / sizeof(*rela); n; n--, rela++) {
+			Elf64_Sym *sym = &symbols[ELF64_R_SYM(rela->r_info)];
+			uint64_t target =
+				s[sym->st_shndx].sh_addr + sym->st_value + (uint64_t)rela->r_addend;
+			uint32_t value = (uint32_t)(target - (uintptr_t)(to + rela->r_offset));
+
+			memcpy(to + rela->r_offset, &value, sizeof(value));
+		}
+	}
+}
+
 /* The entry of @path, whose .text is at @at then, in a mapping of its own. */
 struct jit_code_entry *load(const char *path, void *at)
 {
@@ -62,6 +89,9 @@ struct jit_code_entry *load(const char *path, void *at)
 		memcpy(at, file + s[i].sh_offset, s[i].sh_size);
 		s[i].sh_addr = (uintptr_t)at;
 	}
+	for (int i = 0; i < h->e_shnum; i++)
+		if (!strcmp(file + s[h->e_shstrndx].sh_offset + s[i].sh_name, ".eh_frame"))
+			relocate(file, i, (char *)at + EH_FRAME_AT);
 	e->file = file;
 	e->next = __jit_debug_descriptor.first;
 	if (e->next)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
@@ -32,6 +33,23 @@ static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
 	return 0;
 }
 
+/* Keys are those of the places, ascending, and functions don't overlap. */
+static void check_rows(const struct gdb_jit *j)
+{
+	const struct unwind_place places[] = {{0, 0x1400, 0}, {0x1400, 0x2000, 0x1400}};
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+
+	if (gdb_jit_rows(j, places, ARRAY_SIZE(places), &rows))
+		return;
+	for (size_t i = 0; i < rows.rows.n; i++)
+		if (rows.rows.v[i].key > 0x2000 || rows.rows.v[i].rule >= rows.rules.n ||
+		    (i && rows.rows.v[i].key <= rows.rows.v[i - 1].key))
+			abort();
+	for (size_t i = 1; i < rows.fdes.n; i++)
+		if (rows.fdes.v[i].start <= rows.fdes.v[i - 1].start)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct memory m = {data + 1, n - 1, n ? data[0] : 0};
@@ -40,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!n || gdb_jit_read(peek_memory, &m, at, 1 + (data[0] & 1), &j))
 		return 0;
+	check_rows(j);
 	for (uint64_t addr = 0; addr < 0x2000; addr++) {
 		uint64_t start = 0;
 		const char *name = gdb_jit_find(j, addr, &start);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lists of code registered for gdb, in this program's own memory: objects that the compiler made, in which nm
- * says where functions are; lists that are broken or change while they are read. Names of numba's symbols:
- * what numba 0.68 compiled from the functions named beside them.
+ * says where functions are, and which ld puts at their address; lists that are broken or change while they are
+ * read. Names of numba's symbols: what numba 0.68 compiled from the functions named beside them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -14,13 +14,15 @@
 
 #define MADE_DIR "/tmp/krait-test-gdb-jit-XXXXXX"
 #include "base/error.h"
+#include "elf/elf_file.h"
 #include "made_files.h"
 #include "python/peek.h"
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
 
-#define A_AT	 0x7000000000ull
-#define B_AT	 0x7100000000ull
+#define A_AT	 0x10000000ull
+#define B_AT	 0x20000000ull
+#define PAGE	 4096
 #define FILE_MAX 65536
 
 static const char make[] =
@@ -28,7 +30,9 @@ static const char make[] =
 	"int (*volatile p)(int) = two; int three(int x) { return p(x) - one(x); }' >a.c;"
 	"sed 's/one/uno/g; s/two/due/g; s/three/tre33/g' a.c >b.c;"
 	"for x in a b; do cc -O1 -fno-inline -g -c $x.c &&"
-	" nm -S --defined-only $x.o | grep -i ' t ' >$x.nm; done";
+	" nm -S --defined-only $x.o | grep -i ' t ' >$x.nm; done;"
+	"ld -e 0 -Ttext=0x10000000 -o a.exe a.o && ld -e 0 -Ttext=0x20000000 -o b.exe b.o && "
+	"cc -O1 -fno-inline -g -fno-asynchronous-unwind-tables -c b.c";
 
 struct entry {
 	uint64_t next, prev, file, size;
@@ -141,6 +145,110 @@ static void test_names(void **state)
 	assert_int_equal(read_list(&j), 0);
 	assert_null(gdb_jit_find(j, A_AT, NULL));
 	gdb_jit_free(j);
+}
+
+/* Bytes of a linked object where it says that they are. */
+static void put_memory(struct elf_file *f, uint64_t vaddr, uint64_t n)
+{
+	uint64_t page = vaddr & ~(uint64_t)(PAGE - 1);
+	void *at = mmap((void *)(uintptr_t)page, vaddr + n - page, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	assert_ptr_equal(at, (void *)(uintptr_t)page);
+	assert_int_equal(elf_file_read(f, vaddr, (void *)(uintptr_t)vaddr, n), n);
+}
+
+static struct elf_file *load(char x, struct elf_section *eh)
+{
+	char name[] = {x, '.', 'e', 'x', 'e', '\0'};
+	int fd = open_at(name, O_RDONLY); /* as long as the file is open, to the end */
+	struct elf_file *f = NULL;
+	struct elf_section text;
+
+	assert_int_equal(elf_file_open(fd, name, &f), 0);
+	assert_true(elf_file_section(f, ".text", &text));
+	assert_true(elf_file_section(f, ".eh_frame", eh));
+	put_memory(f, text.vaddr, text.size);
+	put_memory(f, eh->vaddr, eh->size);
+	return f;
+}
+
+/* .eh_frame of object @i is at @at, as its generator has relocated it. */
+static void put_eh_frame(int i, uint64_t at)
+{
+	Elf64_Ehdr *h = (Elf64_Ehdr *)files[i];
+	Elf64_Shdr *s = (Elf64_Shdr *)(files[i] + h->e_shoff);
+
+	for (size_t k = 0; k < h->e_shnum; k++)
+		if (!strcmp(files[i] + s[h->e_shstrndx].sh_offset + s[k].sh_name, ".eh_frame"))
+			s[k].sh_addr = at;
+}
+
+/*
+ * The rules for object @i at @at, whose keys begin at @key, are those that ld's file has. Instructions show also
+ * where a register that was saved still holds the same.
+ */
+static void expect_rules(const struct unwind_rows *rows, int i, uint64_t at, uint64_t key,
+			 struct elf_file *f, bool registers)
+{
+	_cleanup_unwind_rows_ struct unwind_rows linked = {};
+	size_t different = 0;
+
+	assert_int_equal(unwind_rows_read_tables(f, &linked), 0);
+	for (const struct nm *s = symbols[i]; s->size; s++) {
+		assert_int_equal(unwind_rows_fde(rows, key + s->start)->start, key + s->start);
+		for (uint64_t k = s->start; k < s->start + s->size; k++) {
+			const struct unwind_rule *got = unwind_rows_find(rows, key + k);
+			const struct unwind_rule *rule = unwind_rows_find(&linked, at + k);
+
+			assert_non_null(got);
+			assert_non_null(rule);
+			different += got->cfa != rule->cfa || got->reg != rule->reg ||
+				     got->off != rule->off || got->ra != rule->ra;
+			different += registers && (got->fp != rule->fp || got->bx != rule->bx);
+		}
+	}
+	assert_int_equal(different, 0);
+}
+
+/* Object a has tables, b hasn't. */
+static void test_rows(void **state)
+{
+	const struct unwind_place places[] = {{A_AT, A_AT + PAGE, PAGE},
+					      {B_AT, B_AT + PAGE, 2 * PAGE}};
+	struct elf_section eh_a, eh_b;
+	struct unwind_rows rows;
+	struct elf_file *a, *b;
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	a = load('a', &eh_a);
+	b = load('b', &eh_b);
+	put_list();
+	put_eh_frame(0, eh_a.vaddr);
+	assert_int_equal(read_list(&j), 0);
+	assert_int_equal(gdb_jit_rows(j, places, 2, &rows), 0);
+	expect_rules(&rows, 0, A_AT, PAGE, a, true);
+#ifdef __x86_64__
+	expect_rules(&rows, 1, B_AT, 2 * PAGE, b, false);
+#endif
+	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
+	unwind_rows_fini(&rows);
+	/* What isn't in a place, or only in part, isn't known. */
+	assert_int_equal(gdb_jit_rows(j, places + 1, 1, &rows), 0);
+	assert_null(unwind_rows_fde(&rows, PAGE));
+	unwind_rows_fini(&rows);
+	gdb_jit_free(j);
+	/* Where another one is registered too nothing is known. */
+	put_file(1, 'b', A_AT + 1);
+	assert_int_equal(read_list(&j), 0);
+	assert_int_equal(gdb_jit_rows(j, places, 2, &rows), 0);
+	assert_int_equal(rows.rules.n, 1);
+	unwind_rows_fini(&rows);
+	gdb_jit_free(j);
+	elf_file_free(a);
+	elf_file_free(b);
 }
 
 /* One of the two has been thrown away and is still in the list: it can't be told which. */
@@ -293,7 +401,7 @@ static void test_numba(void **state)
 
 static int set_up(void **state)
 {
-	int r = make_dir(state, make, "SKIP gdb_jit: no compiler or nm\n");
+	int r = make_dir(state, make, "SKIP gdb_jit: no compiler, nm or ld\n");
 
 	if (!r && !*state) {
 		read_nm(0, "a.nm");
@@ -305,9 +413,10 @@ static int set_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	     cmocka_unit_test(test_same_place),
-		cmocka_unit_test(test_broken_lists), cmocka_unit_test(test_broken_files),
-		cmocka_unit_test(test_changing),     cmocka_unit_test(test_numba),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_same_place),   cmocka_unit_test(test_broken_lists),
+		cmocka_unit_test(test_broken_files), cmocka_unit_test(test_changing),
+		cmocka_unit_test(test_numba),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, remove_all);

@@ -35,7 +35,8 @@ static int set_up(void **state)
 	if (slab < 0)
 		return 0; /* each test skips */
 	maps.slabs = make(BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), SLABS, 0, slab);
-	maps.tables = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), 16, 0, 0);
+	maps.tables =
+		make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_table), UNWIND_MAX_TABLES, 0, 0);
 	maps.rules = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_rule), 64, 0, 0);
 	maps.spaces = make(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_space), UNWIND_MAX_SPACES,
 			   BPF_F_MMAPABLE, 0);
@@ -157,6 +158,31 @@ static void test_least_recently_used(void **state)
 	assert_int_equal(unwind_store_given_up(store), t[0]);
 	check(t[1], SMALL);
 	check(t[2], SMALL);
+}
+
+/* A table's number is another one's only when no program can know it any more; then it is used again. */
+static void test_freed_tables(void **state)
+{
+	uint32_t first, t, most = 0;
+	bool again = false;
+
+	need_store();
+	first = new_table();
+	assert_int_equal(fill(first, UNWIND_FANOUT), 0);
+	unwind_store_free_table(store, first);
+	assert_int_equal(entry(first).depth, 0);
+	assert_int_not_equal(new_table(), first);
+	for (int i = 0; i < 4096; i++) {
+		t = new_table();
+		assert_int_equal(entry(t).depth, 0);
+		assert_int_equal(fill(t, 2 * UNWIND_FANOUT), 0);
+		check(t, 2 * UNWIND_FANOUT);
+		unwind_store_free_table(store, t);
+		again |= t == first;
+		most = MAX(most, t);
+	}
+	assert_true(again);
+	assert_in_range(most, 1, 4 * UNWIND_SLAB_CHUNKS);
 }
 
 static void test_in_use_stays(void **state)
@@ -288,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_least_recently_used, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_freed_tables, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_in_use_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mappings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_readings, set_up, tear_down),
