@@ -99,7 +99,7 @@ static unsigned count_processes(const struct profile *p)
 	struct map seen = {};
 	unsigned n;
 
-	for (size_t set = 1; set < profile_n_labels(p); set++)
+	for (uint32_t set = 1; set <= profile_n_labels(p); set++)
 		(void)!map_put(
 			&seen,
 			(uint64_t)value_of(p, set, "process") << 32 | value_of(p, set, "pid"), 1);

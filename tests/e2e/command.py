@@ -111,6 +111,9 @@ def a_process_that_execs():
             check(json.load(f)["processes"] == 1, "the summary counts more")
         shown = json.loads(krait("report", d + "/o.pb.gz", "--json").stdout)["processes"]
         check(len(shown) == 1, str(shown))
+        with kit.python() as target:
+            done = krait("record", "-p", target.pid, "-d", "300ms", "-o", d + "/o.pb.gz")
+            check("samples of 1 process in" in done.stderr, done.stderr)
 
 
 @kit.case
