@@ -7,6 +7,8 @@ inside each interpreter that is tested. Field numbers are those of google/pprof'
 import gzip
 import struct
 
+PART = 128  # bytes
+
 
 class Location(object):
     """One frame: kind is 'python', 'kernel', 'native', 'jit', 'gc' or 'mark'; line and column 0 =
@@ -152,7 +154,7 @@ class Profile(object):
                 for name, file, first, system in [functions.get(line.get(1, 0), ("", "", 0, ""))]]
         self._labels = {}  # of a label's bytes -> (key, value): few are distinct
         self.samples = [self._sample(data) for data in raw.get(2, [])]
-        self._stacks = {}
+        self._stacks, self._parts = {}, {}
 
     def _value_type(self, data):
         m = message(data)
@@ -180,9 +182,22 @@ class Profile(object):
         """Locations of a sample, root first."""
         known = self._stacks.get(sample.stack)
         if known is None:
-            known = [frame for i in reversed(varints(sample.stack)) for frame in self.locations[i]]
+            known, octets, end = [], bytearray(sample.stack), len(sample.stack)
+            while end:
+                first = max(0, end - PART)
+                while first and octets[first - 1] & 0x80:
+                    first -= 1
+                known += self._part(sample.stack[first:end])
+                end = first
             self._stacks[sample.stack] = known
         return known
+
+    def _part(self, data):
+        """Locations of a part of a stack: deep stacks share all but their ends."""
+        if data not in self._parts:
+            self._parts[data] = [frame for i in reversed(varints(data))
+                                 for frame in self.locations[i]]
+        return self._parts[data]
 
 
 def read(path):
