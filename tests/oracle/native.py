@@ -4,17 +4,30 @@
 Python, native and kernel frames in the order in which they called each other (order.py)?
 
     native.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
+
+None may be wrong of 20,000 samples (--full: 1,000,000) of each interpreter, all its programs together;
+each program has its part of them. Half are taken as users see them, half with all frames of the
+interpreter. A stack that breaks off and says so isn't in a wrong order: how many may is limited apart.
 """
+import collections
+import concurrent.futures
+import copy
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
+import modules
 import oracle
 import order
+import pprof
 
-HZ = 1999            # a stack may have 2,048 native frames
+HZ = 2499            # of each of two recordings: a stack may have 2,048 native frames
+CPUS = os.cpu_count() or 1
+SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
+FAIR = 0.5           # of an equal share of the samples that each program must have
 BROKEN = 0.005       # share of samples whose native part breaks off
 TRUNCATED = "[incomplete: native stack: deeper than 2,048 frames]"
 KINDS = ("static", "shared", "tailcall")
@@ -24,41 +37,85 @@ UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
 class Native(oracle.Oracle):
-    """As users see it, and with all frames of the interpreter, in turn."""
     folder, hz = "native", HZ
-    report = order.Report
     machinery = True
 
-    def record(self, name, pids, seconds, times):
-        """With times: what wasn't ready to be unwound with at first."""
-        return oracle.Oracle.record(self, name, pids, seconds + order.YOUNG_NS / 1e9, True)
+    def interpreter(self, interpreter):
+        """Profiles all programs at once until there are samples enough."""
+        os.makedirs(interpreter.scratch, exist_ok=True)
+        modules.fetch(oracle.CACHE, interpreter.version)
+        running = []
+        try:
+            self.start(interpreter, running)
+            rate, lacking = 2 * HZ * CPUS, self.lacking(running)
+            while lacking and rate:
+                seconds = min(max(1.2 * lacking / rate, SHORTEST), LONGEST)
+                rate = self.round(running, seconds) / seconds
+                lacking = self.lacking(running)
+        except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+            self.say(False, interpreter.name, str(error))
+        finally:
+            for one in running:
+                one.stop()
+        reports = {one.program: one.report for one in running}
+        for program, report in reports.items():
+            self.judge(interpreter, program, report)
+        self.sum(interpreter, reports)
+
+    def start(self, interpreter, running):
+        """Adds the programs, warm and stopped: they run only while krait does."""
+        able = self.able(interpreter)
+        for i in range(0, len(able), CPUS):
+            fresh = [oracle.Running(interpreter, program, 1e6, graph_file(interpreter, program))
+                     for program in able[i:i + CPUS]]
+            running += fresh
+            for one in fresh:
+                one.report = order.Report()
+                one.wait_ready()
+                os.kill(one.pid, signal.SIGSTOP)
+
+    def lacking(self, running):
+        """Samples that are still to be taken."""
+        have, fair = [one.report.samples for one in running], self.fair(len(running))
+        return max(self.options.samples - sum(have), sum(max(0, fair - n) for n in have), 0)
+
+    def fair(self, programs):
+        return FAIR * self.options.samples / max(1, programs)
+
+    def round(self, running, seconds):
+        """Samples, taken as users see them and with all frames at once."""
+        folded = copy.copy(self)
+        folded.machinery = False
+        views, pids = (self, folded), [one.pid for one in running]
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            files = list(pool.map(lambda view: view.record("order-%d" % view.machinery, pids,
+                                                           seconds, True), views))
+        for one in running:
+            os.kill(one.pid, signal.SIGSTOP)
+            if one.process.poll() is not None:
+                raise RuntimeError("%s ended early: %s" % (one.program.name, one.said()))
+        checkers = [[(str(one.pid), view.checker(one.interpreter, one.program)) for one in running]
+                    for view in views]
+        samples = 0
+        with concurrent.futures.ProcessPoolExecutor() as pool:
+            for reports in pool.map(verdicts, files, checkers):
+                for one, report in zip(running, reports):
+                    one.report.add(report)
+                    samples += report.samples
+        return samples
 
     @property
     def record_options(self):
         return ("--native=full", "--kernel") + ("--interpreter-frames",) * self.machinery
-
-    def batch(self, interpreter, some, samples):
-        seen = oracle.Oracle.batch(self, interpreter, some, samples / 2)
-        self.machinery = not self.machinery
-        for program, report in oracle.Oracle.batch(self, interpreter, some, samples / 2).items():
-            seen[program].add(report)
-        return seen
 
     def prepare(self, interpreter, program):
         for source in program.libraries:
             lacks = build(interpreter, source)
             if lacks:
                 return lacks
-        graph = graph_file(interpreter, program)
-        done = subprocess.run([interpreter.path, program.path, "--stacks", graph], timeout=300,
-                              env=interpreter.environment(), cwd=oracle.ROOT, check=False,
-                              stderr=subprocess.PIPE)
-        if done.returncode:
-            raise OSError(done.stderr.decode(errors="replace")[-300:])
         return None
-
-    def verdict(self, profile, interpreter, program, pids):
-        return order.verdict(profile, self.checker(interpreter, program), pids)
 
     def checker(self, interpreter, program):
         return order.Checker(order.Graph(graph_file(interpreter, program)), has_symbols(interpreter),
@@ -88,8 +145,8 @@ class Native(oracle.Oracle):
                  "unmarked in %d (%d at first), Python part incomplete in %d%s; longest %d frames, "
                  "%d of the program"
                  % (report.samples, report.wrong(), foreign, report.kinds["marked"],
-                    report.kinds["unmarked"], report.kinds["young"], report.kinds["python"], " (%s)" % marks if marks else "",
-                    report.longest, report.deepest))
+                    report.kinds["unmarked"], report.kinds["young"], report.kinds["python"],
+                    " (%s)" % marks if marks else "", report.longest, report.deepest))
         for example in report.examples[:self.options.examples]:
             print("  " + example.replace("\n", "\n  "), flush=True)
 
@@ -98,11 +155,20 @@ class Native(oracle.Oracle):
         wrong = sum(r.wrong() for r in reports.values())
         bad = sum(self.incomplete(p, r) for p, r in reports.items())
         due = sum(self.allowed(interpreter, p, r) for p, r in reports.items())
+        least = min([r.samples for r in reports.values()] or [0])
         good = not wrong and bad <= due + 3 * due ** 0.5
-        self.say(good and (self.options.program or total >= self.options.samples),
-                 interpreter.name + " order", "%d samples of %d wanted, %d in a wrong order, %d "
-                 "incomplete (%.3f %%)" % (total, self.options.samples, wrong, bad,
-                                           100 * bad / max(1, total)))
+        good = good and total >= self.options.samples and least >= self.fair(len(reports))
+        self.say(good, interpreter.name + " order", "%d samples of %d wanted, %d at least of a "
+                 "program, %d in a wrong order, %d incomplete (%.3f %%)" % (
+                     total, self.options.samples, least, wrong, bad, 100 * bad / max(1, total)))
+
+
+def verdicts(file, checkers):
+    """The Report of each (process id, Checker). Runs in a process of its own."""
+    profile, samples = pprof.read(file), collections.defaultdict(list)
+    for sample in profile.samples:
+        samples[str(sample.labels.get("pid", ""))].append(sample)
+    return [order.verdict(profile, checker, samples[pid]) for pid, checker in checkers]
 
 
 def graph_file(interpreter, program):
@@ -110,12 +176,12 @@ def graph_file(interpreter, program):
 
 
 def build(interpreter, source):
-    """Compiles a part of a program; why that can't be, or None."""
+    """Compiles a part of a program, once for all interpreters; why that can't be, or None."""
     file = os.path.join(oracle.HERE, "native", source)
     name, kind = os.path.splitext(source)
     command = {".c": ["gcc", "-std=gnu17", "-pthread"],
                ".cc": ["g++", "-static-libstdc++", "-static-libgcc"]}[kind] + FLAGS
-    out = "lib%s.so" % name
+    out = kept = "lib%s.so" % name
     if not shutil.which(command[0]):
         return "no " + command[0]
     if name == "ext":
@@ -123,11 +189,15 @@ def build(interpreter, source):
         if not headers:
             return "no headers of %d.%d.%d" % interpreter.version
         command += ["-isystem", headers, "-idirafter", os.path.dirname(headers)]
-        out = "ext.so"
-    out = os.path.join(interpreter.scratch, out)
-    if not os.path.exists(out) or os.stat(out).st_mtime < os.stat(file).st_mtime:
-        subprocess.run(command + ["-o", out + ".new", file], check=True, timeout=300)
-        os.rename(out + ".new", out)
+        out, kept = "ext.so", "ext-%d.so" % interpreter.version[0]
+    out, kept = os.path.join(interpreter.scratch, out), os.path.join(oracle.SCRATCH, kept)
+    if not os.path.exists(kept) or os.stat(kept).st_mtime < os.stat(file).st_mtime:
+        subprocess.run(command + ["-o", kept + ".new", file], check=True, timeout=300)
+        os.rename(kept + ".new", kept)
+    if not os.path.exists(out) or not os.path.samefile(out, kept):
+        if os.path.exists(out):
+            os.remove(out)
+        os.link(kept, out)  # the file itself: an interpreter in a chroot sees its scratch only
     return None
 
 
@@ -169,7 +239,7 @@ def rows(options):
 
 def main():
     options = oracle.arguments(oracle.FULL_SAMPLES)
-    options.batch = 16  # each recording begins with seconds in which not all is ready
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # no stopped program is left behind
     return oracle.run(Native(options), rows(options))
 
 

@@ -284,10 +284,11 @@ def recorded(judge, interpreter, program):
     """Different right stacks of a recording, and the checker they passed."""
     if judge.prepare(interpreter, program):
         return None, None
-    running = oracle.Running(interpreter, program, 60)
+    running = oracle.Running(interpreter, program, 60, native.graph_file(interpreter, program))
     try:
         running.wait_ready()
-        profile = judge.record("faults", [running.pid], 1, False)
+        seconds = 1 + order.YOUNG_NS / 1e9
+        profile = pprof.read(judge.record("faults", [running.pid], seconds, True))
     finally:
         running.stop()
     checker = judge.checker(interpreter, program)

@@ -178,10 +178,11 @@ def rig_files():
 class Running:
     """A target program, started and warm."""
 
-    def __init__(self, interpreter, program, seconds):
-        self.program = program
+    def __init__(self, interpreter, program, seconds, *arguments):
+        self.interpreter, self.program = interpreter, program
         self.errors = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([interpreter.path, program.path, str(seconds)], cwd=ROOT,
+        self.process = subprocess.Popen([interpreter.path, program.path, str(seconds),
+                                         *arguments], cwd=ROOT,
                                         env=interpreter.environment(), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.errors)
         self.pid = self.process.pid
@@ -218,6 +219,7 @@ class Oracle:
         print("%s oracle %s: %s" % ("PASS" if good else "FAIL", what, text), flush=True)
 
     def record(self, name, pids, seconds, times):
+        """The file of the recording."""
         out = os.path.join(self.work, name + ".pb.gz")
         command = [self.options.krait, "record", "-q", "-F", str(self.hz), "-d",
                    "%.2f" % seconds, "-o", out, *self.record_options]
@@ -229,7 +231,7 @@ class Oracle:
         if done.returncode:
             raise RuntimeError("krait: exit code %d: %s" % (
                 done.returncode, done.stderr.decode(errors="replace")[-500:]))
-        return pprof.read(out)
+        return out
 
     def batch(self, interpreter, some, samples):
         """Profiles some programs at once; {program: report}."""
@@ -239,8 +241,8 @@ class Oracle:
         try:
             for one in running:
                 one.wait_ready()
-            profile = self.record("%s-%s" % (interpreter.name, some[0].name),
-                                  [one.pid for one in running], seconds, storm)
+            profile = pprof.read(self.record("%s-%s" % (interpreter.name, some[0].name),
+                                             [one.pid for one in running], seconds, storm))
             for one in running:
                 if one.process.poll() is not None:
                     raise RuntimeError("%s ended early: %s" % (one.program.name, one.said()))

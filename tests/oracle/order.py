@@ -15,6 +15,7 @@ OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
 NATIVE_MARK = "[incomplete: native stack"  # what follows says why
+PART = 64  # frames
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -67,28 +68,28 @@ class State(object):
     """nodes: where in the graph; gap: native frames of others since the last frame of the program.
 
     loose: native frames may be missing; fresh: so they may before the next frame. holes: Python frames
-    may be missing.
+    may be missing. steps: what comes after a frame; parts: after some.
     """
-    __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps")
+    __slots__ = ("nodes", "gap", "loose", "fresh", "holes", "steps", "parts")
 
     def __init__(self, nodes, gap=frozenset(), loose=False, fresh=False, holes=False):
         self.nodes, self.gap, self.loose, self.fresh = nodes, gap, loose, fresh
         self.holes = holes
-        self.steps = {}
+        self.steps, self.parts = {}, {}
 
 
 class Checker(object):
     """symbols: the interpreter has names for its own functions. full: --native=full, else leaf.
     machinery: --interpreter-frames; each: up to 3.10 each Python frame has a loop of its own.
 
-    States are kept, and the step from each by each location (of one profile): deep stacks share their
-    beginnings.
+    States are kept, and the step from each by each location (of one profile) and by each part of a
+    stack: deep stacks share all but their ends.
     """
 
     def __init__(self, graph, symbols, full=True, machinery=False, each=False):
         self.graph, self.symbols, self.full = graph, symbols, full
         self.machinery, self.each = machinery, each
-        self.states = {}
+        self.states, self.loop_at = {}, {}
 
     def state(self, *key):
         if key not in self.states:
@@ -129,44 +130,61 @@ class Checker(object):
             return self.state(found, frozenset(), state.loose, False, state.holes)
         return "wrong between" if named else "wrong order"
 
-    def loose_until(self, stack, unmarked):
+    def walk(self, state, frames):
+        """The state after these frames, or what is wrong; how many were right, and the program's."""
+        ours = 0
+        for i, loc in enumerate(frames):
+            if loc.kind == "mark":
+                continue
+            if loc not in state.steps:
+                state.steps[loc] = self.step(state, loc)
+            state = state.steps[loc]
+            if isinstance(state, str):
+                return state, i, ours
+            ours += not state.gap
+        return state, len(frames), ours
+
+    def loose_until(self, stack, kinds, unmarked):
         """Index of the frame from which on native frames must be there; kind of stack."""
-        marks = [i for i, loc in enumerate(stack) if loc.kind == "mark"]
+        marks = [i for i, kind in enumerate(kinds) if kind == "mark"] if "mark" in kinds else []
         if any(not stack[i].name.startswith(NATIVE_MARK) for i in marks):
             return marks[-1], "python"
         if marks:
             return marks[-1], "marked"
         if unmarked:
-            natives = [i for i, loc in enumerate(stack) if loc.kind == "native"]
-            return natives[0] if natives else len(stack), "unmarked"
-        frames = [i for i, loc in enumerate(stack) if loc.kind == "python"]
-        return frames[-1] if frames and not self.full else 0, "right"
+            return kinds.index("native") if "native" in kinds else len(stack), "unmarked"
+        if self.full or "python" not in kinds:
+            return 0, "right"
+        return len(kinds) - 1 - kinds[::-1].index("python"), "right"
 
     def copied(self, stack):
         """Is the C stack being exchanged for another's? Then what lies outside is half of each."""
         return self.graph.copies and any(loc.kind == "native" and matches(self.graph.copies, loc.name)
                                          for loc in stack)
 
-    def loops(self, stack, since):
+    def is_loop(self, loc):
+        if loc not in self.loop_at:
+            self.loop_at[loc] = loc.kind == "native" and bool(LOOP.match(loc.name))
+        return self.loop_at[loc]
+
+    def loops(self, stack, kinds, since):
         """Is each group of Python frames on an evaluation loop, and each loop below one? The index of
         the frame that isn't, with what is wrong, or None.
 
         The innermost loop may have no Python frame yet, or no longer.
         """
-        last = max([i for i, loc in enumerate(stack) if loc.kind == "python"] or [0])
-        first = [i for i, loc in enumerate(stack) if loc.kind == "python"][:1]
+        if "python" not in kinds:
+            return None
+        first, last = kinds.index("python"), len(kinds) - 1 - kinds[::-1].index("python")
         for i in range(since, last):
-            loc, after = stack[i], stack[i + 1]
-            if loc.kind == "mark":
-                continue
-            loop = loc.kind == "native" and LOOP.match(loc.name)
-            if loop and after.kind != "python" and i > first[0]:
+            kind, after, loop = kinds[i], kinds[i + 1], self.is_loop(stack[i])
+            if loop and after != "python" and i > first:
                 return i, "loop without a Python frame"
-            if after.kind == "python" and not loop and (self.each or loc.kind == "native"):
+            if after == "python" and not loop and kind != "mark" and (self.each or kind == "native"):
                 return i + 1, "Python frame without a loop"
         return None
 
-    def first(self, stack, kind, until):
+    def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
         return self.state(frozenset([0]), frozenset(), until > 0, kind == "unmarked")
@@ -178,29 +196,28 @@ class Checker(object):
         "python": the same of Python frames; "foreign": no frame of the program; else what is wrong.
         unmarked: native frames may be missing up to the outermost one that is there: "unmarked".
         """
-        until, kind = self.loose_until(stack, unmarked)
-        state, depth, kernel = self.first(stack, kind, until), 0, False
-        for i, loc in enumerate(stack):
-            if kernel and loc.kind != "kernel":
-                return "user frame inside of the kernel", i, depth
-            if i == until and state.loose:
+        kinds = [loc.kind for loc in stack]
+        until, kind = self.loose_until(stack, kinds, unmarked)
+        state, depth = self.first(kind, until), 0
+        end = kinds.index("kernel") if "kernel" in kinds else len(stack)
+        if kind == "right" and kinds[:1] == ["python"] and self.machinery:
+            return "no native frame outside", 0, depth
+        for first, last in ((0, until), (until, end)):
+            if first == until and state.loose:
                 state = self.state(state.nodes, frozenset(), False, True, state.holes)
-            if loc.kind == "kernel":
-                kernel = True
-            if loc.kind in ("kernel", "mark"):
-                continue
-            if i == 0 and loc.kind == "python" and self.machinery and kind == "right":
-                return "no native frame outside", i, depth
-            key = id(loc)
-            after = state.steps.get(key)
-            if after is None:
-                after = state.steps[key] = self.step(state, loc)
-            if isinstance(after, str):
-                return "marked" if kind == "marked" and self.copied(stack) else after, i, depth
-            state = after
-            depth += not state.gap
+            for i in range(first, last, PART):
+                part = tuple(stack[i:min(i + PART, last)])
+                if part not in state.parts:
+                    state.parts[part] = self.walk(state, part)
+                state, at, ours = state.parts[part]
+                depth += ours
+                if isinstance(state, str):
+                    excused = kind == "marked" and self.copied(stack)
+                    return "marked" if excused else state, i + at, depth
+        if kinds[end:].count("kernel") < len(stack) - end:
+            return "user frame inside of the kernel", end, depth
         if self.machinery and self.symbols and kind != "python":
-            wrong = self.loops(stack, until)
+            wrong = self.loops(stack, kinds, until)
             if wrong:
                 return wrong[1], wrong[0], depth
         return kind if depth else "foreign", 0, depth
@@ -244,26 +261,31 @@ class Report(object):
                 kind, at, len(stack), count, "\n  ".join(shown)))
 
 
-def verdict(profile, checker, pids=None):
-    """Counts what the profile shows of the processes in pids (None = all)."""
+def judged(stack, checker):
+    """(kind, index of the frame that is wrong, frames of the program), the marks."""
+    found = checker.classify(stack)
+    if found[0] not in FINE:
+        loose = checker.classify(stack, True)
+        found = loose if loose[0] in FINE else found
+    return found, {loc.name for loc in stack if loc.kind == "mark"}
+
+
+def verdict(profile, checker, samples):
+    """Counts what these samples of the profile show, all of one process."""
     report, cache = Report(), {}
-    for sample in profile.samples:
-        if pids is not None and str(sample.labels.get("pid", "")) not in pids:
-            continue
+    young = YOUNG_NS + min([int(s.labels.get("time", 0)) for s in samples] or [0])
+    for sample in samples:
+        stack = profile.stack(sample)
         if sample.stack not in cache:
-            cache[sample.stack] = checker.classify(profile.stack(sample))
-        kind, at, depth = cache[sample.stack]
-        if kind not in FINE:
-            loose = checker.classify(profile.stack(sample), True)
-            kind, at, depth = loose if loose[0] in FINE else (kind, at, depth)
-        if kind == "unmarked" and int(sample.labels.get("time", YOUNG_NS)) < YOUNG_NS:
+            cache[sample.stack] = judged(stack, checker)
+        (kind, at, depth), marks = cache[sample.stack]
+        if kind == "unmarked" and int(sample.labels.get("time", young)) < young:
             kind = "young"
         count = sample.values[0]
         report.kinds[kind] += count
-        stack = profile.stack(sample)
-        for name in {loc.name for loc in stack if loc.kind == "mark"}:
+        for name in marks:
             report.marks[name] += count
-        if kind == "python" and any(loc.name == "[no Python]" for loc in stack):
+        if kind == "python" and "[no Python]" in marks:
             report.absent += count
         if kind == "right":
             report.deepest = max(report.deepest, depth)

@@ -3,7 +3,6 @@
 # incomplete: 3% libffi's trampolines can be code that nothing describes
 """A function that atexit calls: the interpreter is being taken down below it."""
 import atexit
-import sys
 
 import by_ctypes
 import rig
@@ -23,12 +22,10 @@ def round_():
 
 def describe(made):
     state = made.python(stacks.START, "py_at_exit", "atexit|inalize")
-    state = made.python(made.python(state, "run"), "round_")
+    state = made.python(made.run(state), "round_")
     by_ctypes.chain(made, state, max(DEPTHS))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--stacks":
-        stacks.main(None, describe)
-    else:
-        atexit.register(py_at_exit)
+    stacks.declare(describe)
+    atexit.register(py_at_exit)

@@ -49,9 +49,15 @@ class Stacks(object):
     def main(self, *functions):
         """The state in which the main thread's round_() runs, or what it called."""
         state = self.python(START, "<module>", ANY)
-        state = self.python(self.python(state, "main"), "run")
+        state = self.run(self.python(state, "main"))
         for function in functions or ("round_",):
             state = self.python(state, function)
+        return state
+
+    def run(self, state):
+        """The state in rig.run()."""
+        state = self.python(state, "run")
+        self.python(state, "ready")
         return state
 
     def save(self, file):
@@ -80,13 +86,15 @@ def library(name):
 
 
 def main(round_, stacks):
-    """PROGRAM SECONDS runs it; PROGRAM --stacks FILE says which stacks it can have."""
-    if sys.argv[1] == "--stacks":
-        made = Stacks()
-        stacks(made)
-        made.save(sys.argv[2])
-    else:
-        rig.run(round_)
+    """PROGRAM SECONDS FILE runs it, and says in FILE which stacks it can have."""
+    declare(stacks)
+    rig.run(round_)
+
+
+def declare(stacks):
+    made = Stacks()
+    stacks(made)
+    made.save(sys.argv[2])
 
 
 def generated(source, scope, name):
