@@ -43,6 +43,7 @@ static void forget_known(struct live *l)
 {
 	if (l->select.o)
 		select_fini(&l->select);
+	l->select = (struct select){};
 	l->selected_locations = l->selected_labels = 0;
 	intern_fini(&l->texts);
 	intern_init(&l->texts, 0);

@@ -14,6 +14,8 @@
 
 static struct profile *p;
 static const struct view_options by_gil = {.by = "gil"};
+static const char *b_alone[] = {"b"};
+static const struct view_options only_b = {.focus = {b_alone, 1, 1}};
 static struct live *l;
 static uint32_t python, native;
 
@@ -403,6 +405,22 @@ static void test_condense_stacks(void **state)
 	assert_int_equal(stacks, 0); /* the innermost one's line */
 }
 
+/* With filter words, which decide by ids. */
+static void test_condense_filtered(void **state)
+{
+	uint32_t me = who("1", "1", "held");
+
+	for (int i = 0; i < 3; i++) {
+		sample("abc", me);
+		sample("ad", me);
+		assert_int_equal(live_tick(l, 1), 0);
+		condense(4, NULL);
+		me = who("1", "1", "held");
+		assert_row("c", 1, 1, i + 1, i + 1);
+		assert_int_equal(l->all[LIVE_SINCE].samples, i + 1);
+	}
+}
+
 static void test_condense_tree(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -515,6 +533,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condense, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condense_stacks, setup, teardown),
+		cmocka_unit_test_prestate_setup_teardown(test_condense_filtered, setup, teardown,
+							 (void *)&only_b),
 		cmocka_unit_test_setup_teardown(test_condense_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
 		cmocka_unit_test(test_text),
