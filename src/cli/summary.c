@@ -114,7 +114,8 @@ static void take_figures(struct summary *m, struct session *s)
 	sampler_stats(s->sampler, &m->kernel);
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
-	m->collect.processes = count_processes(s->profile);
+	if (!s->condensed) /* else those that have ended are one there */
+		m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	m->start_cpu_ns = s->start_cpu_ns;
 	m->own_rss_bytes = peak_rss();
