@@ -4,7 +4,7 @@
 here: a program goes from task to task (each lasts a while, so that samples in time are alike) and in
 each calls functions by fixed shares. Pairs of the same program: at most 5 % may flag anything. A
 function with 5 points of share more: found in at least 90 %. --full: 200 pairs each, of several
-programs, and real recordings of one; else some."""
+programs; else some. Real recordings: diff_real.py."""
 import json
 import os
 import random
@@ -153,34 +153,6 @@ def labels(work):
             == {k: v["own"]["share_after"] for k, v in two.items()} and one, "%d functions" % len(one))
 
 
-PROGRAM = """
-import hashlib, json, re, sys
-def parse(): return [json.loads('{"a": [1, 2, %d]}' % i) for i in range(400)]
-def match(): return [re.match(r"(\\w+)-(\\d+)", "abc-%d" % i).group(2) for i in range(600)]
-def digest(): return [hashlib.sha256(b"x" * 2000).hexdigest() for i in range(300)]
-def order(): return sorted(str(i * 7919 % 5000) for i in range(3000))
-for _ in range(int(sys.argv[1])): parse(); match(); digest(); order()
-"""
-
-
-def real(work, pairs):
-    """Recordings of a real program, twice each: the same work."""
-    if os.geteuid():
-        print("SKIP diff real-pairs: not root")
-        return
-    script, flagged = os.path.join(work, "work.py"), 0
-    with open(script, "w") as f:
-        f.write(PROGRAM)
-    for _ in range(pairs):
-        files = [os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz")]
-        for path in files:
-            subprocess.run([KRAIT, "record", "-q", "-o", path, "--", sys.executable, script, "1500"],
-                           check=True, timeout=300)
-        flagged += diff(*files)["changed"] > 0
-    verdict("real-pairs", flagged <= max(pairs * 0.05, 1), "%d of %d pairs flag something" % (
-        flagged, pairs))
-
-
 def main():
     full = "--full" in sys.argv or os.environ.get("KRAIT_TEST_FULL")
     programs = {"10ms": {"dwell_ms": 10}, "20ms": {"dwell_ms": 20}, "100ms": {"dwell_ms": 100},
@@ -194,8 +166,6 @@ def main():
         # 5 points need.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
-        if full:
-            real(work, 40)
     sys.exit(failed)
 
 
