@@ -297,6 +297,7 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	if (o->per_name) {
 		memcpy(f->diff.per, o->per_counts, sizeof(f->diff.per));
 	} else if (streq(f->unit, "nanoseconds") && a->duration_ns > 0 && b->duration_ns > 0) {
+		f->diff.per_time = true;
 		f->diff.per[DIFF_A] = (double)a->duration_ns;
 		f->diff.per[DIFF_B] = (double)b->duration_ns;
 	} else {

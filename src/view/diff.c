@@ -255,6 +255,7 @@ static int make(struct maker *m)
 		return r;
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		m->noise.shares_only = d->by_share;
+		m->noise.per_time = d->per_time;
 		m->noise.per[side] = d->per[side];
 		d->all[side] = m->noise.sum[side] / d->per[side];
 	}

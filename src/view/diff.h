@@ -3,7 +3,8 @@
  * Two profiles side by side: what each function costs in both, and which differences are more than
  * noise. Samples that follow each other are alike, so noise is what blocks of time tell: blocks are
  * drawn again and again (block bootstrap), and the largest of all functions' differences that comes
- * about so is the yardstick for each of them (max-T), at 3 % for everything together.
+ * about so is the yardstick for each of them (max-T), at 3 % for everything together;
+ * docs/decisions/0013.
  */
 #ifndef VIEW_DIFF_H
 #define VIEW_DIFF_H
@@ -30,6 +31,7 @@ struct diff {
 	unsigned value[DIFF_SIDES];    /* index of the same value type */
 	/* Set by the caller before diff_make(): by what each side's values are divided, > 0. */
 	double per[DIFF_SIDES];
+	bool per_time; /* .per is wall time */
 	bool by_share; /* there is nothing to divide by: .value is the share */
 	bool timed;    /* false: a profile has no times, so samples were taken for independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Block bootstrap with the maximum over all functions as the yardstick (Westfall and Young's
- * single-step max-T; Künsch 1989 for blocks). What happens between two runs and not within one
- * (addresses, hash seeds, the machine) no block can show: a part of each cost is allowed for that.
+ * single-step max-T; Künsch 1989 for blocks), and what no block can show, what happens between two
+ * runs, as an allowance; docs/decisions/0013.
  */
 #include "view/noise.h"
 
@@ -11,14 +11,27 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES   1000
-#define LEVEL	     0.03 /* chance that anything at all is flagged where nothing changed */
-#define LARGE	     0.05 /* functions with this share of all have half of that chance to themselves */
-#define BETWEEN_RUNS 0.015 /* of the larger cost, one standard deviation */
+#define REPLICATES 1000
+#define LEVEL	   0.03 /* chance that anything at all is flagged where nothing changed */
+#define LARGE	   0.05 /* functions with this share of all have half of that chance to themselves */
+/*
+ * Addresses, hash seeds, the machine: two runs differ as if no more samples than these, each
+ * independent of the others, came from either.
+ */
+#define RUN_SAMPLES 3000
+#define SPEED	    0.03 /* and the machine's speed for the same work by this part */
+#define LARGER	    1.5	 /* what explains a row has this many times its share, at least */
+#define WIDTHS	    3	 /* blocks by one, two and four */
 
-/* One difference of a row: of values, or of shares. */
+typedef double block_errors[2][NOISE_BLOCKS];
+
+/*
+ * One difference of a row: of values, or of shares. Of a large row, also what is left of it without
+ * what another one explains: how often a caller was called moves all that it calls.
+ */
 struct test {
-	size_t row;
+	size_t row, with;
+	double slope; /* how much of the other row's error is in this one's; 0: none */
 	bool share, large;
 	double d, se, inflate; /* difference, its standard error by blocks, more for longer ones */
 };
@@ -27,6 +40,8 @@ struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
+	double by_width[2][WIDTHS]; /* variances of all values, of all shares */
+	double (*drawn)[2];	    /* by row: its sums in one replicate */
 	uint64_t random;
 };
 
@@ -35,108 +50,188 @@ static double share(double part, double whole)
 	return whole > 0 ? part / whole : 0;
 }
 
+static double pooled_share(const struct noise *n, size_t row)
+{
+	return share(n->rows[row].sum[0] + n->rows[row].sum[1], n->sum[0] + n->sum[1]);
+}
+
 static double measure(const struct noise *n, bool as_share, int side, double sum, double all)
 {
 	return as_share ? share(sum, all) : sum / n->per[side];
 }
 
-/* What a block adds to the error of the side's measure. */
-static double residual(const struct noise *n, const struct noise_row *row, bool as_share, int side,
-		       size_t from, size_t to)
+static double change(const struct noise *n, bool as_share, const double sum[2], const double all[2])
 {
-	double x = 0, all = 0, blocks = (double)(to - from) / NOISE_BLOCKS;
-
-	for (size_t i = from; i < to; i++) {
-		x += row->in[side][i];
-		all += n->all[side][i];
-	}
-	if (as_share)
-		return share(x - share(row->sum[side], n->sum[side]) * all, n->sum[side]);
-	return (x - row->sum[side] * blocks) / n->per[side];
+	return measure(n, as_share, 1, sum[1], all[1]) - measure(n, as_share, 0, sum[0], all[0]);
 }
 
-/* Variance of the side's measure if blocks of @width are independent of each other. */
-static double variance(const struct noise *n, const struct noise_row *row, bool as_share, int side,
-		       size_t width)
+/* What each block adds to the error of its side's measure. */
+static void find_errors(const struct noise *n, const struct noise_row *row, bool as_share,
+			block_errors e)
 {
-	double blocks = (double)NOISE_BLOCKS / (double)width, sum = 0;
-
-	if (n->poisson[side] > 0) {
+	for (int side = 0; side < 2; side++) {
 		double p = share(row->sum[side], n->sum[side]);
 
-		sum = row->sum[side] * n->poisson[side];
-		return as_share ? share(p * (1 - p) * n->poisson[side], n->sum[side])
-				: sum / (n->per[side] * n->per[side]);
+		for (int i = 0; i < NOISE_BLOCKS; i++)
+			if (as_share)
+				e[side][i] =
+					share(row->in[side][i] - p * n->all[side][i], n->sum[side]);
+			else
+				e[side][i] = (row->in[side][i] - row->sum[side] / NOISE_BLOCKS) /
+					     n->per[side];
 	}
-	for (size_t i = 0; i + width <= NOISE_BLOCKS; i += width) {
-		double e = residual(n, row, as_share, side, i, i + width);
+}
 
-		sum += e * e;
-	}
+static double product(block_errors a, block_errors b)
+{
+	double sum = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < NOISE_BLOCKS; i++)
+			sum += a[side][i] * b[side][i];
+	return sum;
+}
+
+/* Variance of the difference if blocks of @width are independent of each other. */
+static double variance(block_errors e, int width)
+{
+	double blocks = NOISE_BLOCKS / width, sum = 0;
+
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < NOISE_BLOCKS; i += width) {
+			double x = 0;
+
+			for (int k = i; k < i + width; k++)
+				x += e[side][k];
+			sum += x * x;
+		}
 	return sum * blocks / (blocks - 1);
 }
 
-static double variance_of_both(const struct noise *n, const struct noise_row *row, bool as_share,
-			       size_t width)
+/* Without times: of samples that are independent of each other. */
+static double variance_of_samples(const struct noise *n, const struct noise_row *row, bool as_share)
 {
-	return variance(n, row, as_share, 0, width) + variance(n, row, as_share, 1, width);
+	double sum = 0;
+
+	for (int side = 0; side < 2; side++) {
+		double p = share(row->sum[side], n->sum[side]), one = n->poisson[side];
+
+		sum += as_share ? share(p * (1 - p) * one, n->sum[side])
+				: row->sum[side] * one / (n->per[side] * n->per[side]);
+	}
+	return sum;
+}
+
+static bool is_timed(const struct noise *n)
+{
+	return n->poisson[0] <= 0 && n->poisson[1] <= 0;
 }
 
 /*
  * Where longer blocks vary more than chance has it, the program has phases longer than a block. One
  * function's estimate from few blocks is rough: only what it has in excess of that counts.
  */
-static double phases(const struct noise *n, const struct noise_row *row, bool as_share, double v)
+static double phases(block_errors e, double v)
 {
 	double most = 1;
 
-	for (size_t width = 2; width <= 4; width *= 2) {
-		double ratio = variance_of_both(n, row, as_share, width) / v;
-
-		most = MAX(most, ratio / (1 + 0.1 * (double)width));
-	}
+	for (int width = 2; width <= 4; width *= 2)
+		most = MAX(most, variance(e, width) / v / (1 + 0.1 * width));
 	return sqrt(most);
 }
 
 /* The same of all functions together, which is less rough: how long a phase is, they share. */
-static double common_phases(const struct state *s, bool as_share)
-{
-	double sum[3] = {}, most = 1;
-
-	for (size_t i = 0; i < s->n_tests; i++) {
-		const struct test *t = &s->tests[i];
-
-		for (size_t k = 0; t->share == as_share && k < 3; k++)
-			sum[k] += variance_of_both(s->n, &s->n->rows[t->row], as_share,
-						   (size_t)1 << k);
-	}
-	for (size_t k = 1; k < 3 && sum[0] > 0; k++)
-		most = MAX(most, sum[k] / sum[0]);
-	return sqrt(most);
-}
-
 static void allow_for_phases(struct state *s)
 {
-	double common[2] = {common_phases(s, false), common_phases(s, true)};
+	for (size_t i = 0; i < s->n_tests; i++) {
+		struct test *t = &s->tests[i];
+		const double *v = s->by_width[t->share];
 
-	for (size_t i = 0; i < s->n_tests; i++)
-		s->tests[i].inflate = MAX(s->tests[i].inflate, common[s->tests[i].share]);
+		for (int k = 1; k < WIDTHS && v[0] > 0; k++)
+			t->inflate = MAX(t->inflate, sqrt(v[k] / v[0]));
+	}
 }
 
-static void add_test(struct state *s, size_t i, bool as_share)
+static void add_test(struct state *s, struct test t, block_errors e)
 {
 	const struct noise *n = s->n;
-	const struct noise_row *row = &n->rows[i];
-	double v = variance_of_both(n, row, as_share, 1);
-	struct test t = {.row = i, .share = as_share, .se = sqrt(v)};
+	const struct noise_row *row = &n->rows[t.row];
+	double v = is_timed(n) ? variance(e, 1) : variance_of_samples(n, row, t.share);
 
-	t.d = measure(n, as_share, 1, row->sum[1], n->sum[1]) -
-	      measure(n, as_share, 0, row->sum[0], n->sum[0]);
 	if (v <= 0)
 		return;
-	t.inflate = phases(n, row, as_share, v);
-	t.large = share(row->sum[0] + row->sum[1], n->sum[0] + n->sum[1]) >= LARGE;
+	t.large = pooled_share(n, t.row) >= LARGE;
+	t.d = change(n, t.share, row->sum, n->sum);
+	if (t.slope != 0)
+		t.d -= t.slope * change(n, t.share, n->rows[t.with].sum, n->sum);
+	t.se = sqrt(v);
+	t.inflate = is_timed(n) ? phases(e, v) : 1;
 	s->tests[s->n_tests++] = t;
+}
+
+static void add_row(struct state *s, size_t row, bool as_share)
+{
+	block_errors e;
+
+	find_errors(s->n, &s->n->rows[row], as_share, e);
+	for (int k = 0; k < WIDTHS && is_timed(s->n); k++)
+		s->by_width[as_share][k] += variance(e, 1 << k);
+	add_test(s, (struct test){.row = row, .share = as_share}, e);
+}
+
+/*
+ * The row whose blocks explain most of this one's, if they explain half of it. It is larger: one that
+ * is nearly the same would explain any change.
+ */
+static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
+{
+	struct test t = {.row = row, .share = as_share};
+	block_errors e, other;
+	double most = 0.5, v;
+
+	find_errors(s->n, &s->n->rows[row], as_share, e);
+	v = product(e, e);
+	for (size_t i = 0; i < n; i++) {
+		double both, of_other;
+
+		if (pooled_share(s->n, large[i]) < LARGER * pooled_share(s->n, row))
+			continue;
+		find_errors(s->n, &s->n->rows[large[i]], as_share, other);
+		both = product(e, other);
+		of_other = product(other, other);
+		if (both * both <= most * v * of_other)
+			continue;
+		most = both * both / (v * of_other);
+		t.with = large[i];
+		t.slope = both / of_other;
+	}
+	if (t.slope == 0)
+		return;
+	find_errors(s->n, &s->n->rows[t.with], as_share, other);
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < NOISE_BLOCKS; i++)
+			e[side][i] -= t.slope * other[side][i];
+	add_test(s, t, e);
+}
+
+static int add_rows(struct state *s)
+{
+	const struct noise *n = s->n;
+	_cleanup_free_ size_t *large = calloc(n->n + 1, sizeof(*large));
+	size_t n_large = 0;
+
+	if (!large)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->n; i++) {
+		if (is_timed(n) && pooled_share(n, i) >= LARGE)
+			large[n_large++] = i;
+		for (int as_share = n->shares_only; as_share < 2; as_share++)
+			add_row(s, i, as_share);
+	}
+	for (size_t i = 0; i < n_large; i++)
+		for (int as_share = n->shares_only; as_share < 2; as_share++)
+			add_explained(s, large[i], as_share, large, n_large);
+	return 0;
 }
 
 /* splitmix64: the same profiles give the same verdict. */
@@ -177,14 +272,17 @@ static void largest(struct state *s, double max[2])
 	double weights[2][NOISE_BLOCKS], all[2];
 
 	draw(s, weights);
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
 		all[side] = weighted(weights[side], n->all[side]);
+		for (size_t i = 0; i < n->n; i++)
+			s->drawn[i][side] = weighted(weights[side], n->rows[i].in[side]);
+	}
 	for (size_t i = 0; i < s->n_tests; i++) {
 		const struct test *t = &s->tests[i];
-		const struct noise_row *row = &n->rows[t->row];
-		double d = measure(n, t->share, 1, weighted(weights[1], row->in[1]), all[1]) -
-			   measure(n, t->share, 0, weighted(weights[0], row->in[0]), all[0]);
+		double d = change(n, t->share, s->drawn[t->row], all);
 
+		if (t->slope != 0)
+			d -= t->slope * change(n, t->share, s->drawn[t->with], all);
 		max[t->large] = MAX(max[t->large], fabs(d - t->d) / t->se);
 	}
 }
@@ -202,7 +300,7 @@ static void yardsticks(struct state *s, double c[2])
 	double max[2][REPLICATES] = {};
 
 	/* Independent samples: of m normal numbers, the largest; a tail of exp(-c*c/2) each. */
-	if (s->n->poisson[0] > 0 || s->n->poisson[1] > 0) {
+	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
 		return;
 	}
@@ -219,42 +317,66 @@ static void yardsticks(struct state *s, double c[2])
 	}
 }
 
+/* One standard deviation of what differs between two runs. */
+static double between_runs(const struct noise *n, const struct test *t)
+{
+	const struct noise_row *row = &n->rows[t->row];
+	double p = pooled_share(n, t->row), v = 2 * p * (1 - p) / RUN_SAMPLES;
+
+	if (t->share)
+		return sqrt(v);
+	v /= p * p;
+	if (!n->per_time)
+		v += 2 * SPEED * SPEED;
+	return sqrt(v) * (row->sum[0] / n->per[0] + row->sum[1] / n->per[1]) / 2;
+}
+
+/*
+ * Where a caller changed, what is left of what it calls changes too, though it may cost the same: at
+ * most the row's own difference counts.
+ */
+static double size(const struct noise *n, const struct test *t)
+{
+	double own = change(n, t->share, n->rows[t->row].sum, n->sum);
+
+	return own * t->d > 0 ? MIN(fabs(own), fabs(t->d)) : 0;
+}
+
 static void judge(struct state *s, const double c[2])
 {
 	for (size_t i = 0; i < s->n_tests; i++) {
 		const struct test *t = &s->tests[i];
 		struct noise_row *row = &s->n->rows[t->row];
-		double a = measure(s->n, t->share, 0, row->sum[0], s->n->sum[0]);
-		double b = measure(s->n, t->share, 1, row->sum[1], s->n->sum[1]);
-		double se = t->se * t->inflate, run = BETWEEN_RUNS * MAX(a, b);
+		double se = t->se * t->inflate, run = between_runs(s->n, t);
 
-		if (fabs(t->d) <= c[t->large] * sqrt(se * se + run * run))
+		if (size(s->n, t) <= c[t->large] * sqrt(se * se + run * run))
 			continue;
 		if (t->share)
 			row->share_changed = true;
 		else
 			row->value_changed = true;
 	}
+	/* How much of the time a program runs, others decide too, for all its functions alike. */
+	for (size_t i = 0; s->n->per_time && i < s->n->n; i++)
+		s->n->rows[i].value_changed &= s->n->rows[i].share_changed;
 }
 
 int noise_judge(struct noise *n)
 {
 	struct state s = {.n = n, .random = 1};
 	double c[2];
+	int r = -ENOMEM;
 
-	s.tests = calloc(2 * n->n + 1, sizeof(*s.tests));
-	if (!s.tests)
-		return -ENOMEM;
-	for (size_t i = 0; i < n->n; i++) {
-		if (!n->shares_only)
-			add_test(&s, i, false);
-		add_test(&s, i, true);
-	}
-	allow_for_phases(&s);
-	if (s.n_tests) {
+	s.tests = calloc(4 * n->n + 1, sizeof(*s.tests));
+	s.drawn = calloc(n->n + 1, sizeof(*s.drawn));
+	if (s.tests && s.drawn)
+		r = add_rows(&s);
+	if (!r && s.n_tests) {
+		allow_for_phases(&s);
 		yardsticks(&s, c);
 		judge(&s, c);
 	}
 	free(s.tests);
-	return 0;
+	free(s.drawn);
+	return r;
 }

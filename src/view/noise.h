@@ -19,6 +19,7 @@ struct noise {
 	size_t n;
 	double all[2][NOISE_BLOCKS], sum[2]; /* of everything */
 	double per[2];			     /* values are compared as sum / per */
+	bool per_time;			     /* .per is wall time, not work that was done */
 	bool shares_only;
 	double poisson
 		[2]; /* not 0: no times; the value of one sample, each independent of others */

@@ -109,12 +109,12 @@ def numbers(b):
     equal(got["gone"], [("\u221250 ms/s *", "gone \u00b7 \u221214.3 pt *", "50 ms/s \u2192 0 ms/s")] * 2, "gone")
     equal(got["new"], [("+60 ms/s *", "new \u00b7 +13.0 pt *", "0 ms/s \u2192 60 ms/s")] * 2, "new")
     equal(got["same"], [("0 ms/s", "0.0 % \u00b7 \u22126.8 pt *", "100 ms/s \u2192 100 ms/s")] * 2, "same")
-    equal(got["deflate"], [("\u2013",), ("+50 ms/s *", "+50.0 % \u00b7 +4.0 pt *", "100 ms/s \u2192 150 ms/s")], "deflate")
-    equal(got["main"][1][0], "+110 ms/s *", "main")
+    equal(got["deflate"], [("\u2013",), ("+50 ms/s", "+50.0 % \u00b7 +4.0 pt", "100 ms/s \u2192 150 ms/s")], "deflate")
+    equal(got["main"][1][0], "+110 ms/s", "main")
     equal([r[0] for r in rows(b)][:4], ["work", "new", "gone", "same"], "by the change of self")
     press(b, "Total")
-    order = [r[0] for r in rows(b)]
-    equal((order[:3], set(order[3:5]), order[5]), (["main", "work", "new"], {"deflate", "gone"}, "same"), "by the change of the total")
+    # What is more than noise before; main's own part of the whole can't change.
+    equal([r[0] for r in rows(b)], ["work", "new", "gone", "same", "main", "deflate"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
     equal({k: v[0][2] for k, v in table(b).items()}, {"main": "300 ms/s \u2192 400 ms/s", "worker": "50 ms/s \u2192 60 ms/s"}, "threads")

@@ -19,9 +19,9 @@ static void fill(struct noise_row *row, double cost, double factor, double jitte
 		}
 }
 
-static void judge(struct noise_row *rows, size_t n)
+static void judge_per(struct noise_row *rows, size_t n, bool per_time)
 {
-	struct noise noise = {.rows = rows, .n = n, .per = {1e6, 1e6}};
+	struct noise noise = {.rows = rows, .n = n, .per = {1e6, 1e6}, .per_time = per_time};
 
 	for (size_t r = 0; r < n; r++)
 		for (int side = 0; side < 2; side++) {
@@ -30,6 +30,11 @@ static void judge(struct noise_row *rows, size_t n)
 			noise.sum[side] += rows[r].sum[side];
 		}
 	assert_int_equal(noise_judge(&noise), 0);
+}
+
+static void judge(struct noise_row *rows, size_t n)
+{
+	judge_per(rows, n, false);
 }
 
 static void test_noise(void **state)
@@ -56,6 +61,76 @@ static void test_burst(void **state)
 	rows[1].in[1][7] = rows[1].sum[1] = 900;
 	judge(rows, 2);
 	assert_false(rows[1].value_changed);
+}
+
+/* Half of everything: the machine was busy, or the work got cheaper. */
+static void test_busy(void **state)
+{
+	for (int per_time = 0; per_time < 2; per_time++) {
+		struct noise_row rows[4] = {};
+
+		for (unsigned i = 0; i < 4; i++)
+			fill(&rows[i], 100, 0.5, 0.3, i + 1);
+		judge_per(rows, 4, per_time);
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(rows[i].value_changed, !per_time);
+			assert_false(rows[i].share_changed);
+		}
+	}
+}
+
+/* Blocks have no other error, but runs have: 2 points at 20 % can be that, 4 can't. */
+static void test_runs(void **state)
+{
+	struct noise_row rows[5] = {};
+
+	for (unsigned i = 0; i < 5; i++)
+		fill(&rows[i], 200, i ? 1 : 1.14, 0.01, i + 1);
+	judge(rows, 5);
+	assert_false(rows[0].share_changed);
+	memset(rows, 0, sizeof(rows));
+	for (unsigned i = 0; i < 5; i++)
+		fill(&rows[i], 200, i ? 1 : 1.32, 0.01, i + 1);
+	judge(rows, 5);
+	assert_true(rows[0].share_changed);
+}
+
+static void add_cost(struct noise_row *row, int side, int block, double cost)
+{
+	row->in[side][block] += cost;
+	row->sum[side] += cost;
+}
+
+/*
+ * One task in one block of four: how often it comes is rough, what it spends on what isn't. Of 800
+ * it spends @part on the first row; the second costs @dearer times as much after.
+ */
+static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
+{
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < NOISE_BLOCKS; i++) {
+			double task = i % 4 ? 0 : 800, part = side ? part_after : part_before;
+
+			add_cost(&rows[0], side, i, part * task);
+			add_cost(&rows[1], side, i, (1 - part) * task * (side ? dearer : 1));
+			add_cost(&rows[2], side, i, 200 + i % 3);
+		}
+}
+
+static void test_tasks(void **state)
+{
+	struct noise_row rows[3] = {}, same[3] = {}, other[3] = {};
+
+	make_tasks(rows, 0.25, 0.375, 1);
+	judge(rows, 3);
+	assert_true(rows[0].share_changed);
+	assert_false(rows[2].share_changed);
+	make_tasks(same, 0.25, 0.26, 1);
+	judge(same, 3);
+	assert_false(same[0].share_changed || same[1].share_changed || same[2].share_changed);
+	make_tasks(other, 0.25, 0.25, 1.4);
+	judge(other, 3);
+	assert_false(other[0].share_changed);
 }
 
 static void test_nothing(void **state)
@@ -105,9 +180,9 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_noise),  cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_busy),   cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_tasks),  cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_limits),
 	};
 
