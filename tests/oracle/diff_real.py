@@ -160,14 +160,14 @@ def five_points(a, b, work, rng):
     r.save_dearer(path, leaf, POINTS, rng)
     # krait puts the module in front; of several with the name, the one whose cost rose is meant.
     row = max((f for f in diff(a, path)["functions"] if ("." + f["name"]).endswith("." + leaf[1])),
-              key=lambda f: f["self"]["share_after"] - f["self"]["share_before"])
-    return is_flagged(row["self"]), words(row)
+              key=lambda f: f["own"]["share_after"] - f["own"]["share_before"])
+    return is_flagged(row["own"]), words(row)
 
 
 def words(f):
     return "%s: %s" % (f["name"], ", ".join("%s %.4f to %.4f%s, share %.4f to %.4f%s" % (
         kind, c["before"], c["after"], "*" * c["changed"], c["share_before"], c["share_after"],
-        "*" * c["share_changed"]) for kind, c in ((k, f[k]) for k in ("self", "total"))))
+        "*" * c["share_changed"]) for kind, c in ((k, f[k]) for k in ("own", "total"))))
 
 
 def judge(folder, name, verbose):
@@ -177,7 +177,7 @@ def judge(folder, name, verbose):
     with tempfile.TemporaryDirectory() as work:
         for a, b in pairs:
             changed = [f for f in diff(a, b)["functions"]
-                       if is_flagged(f["self"]) or is_flagged(f["total"])]
+                       if is_flagged(f["own"]) or is_flagged(f["total"])]
             flagged += bool(changed)
             hit, what = five_points(a, b, work, rng)
             found += hit
