@@ -34,7 +34,7 @@ int fail_rule_parse(const char *text, struct fail_rule *ret)
 	char *end;
 
 	*ret = (struct fail_rule){.text = text};
-	if (str_starts(text, "own:"))
+	if (str_starts(text, "own:") || str_starts(text, "self:")) /* a stored rule's word */
 		ret->what = DIFF_SELF;
 	else if (str_starts(text, "total:"))
 		ret->what = DIFF_TOTAL;

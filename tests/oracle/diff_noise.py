@@ -123,7 +123,7 @@ def limits(work):
     for rule, code in (("own:app.leaf0_0>+5%", 4), ("own:app.leaf0_0>+3points", 4),
                        ("total:app.leaf0_*>+5%", 4), ("own:app.leaf0_0>+90%", 0),
                        ("own:app.leaf0_0<-5%", 0), ("own:app.leaf3_3>+0%", 0),
-                       ("own:app.leaf0_0>5", 2), ("self:x>+5%", 2), ("own:nobody>+5%", 0)):
+                       ("own:app.leaf0_0>5", 2), ("self:app.leaf0_0>+5%", 4), ("mine:x>+5%", 2), ("own:nobody>+5%", 0)):
         done = subprocess.run([KRAIT, "diff", a, b, "--fail-if", rule], capture_output=True, timeout=60)
         verdict("fail-if-" + rule, done.returncode == code, "exit code %d" % done.returncode)
     reason = subprocess.run([KRAIT, "diff", a, b, "--fail-if", "own:app.leaf0_0>+5%"],

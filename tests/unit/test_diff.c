@@ -151,6 +151,7 @@ static void test_limits(void **state)
 		double limit;
 	} good[] = {
 		{"own:a.f>+5%", "a.f", DIFF_SELF, false, false, 5},
+		{"self:a.f>+5%", "a.f", DIFF_SELF, false, false, 5},
 		{"total:a.f.<locals>.<lambda>>+2.5points", "a.f.<locals>.<lambda>", DIFF_TOTAL,
 		 false, true, 2.5},
 		{"own:a.<module><-10%", "a.<module>", DIFF_SELF, true, false, -10},
@@ -158,7 +159,7 @@ static void test_limits(void **state)
 		{"own:/a|b/>5%", "/a|b/", DIFF_SELF, false, false, 5},
 	};
 	static const char *const bad[] = {"a.f>+5%",	  "own:>+5%",  "own:a.f>5",
-					  "own:a.f",	  "own:a.f>%", "self:a.f>+5%",
+					  "own:a.f",	  "own:a.f>%", "mine:a.f>+5%",
 					  "own:a.f>+5%%", "",	       "own:/(/>5%"};
 	struct fail_rule r;
 
