@@ -5,11 +5,14 @@ Prints of each thread its name, its state, when it began and ended with it, and 
 thread before and after.
 """
 import hashlib
+import queue
 import sys
 import threading
 import time
 
 times = {}
+gate = queue.SimpleQueue()
+TURNS = 6
 
 
 def timed(work, name, state):
@@ -36,14 +39,16 @@ def released():
 
 
 def keeper():
-    """One call that doesn't look whether others want the GIL."""
-    held_once.set()
-    sum(range(9000000))
+    """Calls that don't look whether others want the GIL."""
+    for _ in range(TURNS):
+        gate.put(None)
+        sum(range(9000000 // TURNS))
 
 
 def waiter():
-    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has."""
-    held_once.wait()
+    """Wakes up each microsecond, not 50 later, to ask for the GIL that the keeper has; unless it got it just before."""
+    for _ in range(TURNS):
+        gate.get()
 
 
 def phase(*threads):
@@ -59,7 +64,6 @@ def phase(*threads):
 
 with open("/proc/self/timerslack_ns", "w") as slack:
     slack.write("1")
-held_once = threading.Event()
 phase(timed(held, "one", "held"))
 phase(timed(released, "two", "released"))
 sys.setswitchinterval(1e-6)

@@ -26,7 +26,7 @@ import pprof
 
 HZ = 2499            # of each of two recordings: a stack may have 2,048 native frames
 CPUS = os.cpu_count() or 1
-SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
+SHORTEST, LONGEST = 2 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
 FAIR = 0.5           # of an equal share of the samples that each program must have
 BROKEN = 0.005       # share of samples whose native part breaks off
 TRUNCATED = "[incomplete: native stack: deeper than 2,048 frames]"
