@@ -78,18 +78,6 @@ uint64_t summary_missing(uint64_t due, uint64_t came)
 	return missing;
 }
 
-/* Text of a label in a set, as a string of the profile; 0 = none. */
-static uint32_t value_of(const struct profile *p, uint32_t set, const char *key)
-{
-	size_t n;
-	const struct profile_label *l = profile_get_labels(p, set, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (streq(profile_get_string(p, l[i].key), key))
-			return l[i].value;
-	return 0;
-}
-
 /*
  * As the page and the report tell them apart, by name and number: an exec of the same program isn't another
  * process, of another program it is.
@@ -100,9 +88,10 @@ static unsigned count_processes(const struct profile *p)
 	unsigned n;
 
 	for (uint32_t set = 1; set <= profile_n_labels(p); set++)
-		(void)!map_put(
-			&seen,
-			(uint64_t)value_of(p, set, "process") << 32 | value_of(p, set, "pid"), 1);
+		(void)!map_put(&seen,
+			       (uint64_t)profile_label_value(p, set, "process") << 32 |
+				       profile_label_value(p, set, "pid"),
+			       1);
 	n = (unsigned)seen.n;
 	map_fini(&seen);
 	return n;

@@ -88,7 +88,7 @@ static int condense(struct top *t)
 	end = condense_end(&c);
 	r = r ? r : end;
 	if (!r && t->browse)
-		r = browse_condensed(t->browse);
+		r = browse_reset(t->browse);
 	s->trim_ns = 0;
 	return r;
 }

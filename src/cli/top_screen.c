@@ -206,10 +206,10 @@ static int go_on(struct interactive *i)
 	r = session_drain(i->top->session);
 	now = clock_ns(CLOCK_MONOTONIC);
 	notice_end(i, now);
-	if (!r && i->browse.paused)
-		return top_bound(i->top);
 	if (r)
 		return r;
+	if (i->browse.paused)
+		return top_bound(i->top);
 	if (i->browse.ended) {
 		r = top_tick_now(i->top, now);
 		r = r ? r : 1;

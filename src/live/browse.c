@@ -84,11 +84,6 @@ void browse_condense(struct browse *b, struct condense *c)
 		tree_close(b);
 }
 
-int browse_condensed(struct browse *b)
-{
-	return browse_reset(b);
-}
-
 static void choose(struct browse *b, size_t at)
 {
 	const struct table *v = b->shown;

@@ -84,12 +84,10 @@ _must_use_ int browse_refresh(struct browse *b);
 _must_use_ int browse_reset(struct browse *b);
 
 /*
- * The profile is made small (profile/condense.h), live_condensed() follows: what is chosen and opened is so
- * afterwards; of modules and labels, whose names go, not.
+ * The profile is made small (profile/condense.h), live_condensed() and browse_reset() follow: what is chosen and
+ * opened is so afterwards; of modules and labels, whose names go, not.
  */
 void browse_condense(struct browse *b, struct condense *c);
-/* After that. 0 or -ENOMEM + message. */
-_must_use_ int browse_condensed(struct browse *b);
 
 /* A key (terminal.h). 0 or -errno + message. */
 _must_use_ int browse_key(struct browse *b, int key, enum browse_do *ret);

@@ -320,7 +320,8 @@ const struct profile_label *profile_get_labels(const struct profile *p, uint32_t
 	return labels;
 }
 
-const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n)
+static const struct profile_label *find_label(const struct profile *p, uint32_t id, const char *key,
+					      size_t n)
 {
 	size_t n_labels;
 	const struct profile_label *l = profile_get_labels(p, id, &n_labels);
@@ -329,9 +330,23 @@ const char *profile_find_label(const struct profile *p, uint32_t id, const char 
 		const char *have = profile_get_string(p, l[i].key);
 
 		if (strlen(have) == n && !memcmp(have, key, n))
-			return profile_get_string(p, l[i].value);
+			return &l[i];
 	}
 	return NULL;
+}
+
+const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n)
+{
+	const struct profile_label *l = find_label(p, id, key, n);
+
+	return l ? profile_get_string(p, l->value) : NULL;
+}
+
+uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key)
+{
+	const struct profile_label *l = find_label(p, id, key, strlen(key));
+
+	return l ? l->value : 0;
 }
 
 const char *profile_label_text(const struct profile *p, uint32_t id, const char *key)

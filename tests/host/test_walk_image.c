@@ -226,18 +226,26 @@ static bool notices(uint64_t code, uint32_t *version)
 	return id_of() != before;
 }
 
+/* Frames in a process that counts its code objects: the second one's, and the counter's address. */
+static bool start_counted(uint64_t *code, uint64_t *counter)
+{
+	if (!image.l->code_version)
+		return false;
+	start();
+	mixed(3);
+	*code = plan.frame[1].code;
+	*counter = image_count_codes(9000);
+	return true;
+}
+
 /* As long as no code object is made none is read again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
 	uint64_t code, counter;
 
-	if (!image.l->code_version)
+	if (!start_counted(&code, &counter))
 		return;
-	start();
-	mixed(3);
-	code = plan.frame[1].code;
-	counter = image_count_codes(9000);
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
 	assert_false(
@@ -260,12 +268,8 @@ static void counted_anew(void)
 {
 	uint64_t code, counter, id;
 
-	if (!image.l->code_version)
+	if (!start_counted(&code, &counter))
 		return;
-	start();
-	mixed(3);
-	code = plan.frame[1].code;
-	counter = image_count_codes(9000);
 	id = id_of();
 	put_u32(code + image.l->code_version, 9000);
 	put_u32(counter, 9001);

@@ -291,7 +291,7 @@ static void condense(size_t keep, struct browse *b)
 	assert_int_equal(live_condensed(l, &c), 0);
 	assert_int_equal(condense_end(&c), 0);
 	if (b)
-		assert_int_equal(browse_condensed(b), 0);
+		assert_int_equal(browse_reset(b), 0);
 }
 
 /* A call of each function in @names, with that line, outermost first. */
