@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "collect/internal.h"
+#include "symbol/greenlet.h"
 #include "symbol/machinery.h"
 
 struct native_frame {
@@ -185,19 +186,25 @@ static bool is_owned(const struct merge *m)
 	return loops || !raw->n;
 }
 
-/*
- * From 3.12 greenlet's expose_frames() takes the entry frames out of the chain before a switch, from the
- * innermost on, and unexpose_frames() puts them back after it (greenlet 3.5.6, TGreenlet.cpp): in between a
- * loop's Python frames seem to be the next one's. Stripped, its functions can't be told apart.
- */
+/* Is what this loop runs not in the chain of Python frames for the moment? */
 static bool is_rewritten(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
 		const struct native_frame *f = &m->frames.v[i];
-		const char *file = f->file ? strrchr(f->file->path, '/') : NULL;
 
-		if (file && str_starts(file, "/_greenlet.") &&
-		    (!f->name || strstr(f->name, "expose_frames")))
+		if (f->file && greenlet_is_exposing(f->file->path, f->name))
+			return true;
+	}
+	return false;
+}
+
+/* Counting can't tell one greenlet's loops from another's that is as deep. */
+static bool is_switching(const struct merge *m)
+{
+	for (size_t i = 0; i < m->frames.n && !is_eval(m, &m->frames.v[i]); i++) {
+		const struct native_frame *f = &m->frames.v[i];
+
+		if (f->file && greenlet_is_switch(f->file->path, f->name))
 			return true;
 	}
 	return false;
@@ -210,6 +217,41 @@ static size_t count_evals(const struct merge *m)
 	vec_foreach(f, &m->frames)
 		n += is_eval(m, f);
 	return n;
+}
+
+/* Native frames, from the innermost on, among which are the loops of all Python frames; 0: of some there is none. */
+static size_t frames_of_loops(const struct merge *m, bool counted)
+{
+	const struct raw_stack *raw = m->raw;
+	size_t loops = 0;
+
+	if (!raw->n)
+		return 0;
+	if (!counted)
+		return is_owned(m) ? raw->frames[raw->n - 1].flags >> FRAME_OWNER_SHIFT : 0;
+	for (size_t i = 0; i < m->frames.n; i++) {
+		loops += is_eval(m, &m->frames.v[i]);
+		if (loops == raw->n)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Leaves out what is further out than the start of the greenlet that the Python frames are of: is there one? */
+static bool cut_at_greenlet(struct merge *m, bool counted)
+{
+	size_t n = frames_of_loops(m, counted), spare = 0;
+
+	for (size_t i = n; n && spare < 2 && i < m->frames.n; i++) {
+		const struct native_frame *f = &m->frames.v[i];
+
+		spare += counted && is_eval(m, f);
+		if (!f->file || !greenlet_is_start(f->file->path, f->name))
+			continue;
+		m->frames.n = i + 1;
+		return true;
+	}
+	return false;
 }
 
 /*
@@ -273,12 +315,10 @@ static bool is_broken(const struct merge *m)
 }
 
 /* False: the native frames and the Python frames contradict each other. */
-static bool merge_native(struct merge *m, bool counted)
+static bool merge_native(struct merge *m, bool counted, bool whole)
 {
-	bool whole = m->native->outcome == NATIVE_WHOLE;
-
 	if (counted && whole)
-		return merge_counted(m);
+		return !is_switching(m) && merge_counted(m);
 	if (counted)
 		merge_leaf(m);
 	else if ((whole && !is_owned(m)) || is_rewritten(m))
@@ -328,6 +368,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 {
 	struct merge m = {
 		.c = c, .raw = raw, .native = raw->native, .python = fn, .arg = arg, .out = ret};
+	bool started;
 
 	for (size_t i = 0; m.native && i < m.native->n_kernel; i++)
 		push(&m, kernel_location(c, m.native->pc[i]));
@@ -336,11 +377,12 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 		return;
 	}
 	ret->failed |= name_frames(&m);
-	if (!merge_native(&m, counted)) {
+	started = cut_at_greenlet(&m, counted);
+	if (!merge_native(&m, counted, started || m.native->outcome == NATIVE_WHOLE)) {
 		merge_leaf(&m);
 		mark_break(&m, "doesn't match the Python frames");
 	}
-	if (is_broken(&m))
+	if (!started && is_broken(&m))
 		/* Of code made at run time nothing says that rows will come. */
 		mark_break(&m, collect_native_words(m.native->outcome == NATIVE_NO_ROWS
 							    ? NATIVE_NO_RULE
