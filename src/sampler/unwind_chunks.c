@@ -26,35 +26,68 @@ int unwind_put(int map, uint32_t key, const void *value)
 	return bpf_map_update_elem(map, &key, value, BPF_ANY) ? -errno : 0;
 }
 
-/* A new slab in the kernel's map, which waits (see below). */
-static int make_slab(const struct unwind_store *s, uint32_t slab)
+static int make_slab(void)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "krait_slab", sizeof(uint32_t),
 				sizeof(struct unwind_chunk), UNWIND_SLAB_CHUNKS, NULL);
-	int r = fd < 0 ? fd : unwind_put(s->maps.slabs, slab, &fd);
 
-	if (r && fd >= 0)
-		close(fd);
-	return r ? r : fd;
+	return fd < 0 ? -errno : fd;
 }
 
-/* Only .supply is held, so that the number of slabs stays. */
-static int add_slab(struct unwind_store *s)
+/* In the kernel's map, which waits (see below): since Linux 6.8 once for all of them. */
+static int put_slabs(const struct unwind_store *s, uint32_t first, const int *fd, uint32_t n)
 {
-	uint32_t slab = s->slabs.n, chunk = slab * UNWIND_SLAB_CHUNKS;
-	int fd, r;
+	_cleanup_free_ uint32_t *number = calloc(n, sizeof(*number));
+	uint32_t done = n;
+	int r = 0;
 
-	if (slab >= s->max_slabs)
+	if (!number)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		number[i] = first + i;
+	if (n > 1 && !bpf_map_update_batch(s->maps.slabs, number, fd, &done, NULL))
+		return 0;
+	for (uint32_t i = 0; !r && i < n; i++) /* Linux before 5.14 */
+		r = unwind_put(s->maps.slabs, number[i], &fd[i]);
+	return r;
+}
+
+static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uint32_t n)
+{
+	uint32_t made = 0;
+	int r = 0;
+
+	while (!r && made < n) {
+		fd[made] = make_slab();
+		r = MIN(fd[made], 0);
+		made += !r;
+	}
+	r = r ? r : put_slabs(s, first, fd, n);
+	while (r && made)
+		close(fd[--made]);
+	return r;
+}
+
+/* So many that @chunks more are there, or all that may be. Only .supply is held, so that their number stays. */
+static int add_slabs(struct unwind_store *s, size_t chunks)
+{
+	uint32_t first = s->slabs.n, chunk = first * UNWIND_SLAB_CHUNKS,
+		 n = MIN((chunks + UNWIND_SLAB_CHUNKS - 1) / UNWIND_SLAB_CHUNKS,
+			 (size_t)(s->max_slabs - first));
+	_cleanup_free_ int *fd = calloc(n, sizeof(*fd));
+	int r;
+
+	if (!n)
 		return -ENOSPC;
-	pthread_mutex_unlock(&s->lock);
-	fd = make_slab(s, slab);
-	pthread_mutex_lock(&s->lock);
-	if (fd < 0)
-		return fd;
-	r = vec_push(&s->slabs, fd);
+	r = fd ? vec_reserve(&s->free, s->free.n + (size_t)n * UNWIND_SLAB_CHUNKS) : -ENOMEM;
 	if (r)
-		close(fd);
-	for (uint32_t i = UNWIND_SLAB_CHUNKS; !r && i; i--)
+		return r;
+	pthread_mutex_unlock(&s->lock);
+	r = make_slabs(s, first, fd, n);
+	pthread_mutex_lock(&s->lock);
+	for (uint32_t i = 0; !r && i < n; i++)
+		s->slabs.v[s->slabs.n++] = fd[i]; /* there is room for all that may be */
+	for (uint32_t i = n * UNWIND_SLAB_CHUNKS; !r && i; i--)
 		r = vec_push(&s->free, chunk + i - 1);
 	return r;
 }
@@ -99,7 +132,7 @@ static int supply(struct unwind_store *s, size_t keep)
 	pthread_mutex_lock(&s->supply);
 	pthread_mutex_lock(&s->lock);
 	if (s->free.n <= keep)
-		r = s->limbo.n < LIMBO_WORTH ? add_slab(s) : empty_limbo(s);
+		r = s->limbo.n < LIMBO_WORTH ? add_slabs(s, keep + 1 - s->free.n) : empty_limbo(s);
 	if (r == -ENOSPC)
 		r = empty_limbo(s);
 	pthread_mutex_unlock(&s->supply);
@@ -114,6 +147,14 @@ size_t unwind_chunks_most(const struct unwind_store *s)
 size_t unwind_chunks_left(const struct unwind_store *s)
 {
 	return s->free.n + s->limbo.n + (size_t)(s->max_slabs - s->slabs.n) * UNWIND_SLAB_CHUNKS;
+}
+
+void unwind_chunks_supply(struct unwind_store *s, size_t keep, size_t n)
+{
+	int r = 0;
+
+	while (!r && s->free.n < keep + n)
+		r = supply(s, keep + n - 1);
 }
 
 int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret)

@@ -66,6 +66,8 @@ size_t unwind_chunks_left(const struct unwind_store *s);
  */
 #define UNWIND_KEEP_CHUNKS (UNWIND_SLAB_CHUNKS / 16)
 _must_use_ int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *ret);
+/* Makes what taking @n will make, but at once: the kernel waits less often. */
+void unwind_chunks_supply(struct unwind_store *s, size_t keep, size_t n);
 void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk);
 _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void *bytes);
 

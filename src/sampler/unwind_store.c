@@ -192,7 +192,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/* Empties @table, gives @rows->rules their numbers and sees to it that there is room. */
+/* Empties @table, gives @rows->rules their numbers and makes room. */
 static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_rows *rows,
 		   size_t n_entries, uint32_t **number)
 {
@@ -203,7 +203,10 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 	r = number_rules(held, rows, number);
 	if (r)
 		return err_sys(r, "no room for %zu unwind rules", rows->rules.n);
-	return room_for(held, n_entries);
+	r = room_for(held, n_entries);
+	if (!r)
+		unwind_chunks_supply(held, UNWIND_KEEP_CHUNKS, unwind_tree_chunks(n_entries));
+	return r;
 }
 
 /* What was written is @table's from now on; if that failed it is given back. */
