@@ -124,8 +124,9 @@ static void *work(void *arg)
 	struct lane *l = arg;
 	struct worker *w = l->worker;
 
-	/* The main thread's is raised, so that it drains in time: no reason here (Linux: by thread). */
-	(void)setpriority(PRIO_PROCESS, 0, 0);
+	/* The main thread's is raised, so that it drains in time: what is urgent has one too (Linux: by thread). */
+	if (l != &w->lane[0])
+		(void)setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
 		struct worker_job *job = pop(&l->given);
