@@ -43,6 +43,7 @@ struct native_file {
 	struct elf_names *names;
 	struct dwarf_file *lines;     /* NULL: none, or not wanted */
 	struct method_names *methods; /* of functions without a symbol, or NULL */
+	uint32_t mapped;	      /* so often by processes that were examined beforehand */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
 	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;

@@ -4,13 +4,15 @@
  * most of the time has few samples, and would lose a tenth of them to tables that aren't there yet.
  */
 #include <poll.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "collect/internal.h"
 
 /* Files with more code are left until a stack needs them: most of it never runs. */
 #define PREPARED_CODE (16u << 20)
+
+/* So many are with the thread at a time: it never waits for this one, and what samples want not for long. */
+#define AHEAD 4
 
 static uint64_t code_bytes(const struct native_file *f)
 {
@@ -21,45 +23,73 @@ static uint64_t code_bytes(const struct native_file *f)
 	return n;
 }
 
-/* Interpreters first, for every stack needs them; then what takes least. */
-static int compare(const void *a, const void *b)
+static bool is_left(const struct native_file *f)
 {
-	const struct native_file *x = *(struct native_file *const *)a;
-	const struct native_file *y = *(struct native_file *const *)b;
-	uint64_t n = code_bytes(x), m = code_bytes(y);
-
-	if (x->interpreter != y->interpreter)
-		return x->interpreter ? -1 : 1;
-	return (n > m) - (n < m);
+	return f->rows == ROWS_NONE && f->table && f->fd >= 0 && !f->retry_ns &&
+	       (f->interpreter || code_bytes(f) <= PREPARED_CODE);
 }
 
-static void prepare_rows(struct collect *c, struct native_file *f, uint64_t until_ns)
+/* Interpreters first, for every stack needs them; what many processes map; what takes least. */
+static bool is_before(const struct native_file *a, const struct native_file *b)
 {
-	struct pollfd done = {.fd = collect_fd(c), .events = POLLIN};
-	uint64_t now;
+	if (a->interpreter != b->interpreter)
+		return a->interpreter;
+	if (a->mapped != b->mapped)
+		return a->mapped > b->mapped;
+	return code_bytes(a) < code_bytes(b);
+}
 
-	native_rows_want(c, f);
-	while (f->rows == ROWS_ASKED && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns) {
-		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
-		native_work_take(c, false);
-	}
+static struct native_file *first_left(const struct collect *c)
+{
+	struct native_file *first = NULL;
+
+	vec_foreach(f, &c->natives)
+		if (is_left(*f) && (!first || is_before(*f, first)))
+			first = *f;
+	return first;
+}
+
+/* Gives the thread work; false: there is no more, and all is done. */
+static bool prepare_some(struct collect *c)
+{
+	struct native_file *f;
+	size_t asked = 0;
+
+	native_work_take(c, false);
+	vec_foreach(at, &c->natives)
+		asked += (*at)->rows == ROWS_ASKED;
+	for (; asked < AHEAD && (f = first_left(c)); asked++)
+		native_rows_want(c, f);
+	return asked;
+}
+
+static void count_mapped(struct collect *c, const struct process *p)
+{
+	const struct space *s = space_latest(c, p);
+
+	if (!s)
+		return;
+	vec_foreach(m, &s->maps)
+		if (m->file)
+			c->natives.v[m->file - 1]->mapped++;
 }
 
 void collect_prepare(struct collect *c, uint64_t until_ns)
 {
-	VEC(struct native_file *) files = {};
+	struct pollfd done = {.fd = collect_fd(c), .events = POLLIN};
+	uint64_t now;
 
 	if (!c->config.unwind)
 		return;
-	vec_foreach(i, &c->live)
-		if (c->processes.v[*i].expected && clock_ns(CLOCK_MONOTONIC) < until_ns)
-			space_read(c, &c->processes.v[*i]);
-	vec_foreach(f, &c->natives)
-		if ((*f)->interpreter || code_bytes(*f) <= PREPARED_CODE)
-			(void)!vec_push(&files, *f);
-	if (files.n)
-		qsort(files.v, files.n, sizeof(*files.v), compare);
-	for (size_t i = 0; i < files.n && clock_ns(CLOCK_MONOTONIC) < until_ns; i++)
-		prepare_rows(c, files.v[i], until_ns);
-	vec_fini(&files);
+	vec_foreach(i, &c->live) {
+		struct process *p = &c->processes.v[*i];
+
+		if (!p->expected || clock_ns(CLOCK_MONOTONIC) >= until_ns)
+			continue;
+		space_read(c, p);
+		count_mapped(c, p);
+		(void)prepare_some(c);
+	}
+	while (prepare_some(c) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
+		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
 }
