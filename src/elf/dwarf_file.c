@@ -7,9 +7,10 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/vec.h"
 
-#define RANGES_MAX (16u << 20)	 /* address ranges of units, or of the functions of one unit */
+#define RANGES_MAX (16u << 20)	 /* address ranges of units, or of functions */
 #define NO_ALT	   ((Dwarf *)-1) /* what libdw notes when it has looked for one and found none */
 
 /* Addresses of a unit or of a function: where its entry stands in .debug_info. */
@@ -24,8 +25,9 @@ struct dwarf_file {
 	Dwarf *dwarf, *alt;
 	bool indexed;
 	dwarf_ranges_vec units;
-	Dwarf_Off unit; /* the one whose functions are indexed; (Dwarf_Off)-1: none */
-	dwarf_ranges_vec functions;
+	VEC(dwarf_ranges_vec) functions; /* of each unit that was asked for */
+	struct map by_unit;		 /* from where its entry stands to its index there */
+	size_t n_ranges;		 /* of all those functions */
 };
 
 /* libdw reads strings at offsets that it has checked, to their NUL, which it takes for granted. */
@@ -90,7 +92,7 @@ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret)
 
 	if (!d)
 		return err_sys(-ENOMEM, "%s", name);
-	d->unit = (Dwarf_Off)-1;
+	map_init(&d->by_unit);
 	r = open_dwarf(fd, name, &d->elf, &d->dwarf);
 	if (r) {
 		dwarf_file_free(d);
@@ -106,7 +108,10 @@ void dwarf_file_free(struct dwarf_file *d)
 	if (!d)
 		return;
 	vec_fini(&d->units);
+	vec_foreach(list, &d->functions)
+		vec_fini(list);
 	vec_fini(&d->functions);
+	map_fini(&d->by_unit);
 	if (d->dwarf)
 		dwarf_setalt(d->dwarf, NULL);
 	dwarf_end(d->dwarf);
@@ -244,16 +249,29 @@ static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 	return r;
 }
 
-/* One unit's functions are kept: addresses that are asked for come by file, often by unit. */
-static void index_unit(struct dwarf_file *d, Dwarf_Die *unit)
+/*
+ * All that was indexed is kept: stacks go from unit to unit, and one of them takes milliseconds. NULL
+ * without memory.
+ */
+static const dwarf_ranges_vec *unit_functions(struct dwarf_file *d, Dwarf_Die *unit)
 {
-	if (d->unit == dwarf_dieoffset(unit))
-		return;
-	d->unit = dwarf_dieoffset(unit);
-	d->functions.n = 0;
-	if (index_functions(&d->functions, unit, 0) < 0)
-		d->functions.n = 0;
-	sort(&d->functions);
+	const uint64_t *known = map_get(&d->by_unit, dwarf_dieoffset(unit));
+	dwarf_ranges_vec list = {};
+
+	if (known)
+		return &d->functions.v[*known];
+	if (map_put(&d->by_unit, dwarf_dieoffset(unit), d->functions.n))
+		return NULL;
+	if (index_functions(&list, unit, 0) < 0 || list.n > RANGES_MAX - d->n_ranges)
+		vec_fini(&list);
+	sort(&list);
+	if (vec_push(&d->functions, list)) {
+		vec_fini(&list);
+		map_del(&d->by_unit, dwarf_dieoffset(unit));
+		return NULL;
+	}
+	d->n_ranges += list.n;
+	return &d->functions.v[d->functions.n - 1];
 }
 
 static const char *function_name(Dwarf_Die *die)
@@ -336,6 +354,7 @@ static void source_line(Dwarf_Die *unit, uint64_t addr, struct dwarf_call *ret)
 size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *ret, size_t max)
 {
 	Dwarf_Die unit, function, scope[DWARF_DEPTH_MAX];
+	const dwarf_ranges_vec *functions;
 	const struct dwarf_range *range;
 	size_t n;
 
@@ -346,8 +365,8 @@ size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *
 		return 0;
 	ret[0] = (struct dwarf_call){};
 	source_line(&unit, vaddr, &ret[0]);
-	index_unit(d, &unit);
-	range = find_range(&d->functions, vaddr);
+	functions = unit_functions(d, &unit);
+	range = functions ? find_range(functions, vaddr) : NULL;
 	if (!range || !dwarf_offdie(d->dwarf, range->entry, &function))
 		return 1;
 	n = scopes(&function, vaddr, scope, MIN(max, (size_t)DWARF_DEPTH_MAX));

@@ -16,6 +16,7 @@
 #include "made_files.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbol/dwarf_lines.h"
 
 static const char make_files[] =
@@ -44,11 +45,15 @@ static const char make_files[] =
 	"  ! clang --version || clang -O2 -gdwarf-$v -shared -fPIC -Wl,--build-id -o cl$v.so "
 	"lib.c\n"
 	"done >/dev/null\n"
+	"for u in a b; do seq 3000 | sed \"s/.*/int $u&(int n) { return n + &; }/\" > $u.c; done\n"
+	"gcc -O0 -g -shared -fPIC -o two.so a.c b.c\n"
 	"gcc -O2 -g -gz -shared -fPIC -o gz.so lib.c\n"
 	"objcopy --only-keep-debug c5.so root/srv/c5.debug\n"
 	"cd root/srv; objcopy --strip-all --add-gnu-debuglink=c5.debug ../../c5.so c5.so; cd "
 	"../..\n"
-	"for l in *.so; do nm -S --defined-only $l | awk '/ [tT] (shown|rare|.*out)/ {print $1, "
+	"nm -S --defined-only two.so | awk '$4 ~ /^[ab](1|3000)$/' | sort -k4 > two\n"
+	"for l in c*.so gz.so; do nm -S --defined-only $l | awk '/ [tT] (shown|rare|.*out)/ {print "
+	"$1, "
 	"$2}' > $l.list;"
 	"  test -s $l.list; done\n";
 
@@ -141,6 +146,45 @@ static void test_separate(void **state)
 	assert_null(d);
 }
 
+static uint64_t time_of(struct dwarf_file *d, const unsigned long long at[2])
+{
+	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	struct dwarf_call call;
+
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(dwarf_file_find(d, at[i % 2], &call, 1), 1);
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+/* Stacks go from unit to unit: that costs about what staying in one does, not a unit's index each time. */
+static void test_units_by_turns(void **state)
+{
+	_cleanup_fclose_ FILE *list = NULL;
+	_cleanup_close_ int fd = -1;
+	unsigned long long at[4], one[2], both[2];
+	struct dwarf_file *d = NULL;
+	uint64_t same, turns;
+
+	if (*state)
+		skip();
+	list = fdopen(open_at("two", O_RDONLY), "r"); /* a1, a3000, b1, b3000 */
+	assert_non_null(list);
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		assert_int_equal(fscanf(list, "%llx %*s %*s %*s", &at[i]), 1);
+	memcpy(one, at, sizeof(one));
+	both[0] = at[1];
+	both[1] = at[2];
+	fd = open_at("two.so", O_RDONLY);
+	assert_int_equal(dwarf_lines_open(fd, "two.so", -1, &d), 0);
+	time_of(d, both);
+	same = time_of(d, one);
+	turns = time_of(d, both);
+	if (turns > 20 * same)
+		fail_msg("%llu us by turns, %llu in one unit", (unsigned long long)turns / 1000,
+			 (unsigned long long)same / 1000);
+	dwarf_file_free(d);
+}
+
 /* Bytes of the debug sections changed, one after the other: nothing worse than another answer. */
 static void test_changed(void **state)
 {
@@ -171,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_separate),
+		cmocka_unit_test(test_units_by_turns),
 		cmocka_unit_test(test_changed),
 	};
 
