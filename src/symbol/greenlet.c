@@ -18,7 +18,8 @@ bool greenlet_is_start(const char *path, const char *name)
 
 bool greenlet_is_switch(const char *path, const char *name)
 {
-	return name && is_greenlet(path) && (strstr(name, "g_switchstack") || str_starts(name, "slp_"));
+	return name && is_greenlet(path) &&
+	       (strstr(name, "g_switchstack") || str_starts(name, "slp_"));
 }
 
 bool greenlet_is_exposing(const char *path, const char *name)
