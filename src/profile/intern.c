@@ -30,6 +30,13 @@ void intern_fini(struct intern *t)
 	*t = (struct intern){};
 }
 
+void intern_freeze(struct intern *t)
+{
+	free(t->slots);
+	t->slots = NULL;
+	t->n_slots = 0;
+}
+
 static size_t stride(const struct intern *t)
 {
 	return t->size ? t->size : sizeof(uint8_t *);

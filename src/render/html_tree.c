@@ -4,14 +4,19 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/intern.h"
 
-/* A node as it is found, before the numbering. */
+/* Nodes and boxes as they are found, before the numbering: a recording has millions of nodes. */
 struct draft {
-	uint32_t parent, spot, box, next; /* next: of the same box, 0 = last */
+	uint32_t box, next; /* next: of the same box, 0 = last */
 };
 struct draft_box {
-	uint32_t parent, key;
 	uint32_t nodes, children, next; /* lists; 0 = empty */
+};
+
+/* What tells a node from others, spot or box's key with the parent: interned, ids are indices of the drafts. */
+struct place {
+	uint32_t parent, at;
 };
 
 struct builder {
@@ -20,7 +25,7 @@ struct builder {
 	uint32_t *spot_of; /* by location id; [0]: no frames */
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
-	struct map node_at, box_at;    /* parent << 32 | spot or key */
+	struct intern node_at, box_at; /* struct place */
 	VEC(uint32_t) path, locations; /* of the stack before: most share their root ends */
 	uint32_t *number;	       /* of a draft node in the result */
 };
@@ -98,35 +103,25 @@ static int make_spots(struct builder *b)
 /* The box of a node: its parent's child with that key, made if need be; 0 for out of memory. */
 static uint32_t box_at(struct builder *b, uint32_t parent, uint32_t key)
 {
-	uint64_t at = (uint64_t)parent << 32 | key;
-	uint64_t *found = map_get(&b->box_at, at);
-	struct draft_box box = {.parent = parent, .key = key};
+	uint32_t id = intern_put(&b->box_at, &(struct place){parent, key}, 0);
 
-	if (found)
-		return *found;
-	box.next = b->boxes.v[parent].children;
-	if (b->boxes.n >= UINT32_MAX || map_put(&b->box_at, at, b->boxes.n) ||
-	    vec_push(&b->boxes, box))
+	if (id < b->boxes.n)
+		return id;
+	if (vec_push(&b->boxes, (struct draft_box){.next = b->boxes.v[parent].children}))
 		return 0;
-	return b->boxes.v[parent].children = b->boxes.n - 1;
+	return b->boxes.v[parent].children = id;
 }
 
 static uint32_t node_at(struct builder *b, uint32_t parent, uint32_t spot)
 {
-	uint64_t at = (uint64_t)parent << 32 | spot;
-	uint64_t *found = map_get(&b->node_at, at);
-	struct draft node = {.parent = parent, .spot = spot};
+	uint32_t id = intern_put(&b->node_at, &(struct place){parent, spot}, 0), box;
 
-	if (found)
-		return *found;
-	node.box = box_at(b, b->nodes.v[parent].box, b->t->spots.v[spot].function);
-	if (!node.box)
+	if (id < b->nodes.n)
+		return id;
+	box = box_at(b, b->nodes.v[parent].box, b->t->spots.v[spot].function);
+	if (!box || vec_push(&b->nodes, (struct draft){box, b->boxes.v[box].nodes}))
 		return 0;
-	node.next = b->boxes.v[node.box].nodes;
-	if (b->nodes.n >= UINT32_MAX || map_put(&b->node_at, at, b->nodes.n) ||
-	    vec_push(&b->nodes, node))
-		return 0;
-	return b->boxes.v[node.box].nodes = b->nodes.n - 1;
+	return b->boxes.v[box].nodes = id;
 }
 
 /* The node where a stack ends. */
@@ -160,14 +155,21 @@ static int add_stacks(struct builder *b)
 		if (add_stack(b, id, &b->t->node_of_stack[id]))
 			return -ENOMEM;
 	}
+	intern_freeze(&b->node_at);
+	intern_freeze(&b->box_at);
 	return 0;
+}
+
+static const struct place *place_of(const struct intern *t, uint32_t id)
+{
+	return intern_get(t, id, NULL);
 }
 
 static int compare_keys(const void *a, const void *b, void *arg)
 {
 	const struct builder *builder = arg;
-	uint32_t x = builder->boxes.v[*(const uint32_t *)a].key;
-	uint32_t y = builder->boxes.v[*(const uint32_t *)b].key;
+	uint32_t x = place_of(&builder->box_at, *(const uint32_t *)a)->at;
+	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
 		     : -(x > y); /* the greatest first: the others are taken off a stack before */
@@ -182,6 +184,13 @@ static int compare_nodes(const void *a, const void *b)
 	return x->spot < y->spot ? -1 : x->spot > y->spot;
 }
 
+static struct html_node html_node_of(const struct builder *b, uint32_t draft)
+{
+	const struct place *p = place_of(&b->node_at, draft);
+
+	return (struct html_node){b->number[p->parent], p->at};
+}
+
 /* Numbers a box's nodes by their parents' numbers and spots, which no two share. */
 static int number_nodes(struct builder *b, const struct draft_box *draft, struct html_box *box)
 {
@@ -189,15 +198,13 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 
 	box->first = t->nodes.n;
 	for (uint32_t i = draft->nodes; i; i = b->nodes.v[i].next) {
-		const struct draft *d = &b->nodes.v[i];
-
-		if (vec_push(&t->nodes, (struct html_node){b->number[d->parent], d->spot}))
+		if (vec_push(&t->nodes, html_node_of(b, i)))
 			return -ENOMEM;
 	}
 	box->n = t->nodes.n - box->first;
 	qsort(t->nodes.v + box->first, box->n, sizeof(*t->nodes.v), compare_nodes);
 	for (uint32_t i = draft->nodes; i; i = b->nodes.v[i].next) {
-		struct html_node key = {b->number[b->nodes.v[i].parent], b->nodes.v[i].spot};
+		struct html_node key = html_node_of(b, i);
 
 		b->number[i] = (struct html_node *)bsearch(&key, t->nodes.v + box->first, box->n,
 							   sizeof(key), compare_nodes) -
@@ -234,11 +241,12 @@ static int add_box(struct builder *b, struct visit v)
 {
 	const struct draft_box *draft = &b->boxes.v[v.draft];
 	struct html_tree *t = b->t;
-	struct html_box box = {.parent = v.parent, .key = draft->key};
+	struct html_box box = {.parent = v.parent};
 	int r;
 
-	box.depth = v.draft ? t->boxes.v[v.parent].depth + 1 : 0;
 	if (v.draft) {
+		box.key = place_of(&b->box_at, v.draft)->at;
+		box.depth = t->boxes.v[v.parent].depth + 1;
 		r = number_nodes(b, draft, &box);
 	} else {
 		box.n = 1;
@@ -268,24 +276,35 @@ static int number(struct builder *b)
 	return r;
 }
 
-static int add_values(struct html_tree *t)
+static int add_value(void *arg, const struct profile_sample *s)
 {
-	_cleanup_free_ struct profile_sum *sums = NULL;
-	size_t n;
+	struct html_tree *t = arg;
+	int64_t *self = t->self + (size_t)t->node_of_stack[s->stack] * t->n_values;
 
-	t->n_values = profile_meta(t->p)->n_values;
-	t->self = calloc(t->nodes.n * t->n_values, sizeof(*t->self));
-	if (!t->self || profile_sums(t->p, &sums, &n))
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		int64_t *self = t->self + (size_t)t->node_of_stack[sums[i].stack] * t->n_values;
-
-		for (unsigned v = 0; v < t->n_values; v++) {
-			if (__builtin_add_overflow(self[v], sums[i].values[v], &self[v]))
-				self[v] = INT64_MAX;
-		}
+	for (unsigned v = 0; v < t->n_values; v++) {
+		if (__builtin_add_overflow(self[v], s->values[v], &self[v]))
+			self[v] = INT64_MAX;
 	}
 	return 0;
+}
+
+static int add_values(struct html_tree *t)
+{
+	t->n_values = profile_meta(t->p)->n_values;
+	t->self = calloc(t->nodes.n * t->n_values, sizeof(*t->self));
+	return t->self ? profile_each(t->p, add_value, t) : -ENOMEM;
+}
+
+static void builder_fini(struct builder *b)
+{
+	free(b->spot_of);
+	free(b->number);
+	vec_fini(&b->nodes);
+	vec_fini(&b->boxes);
+	vec_fini(&b->path);
+	vec_fini(&b->locations);
+	intern_fini(&b->node_at);
+	intern_fini(&b->box_at);
 }
 
 int html_tree_build(struct html_tree *t, struct profile *p, const struct functions *fs)
@@ -294,23 +313,16 @@ int html_tree_build(struct html_tree *t, struct profile *p, const struct functio
 	int r;
 
 	*t = (struct html_tree){.p = p};
-	map_init(&b.node_at);
-	map_init(&b.box_at);
+	intern_init(&b.node_at, sizeof(struct place));
+	intern_init(&b.box_at, sizeof(struct place));
 	r = make_spots(&b);
 	if (!r)
 		r = add_stacks(&b);
 	if (!r)
 		r = number(&b);
+	builder_fini(&b);
 	if (!r)
 		r = add_values(t);
-	free(b.spot_of);
-	free(b.number);
-	vec_fini(&b.nodes);
-	vec_fini(&b.boxes);
-	vec_fini(&b.path);
-	vec_fini(&b.locations);
-	map_fini(&b.node_at);
-	map_fini(&b.box_at);
 	return r ? err_set(r, "out of memory") : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/map.h"
 
 /* Widest first, so that a picture is read from the left; equal ones by name, to be the same always.
  */

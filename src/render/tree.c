@@ -9,33 +9,28 @@
 /* The child of @parent with @key, made if need be; 0 (never a child) for out of memory. */
 static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 {
-	uint64_t at = (uint64_t)parent << 32 | key;
-	uint64_t *found = map_get(&t->children, at);
+	uint32_t id = intern_put(&t->children, (const uint32_t[]){parent, key}, 0);
 	struct tree_node node = {.parent = parent, .key = key};
 
-	if (found)
-		return *found;
+	if (id < t->nodes.n)
+		return id;
 	node.depth = t->nodes.v[parent].depth + 1;
-	if (t->nodes.n >= UINT32_MAX || map_put(&t->children, at, t->nodes.n) ||
-	    vec_push(&t->nodes, node))
+	if (vec_push(&t->nodes, node))
 		return 0;
 	t->nodes.v[parent].n_children++;
-	return t->nodes.n - 1;
+	return id;
 }
 
 static int add_line(struct tree *t, uint32_t node, int32_t line, int64_t value)
 {
-	uint64_t at = (uint64_t)node << 32 | (uint32_t)line;
-	uint64_t *found = map_get(&t->lines_at, at);
-	struct tree_line l = {.node = node, .line = line, .value = value};
+	uint32_t id = intern_put(&t->lines_at, (const uint32_t[]){node, (uint32_t)line}, 0);
 
-	if (found) {
-		t->lines.v[*found].value += value;
-		return 0;
-	}
-	if (map_put(&t->lines_at, at, t->lines.n))
+	if (!id)
 		return -ENOMEM;
-	return vec_push(&t->lines, l);
+	if (id > t->lines.n)
+		return vec_push(&t->lines, (struct tree_line){node, line, value});
+	t->lines.v[id - 1].value += value;
+	return 0;
 }
 
 static void count(struct tree *t, uint32_t node, int64_t value, int64_t samples)
@@ -134,16 +129,16 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 	int r;
 
 	*t = (struct tree){};
-	map_init(&t->children);
-	map_init(&t->lines_at);
+	intern_init(&t->children, 2 * sizeof(uint32_t));
+	intern_init(&t->lines_at, 2 * sizeof(uint32_t));
 	r = vec_push(&t->nodes, (struct tree_node){});
 	for (size_t i = 0; !r && i < plan->n_sums; i++) {
 		if (plan->sums[i].values[plan->value] > 0)
 			r = add_stack(t, plan, &plan->sums[i]);
 	}
 	/* The tables are as large as the tree and no longer needed. */
-	map_fini(&t->children);
-	map_fini(&t->lines_at);
+	intern_fini(&t->children);
+	intern_fini(&t->lines_at);
 	if (!r)
 		r = sort_children(t, plan);
 	if (r) {
@@ -160,8 +155,8 @@ void tree_fini(struct tree *t)
 	vec_fini(&t->nodes);
 	vec_fini(&t->lines);
 	free(t->order);
-	map_fini(&t->children);
-	map_fini(&t->lines_at);
+	intern_fini(&t->children);
+	intern_fini(&t->lines_at);
 	*t = (struct tree){};
 }
 

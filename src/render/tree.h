@@ -7,8 +7,8 @@
 #ifndef RENDER_TREE_H
 #define RENDER_TREE_H
 
-#include "base/map.h"
 #include "base/vec.h"
+#include "profile/intern.h"
 #include "profile/profile.h"
 #include "render/roots.h"
 
@@ -30,7 +30,8 @@ struct tree {
 	VEC(struct tree_node) nodes; /* parents before children */
 	VEC(struct tree_line) lines; /* by node, then value, largest first; only if asked for */
 	uint32_t *order;
-	struct map children, lines_at;
+	struct intern children,
+		lines_at; /* (parent, key): index of the node; (node, line): of the line, + 1 */
 };
 
 /* How a tree is made: all borrowed. */
