@@ -53,6 +53,7 @@ static int run(struct session *s)
 			break;
 		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
 		r = session_drain(s);
+		r = r < 0 ? r : session_bound(s);
 		if (r)
 			break;
 		show_progress(s, now);
@@ -150,6 +151,7 @@ static int finish(struct session *s)
 	int r, code;
 
 	summary_take(&m, s);
+	session_end_sampling(s);
 	r = write_with_summary(s, &m);
 	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
 		log_error("%s", err_msg());
@@ -252,6 +254,7 @@ int cmd_record(const struct record_options *o)
 	struct source_files sources = {.root = -1};
 	int code;
 
+	session_bound_init(&s);
 	signals_take();
 	code = record(&s, &sources);
 	session_fini(&s);

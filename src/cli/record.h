@@ -45,6 +45,8 @@ struct record_options {
 	bool all;	   /* other processes than Python too; no pids, no cmd */
 	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB; BPF maps included */
 
+	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
+
 	/* Output. */
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */

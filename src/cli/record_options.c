@@ -72,6 +72,13 @@ static const struct option_row rows[] = {
 	 .field = RECORD_FIELD(summary_json),
 	 .complete = COMPLETE_FILE,
 	 .help = "write the closing lines as JSON too"},
+	{.name = "memory",
+	 .arg = "SIZE",
+	 .set = value_memory,
+	 .field = RECORD_FIELD(memory),
+	 .initial = "512M, or a quarter of what there is if that is less",
+	 .help = "most memory for names and stacks and for writing them, from 8M to 4G; where they "
+		 "need more, what was rare is summed up as [rare code]"},
 	SOURCE_ROWS(RECORD_FIELD(source), "html: "),
 	{.name = "open",
 	 .set = value_flag,

@@ -343,7 +343,7 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.resent = s->max_bytes, /* it may go on for long */
+		.resent = true, /* it may go on for long */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
@@ -382,13 +382,20 @@ int session_set_up(struct session *s)
 	return r;
 }
 
+void session_end_sampling(struct session *s)
+{
+	collect_free(TAKE_PTR(s->collect)); /* gives back what it has in the sampler's maps */
+	unwind_cache_free(TAKE_PTR(s->cache));
+	sampler_close(TAKE_PTR(s->sampler));
+	sideband_close(TAKE_PTR(s->sideband));
+	session_give_back_memory();
+}
+
 void session_fini(struct session *s)
 {
 	spawn_fini(&s->spawn);
-	collect_free(s->collect); /* gives back what it has in the sampler's maps */
-	unwind_cache_free(s->cache);
-	sampler_close(s->sampler);
-	sideband_close(s->sideband);
+	session_end_sampling(s);
+	session_bound_release(s);
 	profile_free(s->profile);
 	output_fini(&s->output);
 	output_fini(&s->summary);

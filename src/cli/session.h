@@ -15,8 +15,16 @@
 #include "collect/collect.h"
 #include "proc/cpus.h"
 #include "proc/match.h"
+#include "profile/condense.h"
 #include "sampler/sampler.h"
 #include "sampler/sideband.h"
+
+/* Of `krait record`; see session_bound.c. */
+struct session_bound {
+	uint64_t due_ns; /* what is rare isn't summed up before, CLOCK_MONOTONIC */
+	void *reserve;	 /* address space */
+	size_t reserve_bytes;
+};
 
 struct session {
 	const struct record_options *options;
@@ -50,13 +58,18 @@ struct session {
 	uint64_t trim_ns;		     /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
-	unsigned condensed;  /* how often what was rare was summed up */
+	unsigned condensed; /* how often what was rare was summed up */
+	bool void_ids; /* that failed in the middle: what is on the way can't be taken in any more */
+	struct session_bound bound;
 	uint64_t unfollowed; /* child processes for which there was no room among the roots */
 };
 
 /* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
 _must_use_ int session_set_up(struct session *s);
 void session_fini(struct session *s);
+
+/* Nothing more is sampled, and the figures were taken: frees all but the profile. */
+void session_end_sampling(struct session *s);
 
 /* What was profiled, for the picture's title and for whoever reads the recording later. */
 void session_describe_target(struct session *s);
@@ -93,6 +106,9 @@ int session_refuse(struct session *s, int code);
 /* Takes the targets in and begins to sample; .epoll_fd is then readable when there is something to drain. */
 _must_use_ int session_start(struct session *s);
 
+/* Holes in the heap go back to the system, which glibc does only when it is told. */
+void session_give_back_memory(void);
+
 /* What has come since: to the collector and, where it is complete, to the profile. 0 or -errno + message. */
 _must_use_ int session_drain(struct session *s);
 
@@ -107,5 +123,19 @@ int session_wait_ms(const struct session *s, uint64_t now);
  * and returns the first error there was; the profile can be written in any case.
  */
 _must_use_ int session_stop(struct session *s, int before);
+
+/* session_bound.c */
+
+/* Sets how much memory the recording may take; before session_set_up(). */
+void session_bound_init(struct session *s);
+
+/* After each drain: keeps to it. 0 or -errno + message: no more can be recorded. */
+_must_use_ int session_bound(struct session *s);
+
+/* What was kept aside for writing is free. */
+void session_bound_release(struct session *s);
+
+/* The profile is being made small (condense_begin()): all but @added take the new ids. 0 or -ENOMEM + message. */
+_must_use_ int session_condense(struct session *s, struct condense *c);
 
 #endif

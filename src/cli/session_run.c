@@ -86,19 +86,21 @@ int session_start(struct session *s)
 	return r;
 }
 
-/*
- * Reading files and the kernel's types leaves holes in the heap: 6 of 30 MiB after the first second.
- * glibc gives them back only when it is told.
- */
+void session_give_back_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+/* Reading files and the kernel's types leaves holes in the heap: 6 of 30 MiB after the first second. */
 static void give_back_memory(struct session *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (now < s->trim_ns)
 		return;
-#ifdef __GLIBC__
-	malloc_trim(0);
-#endif
+	session_give_back_memory();
 	s->trim_ns = now + 10 * NSEC_PER_SEC;
 }
 
@@ -173,7 +175,11 @@ int session_stop(struct session *s, int before)
 	r = broken_off(r, sampler_enable(s->sampler, false));
 	sideband_drain(s->sideband);
 	r = broken_off(r, sampler_drain(s->sampler));
-	r = broken_off(r, collect_flush(s->collect, true));
+	session_bound_release(s);
+	profile_forget_failure(s->profile);
+	if (!s->void_ids)
+		r = broken_off(r, collect_flush(s->collect, true));
+	profile_forget_failure(s->profile);
 	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
 	return r;
 }

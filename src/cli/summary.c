@@ -97,12 +97,25 @@ static unsigned count_processes(const struct profile *p)
 	return n;
 }
 
+/* They are still wanted when the collector is gone. */
+static void own_unsupported(struct collect_stats *st)
+{
+	struct collect_unsupported *own = calloc(st->n_unsupported + 1, sizeof(*own));
+
+	if (!own)
+		st->n_unsupported = 0;
+	for (size_t i = 0; i < st->n_unsupported; i++)
+		own[i] = st->unsupported[i];
+	st->unsupported = own;
+}
+
 static void take_figures(struct summary *m, struct session *s)
 {
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
 	sampler_stats(s->sampler, &m->kernel);
 	m->map_bytes = sampler_map_bytes(s->sampler);
 	collect_stats(s->collect, &m->collect);
+	own_unsupported(&m->collect);
 	if (!s->condensed) /* else those that have ended are one there */
 		m->collect.processes = count_processes(s->profile);
 	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -215,8 +228,9 @@ static void add_condensed(const struct session *s, struct summary *m)
 	if (s->condensed)
 		line(m, LOG_NOTE,
 		     "what was rare was summed up %u time%s to keep krait's memory bounded: code "
-		     "as [rare code], threads that had ended as [ended]",
-		     s->condensed, s->condensed == 1 ? "" : "s");
+		     "as [rare code], threads that had ended as [ended]%s",
+		     s->condensed, s->condensed == 1 ? "" : "s",
+		     s->prompt ? "" : "; --memory may allow more");
 }
 
 /* What was asked for, what became of it, and what would help. */
@@ -305,6 +319,7 @@ void summary_take(struct summary *m, struct session *s)
 
 void summary_fini(struct summary *m)
 {
+	free((void *)m->collect.unsupported);
 	vec_foreach(l, &m->lines)
 		free(l->text);
 	vec_fini(&m->lines);
@@ -354,6 +369,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"not_python\": %llu,\n  \"unknown\": %llu,\n", (ull)st->not_python,
 		(ull)st->unknown);
 	fprintf(f, "  \"unwind_tables_given_up\": %llu,\n", (ull)st->rows_given_up);
+	fprintf(f, "  \"condensed\": %u,\n", s->condensed);
 	fprintf(f, "  \"stacks\": %zu,\n  \"code_objects\": %zu,\n", st->stacks, st->codes);
 	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
 		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);

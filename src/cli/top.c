@@ -72,24 +72,19 @@ static int condense(struct top *t)
 {
 	struct session *s = t->session;
 	struct condense c;
-	int r = live_condense(t->live, &c, KEEP_FUNCTIONS), end;
+	int r = live_condense(t->live, &c, KEEP_FUNCTIONS);
 
 	if (r)
 		return r;
-	sampler_send_again(s->sampler);
-	vec_foreach(l, &s->labels)
-		*l = (struct profile_label){profile_copy_string(&c.copy, l->key),
-					    profile_copy_string(&c.copy, l->value)};
-	r = collect_condense(s->collect, &c);
+	r = session_condense(s, &c);
 	if (t->browse)
 		browse_condense(t->browse, &c);
 	r = r ? r : live_condensed(t->live, &c);
 	log_debug("%zu functions were rare", c.given_up);
-	end = condense_end(&c);
-	r = r ? r : end;
+	r = condense_end(&c, r);
+	s->void_ids = r;
 	if (!r && t->browse)
 		r = browse_reset(t->browse);
-	s->trim_ns = 0;
 	return r;
 }
 
@@ -109,9 +104,6 @@ int top_bound(struct top *t)
 	after = bytes(t);
 	/* What is needed may be that much: not in every interval, then. */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
-	if (!t->session->condensed++)
-		session_add_comment(t->session, "note",
-				    "what was rare is summed up as [rare code] and [ended]");
 	log_debug("%zu of %zu bytes are left", after, before);
 	return r;
 }

@@ -93,10 +93,12 @@ static void broken(struct collect *c)
 static void keep_code(struct collect *c, struct process *p, struct py_code *code)
 {
 	if (vec_push(&p->codes, code)) {
+		c->no_memory = true;
 		py_code_free(code);
 		return;
 	}
-	(void)!map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n);
+	if (map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n))
+		c->no_memory = true;
 	code->round = c->round;
 	c->code_bytes += py_code_bytes(code);
 	c->stats.codes++;
@@ -110,6 +112,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	long p = process_of(c, &rec->proc);
 	struct py_code *code = NULL;
 	const uint64_t *known;
+	int r = p < 0 ? -ENOMEM : 0;
 
 	if (p >= 0)
 		sent_code(c, (uint32_t)p, rec->code, rec->check);
@@ -119,7 +122,10 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		c->processes.v[p].codes.v[*known - 1]->round = c->round;
 		return;
 	}
-	if (!layout || p < 0 || py_code_from_record(rec, n, layout->version, &code)) {
+	if (!r)
+		r = layout ? py_code_from_record(rec, n, layout->version, &code) : -EINVAL;
+	if (r) {
+		c->no_memory |= r == -ENOMEM;
 		broken(c);
 		return;
 	}
@@ -170,6 +176,7 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	}
 	if (p < 0 || !(rec->n || native) || n < sizeof(*rec) + bytes ||
 	    rec->outcome >= WALK_OUTCOME_MAX) {
+		c->no_memory |= p < 0;
 		free(native);
 		broken(c);
 		return;
@@ -186,11 +193,13 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	raw.native = native;
 	raw.frames = malloc(bytes + 1);
 	if (!raw.frames || map_put(&c->stacks, rec->stack, STACK_UNNAMED)) {
+		c->no_memory = true;
 		raw_stack_fini(&raw);
 		return;
 	}
 	memcpy(raw.frames, rec + 1, bytes);
 	if (vec_push(&c->raw, raw)) {
+		c->no_memory = true;
 		raw_stack_fini(&raw);
 		map_del(&c->stacks, rec->stack);
 	}
@@ -209,8 +218,10 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 		return;
 	}
 	native = malloc(sizeof(*native) + frames * sizeof(native->pc[0]));
-	if (!native)
+	if (!native) {
+		c->no_memory = true;
 		return;
+	}
 	*native = (struct raw_native){.id = rec->stack,
 				      .version = rec->version,
 				      .n = rec->n,
@@ -228,8 +239,13 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 	long p = process_of(c, &rec->proc);
 
 	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
-	    rec->gil >= GIL_STATE_MAX ||
-	    vec_push(&c->waiting, (struct waiting){*rec, p, c->flushes})) {
+	    rec->gil >= GIL_STATE_MAX) {
+		c->no_memory |= p < 0;
+		broken(c);
+		return;
+	}
+	if (vec_push(&c->waiting, (struct waiting){*rec, p, c->flushes})) {
+		c->no_memory = true;
 		broken(c);
 		return;
 	}
@@ -248,6 +264,7 @@ static void on_proc(struct collect *c, const struct rec_proc *rec)
 
 	if (p >= 0)
 		process_met(c, p, rec);
+	c->no_memory |= p < 0;
 }
 
 void collect_record(struct collect *c, const void *data, size_t n)
@@ -408,6 +425,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (!s.stack)
 		return 0;
 	s.labels = thread_labels(c, w->process, &w->rec);
+	if (profile_failed(c->profile))
+		return err_set(-ENOMEM, "out of memory for the profile");
 	s.time_ns = w->rec.time_ns > c->config.start_ns
 			    ? (int64_t)(w->rec.time_ns - c->config.start_ns)
 			    : 0;
@@ -491,8 +510,9 @@ int collect_flush(struct collect *c, bool last)
 	registered_read(c);
 	native_rows_given_up(c);
 	process_forget_ended(c);
-	if (!r && profile_failed(c->profile))
+	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
+	c->no_memory = false;
 	return r;
 }
 

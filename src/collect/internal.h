@@ -249,8 +249,9 @@ struct collect {
 	struct map spaces;    /* version -> struct space * */
 	VEC(struct target_root) roots;
 	uint32_t flushes;
-	bool last;     /* it is the last flush */
-	unsigned held; /* image files whose .fd is open */
+	bool last;	/* it is the last flush */
+	bool no_memory; /* for what a record says; the next flush fails */
+	unsigned held;	/* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
 	struct worker *worker; /* NULL: no native frames */

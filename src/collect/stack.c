@@ -64,7 +64,7 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 	};
 
 	struct profile_location l = {
-		.mapping = p->mapping,
+		.mapping = p->mapping, /* 0: there was no memory for it */
 		.function = profile_function(prof, &f),
 		.line = pos.line,
 		.column = pos.col >= 0 ? pos.col + 1 : 0,
@@ -76,7 +76,7 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 		profile_ran_before(prof, l.function,
 				   (c->start_boot_ns - p->start_boot_ns) / NSEC_PER_MSEC + 1);
 	profile_check_end(&l);
-	return profile_location(prof, &l);
+	return l.mapping ? profile_location(prof, &l) : 0;
 }
 
 /* What was neither resident at first sight nor there for user space: the process has ended. */
@@ -147,7 +147,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	mark = end_mark(&n);
 	if (mark)
 		n.merged.failed |= vec_push(&n.merged.loc, mark);
-	if (!n.merged.failed)
+	if (!n.merged.failed && !profile_failed(c->profile))
 		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
 	vec_fini(&n.merged.loc);
 	vec_fini(&n.bodies);

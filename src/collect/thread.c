@@ -200,6 +200,8 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 	add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
 		t->labels[rec->gil] = make_labels(c, p, t, rec->gil);
+	if (profile_failed(c->profile)) /* some of them may be missing */
+		t->labels[rec->gil] = 0;
 	return t->labels[rec->gil];
 }
 
@@ -224,16 +226,20 @@ void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const
 static void rename_thread(struct collect *c, struct thread *t, const char *name)
 {
 	struct profile *p = c->profile;
+	uint32_t key, value;
 
 	t->named = true;
 	if (streq(t->name, name))
+		return;
+	key = profile_string(p, "thread");
+	value = profile_string(p, name);
+	if (profile_failed(p))
 		return;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	for (size_t i = 0; i < GIL_STATE_MAX; i++) {
 		uint32_t *labels = &t->labels[i];
 
-		if (*labels && !profile_relabel(p, *labels, profile_string(p, "thread"),
-						profile_string(p, name)))
+		if (*labels && !profile_relabel(p, *labels, key, value))
 			*labels = 0;
 	}
 }

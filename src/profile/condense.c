@@ -349,7 +349,9 @@ uint32_t condense_stack(struct condense *c, uint32_t id)
 
 uint32_t condense_labels(struct condense *c, uint32_t id)
 {
-	return id ? profile_copy_labels(&c->copy, id, c->ended, ARRAY_SIZE(c->ended)) : 0;
+	size_t n = c->keeps_ended ? 0 : ARRAY_SIZE(c->ended);
+
+	return id ? profile_copy_labels(&c->copy, id, c->ended, n) : 0;
 }
 
 uint32_t condense_labels_whole(struct condense *c, uint32_t id)
@@ -393,10 +395,13 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	return r ? r : profile_add(c->copy.to, &sample);
 }
 
-int condense_end(struct condense *c)
+int condense_end(struct condense *c, int r)
 {
-	int r = profile_each((struct profile *)c->copy.from, take_sample, c);
+	struct profile *before = (struct profile *)c->copy.from;
 
+	r = r ? r : profile_each(before, take_sample, c);
+	if (r)
+		profile_swap(c->copy.to, before);
 	fini(c);
 	return r;
 }

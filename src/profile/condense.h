@@ -29,7 +29,8 @@ struct condense {
 	VEC(uint32_t) locations;
 	uint32_t rare; /* location */
 	struct profile_label ended[3];
-	size_t given_up; /* functions */
+	bool keeps_ended; /* may be set after condense_begin(): all labels stay */
+	size_t given_up;  /* functions */
 };
 
 /*
@@ -49,7 +50,10 @@ uint32_t condense_labels_whole(struct condense *c, uint32_t id);
 /* The sums of samples by their new ids. 0 or -ENOMEM + message. */
 _must_use_ int condense_sums(struct condense *c, struct sums *s);
 
-/* Takes the samples over, with their times. 0 or -errno + message. */
-_must_use_ int condense_end(struct condense *c);
+/*
+ * Takes the samples over, with their times. @r: 0, or what failed meanwhile. 0; that or -errno + message: the profile is
+ * as it was at the beginning, and nobody may use the ids that were given out.
+ */
+_must_use_ int condense_end(struct condense *c, int r);
 
 #endif

@@ -103,6 +103,11 @@ bool profile_failed(const struct profile *p)
 	return p->failed;
 }
 
+void profile_forget_failure(struct profile *p)
+{
+	p->failed = false;
+}
+
 static uint32_t put(struct profile *p, struct intern *t, const void *key, size_t n)
 {
 	uint32_t id = intern_put(t, key, n);
@@ -213,6 +218,9 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
+		p->failed |= !locations[i]; /* there was no memory for it */
+		if (!locations[i])
+			return 0;
 		at = put(p, &p->t.nodes, &(struct profile_node){at, locations[i]}, 0);
 		if (!at)
 			return 0;

@@ -115,6 +115,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
  */
 bool profile_relabel(struct profile *p, uint32_t id, uint32_t key, uint32_t value);
 bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
+/* What there is is whole: nothing that was made in vain is part of a stack, a sample or a label set. */
+void profile_forget_failure(struct profile *p);
 
 /*
  * A process that ran @function (a valid id) began so long before the recording; the longest counts. What

@@ -511,7 +511,7 @@ static void test_condensed(void **state)
 		assert_int_equal(condense_begin(&c, f->profile, &none, sums, ARRAY_SIZE(sums), 100),
 				 0);
 		assert_int_equal(collect_condense(f->collect, &c), 0);
-		assert_int_equal(condense_end(&c), 0);
+		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
 		/* What came in this round may be needed still. */
 		assert_int_equal(st.kept.codes, 5000);

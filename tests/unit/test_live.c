@@ -289,7 +289,7 @@ static void condense(size_t keep, struct browse *b)
 	if (b)
 		browse_condense(b, &c);
 	assert_int_equal(live_condensed(l, &c), 0);
-	assert_int_equal(condense_end(&c), 0);
+	assert_int_equal(condense_end(&c, 0), 0);
 	if (b)
 		assert_int_equal(browse_reset(b), 0);
 }
@@ -421,6 +421,37 @@ static void test_condense_filtered(void **state)
 	}
 }
 
+/* What failed in the middle changes nothing. */
+static void test_condense_undone(void **state)
+{
+	uint32_t me = who("1", "1", "held"), labels;
+	size_t functions, stacks;
+	struct condense c;
+	int64_t value = 0;
+
+	for (int i = 0; i < 3; i++)
+		call((const char *[]){"main", i % 2 ? "odd" : "even"}, (int[]){1, 2}, 2, me);
+	functions = profile_n_functions(p);
+	stacks = profile_n_stacks(p);
+	assert_int_equal(live_condense(l, &c, 1), 0);
+	labels = condense_labels(&c, me);
+	assert_string_equal(profile_label_text(p, labels, "tid"), CONDENSE_ENDED);
+	assert_int_equal(profile_n_samples(p), 0);
+	assert_int_equal(condense_end(&c, -EIO), -EIO);
+	assert_int_equal(profile_n_functions(p), functions + 1); /* [rare code] */
+	assert_int_equal(profile_n_stacks(p), stacks);
+	assert_int_equal(profile_each(p, add_value, &value), 0);
+	assert_int_equal(value, 30 * MS);
+	assert_string_equal(profile_label_text(p, me, "tid"), "1");
+
+	assert_int_equal(live_condense(l, &c, 1), 0);
+	c.keeps_ended = true;
+	assert_string_equal(profile_label_text(p, condense_labels(&c, me), "tid"), "1");
+	assert_int_equal(condense_end(&c, 0), 0);
+	assert_int_equal(profile_each(p, add_value, &value), 0);
+	assert_int_equal(value, 60 * MS);
+}
+
 static void test_condense_tree(void **state)
 {
 	uint32_t me = who("1", "1", "held");
@@ -535,6 +566,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_condense_stacks, setup, teardown),
 		cmocka_unit_test_prestate_setup_teardown(test_condense_filtered, setup, teardown,
 							 (void *)&only_b),
+		cmocka_unit_test_setup_teardown(test_condense_undone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condense_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
 		cmocka_unit_test(test_text),

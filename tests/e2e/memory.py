@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that make new code all the time: krait record keeps to its memory, and writes what came.
+
+The truth is the program's: what it made and what it took, by its own clock.
+"""
+import json
+import re
+import resource
+import sys
+
+import kit
+from kit import Background, PYTHON, check, folder, krait
+
+HZ = 20000
+# In turn a function that has a name and a file of its own, long ones, and one that stays.
+CHURN = r"""
+import json, sys, time
+def template(n):
+    total = 0
+    for i in range(n):
+        total += i & 3
+    return total
+def steady(n):
+    total = 0
+    for i in range(n):
+        total += i & 3
+    return total
+def main(seconds):
+    made, in_steady, make = 0, 0, type(template)
+    while time.thread_time() < seconds:
+        made += 1
+        name = "made_%d_" % made + "and_again" * 12
+        names = {"co_qualname": name} if sys.version_info >= (3, 11) else {}
+        code = template.__code__.replace(
+            co_name=name, co_filename="<template %d>" % made + "/a_file" * 12, **names)
+        make(code, {"range": range})(400)
+        before = time.thread_time()
+        steady(1000)
+        in_steady += time.thread_time() - before
+    print(json.dumps({"made": made, "steady": in_steady, "all": time.thread_time()}))
+main(float(sys.argv[1]))
+"""
+
+
+def record(d, *args, seconds=1.5):
+    """(closing lines, summary, what the program says, profile)."""
+    done = krait("record", "-F", HZ, "-o", d + "/o.pb.gz", "--summary-json", d + "/o.json", *args,
+                 "--", PYTHON, "-c", CHURN, seconds, timeout=120)
+    check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+    with open(d + "/o.json") as f:
+        return done.stderr, json.load(f), json.loads(done.stdout), kit.pprof.read(d + "/o.pb.gz")
+
+
+def check_names(frames):
+    """What has the name of a function that was made has its file; of (name, file)."""
+    made = [f for f in frames if f[0].startswith("made_")]
+    wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
+    check(made and not wrong,
+          "%d of %d names are another's: %s" % (len(wrong), len(made), wrong[:3]))
+
+
+def count(profile, name=None):
+    return sum(s.values[0] for s in profile.samples
+               if not name or any(l.name == name for l in profile.stack(s)))
+
+
+def check_read(path, samples):
+    done = krait("report", path)
+    check(done.returncode == 0 and "{:,} samples".format(samples) in done.stdout,
+          "%d samples: report says %s %s" % (samples, done.stdout[:200], done.stderr))
+
+
+@kit.case
+def rare_code_is_summed_up():
+    """No sample is lost, no name is wrong, what isn't rare keeps its share; memory stays."""
+    with folder() as d:
+        least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
+        said, summary, program, profile = record(d, "--memory", "8M")
+        check(summary["condensed"] >= 1 and "[rare code]" in said, "not summed up: " + said)
+        samples = count(profile)
+        check(samples == summary["samples"],
+              "%d samples in the file, %d taken" % (samples, summary["samples"]))
+        due = program["all"] * HZ
+        check(samples + summary["lost_records"] > 0.9 * due, "%d samples of %d" % (samples, due))
+        check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})
+        check(count(profile, "[rare code]") > 0.01 * samples, "nothing is [rare code]")
+        truth, found = program["steady"] / program["all"], count(profile, "steady") / samples
+        check(abs(truth - found) < 0.06, "steady has %.3f, not %.3f" % (found, truth))
+        check_read(d + "/o.pb.gz", samples)
+        # 8 MiB, what malloc() rounds up, and tables of fixed size that a short run doesn't fill.
+        grown = summary["krait_rss_bytes"] - least
+        check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
+
+
+@kit.case
+def refused_memory():
+    """Where the system refuses memory, what came until then is written, as a page too."""
+    with folder() as d, Background(PYTHON, "-c", CHURN, 100) as target:
+        args = ("record", "-F", HZ, "-p", target.pid, "-o", d + "/o.html", "--summary-json",
+                d + "/o.json", "--memory", "4G")
+        with Background(kit.KRAIT, *args, "-d", "60") as first:
+            kit.wait_for(lambda: kit.attached(first.pid), 30)
+            kit.runs(target.pid, 0.3)
+            with open("/proc/%d/status" % first.pid) as f:
+                size = int(f.read().split("VmSize:")[1].split()[0]) << 10
+        size += 16 << 20
+        done = krait(*args, timeout=100, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_AS, (size, size)))
+        check(done.returncode == 1 and "what came until then is shown" in done.stderr,
+              "exit code %d: %s" % (done.returncode, done.stderr))
+        with open(d + "/o.json") as f:
+            samples = json.load(f)["samples"]
+        check(samples > HZ / 20, "only %d samples" % samples)
+        lines = krait("report", d + "/o.html", "--format", "folded", "-o", "-").stdout.splitlines()
+        written = sum(int(line.rsplit(" ", 1)[1]) for line in lines)
+        check(written == samples, "%d of %d samples" % (written, samples))
+        check_names(re.findall(r"(made_\d+_)\w* \(([^:]*):", "".join(lines)))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

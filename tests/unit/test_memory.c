@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Limits of memory in trees of cgroups made by hand; this process's own against the kernel's word. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "proc/memory.h"
+
+static char dir[] = "/tmp/krait-memory.XXXXXX";
+
+static int run(const char *script)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command), "cd %s && { %s; }", dir, script);
+	return system(command);
+}
+
+static int make(void **state)
+{
+	assert_non_null(mkdtemp(dir));
+	return run("mkdir -p v2/a/b/c v1/memory/x none/a; echo max > v2/a/memory.max;"
+		   "echo 5000 > v2/a/b/memory.max; echo 7000 > v2/a/b/c/memory.max;"
+		   "echo 9223372036854771712 > v1/memory/memory.limit_in_bytes;"
+		   "echo 3000 > v1/memory/x/memory.limit_in_bytes");
+}
+
+static int remove_all(void **state)
+{
+	return run("rm -r v1 v2 none") || rmdir(dir);
+}
+
+static uint64_t limit(const char *tree, const char *path)
+{
+	char root[PATH_MAX];
+
+	snprintf(root, sizeof(root), "%s/%s", dir, tree);
+	return memory_of_cgroup(root, path);
+}
+
+static void test_cgroup(void **state)
+{
+	assert_int_equal(limit("v2", "/a/b/c"), 5000);
+	assert_int_equal(limit("v2", "/a/b/"), 5000);
+	assert_int_equal(limit("v2", "/a"), UINT64_MAX);
+	assert_int_equal(limit("v2", "/"), UINT64_MAX);
+	assert_int_equal(limit("v1", "/x"), 3000);
+	assert_int_equal(limit("v1", "/"), 9223372036854771712ull);
+	/* In a container the path may be the host's, and the tree begins at the container. */
+	assert_int_equal(limit("v1", "/docker/y"), 9223372036854771712ull);
+	assert_int_equal(limit("none", "/a"), UINT64_MAX);
+	assert_int_equal(limit("none", ""), UINT64_MAX);
+}
+
+static void test_own(void **state)
+{
+	uint64_t most = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	struct rlimit before, less;
+
+	assert_true(memory_allowed() > 0 && memory_allowed() <= most);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	less = (struct rlimit){.rlim_cur = 64 << 20, .rlim_max = before.rlim_max};
+	if (setrlimit(RLIMIT_AS, &less))
+		return;
+	most = memory_allowed();
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_true(most <= 64 << 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cgroup),
+					   cmocka_unit_test(test_own)};
+
+	return cmocka_run_group_tests(tests, make, remove_all);
+}
