@@ -25,6 +25,7 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 	const struct unwind_row *row = m->rows->rows.v, *end = row + m->rows->rows.n;
 	int r = rule_numbers_init(&m->numbers, m->rows);
 
+	(void)!vec_reserve(&m->v, m->rows->rows.n + 2 * ranges->n);
 	vec_foreach(range, ranges) {
 		uint32_t rule = 0;
 

@@ -15,6 +15,9 @@
 
 #define PAGE 4096u
 
+/* A row takes so many of the section's (polars: 5): growing would copy rows. What isn't used is trimmed. */
+#define ROW_BYTES 4
+
 /* An FDE until its rows are made. */
 struct function {
 	uint32_t start, end; /* keys */
@@ -190,6 +193,8 @@ static int build(struct builder *b)
 	cfi_entries_init(&b->entries, &b->section);
 	r = read_functions(b);
 	if (!r) {
+		(void)!vec_reserve(&b->ret->rows, b->section.n / ROW_BYTES);
+		(void)!vec_reserve(&b->ret->fdes, b->functions.n);
 		sort_functions(b);
 		r = compile(b);
 	}
