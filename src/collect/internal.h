@@ -151,9 +151,8 @@ struct process {
 	VEC(uint32_t) spaces;	/* versions, the latest last */
 	uint64_t seen_ns;	/* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
-	uint8_t names_tries;	/* times left to look for names of new threads */
-	bool names_looked;	/* at least once */
-	uint64_t names_due_ns;	/* the next time; 0 = no thread was met */
+	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
+	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	VEC(struct py_code *) codes;
 	struct map code_index;	 /* code_key() -> index + 1 in codes */
 	VEC(uint64_t) stack_ids; /* in collect.stacks; not with config.resent */

@@ -11,9 +11,10 @@
 
 #define MAX_LABELS 32
 
-/* A thread registers itself with `threading` a moment after it began to run: looked for so often.
+/*
+ * A thread registers itself with `threading` a moment after it began to run, the main one when a program
+ * imports that: looked for after this time, then after twice as long each time.
  */
-#define NAMES_TRIES    3
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
 #define NAMES_SAMPLES  3	    /* of its process: the first time waits for so many, */
 #define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
@@ -76,9 +77,10 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 	t = &c->threads.v[i];
 	*t = (struct thread){.tid = tid, .process = (uint32_t)(p - c->processes.v)};
 	read_name(p, t);
-	p->names_tries = NAMES_TRIES;
-	if (!p->names_due_ns)
-		p->names_due_ns = clock_ns(CLOCK_MONOTONIC) + NAMES_FIRST_NS;
+	p->names_apart_ns = NAMES_APART_NS;
+	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
+			  : p->names_due_ns  ? p->names_due_ns
+					     : clock_ns(CLOCK_MONOTONIC) + NAMES_FIRST_NS;
 	return t;
 }
 
@@ -270,7 +272,7 @@ static void name_threads(struct collect *c, struct process *p)
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
-	return now >= p->names_due_ns || (!p->names_looked && p->samples >= NAMES_SAMPLES);
+	return now >= p->names_due_ns || (!p->names_looked_ns && p->samples >= NAMES_SAMPLES);
 }
 
 void thread_names(struct collect *c, bool last)
@@ -282,12 +284,11 @@ void thread_names(struct collect *c, bool last)
 
 		if (p->ended || p->state != PROC_PYTHON || !p->walked)
 			continue;
-		if (!last && (!p->names_tries || !is_names_time(p, now)))
+		if (!last && (!p->names_due_ns || !is_names_time(p, now)))
 			continue;
-		if (p->names_tries)
-			p->names_tries--;
-		p->names_due_ns = now + NAMES_APART_NS;
-		p->names_looked = true;
+		p->names_looked_ns = now;
+		p->names_due_ns = now + p->names_apart_ns;
+		p->names_apart_ns *= 2;
 		name_threads(c, p);
 	}
 }

@@ -157,6 +157,20 @@ while time.time() < end:
         check("never came" not in done.stderr, done.stderr)
 
 
+@kit.case
+def named_late():
+    """The main thread has its name also where `threading` is imported long after its first sample."""
+    source = "import time\n" \
+             "while time.process_time() < .6: pass\n" \
+             "import threading\nend = time.time() + 2.5\n" \
+             "while time.time() < end: pass"
+    with folder() as d:
+        done = krait("record", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", source)
+        check(done.returncode == 0, done.stderr)
+        names = {s.labels["thread"] for s in kit.pprof.read(d + "/o.pb.gz").samples}
+        check(names == {"MainThread"}, str(names))
+
+
 def on_a_terminal(*args):
     """What krait says on a terminal."""
     pid, terminal = pty.fork()
