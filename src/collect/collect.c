@@ -343,13 +343,25 @@ static int name_stacks(struct collect *c, bool last)
 	return r;
 }
 
+/* What it ran before an exec may have been taken for what it runs now: that is one process all the same. */
+static bool is_reported(const struct collect *c, const struct process *p)
+{
+	if (p->reported)
+		return true;
+	vec_foreach(other, &c->processes)
+		if (other->reported && other->key.tgid == p->key.tgid &&
+		    other->key.start_ns == p->key.start_ns)
+			return true;
+	return false;
+}
+
 static void count_unsupported(struct collect *c, struct process *p)
 {
 	vec_foreach(u, &c->unsupported) {
 		if (!streq(u->reason, p->unsupported))
 			continue;
 		u->samples++;
-		u->processes += !p->reported;
+		u->processes += !is_reported(c, p);
 		p->reported = true;
 		return;
 	}
@@ -421,6 +433,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)
 		return 0;
+	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED)
+		w->rec.outcome = WALK_UNSUPPORTED;
 	s.stack = stack_of(c, w, p, last);
 	if (!s.stack)
 		return 0;
