@@ -68,7 +68,7 @@ static double gil_last(const struct table *v, const struct live_row *row)
 {
 	struct live_count n = live_total(v->live, row, LIVE_LAST);
 
-	return table_gil(n.known ? &n : &row->total[LIVE_SINCE]);
+	return table_gil(&n);
 }
 
 const struct table_column table_columns[] = {

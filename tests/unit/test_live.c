@@ -130,6 +130,27 @@ static void test_intervals(void **state)
 	assert_int_equal(l->all[LIVE_SINCE].samples, 0);
 }
 
+/* What a column says of the last interval isn't of an earlier one. */
+static void test_columns(void **state)
+{
+	const struct table_column *gil = table_columns;
+	struct table t;
+
+	while (!streq(gil->name, "gil"))
+		gil++;
+	table_init(&t, l, true);
+	sample("ab", who("1", "1", "held"));
+	sample("a", who("1", "2", "released"));
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_true(gil->value(&t, row("a")) == 50);
+	assert_true(gil->value(&t, row("b")) == 100);
+	sample("a", who("1", "2", "released"));
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_true(gil->value(&t, row("a")) == 0);
+	assert_true(gil->value(&t, row("b")) < 0);
+	table_fini(&t);
+}
+
 /* A recursion counts once in total; another table is made from what was kept. */
 static void test_tables(void **state)
 {
@@ -557,6 +578,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modules, setup, teardown),
 		cmocka_unit_test_prestate_setup_teardown(test_by, setup, teardown, (void *)&by_gil),
