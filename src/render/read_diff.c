@@ -23,6 +23,9 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	size_t pprof_n;
 	int r;
 
+	if (!start && side == 0)
+		return err_set(-EINVAL, "one recording, not a comparison: name the one to compare "
+					"it with");
 	if (!start)
 		return err_set(-EINVAL, "no page of a comparison: the recording '%s' isn't in it",
 			       words[side]);
