@@ -47,7 +47,10 @@ enum walk_outcome {
 		WALK_OUTCOME_MAX
 };
 
-/* How unwinding the native stack ended. X(NAME, words): from NO_SPACE on it broke off. */
+/*
+ * How unwinding the native stack ended. X(NAME, words): from NO_SPACE on it broke off. The last is what user space
+ * finds when it puts native and Python frames together.
+ */
 #define NATIVE_OUTCOMES(X)                                                                         \
 	X(NONE, "not asked for")                                                                   \
 	X(WHOLE, "complete")                                                                       \
@@ -59,7 +62,8 @@ enum walk_outcome {
 	X(NO_RULE, "code without unwind information")                                              \
 	X(NO_REGISTER, "frame address in a register that isn't known")                             \
 	X(STACK_FAULT, "not readable")                                                             \
-	X(NO_PROGRESS, "contradicts itself")
+	X(NO_PROGRESS, "contradicts itself")                                                       \
+	X(CONTRADICTED, "doesn't match the Python frames")
 
 enum native_outcome {
 #define X(name, words) NATIVE_##name,

@@ -301,7 +301,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	}
 }
 
-static int keep_stack(struct collect *c, const struct raw_stack *raw, uint32_t id)
+static int keep_stack(struct collect *c, const struct raw_stack *raw, uint64_t id)
 {
 	if ((!c->config.resent && vec_push(&c->processes.v[raw->process].stack_ids, raw->id)) ||
 	    map_put(&c->stacks, raw->id, id))
@@ -312,14 +312,18 @@ static int keep_stack(struct collect *c, const struct raw_stack *raw, uint32_t i
 	return 0;
 }
 
-/* The stack, 0 = it isn't complete yet. One that is too many for memory has a mark instead. */
-static uint32_t name_stack(struct collect *c, const struct raw_stack *raw, bool last)
+/* A value of collect.stacks, 0 = it isn't complete yet. A stack that is too many for memory has a mark instead. */
+static uint64_t name_stack(struct collect *c, const struct raw_stack *raw, bool last)
 {
 	size_t max = c->config.max_bytes;
+	enum native_outcome native = NATIVE_NONE;
 	uint32_t mark;
 
-	if (!max || profile_bytes(c->profile) < max)
-		return stack_name(c, raw, last);
+	if (!max || profile_bytes(c->profile) < max) {
+		uint64_t id = stack_name(c, raw, last, &native);
+
+		return id ? id | (uint64_t)native << STACK_NATIVE_SHIFT : 0;
+	}
 	mark = stack_mark(c, "[no memory for more stacks]");
 	return profile_stack(c->profile, &mark, 1);
 }
@@ -332,7 +336,7 @@ static int name_stacks(struct collect *c, bool last)
 
 	for (size_t i = 0; i < c->raw.n; i++) {
 		struct raw_stack raw = c->raw.v[i];
-		uint32_t id = r ? 0 : name_stack(c, &raw, last);
+		uint64_t id = r ? 0 : name_stack(c, &raw, last);
 
 		if (id)
 			r = keep_stack(c, &raw, id);
@@ -372,8 +376,12 @@ static void count_unsupported(struct collect *c, struct process *p)
 	(void)!vec_push(&c->unsupported, u);
 }
 
-/* Stack to show for a sample, 0 = wait for it, or for the process to be known. */
-static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p, bool last)
+/*
+ * Stack to show for a sample, 0 = wait for it, or for the process to be known. @native: how its native part ended, by
+ * the kernel program; becomes what is shown.
+ */
+static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p, bool last,
+			 uint8_t *native)
 {
 	const struct rec_sample *rec = &w->rec;
 	uint64_t *id;
@@ -384,6 +392,8 @@ static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p
 	if (id && *id != STACK_UNNAMED) {
 		uint32_t stack = registered_stack(c, w, (uint32_t)*id);
 
+		if (stack == (uint32_t)*id)
+			*native = (uint8_t)(*id >> STACK_NATIVE_SHIFT);
 		if (stack)
 			sent_stack(c, rec->stack);
 		return stack;
@@ -416,6 +426,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
 	struct process *p = &c->processes.v[w->process];
 	struct profile_sample s = {};
+	uint8_t native = w->rec.native;
 	int r;
 
 	if (p->unwanted) /* the kernel program knew it before krait had looked */
@@ -435,7 +446,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return 0;
 	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED)
 		w->rec.outcome = WALK_UNSUPPORTED;
-	s.stack = stack_of(c, w, p, last);
+	s.stack = stack_of(c, w, p, last, &native);
 	if (!s.stack)
 		return 0;
 	s.labels = thread_labels(c, w->process, &w->rec);
@@ -456,7 +467,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	c->stats.samples++;
 	c->stats.weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;
-	c->stats.native[w->rec.native]++;
+	c->stats.native[native]++;
 	c->stats.processes += !p->samples++;
 	return 1;
 }

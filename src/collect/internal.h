@@ -178,7 +178,8 @@ struct thread {
 	char name[64];
 };
 
-#define STACK_UNNAMED 0 /* no profile stack has this id */
+#define STACK_UNNAMED	   0 /* no profile stack has this id */
+#define STACK_NATIVE_SHIFT 32
 
 /* A process that has ended: its place is another's when nothing can refer to it any more. */
 struct forgotten {
@@ -235,7 +236,8 @@ struct collect {
 	struct sent_list *stacks_sent, *codes_sent; /* NULL: none yet */
 	uint32_t round;				    /* collect_condense() calls */
 	size_t code_bytes;			    /* of all code objects */
-	struct map stacks; /* wire id -> profile stack id, or STACK_UNNAMED: it is in raw */
+	struct map
+		stacks; /* wire id -> STACK_UNNAMED: it is in raw; else profile stack id, above that native_outcome */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
 	struct raw_native *native; /* the latest that came: of the stack that comes next */
@@ -479,8 +481,9 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw);
 struct merged {
 	VEC(uint32_t) loc; /* profile locations, innermost first */
 	bool failed;
-	bool plain;	 /* set by the caller: without names by registered.c */
-	bool registered; /* there is one of these */
+	bool plain;		    /* set by the caller: without names by registered.c */
+	bool registered;	    /* there is one of these */
+	enum native_outcome native; /* how the native part ended, as it is shown */
 };
 /* Adds Python frames [from, to) of the stack. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);
@@ -533,7 +536,8 @@ void thread_give_up(struct collect *c, uint64_t now_ns);
 void thread_forget_all(struct collect *c, struct process *p);
 
 /* stack.c: profile stack of frames with marks; 0 while a code object is missing and not @last. */
-uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last);
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
+		    enum native_outcome *native);
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p);
 
 #endif

@@ -288,11 +288,12 @@ static void merge_leaf(struct merge *m)
 	}
 }
 
-static void mark_break(struct merge *m, const char *words)
+static void mark_break(struct merge *m, enum native_outcome outcome)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "[incomplete: native stack: %s]", words);
+	snprintf(text, sizeof(text), "[incomplete: native stack: %s]",
+		 collect_native_words(outcome));
 	push(m, stack_mark(m->c, text));
 }
 
@@ -307,11 +308,10 @@ static bool is_new_file(const struct merge *m)
 	       space_find(m->c, m->native->version, pc, &vaddr);
 }
 
-static bool is_broken(const struct merge *m)
+static bool is_broken(const struct merge *m, enum native_outcome outcome)
 {
-	return m->native->outcome >= NATIVE_TRUNCATED &&
-	       (m->native->outcome > NATIVE_NO_ROWS || m->native->outcome == NATIVE_TRUNCATED ||
-		!is_new_file(m));
+	return outcome >= NATIVE_TRUNCATED &&
+	       (outcome > NATIVE_NO_ROWS || outcome == NATIVE_TRUNCATED || !is_new_file(m));
 }
 
 /* False: the native frames and the Python frames contradict each other. */
@@ -368,7 +368,6 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 {
 	struct merge m = {
 		.c = c, .raw = raw, .native = raw->native, .python = fn, .arg = arg, .out = ret};
-	bool started;
 
 	for (size_t i = 0; m.native && i < m.native->n_kernel; i++)
 		push(&m, kernel_location(c, m.native->pc[i]));
@@ -377,16 +376,16 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 		return;
 	}
 	ret->failed |= name_frames(&m);
-	started = cut_at_greenlet(&m, counted);
-	if (!merge_native(&m, counted, started || m.native->outcome == NATIVE_WHOLE)) {
+	ret->native = cut_at_greenlet(&m, counted) ? NATIVE_WHOLE : m.native->outcome;
+	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
+		ret->native =
+			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
+	if (!merge_native(&m, counted, ret->native == NATIVE_WHOLE)) {
 		merge_leaf(&m);
-		mark_break(&m, "doesn't match the Python frames");
+		ret->native = NATIVE_CONTRADICTED;
 	}
-	if (!started && is_broken(&m))
-		/* Of code made at run time nothing says that rows will come. */
-		mark_break(&m, collect_native_words(m.native->outcome == NATIVE_NO_ROWS
-							    ? NATIVE_NO_RULE
-							    : m.native->outcome));
+	if (is_broken(&m, ret->native))
+		mark_break(&m, ret->native);
 	python_until(&m, raw->n);
 	vec_fini(&m.frames);
 }

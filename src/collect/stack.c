@@ -134,8 +134,14 @@ static uint32_t end_mark(struct naming *n)
 	return n->missing ? missing_mark(n->c, n->missing) : 0;
 }
 
+/* What a stack that was made says beside its frames. */
+struct made {
+	bool registered;
+	enum native_outcome native;
+};
+
 static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool plain,
-			   bool *registered)
+			   struct made *ret)
 {
 	const struct process *p = &c->processes.v[raw->process];
 	struct naming n = {.c = c, .p = p, .raw = raw, .merged.plain = plain};
@@ -151,7 +157,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 		id = profile_stack(c->profile, n.merged.loc.v, n.merged.loc.n);
 	vec_fini(&n.merged.loc);
 	vec_fini(&n.bodies);
-	*registered = n.merged.registered;
+	*ret = (struct made){n.merged.registered, n.merged.native};
 	return id;
 }
 
@@ -163,7 +169,7 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	_cleanup_free_ struct raw_native *native =
 		malloc(sizeof(*native) + pcs * sizeof(native->pc[0]));
 	struct raw_stack cut = *raw;
-	bool registered;
+	struct made made;
 
 	if (!frames || !native)
 		return 0;
@@ -177,31 +183,34 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	}
 	cut.frames = frames;
 	cut.native = native;
-	return make_stack(c, &cut, true, &registered);
+	return make_stack(c, &cut, true, &made);
 }
 
 /* What @raw is without anything that registered.c says. */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until)
 {
 	uint64_t lost_names = c->stats.lost_names;
-	bool registered;
-	uint32_t id = until ? make_cut_stack(c, raw, until) : make_stack(c, raw, true, &registered);
+	struct made made;
+	uint32_t id = until ? make_cut_stack(c, raw, until) : make_stack(c, raw, true, &made);
 
 	c->stats.lost_names = lost_names;
 	return id;
 }
 
-uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last)
+uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
+		    enum native_outcome *native)
 {
 	const struct process *p = &c->processes.v[raw->process];
 	size_t until = registered_until(c, raw);
-	bool never = until && !registered_can_hold(c, raw), registered = false;
+	bool never = until && !registered_can_hold(c, raw);
+	struct made made = {.native = NATIVE_NO_ROWS};
 	uint32_t id, plain;
 
 	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
 		return 0;
-	id = never ? make_cut_stack(c, raw, until) : make_stack(c, raw, false, &registered);
-	if (!id || !(registered || until))
+	id = never ? make_cut_stack(c, raw, until) : make_stack(c, raw, false, &made);
+	*native = made.native;
+	if (!id || !(made.registered || until))
 		return id;
 	plain = never ? id : make_plain_stack(c, raw, until);
 	return plain && !registered_note(c, raw, plain, never) ? id : plain;

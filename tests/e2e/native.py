@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names of native and kernel frames in places where they aren't lying about."""
 import os
+import re
 import subprocess
 import sys
 import time
 
 import kit
+import modules
 from kit import Background, Skip, check, folder, krait
 
 WORK_C = """
@@ -129,6 +131,58 @@ def whole_from_the_first_sample():
     with folder() as d:
         os.symlink(kit.PYTHON, d + "/sleeper")  # a name that no other process of the machine has
         whole_from_the_start(d)
+
+
+GREENLETS = """
+import greenlet
+def work():
+    for i in range(3000):
+        i ** 2
+def inside(n):
+    while True:
+        work()
+        others[1 - n].switch(1 - n)
+def start(depth, n):
+    return start(depth - 1, n) if depth else others[n].switch(n)
+others = [greenlet.greenlet(inside), greenlet.greenlet(inside)]
+start(30, 0)
+"""
+
+
+def greenlets_of(executable, version):
+    modules.fetch(kit.CACHE, version)
+    where = modules.folder(kit.CACHE, version)
+    if not os.path.isdir(os.path.join(where, "greenlet")):
+        raise Skip("no greenlet for %d.%d" % version)
+    with folder() as d, Background(executable, "-c", GREENLETS,
+                                   env=dict(os.environ, PYTHONPATH=where)) as target:
+        time.sleep(0.5)
+        done = krait("record", "-p", target.pid, "-d", 3, "-F", 499, "--native=full", "-o",
+                     d + "/o.pb.gz")
+        profile = kit.pprof.read(d + "/o.pb.gz")
+    native = share(profile, lambda stack: stack[0].kind == "native")
+    begun = share(profile, lambda stack: "g_initialstub" in stack[0].name
+                  and not any(frame.name == "start" for frame in stack))
+    check(native > 0.3 and begun > 0.95 * native, "%d.%d: %.0f %% begin with a native frame, %.0f %% "
+          "with a greenlet's" % (*version, 100 * native, 100 * begun))
+    total, said = (sum(int(n.replace(",", "")) for n in re.findall(words, done.stderr, re.M))
+                   for words in (r"^krait: ([0-9,]+) samples? of 1 process",
+                                 r"^krait: ([0-9,]+) samples? .*native stack: (?!.*not re)"))
+    marked = total * share(profile, lambda stack: any("native stack: " in frame.name
+                                                      for frame in stack))
+    check(abs(said - marked) < 0.005 * total + 1, "%d.%d: %d samples said to break off, %d do: %s"
+          % (*version, said, marked, done.stderr))
+
+
+@kit.case
+def a_greenlet_begins_its_stack():
+    """Loops counted (up to 3.10) or known by address; the closing lines count what stacks show."""
+    for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
+        found = [(version, path) for _, version, kind, path in kit.interpreters()
+                 if kind in ("static", "shared") and least <= version <= most]
+        if not found:
+            raise Skip("no interpreter %d.%d to %d.%d" % (*least, *most))
+        greenlets_of(*reversed(max(found)))
 
 
 BUSY_C = """
