@@ -70,7 +70,11 @@ until(float(sys.argv[1]), job)
 
 
 def record(folder, name, number):
-    script = os.path.join(folder, name + ".py")
+    # In a folder of its own: how many files lie beside a script decides how Python's heap is laid
+    # out (importlib lists them), and with it what malloc costs.
+    scripts = os.path.join(folder, "scripts")
+    os.makedirs(scripts, exist_ok=True)
+    script = os.path.join(scripts, name + ".py")
     with open(script, "w") as f:
         f.write(PROGRAMS[name])
     out = os.path.join(folder, "%s-%04d.pb.gz" % (name, number))
