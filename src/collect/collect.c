@@ -106,13 +106,22 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 		c->config.met_file(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file);
 }
 
+/* Index of the process that a record is of, -ENOMEM. */
+static long owner_of(struct collect *c, const struct proc_key *key)
+{
+	long p = process_of(c, key);
+
+	c->no_memory |= p < 0;
+	return p;
+}
+
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
-	long p = process_of(c, &rec->proc);
+	long p = owner_of(c, &rec->proc);
 	struct py_code *code = NULL;
 	const uint64_t *known;
-	int r = p < 0 ? -ENOMEM : 0;
+	int r = -EINVAL;
 
 	if (p >= 0)
 		sent_code(c, (uint32_t)p, rec->code, rec->check);
@@ -122,8 +131,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		c->processes.v[p].codes.v[*known - 1]->round = c->round;
 		return;
 	}
-	if (!r)
-		r = layout ? py_code_from_record(rec, n, layout->version, &code) : -EINVAL;
+	if (layout && p >= 0)
+		r = py_code_from_record(rec, n, layout->version, &code);
 	if (r) {
 		c->no_memory |= r == -ENOMEM;
 		broken(c);
@@ -167,7 +176,7 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	struct raw_stack raw = {
 		.id = rec->stack, .n = rec->n, .outcome = rec->outcome, .flush = c->flushes};
 	struct raw_native *native = TAKE_PTR(c->native);
-	long p = process_of(c, &rec->proc);
+	long p = owner_of(c, &rec->proc);
 	const uint64_t *known;
 
 	if (native && native->id != rec->stack) {
@@ -176,7 +185,6 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	}
 	if (p < 0 || !(rec->n || native) || n < sizeof(*rec) + bytes ||
 	    rec->outcome >= WALK_OUTCOME_MAX) {
-		c->no_memory |= p < 0;
 		free(native);
 		broken(c);
 		return;
@@ -236,11 +244,10 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 
 static void on_sample(struct collect *c, const struct rec_sample *rec)
 {
-	long p = process_of(c, &rec->proc);
+	long p = owner_of(c, &rec->proc);
 
 	if (p < 0 || rec->outcome >= WALK_OUTCOME_MAX || rec->native >= NATIVE_OUTCOME_MAX ||
 	    rec->gil >= GIL_STATE_MAX) {
-		c->no_memory |= p < 0;
 		broken(c);
 		return;
 	}
@@ -260,11 +267,10 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)
 {
-	long p = process_of(c, &rec->proc);
+	long p = owner_of(c, &rec->proc);
 
 	if (p >= 0)
 		process_met(c, p, rec);
-	c->no_memory |= p < 0;
 }
 
 void collect_record(struct collect *c, const void *data, size_t n)

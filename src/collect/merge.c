@@ -186,13 +186,17 @@ static bool is_owned(const struct merge *m)
 	return loops || !raw->n;
 }
 
+/* Is it the function of greenlet's that @is (symbol/greenlet.h) knows? */
+static bool is_greenlets(const struct native_frame *f, bool (*is)(const char *, const char *))
+{
+	return f->file && is(f->file->path, f->name);
+}
+
 /* Is what this loop runs not in the chain of Python frames for the moment? */
 static bool is_rewritten(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
-		const struct native_frame *f = &m->frames.v[i];
-
-		if (f->file && greenlet_is_exposing(f->file->path, f->name))
+		if (is_greenlets(&m->frames.v[i], greenlet_is_exposing))
 			return true;
 	}
 	return false;
@@ -202,9 +206,7 @@ static bool is_rewritten(const struct merge *m)
 static bool is_switching(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !is_eval(m, &m->frames.v[i]); i++) {
-		const struct native_frame *f = &m->frames.v[i];
-
-		if (f->file && greenlet_is_switch(f->file->path, f->name))
+		if (is_greenlets(&m->frames.v[i], greenlet_is_switch))
 			return true;
 	}
 	return false;
@@ -246,7 +248,7 @@ static bool cut_at_greenlet(struct merge *m, bool counted)
 		const struct native_frame *f = &m->frames.v[i];
 
 		spare += counted && is_eval(m, f);
-		if (!f->file || !greenlet_is_start(f->file->path, f->name))
+		if (!is_greenlets(f, greenlet_is_start))
 			continue;
 		m->frames.n = i + 1;
 		return true;
