@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The slowest hundredth of a web server's answers at a fixed load, with krait at 999 Hz against
-without: windows in turn, the median of the ratios. Latency counts from the moment a request was
-due."""
+without: one server, krait's events switched on in every other window. Latency counts from the
+moment a request was due."""
 
+import contextlib
 import os
+import random
 import socket
 import subprocess
 import threading
@@ -13,7 +15,7 @@ import lib
 
 CONNECTIONS = 4
 PER_SECOND = 50  # on each connection
-WINDOW = 2.0
+WINDOW = 1.0  # seconds
 
 
 def read_answer(f):
@@ -40,6 +42,7 @@ def drive(port, offset, latencies, seconds):
 
 
 def window(port):
+    """Seconds that each answer took."""
     latencies = []
     threads = [
         threading.Thread(target=drive, args=(port, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
@@ -49,7 +52,40 @@ def window(port):
         t.start()
     for t in threads:
         t.join()
-    return lib.quantile(latencies, 0.99)
+    return latencies
+
+
+def p99(windows):
+    return lib.quantile([latency for w in windows for latency in w], 0.99)
+
+
+def ratio_interval(pairs, repeats=1000):
+    """p99 of all answers with krait by that of all without, and its 95 % interval: pairs of
+    neighbouring windows, drawn again and again."""
+    rng = random.Random(1)
+
+    def ratio(drawn):
+        return p99([on for _, on in drawn]) / p99([off for off, _ in drawn])
+
+    drawn = sorted(ratio(rng.choices(pairs, k=len(pairs))) for _ in range(repeats))
+    return ratio(pairs), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
+
+
+def measure(port, pid, seconds):
+    """[(latencies without, latencies with krait)]"""
+    pairs, end = [], time.monotonic() + seconds
+    with lib.Krait(["-p", str(pid), "-F", "999"]) as k:
+        k.program()
+        time.sleep(0.3)
+        with lib.PerfEvents(k.pid) as events:
+            events.switch(False)
+            while time.monotonic() < end or len(pairs) < 4:
+                both = [None, None]
+                for on in (0, 1) if len(pairs) % 2 else (1, 0):
+                    with events.on() if on else contextlib.nullcontext():
+                        both[on] = window(port)
+                pairs.append(both)
+    return pairs
 
 
 def row(python, kind, seconds):
@@ -58,22 +94,16 @@ def row(python, kind, seconds):
         stdout=subprocess.PIPE,
         text=True,
     )
-    port, ratios, end = int(server.stdout.readline()), [], time.monotonic() + seconds
     try:
-        while time.monotonic() < end or len(ratios) < 3:
-            without = window(port)
-            with lib.Krait(["-p", str(server.pid), "-F", "999"]) as k:
-                k.program()
-                time.sleep(0.2)
-                ratios.append(window(port) / without)
+        pairs = measure(int(server.stdout.readline()), server.pid, seconds)
     finally:
         server.kill()
         server.wait()
-    middle, low, high = lib.median_interval(ratios)
+    middle, low, high = ratio_interval(pairs)
     return lib.Row(
         "%s server, 999 Hz: p99 latency" % kind,
         middle,
         "x without",
         1.03,
-        note="95 %%: %.2f..%.2f, %d pairs" % (low, high, len(ratios)),
+        note="95 %%: %.2f..%.2f, %d pairs of %g s" % (low, high, len(pairs), WINDOW),
     )

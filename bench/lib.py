@@ -2,9 +2,12 @@
 """What the measurements share: interpreters, krait as a process with the kernel's account of its
 BPF programs, the target, a few statistics, the table."""
 
+import contextlib
 import ctypes
+import fcntl
 import glob
 import json
+import mmap
 import os
 import random
 import re
@@ -278,6 +281,46 @@ def cpu_list_length(text):
     return n
 
 
+class PerfEvents:
+    """The perf events of another process, switched on and off from here: so profilers that were
+    started once take turns of a tenth of a second, in which a machine hardly changes."""
+
+    ENABLE, DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*
+
+    def __init__(self, pid):
+        process = os.pidfd_open(pid)
+        self.fds = [
+            pidfd_getfd(process, int(os.path.basename(path)))
+            for path in glob.glob("/proc/%d/fd/*" % pid)
+            if os.readlink(path) == "anon_inode:[perf_event]"
+        ]
+        os.close(process)
+
+    def switch(self, on):
+        for fd in self.fds:
+            fcntl.ioctl(fd, self.ENABLE if on else self.DISABLE, 0)
+
+    @contextlib.contextmanager
+    def on(self):
+        self.switch(True)
+        yield
+        self.switch(False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for fd in self.fds:
+            os.close(fd)
+
+
+def pidfd_getfd(process, fd):
+    r = ctypes.CDLL(None, use_errno=True).syscall(438, process, fd, 0)
+    if r < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return r
+
+
 def perf_command(pids, hz):
     """perf record without call graphs."""
     pids = ",".join(str(p) for p in pids)
@@ -289,14 +332,19 @@ class Target:
 
     def __init__(self, python, threads=0, nice=0, native=None):
         """native: a library whose deep() makes the stack (bench/deep.c), instead of Python's."""
+        progress = os.memfd_create("progress")
+        os.ftruncate(progress, mmap.PAGESIZE)
         self.process = subprocess.Popen(
-            [python, TARGET, str(threads)] + ([native] if native else []),
+            [python, TARGET, str(threads), str(progress)] + ([native] if native else []),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=[progress],
             text=True,
         )
         self.pid = self.process.pid
+        self.progress = mmap.mmap(progress, mmap.PAGESIZE)
+        os.close(progress)
         os.setpriority(os.PRIO_PROCESS, self.pid, nice)
         self._answer()
 
@@ -306,6 +354,20 @@ class Target:
         time.sleep(seconds)
         self.depth(0)
         return self.speed
+
+    def pace(self, seconds):
+        """Rounds a second within the next SECONDS of its spinning, by its own clock."""
+        rounds, at = self._progress()
+        time.sleep(seconds)
+        rounds_2, at_2 = self._progress()
+        return (rounds_2 - rounds) / (at_2 - at)
+
+    def _progress(self):
+        """Rounds of this spinning so far, and when the last one ended."""
+        while True:
+            got = self.progress[:16]
+            if got == self.progress[:16]:
+                return struct.unpack("dd", got)
 
     def _answer(self):
         line = self.process.stdout.readline()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The target's speed while krait profiles it, against `perf record` without call graphs at the
-same rate: interleaved windows, the median of the ratios of neighbours with its 95 % interval. And
+same rate: both run all the time, and their events are switched on in turn, so that the windows are
+short and the machine is alike in neighbours; the median of their ratios with its 95 % interval. And
 what BPF time x Hz says of it. Last, the slowest hundredth of a server's answers."""
 
+import contextlib
+import itertools
 import shutil
 import signal
 import subprocess
@@ -11,8 +14,8 @@ import time
 import http_load
 import lib
 
-WINDOW = 0.2  # seconds at each depth
-REPEATS = 4  # windows under one start of a profiler
+WINDOW = 0.1  # seconds
+ROUND = 40  # windows under one start of the profilers
 SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth, idle threads
 
 
@@ -22,90 +25,81 @@ def most_percent(hz, depth):
     return 12 if hz > 999 else 1.5
 
 
-class Perf:
-    """perf record without call graphs."""
-
-    def __init__(self, pids, hz):
-        self.command = lib.perf_command(pids, hz)
-
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        time.sleep(0.2)
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
+@contextlib.contextmanager
+def perf(pid, hz):
+    """The events of a perf record without call graphs."""
+    process = subprocess.Popen(
+        lib.perf_command([pid], hz),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    time.sleep(0.5)
+    with lib.PerfEvents(process.pid) as events:
+        yield events
+    process.send_signal(signal.SIGINT)
+    process.wait()
 
 
-class Nothing:
-    def __enter__(self):
-        time.sleep(0.05)
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-def krait(pids, hz):
-    arguments = ["-F", str(hz)]
-    for p in pids:
-        arguments += ["-p", str(p)]
-    return lib.Krait(arguments)
+@contextlib.contextmanager
+def krait(pid, hz):
+    """The events of a krait record."""
+    with recorder(pid, hz) as k:
+        k.program()
+        time.sleep(0.3)
+        with lib.PerfEvents(k.pid) as events:
+            yield events
 
 
-def once(profiler, targets):
-    """[[speed by setting] by window] under one start of a profiler."""
-    with profiler as p:
-        if isinstance(p, lib.Krait):
-            p.program()
-            time.sleep(0.1)
-        return [
-            [t.run(depth, WINDOW) for t, (depth, _) in zip(targets, SETTINGS)]
-            for _ in range(REPEATS)
-        ]
+def recorder(pid, hz):
+    return lib.Krait(["-F", str(hz), "-p", str(pid)])
+
+
+def windows(target, depth, hz):
+    """[(perf, krait, nothing)] of ROUND windows each: the target's speed."""
+    got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
+    target.depth(depth)
+    with perf(target.pid, hz) as p, krait(target.pid, hz) as k:
+        for events in (p, k):
+            events.switch(False)
+        for _ in range(ROUND):
+            row = [0, 0, 0]
+            for who in next(order):
+                with p.on() if who == 0 else k.on() if who == 1 else contextlib.nullcontext():
+                    row[who] = target.pace(WINDOW)
+            got.append(row)
+    target.depth(0)
+    return got
 
 
 def compare(targets, hz, seconds):
     """[[(perf, krait, nothing)] by setting] of as many rounds as the time allows."""
-    pids = [t.pid for t in targets]
-    got, end, rounds = [[] for _ in SETTINGS], time.monotonic() + seconds, 0
-    while time.monotonic() < end or not rounds:
-        makers = [lambda: Perf(pids, hz), lambda: krait(pids, hz), Nothing]
-        speeds = [None] * 3
-        for i in [0, 1, 2] if rounds % 2 else [1, 0, 2]:
-            speeds[i] = once(makers[i](), targets)
-        for window in zip(*speeds):
-            for n, row in enumerate(zip(*window)):
-                got[n].append(row)
-        rounds += 1
+    got, end = [[] for _ in SETTINGS], time.monotonic() + seconds
+    while time.monotonic() < end or not got[0]:
+        for all_of_it, target, (depth, _) in zip(got, targets, SETTINGS):
+            all_of_it += windows(target, depth, hz)
     return got
 
 
 def rows(got, hz):
-    for (depth, threads), windows in zip(SETTINGS, got):
+    for (depth, threads), speeds in zip(SETTINGS, got):
         name = "%d Hz, depth %d%s: " % (hz, depth, ", %d idle threads" % threads if threads else "")
-        middle, low, high = lib.median_interval([100 * (1 - k / p) for p, k, _ in windows])
+        middle, low, high = lib.median_interval([100 * (1 - k / p) for p, k, _ in speeds])
         yield lib.Row(
             name + "slower than under perf",
             middle,
             "points",
             most_percent(hz, depth),
-            note="95 %%: %.2f..%.2f, %d windows" % (low, high, len(windows)),
+            note="95 %%: %.2f..%.2f, %d windows" % (low, high, len(speeds)),
         )
-        bare, low, high = lib.median_interval([100 * k / n for _, k, n in windows])
+        bare, low, high = lib.median_interval([100 * k / n for _, k, n in speeds])
         yield lib.Row(name + "speed", bare, "% of alone", note="95 %%: %.1f..%.1f" % (low, high))
 
 
 def sample_ns(target, hz, depth):
     """BPF time of one sample of the target, without krait's runs for other processes (about 300
     ns)."""
-    with krait([target.pid], hz) as k:
+    with recorder(target.pid, hz) as k:
         program = k.program()
         target.depth(depth)
         time.sleep(0.3)

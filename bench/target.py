@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""target.py [THREADS]: the profiled program of several measurements, for CPython 2.7 to 3.15. For
-each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain of DEPTH
-different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a second
-of the last spinning. It ends with stdin. THREADS: so many threads that wait for ever besides."""
+"""target.py THREADS PROGRESS [LIBRARY]: the profiled program of several measurements, for CPython
+2.7 to 3.15. For each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a chain
+of DEPTH different functions until the next line; 0: it sleeps. FRAMES: its stack; SPEED: rounds a
+second of the last spinning. It ends with stdin. THREADS: so many threads that wait for ever
+besides. PROGRESS: descriptor of a file into which it writes the rounds so far and the time."""
 
 import os
 import ctypes
+import mmap
 import select
 import shutil
+import struct
 import sys
 import tempfile
 import threading
@@ -16,6 +19,7 @@ import time
 FUNCTIONS = 200
 clock = getattr(time, "perf_counter", time.time)
 speed = [0.0]  # rounds a second of the last stay in leaf()
+progress = mmap.mmap(int(sys.argv[2]), mmap.PAGESIZE)
 # Of ordinary length: what a check of the line table costs depends on it.
 SOURCE = """
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
@@ -65,6 +69,7 @@ def leaf(unused):
         while i < 20000:
             i += 1
         rounds += 1
+        struct.pack_into("dd", progress, 0, rounds, clock())
     speed[0] = rounds / (clock() - begin)
 
 
@@ -94,13 +99,13 @@ def idle_threads(n):
 
 
 def main():
-    idle_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    idle_threads(int(sys.argv[1]))
     directory = tempfile.mkdtemp()
     first = make_module(directory)
     shutil.rmtree(directory)
     for _ in range(200):
         first(FUNCTIONS, lambda unused: None)  # as hot as a program's functions are: specialized
-    native = native_leaf(sys.argv[2]) if len(sys.argv) > 2 else None
+    native = native_leaf(sys.argv[3]) if len(sys.argv) > 3 else None
     say(0)
     while True:
         line = sys.stdin.readline()
