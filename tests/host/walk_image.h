@@ -58,37 +58,6 @@ static struct image {
 	uint32_t next_version;
 } image;
 
-static inline uint8_t *page_for_writing(uint64_t addr)
-{
-	uint8_t *page = host_page(addr);
-
-	if (page)
-		return page;
-	page = calloc(1, HOST_PAGE);
-	host_must(page && !map_put(&host.pages, addr / HOST_PAGE, (uintptr_t)page),
-		  "out of memory");
-	return page;
-}
-
-/* @data NULL: zeros. */
-static inline void put(uint64_t addr, const void *data, size_t n)
-{
-	const uint8_t *from = data;
-
-	while (n) {
-		size_t off = addr % HOST_PAGE, some = MIN(n, HOST_PAGE - off);
-		uint8_t *page = page_for_writing(addr);
-
-		if (from)
-			memcpy(page + off, from, some);
-		else
-			memset(page + off, 0, some);
-		from = from ? from + some : NULL;
-		addr += some;
-		n -= some;
-	}
-}
-
 static inline void put_u64(uint64_t addr, uint64_t v)
 {
 	put(addr, &v, sizeof(v));

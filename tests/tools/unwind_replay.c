@@ -14,15 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The BPF side has global functions without prototypes. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wunknown-pragmas" /* unroll */
-#include "native.bpf.h"
+#include "../host/walk_native.h"
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "base/vec.h"
-#include "elf/unwind_rows.h"
 #include "proc/maps.h"
 
 struct file {
@@ -35,18 +30,8 @@ struct file {
 
 static struct replay {
 	VEC(struct file) files;
-	VEC(struct unwind_chunk *) chunks;
-	VEC(struct unwind_table) tables;
-	VEC(struct unwind_rule) rules;
 	const char *directory;
 	unsigned long spoilt; /* every Nth rule; 0 = none */
-	struct native n;
-	struct native_out no;
-	struct walk w;
-	struct walk_out out;
-	struct walk_addrs addrs;
-	uint8_t *stack; /* what was copied of it */
-	uint64_t stack_start, stack_len;
 } replay;
 
 static void must(bool ok, const char *what)
@@ -57,115 +42,11 @@ static void must(bool ok, const char *what)
 	exit(1);
 }
 
-/* The seam of bpf/native.bpf.h. */
-walk_inline long read_user(void *dst, __u32 n, __u64 addr)
+static void spoil(struct unwind_rows *rows)
 {
-	uint64_t at = addr - replay.stack_start;
-
-	if (at > replay.stack_len || n > replay.stack_len - at) {
-		memset(dst, 0, n);
-		return -EFAULT;
-	}
-	memcpy(dst, replay.stack + at, n);
-	return 0;
-}
-
-walk_inline struct native *native_state(void)
-{
-	return &replay.n;
-}
-
-walk_inline struct native_out *native_out(void)
-{
-	return &replay.no;
-}
-
-walk_inline struct walk *walk_state(void)
-{
-	return &replay.w;
-}
-
-walk_inline struct walk_out *walk_out(void)
-{
-	return &replay.out;
-}
-
-walk_inline struct walk_addrs *walk_addrs(void)
-{
-	return &replay.addrs;
-}
-
-walk_inline const struct py_layout *walk_layout(__u32 index)
-{
-	(void)index;
-	return NULL; /* no Python frames here */
-}
-
-walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number)
-{
-	return number < replay.chunks.n ? replay.chunks.v[number] : NULL;
-}
-
-walk_inline struct unwind_table *unwind_table_at(__u32 number)
-{
-	return number < replay.tables.n ? &replay.tables.v[number] : NULL;
-}
-
-walk_inline const struct unwind_rule *unwind_rule_at(__u32 number)
-{
-	return number < replay.rules.n ? &replay.rules.v[number] : NULL;
-}
-
-static uint32_t new_chunk(void)
-{
-	struct unwind_chunk *c = malloc(sizeof(*c));
-
-	must(c && !vec_push(&replay.chunks, c), "out of memory");
-	memset(c, 0xff, sizeof(*c));
-	return (uint32_t)replay.chunks.n - 1;
-}
-
-/* One level of the tree over @n entries; they are replaced by those of the chunks. */
-static size_t add_level(struct unwind_row *entry, size_t n)
-{
-	size_t up = 0;
-
-	for (size_t i = 0; i < n; i += UNWIND_FANOUT, up++) {
-		uint32_t number = new_chunk(), first = entry[i].key;
-		struct unwind_chunk *c = replay.chunks.v[number];
-
-		for (size_t k = 0; k < MIN(n - i, (size_t)UNWIND_FANOUT); k++) {
-			c->key[k] = entry[i + k].key;
-			c->value[k] = entry[i + k].rule;
-		}
-		entry[up] = (struct unwind_row){first, number};
-	}
-	return up;
-}
-
-static uint32_t add_table(struct unwind_rows *rows)
-{
-	uint32_t first_rule = (uint32_t)replay.rules.n;
-	struct unwind_table t = {.depth = 0};
-	size_t n = rows->rows.n;
-
-	if (!n)
-		return 0;
-	vec_foreach(rule, &rows->rules) {
-		if (replay.spoilt && replay.rules.n % replay.spoilt == 0)
-			rule->off += 8;
-		must(!vec_push(&replay.rules, *rule), "out of memory");
-	}
-	vec_foreach(row, &rows->rows)
-		row->rule += first_rule;
-	do {
-		n = add_level(rows->rows.v, n);
-		t.depth++;
-	} while (n > 1);
-	must(t.depth <= UNWIND_LEVELS, "more rows than three levels hold");
-	t.root = rows->rows.v[0].rule;
-	must(!vec_push(&replay.tables, t), "out of memory");
-	return (uint32_t)replay.tables.n - 1;
+	for (size_t i = 0; replay.spoilt && i < rows->rules.n; i++)
+		if ((host.rules.n + i) % replay.spoilt == 0)
+			rows->rules.v[i].off += 8;
 }
 
 static void read_file(struct file *f)
@@ -185,7 +66,8 @@ static void read_file(struct file *f)
 	if (unwind_rows_read(elf, &rows))
 		return;
 	f->base = rows.base;
-	f->table = add_table(&rows);
+	spoil(&rows);
+	f->table = native_add_table(&rows);
 }
 
 static const struct file *file_of(const char *path)
@@ -217,28 +99,16 @@ static bool vaddr_of(const struct file *f, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
-/* Chunks of mappings are as large as those of rows. */
-static void add_mapping(struct unwind_space *space, size_t i, const struct maps *m,
-			const struct mapping *e)
+static void add_mapping(size_t i, const struct maps *m, const struct mapping *e)
 {
 	const struct file *f = file_of(maps_path(m, e));
-	struct space_chunk *c;
 	uint64_t vaddr = 0;
+	bool loaded = vaddr_of(f, e->offset, &vaddr);
 
-	if (i % SPACE_MAPPINGS == 0) {
-		must(space->chunks < SPACE_CHUNKS, "too many mappings");
-		space->chunk[space->chunks++] = new_chunk();
-		c = (void *)replay.chunks.v[space->chunk[space->chunks - 1]];
-		for (size_t k = 0; k < SPACE_MAPPINGS; k++)
-			c->start[k] = SPACE_UNUSED;
-	}
-	c = (void *)replay.chunks.v[space->chunk[space->chunks - 1]];
-	c->start[i % SPACE_MAPPINGS] = e->start;
-	c->map[i % SPACE_MAPPINGS] = (struct space_mapping){
-		.pages = (uint32_t)((e->end - e->start) >> 12),
-		.table = vaddr_of(f, e->offset, &vaddr) ? f->table : 0,
-		.key = (uint32_t)(vaddr - f->base),
-	};
+	native_add_mapping(i, (struct unwind_mapping){.start = e->start,
+						      .end = e->end,
+						      .table = loaded ? f->table : 0,
+						      .key = (uint32_t)(vaddr - f->base)});
 }
 
 /* Takes the next @lines of mappings; the files' rows stay. */
@@ -246,8 +116,6 @@ static void read_maps(FILE *in, uint64_t lines)
 {
 	_cleanup_maps_ struct maps m = {.truncated = false};
 	_cleanup_free_ char *text = NULL, *line = NULL;
-	struct unwind_space *space = &replay.n.space;
-	uint32_t version = space->version + 1;
 	size_t room = 0, n = 0, size = 0;
 	ssize_t got;
 
@@ -258,15 +126,15 @@ static void read_maps(FILE *in, uint64_t lines)
 		size += (size_t)got;
 	}
 	must(!maps_parse(text, size, MAPS_EXEC, &m), "out of memory");
-	*space = (struct unwind_space){.version = version};
+	native_no_mappings();
 	vec_foreach(e, &m.list)
 		if (e->start < SPACE_UNUSED) /* not [vsyscall] */
-			add_mapping(space, n++, &m, e);
+			add_mapping(n++, &m, e);
 }
 
 static void set_registers(char *words)
 {
-	struct native *n = &replay.n;
+	struct native *n = host.native;
 	uint64_t r[17];
 
 	for (int i = 0; i < 17; i++)
@@ -279,17 +147,16 @@ static void set_registers(char *words)
 
 static void read_stack(FILE *memory, const char *words)
 {
+	_cleanup_free_ uint8_t *bytes = NULL;
 	uint64_t start, len, offset;
 
 	must(sscanf(words, "%" SCNx64 " %" SCNx64 " %" SCNx64, &start, &len, &offset) == 3,
 	     "no stack");
-	free(replay.stack);
-	replay.stack = malloc(len + 1);
-	must(replay.stack && !fseek(memory, (long)offset, SEEK_SET) &&
-		     fread(replay.stack, 1, len, memory) == len,
+	bytes = malloc(len + 1);
+	must(bytes && !fseek(memory, (long)offset, SEEK_SET) && fread(bytes, 1, len, memory) == len,
 	     "the stack's bytes aren't there");
-	replay.stack_start = start;
-	replay.stack_len = len;
+	host_unmap_all();
+	put(start, bytes, len);
 }
 
 static const char *outcome_words(unsigned outcome)
@@ -305,12 +172,12 @@ static const char *outcome_words(unsigned outcome)
 
 static void unwind(uint64_t tid)
 {
-	struct native *n = &replay.n;
+	struct native *n = host.native;
 
-	walk_native(n, &replay.w);
+	walk_native(n, host.w);
 	printf("%" PRIx64, tid);
 	for (uint32_t i = 0; i < n->n; i++)
-		printf(" %llx", replay.no.pc[i]);
+		printf(" %llx", host.native_out->pc[i]);
 	printf(" %s\n", outcome_words(n->outcome));
 }
 
@@ -344,10 +211,8 @@ int main(int argc, char **argv)
 	must(argc == 2 || argc == 3, "usage: unwind_replay DIRECTORY [N]");
 	replay.directory = argv[1];
 	replay.spoilt = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
-	/* Numbers from 1: table 0 is none, rule 0 says nothing. */
-	must(!vec_push(&replay.tables, (struct unwind_table){.depth = 0}) &&
-		     !vec_push(&replay.rules, (struct unwind_rule){.cfa = UNWIND_UNKNOWN}),
-	     "out of memory");
+	host_init();
+	native_init();
 	in = open_part("stops");
 	memory = open_part("memory");
 	while (getline(&line, &room, in) > 0) {
