@@ -9,7 +9,7 @@
 #ifndef BPF_NATIVE_H
 #define BPF_NATIVE_H
 
-#include "arch.bpf.h"
+#include "ahead.bpf.h"
 #include "search.bpf.h"
 #include "state.bpf.h"
 
@@ -347,6 +347,28 @@ walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 	n->hash = check_mix(n->hash, at);
 }
 
+/* What @row (NULL: none was found) says; NULL and an outcome set if that is nothing. */
+walk_inline const struct unwind_rule *rule_of(struct native *n, struct native_memo *row)
+{
+	const struct unwind_rule *rule = row ? unwind_rule_at(row->value & UNWIND_RULE_MASK) : 0;
+
+	if (rule && rule->cfa != UNWIND_UNKNOWN)
+		return rule;
+	if (row) {
+		row->epoch = 0; /* there may be one soon: docs/decisions/0011 */
+		native_end(n, NATIVE_NO_RULE);
+	}
+	return 0;
+}
+
+/* n->regs become those a few instructions later, if the innermost frame is a trampoline: 1. */
+walk_global int native_ahead(void)
+{
+	struct native *n = native_state();
+
+	return n && run_ahead(&n->regs, n->leaf);
+}
+
 walk_inline void native_step(struct native *n, struct native_out *no, struct walk *w,
 			     struct walk_out *out, struct walk_addrs *addrs)
 {
@@ -360,19 +382,20 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 	}
 	row = find_row(n, at);
 	push_native(n, no, row && !n->instructions ? at - row->into : at);
-	if (!row)
-		return;
-	rule = unwind_rule_at(row->value & UNWIND_RULE_MASK);
-	if (!rule || rule->cfa == UNWIND_UNKNOWN) {
-		row->epoch = 0; /* there may be one soon: docs/decisions/0011 */
-		native_end(n, NATIVE_NO_RULE);
-	} else if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups) {
-		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
-	} else if (rule->cfa == UNWIND_END) {
-		native_end(n, NATIVE_WHOLE);
-	} else {
-		native_up(n, w, out, addrs, rule);
+	rule = rule_of(n, row);
+	if (!rule && n->innermost && native_ahead()) {
+		n->done = 0;
+		row = find_row(n, n->regs.pc);
+		rule = rule_of(n, row);
 	}
+	if (!rule)
+		return;
+	if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
+		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
+	else if (rule->cfa == UNWIND_END)
+		native_end(n, NATIVE_WHOLE);
+	else
+		native_up(n, w, out, addrs, rule);
 }
 
 /* Up to NATIVE_GROUP_FRAMES frames; 1 when the walk is over. */

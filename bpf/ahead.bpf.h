@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a thread that was interrupted in a trampoline of libffi (callbacks of ctypes, cffi) executes next: a few
+ * instructions and a jump to a function that has rows. Nothing describes trampolines, and where their memory stays
+ * writable no table of them could hold; but what the bytes at the program counter say will happen. So they are
+ * followed until one isn't of those that trampolines are made of, and the stack is unwound from there
+ * (docs/decisions/0012). Only pc, sp and r10 change; what is stored lies below the frames that are unwound.
+ */
+#ifndef BPF_AHEAD_H
+#define BPF_AHEAD_H
+
+#include "arch.bpf.h"
+#include "state.bpf.h"
+
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
+{
+	return false;
+}
+#else
+#define LEAF_R10  10
+#define AHEAD_MAX 16 /* instructions: libffi 3.5 has 11 on the way */
+
+/* Is @bytes, the lowest first, what @code begins with? */
+walk_inline bool is_code(__u64 code, __u64 bytes, __u32 n)
+{
+	return (code ^ bytes) << (64 - 8 * n) == 0;
+}
+
+/* The word at @at of the target; 0, where no code is, if it can't be read. */
+walk_inline __u64 ahead_u64(__u64 at)
+{
+	__u64 v = 0;
+
+	return read_user(&v, sizeof(v), at) ? 0 : v;
+}
+
+/* Executes @code if it is no jump: its length, or 0. */
+walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
+{
+	__u64 operand = regs->pc + 7 + (__s32)(code >> 24); /* of disp32(%rip) */
+
+	if (is_code(code, 0xfa1e0ff3, 4) || /* endbr64 */
+	    is_code(code, 0x2414894c, 4))   /* mov %r10,(%rsp) */
+		return 4;
+	if (is_code(code, 0x082454894c, 5)) /* mov %r10,8(%rsp) */
+		return 5;
+	if (is_code(code, 0x0824548b4c, 5)) { /* mov 8(%rsp),%r10 */
+		*r10 = 0;
+		return 5;
+	}
+	if (is_code(code, 0x10ec8348, 4)) { /* sub $16,%rsp */
+		regs->sp -= 16;
+		return 4;
+	}
+	if (is_code(code, 0x10c48348, 4)) { /* add $16,%rsp */
+		regs->sp += 16;
+		return 4;
+	}
+	if (is_code(code, 0x158d4c, 3)) { /* lea disp32(%rip),%r10 */
+		*r10 = operand;
+		return 7;
+	}
+	if (is_code(code, 0x158b4c, 3)) { /* mov disp32(%rip),%r10 */
+		*r10 = ahead_u64(operand);
+		return 7;
+	}
+	return 0;
+}
+
+/* Where @code jumps to; @pc if it is none of the jumps that trampolines have. */
+walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
+{
+	if (is_code(code, 0x25ff, 2)) /* jmp *disp32(%rip) */
+		return ahead_u64(pc + 6 + (__s32)(code >> 16));
+	if (is_code(code, 0xe2ff41, 3)) /* jmp *%r10 */
+		return r10;
+	if (is_code(code, 0xe9, 1)) /* jmp disp32 */
+		return pc + 5 + (__s32)(code >> 8);
+	if (is_code(code, 0xeb, 1)) /* jmp disp8 */
+		return pc + 2 + (__s8)(code >> 8);
+	return pc;
+}
+
+/* Executes what trampolines consist of, on @regs and all registers @leaf; false if there is nothing of that. */
+walk_inline bool run_ahead(struct unwind_regs *regs, __u64 *leaf)
+{
+	__u64 from = regs->pc, *r10 = &leaf[LEAF_R10];
+
+	for (int i = 0; i < AHEAD_MAX; i++) {
+		__u64 code = ahead_u64(regs->pc), next;
+		__u32 n = run_plain(regs, r10, code);
+
+		next = n ? regs->pc + n : jump_target(regs->pc, *r10, code);
+		if (next == regs->pc)
+			break;
+		regs->pc = next;
+	}
+	return regs->pc != from;
+}
+#endif
+
+#endif
