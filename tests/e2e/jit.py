@@ -67,6 +67,20 @@ call_a(0.3)
 lib.unload(entry, PLACE)
 main(ROUNDS)
 """
+FORKS = PROGRAM + """
+lib.exchange.argtypes = ctypes.c_char_p, ctypes.c_void_p
+entry = load(b"a")
+def in_child():
+    lib.unregister(entry)
+    lib.exchange(sys.path[0].encode() + b"/b.o", PLACE)
+    call_b(0.03)
+    os._exit(0)
+call_a(0.4)
+for i in range(20):
+    if not os.fork():
+        in_child()
+    os.wait()
+"""
 NUMBA = PROGRAM + """
 def call_numba(seconds):
     spend(seconds)
@@ -184,6 +198,16 @@ def turns():
     check_right(names, "ab", 250)
     check(not callers["wrong"], "%d samples show what didn't call the code" % callers["wrong"])
     check(callers["whole"] > 500, "only %d stacks are whole" % callers["whole"])
+
+
+@case
+def forks():
+    """A fork that has other code where its parent's was known: until its own mappings are read nothing is."""
+    profile = record(FORKS, "--native=full", "-F", "4999")
+    names, callers = count_names(profile), count_callers(profile)
+    check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
+    check(not callers["wrong"], "%d samples show what didn't call the code" % callers["wrong"])
+    check(callers["cut off"] > 50 and callers["whole"] > 500, str(dict(callers)))
 
 
 @case

@@ -72,6 +72,19 @@ static void relocate(char *file, int i, char *to)
 	}
 }
 
+static void put_code(char *file, char *to)
+{
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	Elf64_Shdr *s = (Elf64_Shdr *)(file + h->e_shoff);
+
+	for (int i = 0; i < h->e_shnum; i++) {
+		if (!(s[i].sh_flags & SHF_EXECINSTR) || !s[i].sh_size)
+			continue;
+		memcpy(to, file + s[i].sh_offset, s[i].sh_size);
+		s[i].sh_addr = (uintptr_t)to;
+	}
+}
+
 /* The entry of @path, whose .text is at @at then, in a mapping of its own. */
 struct jit_code_entry *load(const char *path, void *at)
 {
@@ -83,12 +96,7 @@ struct jit_code_entry *load(const char *path, void *at)
 	if (mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		 0) != at)
 		abort();
-	for (int i = 0; i < h->e_shnum; i++) {
-		if (!(s[i].sh_flags & SHF_EXECINSTR) || !s[i].sh_size)
-			continue;
-		memcpy(at, file + s[i].sh_offset, s[i].sh_size);
-		s[i].sh_addr = (uintptr_t)at;
-	}
+	put_code(file, at);
 	for (int i = 0; i < h->e_shnum; i++)
 		if (!strcmp(file + s[h->e_shstrndx].sh_offset + s[i].sh_name, ".eh_frame"))
 			relocate(file, i, (char *)at + EH_FRAME_AT);
@@ -124,4 +132,18 @@ void unload(struct jit_code_entry *e, void *at)
 	free((void *)e->file);
 	free(e);
 	munmap(at, 4096);
+}
+
+/* Other code at @at, in the same mapping, and not in the list. */
+void exchange(const char *path, void *at)
+{
+	size_t n;
+	char *file = read_file(path, &n);
+
+	if (mprotect(at, 4096, PROT_READ | PROT_WRITE))
+		abort();
+	put_code(file, at);
+	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
+		abort();
+	free(file);
 }
