@@ -353,7 +353,7 @@ static int name_stacks(struct collect *c, bool last)
 	return r;
 }
 
-/* What it ran before an exec may have been taken for what it runs now: that is one process all the same. */
+/* What isn't understood may exec the same again: that is one process all the same. */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
 	if (p->reported)
@@ -411,12 +411,12 @@ static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p
 }
 
 /*
- * A process is examined by number: between its sample and the look at /proc it may have exec'ed.
- * What its own samples showed is certain.
+ * A process is examined by number: between its sample and the look at /proc it may have exec'ed, of which the side
+ * band tells until the next flush. What its own samples showed is certain.
  */
 static bool is_proved(const struct collect *c, const struct process *p)
 {
-	return p->state == PROC_UNSUPPORTED || p->state == PROC_NATIVE ||
+	return (p->state == PROC_UNSUPPORTED && !p->replaced) || p->state == PROC_NATIVE ||
 	       (p->state == PROC_PYTHON && p->walked);
 }
 
@@ -450,8 +450,11 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
 	    !last)
 		return 0;
-	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED)
+	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED) {
+		if (w->flush == c->flushes && !last)
+			return 0;
 		w->rec.outcome = WALK_UNSUPPORTED;
+	}
 	s.stack = stack_of(c, w, p, last, &native);
 	if (!s.stack)
 		return 0;

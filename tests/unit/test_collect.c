@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/str.h"
 #include "collect/collect.h"
 #include "profile/condense.h"
+#include "elf_writer.h"
 #include "proc/files.h"
 
 static const struct proc_key key = {.start_ns = 1000, .tgid = 0x7ffffff0, .exec_id = 1};
@@ -577,6 +579,48 @@ static void test_exec(void **state)
 	assert_int_equal(st.unknown, 1);
 }
 
+/* This very process, which maps a PyPy, was met and is looked at. */
+static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
+{
+	struct rec_proc proc = {.type = REC_PROC, .state = PROC_PENDING, .proc = own};
+	struct rec_sample sample = {
+		.type = REC_SAMPLE, .outcome = WALK_PENDING, .time_ns = 2500, .proc = own};
+
+	collect_record(f->collect, &sample, sizeof(sample));
+	collect_record(f->collect, &proc, sizeof(proc));
+	return flushed(f, false);
+}
+
+/* A process exec'ed between its sample and the look at it: what it is now says nothing of the sample. */
+static void test_exec_before_look(void **state)
+{
+	struct proc_key own = {.start_ns = 1000, .tgid = getpid(), .exec_id = 1};
+	struct fixture *f = *state;
+	struct elf_writer w;
+	struct collect_stats st;
+	void *pypy;
+	int fd;
+
+	ew_init(&w, ET_DYN);
+	ew_symbol(&w, "rpython_startup_code", 0x1000, 16, 1);
+	fd = ew_write(&w);
+	pypy = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(pypy, MAP_FAILED);
+	met_pypy(f, own);
+	collect_exec(f->collect, own.tgid, 2501);
+	st = flushed(f, false);
+	assert_int_equal(st.unknown, 1);
+	assert_int_equal(st.n_unsupported, 0);
+	own.exec_id++;
+	met_pypy(f, own);
+	st = flushed(f, false);
+	assert_int_equal(st.unknown, 1);
+	assert_int_equal(st.n_unsupported, 1);
+	assert_int_equal(st.unsupported[0].samples, 1);
+	munmap(pypy, 4096);
+	close(fd);
+}
+
 /* 1,000 Hz, a CPU time that is brought up to date every 4 ms: the rate is what it is. */
 static void test_rate(void **state)
 {
@@ -603,6 +647,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_tid_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_before_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
