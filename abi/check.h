@@ -18,6 +18,20 @@ static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word
 	return h ^ h >> 29;
 }
 
+#ifndef __bpf__
+/* Adds @n bytes, eight at a time, the last word padded with zeros. */
+static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
+{
+	for (__u64 i = 0; i < n; i += 8) {
+		__u64 word = 0;
+
+		__builtin_memcpy(&word, p + i, n - i < sizeof(word) ? n - i : sizeof(word));
+		h = check_mix(h, word);
+	}
+	return h;
+}
+#endif
+
 /*
  * 3.12+: co_version is given to one code object only per interpreter and never again; the
  * pointers tell interpreters with own counters (3.13+) apart.

@@ -81,7 +81,8 @@ struct unwind_table {
 	__u32 root;  /* chunk */
 	__u32 depth; /* 1 = root holds rows; 0 = no rows (yet) */
 	__u32 used;  /* second in which a sample looked into it last */
-	__u32 reserved;
+	__u32 guarded; /* bytes of code, from key 0 on, without which the rows prove nothing; 0 = it can't change */
+	__u64 check; /* of them: check_bytes() */
 };
 
 /* Executable mappings of a process, ascending; 4 KiB. Unused starts: SPACE_UNUSED. */
@@ -124,7 +125,7 @@ struct unwind_space {
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "");
 _Static_assert(sizeof(struct unwind_chunk) == 4096, "");
-_Static_assert(sizeof(struct unwind_table) == 16, "");
+_Static_assert(sizeof(struct unwind_table) == 24, "");
 _Static_assert(sizeof(struct space_chunk) == 4096, "");
 _Static_assert(sizeof(struct unwind_space) == 120, "");
 

@@ -10,6 +10,7 @@
 #define BPF_NATIVE_H
 
 #include "ahead.bpf.h"
+#include "code.bpf.h"
 #include "search.bpf.h"
 #include "state.bpf.h"
 
@@ -44,11 +45,12 @@ struct native {
 	__u32 n;
 	__u32 group; /* next group of Python frames without an owner */
 	__u8 outcome, done;
-	__u8 exact;	   /* regs.pc is an instruction, not a return address */
-	__u8 leaf_only;	   /* up to the innermost Python frame's evaluation loop */
-	__u8 instructions; /* addresses of instructions are noted, not of rows */
-	__u8 innermost;	   /* regs are those of the innermost frame: all of leaf[] holds */
-	__u8 second;	   /* or those of its caller */
+	__u8 exact;	    /* regs.pc is an instruction, not a return address */
+	__u8 leaf_only;	    /* up to the innermost Python frame's evaluation loop */
+	__u8 instructions;  /* addresses of instructions are noted, not of rows */
+	__u8 innermost;	    /* regs are those of the innermost frame: all of leaf[] holds */
+	__u8 second;	    /* or those of its caller */
+	__u8 found_guarded; /* native_lookup(): it holds for this once */
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };
@@ -123,6 +125,19 @@ walk_inline bool descend(struct native *n, __u32 key)
 	return true;
 }
 
+/* Are the first @bytes of the code at @start, which may change at any time, those that its rows were made from? */
+walk_inline bool guard_holds(__u64 start, __u32 bytes, __u64 check)
+{
+	struct walk *w = walk_state();
+
+	if (!w)
+		return false;
+	w->acc = 0;
+	w->acc_addr = start;
+	w->acc_len = bytes;
+	return !hash_bytes() && w->acc == check;
+}
+
 /* n->found = value of the row for n->found_pc. Returns 0 or an outcome. */
 walk_global int native_lookup(void)
 {
@@ -141,6 +156,9 @@ walk_global int native_lookup(void)
 		return NATIVE_NO_ROWS;
 	if (t->used != n->epoch) /* written only then: CPUs share it */
 		t->used = n->epoch;
+	n->found_guarded = t->guarded != 0;
+	if (t->guarded && !guard_holds(n->found_pc - key, t->guarded, t->check))
+		return NATIVE_NO_ROWS;
 	n->found = t->root;
 	_Static_assert(UNWIND_LEVELS == 3, "");
 	if (!descend(n, key) || (t->depth > 1 && !descend(n, key)) ||
@@ -165,7 +183,7 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 	}
 	memo->pc = pc;
 	memo->version = n->space.version;
-	memo->epoch = n->epoch;
+	memo->epoch = n->found_guarded ? 0 : n->epoch;
 	memo->value = n->found;
 	memo->into = n->found_into;
 	return memo;
@@ -423,6 +441,7 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 	n->n = n->group = 0;
 	n->hash = 0;
 	n->done = 0;
+	w->hashed = 0;
 	n->outcome = NATIVE_WHOLE;
 	n->block_start = n->block_len = 0;
 	n->loop = w->loop;

@@ -155,10 +155,15 @@ static void want_rows(struct collect *c, const struct raw_native *native)
 	uint64_t vaddr, pc = native->pc[native->n_kernel + native->n - 1];
 	struct native_file *f = space_find(c, native->version, pc, &vaddr);
 
-	if (!f)
-		return;
-	(void)!map_put(&c->rowless, native->id, f->index);
-	native_rows_want(c, f);
+	if (f) {
+		(void)!map_put(&c->rowless, native->id, f->index);
+		native_rows_want(c, f);
+	} else {
+		const struct space *s = space_at(c, native->version);
+
+		if (s && space_map_at(s, pc))
+			guarded_want(&c->processes.v[s->process], pc);
+	}
 }
 
 /* A stack that was sent before: the rows may have been given up since. */
@@ -542,6 +547,7 @@ int collect_flush(struct collect *c, bool last)
 	thread_names(c, last);
 	space_read_stale(c);
 	registered_read(c);
+	guarded_read(c);
 	native_rows_given_up(c);
 	process_forget_ended(c);
 	if (!r && (profile_failed(c->profile) || c->no_memory))

@@ -32,7 +32,7 @@ struct unwind_fde;
 struct unwind_cache;
 struct collect_unwind_ops {
 	int (*new_table)(void *ctx, uint32_t *table);
-	void (*free_table)(void *ctx, uint32_t table); /* may be NULL without .sees_mapped */
+	void (*free_table)(void *ctx, uint32_t table);
 	int (*fill)(void *ctx, uint32_t table, const struct unwind_rows *rows,
 		    const struct unwind_fde *eval, size_t n_eval);
 	uint32_t (*given_up)(void *ctx);

@@ -103,6 +103,8 @@ struct space {
 	VEC(struct space_map) maps;   /* ascending */
 };
 
+#define GUARDED_WANTED 16
+
 /* What a process had registered for gdb; see registered.c. */
 struct reading {
 	struct gdb_jit *jit; /* NULL: none */
@@ -117,10 +119,21 @@ struct registered {
 	uint64_t at[4];	   /* their descriptors */
 	size_t n;
 	struct reading readings[2]; /* the latest first */
-	VEC(uint32_t) old_tables;   /* that the kernel program may know still */
 	uint64_t due_ns;
 	unsigned tries;	  /* that failed, since one succeeded */
 	uint32_t read_at; /* flush at whose end all was known */
+};
+
+/* Code of a process that lies in no file, unwound as its bytes say; see guarded.c. */
+struct guarded_code {
+	uint64_t start, end; /* whole pages */
+	uint32_t table;
+};
+struct guarded {
+	VEC(struct guarded_code) code;	 /* not overlapping; the oldest first */
+	uint64_t wanted[GUARDED_WANTED]; /* addresses at which a stack broke off */
+	size_t n_wanted;
+	uint64_t due_ns; /* when it may be looked at again */
 };
 
 /* One image of one process. Stays for a while after its end: its samples may still be on the way. */
@@ -146,10 +159,13 @@ struct process {
 	uint64_t jit_ns;      /* when it was looked at last */
 	bool jit_refused;
 	struct registered registered;
-	uint64_t space_ns;	/* when they were read last */
-	uint64_t read_ns;	/* how long that took */
-	VEC(uint32_t) spaces;	/* versions, the latest last */
-	uint64_t seen_ns;	/* time of its latest record */
+	struct guarded guarded;
+	VEC(uint32_t)
+	old_tables;	      /* that the kernel program may know until it has its mappings anew */
+	uint64_t space_ns;    /* when they were read last */
+	uint64_t read_ns;     /* how long that took */
+	VEC(uint32_t) spaces; /* versions, the latest last */
+	uint64_t seen_ns;     /* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
@@ -358,8 +374,6 @@ bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t p
 uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start);
 /* The unwind table for the code in @m, if the process registered it. */
 void registered_table(const struct process *p, struct space_map *m);
-/* The kernel program has mappings that know the latest table only. */
-void registered_handed_over(struct collect *c, struct process *p);
 void registered_given_up(struct collect *c, uint32_t table);
 /* So many of @raw's native frames were found without such a table; 0: all. */
 size_t registered_until(const struct collect *c, const struct raw_stack *raw);
@@ -378,7 +392,16 @@ _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, u
 uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
 /* Reads what is wanted and may have changed; at the end of each flush. */
 void registered_read(struct collect *c);
-void registered_close(struct collect *c, struct process *p);
+void registered_close(struct process *p);
+
+/* guarded.c: a stack of @p broke off at @pc, which is in no file. */
+void guarded_want(struct process *p, uint64_t pc);
+/* Looks at what is wanted; at the end of each flush. */
+void guarded_read(struct collect *c);
+/* The first such code that begins in [start, end); NULL: none. */
+const struct guarded_code *guarded_next(const struct process *p, uint64_t start, uint64_t end);
+void guarded_given_up(struct collect *c, uint32_t table);
+void guarded_close(struct process *p);
 
 /* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
 uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);
@@ -401,6 +424,9 @@ struct native_file *space_find(const struct collect *c, uint32_t version, uint64
 /* The latest reading of @p, and any by its version; NULL: none. */
 const struct space *space_latest(const struct collect *c, const struct process *p);
 const struct space *space_at(const struct collect *c, uint32_t version);
+/* @table is freed when the kernel program has mappings without it. */
+void space_retire_table(struct process *p, uint32_t table);
+void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 /* Something in [start, end) was made executable at @time_ns, since the latest reading or before. */
 void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,

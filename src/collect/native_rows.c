@@ -242,6 +242,7 @@ void native_rows_given_up(struct collect *c)
 		c->stats.rows_given_up++;
 		trampoline_given_up(c, table);
 		registered_given_up(c, table);
+		guarded_given_up(c, table);
 		if (!f)
 			continue;
 		log_info("%s: its unwind tables made room for others", f->path);

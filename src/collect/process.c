@@ -420,7 +420,9 @@ static void free_memory(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
 	jit_close(p);
-	registered_close(c, p);
+	registered_close(p);
+	guarded_close(p);
+	space_free_tables(c, p);
 	vec_foreach(code, &p->codes)
 		sent_free_code(c, *code);
 	vec_fini(&p->codes);

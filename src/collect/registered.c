@@ -91,19 +91,10 @@ static int read_lists(struct process *p, struct reading *ret)
 	return r;
 }
 
-/* Mappings that the kernel program has may name it until there are new ones. */
 static void retire_table(struct process *p, struct reading *r)
 {
-	if (r->table)
-		(void)!vec_push(&p->registered.old_tables, r->table);
+	space_retire_table(p, r->table);
 	r->table = 0;
-}
-
-void registered_handed_over(struct collect *c, struct process *p)
-{
-	vec_foreach(table, &p->registered.old_tables)
-		c->config.unwind->free_table(c->config.ctx, *table);
-	p->registered.old_tables.n = 0;
 }
 
 /* Its mappings go on with an empty table until the list is read again. */
@@ -364,13 +355,11 @@ uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named)
 	return (uint32_t)*at;
 }
 
-void registered_close(struct collect *c, struct process *p)
+void registered_close(struct process *p)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++) {
 		retire_table(p, &p->registered.readings[i]);
 		reading_fini(&p->registered.readings[i]);
 	}
-	registered_handed_over(c, p);
-	vec_fini(&p->registered.old_tables);
 	p->registered = (struct registered){};
 }

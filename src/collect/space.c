@@ -57,6 +57,19 @@ void space_forget(struct collect *c, struct process *p)
 	vec_fini(&p->spaces);
 }
 
+void space_retire_table(struct process *p, uint32_t table)
+{
+	if (table)
+		(void)!vec_push(&p->old_tables, table);
+}
+
+void space_free_tables(struct collect *c, struct process *p)
+{
+	vec_foreach(table, &p->old_tables)
+		c->config.unwind->free_table(c->config.ctx, *table);
+	vec_fini(&p->old_tables);
+}
+
 /* A stack that was sampled with it isn't named yet. */
 static bool is_waited_for(const struct collect *c, uint32_t version)
 {
@@ -135,10 +148,34 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 	return vec_push(&s->maps, at);
 }
 
+typedef VEC(struct unwind_mapping) mapping_vec;
+
+/* @all is nobody's, divided where code in it is unwound as its bytes say. */
+static int add_guarded(const struct process *p, struct unwind_mapping all, mapping_vec *list)
+{
+	uint64_t end = all.end;
+	int r = 0;
+
+	while (!r && all.start < end) {
+		const struct guarded_code *g = guarded_next(p, all.start, end);
+		struct unwind_mapping part = all;
+
+		if (g && g->start == all.start) {
+			part.table = g->table;
+			part.end = g->end;
+		} else if (g) {
+			part.end = g->start;
+		}
+		r = vec_push(list, part);
+		all.start = part.end;
+	}
+	return r;
+}
+
 static int hand_over(struct collect *c, const struct process *p, const struct space *s,
 		     struct unwind_space *head)
 {
-	VEC(struct unwind_mapping) list = {};
+	mapping_vec list = {};
 	int r = 0;
 
 	vec_foreach(m, &s->maps) {
@@ -149,7 +186,7 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 			u.table = c->natives.v[m->file - 1]->table;
 			u.key = (uint32_t)(m->vaddr - c->natives.v[m->file - 1]->base);
 		}
-		r = r ? r : vec_push(&list, u);
+		r = r ? r : u.table ? vec_push(&list, u) : add_guarded(p, u, &list);
 	}
 	head->version = s->version;
 	head->owner_start_ns = p->key.start_ns;
@@ -237,7 +274,7 @@ static int try_to_read(struct collect *c, struct process *p)
 	if (r)
 		space_free(s);
 	else
-		registered_handed_over(c, p);
+		space_free_tables(c, p);
 	return r;
 }
 

@@ -68,6 +68,10 @@ static int new_table(void *ctx, uint32_t *table)
 	return store_new_table(&((struct dump *)ctx)->store, table);
 }
 
+static void free_table(void *ctx, uint32_t table)
+{
+}
+
 static int fill(void *ctx, uint32_t table, const struct unwind_rows *rows,
 		const struct unwind_fde *eval, size_t n_eval)
 {
@@ -105,6 +109,7 @@ static void allow_space(void *ctx, uint32_t slot, uint64_t at_unmaps)
 
 const struct collect_unwind_ops dump_unwind_ops = {
 	.new_table = new_table,
+	.free_table = free_table,
 	.fill = fill,
 	.given_up = given_up,
 	.new_space = new_space,

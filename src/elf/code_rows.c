@@ -3,6 +3,7 @@
 #include "elf/code_rows.h"
 
 #include "base/error.h"
+#include "check.h" /* abi */
 #include "elf/code_flow.h"
 #include "elf/code_starts.h"
 #include "elf/internal.h"
@@ -357,4 +358,45 @@ int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_
 	vec_fini(&gaps);
 	finder_fini(&s);
 	return r;
+}
+
+static bool is_no_start(void *ctx, uint32_t key)
+{
+	return false;
+}
+
+/* Behind the last instruction that was looked at. */
+static uint32_t seen_until(const struct code_region *r)
+{
+	uint32_t end = r->start;
+
+	for (uint32_t key = r->start; key < r->end; key = code_flow_next_seen(r, end))
+		end = code_flow_seen_end(r, key);
+	return end;
+}
+
+int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows)
+{
+	struct code_region r = {.bytes = code->bytes,
+				.end = (uint32_t)code->n,
+				.budget = BUDGET_LEAST + code->n,
+				.is_start = is_no_start};
+	_cleanup_free_ uint16_t *info = calloc(code->n, sizeof(*info));
+	unwind_range_vec ranges = {};
+	const char *why;
+	int ret;
+
+	if (!info)
+		return -ENOMEM;
+	r.info = info;
+	rows->base = code->vaddr;
+	ret = code_flow(&r, 0, true, &ranges, &why);
+	if (!ret && ranges.n) {
+		settle(&ranges);
+		ret = unwind_rows_merge(rows, &ranges);
+		rows->guarded = seen_until(&r);
+		rows->check = check_bytes(0, code->bytes, rows->guarded);
+	}
+	vec_fini(&ranges);
+	return ret;
 }

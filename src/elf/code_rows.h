@@ -31,4 +31,10 @@ _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts,
 				    struct unwind_rows *rows);
 
+/*
+ * The same of the one function that may begin where @code does, which is a guess (docs/decisions/0011); the rows are
+ * guarded by all of its bytes. No rows: nothing is known. 0 or -ENOMEM. @rows: zeros.
+ */
+_must_use_ int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows);
+
 #endif

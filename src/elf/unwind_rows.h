@@ -29,8 +29,14 @@ struct unwind_rows {
 					   functions is a row with rule UNWIND_UNKNOWN */
 	VEC(struct unwind_rule) rules; /* distinct; [0] is UNWIND_UNKNOWN, all zero */
 	VEC(struct unwind_fde) fdes;   /* ascending, not overlapping */
-	size_t bad;		       /* FDEs left out: broken or contradictory */
-	char why[96];		       /* the first such, for -v; "" = none */
+	/*
+	 * They hold as long as the first .guarded bytes of the code at .base have this check (check_bytes() of
+	 * abi/check.h); 0 bytes: always.
+	 */
+	uint32_t guarded;
+	uint64_t check;
+	size_t bad;   /* FDEs left out: broken or contradictory */
+	char why[96]; /* the first such, for -v; "" = none */
 };
 
 /*

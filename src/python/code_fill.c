@@ -15,17 +15,6 @@
 /* A line table beyond this isn't worth the memory; positions past its end have no line. */
 #define MAX_LINETABLE_BYTES (4u << 20)
 
-static uint64_t mix_bytes(uint64_t h, const uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n; i += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, p + i, MIN(n - i, sizeof(word)));
-		h = check_mix(h, word);
-	}
-	return h;
-}
-
 static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *buf = malloc(n + 1);
@@ -58,7 +47,7 @@ static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *ac
 	n = MIN(text_raw_bytes(&w), (uint64_t)ABI_LINETABLE_BYTES);
 	r = read_bytes(h, data, n, &buf);
 	if (!r)
-		*acc = mix_bytes(*acc, buf, n);
+		*acc = check_bytes(*acc, buf, n);
 	return r;
 }
 

@@ -13,7 +13,8 @@
 typedef VEC(uint32_t) chunk_vec;
 
 struct table {
-	uint32_t root, depth;
+	uint32_t root, depth, guarded;
+	uint64_t check;
 	chunk_vec chunks; /* all of it */
 };
 

@@ -147,7 +147,11 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 static int publish(struct unwind_store *s, uint32_t table)
 {
 	const struct table *t = &s->tables.v[table];
-	struct unwind_table entry = {t->root, t->depth, unwind_store_epoch()};
+	struct unwind_table entry = {.root = t->root,
+				     .depth = t->depth,
+				     .used = unwind_store_epoch(),
+				     .guarded = t->guarded,
+				     .check = t->check};
 
 	return unwind_put(s->maps.tables, table, &entry);
 }
@@ -219,7 +223,11 @@ static int finish(struct filling *f, uint32_t table, const struct unwind_table *
 		give_back(s, &f->chunks);
 		return r;
 	}
-	*t = (struct table){.root = tree->root, .depth = tree->depth, .chunks = f->chunks};
+	*t = (struct table){.root = tree->root,
+			    .depth = tree->depth,
+			    .guarded = tree->guarded,
+			    .check = tree->check,
+			    .chunks = f->chunks};
 	r = publish(s, table);
 	if (r)
 		empty_table(s, table);
@@ -241,6 +249,8 @@ int unwind_store_fill(struct unwind_store *s, uint32_t table, const struct unwin
 	if (r)
 		return r;
 	r = unwind_tree_write(&entries, number, put_chunk, &f, &tree);
+	tree.guarded = rows->guarded;
+	tree.check = rows->check;
 	r = finish(&f, table, &tree, r);
 	return r ? err_sys(r, "can't write %zu rows of unwind tables", rows->rows.n) : 0;
 }

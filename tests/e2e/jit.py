@@ -81,6 +81,32 @@ for i in range(20):
         in_child()
     os.wait()
 """
+# Machine code in memory that stays writable. In a()'s loop the return address is behind one word, in b()'s behind five, and
+# where a() would have it lies an address in qsort(), which nobody calls.
+WRITABLE = """
+import ctypes, mmap, random, time
+A = bytes.fromhex("53" + "90" * 8 + "f390 48ffcf 75f9" + "5b c3")  # push rbx; loop; pop rbx; ret
+B = bytes.fromhex("4883ec28 4889742408" + "f390 48ffcf 75f9" + "4883c428 c3")  # sub $40, rsp; mov rsi, 8(rsp); ...
+place = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+address = ctypes.addressof(ctypes.c_char.from_buffer(place))
+code = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_void_p)(address)
+nobody = ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value + 4
+def spend(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        code(20000, nobody)
+def call_a(seconds):
+    place[:len(A)] = A
+    spend(seconds)
+def call_b(seconds):
+    place[:len(B)] = B
+    spend(seconds)
+for i in range(ROUNDS):
+    call_a(0.7)
+    call_b(0.7)
+    for k in range(40):
+        random.choice((call_a, call_b))(random.uniform(0, 0.03))
+"""
 NUMBA = PROGRAM + """
 def call_numba(seconds):
     spend(seconds)
@@ -208,6 +234,18 @@ def forks():
     check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
     check(not callers["wrong"], "%d samples show what didn't call the code" % callers["wrong"])
     check(callers["cut off"] > 50 and callers["whole"] > 500, str(dict(callers)))
+
+
+@case
+def writable():
+    """The same in memory that stays writable: nothing tells when the code is another, but its bytes."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("its machine code is x86-64's")
+    profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")
+    callers = count_callers(profile)
+    called = {frame.name for sample in profile.samples for frame in profile.stack(sample)}
+    check(not callers["wrong"] and "qsort" not in called, "what didn't call the code is shown")
+    check(callers["whole"] > 500, "only %d stacks are whole" % callers["whole"])
 
 
 @case

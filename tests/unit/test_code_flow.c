@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "check.h" /* abi */
 #include "elf/code_flow.h"
+#include "elf/code_rows.h"
 
 #define BASE 0x100 /* key of the first byte */
 
@@ -211,6 +213,31 @@ static void budget(void **state)
 	done(&x);
 }
 
+/* Alone in a page that may change: what follows from all of its bytes, and nothing of those behind it. */
+static void guarded(void **state)
+{
+	/* push rbx; dec edi; jne -4; pop rbx; ret; then zeros, as such pages are */
+	static const uint8_t bytes[4096] = "\x53\xff\xcf\x75\xfc\x5b\xc3";
+	const struct code_memory code = {0x7000, sizeof(bytes), bytes};
+	struct unwind_rows rows = {};
+
+	(void)state;
+	assert_int_equal(code_rows_guess(&code, &rows), 0);
+	assert_int_equal(unwind_rows_find(&rows, 0x7000)->off, 8);
+	assert_int_equal(unwind_rows_find(&rows, 0x7001)->off, 16);
+	assert_int_equal(unwind_rows_find(&rows, 0x7006)->off, 8);
+	assert_int_equal(unwind_rows_find(&rows, 0x7007)->cfa, UNWIND_UNKNOWN);
+	assert_int_equal(rows.guarded, 7);
+	assert_true(rows.check == check_mix(0, 0xc35bfc75cfff53));
+	unwind_rows_fini(&rows);
+
+	rows = (struct unwind_rows){};
+	assert_int_equal(code_rows_guess(&(struct code_memory){0x7001, 100, bytes + 1}, &rows), 0);
+	assert_int_equal(rows.rows.n, 0); /* it takes more from the stack than it put there */
+	assert_int_equal(rows.guarded, 0);
+	unwind_rows_fini(&rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +250,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(guesses),
 		cmocka_unit_test(budget),
+		cmocka_unit_test(guarded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Code that lies in no file and that nothing describes, in memory that the process may write: oneDNN's kernels. Where a
+ * stack broke off in it, the function is read, and unwound as its instructions say (docs/decisions/0011). The kernel program
+ * compares the bytes whenever it unwinds by them (docs/decisions/0012), so nothing here has to be in time.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collect/internal.h"
+#include "elf/code_rows.h"
+#include "python/peek.h"
+
+#if defined(__x86_64__)
+#define IS_UNDERSTOOD true
+#else
+#define IS_UNDERSTOOD false /* elf/code_rows.h */
+#endif
+
+#define PAGE	      4096u
+#define MOST_BYTES    (16u << 10) /* of a function: comparing them costs 3 us a sample */
+#define MOST_CODE     64	  /* functions of a process */
+#define READ_SHARE    200	  /* looking is so many times as far apart as it takes */
+#define READ_APART_NS (50 * NSEC_PER_MSEC)
+
+static bool is_within(const struct guarded_code *g, uint64_t start, uint64_t end)
+{
+	return g->start < end && start < g->end;
+}
+
+const struct guarded_code *guarded_next(const struct process *p, uint64_t start, uint64_t end)
+{
+	const struct guarded_code *ret = NULL;
+
+	vec_foreach(g, &p->guarded.code)
+		if (g->start >= start && g->end <= end && (!ret || g->start < ret->start))
+			ret = g;
+	return ret;
+}
+
+void guarded_want(struct process *p, uint64_t pc)
+{
+	struct guarded *g = &p->guarded;
+
+	for (size_t i = 0; i < g->n_wanted; i++)
+		if (g->wanted[i] == pc)
+			return;
+	if (IS_UNDERSTOOD && g->n_wanted < ARRAY_SIZE(g->wanted))
+		g->wanted[g->n_wanted++] = pc;
+}
+
+static void drop(struct process *p, size_t i)
+{
+	struct guarded_code *v = p->guarded.code.v;
+
+	space_retire_table(p, v[i].table);
+	memmove(v + i, v + i + 1, (--p->guarded.code.n - i) * sizeof(*v));
+}
+
+static int keep(struct process *p, const struct guarded_code *code)
+{
+	for (size_t i = p->guarded.code.n; i-- > 0;)
+		if (is_within(&p->guarded.code.v[i], code->start, code->end))
+			drop(p, i);
+	if (p->guarded.code.n >= MOST_CODE)
+		drop(p, 0);
+	return vec_push(&p->guarded.code, *code);
+}
+
+/* The function that begins at @start, if it has @pc. 0 or -errno; 1: it is kept. */
+static int read_function(struct collect *c, struct process *p, uint64_t start, uint64_t end,
+			 uint64_t pc)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	uint8_t bytes[MOST_BYTES];
+	const struct code_memory code = {start, MIN(end - start, sizeof(bytes)), bytes};
+	struct guarded_code now = {.start = start};
+	const struct unwind_rule *rule;
+	int r = peek((pid_t)p->key.tgid, start, bytes, code.n);
+
+	r = r ? r : code_rows_guess(&code, &rows);
+	rule = r ? NULL : unwind_rows_find(&rows, pc);
+	if (!rule || rule->cfa == UNWIND_UNKNOWN)
+		return r;
+	now.end = start + ((rows.guarded + PAGE - 1) & ~(PAGE - 1));
+	r = c->config.unwind->new_table(c->config.ctx, &now.table);
+	r = r ? r : c->config.unwind->fill(c->config.ctx, now.table, &rows, NULL, 0);
+	r = r ? r : keep(p, &now);
+	if (r)
+		space_retire_table(p, now.table);
+	return r ? r : 1;
+}
+
+/* Run-time generators give each function pages of its own: it begins with one of those up to @pc. */
+static int read_code(struct collect *c, struct process *p, const struct space_map *m, uint64_t pc)
+{
+	uint64_t start = pc & ~(uint64_t)(PAGE - 1);
+	int r = 0;
+
+	while (!r && start >= m->start && pc - start < MOST_BYTES) {
+		r = read_function(c, p, start, m->end, pc);
+		start -= PAGE;
+	}
+	return r;
+}
+
+static void read_wanted(struct collect *c, struct process *p, const struct space *latest)
+{
+	struct guarded *g = &p->guarded;
+	bool news = false;
+
+	for (size_t i = 0; i < g->n_wanted; i++) {
+		const struct space_map *m = space_map_at(latest, g->wanted[i]);
+		int r = m && !m->file && !m->table ? read_code(c, p, m, g->wanted[i]) : 0;
+
+		news |= r > 0;
+		if (r < 0)
+			log_debug("process %u: code at %#llx: %s", p->key.tgid,
+				  (unsigned long long)g->wanted[i], err_msg());
+	}
+	g->n_wanted = 0;
+	if (news)
+		space_wanted(c, p, SPACE_GROWN);
+}
+
+void guarded_read(struct collect *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+		struct guarded *g = &p->guarded;
+		const struct space *latest;
+
+		if (!g->n_wanted || now < g->due_ns || p->ended || p->replaced)
+			continue;
+		latest = space_latest(c, p);
+		if (latest)
+			read_wanted(c, p, latest);
+		g->due_ns =
+			now + MAX(READ_APART_NS, READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now));
+	}
+}
+
+void guarded_given_up(struct collect *c, uint32_t table)
+{
+	for (size_t i = 0; i < c->live.n; i++) {
+		struct process *p = &c->processes.v[c->live.v[i]];
+
+		for (size_t k = p->guarded.code.n; k-- > 0;)
+			if (p->guarded.code.v[k].table == table)
+				drop(p, k);
+	}
+}
+
+void guarded_close(struct process *p)
+{
+	while (p->guarded.code.n)
+		drop(p, p->guarded.code.n - 1);
+	vec_fini(&p->guarded.code);
+	p->guarded.n_wanted = 0;
+}
