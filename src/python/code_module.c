@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the module is called whose body a code object is: __name__ in the dict that it runs in. Everything
- * is read from the live process, maybe later than it ran: the dict must say the code object's file too.
+ * is read from the live process, maybe later than it ran: the dict must say the code object's file too. When the import
+ * is over the code object has gone, and the dict may be that of another run of the file: then the name
+ * must be the file's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +40,27 @@ static bool is_module_of(struct heap *h, const heap_items *items, const struct p
 	return !read_item(h, items, "__file__", &file) && streq(str_cstr(&file), code->file);
 }
 
+/* Is the file /...NAME.py or /...NAME/__init__.py, each dot of the name being a folder? */
+static bool is_name_of(const char *file, const char *name)
+{
+	size_t n = strlen(file), k = strlen(name);
+
+	if (is_frozen(file, name))
+		return true;
+	if (str_ends(file, "/__init__.py"))
+		n -= strlen("/__init__.py");
+	else if (str_ends(file, ".py"))
+		n -= strlen(".py");
+	else
+		return false;
+	if (k >= n || file[n - k - 1] != '/')
+		return false;
+	for (size_t i = 0; i < k; i++)
+		if (file[n - k + i] != (name[i] == '.' ? '/' : name[i]))
+			return false;
+	return true;
+}
+
 int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			uint64_t globals)
 {
@@ -56,7 +79,7 @@ int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout 
 	r = r ? r : read_item(&h, &items, "__name__", &name);
 	if (!r && name.n && name.n < MODULE_BYTES &&
 	    is_module_of(&h, &items, code, str_cstr(&name)))
-		r = py_code_check_same(code, &h);
+		r = is_name_of(code->file, str_cstr(&name)) ? 0 : py_code_check_same(code, &h);
 	else
 		r = r ? r : -ENOENT;
 	vec_fini(&items);

@@ -14,16 +14,21 @@ FILES = {
     "plain.py": "import work; work.for_a_while()",
     "work.py": """
 import time
-def for_a_while():
-    end = time.process_time() + 0.3  # more than the time between two looks of krait
+def for_a_while(seconds=0.3):  # more than the time between two looks of krait
+    end = time.process_time() + seconds
     while time.process_time() < end:
         sum(range(2000))
 """,
     "other.py": "import work; work.for_a_while()",
+    "many/__init__.py": "",
+    **{"many/m%d.py" % i: "import work; work.for_a_while(0.004)" for i in range(100)},
     "app.py": """
 import importlib, importlib.util, sys, time
 def statement():
     import pkg.sub.slow
+def many():
+    for i in range(100):
+        __import__("many.m%d" % i)
 def call():
     importlib.import_module("other")
 def loader():
@@ -32,11 +37,12 @@ def loader():
 def code():
     with open(sys.argv[1] + "/plain.py") as f:
         exec(compile(f.read(), sys.argv[1] + "/plain.py", "exec"), {"__name__": "made up"})
+many()
 statement()
 call()
 loader()
 code()
-time.sleep(0.3)  # a module's name is read while the module is there
+time.sleep(0.3)  # a module's name is read while the process is there
 """,
 }
 
@@ -47,6 +53,7 @@ BODIES = {
     "call": (["import_module", "import other", "<module>"],),
     "loader": (["exec_module", "_call_with_frames_removed", "<module>"],),
     "code": (["<module>"],),
+    "many": (),  # each is over before krait looks
 }
 
 
@@ -70,6 +77,9 @@ def importing(stack, function):
 
 
 def is_right(part, function):
+    if function == "many":
+        module = os.path.basename(part[-1].file)[:-len(".py")]
+        return [last_name(f) for f in part] == ["import many." + module, "<module>"]
     python = [last_name(f) for f in part if f.kind == "python"]
     whole = function not in ("statement", "call") or all(f.kind == "python" for f in part)
     return whole and python in BODIES[function]
