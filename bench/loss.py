@@ -1,16 +1,85 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every sample at 9,999 Hz on every CPU: what came against the CPU time that the kernel counted
-for the targets, with throttling off."""
+"""Every sample at 9,999 Hz on every CPU, with throttling off: what came against the CPU time that the
+kernel counted for the targets, and against what comes to perf record in every other second. (A timer that
+is late, as where the machine beneath takes the CPU away, is late for both.)"""
 
 import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
 import time
 
 import lib
 
 HZ = 9999
+WINDOW = 1.0  # seconds
+
+
+class Perf:
+    """perf record without call graphs; .samples afterwards."""
+
+    def __init__(self, pids):
+        self.command = lib.perf_command(pids, HZ)
+        self.command[self.command.index("-q")] = "--delay=-1"  # off until they are switched on
+
+    def __enter__(self):
+        self.file = tempfile.NamedTemporaryFile()
+        self.command[self.command.index("/dev/null")] = self.file.name
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(0.5)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        said = self.process.communicate()[1]
+        self.samples = int(re.search(r"\((\d+) samples\)", said).group(1))
+        self.file.close()
+
+
+def cpu_seconds(targets):
+    return sum(lib.cpu_seconds(t.pid) for t in targets)
+
+
+def all_the_time(targets, arguments, seconds):
+    """krait's closing summary, and samples / (CPU time x Hz)."""
+    with lib.Krait(arguments) as k:
+        k.program()
+        time.sleep(0.5)
+        a, cpu = k.counter("SAMPLES"), cpu_seconds(targets)
+        time.sleep(seconds)
+        b, cpu = k.counter("SAMPLES"), cpu_seconds(targets) - cpu
+    return k.summary, (b - a) / (cpu * HZ)
+
+
+def in_turn(targets, arguments, seconds):
+    """[krait's, perf's] samples / (CPU time x Hz), a window each in turn."""
+    cpu = [0.0, 0.0]
+    with lib.Krait(arguments) as k, Perf([t.pid for t in targets]) as p:
+        k.program()
+        time.sleep(0.5)
+        with lib.PerfEvents(k.pid) as krait, lib.PerfEvents(p.process.pid) as perf:
+            krait.switch(False)
+            a = k.counter("SAMPLES")
+            for i in range(int(seconds / WINDOW)):
+                before = cpu_seconds(targets)
+                with (perf if i % 2 else krait).on():
+                    time.sleep(WINDOW)
+                cpu[i % 2] += cpu_seconds(targets) - before
+            a = k.counter("SAMPLES") - a
+    return [a / (cpu[0] * HZ), p.samples / (cpu[1] * HZ)]
 
 
 def run(options):
+    if not shutil.which("perf"):
+        raise lib.Skip("no perf (linux-perf)")
     cpus = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online"))
     seconds = max(2, options.seconds)
     targets = [lib.Target(lib.newest_interpreter()) for _ in range(cpus)]
@@ -20,23 +89,19 @@ def run(options):
         t.depth(20)
         arguments += ["-p", str(t.pid)]
     with lib.Sysctl(perf_cpu_time_max_percent=0):
-        with lib.Krait(arguments) as k:
-            k.program()
-            time.sleep(0.5)
-            a, cpu = k.counter("SAMPLES"), sum(lib.cpu_seconds(t.pid) for t in targets)
-            time.sleep(seconds)
-            b, cpu = k.counter("SAMPLES"), sum(lib.cpu_seconds(t.pid) for t in targets) - cpu
+        s, share = all_the_time(targets, arguments, seconds)
+        krait, perf = in_turn(targets, arguments, seconds)
     for t in targets:
         t.close()
-    s = k.summary
     yield lib.Row("records lost", s["lost_records"], "", 0, note="%d samples" % s["samples"])
+    yield lib.Row("samples / (CPU time x Hz)", share, "")
     yield lib.Row(
-        "samples / (CPU time x Hz)",
-        (b - a) / (cpu * HZ),
+        "the same in turn with perf record, by perf's",
+        krait / perf,
         "",
         0.999,
         least=True,
-        note="%.1f CPU-s" % cpu,
+        note="krait %.4f, perf %.4f" % (krait, perf),
     )
     yield lib.Row(
         "samples written / taken", s["samples"] / max(1, k_samples(s)), "", 1.0, least=True
