@@ -7,12 +7,13 @@
 #include "render/render.h"
 
 #include "base/error.h"
-#include "base/map.h"
-#include "base/vec.h"
+#include "render/dirs.h"
 #include "render/rank.h"
 
+/* Both texts point into the profile's string. */
 struct name {
-	const char *file; /* points into the profile's string */
+	const char *file;
+	const char *module; /* the file from where its module's name begins */
 	enum render_origin origin;
 };
 
@@ -20,36 +21,6 @@ struct render_names {
 	struct profile *p;
 	struct name *of_string; /* by string id; filled for file names only */
 };
-
-/* The process's directories: values of the label "cwd" and comments "cwd: DIR". */
-typedef VEC(const char *) dirs_t;
-
-static int collect_dirs(struct profile *p, dirs_t *dirs)
-{
-	const struct profile_meta *meta = profile_meta(p);
-
-	for (uint32_t id = 1; id <= profile_n_labels(p); id++) {
-		size_t n;
-		const struct profile_label *l = profile_get_labels(p, id, &n);
-
-		for (size_t i = 0; i < n; i++) {
-			if (!streq(profile_get_string(p, l[i].key), "cwd"))
-				continue;
-			const char *dir = profile_get_string(p, l[i].value);
-
-			if (dirs->n && streq(dirs->v[dirs->n - 1], dir))
-				continue;
-			if (vec_push(dirs, dir))
-				return -ENOMEM;
-		}
-	}
-	for (unsigned i = 0; i < meta->n_comments; i++) {
-		if (str_starts(meta->comment[i], "cwd: ") &&
-		    vec_push(dirs, (const char *)meta->comment[i] + strlen("cwd: ")))
-			return -ENOMEM;
-	}
-	return 0;
-}
 
 /* Bytes up to and including the last "/NAME/" of @path, or 0. Debian's is "dist-packages". */
 static size_t after_directory(const char *path, const char *name)
@@ -107,26 +78,11 @@ static size_t after_stdlib(const char *path)
 	return cut;
 }
 
-static size_t after_own(const char *path, const dirs_t *dirs)
-{
-	size_t cut = 0;
-
-	for (size_t i = 0; i < dirs->n; i++) {
-		size_t n = strlen(dirs->v[i]);
-
-		while (n && dirs->v[i][n - 1] == '/')
-			n--;
-		if (n && !strncmp(path, dirs->v[i], n) && path[n] == '/')
-			cut = MAX(cut, n + 1);
-	}
-	return cut;
-}
-
-static struct name shorten(const char *path, const dirs_t *dirs)
+static struct name shorten(const char *path, const struct dirs *dirs)
 {
 	size_t site =
 		MAX(after_directory(path, "site-packages"), after_directory(path, "dist-packages"));
-	size_t stdlib = after_stdlib(path), own = after_own(path, dirs);
+	size_t stdlib = after_stdlib(path), own = dirs_after(dirs, path);
 	size_t library = MAX(site, stdlib), cut = MAX(library, own);
 	struct name name = {.file = path + (path[cut] ? cut : 0)};
 
@@ -141,42 +97,84 @@ static struct name shorten(const char *path, const dirs_t *dirs)
 	return name;
 }
 
+/* What two files may not have in common, and what each has for itself otherwise. */
+static const char **text_of(struct name *name, bool module)
+{
+	return module ? &name->module : &name->file;
+}
+
+static const char *longer(const struct render_names *names, uint32_t file, bool module)
+{
+	return module ? names->of_string[file].file : profile_get_string(names->p, file);
+}
+
 /*
- * One round: full paths for all files of which two came out equal. Returns how many were changed,
- * or -ENOMEM. Ends because a path is lengthened once, and full paths differ.
+ * One round: the longer text for all files of which two came out equal. Returns how many were
+ * changed, or -ENOMEM. Ends because a text is lengthened once, and full paths differ.
  */
-static int separate(struct render_names *names, const uint32_t *files, size_t n)
+static int separate(struct render_names *names, const dirs_files *files, bool module)
 {
 	_cleanup_(rank_fini) struct rank r = {};
-	_cleanup_free_ uint32_t *count = calloc(n + 1, sizeof(*count));
+	_cleanup_free_ uint32_t *count = calloc(files->n + 1, sizeof(*count));
 	int changed = 0;
 
 	if (!count)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		if (rank_add(&r, names->of_string[files[i]].file))
+	vec_foreach(file, files)
+		if (rank_add(&r, *text_of(&names->of_string[*file], module)))
 			return -ENOMEM;
-	}
 	if (rank_finish(&r))
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < files->n; i++)
 		count[r.of[i]]++;
-	for (size_t i = 0; i < n; i++) {
-		const char *full = profile_get_string(names->p, files[i]);
+	for (size_t i = 0; i < files->n; i++) {
+		const char **text = text_of(&names->of_string[files->v[i]], module);
+		const char *full = longer(names, files->v[i], module);
 
-		if (count[r.of[i]] < 2 || names->of_string[files[i]].file == full)
+		if (count[r.of[i]] < 2 || *text == full)
 			continue;
-		names->of_string[files[i]].file = full;
+		*text = full;
 		changed++;
 	}
 	return changed;
 }
 
+static int separate_all(struct render_names *names, const dirs_files *files, bool module)
+{
+	int r;
+
+	do {
+		r = separate(names, files, module);
+	} while (r > 0);
+	return r;
+}
+
+/*
+ * Python looks for modules beside its script first: of `python old/app.py` they are app and what app
+ * imports from there, not old.app. A full path says nothing of packages: see view/names.c.
+ */
+static int name_modules(struct render_names *names, const dirs_files *files)
+{
+	struct dirs dirs = {};
+	int r = dirs_of_scripts(&dirs, names->p, files);
+
+	vec_foreach(file, files) {
+		const char *path = profile_get_string(names->p, *file);
+		struct name *name = &names->of_string[*file];
+
+		name->module = name->file;
+		if (name->origin == ORIGIN_OWN && *name->file != '/')
+			name->module = MAX(name->file, path + dirs_after(&dirs, path));
+	}
+	dirs_fini(&dirs);
+	return r ? r : separate_all(names, files, true);
+}
+
 /* Which strings are file names, each once; @names gets their short forms. */
-static int shorten_all(struct render_names *names, const dirs_t *dirs)
+static int shorten_all(struct render_names *names, const struct dirs *dirs)
 {
 	struct profile *p = names->p;
-	VEC(uint32_t) files = {};
+	dirs_files files = {};
 	int r = 0;
 
 	for (uint32_t id = 1; !r && id <= profile_n_functions(p); id++) {
@@ -187,11 +185,8 @@ static int shorten_all(struct render_names *names, const dirs_t *dirs)
 		names->of_string[file] = shorten(profile_get_string(p, file), dirs);
 		r = vec_push(&files, file);
 	}
-	if (!r) {
-		do {
-			r = separate(names, files.v, files.n);
-		} while (r > 0);
-	}
+	r = r ? r : separate_all(names, &files, false);
+	r = r ? r : name_modules(names, &files);
 	vec_fini(&files);
 	return r;
 }
@@ -199,7 +194,7 @@ static int shorten_all(struct render_names *names, const dirs_t *dirs)
 struct render_names *render_names_new(struct profile *p)
 {
 	struct render_names *names = calloc(1, sizeof(*names));
-	dirs_t dirs = {};
+	struct dirs dirs = {};
 	int r = -ENOMEM;
 
 	if (!names)
@@ -208,11 +203,11 @@ struct render_names *render_names_new(struct profile *p)
 	names->of_string = calloc(profile_n_strings(p) + 1, sizeof(*names->of_string));
 	if (!names->of_string)
 		goto out;
-	r = collect_dirs(p, &dirs);
+	r = dirs_of_processes(&dirs, p);
 	if (!r)
 		r = shorten_all(names, &dirs);
 out:
-	vec_fini(&dirs);
+	dirs_fini(&dirs);
 	if (r) {
 		err_set(-ENOMEM, "out of memory");
 		render_names_free(names);
@@ -234,6 +229,13 @@ const char *render_names_file(const struct render_names *n, uint32_t function)
 	uint32_t file = profile_get_function(n->p, function)->file;
 
 	return file && n->of_string[file].file ? n->of_string[file].file : "";
+}
+
+const char *render_names_module(const struct render_names *n, uint32_t function)
+{
+	uint32_t file = profile_get_function(n->p, function)->file;
+
+	return file && n->of_string[file].module ? n->of_string[file].module : "";
 }
 
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function)

@@ -63,6 +63,12 @@ void render_names_free(struct render_names *n);
 /* Shortened file of a function, "" if it has none; valid as long as @n. */
 const char *render_names_file(const struct render_names *n, uint32_t function);
 
+/*
+ * The part of that file which names its module: "json/decoder.py". Behind the directory of the script that
+ * ran, never so that two files coincide.
+ */
+const char *render_names_module(const struct render_names *n, uint32_t function);
+
 /* Whose code a Python function is: the project's, an installed package's, the standard library's.
  */
 enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };

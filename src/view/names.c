@@ -59,7 +59,7 @@ void view_module(struct profile *p, const struct render_names *names, uint32_t l
 		 struct str *b)
 {
 	const struct profile_location *l = profile_get_location(p, location);
-	const char *file = l->function ? render_names_file(names, l->function) : "";
+	const char *file = l->function ? render_names_module(names, l->function) : "";
 
 	if (profile_get_mapping(p, l->mapping)->kind == KIND_PYTHON && *file)
 		add_module_of_file(file, b);

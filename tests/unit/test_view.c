@@ -143,6 +143,42 @@ static void test_native(void **state)
 	}
 }
 
+static void assert_dotted(struct profile *p, const char *file, const char *want)
+{
+	const struct test_frame work = {"work", file, 1};
+	uint32_t location = test_location(p, &work);
+	struct render_names *names = render_names_new(p);
+	_cleanup_str_ struct str name = {};
+
+	assert_non_null(names);
+	view_dotted(p, names, location, &name);
+	assert_string_equal(str_cstr(&name), want);
+	render_names_free(names);
+}
+
+/* As Python names them that was started as `python old/app.py`: sys.path begins with old. */
+static void test_modules(void **state)
+{
+	static const char *const files[] = {"/srv/old/app.py", "/srv/old/util.py",
+					    "/srv/old/pkg/part.py", "/srv/lib/part.py",
+					    "/opt/tool.py"};
+	static const char *const names[] = {"app.work", "util.work", "pkg.part.work",
+					    "lib.part.work", "tool.work"};
+	struct profile *p = test_profile();
+
+	profile_meta(p)->comment[profile_meta(p)->n_comments++] = strdup("cwd: /srv");
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		test_sample(p, FRAMES({"work", files[i], 1}), LABELS("process", "app.py"), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		assert_dotted(p, files[i], names[i]);
+	/* Of two scripts at once each keeps its directory where the names would be the same. */
+	test_sample(p, FRAMES({"work", "/srv/new/app.py", 1}), LABELS("process", "app.py"), 1);
+	assert_dotted(p, "/srv/new/app.py", "new.app.work");
+	assert_dotted(p, files[0], "old.app.work");
+	assert_dotted(p, files[1], names[1]);
+	profile_free(p);
+}
+
 static int sum_times(void *arg, const struct profile_sample *s)
 {
 	int64_t *sum = arg;
@@ -225,7 +261,7 @@ int main(void)
 		cmocka_unit_test(test_samples), cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_frames),	cmocka_unit_test(test_native),
 		cmocka_unit_test(test_times),	cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
