@@ -25,7 +25,17 @@ static uint64_t stopped_at_ns; /* of that signal; for the handler alone */
  */
 static bool ignores_terminal;
 
+/* What is to be undone where a signal ends krait; NULL: nothing. */
+static void (*undo)(void *);
+static void *undo_arg;
+
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void undo_now(void)
+{
+	if (undo)
+		undo(undo_arg);
+}
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -35,8 +45,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	if (number == SIGINT && ignores_terminal && !sent)
 		return;
 	if (stop_flag) {
-		if (clock_ns(CLOCK_MONOTONIC) - stopped_at_ns > SAME_SIGNAL_NS)
+		if (clock_ns(CLOCK_MONOTONIC) - stopped_at_ns > SAME_SIGNAL_NS) {
+			undo_now();
 			_exit(EXIT_ABORTED);
+		}
 		return;
 	}
 	stopped_at_ns = clock_ns(CLOCK_MONOTONIC);
@@ -62,6 +74,37 @@ void signals_take(void)
 		if (stopping[i] == SIGINT || !is_ignored(stopping[i]))
 			sigaction(stopping[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* With SA_RESETHAND: what it does by itself comes next. */
+static void on_deadly(int number)
+{
+	undo_now();
+	raise(number);
+}
+
+static bool is_deadly(int number)
+{
+	static const int others[] = {SIGCHLD, SIGCONT, SIGURG,	SIGWINCH,
+				     SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP};
+	struct sigaction now;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (number == others[i])
+			return false;
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
+}
+
+void signals_undo(void (*f)(void *), void *arg)
+{
+	const struct sigaction action = {.sa_handler = on_deadly, .sa_flags = SA_RESETHAND};
+
+	undo = NULL;
+	undo_arg = arg;
+	undo = f;
+	for (int number = 1; f && number <= SIGRTMAX; number++)
+		if (is_deadly(number))
+			sigaction(number, &action, NULL);
 }
 
 int signals_stop(void)

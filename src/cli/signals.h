@@ -26,6 +26,12 @@ int signals_stop(void);
  */
 bool signals_stop_was_sent(void);
 
+/*
+ * From now on @f(@arg) is called where a signal, of whatever kind, ends krait at once; it is
+ * async-signal-safe. NULL: nothing is.
+ */
+void signals_undo(void (*f)(void *), void *arg);
+
 /* For a child between fork and exec: what krait changed goes back to what it was given. */
 void signals_give_back(void);
 

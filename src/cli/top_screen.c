@@ -278,6 +278,7 @@ static int set_up(struct interactive *i)
 	i->browse.invert = i->top->options->record.view.invert;
 	i->screen.color = color_wanted(i->top->session->options->color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
+	signals_undo(terminal_restore, &i->terminal);
 	r = terminal_open(&i->terminal);
 	r = r ? r : resize(i);
 	r = r ? r : watch(i, i->terminal.in);
@@ -296,6 +297,7 @@ int top_screen(struct top *t)
 	r = set_up(&i);
 	r = r ? r : run(&i);
 	terminal_close(&i.terminal);
+	signals_undo(NULL, NULL);
 	log_set_level(level);
 	t->browse = NULL;
 	browse_fini(&i.browse);

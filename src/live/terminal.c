@@ -47,9 +47,9 @@ int terminal_open(struct terminal *t)
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
+	t->raw = true; /* terminal_restore() may come at any time */
 	if (tcsetattr(t->in, TCSAFLUSH, &raw))
 		return err_sys(-errno, "terminal");
-	t->raw = true;
 	return terminal_write(t, &bytes);
 }
 
@@ -65,6 +65,25 @@ void terminal_close(struct terminal *t)
 	if (t->resized_fd >= 0)
 		close(t->resized_fd);
 	t->resized_fd = -1;
+}
+
+static bool has_room(int fd)
+{
+	return poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) == 1;
+}
+
+void terminal_restore(void *terminal)
+{
+	const struct terminal *t = terminal;
+
+	if (!t->raw)
+		return;
+	tcsetattr(t->in, TCSANOW, &t->before);
+	/* It may be here because nobody reads what it has written. */
+	if (!has_room(t->out))
+		tcflush(t->out, TCOFLUSH);
+	if (has_room(t->out))
+		(void)!write(t->out, leave, sizeof(leave) - 1);
 }
 
 void terminal_size(const struct terminal *t, int *rows, int *cols)

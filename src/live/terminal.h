@@ -41,6 +41,8 @@ struct terminal {
 _must_use_ int terminal_open(struct terminal *t);
 /* Everything as it was. */
 void terminal_close(struct terminal *t);
+/* The same in a signal handler: waits for nobody, closes nothing. @terminal: struct terminal *. */
+void terminal_restore(void *terminal);
 
 /* Its size; 24 x 80 if it doesn't say. */
 void terminal_size(const struct terminal *t, int *rows, int *cols);

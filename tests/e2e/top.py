@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -340,6 +341,26 @@ def screen_command():
         t.strict = False
         code, said = t.end()
         check(code == 1 and "told" in t.raw and "gone" in t.raw, "%d: %r" % (code, t.raw[-200:]))
+
+
+@case
+def killed():
+    """The terminal is as it was, of whatever signal it dies; a second one comes while it still writes."""
+    with python(SHARES) as target:
+        for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
+            with on_screen(target) as t:
+                t.wait("q quit")
+                if number == signal.SIGTERM:
+                    t.fill()
+                for _ in range(20):
+                    os.kill(t.pid, number)
+                    try:
+                        t.process.wait(.7)  # what comes sooner is one and the same
+                        break
+                    except subprocess.TimeoutExpired:
+                        pass
+                code = t.end("")[0]
+                check(code == (130 if number == signal.SIGTERM else -number), "exit code %d" % code)
 
 
 NAMES = """

@@ -187,5 +187,21 @@ class Terminal:
         assert self.modes == {"alternate": False, "cursor": True, "wrap": True}, str(self.modes)
         return self.process.returncode, self.process.stderr.read().decode()
 
+    def fill(self):
+        """Nobody reads any more: the program's next word has no room."""
+        os.kill(self.pid, signal.SIGSTOP)  # no sequence of it is cut
+        self.read(.1)
+        fd = os.open(os.ttyname(self.slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        full = 0
+        while full < 3:  # a worker of the kernel makes some room again
+            try:
+                os.write(fd, b"\r" * 4096)
+                full = 0
+            except BlockingIOError:
+                full += 1
+                time.sleep(.1)
+        os.close(fd)
+        os.kill(self.pid, signal.SIGCONT)
+
     def interrupt(self):
         os.kill(self.pid, signal.SIGINT)
