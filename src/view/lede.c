@@ -18,6 +18,16 @@ static bool is_launcher(const struct profile *p, const struct profile_function *
 	       streq(profile_get_string(p, fn->name), "<module>");
 }
 
+/* Functions of importlib are nobody's either, but for `import NAME`, which stands for them. */
+static bool is_importlib(const struct profile *p, const struct profile_location *l)
+{
+	const struct profile_function *fn =
+		l->function ? profile_get_function(p, l->function) : NULL;
+
+	return fn && str_starts(profile_get_string(p, fn->file), "<frozen importlib.") &&
+	       !str_starts(profile_get_string(p, fn->name), "import ");
+}
+
 static bool is_own(const struct costs *c, const struct profile_location *l)
 {
 	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN &&
@@ -45,7 +55,8 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 		uint32_t frame = costs_frame(c, frames, n, i);
 		const struct profile_location *l = profile_get_location(c->p, frame);
 
-		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON)
+		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON ||
+		    is_importlib(c->p, l))
 			continue;
 		if (choice.function && is_same(c, frame, choice.function))
 			continue; /* it calls itself */

@@ -499,6 +499,15 @@ def sentences(path):
     got = said(path, (9, ("a", "/srv/app/app.py", 4), work, work, work))
     check("recursion", got["summary"]
           == "100 % of the CPU time is in app.work, called from app.py:4", got["summary"])
+    find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
+    stack = [("<module>", "/srv/app/app.py", 1), find, ("<module>", "/v/lib/python3.12/http/__init__.py", 6)]
+    words = " % of the CPU time is in http.<module>, called from app.py:1"
+    for more in [], [find], [("import enum", find[1], 0), ("<module>", "/v/lib/python3.12/enum.py", 1)]:
+        got = said(path, (3, *stack, *more), (1, *stack[:2]))
+        check("importlib", got["summary"] == "75" + words, got["summary"])
+        krait("report", path, "-o", path + ".folded")
+        got = json.loads(krait("report", path + ".folded", "--json").stdout)
+        check("importlib-folded", "_find" not in got["summary"], got["summary"])
 
 
 def columns(text):
