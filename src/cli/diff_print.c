@@ -85,6 +85,10 @@ void diff_add_verdict(const struct diff_facts *f, struct str *b)
 	const char *noun = f->groups ? "group" : "function";
 	const struct diff_cost *c;
 
+	if (f->diff.all[DIFF_A] <= 0 && f->diff.all[DIFF_B] <= 0) {
+		str_add(b, "There is nothing to compare: no samples on either side.");
+		return;
+	}
 	if (!n) {
 		str_addf(b, "No %s changed by more than noise (%zu compared).", noun,
 			 f->diff.checked);
@@ -164,15 +168,12 @@ static void print_words(FILE *out, const char *s, int width)
 	fprintf(out, "%s\n", str_cstr(&b));
 }
 
-int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+static void print_table(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {};
 	unsigned n = 0;
 
-	diff_add_verdict(f, &verdict);
-	diff_add_sum(f, &sum);
-	print_words(out, str_cstr(&verdict), style->width);
-	print_words(out, str_cstr(&sum), style->width);
+	if (!f->diff.rows.n || !worth_a_row(f->diff.rows.v))
+		return;
 	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "own  ", "share  ",
 		"total  ", f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
@@ -184,6 +185,17 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	fprintf(out, "\n* is more than noise (%s, corrected for all rows).\n",
 		f->diff.timed ? "block bootstrap over time"
 			      : "samples taken as independent: no times in a profile");
+}
+
+int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {}, sum = {};
+
+	diff_add_verdict(f, &verdict);
+	diff_add_sum(f, &sum);
+	print_words(out, str_cstr(&verdict), style->width);
+	print_words(out, str_cstr(&sum), style->width);
+	print_table(f, style, out);
 	return flush(out);
 }
 
@@ -224,17 +236,14 @@ static void print_md_row(const struct diff_facts *f, const struct diff_row *r, F
 	fprintf(out, "%s |\n", str_cstr(&row));
 }
 
-int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+static void print_md_table(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {}, code = {};
 	unsigned n = 0;
 
-	diff_add_verdict(f, &verdict);
-	diff_add_sum(f, &sum);
-	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
-	fprintf(out, "%s\n\n%s\n\n", str_cstr(&code), str_cstr(&sum));
+	if (!f->diff.rows.n || !worth_a_row(f->diff.rows.v))
+		return;
 	fprintf(out,
-		"| %s | before | after | own | share | total |\n|---|---:|---:|---:|---:|---:|\n",
+		"\n| %s | before | after | own | share | total |\n|---|---:|---:|---:|---:|---:|\n",
 		f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
@@ -243,6 +252,17 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 		n++;
 	}
 	fputs("\n! is more than noise.\n", out);
+}
+
+int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {}, sum = {}, code = {};
+
+	diff_add_verdict(f, &verdict);
+	diff_add_sum(f, &sum);
+	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
+	fprintf(out, "%s\n\n%s\n", str_cstr(&code), str_cstr(&sum));
+	print_md_table(f, style, out);
 	return flush(out);
 }
 

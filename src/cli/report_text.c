@@ -354,17 +354,17 @@ static void print_lede(struct printer *p)
 		}
 		str_add(&p->row, "**\n");
 	} else {
-		cells_add(&p->row, str_cstr(&b), 2 * p->style->width, false, false);
+		/* Why there is nothing to show has the room that the tables would take. */
+		cells_add(&p->row, str_cstr(&b),
+			  p->f->costs.all > 0 ? 2 * p->style->width : INT32_MAX, false, false);
 	}
 	end_row(p);
 }
 
-static int print_all(struct printer *p)
+static int print_tables(struct printer *p)
 {
-	int r = 0;
+	int r;
 
-	print_lede(p);
-	print_head(p);
 	print_functions(p);
 	print_lines(p);
 	print_kinds(p);
@@ -377,6 +377,16 @@ static int print_all(struct printer *p)
 		r = print_shares(p, "process");
 	if (!r && p->style->per_thread)
 		r = print_shares(p, "thread");
+	return r;
+}
+
+static int print_all(struct printer *p)
+{
+	int r;
+
+	print_lede(p);
+	print_head(p);
+	r = p->f->costs.all > 0 ? print_tables(p) : 0;
 	str_fini(&p->row);
 	if (!r && (fflush(p->out) || ferror(p->out)))
 		r = err_sys(errno ? -errno : -EIO, "can't write the report");

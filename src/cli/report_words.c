@@ -75,14 +75,38 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	}
 }
 
+/* Why there is nothing, as far as the filters or the recording itself tell. */
+static void add_nothing(const struct report_facts *f, struct str *b)
+{
+	static const char note[] = "note: no samples: ";
+	const struct profile_meta *m = profile_meta(f->p);
+
+	if (f->n_sums) {
+		str_addf(b, "There is nothing to show: the %s of all samples is 0",
+			 report_value_words(f));
+		return;
+	}
+	if (f->totals.all_samples) {
+		str_add(b, "There is nothing to show: the filters let no sample through");
+		return;
+	}
+	str_add(b, "There are no samples");
+	for (unsigned i = 0; i < m->n_comments; i++)
+		if (str_starts(m->comment[i], note))
+			str_addf(b, ": %s", m->comment[i] + strlen(note));
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
 	const struct lede *l = &f->lede;
 
-	if (!l->location || f->costs.all <= 0) {
-		str_add(b, !f->n_sums ? "There is nothing to show: no samples"
-				      : "No function stands out: the samples have no frames");
+	if (f->costs.all <= 0) {
+		add_nothing(f, b);
+		return;
+	}
+	if (!l->location) {
+		str_add(b, "No function stands out: the samples have no frames");
 		return;
 	}
 	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,

@@ -425,8 +425,7 @@ def tables(work, path):
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
-    check("nothing", "There is nothing to show: no samples." in krait(
-        "report", path, "--label", "x=1").stdout.decode())
+    nothing_shown(work, path)
     check("tree", b"work.Worker.run" in krait("report", path, "--tree").stdout)
     os.environ["COLUMNS"] = "80"
     script = os.path.join(work, "shown.py")
@@ -508,6 +507,24 @@ def sentences(path):
         krait("report", path, "-o", path + ".folded")
         got = json.loads(krait("report", path + ".folded", "--json").stdout)
         check("importlib-folded", "_find" not in got["summary"], got["summary"])
+
+
+def nothing_shown(work, path):
+    """Without a sample: why, as far as the file or the filters tell, and no empty table."""
+    none, why = os.path.join(work, "none.pb.gz"), "note: no samples: the process slept; record longer"
+    for comments, words in ([], "There are no samples."), ([why], "There are no samples: " + why[18:] + "."):
+        w = pprof.Writer()
+        w.out += [pprof._field(13, w.string(c)) for c in comments]
+        w.save(none)
+        for option in [], ["--tree"], ["--by", "thread"], ["--format", "md"]:
+            text = krait("report", none, *option).stdout.decode()
+            check("nothing", words in text and text.count("\n") < 4, text)
+    text = krait("report", path, "--label", "x=1").stdout.decode()
+    check("nothing-matches", text.startswith("There is nothing to show: the filters let no sample through.\n")
+          and text.count("\n") == 2, text)
+    text = krait("diff", none, none).stdout.decode()
+    check("nothing-to-compare", text.startswith("There is nothing to compare: no samples on either side.\n")
+          and "before  " not in text and "*" not in text, text)
 
 
 def columns(text):
