@@ -141,7 +141,11 @@ static void draw_row(struct browse *b, struct screen *s, const struct live_row *
 		}
 		table_name(b->shown, row, &cell);
 		screen_put(s, STYLE_PLAIN, chosen ? " > " : "   ", 3);
-		screen_put_name(s, draw_style(b->shown->p, row->location), str_cstr(&cell), -1);
+		if (TABLE_OF(b->shown->live->table) & TABLE_OF_CODE)
+			screen_put_frame(s, draw_style(b->shown->p, row->location), str_cstr(&cell),
+					 -1);
+		else
+			screen_put_name(s, STYLE_PLAIN, str_cstr(&cell), -1);
 	}
 	screen_pad(s, STYLE_PLAIN, chosen ? s->cols : 0);
 }

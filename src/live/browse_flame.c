@@ -158,9 +158,11 @@ static void draw_chosen(struct browse *b, struct screen *s, int y)
 	str_addf(&text, "%.1f %% ", all > 0 ? 100.0 * n->since / all : 0);
 	table_number(b->shown, UNIT_VALUE, n->since, &text);
 	str_add(&text, "  ");
-	node_name(b, b->chosen, &text);
 	screen_at(s, y);
-	screen_put_name(s, STYLE_BOLD, str_cstr(&text), -1);
+	screen_put(s, STYLE_BOLD, str_cstr(&text), -1);
+	str_clear(&text);
+	node_name(b, b->chosen, &text);
+	screen_put_frame(s, STYLE_BOLD, str_cstr(&text), -1);
 }
 
 int flame_draw(struct browse *b, struct screen *s, int top, int bottom)

@@ -211,7 +211,7 @@ static void draw_line(struct browse *b, struct screen *s, const struct tree_line
 	screen_pad(s, STYLE_PLAIN, 25 + MIN(l->indent, s->cols / 3));
 	screen_put(s, STYLE_DIM, !l->has_children ? "  " : l->open ? "- " : "+ ", 2);
 	table_location_name(b->shown, b->tree.table, n->location, &name);
-	screen_put_name(s, draw_style(b->shown->p, n->location), str_cstr(&name), -1);
+	screen_put_frame(s, draw_style(b->shown->p, n->location), str_cstr(&name), -1);
 	screen_pad(s, STYLE_PLAIN, s->cols);
 }
 

@@ -114,6 +114,11 @@ void screen_put_name(struct screen *s, enum style style, const char *name, int w
 	put(s, style, name, width, text_fit);
 }
 
+void screen_put_frame(struct screen *s, enum style style, const char *frame, int width)
+{
+	put(s, style, frame, width, text_fit_frame);
+}
+
 void screen_pad(struct screen *s, enum style style, int x)
 {
 	static const char spaces[] = "                                ";

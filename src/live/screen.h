@@ -53,6 +53,8 @@ void screen_at(struct screen *s, int y);
 void screen_put(struct screen *s, enum style style, const char *text, int width);
 /* The same of a name, which is cut in the middle. */
 void screen_put_name(struct screen *s, enum style style, const char *name, int width);
+/* The same of a frame, "NAME (PLACE)": the place is cut first. */
+void screen_put_frame(struct screen *s, enum style style, const char *frame, int width);
 /* Right-aligned in @width columns. */
 void screen_put_right(struct screen *s, enum style style, const char *text, int width);
 /* Spaces up to column @x. */

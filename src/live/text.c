@@ -2,6 +2,8 @@
 /* Widths of characters and names cut to fit; see text.h. */
 #include "live/text.h"
 
+#define LEAST_PLACE 8 /* columns; less of " (app.py:12)" says nothing */
+
 struct range {
 	uint32_t from, to;
 };
@@ -98,21 +100,59 @@ int text_clip(struct str *out, const char *s, int width, bool utf8)
 	return n;
 }
 
-int text_fit(struct str *out, const char *s, int width, bool utf8)
+/* A cut, and as much of the end of @s as leaves room for it in @width columns. */
+static int add_end(struct str *out, const char *s, int width, bool utf8)
 {
-	int all = text_width(s, utf8), tail = width / 2, n, skipped = 0;
+	int all = text_width(s, utf8), skipped = 0;
 
-	if (width <= 0)
-		return 0;
-	if (all <= width || width < 12)
-		return text_clip(out, s, width, utf8);
-	n = text_clip(out, s, width - tail - 1, utf8);
 	str_add(out, utf8 ? "…" : "~");
-	while (*s && skipped < all - tail) {
+	while (*s && skipped < all - (width - 1)) {
 		struct character c = next(s, utf8);
 
 		skipped += c.width;
 		s += c.bytes;
 	}
-	return n + 1 + text_clip(out, s, tail, utf8);
+	return 1 + text_clip(out, s, width - 1, utf8);
+}
+
+int text_fit(struct str *out, const char *s, int width, bool utf8)
+{
+	int n;
+
+	if (width <= 0)
+		return 0;
+	if (width < 12 || text_width(s, utf8) <= width)
+		return text_clip(out, s, width, utf8);
+	n = text_clip(out, s, width - width / 2 - 1, utf8);
+	return n + add_end(out, s, width / 2 + 1, utf8);
+}
+
+/* The parentheses that end @s, behind a blank: " (app.py:12)". NULL: there are none. */
+static const char *find_place(const char *s)
+{
+	size_t n = strlen(s);
+	int depth = 0;
+
+	for (size_t i = n; i-- > 1 && s[n - 1] == ')';) {
+		depth += (s[i] == ')') - (s[i] == '(');
+		if (!depth)
+			return s[i - 1] == ' ' ? s + i - 1 : NULL;
+	}
+	return NULL;
+}
+
+int text_fit_frame(struct str *out, const char *s, int width, bool utf8)
+{
+	const char *place = text_width(s, utf8) > width ? find_place(s) : NULL;
+	_cleanup_str_ struct str name = {};
+	int n;
+
+	if (!place)
+		return text_fit(out, s, width, utf8);
+	str_add_n(&name, s, (size_t)(place - s));
+	if (width - text_width(str_cstr(&name), utf8) < LEAST_PLACE)
+		return text_fit(out, str_cstr(&name), width, utf8);
+	n = text_clip(out, str_cstr(&name), width, utf8);
+	n += text_clip(out, " (", 2, utf8);
+	return n + add_end(out, place + 2, width - n, utf8);
 }

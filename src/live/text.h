@@ -16,8 +16,11 @@ int text_clip(struct str *out, const char *s, int width, bool utf8);
 
 /*
  * Appends as much of @s as fits into @width columns; how many it took. Of a name that doesn't fit
- * the middle is left out, because its end has the file and line.
+ * the middle is left out: its end may tell it from others.
  */
 int text_fit(struct str *out, const char *s, int width, bool utf8);
+
+/* The same of "NAME (PLACE)": the beginning of the place goes first, the name last. */
+int text_fit_frame(struct str *out, const char *s, int width, bool utf8);
 
 #endif

@@ -531,14 +531,25 @@ static void test_sort_and_filter(void **state)
 	table_fini(&t);
 }
 
-static void assert_fits(const char *s, int width, bool utf8, const char *shown)
+static void assert_fits_by(int (*fit)(struct str *, const char *, int, bool), const char *s,
+			   int width, bool utf8, const char *shown)
 {
 	_cleanup_str_ struct str out = {};
-	int n = text_fit(&out, s, width, utf8);
+	int n = fit(&out, s, width, utf8);
 
 	assert_string_equal(str_cstr(&out), shown);
 	assert_int_equal(n, text_width(shown, true));
 	assert_true(n <= width);
+}
+
+static void assert_fits(const char *s, int width, bool utf8, const char *shown)
+{
+	assert_fits_by(text_fit, s, width, utf8, shown);
+}
+
+static void assert_frame_fits(const char *s, int width, const char *shown)
+{
+	assert_fits_by(text_fit_frame, s, width, true, shown);
 }
 
 static void test_text(void **state)
@@ -552,6 +563,14 @@ static void test_text(void **state)
 	assert_fits("\xff\xc2", 8, true, "??");
 	assert_fits("function_with_a_name (a.py:12)", 20, true, "function_… (a.py:12)");
 	assert_fits("x", 0, true, "");
+	assert_frame_fits("Worker.run (srv/a.py:12)", 24, "Worker.run (srv/a.py:12)");
+	assert_frame_fits("Worker.run (srv/a.py:12)", 21, "Worker.run (…a.py:12)");
+	assert_frame_fits("Worker.run (srv/a.py:12)", 18, "Worker.run (…y:12)");
+	assert_frame_fits("Worker.run (srv/a.py:12)", 17, "Worker.run");
+	assert_frame_fits("Worker.handle (srv/a.py:12)", 12, "Worke…handle");
+	assert_frame_fits("f(int) const (my (1)/x.so)", 24, "f(int) const (…(1)/x.so)");
+	assert_frame_fits("operator() (libz.so)", 12, "operator()");
+	assert_frame_fits("no place at all", 12, "no pl…at all");
 }
 
 /* Lines never take more columns than there are, and only what changed is sent. */
