@@ -155,15 +155,12 @@ static void want_rows(struct collect *c, const struct raw_native *native)
 	uint64_t vaddr, pc = native->pc[native->n_kernel + native->n - 1];
 	struct native_file *f = space_find(c, native->version, pc, &vaddr);
 
-	if (f) {
-		(void)!map_put(&c->rowless, native->id, f->index);
-		native_rows_want(c, f);
-	} else {
-		const struct space *s = space_at(c, native->version);
-
-		if (s && space_map_at(s, pc))
-			guarded_want(&c->processes.v[s->process], pc);
+	if (!f) {
+		guarded_want(c, native->version, pc);
+		return;
 	}
+	(void)!map_put(&c->rowless, native->id, f->index);
+	native_rows_want(c, f);
 }
 
 /* A stack that was sent before: the rows may have been given up since. */

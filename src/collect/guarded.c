@@ -23,7 +23,7 @@
 #define READ_SHARE    200	  /* looking is so many times as far apart as it takes */
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 
-static bool is_within(const struct guarded_code *g, uint64_t start, uint64_t end)
+static bool overlaps(const struct guarded_code *g, uint64_t start, uint64_t end)
 {
 	return g->start < end && start < g->end;
 }
@@ -38,14 +38,18 @@ const struct guarded_code *guarded_next(const struct process *p, uint64_t start,
 	return ret;
 }
 
-void guarded_want(struct process *p, uint64_t pc)
+void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 {
-	struct guarded *g = &p->guarded;
+	const struct space *s = space_at(c, version);
+	struct guarded *g;
 
+	if (!IS_UNDERSTOOD || !s || !space_map_at(s, pc))
+		return;
+	g = &c->processes.v[s->process].guarded;
 	for (size_t i = 0; i < g->n_wanted; i++)
 		if (g->wanted[i] == pc)
 			return;
-	if (IS_UNDERSTOOD && g->n_wanted < ARRAY_SIZE(g->wanted))
+	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
 }
 
@@ -60,7 +64,7 @@ static void drop(struct process *p, size_t i)
 static int keep(struct process *p, const struct guarded_code *code)
 {
 	for (size_t i = p->guarded.code.n; i-- > 0;)
-		if (is_within(&p->guarded.code.v[i], code->start, code->end))
+		if (overlaps(&p->guarded.code.v[i], code->start, code->end))
 			drop(p, i);
 	if (p->guarded.code.n >= MOST_CODE)
 		drop(p, 0);

@@ -394,8 +394,8 @@ uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
 void registered_read(struct collect *c);
 void registered_close(struct process *p);
 
-/* guarded.c: a stack of @p broke off at @pc, which is in no file. */
-void guarded_want(struct process *p, uint64_t pc);
+/* guarded.c: a stack that was sampled with mappings @version broke off at @pc, which is in no file. */
+void guarded_want(struct collect *c, uint32_t version, uint64_t pc);
 /* Looks at what is wanted; at the end of each flush. */
 void guarded_read(struct collect *c);
 /* The first such code that begins in [start, end); NULL: none. */
