@@ -343,7 +343,6 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.resent = true, /* it may go on for long */
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,

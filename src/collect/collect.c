@@ -311,8 +311,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 
 static int keep_stack(struct collect *c, const struct raw_stack *raw, uint64_t id)
 {
-	if ((!c->config.resent && vec_push(&c->processes.v[raw->process].stack_ids, raw->id)) ||
-	    map_put(&c->stacks, raw->id, id))
+	if (map_put(&c->stacks, raw->id, id))
 		return err_set(-ENOMEM, "out of memory for stacks");
 	sent_stack(c, raw->id);
 	raw_stack_fini((struct raw_stack *)raw);

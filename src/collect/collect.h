@@ -62,7 +62,6 @@ struct collect_config {
 	const struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	bool resent;	   /* what abi/sent.h calls forgotten is sent again: it needn't be kept */
 	size_t max_bytes;  /* of the profile's tables; then no new stacks; 0 = no limit */
 	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
 	bool clock;	   /* weights are nanoseconds */

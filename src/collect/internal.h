@@ -171,7 +171,6 @@ struct process {
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	VEC(struct py_code *) codes;
 	struct map code_index;	 /* code_key() -> index + 1 in codes */
-	VEC(uint64_t) stack_ids; /* in collect.stacks; not with config.resent */
 	uint8_t ended;		 /* flushes since its end, 0 = it runs */
 	struct map threads;	 /* tid -> index + 1 in collect.threads */
 };

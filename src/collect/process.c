@@ -426,7 +426,6 @@ static void free_memory(struct collect *c, struct process *p)
 	vec_foreach(code, &p->codes)
 		sent_free_code(c, *code);
 	vec_fini(&p->codes);
-	vec_fini(&p->stack_ids);
 	map_fini(&p->code_index);
 	thread_forget_all(c, p);
 }
@@ -445,11 +444,6 @@ static void forget(struct collect *c, uint32_t i)
 	struct process *p = &c->processes.v[i];
 	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
 
-	vec_foreach(id, &p->stack_ids) {
-		map_del(&c->stacks, *id);
-		map_del(&c->rowless, *id);
-		map_del(&c->registered, *id);
-	}
 	free_memory(c, p);
 	(void)!vec_push(&c->forgotten, f);
 }

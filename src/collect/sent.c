@@ -43,10 +43,8 @@ static struct sent_entry note(struct sent_list **list, const struct sent_entry *
 
 void sent_stack(struct collect *c, uint64_t id)
 {
-	struct sent_entry gone = {};
+	struct sent_entry gone = note(&c->stacks_sent, &(struct sent_entry){.id = id});
 
-	if (c->config.resent)
-		gone = note(&c->stacks_sent, &(struct sent_entry){.id = id});
 	if (!gone.id || !map_del(&c->stacks, gone.id))
 		return;
 	map_del(&c->rowless, gone.id);
@@ -83,12 +81,10 @@ void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t chec
 	struct sent_entry e = {.id = sent_code_id(&c->processes.v[process].key, code, check),
 			       .code_key = code_key(code, check),
 			       .process = process};
-	struct sent_entry gone = {};
+	struct sent_entry gone = note(&c->codes_sent, &e);
 	struct process *p;
 	uint64_t *at;
 
-	if (c->config.resent)
-		gone = note(&c->codes_sent, &e);
 	if (!gone.id)
 		return;
 	p = &c->processes.v[gone.process];
