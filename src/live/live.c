@@ -82,7 +82,7 @@ static uint32_t text_of(struct live *l, uint32_t labels)
 
 	if (*text)
 		return intern_put(&l->texts, text, strlen(text));
-	str_addf(&none, "[no %s]", l->by);
+	profile_add_no_label(&none, l->by);
 	return intern_put(&l->texts, str_cstr(&none), none.n);
 }
 

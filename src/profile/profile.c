@@ -362,6 +362,11 @@ const char *profile_label_text(const struct profile *p, uint32_t id, const char 
 	return profile_find_label(p, id, key, strlen(key)) ?: "";
 }
 
+void profile_add_no_label(struct str *b, const char *key)
+{
+	str_addf(b, "[no %s]", key);
+}
+
 size_t profile_n_strings(const struct profile *p)
 {
 	return p->t.strings.n;

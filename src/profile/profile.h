@@ -13,6 +13,7 @@
 #include "base/util.h"
 
 struct profile;
+struct str;
 
 enum frame_kind { KIND_PYTHON, KIND_NATIVE, KIND_KERNEL, KIND_JIT, KIND_GC, KIND_MARK, KIND_MAX };
 
@@ -140,6 +141,8 @@ const struct profile_label *profile_get_labels(const struct profile *p, uint32_t
 /* Value of the label whose key is key[0..n) in a set: NULL without one, or "" with the second. */
 const char *profile_find_label(const struct profile *p, uint32_t id, const char *key, size_t n);
 const char *profile_label_text(const struct profile *p, uint32_t id, const char *key);
+/* Appends what stands for the label that a set doesn't have: "[no thread]". */
+void profile_add_no_label(struct str *b, const char *key);
 /* The string that it is; 0 without one. */
 uint32_t profile_label_value(const struct profile *p, uint32_t id, const char *key);
 size_t profile_n_strings(const struct profile *p);

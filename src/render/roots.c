@@ -106,14 +106,16 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 		if (process) {
 			str_clear(&b);
 			process_text(p, id, &b);
-			if (rank_add(&roots->texts, b.n ? b.s : "[no process]"))
+			if (!b.n)
+				profile_add_no_label(&b, "process");
+			if (b.failed || rank_add(&roots->texts, b.s))
 				return -ENOMEM;
 		}
 		if (by) {
 			str_clear(&b);
 			by_text(p, id, by, &b);
 			if (!b.n)
-				str_addf(&b, "[no %s]", by);
+				profile_add_no_label(&b, by);
 			if (b.failed || rank_add(&roots->texts, b.s))
 				return -ENOMEM;
 		}

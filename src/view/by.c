@@ -19,7 +19,7 @@ static const char *name_of(struct owners *o, uint32_t labels, struct str *none)
 	const char *name = profile_label_text(o->from, labels, o->by);
 
 	o->found |= *name != '\0';
-	str_addf(none, "[no %s]", o->by);
+	profile_add_no_label(none, o->by);
 	return *name ? name : str_cstr(none);
 }
 
