@@ -170,9 +170,9 @@ struct process {
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	VEC(struct py_code *) codes;
-	struct map code_index;	 /* code_key() -> index + 1 in codes */
-	uint8_t ended;		 /* flushes since its end, 0 = it runs */
-	struct map threads;	 /* tid -> index + 1 in collect.threads */
+	struct map code_index; /* code_key() -> index + 1 in codes */
+	uint8_t ended;	       /* flushes since its end, 0 = it runs */
+	struct map threads;    /* tid -> index + 1 in collect.threads */
 };
 
 /* Are its native stacks unwound? */
