@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two profiles side by side: what each function costs in both, and which differences are more than
- * noise. Samples that follow each other are alike, so noise is what blocks of time tell: blocks are
- * drawn again and again (block bootstrap), and the largest of all functions' differences that comes
- * about so is the yardstick for each of them (max-T), at 3 % for everything together;
+ * noise. Samples that follow each other are alike, so noise is what blocks of time tell: those of the
+ * same time are swapped between the two at random, again and again, and the largest of all functions'
+ * differences that comes about so is the yardstick for each of them (max-T), at 3 % for everything
+ * together;
  * docs/decisions/0013.
  */
 #ifndef VIEW_DIFF_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Block bootstrap with the maximum over all functions as the yardstick (Westfall and Young's
- * single-step max-T; Künsch 1989 for blocks), and what no block can show, what happens between two
- * runs, as an allowance; docs/decisions/0013.
+ * A permutation test with the maximum over all functions as the yardstick (Westfall and Young's
+ * single-step max-T): if nothing changed, what the two runs did in a block of time might as well have
+ * been the other way round. What no block can show, what happens between two runs, is an allowance;
+ * docs/decisions/0013.
  */
 #include "view/noise.h"
 
@@ -11,18 +12,19 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES 1000
+#define REPLICATES 1000 /* ways to swap blocks */
 #define LEVEL	   0.03 /* chance that anything at all is flagged where nothing changed */
 #define LARGE	   0.05 /* functions with this share of all have half of that chance to themselves */
 /*
  * Addresses, hash seeds, the machine: two runs differ as if no more samples than these, each
  * independent of the others, came from either.
  */
-#define RUN_SAMPLES 3000
+#define RUN_SAMPLES 2000
 #define SPEED	    0.03 /* and the machine's speed for the same work by this part */
 #define LARGER	    1.5	 /* what explains a row has this many times its share, at least */
 #define WIDTHS	    3	 /* blocks by one, two and four */
 
+/* By block, of A and of B. */
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
@@ -40,9 +42,14 @@ struct state {
 	struct noise *n;
 	struct test *tests;
 	size_t n_tests;
-	double by_width[2][WIDTHS]; /* variances of all values, of all shares */
-	double (*drawn)[2];	    /* by row: its sums in one replicate */
-	uint64_t random;
+	double by_width[2][WIDTHS];	       /* variances of all values, of all shares */
+	double sign[NOISE_BLOCKS][REPLICATES]; /* -1: this replicate swaps this block */
+	/*
+	 * The largest of all differences' errors in each replicate, in standard errors; of small and
+	 * of large functions. Apart, because the many small ones, with their few samples, have the
+	 * longer tails.
+	 */
+	double largest[2][REPLICATES];
 };
 
 static double share(double part, double whole)
@@ -92,19 +99,21 @@ static double product(block_errors a, block_errors b)
 	return sum;
 }
 
-/* Variance of the difference if blocks of @width are independent of each other. */
+/*
+ * Variance of the difference if blocks of @width are independent of each other. What both runs do at
+ * the same time, as at their start, is no chance: only by how much they differ then counts.
+ */
 static double variance(block_errors e, int width)
 {
 	double blocks = NOISE_BLOCKS / width, sum = 0;
 
-	for (int side = 0; side < 2; side++)
-		for (int i = 0; i < NOISE_BLOCKS; i += width) {
-			double x = 0;
+	for (int i = 0; i < NOISE_BLOCKS; i += width) {
+		double x = 0;
 
-			for (int k = i; k < i + width; k++)
-				x += e[side][k];
-			sum += x * x;
-		}
+		for (int k = i; k < i + width; k++)
+			x += e[1][k] - e[0][k];
+		sum += x * x;
+	}
 	return sum * blocks / (blocks - 1);
 }
 
@@ -152,6 +161,18 @@ static void allow_for_phases(struct state *s)
 	}
 }
 
+/* Swaps blocks: where nothing changed, what that makes of the difference is what chance does. */
+static void swap_blocks(struct state *s, const struct test *t, block_errors e)
+{
+	double error[REPLICATES] = {}, *largest = s->largest[t->large];
+
+	for (int i = 0; i < NOISE_BLOCKS; i++)
+		for (int k = 0; k < REPLICATES; k++)
+			error[k] += s->sign[i][k] * (e[1][i] - e[0][i]);
+	for (int k = 0; k < REPLICATES; k++)
+		largest[k] = MAX(largest[k], fabs(error[k]) / t->se);
+}
+
 static void add_test(struct state *s, struct test t, block_errors e)
 {
 	const struct noise *n = s->n;
@@ -166,6 +187,8 @@ static void add_test(struct state *s, struct test t, block_errors e)
 		t.d -= t.slope * change(n, t.share, n->rows[t.with].sum, n->sum);
 	t.se = sqrt(v);
 	t.inflate = is_timed(n) ? phases(e, v) : 1;
+	if (is_timed(n))
+		swap_blocks(s, &t, e);
 	s->tests[s->n_tests++] = t;
 }
 
@@ -235,55 +258,24 @@ static int add_rows(struct state *s)
 }
 
 /* splitmix64: the same profiles give the same verdict. */
-static uint64_t next_random(struct state *s)
+static uint64_t next_random(uint64_t *random)
 {
-	uint64_t z = s->random += 0x9e3779b97f4a7c15ull;
+	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return z ^ z >> 31;
 }
 
-/* How often each block is drawn. */
-static void draw(struct state *s, double weights[2][NOISE_BLOCKS])
+static void draw(struct state *s)
 {
-	memset(weights, 0, 2 * NOISE_BLOCKS * sizeof(double));
-	for (int side = 0; side < 2; side++)
+	uint64_t random = 1;
+
+	for (int k = 0; k < REPLICATES; k++) {
+		uint64_t bits = next_random(&random);
+
 		for (int i = 0; i < NOISE_BLOCKS; i++)
-			weights[side][(next_random(s) >> 32) * NOISE_BLOCKS >> 32]++;
-}
-
-static double weighted(const double *weights, const double *blocks)
-{
-	double sum = 0;
-
-	for (int i = 0; i < NOISE_BLOCKS; i++)
-		sum += weights[i] * blocks[i];
-	return sum;
-}
-
-/*
- * The largest of all differences' errors in one replicate, in standard errors; of small and of large
- * functions. Apart, because the many small ones, with their few samples, have the longer tails.
- */
-static void largest(struct state *s, double max[2])
-{
-	const struct noise *n = s->n;
-	double weights[2][NOISE_BLOCKS], all[2];
-
-	draw(s, weights);
-	for (int side = 0; side < 2; side++) {
-		all[side] = weighted(weights[side], n->all[side]);
-		for (size_t i = 0; i < n->n; i++)
-			s->drawn[i][side] = weighted(weights[side], n->rows[i].in[side]);
-	}
-	for (size_t i = 0; i < s->n_tests; i++) {
-		const struct test *t = &s->tests[i];
-		double d = change(n, t->share, s->drawn[t->row], all);
-
-		if (t->slope != 0)
-			d -= t->slope * change(n, t->share, s->drawn[t->with], all);
-		max[t->large] = MAX(max[t->large], fabs(d - t->d) / t->se);
+			s->sign[i][k] = bits >> i & 1 ? 1 : -1;
 	}
 }
 
@@ -297,23 +289,14 @@ static int compare(const void *a, const void *b)
 /* How many standard errors chance explains, of small and of large functions. */
 static void yardsticks(struct state *s, double c[2])
 {
-	double max[2][REPLICATES] = {};
-
 	/* Independent samples: of m normal numbers, the largest; a tail of exp(-c*c/2) each. */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));
 		return;
 	}
-	for (size_t i = 0; i < REPLICATES; i++) {
-		double one[2] = {};
-
-		largest(s, one);
-		max[0][i] = one[0];
-		max[1][i] = one[1];
-	}
 	for (int large = 0; large < 2; large++) {
-		qsort(max[large], REPLICATES, sizeof(double), compare);
-		c[large] = max[large][(size_t)(REPLICATES * (1 - LEVEL / 2))];
+		qsort(s->largest[large], REPLICATES, sizeof(double), compare);
+		c[large] = s->largest[large][(size_t)(REPLICATES * (1 - LEVEL / 2))];
 	}
 }
 
@@ -363,20 +346,21 @@ static void judge(struct state *s, const double c[2])
 
 int noise_judge(struct noise *n)
 {
-	struct state s = {.n = n, .random = 1};
+	_cleanup_free_ struct state *s = calloc(1, sizeof(*s));
+	_cleanup_free_ struct test *tests = calloc(4 * n->n + 1, sizeof(*tests));
 	double c[2];
-	int r = -ENOMEM;
+	int r;
 
-	s.tests = calloc(4 * n->n + 1, sizeof(*s.tests));
-	s.drawn = calloc(n->n + 1, sizeof(*s.drawn));
-	if (s.tests && s.drawn)
-		r = add_rows(&s);
-	if (!r && s.n_tests) {
-		allow_for_phases(&s);
-		yardsticks(&s, c);
-		judge(&s, c);
-	}
-	free(s.tests);
-	free(s.drawn);
-	return r;
+	if (!s || !tests)
+		return -ENOMEM;
+	s->n = n;
+	s->tests = tests;
+	draw(s);
+	r = add_rows(s);
+	if (r || !s->n_tests)
+		return r;
+	allow_for_phases(s);
+	yardsticks(s, c);
+	judge(s, c);
+	return 0;
 }

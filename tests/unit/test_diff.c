@@ -133,6 +133,24 @@ static void test_tasks(void **state)
 	assert_false(other[0].share_changed);
 }
 
+/* What both runs do in their first quarter hides nothing of what comes later: there 3 % become 6 %. */
+static void test_start(void **state)
+{
+	struct noise_row rows[3] = {};
+
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < NOISE_BLOCKS; i++) {
+			double leaf = (side ? 60 : 30) + i % 3;
+
+			add_cost(&rows[0], side, i, i < 12 ? 0 : leaf);
+			add_cost(&rows[1], side, i, i < 12 ? 0 : 1000 - leaf);
+			add_cost(&rows[2], side, i, i < 12 ? 1000 : 0);
+		}
+	judge(rows, 3);
+	assert_true(rows[0].share_changed);
+	assert_false(rows[2].share_changed);
+}
+
 static void test_nothing(void **state)
 {
 	struct noise_row rows[1] = {};
@@ -181,10 +199,10 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_noise),  cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_busy),   cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_tasks),  cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_noise),	cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_busy),	cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_tasks),	cmocka_unit_test(test_start),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
