@@ -26,6 +26,17 @@ int view_kind_by_word(const char *word)
 		       word);
 }
 
+/* What lies in an archive is imported from there: of app.pyz/pkg/core.py that is pkg/core.py. */
+static const char *below_archive(const char *file)
+{
+	static const char *const ends[] = {".zip/", ".pyz/", ".whl/", ".egg/", ".pex/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		for (const char *end; (end = strstr(file, ends[i]));)
+			file = end + strlen(ends[i]);
+	return file;
+}
+
 /*
  * "json/decoder.py" as Python imports it. A path from / or from above the process's directory says nothing
  * of packages: its last part.
@@ -33,13 +44,15 @@ int view_kind_by_word(const char *word)
 static void add_module_of_file(const char *file, struct str *b)
 {
 	const char *slash;
-	size_t n = strlen(file);
+	size_t n;
 
 	if (str_starts(file, "<frozen ")) {
 		file += strlen("<frozen ");
 		str_add_n(b, file, strcspn(file, ">"));
 		return;
 	}
+	file = below_archive(file);
+	n = strlen(file);
 	if (str_ends(file, ".py"))
 		n -= 3;
 	else if (str_ends(file, ".pyx"))

@@ -113,6 +113,31 @@ static void test_frames(void **state)
 		    "<module> (/srv/app.py);Spam.run (json/decoder.py);" ZIP " 1\n");
 }
 
+/* Python's names of modules, wherever an archive lies. */
+static void test_archives(void **state)
+{
+	static const struct {
+		const char *file, *module;
+	} cases[] = {{"/srv/app.pyz/pkg/core.py", "pkg.core"},
+		     {"app.pyz/__main__.py", "__main__"},
+		     {"/usr/lib/python3.12/site-packages/spam-1-py3.egg/spam/__init__.py", "spam"},
+		     {"/usr/lib/python312.zip/json/decoder.py", "json.decoder"},
+		     {"/srv/zip/core.py", "core"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile *p = test_profile();
+		uint32_t id = test_location(p, &(struct test_frame){"f", cases[i].file, 1});
+		struct render_names *names = render_names_new(p);
+		_cleanup_str_ struct str module = {};
+
+		assert_non_null(names);
+		view_module(p, names, id, &module);
+		assert_string_equal(str_cstr(&module), cases[i].module);
+		render_names_free(names);
+		profile_free(p);
+	}
+}
+
 static void test_native(void **state)
 {
 	static const struct {
@@ -259,9 +284,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_samples), cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),	cmocka_unit_test(test_native),
-		cmocka_unit_test(test_times),	cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_modules), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_archives),
+		cmocka_unit_test(test_native),	cmocka_unit_test(test_times),
+		cmocka_unit_test(test_inlined), cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
