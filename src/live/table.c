@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "render/roots.h"
 
 static const char *const table_names[LIVE_TABLES] = {"functions", "lines",     "modules",
 						     "threads",	  "processes", "by"};
@@ -121,18 +122,16 @@ void table_location_name(struct table *v, enum live_table table, uint32_t locati
 
 static void who_name(const struct table *v, const struct live_row *row, struct str *ret)
 {
-	const char *process = profile_label_text(v->p, row->labels, "process");
-	const char *pid = profile_label_text(v->p, row->labels, "pid");
-
-	if (streq(pid, CONDENSE_ENDED)) {
+	if (streq(profile_label_text(v->p, row->labels, "pid"), CONDENSE_ENDED)) {
 		str_add(ret, "[ended]");
 		return;
 	}
 	if (v->live->table == LIVE_THREADS)
-		str_addf(ret, "%s (tid %s)", profile_label_text(v->p, row->labels, "thread"),
-			 profile_label_text(v->p, row->labels, "tid"));
-	if (v->live->table == LIVE_PROCESSES || v->live->several)
-		str_addf(ret, "%s%s (pid %s)", ret->n ? " of " : "", process, pid);
+		roots_by_text(v->p, row->labels, "thread", ret);
+	if (v->live->table == LIVE_PROCESSES || v->live->several) {
+		str_add(ret, ret->n ? " of " : "");
+		roots_by_text(v->p, row->labels, "process", ret);
+	}
 }
 
 void table_name(struct table *v, const struct live_row *row, struct str *ret)

@@ -16,8 +16,7 @@ static void name_and_id(struct str *b, const char *name, const char *key, const 
 		str_addf(b, "%s %s", key, id);
 }
 
-/* The text of what --by names, empty if the set doesn't have it. */
-static void by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b)
+void roots_by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b)
 {
 	if (streq(by, "process"))
 		name_and_id(b, profile_label_text(p, labels, "process"), "pid",
@@ -74,7 +73,7 @@ static int count_processes(struct roots *roots, const struct profile *p, const b
 	int r = distinct(&names, p, used, process_of, NULL, &missing);
 
 	if (!r)
-		r = distinct(&processes, p, used, by_text, "process", &unused);
+		r = distinct(&processes, p, used, roots_by_text, "process", &unused);
 	if (r)
 		return r;
 	roots->n_processes = processes.n;
@@ -91,7 +90,7 @@ static int check_by(const struct profile *p, const bool *used, const char *by)
 	_cleanup_(rank_fini) struct rank r = {};
 	size_t missing;
 
-	if (distinct(&r, p, used, by_text, by, &missing))
+	if (distinct(&r, p, used, roots_by_text, by, &missing))
 		return -ENOMEM;
 	if (!r.n && missing)
 		return err_set(-EINVAL, "--by %s: no sample has the label '%s'", by, by);
@@ -113,7 +112,7 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 		}
 		if (by) {
 			str_clear(&b);
-			by_text(p, id, by, &b);
+			roots_by_text(p, id, by, &b);
 			if (!b.n)
 				profile_add_no_label(&b, by);
 			if (b.failed || rank_add(&roots->texts, b.s))

@@ -26,6 +26,9 @@ _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct p
 			  size_t n, const char *by);
 void roots_fini(struct roots *roots);
 
+/* Appends what --by names of a label set: "worker (tid 12)", "tid 12"; nothing if it isn't known. */
+void roots_by_text(const struct profile *p, uint32_t labels, const char *by, struct str *b);
+
 /* What the whole is called: @title if it isn't NULL, the process, how many there are. */
 void roots_title(const struct roots *roots, const char *title, struct str *b);
 

@@ -174,6 +174,32 @@ static void test_tables(void **state)
 	assert_int_equal(l->all[LIVE_SINCE].samples, 1);
 }
 
+static void assert_names(struct table *t, const char *want)
+{
+	_cleanup_str_ struct str names = {};
+
+	for (size_t i = 0; i < l->rows.n; i++) {
+		str_add(&names, i ? ", " : "");
+		table_name(t, &l->rows.v[i], &names);
+	}
+	assert_string_equal(str_cstr(&names), want);
+}
+
+/* A thread can end before its name was read. */
+static void test_nameless_thread(void **state)
+{
+	struct table t;
+
+	table_init(&t, l, true);
+	sample("a", who("1", "2", "held"));
+	assert_int_equal(live_tick(l, 1), 0);
+	live_show(l, LIVE_THREADS, (struct live_only){});
+	assert_names(&t, "tid 2");
+	l->several = true;
+	assert_names(&t, "tid 2 of app.py (pid 1)");
+	table_fini(&t);
+}
+
 static const struct live_row *row_of_text(const char *text)
 {
 	vec_foreach(r, &l->rows)
@@ -599,6 +625,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nameless_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modules, setup, teardown),
 		cmocka_unit_test_prestate_setup_teardown(test_by, setup, teardown, (void *)&by_gil),
 		cmocka_unit_test_setup_teardown(test_hidden_frames, setup, teardown),
