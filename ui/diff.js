@@ -108,7 +108,7 @@ export function spokenChange(of, node) {
 }
 
 export function diffHeader() {
-	const {data} = page, d = data.header.diff, how = d.timed ? 'blocks of time swapped' : 'samples taken as independent';
+	const {data} = page, d = data.header.diff, how = d.timed ? 'block permutation over time' : 'samples taken as independent';
 	byId('title').textContent = byId('title').title = data.header.title;
 	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ` \u00b7 noise: ${how}, corrected for all functions`);
 	flame.canvas.setAttribute('aria-label', `Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: a box is a function, ` +

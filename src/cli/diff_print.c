@@ -183,7 +183,7 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 		n++;
 	}
 	fprintf(out, "\n* is more than noise (%s, corrected for all rows).\n",
-		f->diff.timed ? "blocks of time swapped"
+		f->diff.timed ? "block permutation over time"
 			      : "samples taken as independent: no times in a profile");
 }
 

@@ -119,7 +119,7 @@ def numbers(b):
     press(b, "Threads")
     equal({k: v[0][2] for k, v in table(b).items()}, {"main": "300 ms/s \u2192 400 ms/s", "worker": "50 ms/s \u2192 60 ms/s"}, "threads")
     said = b.js("document.querySelector('#numbers').textContent")
-    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in said and "blocks of time swapped" in said, said
+    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in said and "block permutation over time" in said, said
     no_errors(b)
 
 
