@@ -288,12 +288,11 @@ class PerfEvents:
     ENABLE, DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*
 
     def __init__(self, pid):
-        process = os.pidfd_open(pid)
-        self.fds = [
-            pidfd_getfd(process, int(os.path.basename(path)))
-            for path in glob.glob("/proc/%d/fd/*" % pid)
-            if os.readlink(path) == "anon_inode:[perf_event]"
-        ]
+        process, self.fds = os.pidfd_open(pid), []
+        for path in glob.glob("/proc/%d/fd/*" % pid):
+            with contextlib.suppress(OSError):  # it was open for a moment only
+                if os.readlink(path) == "anon_inode:[perf_event]":
+                    self.fds.append(pidfd_getfd(process, int(os.path.basename(path))))
         os.close(process)
 
     def switch(self, on):
