@@ -170,6 +170,17 @@ class Program:
         return field(text, "run_cnt"), field(text, "run_time_ns")
 
 
+def in_background(command):
+    """A profiler: what it says on stderr is kept."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 class Krait:
     """krait record in the background. with Krait([...]) as k: ... ; then k.summary is the closing
     JSON."""
@@ -182,13 +193,7 @@ class Krait:
         self.summary, self.errors, self.counters = {}, "", None
 
     def __enter__(self):
-        self.process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self.process = in_background(self.command)
         self.pid = self.process.pid
         return self
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 
@@ -27,13 +26,7 @@ class Perf:
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile()
         self.command[self.command.index("/dev/null")] = self.file.name
-        self.process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        self.process = lib.in_background(self.command)
         time.sleep(0.5)
         return self
 

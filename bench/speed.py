@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import shutil
 import signal
-import subprocess
 import time
 
 import http_load
@@ -28,17 +27,12 @@ def most_percent(hz, depth):
 @contextlib.contextmanager
 def perf(pid, hz):
     """The events of a perf record without call graphs."""
-    process = subprocess.Popen(
-        lib.perf_command([pid], hz),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = lib.in_background(lib.perf_command([pid], hz))
     time.sleep(0.5)
     with lib.PerfEvents(process.pid) as events:
         yield events
     process.send_signal(signal.SIGINT)
-    process.wait()
+    process.communicate()
 
 
 @contextlib.contextmanager
