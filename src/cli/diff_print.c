@@ -168,11 +168,17 @@ static void print_words(FILE *out, const char *s, int width)
 	fprintf(out, "%s\n", str_cstr(&b));
 }
 
+/* The first row is the one that is worth most. */
+static bool has_rows(const struct diff_facts *f)
+{
+	return f->diff.rows.n && worth_a_row(f->diff.rows.v);
+}
+
 static void print_table(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
 	unsigned n = 0;
 
-	if (!f->diff.rows.n || !worth_a_row(f->diff.rows.v))
+	if (!has_rows(f))
 		return;
 	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "own  ", "share  ",
 		"total  ", f->groups ? f->by : "function");
@@ -240,7 +246,7 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 {
 	unsigned n = 0;
 
-	if (!f->diff.rows.n || !worth_a_row(f->diff.rows.v))
+	if (!has_rows(f))
 		return;
 	fprintf(out,
 		"\n| %s | before | after | own | share | total |\n|---|---:|---:|---:|---:|---:|\n",

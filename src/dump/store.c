@@ -83,8 +83,6 @@ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 	r = r ? r : unwind_tree_write(&entries, number, add_rows, s, &t);
 	if (r)
 		return err_sys(r, "no room for %zu rows of unwind tables", rows->rows.n);
-	t.guarded = rows->guarded;
-	t.check = rows->check;
 	s->tables.v[table] = t;
 	return 0;
 }

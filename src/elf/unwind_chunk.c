@@ -37,7 +37,7 @@ int unwind_entries_make(const struct unwind_rows *rows, const struct unwind_fde 
 	struct eval left = {eval, n_eval};
 	int r;
 
-	*ret = (struct unwind_entries){};
+	*ret = (struct unwind_entries){.guarded = rows->guarded, .check = rows->check};
 	r = vec_reserve(&ret->list, rows->rows.n + rows->fdes.n + 1);
 	r = r ? r : push_entry(ret, &left, 0, 0);
 	for (size_t i = 0; !r && i < rows->rows.n; i++) {
@@ -99,7 +99,7 @@ int unwind_tree_write(struct unwind_entries *e, const uint32_t *number, unwind_p
 	_cleanup_free_ struct unwind_chunk *c = malloc(sizeof(*c));
 	int r = c ? 0 : -ENOMEM;
 
-	*ret = (struct unwind_table){};
+	*ret = (struct unwind_table){.guarded = e->guarded, .check = e->check};
 	vec_foreach(at, &e->list)
 		at->rule = (at->rule & UNWIND_EVAL) | number[at->rule & UNWIND_RULE_MASK];
 	do {

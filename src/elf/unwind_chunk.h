@@ -11,6 +11,8 @@
 /* The lowest level of a tree: .rule is what a row's value will be. */
 struct unwind_entries {
 	VEC(struct unwind_row) list;
+	uint32_t guarded; /* as in unwind_rows */
+	uint64_t check;
 };
 
 /*
@@ -31,7 +33,7 @@ size_t unwind_tree_chunks(size_t n);
 typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t *number);
 
 /*
- * Writes the tree over @e, which is used up; rule i becomes @number[i]. *ret: .root and .depth. 0, -errno of
+ * Writes the tree over @e, which is used up; rule i becomes @number[i]. *ret: all but .used. 0, -errno of
  * @put, -ENOMEM, -E2BIG: more than UNWIND_LEVELS hold.
  */
 _must_use_ int unwind_tree_write(struct unwind_entries *e, const uint32_t *number,

@@ -13,8 +13,7 @@
 typedef VEC(uint32_t) chunk_vec;
 
 struct table {
-	uint32_t root, depth, guarded;
-	uint64_t check;
+	struct unwind_table tree;
 	chunk_vec chunks; /* all of it */
 };
 

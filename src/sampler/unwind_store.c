@@ -146,13 +146,9 @@ static int put_chunk(void *ctx, const struct unwind_chunk *c, uint32_t *number)
 
 static int publish(struct unwind_store *s, uint32_t table)
 {
-	const struct table *t = &s->tables.v[table];
-	struct unwind_table entry = {.root = t->root,
-				     .depth = t->depth,
-				     .used = unwind_store_epoch(),
-				     .guarded = t->guarded,
-				     .check = t->check};
+	struct unwind_table entry = s->tables.v[table].tree;
 
+	entry.used = unwind_store_epoch();
 	return unwind_put(s->maps.tables, table, &entry);
 }
 
@@ -183,7 +179,7 @@ static void empty_table(struct unwind_store *s, uint32_t table)
 {
 	struct table *t = &s->tables.v[table];
 
-	t->root = t->depth = 0;
+	t->tree = (struct unwind_table){};
 	(void)!publish(s, table);
 	give_back(s, &t->chunks);
 }
@@ -223,11 +219,7 @@ static int finish(struct filling *f, uint32_t table, const struct unwind_table *
 		give_back(s, &f->chunks);
 		return r;
 	}
-	*t = (struct table){.root = tree->root,
-			    .depth = tree->depth,
-			    .guarded = tree->guarded,
-			    .check = tree->check,
-			    .chunks = f->chunks};
+	*t = (struct table){.tree = *tree, .chunks = f->chunks};
 	r = publish(s, table);
 	if (r)
 		empty_table(s, table);
@@ -249,8 +241,6 @@ int unwind_store_fill(struct unwind_store *s, uint32_t table, const struct unwin
 	if (r)
 		return r;
 	r = unwind_tree_write(&entries, number, put_chunk, &f, &tree);
-	tree.guarded = rows->guarded;
-	tree.check = rows->check;
 	r = finish(&f, table, &tree, r);
 	return r ? err_sys(r, "can't write %zu rows of unwind tables", rows->rows.n) : 0;
 }
