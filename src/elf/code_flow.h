@@ -19,6 +19,8 @@ struct code_region {
 	uint64_t budget;     /* instructions that may still be looked at: bounds the time */
 	/* Does a function begin at @key, outside of this region? */
 	bool (*is_start)(void *ctx, uint32_t key);
+	/* Or NULL. A function that is understood calls another one at @key. 0 or what ends it all. */
+	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
 };
 #define CODE_START 0x8000 /* a function begins there */

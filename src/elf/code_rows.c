@@ -12,6 +12,8 @@
 #define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
 #define MOST_TOTAL  (128u << 20)
 #define ALIGNMENT   16
+#define WORTH_CALLERS                                                                              \
+	4096 /* fewer bytes without call frame information: a library's own beginning and end */
 
 /* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
 #define BUDGET_LEAST 4096
@@ -22,6 +24,7 @@ struct finder {
 	size_t n_code;
 	const struct unwind_rows *rows;
 	key_vec starts; /* ascending */
+	key_vec called; /* by functions that are understood; as they come */
 	bool named;	/* it has a .symtab: what isn't in .starts is no function */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
@@ -118,6 +121,29 @@ static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, s
 	return false;
 }
 
+static int add_called(void *ctx, uint32_t key)
+{
+	struct finder *s = ctx;
+
+	return vec_push(&s->called, key);
+}
+
+/* What the functions of @r call in it, what those call, and so on. */
+static int try_called(struct finder *s, struct code_region *r)
+{
+	int ret = 0;
+
+	while (!ret && s->called.n) {
+		uint32_t key = s->called.v[--s->called.n];
+
+		if (key < r->start || key >= r->end || (r->info[key - r->start] & CODE_START))
+			continue;
+		r->info[key - r->start] |= CODE_START;
+		ret = try(s, r, key, false);
+	}
+	return ret;
+}
+
 static int read_region(struct finder *s, uint32_t start, uint32_t end, struct code_region *r,
 		       uint8_t *bytes)
 {
@@ -130,6 +156,8 @@ static int read_region(struct finder *s, uint32_t start, uint32_t end, struct co
 		r->info[*i - start] = CODE_START;
 	for (; !ret && at < last && *at < end; at++)
 		ret = try(s, r, *at, false);
+	if (!ret && !s->named)
+		ret = try_called(s, r);
 	return ret || s->named ? ret : guess(s, r);
 }
 
@@ -138,7 +166,8 @@ static int look_into(struct finder *s, uint32_t start, uint32_t end)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
 	_cleanup_free_ uint16_t *info = NULL;
-	struct code_region r = {.start = start, .end = end, .is_start = is_start, .ctx = s};
+	struct code_region r = {
+		.start = start, .end = end, .is_start = is_start, .calls = add_called, .ctx = s};
 	int ret;
 
 	bytes = malloc(end - start);
@@ -289,14 +318,22 @@ static int merge_functions(struct finder *s, struct unwind_rows *rows)
 	return 0;
 }
 
+static uint64_t sum_of(const key_range_vec *gaps)
+{
+	uint64_t sum = 0;
+
+	vec_foreach(gap, gaps)
+		sum += gap->end - gap->start;
+	return sum;
+}
+
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
 {
 	key_range_vec gaps = {};
 	uint64_t sum = 0;
 
 	if (f->machine == ELF_X86_64 && !find_gaps(f, rows, &gaps))
-		vec_foreach(gap, &gaps)
-			sum += gap->end - gap->start;
+		sum = sum_of(&gaps);
 	vec_fini(&gaps);
 	return sum;
 }
@@ -319,6 +356,7 @@ static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unw
 static void finder_fini(struct finder *s)
 {
 	vec_fini(&s->starts);
+	vec_fini(&s->called);
 	vec_fini(&s->ranges);
 	vec_fini(&s->functions);
 }
@@ -335,7 +373,8 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	s.named = elf_next_section(f, NULL, SHT_SYMTAB, &sh);
 	r = find_gaps(f, rows, &gaps);
 	if (!r && gaps.n)
-		r = code_starts(f, rows->base, &gaps, &s.starts);
+		r = code_starts(f, rows, &gaps, !s.named && sum_of(&gaps) >= WORTH_CALLERS,
+				&s.starts);
 	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);
 	finder_fini(&s);

@@ -4,6 +4,10 @@
 
 #include <elf.h>
 #include "elf/internal.h"
+#include "elf/x86_insn.h"
+
+#define CALLER_MOST	   (1u << 20) /* bytes of one function */
+#define CALLERS_MOST_TOTAL (128u << 20)
 
 struct starts {
 	uint64_t base;
@@ -11,13 +15,18 @@ struct starts {
 	key_vec *ret;
 };
 
+static bool is_within(const struct starts *s, uint64_t key)
+{
+	size_t i = count_upto(s->within->v, s->within->n, end, key);
+
+	return i < s->within->n && s->within->v[i].start <= key;
+}
+
 static int add(const struct starts *s, uint64_t vaddr)
 {
 	uint64_t key = vaddr - s->base;
-	size_t i = count_upto(s->within->v, s->within->n, end, key);
 
-	return i < s->within->n && s->within->v[i].start <= key ? vec_push(s->ret, (uint32_t)key)
-								: 0;
+	return is_within(s, key) ? vec_push(s->ret, (uint32_t)key) : 0;
 }
 
 /* Local symbols without a type are labels within functions. */
@@ -74,6 +83,59 @@ static int add_sections(struct starts *s, struct elf_file *f)
 	return r;
 }
 
+/* Is there what a call or a jump that leads there would be? Much faster than reading instructions. */
+static bool may_call(const struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
+{
+	for (uint32_t at = 0; at + 5 <= n; at++) {
+		int32_t by;
+
+		if ((bytes[at] & 0xfe) != 0xe8) /* call, jmp */
+			continue;
+		memcpy(&by, bytes + at + 1, sizeof(by));
+		if (is_within(s, start + at + 5 + (uint64_t)by))
+			return true;
+	}
+	return false;
+}
+
+/* What the function at @start calls, or jumps to for good. One that holds what isn't an instruction tells nothing. */
+static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
+{
+	size_t before = s->ret->n;
+	struct x86_insn insn;
+	int r = 0;
+
+	for (uint32_t at = 0; !r && at < n;) {
+		if (!x86_decode(bytes + at, n - at, &insn)) {
+			s->ret->n = before;
+			return 0;
+		}
+		at += insn.len;
+		if (insn.kind == X86_CALL || insn.kind == X86_JUMP)
+			r = add(s, s->base + start + at + (uint64_t)insn.imm);
+	}
+	return r;
+}
+
+static int add_calls(struct starts *s, struct elf_file *f, const struct unwind_rows *rows)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(CALLER_MOST);
+	uint32_t left = CALLERS_MOST_TOTAL;
+	int r = bytes ? 0 : -ENOMEM;
+
+	vec_foreach(fde, &rows->fdes) {
+		uint32_t n = fde->end - fde->start;
+
+		if (r || n > left)
+			break;
+		left -= n;
+		if (n <= CALLER_MOST && elf_file_read(f, s->base + fde->start, bytes, n) == n &&
+		    may_call(s, fde->start, bytes, n))
+			r = add_called(s, fde->start, bytes, n);
+	}
+	return r;
+}
+
 static int ascending(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -93,9 +155,10 @@ static void sort(key_vec *v)
 	v->n = n;
 }
 
-int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within, key_vec *ret)
+int code_starts(struct elf_file *f, const struct unwind_rows *rows, const key_range_vec *within,
+		bool calls, key_vec *ret)
 {
-	struct starts s = {base, within, ret};
+	struct starts s = {rows->base, within, ret};
 	int r = add_symbols(&s, f, SHT_DYNSYM);
 
 	if (!r)
@@ -104,6 +167,8 @@ int code_starts(struct elf_file *f, uint64_t base, const key_range_vec *within, 
 		r = add_pointers(&s, f);
 	if (!r)
 		r = add_sections(&s, f);
+	if (!r && calls)
+		r = add_calls(&s, f, rows);
 	if (!r)
 		sort(ret);
 	return r;

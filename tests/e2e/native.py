@@ -96,6 +96,35 @@ def debug_file_of_a_container():
             check(got > 0.8, "then it is the leaf of %.0f %%" % (100 * got))
 
 
+CALLS_C = """
+static volatile unsigned long total;
+static __attribute__((noinline)) void work(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		total += i ^ n;
+}
+static __attribute__((noinline)) void middle(unsigned long n) { work(n); total++; }
+void run(unsigned long n) { middle(n); total++; }
+"""
+
+
+@kit.case
+def library_without_tables():
+    """Stripped, no unwind information: only calls say where two of three functions begin (IPP in OpenCV's wheel)."""
+    with folder() as d:
+        with open(d + "/calls.c", "w") as f:
+            f.write(CALLS_C)
+        lib = d + "/libcalls.so"
+        tool("gcc", "-O1", "-fPIC", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-s",
+             "-fno-optimize-sibling-calls", "-o", lib, d + "/calls.c")
+        check("FDE" not in tool("readelf", "--debug-dump=frames", lib), "it has unwind information")
+        with Background(kit.PYTHON, "-c", CALL_WORK, lib) as target:
+            kit.runs(target.pid, 0.2)
+            frames = share(record(target.pid, d, "--native=full"), lambda stack: stack[0].kind == "native"
+                           and len([f for f in stack if f.mapping.endswith("libcalls.so")]) == 3)
+            check(frames > 0.95, "%.0f %% are whole" % (100 * frames))
+
+
 SLEEPER = """
 import asyncio, json
 async def main():

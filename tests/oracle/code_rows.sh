@@ -9,5 +9,7 @@ tool_build x86_insns
 insns=$TOOL
 tool_build code_check
 check=$TOOL
+tool_build code_hidden
+hidden=$TOOL
 tool_build unwind_rows
-exec python3 -B tests/oracle/code_rows.py "$insns" "$check" "$TOOL" "$@"
+exec python3 -B tests/oracle/code_rows.py "$insns" "$check" "$hidden" "$TOOL" "$@"

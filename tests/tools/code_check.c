@@ -149,7 +149,12 @@ static int check_section(struct check *c, struct elf_file *f, const GElf_Shdr *s
 	_cleanup_free_ uint8_t *bytes = malloc(sh->sh_size);
 	_cleanup_free_ uint16_t *info = calloc(sh->sh_size, sizeof(*info));
 	uint32_t start = (uint32_t)(sh->sh_addr - c->rows->base);
-	struct code_region r = {bytes, start, start + (uint32_t)sh->sh_size, info, 0, is_start, c};
+	struct code_region r = {.bytes = bytes,
+				.start = start,
+				.end = start + (uint32_t)sh->sh_size,
+				.info = info,
+				.is_start = is_start,
+				.ctx = c};
 	int ret = 0;
 
 	if (!bytes || !info || elf_file_read(f, sh->sh_addr, bytes, sh->sh_size) != sh->sh_size)

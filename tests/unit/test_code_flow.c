@@ -201,6 +201,49 @@ static void guesses(void **state)
 	done(&x);
 }
 
+struct told {
+	uint32_t v[4];
+	size_t n;
+};
+
+static int tell(void *ctx, uint32_t key)
+{
+	struct told *t = ctx;
+
+	assert_true(t->n < ARRAY_SIZE(t->v));
+	t->v[t->n++] = key;
+	return 0;
+}
+
+static void calls(void **state)
+{
+	/* push rbx; call next; pop rax; call +0x10; pop rbx; ret */
+	static const char whole[] = "\x53\xe8\x00\x00\x00\x00\x58\xe8\x10\x00\x00\x00\x5b\xc3";
+	struct told told = {};
+	unwind_range_vec ranges = {};
+	uint16_t info[sizeof(whole)] = {};
+	struct code_region r = {.bytes = (const uint8_t *)whole,
+				.start = BASE,
+				.end = BASE + sizeof(whole) - 1,
+				.info = info,
+				.budget = 1000,
+				.is_start = nothing_starts,
+				.calls = tell,
+				.ctx = &told};
+	const char *why;
+
+	(void)state;
+	assert_int_equal(code_flow(&r, BASE, false, &ranges, &why), 0);
+	assert_null(why);
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.v[0], BASE + 12 + 0x10);
+	/* Begun behind the push it isn't believed, and neither is what it calls. */
+	assert_int_equal(code_flow(&r, BASE + 1, false, &ranges, &why), 0);
+	assert_non_null(why);
+	assert_int_equal(told.n, 1);
+	vec_fini(&ranges);
+}
+
 static void budget(void **state)
 {
 	static char bytes[3000];
@@ -249,6 +292,7 @@ int main(void)
 		cmocka_unit_test(no_way_to_the_end),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(guesses),
+		cmocka_unit_test(calls),
 		cmocka_unit_test(budget),
 		cmocka_unit_test(guarded),
 	};
