@@ -239,12 +239,17 @@ static size_t frames_of_loops(const struct merge *m, bool counted)
 	return 0;
 }
 
-/* Leaves out what is further out than the start of the greenlet that the Python frames are of: is there one? */
+/*
+ * Leaves out what is further out than the start of the greenlet that the Python frames are of: is there one?
+ * One that begins, ends or runs C functions alone has none; then it is the innermost start.
+ */
 static bool cut_at_greenlet(struct merge *m, bool counted)
 {
 	size_t n = frames_of_loops(m, counted), spare = 0;
 
-	for (size_t i = n; n && spare < 2 && i < m->frames.n; i++) {
+	if (!n && (m->raw->n || is_switching(m)))
+		return false;
+	for (size_t i = n; spare < 2 && i < m->frames.n; i++) {
 		const struct native_frame *f = &m->frames.v[i];
 
 		spare += counted && is_eval(m, f);

@@ -178,13 +178,17 @@ start(30, 0)
 """
 
 
-def greenlets_of(executable, version):
+def with_greenlet(version):
     modules.fetch(kit.CACHE, version)
     where = modules.folder(kit.CACHE, version)
     if not os.path.isdir(os.path.join(where, "greenlet")):
         raise Skip("no greenlet for %d.%d" % version)
+    return dict(os.environ, PYTHONPATH=where)
+
+
+def greenlets_of(executable, version):
     with folder() as d, Background(executable, "-c", GREENLETS,
-                                   env=dict(os.environ, PYTHONPATH=where)) as target:
+                                   env=with_greenlet(version)) as target:
         time.sleep(0.5)
         done = krait("record", "-p", target.pid, "-d", 3, "-F", 499, "--native=full", "-o",
                      d + "/o.pb.gz")
@@ -212,6 +216,38 @@ def a_greenlet_begins_its_stack():
         if not found:
             raise Skip("no interpreter %d.%d to %d.%d" % (*least, *most))
         greenlets_of(*reversed(max(found)))
+
+
+GREENLET_IN_C = """
+import collections, functools, greenlet, itertools
+main = greenlet.getcurrent()
+work = itertools.chain(map(main.switch, [0]), itertools.repeat(0))
+other = greenlet.greenlet(functools.partial(collections.deque, work, maxlen=0))
+def nested(n):
+    return [nested(n - 1)] if n else []
+def deep(n):  # a loop of its own each
+    return max([n], key=deep_key) if n else other.switch()
+def deep_key(n):
+    deep(n - 1)
+deep(40)
+repr(nested(400))  # uses the memory that the greenlet was started on
+other.switch()
+"""
+
+
+@kit.case
+def a_greenlet_without_python():
+    """One that runs C functions alone begins its stack too, and nothing breaks off."""
+    version, executable = max((version, path) for _, version, kind, path in kit.interpreters()
+                              if kind in ("static", "shared") and version <= (3, 15))
+    with folder() as d, Background(executable, "-c", GREENLET_IN_C,
+                                   env=with_greenlet(version)) as target:
+        time.sleep(0.5)
+        profile = record(target.pid, d, "--native=full")
+    begun = share(profile, lambda stack: stack[0].name == "[no Python]"
+                  and "g_initialstub" in stack[1].name)
+    check(begun > 0.95, "%.0f %% begin with the greenlet's: %s" % (
+        100 * begun, [[f.name for f in profile.stack(s)] for s in profile.samples[:3]]))
 
 
 BUSY_C = """
