@@ -202,17 +202,21 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
 #define PY312_SEND_GEN	   168
 
 /*
- * 3.12: a frame becomes current before its caller is noted in it (Python/ceval_macros.h,
- * DISPATCH_INLINED, as compilers order it); what is noted until then is the caller of the frame that
- * lay there before. A caller that isn't calling but resumes a generator shows that it's the wrong one:
- * @f, the caller of a frame that hasn't run an instruction yet.
+ * A frame becomes current before its caller is noted in it, as compilers order it (3.11: CALL_PY_EXACT_ARGS in
+ * Python/ceval.c; 3.12: Python/ceval_macros.h, DISPATCH_INLINED); what is noted until then is the caller of the frame
+ * that lay there before. Two things show that @f, the caller of a frame that hasn't run an instruction yet, is the
+ * wrong one: it's a generator that nobody resumed; 3.12: it isn't calling but resumes a generator.
  */
 walk_inline bool is_stale_caller(const struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f)
 {
 	__u8 opcode = 0; /* prev_instr is the instruction's one cache entry */
 
-	if (!l->tstate_datastack_top || w->n != 1 || !w->fresh || f->shim ||
+	if (w->n != 1 || !w->fresh || f->shim)
+		return false;
+	if (!f->stacked && !f->caller)
+		return true;
+	if (!l->tstate_datastack_top ||
 	    read_user(&opcode, 1, f->code + l->code_adaptive + f->lasti - 2))
 		return false;
 	return opcode == PY312_FOR_ITER_GEN || opcode == PY312_SEND_GEN;

@@ -393,6 +393,28 @@ static void left_over(void)
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
+/*
+ * 3.11+: the innermost frame was published before its caller was noted in it, and the frame that lay there before was
+ * called by a generator, which isn't running any more.
+ */
+static void resumed_by_nobody(void)
+{
+	const struct py_layout *l = image.l;
+	struct planned ended = {.code = expected.frame[1].code, .link = GENERATOR, .lasti = 2};
+	uint64_t generator;
+
+	build();
+	if (l->walk == PY_WALK_OBJECT)
+		return;
+	generator = chain_iframe(&ended, 0);
+	if (l->frame_is_entry)
+		put_u8(generator + l->frame_is_entry, 1);
+	expected.frame[0].lasti = -2;
+	put_u64(expected.addr[0] + l->frame_lasti, expected.frame[0].code + l->code_adaptive - 2);
+	put_u64(expected.addr[0] + l->frame_back, generator);
+	assert_outcome(WALK_FRAME_TORN, 1);
+}
+
 /* greenlet takes the loops' own frames out of a chain while it switches. */
 static void switching(void)
 {
@@ -463,7 +485,8 @@ static void every_page_missing(void)
 	X(thread_state) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) X(switching) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) \
+	X(resumed_by_nobody) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */
 TESTS(RELEASE_TEST)
