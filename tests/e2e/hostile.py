@@ -112,7 +112,7 @@ def spoiled(path, seconds):
 def spoiled_structures():
     """One of each way of frames: before 3.11, 3.11 and later, the newest."""
     paths = [path for name, version, kind, path in kit.interpreters()
-             if kind in ("static", "shared") and "pypy" not in name and "t-" not in name
+             if kind in ("static", "shared") and kit.is_plain(name)
              and (kit.FULL or version in ((3, 9), (3, 12), (3, 15)) or name == "python3-dist")]
     for path in paths:
         try:

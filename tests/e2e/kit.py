@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -54,6 +55,11 @@ def interpreters():
         for line in f:
             name, version, kind, path = line.rstrip("\n").split("\t")
             yield name, tuple(int(p) for p in version.split(".")[:2]), kind, path
+
+
+def is_plain(name):
+    """Is it CPython with a GIL?"""
+    return not name.startswith("pypy") and not re.search(r"\dt-", name)
 
 
 def interpreter(kind, minimum=(0, 0)):

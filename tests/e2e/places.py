@@ -318,8 +318,8 @@ def exec_before_the_first_sample():
 @kit.case
 def two_interpreters_at_once():
     """Processes of all versions in one recording, each seen right."""
-    paths = [path for _, _, kind, path in kit.interpreters() if kind in ("static", "shared")
-             and "pypy" not in path and "t-" not in os.path.basename(path)]
+    paths = [path for name, _, kind, path in kit.interpreters()
+             if kind in ("static", "shared") and kit.is_plain(name)]
     running = [python(executable=path, cwd=kit.ROOT) for path in paths]
     try:
         for one in running:

@@ -62,7 +62,7 @@ def versions():
                   (3, 8), (3, 12), (3, 14)) and "dist" not in name and "pbs" not in name)]
     if kit.FULL:
         wanted = [path for name, _, kind, path in kit.interpreters()
-                  if kind in ("static", "shared") and "pypy" not in name and "t-" not in name]
+                  if kind in ("static", "shared") and kit.is_plain(name)]
     return wanted
 
 

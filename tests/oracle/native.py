@@ -192,8 +192,9 @@ def build(interpreter, source):
         out, kept = "ext.so", "ext-%d.so" % interpreter.version[0]
     out, kept = os.path.join(interpreter.scratch, out), os.path.join(oracle.SCRATCH, kept)
     if not os.path.exists(kept) or os.stat(kept).st_mtime < os.stat(file).st_mtime:
-        subprocess.run(command + ["-o", kept + ".new", file], check=True, timeout=300)
-        os.rename(kept + ".new", kept)
+        new = "%s.%d" % (kept, os.getpid())
+        subprocess.run(command + ["-o", new, file], check=True, timeout=300)
+        os.rename(new, kept)
     if not os.path.exists(out) or not os.path.samefile(out, kept):
         if os.path.exists(out):
             os.remove(out)
