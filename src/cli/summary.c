@@ -194,10 +194,12 @@ static void add_losses(const struct session *s, struct summary *m)
 		     (ull)m->kernel.throttled, seconds(m->kernel.throttled_ns));
 	if (st->broken_records)
 		line(m, LOG_WARN, "%llu records made no sense", (ull)st->broken_records);
-	if (st->lost_stacks || st->lost_names)
-		line(m, LOG_WARN,
-		     "%llu samples without their stack, %llu frames without name or line",
-		     (ull)st->lost_stacks, (ull)st->lost_names);
+	if (st->lost_stacks)
+		line(m, LOG_WARN, "%llu sample%s without a stack: its record was lost",
+		     (ull)st->lost_stacks, st->lost_stacks == 1 ? "" : "s");
+	if (st->lost_names)
+		line(m, LOG_WARN, "%llu frame%s without name or line", (ull)st->lost_names,
+		     st->lost_names == 1 ? "" : "s");
 	if (st->lists_refused)
 		line(m, LOG_NOTE,
 		     "code registered for gdb has no names: its list couldn't be read %llu times; "

@@ -103,12 +103,13 @@ static void add_python(void *arg, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		const struct wire_frame *f = &n->raw->frames[i];
 		const struct py_code *code = find_code(n->p, f);
+		unsigned missing = code ? py_code_missing(code, f->lasti) : 0;
 		uint32_t loc;
 
 		if (code && code->internal)
 			continue;
-		n->missing |= code ? code->missing : 0;
-		n->c->stats.lost_names += !code || code->missing;
+		n->missing |= missing;
+		n->c->stats.lost_names += !code || missing;
 		loc = code ? code_location(n->c, n->p, code, f->lasti)
 			   : stack_mark(n->c, "[incomplete: code object lost]");
 		if (code && code->module)

@@ -155,12 +155,21 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	return 0;
 }
 
+unsigned py_code_missing(const struct py_code *code, int lasti)
+{
+	if (code->missing & 1u << CODE_LINETABLE &&
+	    (lasti < 0 ||
+	     py_linetable_reaches(code->version, code->linetable, code->linetable_bytes, lasti)))
+		return code->missing & ~(1u << CODE_LINETABLE);
+	return code->missing;
+}
+
 struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};
 
 	/* An empty table is a line table too: up to 3.9 that of a function on one line. */
-	if (!(code->missing & 1 << CODE_LINETABLE) || lasti < 0)
+	if (!(py_code_missing(code, lasti) & 1 << CODE_LINETABLE))
 		pos = py_linetable_position(code->version, code->linetable, code->linetable_bytes,
 					    code->firstlineno, lasti);
 	if (!pos.line && lasti / 2 < code->firsttraceable)

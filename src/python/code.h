@@ -44,6 +44,9 @@ static inline void cleanup_py_code(struct py_code **code)
 	py_code_free(*code);
 }
 
+/* What of .missing a frame at @lasti lacks: the beginning of a long line table may say its line. */
+unsigned py_code_missing(const struct py_code *code, int lasti);
+
 /*
  * Position of the instruction at @lasti (struct wire_frame). A frame that is still being built
  * (before firsttraceable) has no line in CPython; it gets the definition's. Line 0: none, or the

@@ -151,6 +151,25 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 	return NOWHERE;
 }
 
+bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti)
+{
+	int64_t end = 0;
+
+	if (version < 0x30b) {
+		for (size_t i = 0; i + 2 <= n; i += 2)
+			end += table[i];
+		return end > (version == 0x30a ? (int64_t)lasti * 2 : lasti);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!(table[i] & 0x80))
+			continue; /* not an entry's first byte: see there */
+		if (end > lasti / 2)
+			return true; /* and that entry is whole */
+		end += (table[i] & 7) + 1;
+	}
+	return false;
+}
+
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti)
 {

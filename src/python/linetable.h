@@ -22,4 +22,7 @@ struct py_position {
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti);
 
+/* Do the first @n bytes of a table say where @lasti (not negative) is? */
+bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti);
+
 #endif

@@ -95,6 +95,39 @@ static void test_being_built(void **state)
 	assert_int_equal(code->missing, 1 << CODE_LINETABLE);
 }
 
+/* Of a table that is longer than what the kernel program copies (huge literals) the beginning is of use. */
+static void test_long_table(void **state)
+{
+	/* An entry for 4 bytes of code, on line 11, and the first bytes of the next one. */
+	static const struct {
+		unsigned version;
+		const char *table;
+		size_t bytes;
+		int last, next; /* lasti at the end of the first, in the second */
+	} of[] = {
+		{0x309, "\0\1\4\1\4", 5, 3, 4},
+		{0x30a, "\4\1\4", 3, 1, 2},
+		{0x30b, "\xe9\2\xe9", 3, 2, 4},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		_cleanup_(cleanup_py_code) struct py_code *code = NULL;
+		struct built b = {.head = {.firstlineno = 10}};
+		size_t n = sizeof(b.head);
+
+		put(&b, &n, CODE_FILENAME, 0x2000, 1, "a.py", 4);
+		put(&b, &n, CODE_NAME, 0x3000, 1, "f", 1);
+		put(&b, &n, CODE_LINETABLE, 0x5000, 0, of[i].table, (uint32_t)of[i].bytes);
+		b.head.text[CODE_LINETABLE].len = 70000;
+		assert_int_equal(py_code_from_record(&b.head, n, of[i].version, &code), 0);
+		assert_int_equal(code->missing, 1 << CODE_LINETABLE);
+		assert_int_equal(py_code_missing(code, of[i].last), 0);
+		assert_int_equal(py_code_position(code, of[i].last).line, 11);
+		assert_int_equal(py_code_missing(code, of[i].next), 1 << CODE_LINETABLE);
+		assert_int_equal(py_code_position(code, of[i].next).line, 0);
+	}
+}
+
 static void test_internal(void **state)
 {
 	for (unsigned version = 0x30b; version <= 0x30f; version++) {
@@ -298,10 +331,15 @@ static void test_fill_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_record),		cmocka_unit_test(test_old_record),
-		cmocka_unit_test(test_being_built),	cmocka_unit_test(test_internal),
-		cmocka_unit_test(test_hostile_records), cmocka_unit_test(test_fill),
-		cmocka_unit_test(test_fill_stale),	cmocka_unit_test(test_fill_by_contents),
+		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_old_record),
+		cmocka_unit_test(test_being_built),
+		cmocka_unit_test(test_long_table),
+		cmocka_unit_test(test_internal),
+		cmocka_unit_test(test_hostile_records),
+		cmocka_unit_test(test_fill),
+		cmocka_unit_test(test_fill_stale),
+		cmocka_unit_test(test_fill_by_contents),
 		cmocka_unit_test(test_fill_faults),
 	};
 
