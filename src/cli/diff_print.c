@@ -113,7 +113,8 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_addf(row, "%*s%s%s", MAX(width - n, 0), "", str_cstr(cell), mark);
 }
 
-static void add_change(struct str *row, const struct diff_cost *c, bool share, int width)
+static void add_change(struct str *row, const struct diff_cost *c, bool share, const char *mark,
+		       int width)
 {
 	_cleanup_str_ struct str cell = {};
 
@@ -121,7 +122,7 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, i
 		str_addf(&cell, "%+.1f pt", 100 * diff_share_change(c));
 	else
 		diff_add_relative(c, &cell);
-	add_cell(row, &cell, (share ? c->share_changed : c->value_changed) ? "*" : " ", width);
+	add_cell(row, &cell, (share ? c->share_changed : c->value_changed) ? mark : " ", width);
 }
 
 static void print_row(const struct diff_facts *f, const struct diff_row *r,
@@ -139,9 +140,9 @@ static void print_row(const struct diff_facts *f, const struct diff_row *r,
 	diff_add_value(f, self->value[DIFF_B], &after);
 	add_cell(&row, &before, "", 10);
 	add_cell(&row, &after, "", 11);
-	add_change(&row, self, false, 11);
-	add_change(&row, self, true, 11);
-	add_change(&row, &r->of[DIFF_TOTAL], false, 11);
+	add_change(&row, self, false, "*", 11);
+	add_change(&row, self, true, "*", 11);
+	add_change(&row, &r->of[DIFF_TOTAL], false, "*", 11);
 	str_add(&row, " ");
 	cells_add(&row, r->name, MAX(style->width - 55, 20), true, false);
 	fprintf(out, "%s%s%s\n", color_code(colored, color), str_cstr(&row),
@@ -205,40 +206,23 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	return flush(out);
 }
 
-static void add_md_code(struct str *b, const char *s)
-{
-	_cleanup_str_ struct str clean = {};
-
-	markup_add_xml(&clean, s, strlen(s));
-	str_add(b, "<code>");
-	for (const char *c = str_cstr(&clean); *c; c++) {
-		if (*c == '|')
-			str_add(b, "&#124;");
-		else
-			str_add_c(b, *c);
-	}
-	str_add(b, "</code>");
-}
-
 static void print_md_row(const struct diff_facts *f, const struct diff_row *r, FILE *out)
 {
 	const struct diff_cost *self = &r->of[DIFF_SELF];
 	_cleanup_str_ struct str row = {};
 
 	str_add(&row, "| ");
-	add_md_code(&row, r->name);
+	markup_add_md_code(&row, r->name, strlen(r->name));
 	str_add(&row, " | ");
 	diff_add_value(f, self->value[DIFF_A], &row);
 	str_add(&row, " | ");
 	diff_add_value(f, self->value[DIFF_B], &row);
 	str_add(&row, " | ");
-	add_change(&row, self, false, 0);
+	add_change(&row, self, false, "!", 0);
 	str_add(&row, " | ");
-	add_change(&row, self, true, 0);
+	add_change(&row, self, true, "!", 0);
 	str_add(&row, " | ");
-	add_change(&row, &r->of[DIFF_TOTAL], false, 0);
-	for (char *c = row.s; c && *c; c++)
-		*c = *c == '*' ? '!' : *c;
+	add_change(&row, &r->of[DIFF_TOTAL], false, "!", 0);
 	fprintf(out, "%s |\n", str_cstr(&row));
 }
 
@@ -262,12 +246,12 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 
 int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {}, code = {};
+	_cleanup_str_ struct str verdict = {}, sum = {}, words = {};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_sum(f, &sum);
-	markup_add_xml(&code, str_cstr(&verdict), verdict.n);
-	fprintf(out, "%s\n\n%s\n", str_cstr(&code), str_cstr(&sum));
+	markup_add_md(&words, str_cstr(&verdict), verdict.n);
+	fprintf(out, "%s\n\n%s\n", str_cstr(&words), str_cstr(&sum));
 	print_md_table(f, style, out);
 	return flush(out);
 }

@@ -51,8 +51,6 @@ double report_percent(const struct report_facts *f, int64_t value);
 /* Appends it for a table; @style NULL: as a cell of Markdown, still open. */
 void report_add_percent(const struct report_facts *f, const struct report_style *style,
 			int64_t value, struct str *b);
-/* As code of Markdown. */
-void report_add_code(struct str *b, const char *s, size_t n);
 
 /* 0 or -errno + message. */
 _must_use_ int report_print_text(const struct report_facts *f, const struct report_style *style,

@@ -85,17 +85,17 @@ static void add_md(struct lines *x, const struct cost_line *l)
 	text = str_cstr(&s.text);
 	report_add_percent(x->f, NULL, l->self, x->b);
 	str_add(x->b, "| ");
-	report_add_code(x->b, str_cstr(&place), place.n);
+	markup_add_md_code(x->b, str_cstr(&place), place.n);
 	str_add(x->b, " | ");
 	if (s.changed)
 		str_add(x->b, changed);
-	report_add_code(x->b, text, s.from);
+	markup_add_md_code(x->b, text, s.from);
 	if (s.from < s.to) {
 		str_add(x->b, "<ins>");
-		report_add_code(x->b, text + s.from, s.to - s.from);
+		markup_add_md_code(x->b, text + s.from, s.to - s.from);
 		str_add(x->b, "</ins>");
 	}
-	report_add_code(x->b, text + s.to, s.text.n - s.to);
+	markup_add_md_code(x->b, text + s.to, s.text.n - s.to);
 	str_add(x->b, " |\n");
 }
 

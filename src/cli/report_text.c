@@ -37,7 +37,7 @@ static void add_percent(struct printer *p, int64_t value)
 
 static void add_code(struct str *b, const char *s)
 {
-	report_add_code(b, s, strlen(s));
+	markup_add_md_code(b, s, strlen(s));
 }
 
 static void heading(struct printer *p, const char *md, const char *text)
@@ -347,11 +347,7 @@ static void print_lede(struct printer *p)
 	str_add_c(&b, '.');
 	if (p->md) {
 		str_add(&p->row, "**");
-		for (const char *s = str_cstr(&b); *s; s++) {
-			if (strchr("*_`[]<>\\&", *s))
-				str_add_c(&p->row, '\\');
-			str_add_c(&p->row, *s);
-		}
+		markup_add_md(&p->row, str_cstr(&b), b.n);
 		str_add(&p->row, "**\n");
 	} else {
 		/* Why there is nothing to show has the room that the tables would take. */

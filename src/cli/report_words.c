@@ -37,31 +37,6 @@ void report_add_percent(const struct report_facts *f, const struct report_style 
 		str_addf(b, "| %.1f %% ", share);
 }
 
-/* '|' ends a cell of Markdown, '`' the code that names are set in. */
-void report_add_code(struct str *b, const char *s, size_t n)
-{
-	const char *end = s + n;
-
-	if (!n)
-		return;
-	str_add(b, "<code>");
-	for (const char *next; s < end; s = next) {
-		struct str clean = {};
-
-		next = s + 1;
-		while (next < end && (*next & 0xc0) == 0x80)
-			next++;
-		if (*s == '|') {
-			str_add(b, "&#124;");
-			continue;
-		}
-		markup_add_xml(&clean, s, (size_t)(next - s));
-		str_add(b, str_cstr(&clean));
-		str_fini(&clean);
-	}
-	str_add(b, "</code>");
-}
-
 void report_add_totals(const struct report_facts *f, struct str *b)
 {
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];

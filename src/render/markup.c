@@ -106,7 +106,7 @@ static uint32_t xml_char(uint32_t c)
 	return bad ? 0xfffd : c;
 }
 
-void markup_add_xml(struct str *b, const char *s, size_t n)
+static void add_markup(struct str *b, const char *s, size_t n, const char *special)
 {
 	const char *end = s + n;
 
@@ -124,9 +124,31 @@ void markup_add_xml(struct str *b, const char *s, size_t n)
 			str_add(b, "&gt;");
 		else if (c == '"')
 			str_add(b, "&quot;");
+		else if (c < 0x80 && strchr(special, (int)c))
+			str_addf(b, "&#%u;", c);
 		else
 			add_utf8(b, c);
 	}
+}
+
+void markup_add_xml(struct str *b, const char *s, size_t n)
+{
+	add_markup(b, s, n, "");
+}
+
+/* Character references are never markup (CommonMark 0.31, section 2.5). */
+void markup_add_md(struct str *b, const char *s, size_t n)
+{
+	add_markup(b, s, n, "\\`*_[]~|$");
+}
+
+void markup_add_md_code(struct str *b, const char *s, size_t n)
+{
+	if (!n)
+		return;
+	str_add(b, "<code>");
+	markup_add_md(b, s, n);
+	str_add(b, "</code>");
 }
 
 void markup_add_json(struct str *b, const char *s)

@@ -21,6 +21,11 @@ size_t markup_fit(const char *s, size_t columns);
 /* Appends @n bytes (at most the length) as XML text: valid in content and in quoted attributes. */
 void markup_add_xml(struct str *b, const char *s, size_t n);
 
+/* The same where Markdown is read: nothing of it is markup there either. */
+void markup_add_md(struct str *b, const char *s, size_t n);
+/* As code in Markdown; nothing if @n is 0. */
+void markup_add_md_code(struct str *b, const char *s, size_t n);
+
 /* Appends a quoted JSON string that is XML text as well ('<', '&' as \u escapes). */
 void markup_add_json(struct str *b, const char *s);
 

@@ -3,8 +3,10 @@
 """report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
 in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
 import gzip
+import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -527,6 +529,26 @@ def nothing_shown(work, path):
           and "before  " not in text and "*" not in text, text)
 
 
+def markdown(work):
+    """Markdown shows names as they are: what would be markup (CommonMark 0.31, GFM's ~ and $) is a reference."""
+    names = ["Foo.__init__", "a_b_*c*", "`d`", "~~e~~", "[f](g)", "$h$", "i\\*", "j|k", "<b>l</b>&amp;"]
+    paths = [os.path.join(work, "markdown-%d.pb.gz" % i) for i in range(2)]
+    for path, step in zip(paths, (0, 1)):
+        w = pprof.Writer()
+        main = w.location("[python 3.12]", "<module>", "/srv/_app_.py", 1, 9, 1)
+        for i, name in enumerate(names):
+            w.sample([main, w.location("[python 3.12]", name, "/srv/_app_.py", 1, 3, 1)], {}, 200 + i * i * step)
+        w.save(path)
+    for args in ["report", paths[0]], ["diff", *paths]:
+        text = krait(*args, "-n", "20", "--format", "md").stdout.decode()
+        cells = re.findall("<code>(.*?)</code>", text)
+        shown = [html.unescape(c) for c in cells]
+        check("md-names " + args[0], all(any(s.endswith(n) for s in shown) for n in names), str(shown))
+        prose = text.split("\n| ")[0].removeprefix("**").replace("**\n", "")
+        markup = [c for c in cells + [prose] if re.search(r"[][*_`~$|<>\\]", c)]
+        check("md-no-markup " + args[0], not markup, str(markup))
+
+
 def columns(text):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in text)
@@ -603,6 +625,7 @@ def main():
         one_line(path)
         long_names(path)
         sentences(path)
+        markdown(work)
         made(path)
         unprivileged(work, path)
         refused(work)
