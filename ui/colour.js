@@ -41,6 +41,14 @@ export const onScheme = (f) => dark.addEventListener('change', () => {
 	f();
 });
 
+/**
+ * Paper is light.
+ * @param {boolean} on
+ */
+export function forPaper(on) {
+	scheme = dark.matches && !on ? 'dark' : 'light';
+}
+
 /** @param {Fn} f */
 export function family(f) {
 	return f.root ? 'r' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];

@@ -61,7 +61,7 @@ export function showHelp() {
 	const d = byId('help');
 	d.replaceChildren(el('h2', {}, 'Keys'), el('table', {}, ...KEY_LIST.map(([k, what]) =>
 		el('tr', {}, el('th', {scope: 'row'}, el('kbd', {}, k)), el('td', {}, what)))),
-		el('p', {}, 'The wheel zooms, a drag moves. Choose a name in the table to find it.'),
+		el('p', {}, 'The wheel zooms, a drag moves. Choose a name in the table to find it. In the timeline a drag chooses a range, as do \u2190 \u2192; Shift moves its end, Escape takes it off.'),
 		el('form', {method: 'dialog'}, el('button', {}, 'Close')));
 	d.showModal();
 }

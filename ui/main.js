@@ -5,7 +5,7 @@
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
 import {answer, brush, choose, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
-import {onScheme} from './colour.js';
+import {forPaper, onScheme} from './colour.js';
 import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
 import {barsOf, changeNote, showChange} from './diff.js';
@@ -59,6 +59,19 @@ flame.hooks = hooks(flame);
 above.hooks = hooks(above);
 page.parts = {header, tools, chips, table, linesSoon};
 
+function recolour() {
+	legend();
+	sumStrip();
+	show();
+}
+
+/** @param {boolean} on */
+function print(on) {
+	forPaper(on);
+	recolour();
+	flame.forPrint(on);
+}
+
 function listen() {
 	listenKeys();
 	window.addEventListener('resize', () => {
@@ -66,14 +79,10 @@ function listen() {
 		flame.draw();
 		above.draw();
 	});
-	window.addEventListener('beforeprint', () => flame.forPrint(true));
-	window.addEventListener('afterprint', () => flame.forPrint(false));
+	window.addEventListener('beforeprint', () => print(true));
+	window.addEventListener('afterprint', () => print(false));
 	window.addEventListener('hashchange', () => restore());
-	onScheme(() => {
-		legend();
-		sumStrip();
-		show();
-	});
+	onScheme(recolour);
 }
 
 /** The state that the address has. @returns {boolean} whether it has any */

@@ -3,6 +3,7 @@
 
 import {byId, el, fit, quantity} from './base.js';
 import {GIL, inks, laneFill} from './colour.js';
+import {say} from './details.js';
 import {groupLabels} from './samples.js';
 
 /** @typedef {import('./data.js').Data} Data */
@@ -50,7 +51,7 @@ export class Strip {
 			last = Math.max(last, time[s]);
 		this.end = Math.max(last + data.header.timeUnitNs, data.header.durationNs);
 		this.there = Boolean(data.header.timed);
-		this.canvas = el('canvas', {role: 'img', 'aria-label': title});
+		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
 		this.lanes();
@@ -191,6 +192,30 @@ export class Strip {
 				this.brush(null);
 			from = -1;
 		});
+		c.addEventListener('keydown', (/** @type {KeyboardEvent} */ e) => {
+			const arrow = ['ArrowLeft', 'ArrowRight'].indexOf(e.key);
+			if (e.ctrlKey || e.metaKey || e.altKey || arrow < 0 && !(e.key === 'Escape' && this.range))
+				return;
+			e.preventDefault();
+			e.stopPropagation();
+			this.brush(arrow < 0 ? null : this.beside(arrow * 2 - 1, e.shiftKey));
+			say(this.range ? this.text(this.range) : 'the whole recording');
+		});
+	}
+
+	/**
+	 * The range that an arrow key leads to: the first one is the tenth at its end.
+	 * @param {number} sign @param {boolean} wider the end moves alone @returns {[number, number]}
+	 */
+	beside(sign, wider) {
+		const step = this.end / 50, least = this.end / 10;
+		if (!this.range)
+			return sign > 0 ? [0, least] : [this.end - least, this.end];
+		const [a, b] = this.range, width = b - a;
+		if (wider)
+			return [a, Math.min(Math.max(b + sign * step, a + step), this.end)];
+		const from = Math.min(Math.max(a + sign * step, 0), this.end - width);
+		return [from, from + width];
 	}
 
 	/** @param {[number, number]} range */

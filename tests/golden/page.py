@@ -217,6 +217,13 @@ def keyboard(b):
     no_errors(b)
 
 
+def chosen(b):
+    """The range of the timeline in seconds, from the address, once the page is at rest; or None."""
+    b.js("new Promise((done) => setTimeout(done, 400))", wait=True)  # the address follows 200 ms later
+    found = re.search(r"[#&]t=([^&]*)", b.js("location.hash"))
+    return found and [round(float(t) / 1e9, 6) for t in found[1].split("-")]
+
+
 def timeline(b):
     """A brush over the first half: everything follows; a click takes it off."""
     open_page(b, "timed.html")
@@ -237,6 +244,38 @@ def timeline(b):
     b.click(start + width * 0.9, y + 9)
     time.sleep(0.1)
     equal([r[0::2] for r in rows(b)], [["a", "80.0 %"], ["b", "20.0 %"]], "after the click")
+    # By keyboard: the first arrow takes the tenth at its end, Shift moves an end, Escape takes all.
+    b.js("document.querySelector('#strip canvas').focus()")
+    ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # seconds, of 10
+    for modifiers, want in zip((0, 0, 8), ranges):
+        b.key("ArrowRight", modifiers=modifiers)
+        equal(chosen(b), want, "the range after an arrow")
+    b.key("Escape")
+    equal(chosen(b), None, "the range after Escape")
+    no_errors(b)
+
+
+def printed(b):
+    """On paper: light whatever the screen is, with the filters that the numbers are of."""
+    def darkest():
+        return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
+            const c = document.querySelector(name);
+            return Math.min(...c.getContext('2d').getImageData(0, c.height - 3, c.width, 1).data);
+        }))()""")
+
+    b.scheme(True)
+    open_page(b, "timed.html", "#t=0-5e9")
+    assert max(darkest()) < 60, darkest()
+    b.js("window.dispatchEvent(new Event('beforeprint'))")
+    assert min(darkest()) > 200, darkest()
+    b.call("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
+    text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
+    assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
+    b.call("Emulation.setEmulatedMedia", {"media": "", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    b.js("window.dispatchEvent(new Event('afterprint'))")
+    assert max(darkest()) < 60, darkest()
+    b.scheme(False)
     no_errors(b)
 
 
@@ -464,7 +503,7 @@ def sizes(b):
     """Screens of all sizes, light and dark: nothing is wider than the screen, no choice than its control."""
     for dark in (False, True):
         b.scheme(dark)
-        for width, height in ((1600, 900), (800, 700), (400, 700)):
+        for width, height in ((1600, 900), (800, 700), (400, 700), (320, 640)):
             b.resize(width, height)
             open_page(b, "picture.html")
             equal(b.js(CUT), [], (width, "choices that are cut"))
@@ -684,7 +723,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, keyboard, timeline, long_names, filters, labels, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, keyboard, timeline, printed, long_names, filters, labels, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
