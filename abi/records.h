@@ -174,7 +174,8 @@ struct rec_code {
 	__s32 firsttraceable; /* 3.11+, in code units; frames before it are being built */
 	__u32 version;	      /* co_version, 0 = none */
 	__u64 self_obj;	      /* <= 3.10: object in the first local variable of a frame; 0 = none */
-	__u64 globals;	      /* dict of a frame that ran it, 0 = not readable */
+	__u64 self_type; /* of that one, which may be gone before it is looked at; 0 = not readable */
+	__u64 globals;	 /* dict of a frame that ran it, 0 = not readable */
 	struct wire_text text[CODE_TEXT_MAX];
 };
 

@@ -144,6 +144,8 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 			  f->code + l->code_firsttraceable);
 	if (!l->code_qualname)
 		read_user(&rec->self_obj, sizeof(rec->self_obj), frame + l->frame_locals);
+	if (rec->self_obj)
+		read_user(&rec->self_type, sizeof(rec->self_type), rec->self_obj + l->ob_type);
 	read_user(&rec->globals, sizeof(rec->globals), globals_field(l, frame));
 }
 

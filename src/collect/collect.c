@@ -141,7 +141,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
 	if (rec->self_obj)
-		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj);
+		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
 	if (rec->globals && !c->config.interpreter_frames)
 		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
 	if (c->processes.v[p].version != layout->version)

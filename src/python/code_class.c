@@ -209,10 +209,9 @@ static bool find_in_mro(struct search *s, uint64_t type)
 }
 
 /* The first argument may be an instance, or (cls) a class, whose metaclass has methods too. */
-static bool find(struct search *s, uint64_t self_obj)
+static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 {
 	struct heap *h = &s->h;
-	uint64_t type = heap_ptr(h, self_obj + h->l->ob_type);
 
 	if (!type)
 		return false;
@@ -284,7 +283,7 @@ static bool py_code_is_from_file(const struct py_code *code)
 }
 
 int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
-		    uint64_t self_obj)
+		    uint64_t self_obj, uint64_t self_type)
 {
 	struct search s = {.code = code};
 	_cleanup_str_ struct str name = {};
@@ -295,7 +294,8 @@ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *lay
 		return 0;
 	heap_init(&s.h, pid, layout);
 	s.h.budget = BUDGET;
-	if (layout->code_qualname || !self_obj || !code->name || !s.h.known || !find(&s, self_obj))
+	if (layout->code_qualname || !self_obj || !code->name || !s.h.known ||
+	    !find(&s, self_obj, self_type))
 		return 0;
 	r = class_name(&s, &name);
 	if (r || (layout->version < 0x300 && !agrees_2(&s, str_cstr(&name))))

@@ -249,14 +249,17 @@ static void not_resident(void)
 /* Before 3.11 the class comes from the first local variable. */
 static void self(void)
 {
-	uint64_t frame, code = image_code("method");
+	uint64_t frame, code = image_code("method"), obj = image_alloc(64);
+	bool wanted = !image.l->code_qualname;
 
 	build(1, code);
 	frame = expected.addr[0];
-	put_u64(frame + image.l->frame_locals, 0x123456789ab0);
+	put_u64(frame + image.l->frame_locals, obj);
+	put_u64(obj + image.l->ob_type, 0x123456789ab0);
 	host_forget_sent();
 	walk_and_send();
-	assert_int_equal(code_record(0)->self_obj, image.l->code_qualname ? 0 : 0x123456789ab0);
+	assert_int_equal(code_record(0)->self_obj, wanted ? obj : 0);
+	assert_int_equal(code_record(0)->self_type, wanted ? 0x123456789ab0 : 0);
 }
 
 /* clang-format off */

@@ -1,7 +1,7 @@
 # -*- coding: utf-8 -*-
 # SPDX-License-Identifier: BSD-2-Clause
-# Methods of all kinds (Python 2.7-3.10): prints "CODE SELF NAME" for each, with the addresses of the
-# code object and of the first argument of a call, and the name that is certain; then "ready", and
+# Methods of all kinds (Python 2.7-3.10): prints "CODE SELF TYPE NAME" for each, with the addresses of the
+# code object, of the first argument of a call and of its type, and the name that is certain; then "ready", and
 # waits for the end of its input. Python's own __qualname__ is the truth where there is one (3.x);
 # a bare name is expected wherever a class can't be proved.
 from __future__ import print_function
@@ -13,14 +13,15 @@ PY2 = sys.version_info[0] == 2
 kept = []  # addresses stay valid
 
 
-def case(function, self, name, py2=None):
-    """@function: the function that runs; @name: what 3.x must give; @py2: what 2.7 must give."""
+def case(function, self, name, py2=None, at=None):
+    """@function: the function that runs; @name: what 3.x must give; @py2: what 2.7 must give; @at: where self
+    was, if it is gone."""
     want = (py2 or name) if PY2 else name
     kept.append((function, self))
     code = function.__code__
     if not PY2 and "." in name and not hasattr(function, "__wrapped__"):
         assert function.__qualname__ == name, (function.__qualname__, name)
-    line = "%x %x %s\n" % (id(code), id(self), want)
+    line = "%x %x %x %s\n" % (id(code), at or id(self), id(type(self)), want)
     sys.stdout.write(line) if PY2 else sys.stdout.buffer.write(line.encode("utf-8"))
 
 
@@ -178,6 +179,7 @@ def cases():
     b, d, old = Base(), Derived(), OldDerived()
     case(of(Base, "plain"), b, "Base.plain")
     case(of(Base, "plain"), d, "Base.plain")
+    case(of(Base, "plain"), d, "Base.plain", at=8)
     case(of(Base, "overridden"), d, "Base.overridden")
     case(of(Derived, "overridden"), d, "Derived.overridden")
     case(of(Derived, "own"), d, "Derived.own")

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * classes PID: for each "CODE SELF" (addresses in hexadecimal) on stdin prints the name of the code
+ * classes PID: for each "CODE SELF TYPE" (addresses in hexadecimal) on stdin prints the name of the code
  * object as krait would show it; tests/oracle/classes.sh.
  */
 #include "python/code.h"
 #include "live.h"
 
-static int name_one(int pid, const struct py_layout *layout, uint64_t addr, uint64_t self)
+static int name_one(int pid, const struct py_layout *layout, uint64_t addr, uint64_t self,
+		    uint64_t type)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
 	int r;
 
 	r = py_code_from_process(pid, layout, addr, 0, &code);
 	if (!r)
-		r = py_code_qualify(code, pid, layout, self);
+		r = py_code_qualify(code, pid, layout, self, type);
 	if (r < 0)
 		fprintf(stderr, "%" PRIx64 ": %s\n", addr, strerror(-r));
 	printf("%s\n", code && code->name ? code->name : "?");
@@ -24,13 +25,13 @@ int main(int argc, char **argv)
 {
 	int pid = argc > 1 ? atoi(argv[1]) : 0, bad = 0;
 	struct py_image image;
-	uint64_t code, self;
+	uint64_t code, self, type;
 
 	if (!live_find(pid, &image)) {
 		fprintf(stderr, "no interpreter in %d\n", pid);
 		return 1;
 	}
-	while (scanf("%" SCNx64 " %" SCNx64, &code, &self) == 2)
-		bad |= name_one(pid, &image.layout, code, self);
+	while (scanf("%" SCNx64 " %" SCNx64 " %" SCNx64, &code, &self, &type) == 3)
+		bad |= name_one(pid, &image.layout, code, self, type);
 	return bad;
 }

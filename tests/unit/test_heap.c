@@ -91,7 +91,8 @@ static void test_random_classes(void **state)
 		fill(words, &seed);
 		rec.text[CODE_NAME] = (struct wire_text){.addr = 8, .kind = 1};
 		assert_int_equal(py_code_from_record(&rec, sizeof(rec), l.version, &code), 0);
-		assert_true(py_code_qualify(code, getpid(), &l, (uintptr_t)&words[run + 1]) <= 0);
+		assert_true(py_code_qualify(code, getpid(), &l, (uintptr_t)&words[run + 1],
+					    words[run + 2]) <= 0);
 		assert_string_equal(code->name, "");
 		(void)!py_code_fill_from_process(code, getpid(), &l);
 	}
