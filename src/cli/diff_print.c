@@ -125,6 +125,17 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 	add_cell(row, &cell, (share ? c->share_changed : c->value_changed) ? mark : " ", width);
 }
 
+/* What a narrow terminal leaves out, in this order, so that a name has 18 columns. */
+enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
+
+static enum columns columns_in(int width)
+{
+	return width >= 75   ? ALL_COLUMNS
+	       : width >= 64 ? WITHOUT_SHARE
+	       : width >= 53 ? WITHOUT_TOTAL
+			     : WITHOUT_AFTER;
+}
+
 static void print_row(const struct diff_facts *f, const struct diff_row *r,
 		      const struct diff_style *style, FILE *out)
 {
@@ -135,16 +146,20 @@ static void print_row(const struct diff_facts *f, const struct diff_row *r,
 				   ? COLOR_RED
 				   : COLOR_GREEN;
 	bool colored = style->colored && color != COLOR_OFF;
+	enum columns columns = columns_in(style->width);
 
 	diff_add_value(f, self->value[DIFF_A], &before);
 	diff_add_value(f, self->value[DIFF_B], &after);
 	add_cell(&row, &before, "", 10);
-	add_cell(&row, &after, "", 11);
+	if (columns > WITHOUT_AFTER)
+		add_cell(&row, &after, "", 11);
 	add_change(&row, self, false, "*", 11);
-	add_change(&row, self, true, "*", 11);
-	add_change(&row, &r->of[DIFF_TOTAL], false, "*", 11);
+	if (columns > WITHOUT_SHARE)
+		add_change(&row, self, true, "*", 11);
+	if (columns > WITHOUT_TOTAL)
+		add_change(&row, &r->of[DIFF_TOTAL], false, "*", 11);
 	str_add(&row, " ");
-	cells_add(&row, r->name, MAX(style->width - 55, 20), true, false);
+	cells_add(&row, r->name, style->width - 22 - 11 * (int)columns, true, false);
 	fprintf(out, "%s%s%s\n", color_code(colored, color), str_cstr(&row),
 		color_code(colored, COLOR_OFF));
 }
@@ -177,12 +192,20 @@ static bool has_rows(const struct diff_facts *f)
 
 static void print_table(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
+	enum columns columns = columns_in(style->width);
 	unsigned n = 0;
 
 	if (!has_rows(f))
 		return;
-	fprintf(out, "\n%10s%11s%11s%11s%11s  %s\n", "before", "after", "own  ", "share  ",
-		"total  ", f->groups ? f->by : "function");
+	fprintf(out, "\n%10s", "before");
+	if (columns > WITHOUT_AFTER)
+		fprintf(out, "%11s", "after");
+	fprintf(out, "%11s", "own  ");
+	if (columns > WITHOUT_SHARE)
+		fprintf(out, "%11s", "share  ");
+	if (columns > WITHOUT_TOTAL)
+		fprintf(out, "%11s", "total  ");
+	fprintf(out, "  %s\n", f->groups ? f->by : "function");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit || !worth_a_row(row))
 			break;
@@ -192,6 +215,8 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 	fprintf(out, "\n* is more than noise (%s, corrected for all rows).\n",
 		f->diff.timed ? "block permutation over time"
 			      : "samples taken as independent: no times in a profile");
+	if (columns < ALL_COLUMNS)
+		fputs("A terminal of 75 columns has room for all changes.\n", out);
 }
 
 int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)

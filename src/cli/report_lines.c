@@ -123,6 +123,7 @@ void report_add_lines(const struct report_facts *f, const struct report_style *s
 	for (size_t i = 0; i < n; i++)
 		(md ? add_md : add_text)(&x, &f->costs.lines.v[i]);
 	if (x.hidden)
-		str_addf(b, "%*s(files that aren't yours: --source shows their text)\n",
-			 PERCENT_WIDTH, "");
+		str_addf(b, "%*s(files that aren't yours: --source%s)\n",
+			 style->width < 64 ? 0 : PERCENT_WIDTH, "",
+			 style->width < 64 ? "" : " shows their text");
 }

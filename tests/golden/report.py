@@ -549,6 +549,20 @@ def markdown(work):
         check("md-no-markup " + args[0], not markup, str(markup))
 
 
+def diff_widths(work, path):
+    """The table of a comparison fits, and says what a narrow terminal has no room for."""
+    other = os.path.join(work, "other.pb.gz")
+    made(other, start=3)
+    for width, heads in ((75, "before after own share total"), (64, "before after own total"),
+                         (53, "before after own"), (40, "before own")):
+        os.environ["COLUMNS"] = str(width)
+        text = krait("diff", path, other, "--per", "n=1,2").stdout.decode()
+        table = text.split("\n\n")[1].split("\n")
+        check("diff-fits-%d" % width, table[0].split() == heads.split() + ["function"] and len(table) > 2
+              and max(map(columns, table)) <= width and ("75 columns" in text) == (width < 75), text)
+    os.environ["COLUMNS"] = "80"
+
+
 def columns(text):
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in text)
@@ -626,6 +640,7 @@ def main():
         long_names(path)
         sentences(path)
         markdown(work)
+        diff_widths(work, path)
         made(path)
         unprivileged(work, path)
         refused(work)

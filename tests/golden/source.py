@@ -139,6 +139,8 @@ def rules(work):
         os.chown(file, 12345, 12345)
         text = report(path)
         check("other's", "wanted" not in text and "aren't yours: --source" in text, text)
+        text = report(path, width=40)
+        check("other's, narrow", "aren't yours: --source" in text and max(map(len, text.split("\n")[1:])) <= 40, text)
         report(path, "-o", page)
         check("other's page", '"foreign":true,"runs":[]' in source_of(page), source_of(page))
         text = report(path, "--source")
