@@ -162,7 +162,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	f->func = l->func_version ? block_u64(w, off + l->frame_func) : 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);
 	owner = l->frame_owner ? block_u8(w, off + l->frame_owner) : 0;
-	f->shim = owner >= 3;
+	f->shim = owner >= 3 && !l->frame_is_entry; /* 3.11: left over, it has none */
 	f->stacked = !owner;
 	f->entry = f->shim || (l->frame_is_entry && block_u8(w, off + l->frame_is_entry));
 	f->flags = 0;
@@ -222,6 +222,15 @@ walk_inline bool is_stale_caller(const struct walk *w, const struct py_layout *l
 	return opcode == PY312_FOR_ITER_GEN || opcode == PY312_SEND_GEN;
 }
 
+/*
+ * 3.11: that a frame is its loop's outermost is said in the frame, and may be left over as its caller may. With no caller at all
+ * it would be the thread's first frame, before its first instruction: that moment isn't worth a wrong stack.
+ */
+walk_inline bool is_stale_root(const struct walk *w, const struct py_layout *l)
+{
+	return l->frame_is_entry && w->n == 1 && w->fresh && !w->frame && !w->outer;
+}
+
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 		      const struct py_layout *l)
 {
@@ -240,7 +249,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		walk_end(w, WALK_FRAME_TORN);
 		return;
 	}
-	w->fresh = f.stacked && !w->n && f.lasti < 0;
+	w->fresh = l->walk != PY_WALK_OBJECT && !w->n && f.lasti < 0;
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
@@ -250,7 +259,11 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		}
 		push_frame(w, out, addrs, frame, f.code, check, f.lasti, f.flags);
 	}
-	if (f.entry && !w->done)
+	if (!f.entry || w->done)
+		return;
+	if (is_stale_root(w, l))
+		walk_end(w, WALK_FRAME_TORN);
+	else
 		close_group(w, out, addrs, f.shim ? frame : 0);
 }
 

@@ -415,6 +415,26 @@ static void resumed_by_nobody(void)
 	assert_outcome(WALK_FRAME_TORN, 1);
 }
 
+/* 3.11: the same where it was called from C: the thread seems to begin with it. */
+static void entry_left_over(void)
+{
+	const struct py_layout *l = image.l;
+
+	build();
+	if (!l->frame_is_entry)
+		return;
+	/* One C evaluation loop. */
+	put_u64(get_u64(image.cframe + l->cframe_current_frame + 8) + l->cframe_current_frame, 0);
+	expected.frame[0].lasti = -2;
+	put_u64(expected.addr[0] + l->frame_lasti, expected.frame[0].code + l->code_adaptive - 2);
+	put_u64(expected.addr[0] + l->frame_back, 0);
+	for (uint8_t owner = 0; owner < 5; owner++) {
+		put_u8(expected.addr[0] + l->frame_owner, owner);
+		put_u8(expected.addr[0] + l->frame_is_entry, owner + 1);
+		assert_outcome(WALK_FRAME_TORN, 1);
+	}
+}
+
 /* greenlet takes the loops' own frames out of a chain while it switches. */
 static void switching(void)
 {
@@ -486,7 +506,7 @@ static void every_page_missing(void)
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
 	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) \
-	X(resumed_by_nobody) X(switching) \
+	X(resumed_by_nobody) X(entry_left_over) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */
 TESTS(RELEASE_TEST)
