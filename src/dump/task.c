@@ -9,8 +9,6 @@
 #include "base/str.h"
 #include "proc/stat.h"
 
-#define STATUS_BYTES (64u << 10) /* Groups: may have 65,536 of them */
-
 static const char *value_of(const char *text, const char *key)
 {
 	const char *p = strstr(text, key);
@@ -39,7 +37,7 @@ int task_look(int procdir, pid_t tid, struct task_look *ret)
 	int r;
 
 	snprintf(path, sizeof(path), "task/%d/status", tid);
-	r = proc_file_read(procdir, path, STATUS_BYTES, &text);
+	r = proc_file_read(procdir, path, PROC_STATUS_BYTES, &text);
 	if (r)
 		return r == -ENOENT ? -ESRCH : r;
 	return task_look_parse(str_cstr(&text), ret) ? 0 : -EINVAL;

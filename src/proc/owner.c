@@ -9,8 +9,6 @@
 #include "base/str.h"
 #include "proc/stat.h"
 
-#define STATUS_BYTES (1 << 20) /* 65,536 groups (NGROUPS_MAX) are 720 KB at most */
-
 /* The numbers behind @key at the start of a line; a process's name has its newlines escaped there. */
 static const char *numbers_of(const struct str *text, const char *key)
 {
@@ -49,7 +47,7 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 	int r;
 
 	*ret = (struct proc_owner){};
-	r = proc_file_read(procdir, "status", STATUS_BYTES, &text);
+	r = proc_file_read(procdir, "status", PROC_STATUS_BYTES, &text);
 	if (!r)
 		r = take_id(numbers_of(&text, "\nUid:"), &ret->uid);
 	if (!r)

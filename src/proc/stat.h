@@ -22,6 +22,9 @@ struct proc_stat {
 /* From @n bytes of text. 0 or -EINVAL. */
 _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret);
 
+/* PROCDIR/status is read as a whole: NSpid and the switches stand behind 65,536 groups of 11 bytes. */
+#define PROC_STATUS_BYTES (1u << 20)
+
 struct proc_status {
 	uid_t uid;	   /* effective */
 	pid_t ns_tgid;	   /* innermost NSpid; 0 if there is none */

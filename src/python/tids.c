@@ -8,8 +8,6 @@
 #include "proc/proc.h"
 #include "proc/stat.h"
 
-#define STATUS_BYTES 8192
-
 /* The thread's number in its own PID namespace. */
 static pid_t native_tid(const struct proc *p, pid_t tid)
 {
@@ -18,7 +16,7 @@ static pid_t native_tid(const struct proc *p, pid_t tid)
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/status", tid);
-	if (proc_file_read(p->dirfd, path, STATUS_BYTES, &text) ||
+	if (proc_file_read(p->dirfd, path, PROC_STATUS_BYTES, &text) ||
 	    proc_status_parse(str_cstr(&text), text.n, &status))
 		return 0;
 	return status.ns_tgid ? status.ns_tgid : tid;

@@ -13,10 +13,9 @@
 #include "symbol/jitdump.h"
 #include "symbol/text_line.h"
 
-#define LINE_BYTES   ((size_t)PERF_MAP_NAME_BYTES + 40)
-#define REFRESH_MAX  (256u << 20) /* bytes read at once; the rest comes with the next refresh */
-#define BLOCK_BYTES  (64u << 10)
-#define STATUS_BYTES 8192
+#define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
+#define REFRESH_MAX (256u << 20) /* bytes read at once; the rest comes with the next refresh */
+#define BLOCK_BYTES (64u << 10)
 
 struct perf_map {
 	int text;	     /* descriptor of perf-PID.map; -1: there is none */
@@ -220,7 +219,7 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 static int read_status(const struct proc *proc, struct proc_status *ret)
 {
 	_cleanup_str_ struct str text = {};
-	int r = proc_file_read(proc->dirfd, "status", STATUS_BYTES, &text);
+	int r = proc_file_read(proc->dirfd, "status", PROC_STATUS_BYTES, &text);
 
 	if (!r)
 		r = proc_status_parse(str_cstr(&text), text.n, ret);

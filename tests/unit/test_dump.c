@@ -3,12 +3,15 @@
  * What krait dump makes of /proc's text, of system calls and kernel functions; its unwind tables against
  * the rows they were made of; source lines. Truth: made texts and files.
  */
+#include <grp.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -203,12 +206,51 @@ static void test_source(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* The switches stand behind the groups, of which 65,536 may be: 720 KB. */
+static void test_many_groups(void **state)
+{
+	static gid_t groups[NGROUPS_MAX];
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct task_look look = {};
+	int up[2], go[2], r;
+	char ready = 0;
+	pid_t child;
+
+	for (size_t i = 0; i < NGROUPS_MAX; i++)
+		groups[i] = (gid_t)(4000000000u + i);
+	assert_int_equal(pipe(up), 0);
+	assert_int_equal(pipe(go), 0);
+	child = fork();
+	if (!child) {
+		close(go[1]);
+		ready = setgroups(NGROUPS_MAX, groups) ? 'n' : 'y';
+		if (write(up[1], &ready, 1) == 1 && !read(go[0], &ready, 1))
+			_exit(0);
+		_exit(1);
+	}
+	assert_int_equal(read(up[0], &ready, 1), 1);
+	r = proc_open(&proc, child);
+	if (!r)
+		r = task_look(proc.dirfd, child, &look);
+	close(go[1]);
+	waitpid(child, NULL, 0);
+	close(go[0]);
+	close(up[0]);
+	close(up[1]);
+	if (ready == 'n') {
+		printf("SKIP many groups: setgroups() isn't permitted\n");
+		skip();
+	}
+	assert_int_equal(r, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_look),  cmocka_unit_test(test_stayed),
-		cmocka_unit_test(test_place), cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_store), cmocka_unit_test(test_source),
+		cmocka_unit_test(test_look),	    cmocka_unit_test(test_stayed),
+		cmocka_unit_test(test_place),	    cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_store),	    cmocka_unit_test(test_source),
+		cmocka_unit_test(test_many_groups),
 	};
 
 	return cmocka_run_group_tests_name("dump", tests, NULL, NULL);

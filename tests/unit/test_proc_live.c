@@ -177,7 +177,7 @@ static void test_pid_namespace(void **state)
 	assert_int_equal(proc_open(&p, inner), 0);
 	assert_int_equal(proc_facts_read(&p, &f), 0);
 	assert_int_equal(f.tgid, inner);
-	assert_int_equal(proc_file_read(p.dirfd, "status", 4096, &text), 0);
+	assert_int_equal(proc_file_read(p.dirfd, "status", PROC_STATUS_BYTES, &text), 0);
 	assert_int_equal(proc_status_parse(str_cstr(&text), text.n, &status), 0);
 	assert_int_equal(status.ns_tgid, 1);
 	assert_int_equal(status.ns_level, 1);
