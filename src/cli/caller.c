@@ -2,12 +2,14 @@
 /* The user behind sudo, and the environment as it was typed; see caller.h. */
 #include "cli/caller.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <sys/auxv.h>
 #include "base/error.h"
 #include "cli/environment.h"
 #include "cli/rights.h"
+#include "proc/owner.h"
 
 #define MAX_ANCESTORS 64
 
@@ -80,20 +82,21 @@ static bool is_sudo(pid_t pid, const void *arg)
 	return status_line(pid, "Name:", line, sizeof(line)) && streq(line, "\tsudo\n");
 }
 
+/* All of them: of a list that is cut off, the last number would be another group. */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
-	char line[8192], *s = line, *end;
-	int r = 0;
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+	_cleanup_close_ int procdir = -1;
+	char path[32];
+	int r;
 
-	if (!status_line(pid, "Groups:", line, sizeof(line)))
-		return -ESRCH;
-	for (; !r; s = end) {
-		gid_t gid = strtoul(s, &end, 10);
-
-		if (end == s)
-			break;
-		r = vec_push(ret, gid);
-	}
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	procdir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (procdir < 0)
+		return -errno;
+	r = proc_owner_read(procdir, &owner);
+	vec_foreach(gid, &owner.groups)
+		r = r ? r : vec_push(ret, *gid);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <grp.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "base/cleanup.h"
@@ -114,6 +115,46 @@ static void test_become(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* In a child of root: 0 if its parent's groups, longer as text than any buffer, are the caller's. */
+static int check_many_groups(void)
+{
+	static gid_t groups[NGROUPS_MAX];
+	struct caller c;
+	pid_t child;
+	int go[2], status;
+	char byte;
+
+	for (size_t i = 0; i < NGROUPS_MAX; i++)
+		groups[i] = (gid_t)(4000000000u + i);
+	if (pipe(go))
+		return 1;
+	child = fork();
+	if (child == 0) {
+		pretend_sudo();
+		if (read(go[0], &byte, 1) != 1 || caller_find(&c) || c.groups.n != NGROUPS_MAX)
+			_exit(2);
+		_exit(memcmp(c.groups.v, groups, sizeof(groups)) ? 3 : 0);
+	}
+	if (setgroups(NGROUPS_MAX, groups) || setresuid(NOBODY, NOBODY, NOBODY) ||
+	    write(go[1], "", 1) != 1 || waitpid(child, &status, 0) != child)
+		return 4;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 5;
+}
+
+static void test_many_groups(void **state)
+{
+	int status;
+	pid_t pid;
+
+	if (getuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0)
+		_exit(check_many_groups());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void test_files_are_the_callers(void **state)
 {
 	_cleanup_(caller_fini) struct caller c;
@@ -138,9 +179,10 @@ static void test_files_are_the_callers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),	 cmocka_unit_test(test_original),
-		cmocka_unit_test(test_not_sudo), cmocka_unit_test(test_bad_sudo_variables),
-		cmocka_unit_test(test_become),	 cmocka_unit_test(test_files_are_the_callers),
+		cmocka_unit_test(test_parse),	    cmocka_unit_test(test_original),
+		cmocka_unit_test(test_not_sudo),    cmocka_unit_test(test_bad_sudo_variables),
+		cmocka_unit_test(test_become),	    cmocka_unit_test(test_files_are_the_callers),
+		cmocka_unit_test(test_many_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
