@@ -11,7 +11,7 @@
 #define RODATA_MAX    (64u << 20)
 #define VERSION_CHARS "0123456789.+abrc"
 
-/* "3.8" or "38" after @prefix anywhere in @name; 0 = no. */
+/* "3.8" after the first @prefix in the last part of the path @name; 0 = no. */
 static unsigned version_after(const char *name, const char *prefix)
 {
 	const char *s = strrchr(name, '/');
