@@ -2,7 +2,6 @@
 /* The user behind sudo, and the environment as it was typed; see caller.h. */
 #include "cli/caller.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <sys/auxv.h>
@@ -10,6 +9,7 @@
 #include "cli/environment.h"
 #include "cli/rights.h"
 #include "proc/owner.h"
+#include "proc/proc.h"
 
 #define MAX_ANCESTORS 64
 
@@ -86,15 +86,11 @@ static bool is_sudo(pid_t pid, const void *arg)
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
-	_cleanup_close_ int procdir = -1;
-	char path[32];
-	int r;
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	int r = proc_open(&proc, pid);
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	procdir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (procdir < 0)
-		return -errno;
-	r = proc_owner_read(procdir, &owner);
+	if (!r)
+		r = proc_owner_read(proc.dirfd, &owner);
 	vec_foreach(gid, &owner.groups)
 		r = r ? r : vec_push(ret, *gid);
 	return r;

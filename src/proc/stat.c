@@ -135,6 +135,14 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 	return 0;
 }
 
+int proc_status_read(int procdir, const char *name, struct proc_status *ret)
+{
+	_cleanup_str_ struct str text = {};
+	int r = proc_file_read(procdir, name, PROC_STATUS_BYTES, &text);
+
+	return r ? r : proc_status_parse(str_cstr(&text), text.n, ret);
+}
+
 int proc_stat_read(int procdir, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};

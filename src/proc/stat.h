@@ -34,6 +34,9 @@ struct proc_status {
 /* From @n bytes of text. 0 or -EINVAL. */
 _must_use_ int proc_status_parse(const char *text, size_t n, struct proc_status *ret);
 
+/* PROCDIR/@name: its status, or one of its threads'. 0, -ESRCH, -EINVAL or -errno. No message. */
+_must_use_ int proc_status_read(int procdir, const char *name, struct proc_status *ret);
+
 /* PROCDIR/stat. 0, -ESRCH or -errno, with a message. */
 _must_use_ int proc_stat_read(int procdir, struct proc_stat *ret);
 

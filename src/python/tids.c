@@ -11,13 +11,11 @@
 /* The thread's number in its own PID namespace. */
 static pid_t native_tid(const struct proc *p, pid_t tid)
 {
-	_cleanup_str_ struct str text = {};
 	struct proc_status status;
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/status", tid);
-	if (proc_file_read(p->dirfd, path, PROC_STATUS_BYTES, &text) ||
-	    proc_status_parse(str_cstr(&text), text.n, &status))
+	if (proc_status_read(p->dirfd, path, &status))
 		return 0;
 	return status.ns_tgid ? status.ns_tgid : tid;
 }

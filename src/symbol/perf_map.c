@@ -218,11 +218,8 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 /* Who the process is in its own view, from PROCDIR/status. */
 static int read_status(const struct proc *proc, struct proc_status *ret)
 {
-	_cleanup_str_ struct str text = {};
-	int r = proc_file_read(proc->dirfd, "status", PROC_STATUS_BYTES, &text);
+	int r = proc_status_read(proc->dirfd, "status", ret);
 
-	if (!r)
-		r = proc_status_parse(str_cstr(&text), text.n, ret);
 	return r ? err_sys(r, "can't read the status of process %d", (int)proc->tgid) : 0;
 }
 

@@ -146,7 +146,6 @@ static void test_pid_namespace(void **state)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
 	_cleanup_proc_facts_ struct proc_facts f = {};
-	_cleanup_str_ struct str text = {};
 	struct proc_status status;
 	pid_t outer, inner = 0;
 	int up[2];
@@ -177,8 +176,7 @@ static void test_pid_namespace(void **state)
 	assert_int_equal(proc_open(&p, inner), 0);
 	assert_int_equal(proc_facts_read(&p, &f), 0);
 	assert_int_equal(f.tgid, inner);
-	assert_int_equal(proc_file_read(p.dirfd, "status", PROC_STATUS_BYTES, &text), 0);
-	assert_int_equal(proc_status_parse(str_cstr(&text), text.n, &status), 0);
+	assert_int_equal(proc_status_read(p.dirfd, "status", &status), 0);
 	assert_int_equal(status.ns_tgid, 1);
 	assert_int_equal(status.ns_level, 1);
 	assert_int_not_equal(proc_ns(&p, "pid"), 0);
