@@ -335,14 +335,12 @@ static int analyze(struct flow *f)
 	return r;
 }
 
-/* Where the instruction at @key, up to @end, calls another function. */
-static int tell_call(struct flow *f, uint32_t key, uint32_t end)
+/* Where @insn, up to @end, calls another function. */
+static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t end)
 {
-	struct x86_insn insn;
-
-	if (!f->r->calls || !decode(f, key, &insn) || insn.kind != X86_CALL || !insn.imm)
+	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
 		return 0; /* a call of what follows asks for the address */
-	return f->r->calls(f->r->ctx, end + (uint32_t)insn.imm);
+	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);
 }
 
 static int report(struct flow *f, struct code_block *b, code_visit_fn *fn, void *arg)
@@ -358,10 +356,10 @@ static int report(struct flow *f, struct code_block *b, code_visit_fn *fn, void 
 			code_state_rule(&b->st, f->lost, &v.rule);
 		r = fn(&v, arg);
 		changed = *info(f, v.key) & TOUCHES;
-		if (!r && changed)
-			r = tell_call(f, v.key, v.end);
-		if (changed && decode(f, v.key, &insn))
-			(void)code_state_step(&b->st, &insn, v.key);
+		if (r || !changed || !decode(f, v.key, &insn))
+			continue;
+		(void)code_state_step(&b->st, &insn, v.key);
+		r = tell_call(f, &insn, v.end);
 	}
 	return r;
 }

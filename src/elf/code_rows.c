@@ -12,8 +12,9 @@
 #define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
 #define MOST_TOTAL  (128u << 20)
 #define ALIGNMENT   16
-#define WORTH_CALLERS                                                                              \
-	4096 /* fewer bytes without call frame information: a library's own beginning and end */
+
+/* Fewer bytes without call frame information are a library's own beginning and end. */
+#define WORTH_CALLERS 4096
 
 /* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
 #define BUDGET_LEAST 4096
@@ -121,7 +122,7 @@ static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, s
 	return false;
 }
 
-static int add_called(void *ctx, uint32_t key)
+static int note_call(void *ctx, uint32_t key)
 {
 	struct finder *s = ctx;
 
@@ -156,7 +157,7 @@ static int read_region(struct finder *s, uint32_t start, uint32_t end, struct co
 		r->info[*i - start] = CODE_START;
 	for (; !ret && at < last && *at < end; at++)
 		ret = try(s, r, *at, false);
-	if (!ret && !s->named)
+	if (!ret)
 		ret = try_called(s, r);
 	return ret || s->named ? ret : guess(s, r);
 }
@@ -166,8 +167,11 @@ static int look_into(struct finder *s, uint32_t start, uint32_t end)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
 	_cleanup_free_ uint16_t *info = NULL;
-	struct code_region r = {
-		.start = start, .end = end, .is_start = is_start, .calls = add_called, .ctx = s};
+	struct code_region r = {.start = start,
+				.end = end,
+				.is_start = is_start,
+				.calls = s->named ? NULL : note_call,
+				.ctx = s};
 	int ret;
 
 	bytes = malloc(end - start);
