@@ -58,9 +58,9 @@ struct py_position py_code_position(const struct py_code *code, int lasti);
  * Up to 3.10 a code object knows only its bare name. If @self_obj (rec_code.self_obj: the first
  * local variable of a frame that ran it, 0 = none) is an instance or a class, and a class in its
  * MRO holds a function with exactly this code object (also behind staticmethod, classmethod,
- * property, or
- * __wrapped__), the name becomes "Class.name"; in 2.7 with the class' bare name. @self_type: its type, by
- * which also an object that is gone says its class. Reads the live process @pid. 1: done; 0: not certain, name unchanged; -ESTALE, -ESRCH, ...: name unchanged.
+ * property, or __wrapped__), the name becomes "Class.name"; in 2.7 with the class' bare name.
+ * @self_type: its type, by which also an object that is gone says its class. Reads the live process
+ * @pid. 1: done; 0: not certain, name unchanged; -ESTALE, -ESRCH, ...: name unchanged.
  */
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj, uint64_t self_type);

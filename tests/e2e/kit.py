@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
 import pprof  # noqa: E402
+from oracle import is_plain  # noqa: E402,F401
 
 KRAIT = os.environ.get("KRAIT", os.path.join(ROOT, "build", "release", "krait"))
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
@@ -55,11 +55,6 @@ def interpreters():
         for line in f:
             name, version, kind, path = line.rstrip("\n").split("\t")
             yield name, tuple(int(p) for p in version.split(".")[:2]), kind, path
-
-
-def is_plain(name):
-    """Is it CPython with a GIL?"""
-    return not name.startswith("pypy") and not re.search(r"\dt-", name)
 
 
 def interpreter(kind, minimum=(0, 0)):

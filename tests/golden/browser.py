@@ -132,9 +132,9 @@ class Browser:
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.js("window.dispatchEvent(new Event('resize'))")  # its own may come later
 
-    def scheme(self, dark):
+    def scheme(self, dark, media=""):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.call("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
 
     def scripts(self, enabled):
         self.call("Emulation.setScriptExecutionDisabled", {"value": not enabled})

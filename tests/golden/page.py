@@ -268,11 +268,11 @@ def printed(b):
     assert max(darkest()) < 60, darkest()
     b.js("window.dispatchEvent(new Event('beforeprint'))")
     assert min(darkest()) > 200, darkest()
-    b.call("Emulation.setEmulatedMedia", {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    b.scheme(True, "print")
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
-    b.call("Emulation.setEmulatedMedia", {"media": "", "features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    b.scheme(True)
     b.js("window.dispatchEvent(new Event('afterprint'))")
     assert max(darkest()) < 60, darkest()
     b.scheme(False)

@@ -28,7 +28,6 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
-FREE_THREADED = re.compile(r"\dt-")  # in an interpreter's name
 HZ = 9999
 INCOMPLETE = 0.001  # share of samples
 NO_PYTHON = 0.3     # where threads or processes begin and end
@@ -64,11 +63,16 @@ class Interpreter:
         return self.modules[name]
 
 
+def is_plain(name):
+    """Is the interpreter of that name CPython with a GIL?"""
+    return not name.startswith("pypy") and not re.search(r"\dt-", name)
+
+
 def interpreters(full, only):
     """Fast: one of each minor version; full: all."""
     with open(os.path.join(CACHE, "interpreters.tsv")) as f:
         rows = [Interpreter(*line.rstrip("\n").split("\t")) for line in f if line.strip()]
-    rows = [r for r in rows if not r.name.startswith("pypy") and not FREE_THREADED.search(r.name)]
+    rows = [r for r in rows if is_plain(r.name)]
     if only:
         rows = [r for r in rows if fnmatch.fnmatch(r.name, only) or
                 ".".join(map(str, r.version)).startswith(only)]

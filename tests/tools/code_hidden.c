@@ -9,21 +9,21 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "elf/code_rows.h"
 #include "elf/internal.h"
+#include "elf/unwind_rows.h"
 
 #define SP	7 /* DWARF's number of rsp */
 #define AT_MOST 10
 
-static int read_rows(const char *name, bool code, struct unwind_rows *ret)
+typedef int read_fn(struct elf_file *f, struct unwind_rows *ret);
+
+static int read_rows(const char *name, read_fn *read, struct unwind_rows *ret)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
 	_cleanup_close_ int fd = open(name, O_RDONLY | O_CLOEXEC);
 	int r = fd < 0 ? -1 : elf_file_open(fd, name, &f);
 
-	if (!r)
-		r = unwind_rows_read_tables(f, ret);
-	return r || !code ? r : code_rows_add(f, ret);
+	return r ? r : read(f, ret);
 }
 
 static bool by_sp(const struct unwind_rule *u)
@@ -36,7 +36,8 @@ int main(int argc, char **argv)
 	_cleanup_unwind_rows_ struct unwind_rows said = {}, found = {};
 	unsigned long bytes = 0, known = 0, differing = 0;
 
-	if (argc != 3 || read_rows(argv[1], false, &said) || read_rows(argv[2], true, &found))
+	if (argc != 3 || read_rows(argv[1], unwind_rows_read_tables, &said) ||
+	    read_rows(argv[2], unwind_rows_read, &found))
 		return 1;
 	vec_foreach(fde, &said.fdes)
 		for (uint64_t at = said.base + fde->start; at < said.base + fde->end; at++) {
