@@ -7,7 +7,7 @@
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
 
-#include "state.bpf.h"
+#include "near.bpf.h"
 
 #define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
 #define SHORT_BYTES	 48 /* of a line table that come with its head: 30 lines or so */
@@ -86,29 +86,40 @@ walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 }
 
 /*
+ * Length of the str or bytes whose length and hash lie at @head in w->block. Adds both, or, where the hash isn't cached
+ * (-1), the length alone: false.
+ */
+walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
+{
+	__u64 hash = block_u64(w, head + 8);
+
+	*length = block_u64(w, head);
+	w->acc = hash == ~0ull ? check_mix(w->acc, *length) : check_hashed(w->acc, *length, hash);
+	return hash != ~0ull;
+}
+
+/*
  * Adds a str: length and cached hash, or, where it isn't cached (-1), all the bytes. str and bytes
  * have length and hash at the same offsets in every version.
  */
 walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
 {
-	__u64 head[3] = {}; /* length, hash, state */
+	__s32 head = addr ? load_near(w, NEAR_NAME, addr + l->str_length, 24) : -1;
 	__u32 kind = 1;
+	__u64 length;
 
-	if (!addr || read_user(head, sizeof(head), addr + l->str_length))
+	if (head < 0)
 		return false;
-	if (head[1] != ~0ull) {
-		w->acc = check_hashed(w->acc, head[0], head[1]);
+	if (hash_head(w, head, &length))
 		return true;
-	}
-	w->acc = check_mix(w->acc, head[0]);
 	w->acc_addr = addr + l->bytes_data;
 	if (l->str_state) {
-		__u32 state = (__u32)head[2] >> l->str_kind_shift;
+		__u32 state = (__u32)block_u64(w, head + 16) >> l->str_kind_shift;
 
 		kind = state & 7;
 		w->acc_addr = str_data(l, addr, state);
 	}
-	w->acc_len = head[0] * kind;
+	w->acc_len = length * kind;
 	return hash_bytes() == 0;
 }
 
@@ -118,26 +129,27 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
-	__u64 *head = (__u64 *)w->text; /* length, hash */
 	__u32 data = l->bytes_data - l->str_length;
+	__u64 length;
+	__s32 head;
 	bool whole;
 
 	if (!addr)
 		return false;
-	whole = !read_user(w->text, HEAD_BYTES, addr + l->str_length);
-	if (!whole && read_user(w->text, 16, addr + l->str_length)) /* the mapping ends behind it */
+	head = load_near(w, NEAR_TABLE, addr + l->str_length, HEAD_BYTES);
+	whole = head >= 0;
+	if (!whole) /* the mapping ends behind it */
+		head = load_near(w, NEAR_TABLE, addr + l->str_length, 16);
+	if (head < 0)
 		return false;
-	if (head[1] != ~0ull) {
-		w->acc = check_hashed(w->acc, head[0], head[1]);
+	if (hash_head(w, head, &length))
 		return true;
-	}
-	w->acc = check_mix(w->acc, head[0]);
-	if (whole && head[0] <= SHORT_BYTES) {
-		hash_text(w, &w->text[bounded(data, 32)], head[0], SHORT_BYTES);
+	if (whole && length <= SHORT_BYTES) {
+		hash_text(w, &w->block[bounded(head + data, 2 * BLOCK_BYTES)], length, SHORT_BYTES);
 		return true;
 	}
 	w->acc_addr = addr + l->bytes_data;
-	w->acc_len = head[0];
+	w->acc_len = length;
 	return hash_bytes() == 0;
 }
 
@@ -179,43 +191,38 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 	return true;
 }
 
-/* The check by contents, for the code object whose fields are in w->object: into w->acc. */
-walk_inline bool check_contents(struct walk *w, const struct py_layout *l)
+/* The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. */
+walk_inline bool check_contents(struct walk *w, const struct py_layout *l, __u32 at)
 {
-	__u32 base = l->code_block;
+	__u32 name = l->code_qualname ? l->code_qualname : l->code_name;
 
-	w->acc = check_mix(0, object_u32(w, l->code_firstlineno - base));
-	if (!hash_filename(w, l, object_u64(w, l->code_filename - base)) ||
-	    !hash_str(w, l,
-		      object_u64(w, (l->code_qualname ? l->code_qualname : l->code_name) - base)) ||
-	    !hash_object(w, l, object_u64(w, l->code_linetable - base)))
+	w->acc = check_mix(0, block_u32(w, at + l->code_firstlineno));
+	if (!hash_filename(w, l, block_u64(w, at + l->code_filename)) ||
+	    !hash_str(w, l, block_u64(w, at + name)) ||
+	    !hash_object(w, l, block_u64(w, at + l->code_linetable)))
 		return false;
 	w->acc |= 1;
 	return true;
 }
 
-walk_inline bool load_code(struct walk *w, const struct py_layout *l, __u64 code)
-{
-	return read_user(w->object, CODE_BLOCK_BYTES, code + l->code_block) == 0;
-}
-
-/* Reads the code object at @code into w->object and computes its check; false if not readable. */
+/* Computes the check of the code object at @code; false if it isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
-	__u32 base = l->code_block, version;
+	__s32 block = load_near(w, NEAR_CODE, code + l->code_block, CODE_BLOCK_BYTES);
+	__u32 at = (__u32)block - l->code_block, version;
 
-	if (!load_code(w, l, code))
+	if (block < 0)
 		return false;
-	version = l->code_version ? object_u32(w, l->code_version - base) : 0;
+	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		w->codes_made = 0; /* it would have been counted: that isn't the counter */
 	if (version) {
-		*check = check_version(version, object_u32(w, l->code_firstlineno - base),
-				       object_u64(w, l->code_qualname - base),
-				       object_u64(w, l->code_linetable - base));
+		*check = check_version(version, block_u32(w, at + l->code_firstlineno),
+				       block_u64(w, at + l->code_qualname),
+				       block_u64(w, at + l->code_linetable));
 		return true;
 	}
-	if (!check_contents(w, l))
+	if (!check_contents(w, l, at))
 		return false;
 	*check = w->acc;
 	return true;

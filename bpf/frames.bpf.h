@@ -331,6 +331,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
 	w->block_start = w->block_end = w->lone = 0;
+	forget_near(w, l);
 	if (!find_frame(w, l))
 		return;
 	count_codes(w);

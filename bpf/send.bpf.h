@@ -171,7 +171,7 @@ walk_global int send_code(__u32 i)
 	key = code_key(w, f);
 	if (code_seen(key))
 		return 0;
-	if (!load_code(w, l, f->code))
+	if (read_user(w->object, CODE_BLOCK_BYTES, f->code + l->code_block))
 		return 1;
 	rec = (struct rec_code *)s->bytes;
 	fill_code(rec, w, l, f, addrs->frame[i]);

@@ -59,6 +59,11 @@ struct proof {
 	__u64 key, check;
 };
 
+/* What load_near() looks for; a power of two of them, for bounded(). */
+enum near_kind { NEAR_CODE, NEAR_NAME, NEAR_TABLE, NEAR_MAX = 4 };
+
+#define NEAR_BYTES 1024
+
 /* Of a code object or a file name, in this sample. */
 struct memo {
 	__u64 addr, check, sample;
@@ -84,6 +89,8 @@ struct walk {
 	__u64 block_start, block_end; /* what block[] holds of the target */
 	__u64 lone;		      /* frame last read from outside of it */
 	__u64 sample;		      /* counts walks */
+	__u64 near[NEAR_MAX]; /* whose NEAR_BYTES of the target block[] holds, of each kind */
+	__u64 met[NEAR_MAX];  /* where the last one was that they didn't hold */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
@@ -98,14 +105,16 @@ struct walk {
 	__u8 outcome, done;
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */
+	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	__u8 fresh;   /* the last frame is the innermost and hasn't run an instruction yet */
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
 	__u32 staged; /* send_code(): bytes in the staging buffer */
-	__u8 block[2 * BLOCK_BYTES]; /* up to a page of the data stack, then one frame by itself */
+	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
+	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
-	__u8 object[256]; /* thread state, code object, head of a str or bytes */
+	__u8 object[256]; /* thread state, function, code object that is sent */
 	__u8 object_slack[SLACK];
 	__u8 text[TEXT_BYTES];
 	__u8 text_slack[SLACK];
@@ -171,6 +180,11 @@ walk_inline __u64 bounded(__u64 i, __u64 n)
 walk_inline __u64 block_u64(const struct walk *w, __u32 off)
 {
 	return load_u64(w->block + bounded(off, 2 * BLOCK_BYTES));
+}
+
+walk_inline __u32 block_u32(const struct walk *w, __u32 off)
+{
+	return load_u32(w->block + bounded(off, 2 * BLOCK_BYTES));
 }
 
 walk_inline __u8 block_u8(const struct walk *w, __u32 off)

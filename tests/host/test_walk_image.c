@@ -217,6 +217,46 @@ static void ids_of_contents(void)
 	}
 }
 
+#define NEIGHBOURS 60
+
+/* The check of a code object that is the only one of its stack. */
+static uint64_t check_alone(uint64_t code)
+{
+	start();
+	plan_add(&plan, FROM_C, code, 2);
+	assert_stack(WALK_OK, 1);
+	return host.out->frame[0].check;
+}
+
+/*
+ * Of code objects that lie next to each other several are read at once (up to 3.10); their checks are those of each by
+ * itself.
+ */
+static void neighbours(void)
+{
+	const uint64_t file = image_text("/srv/app.py");
+	uint64_t reads, code, name[NEIGHBOURS], table[NEIGHBOURS];
+	struct wire_frame frame[NEIGHBOURS];
+
+	start();
+	for (int i = 0; i < NEIGHBOURS; i++)
+		name[i] = image_str("name", 4, 1, true, (uint64_t)i);
+	for (int i = 0; i < NEIGHBOURS; i++)
+		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
+	for (int i = 0; i < NEIGHBOURS; i++) {
+		code = image_code_of(file, name[i], table[i], i);
+		image.heap = code + image.l->code_linetable + 64; /* as close as real ones lie */
+		plan_add(&plan, FROM_C, code, 2);
+	}
+	assert_stack(WALK_OK, NEIGHBOURS);
+	reads = host.reads;
+	memcpy(frame, host.out->frame, sizeof(frame));
+	for (size_t i = 0; i < NEIGHBOURS; i++)
+		assert_int_equal(frame[i].check, check_alone(frame[i].code));
+	if (image.l->walk == PY_WALK_OBJECT)
+		assert_in_range(reads, NEIGHBOURS, host.reads + NEIGHBOURS * 2);
+}
+
 /* Is another code object at the same address noticed although nothing was counted? */
 static bool notices(uint64_t code, uint32_t *version)
 {
@@ -296,7 +336,7 @@ static void fields_are_read(void)
 #define TESTS(X) \
 	X(one_frame) X(some_frames) X(many_frames) X(deepest) X(too_deep) \
 	X(deep_through_c) X(every_position) X(generators_only) X(ids) \
-	X(ids_of_processes) X(ids_of_contents) X(counted) X(counted_anew) \
+	X(ids_of_processes) X(ids_of_contents) X(neighbours) X(counted) X(counted_anew) \
 	X(fields_are_read)
 /* clang-format on */
 TESTS(RELEASE_TEST)
