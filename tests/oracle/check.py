@@ -206,7 +206,7 @@ class Checker(object):
         if not any(self.truth.is_own(l) for l in frames):
             return "foreign", 0, marks, frames
         if UNREADABLE & set(marks):
-            unread = [not l.line or l.name in UNREADABLE_NAMES for l in frames]
+            unread = [not l.line or not l.file or l.name in UNREADABLE_NAMES for l in frames]
             frames = frames[:unread.index(True)] if True in unread else frames
             if not frames:
                 return "empty", 0, marks, frames
