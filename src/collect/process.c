@@ -116,9 +116,8 @@ static void set_python(struct collect *c, struct process *p, uint16_t version)
 static bool runs_once(const struct proc *proc)
 {
 	char exe[PATH_MAX];
-	ssize_t n = readlinkat(proc->dirfd, "exe", exe, sizeof(exe) - 1);
 
-	exe[MAX(n, (ssize_t)0)] = '\0';
+	file_exe_path(proc->dirfd, exe, sizeof(exe));
 	return image_runs_once(exe);
 }
 

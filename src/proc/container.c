@@ -179,7 +179,7 @@ static bool add_docker_name(const char *json, size_t n, struct str *ret)
 	if (!p)
 		return false;
 	p += sizeof(key) - 1;
-	for (first = p; p < end && (isalnum((unsigned char)*p) || strchr("_.-", *p));)
+	for (first = p; p < end && (isalnum((unsigned char)*p) || memchr("_.-", *p, 3));)
 		p++;
 	if (p == first || p == end || *p != '"')
 		return false;

@@ -103,16 +103,20 @@ static int open_map_files(int procdir, const struct mapping *m)
 	return fd < 0 ? -errno : reopen(fd);
 }
 
+void file_exe_path(int procdir, char *ret, size_t n)
+{
+	ssize_t got = readlinkat(procdir, "exe", ret, n - 1);
+
+	ret[MAX(got, (ssize_t)0)] = '\0';
+}
+
 bool file_is_exe(int procdir, const char *path, bool deleted)
 {
-	_cleanup_free_ char *link = malloc(PATH_MAX + 1);
 	size_t n = strlen(path);
-	ssize_t got = link ? readlinkat(procdir, "exe", link, PATH_MAX) : -1;
+	char link[PATH_MAX];
 
-	if (got < 0 || got == PATH_MAX)
-		return false;
-	link[got] = '\0';
-	return !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
+	file_exe_path(procdir, link, sizeof(link));
+	return n && !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
 }
 
 static int open_exe(int procdir, const struct mapping *m, const char *path)

@@ -30,6 +30,9 @@ enum file_how {
 _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const char *path,
 				 enum file_how *how);
 
+/* The path that PROCDIR/exe links to, cut at @n - 1 bytes; "" if it can't be read. */
+void file_exe_path(int procdir, char *ret, size_t n);
+
 /*
  * Whether @path (maps_path() of a mapping, @deleted its) is what PROCDIR/exe is called: both names
  * come from the kernel's d_path().

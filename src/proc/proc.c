@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "proc/container.h"
+#include "proc/files.h"
 #include "proc/stat.h"
 
 #define CGROUP_BYTES	(64u << 10)
@@ -69,9 +70,8 @@ static char *name_of(const struct proc *p, const struct str *cmdline, const char
 {
 	_cleanup_str_ struct str name = {};
 	char exe[512]; /* only its last component matters, and only if it is short */
-	ssize_t n = readlinkat(p->dirfd, "exe", exe, sizeof(exe) - 1);
 
-	exe[MAX(n, (ssize_t)0)] = '\0';
+	file_exe_path(p->dirfd, exe, sizeof(exe));
 	proc_name_from(str_cstr(cmdline), cmdline->n, exe, comm, &name);
 	return str_take(&name);
 }

@@ -12,12 +12,11 @@
 #include "profile/folded_frame.h"
 #include "profile/viewer_in.h"
 
-#define FORMAT	   "firefox"
-#define NEWEST	   75
-#define NO_MEMORY  VIEWER_NO_MEMORY
-#define NONE	   (-1)	      /* null in a column */
-#define MS	   6	      /* times and weights are milliseconds: power of ten to nanoseconds */
-#define MADE_UP_ID (1u << 22) /* from here on krait's own numbers, no PID of Linux */
+#define FORMAT	  "firefox"
+#define NEWEST	  75
+#define NO_MEMORY VIEWER_NO_MEMORY
+#define NONE	  (-1) /* null in a column */
+#define MS	  6    /* times and weights are milliseconds: power of ten to nanoseconds */
 
 enum column {
 	STACK_FRAME,
@@ -571,7 +570,7 @@ static bool is_made_up(const struct reader *r, const char *key, const struct str
 
 	if (!r->of_krait)
 		return false;
-	return streq(key, "pid") || streq(key, "tid") ? strtoull(s, NULL, 10) >= MADE_UP_ID
+	return streq(key, "pid") || streq(key, "tid") ? strtoull(s, NULL, 10) >= PROFILE_MADE_UP_ID
 						      : streq(s, "Process") || streq(s, "Thread");
 }
 

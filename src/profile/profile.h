@@ -119,6 +119,9 @@ bool profile_failed(const struct profile *p); /* sticky: an allocation failed */
 /* What there is is whole: nothing that was made in vain is part of a stack, a sample or a label set. */
 void profile_forget_failure(struct profile *p);
 
+/* Process and thread numbers from here on are krait's own, where a format wants one: above Linux's PID_MAX_LIMIT. */
+#define PROFILE_MADE_UP_ID (1u << 22)
+
 /*
  * A process that ran @function (a valid id) began so long before the recording; the longest counts. What
  * its source file was then isn't what it is if it changed since.

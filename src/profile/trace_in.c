@@ -13,12 +13,11 @@
 #include "profile/folded_frame.h"
 #include "profile/viewer_in.h"
 
-#define FORMAT	   "trace"
-#define NO_MEMORY  VIEWER_NO_MEMORY
-#define US	   3	      /* times are microseconds: power of ten to nanoseconds */
-#define CLIP_NS	   1000	      /* what writers' rounding makes two slices overlap */
-#define MADE_UP_ID (1u << 22) /* from here on krait's own numbers, no PID of Linux */
-#define NONE	   UINT32_MAX
+#define FORMAT	  "trace"
+#define NO_MEMORY VIEWER_NO_MEMORY
+#define US	  3    /* times are microseconds: power of ten to nanoseconds */
+#define CLIP_NS	  1000 /* what writers' rounding makes two slices overlap */
+#define NONE	  UINT32_MAX
 
 struct slice {
 	int64_t start, end; /* end < start: it is open */
@@ -359,7 +358,8 @@ static int by_time(const void *va, const void *vb)
 
 static bool is_made_up(const struct reader *r, uint32_t string)
 {
-	return r->of_krait && strtoull(profile_get_string(r->p, string), NULL, 10) >= MADE_UP_ID;
+	return r->of_krait &&
+	       strtoull(profile_get_string(r->p, string), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
 static uint32_t labels_of(struct reader *r, uint32_t thread)

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "render/rank.h"
 
-#define MADE_UP	  (1u << 22) /* from here on no PID of Linux (PID_MAX_LIMIT) */
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for sorting samples by thread")
 
 static const char no_label[] = "[no label]";
@@ -31,14 +30,14 @@ static int64_t time_of(const struct timeline *t, const struct profile_sample *s)
 	return t->times ? s->time_ns : -1;
 }
 
-/* A plain number below @MADE_UP, or UINT64_MAX. */
+/* A plain number below PROFILE_MADE_UP_ID, or UINT64_MAX. */
 static uint64_t to_number(const char *s)
 {
 	size_t n = strspn(s, "0123456789");
 
 	if (!n || s[n] || n > 7 || (*s == '0' && n > 1))
 		return UINT64_MAX;
-	return strtoul(s, NULL, 10) < MADE_UP ? strtoul(s, NULL, 10) : UINT64_MAX;
+	return strtoul(s, NULL, 10) < PROFILE_MADE_UP_ID ? strtoul(s, NULL, 10) : UINT64_MAX;
 }
 
 static int compare_ids(uint64_t a, uint64_t b, const char *x, const char *y)
@@ -125,7 +124,7 @@ static int count_sample(void *arg, const struct profile_sample *s)
 /* Sorts the threads that have samples; .key leads from label sets to them. */
 static int list_threads(struct timeline *t, const struct timeline_thread *threads, uint32_t n)
 {
-	uint64_t pid = MADE_UP;
+	uint64_t pid = PROFILE_MADE_UP_ID;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct timeline_thread thread = threads[i];
@@ -148,7 +147,7 @@ static int list_threads(struct timeline *t, const struct timeline_thread *thread
 			thread->pid_number = pid;
 		}
 		if (thread->tid_number == UINT64_MAX)
-			thread->tid_number = 2 * (uint64_t)MADE_UP + i;
+			thread->tid_number = 2 * (uint64_t)PROFILE_MADE_UP_ID + i;
 	}
 	return 0;
 }
