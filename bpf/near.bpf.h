@@ -38,9 +38,12 @@ walk_global int read_near(__u32 kind, __u64 addr, __u64 n)
 	block = kind * NEAR_BYTES;
 	lone = LONE_OBJECT + kind * OBJECT_SLACK;
 	if (w->near_on && at + n <= NEAR_BYTES) {
-		if (w->met[kind] == start && !read_user(&w->block[block], NEAR_BYTES, start)) {
-			w->near[kind] = start;
-			return (int)(block + at);
+		if (w->met[kind] == start) {
+			w->near[kind] = NOWHERE; /* a read that fails leaves zeros there */
+			if (!read_user(&w->block[block], NEAR_BYTES, start)) {
+				w->near[kind] = start;
+				return (int)(block + at);
+			}
 		}
 		w->met[kind] = start;
 	}

@@ -228,26 +228,34 @@ static uint64_t check_alone(uint64_t code)
 	return host.out->frame[0].check;
 }
 
+static void make_neighbours(uint64_t *code)
+{
+	const uint64_t file = image_text("/srv/app.py");
+	uint64_t name[NEIGHBOURS], table[NEIGHBOURS];
+
+	for (int i = 0; i < NEIGHBOURS; i++)
+		name[i] = image_str("name", 4, 1, true, (uint64_t)i);
+	for (int i = 0; i < NEIGHBOURS; i++)
+		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
+	for (int i = 0; i < NEIGHBOURS; i++) {
+		code[i] = image_code_of(file, name[i], table[i], i);
+		image.heap = code[i] + image.l->code_linetable + 64; /* as close as real ones lie */
+	}
+}
+
 /*
  * Of code objects that lie next to each other several are read at once (up to 3.10); their checks are those of each by
  * itself.
  */
 static void neighbours(void)
 {
-	const uint64_t file = image_text("/srv/app.py");
-	uint64_t reads, code, name[NEIGHBOURS], table[NEIGHBOURS];
+	uint64_t reads, code[NEIGHBOURS];
 	struct wire_frame frame[NEIGHBOURS];
 
 	start();
-	for (int i = 0; i < NEIGHBOURS; i++)
-		name[i] = image_str("name", 4, 1, true, (uint64_t)i);
-	for (int i = 0; i < NEIGHBOURS; i++)
-		table[i] = image_bytes(&i, sizeof(i), NO_HASH);
-	for (int i = 0; i < NEIGHBOURS; i++) {
-		code = image_code_of(file, name[i], table[i], i);
-		image.heap = code + image.l->code_linetable + 64; /* as close as real ones lie */
-		plan_add(&plan, FROM_C, code, 2);
-	}
+	make_neighbours(code);
+	for (size_t i = 0; i < NEIGHBOURS; i++)
+		plan_add(&plan, FROM_C, code[i], 2);
 	assert_stack(WALK_OK, NEIGHBOURS);
 	reads = host.reads;
 	memcpy(frame, host.out->frame, sizeof(frame));
@@ -255,6 +263,28 @@ static void neighbours(void)
 		assert_int_equal(frame[i].check, check_alone(frame[i].code));
 	if (image.l->walk == PY_WALK_OBJECT)
 		assert_in_range(reads, NEIGHBOURS, host.reads + NEIGHBOURS * 2);
+}
+
+/* The same where two places take turns and reads of one of them fail: nobody takes what such a read left. */
+static void neighbours_that_fail(void)
+{
+	struct wire_frame frame[NEIGHBOURS];
+	uint64_t code[NEIGHBOURS];
+
+	start();
+	make_neighbours(code);
+	for (size_t i = 0; i < NEIGHBOURS; i++)
+		plan_add(&plan, FROM_C, code[i / 4 * 2 + i % 2 + (i % 4 > 1 ? NEIGHBOURS / 2 : 0)],
+			 2);
+	assert_stack(WALK_OK, NEIGHBOURS);
+	memcpy(frame, host.out->frame, sizeof(frame));
+	for (host.fail_nth = 2; host.fail_nth < 200; host.fail_nth++) {
+		image_walk();
+		assert_true(host.w->n <= NEIGHBOURS);
+		for (size_t i = 0; i < host.w->n && image.l->walk == PY_WALK_OBJECT; i++)
+			assert_int_equal(host.out->frame[i].check, frame[i].check);
+	}
+	host.fail_nth = 0;
 }
 
 /* Is another code object at the same address noticed although nothing was counted? */
@@ -336,7 +366,7 @@ static void fields_are_read(void)
 #define TESTS(X) \
 	X(one_frame) X(some_frames) X(many_frames) X(deepest) X(too_deep) \
 	X(deep_through_c) X(every_position) X(generators_only) X(ids) \
-	X(ids_of_processes) X(ids_of_contents) X(neighbours) X(counted) X(counted_anew) \
+	X(ids_of_processes) X(ids_of_contents) X(neighbours) X(neighbours_that_fail) X(counted) X(counted_anew) \
 	X(fields_are_read)
 /* clang-format on */
 TESTS(RELEASE_TEST)

@@ -321,6 +321,7 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
+	host.fail_nth = 0; /* where the walk with failures is what failed */
 	return 0;
 }
 
