@@ -183,15 +183,15 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 	__u32 tgid = tgid_of(parent);
 	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
 	struct proc_key key;
+	bool known;
 
 	m->rec.parent = tgid;
 	read_key(parent, tgid, &key);
-	if (!p || copy_where(&m->entry.where, &m->entry.space, p, &key) != PROC_PYTHON ||
-	    !same_image(parent, task))
-		return false;
-	if (bpf_map_lookup_elem(&early_unmaps, &m->entry.key.tgid))
+	known = p && copy_where(&m->entry.where, &m->entry.space, p, &key) == PROC_PYTHON &&
+		same_image(parent, task);
+	if (!known || bpf_map_lookup_elem(&early_unmaps, &m->entry.key.tgid))
 		m->entry.space = 0;
-	return true;
+	return known;
 }
 
 /* Name and arguments, for people: the process may be gone when user space looks. */

@@ -301,6 +301,71 @@ def all_processes():
                 check(right > 0.6 * n, "%d of %d stacks of %s" % (right, n, pid))
 
 
+SPIN_C = """
+#include <unistd.h>
+static volatile unsigned long total;
+static __attribute__((noinline)) void burn(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		total += i ^ n;
+}
+void _start(void)
+{
+	for (int i = 0; i < 300; i++)
+		burn(30000);
+	_exit(0);
+}
+"""
+SPAWNER = """
+import subprocess, sys, time
+while True:
+    end = time.thread_time() + .005
+    while time.thread_time() < end: pass
+    subprocess.call([sys.argv[1]])
+"""
+
+
+def code_of(pid):
+    """Where the executable's code lies."""
+    exe = os.readlink("/proc/%d/exe" % pid)
+    with open("/proc/%d/maps" % pid) as f:
+        start, end = next(line.split()[0].split("-") for line in f if line.split()[1:] and
+                          line.split()[1][2] == "x" and line.rstrip().endswith(exe))
+    return int(start, 16), int(end, 16)
+
+
+@kit.case
+def another_program_at_the_same_addresses():
+    """What a Python process execs lies where its parent's code does: none of it is named after the parent's."""
+    python = ("setarch", "-R", kit.PYTHON, "-c")
+    with folder() as d:
+        with open(d + "/spin.c", "w") as f:
+            f.write(SPIN_C)
+        with Background(*python, "import time; time.sleep(60)") as target:
+            kit.wait_for(lambda: "python" in os.readlink("/proc/%d/exe" % target.pid), 10)
+            place = sum(code_of(target.pid)) // 2 & ~0xffff
+        tool("gcc", "-O1", "-fPIE", "-static", "-nostartfiles", "-no-pie", "-Wl,-Ttext-segment=%#x" % place,
+             "-o", d + "/spin", d + "/spin.c")
+        with Background(*python, SPAWNER, d + "/spin") as target:
+            kit.runs(target.pid, 0.2)
+            start, end = code_of(target.pid)
+            check(start <= place < end, "its code is elsewhere")
+            done = krait("record", "--all", "-d", 4, "-F", 999, "--native=full", "-o", d + "/o.pb.gz")
+            check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        whole, foreign = 0, {}
+        for sample in profile.samples:
+            stack = profile.stack(sample)
+            if sample.labels["process"] != "spin" or any(f.kind == "python" for f in stack):
+                continue  # or the fork, before its exec
+            whole += [f.name for f in stack if f.kind == "native"][-1:] == ["burn"]
+            for f in stack:
+                if "python" in f.mapping:
+                    foreign[f.mapping] = foreign.get(f.mapping, 0) + sample.values[0]
+        check(not foreign, "frames of %s" % foreign)
+        check(whole > 50, "only %d stacks of it" % whole)
+
+
 LINES_C = """
 static volatile unsigned long total;
 static inline __attribute__((always_inline)) void inner(unsigned long n)
