@@ -63,7 +63,7 @@ static bool is_wanted(const struct run *x, pid_t pid)
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc p = PROC_INIT;
 
-	if (proc_open(&p, pid) || proc_facts_read(&p, &facts) || facts.kernel_thread)
+	if (proc_open(&p, pid) || proc_facts_read(&p, NULL, &facts) || facts.kernel_thread)
 		return false;
 	return proc_match(&x->match, &facts);
 }

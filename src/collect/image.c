@@ -149,14 +149,13 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
 }
 
-bool image_is_other(const struct collect *c, const struct mapping *m)
+const struct image_file *image_known(const struct collect *c, const struct mapping *m)
 {
 	const uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
 	const struct image_file *f = i ? c->files.v[*i - 1] : NULL;
 	struct stat st;
 
-	return f && !f->is_python && is_held(f->fd, m, &st) &&
-	       same_contents(&st, f->mtime_ns, f->bytes);
+	return f && is_held(f->fd, m, &st) && same_contents(&st, f->mtime_ns, f->bytes) ? f : NULL;
 }
 
 int image_key(int fd, struct exe_key *ret)

@@ -147,6 +147,8 @@ struct process {
 	bool replaced;	  /* by an exec: it has ended, its number hasn't */
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
+	bool name_is_said; /* in its first record: .name holds, whatever /proc says now */
+	char comm[PROC_COMM_BYTES]; /* of its first thread; "" = it wasn't met yet */
 	char unsupported[128];
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
@@ -318,8 +320,8 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m, in
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
 			const char *path, struct image_file **ret);
 
-/* image.c: it is certain, without a look at a process that maps it, that it is no interpreter. */
-bool image_is_other(const struct collect *c, const struct mapping *m);
+/* image.c: what is known for certain without a look at a process that maps it; NULL: nothing. */
+const struct image_file *image_known(const struct collect *c, const struct mapping *m);
 
 void image_file_free(struct image_file *f);
 

@@ -203,7 +203,7 @@ static bool read_facts(struct collect *c, struct process *p, const struct proc *
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 
-	if (proc_facts_read(proc, &facts))
+	if (proc_facts_read(proc, p->name_is_said ? p->name : NULL, &facts))
 		return true; /* gone: what it left is kept */
 	p->start_boot_ns = facts.start_boot_ns;
 	free(p->name);
@@ -225,16 +225,20 @@ static bool is_wanted(struct collect *c, struct process *p, const struct proc *p
 	return !p->unwanted;
 }
 
-/* What the kernel program read: all there is of a process that is gone already. */
+/*
+ * What the kernel program read: all there is of a process that is gone already; and of a fork that execs meanwhile
+ * the name /proc gives is the new image's.
+ */
 static void name_from_record(struct process *p, const struct rec_proc *rec)
 {
-	char comm[ABI_COMM_BYTES + 1] = "";
 	_cleanup_str_ struct str name = {};
 
-	memcpy(comm, rec->comm, ABI_COMM_BYTES);
-	proc_name_from(rec->args, sizeof(rec->args), NULL, comm, &name);
-	if (!p->name)
-		p->name = str_take(&name);
+	snprintf(p->comm, sizeof(p->comm), "%.*s", ABI_COMM_BYTES, rec->comm);
+	proc_name_from(rec->args, sizeof(rec->args), NULL, p->comm, &name);
+	if (p->name)
+		return;
+	p->name = str_take(&name);
+	p->name_is_said = p->name && proc_name_is_said(rec->args, sizeof(rec->args));
 }
 
 /*
@@ -361,6 +365,18 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	return describe(c, p, &proc, &maps, f, at, exe);
 }
 
+static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
+			   const char *path)
+{
+	const struct image_file *known = image_known(c, m);
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct image_file *f;
+
+	if (known)
+		return known->is_python;
+	return !proc_open(&proc, tgid) && !image_of(c, &proc, m, path, &f) && f->is_python;
+}
+
 /*
  * A file was mapped executable. Most are known and not Python. A process that the kernel program
  * ignores because of its executable is unknown here: it is asked about again.
@@ -368,23 +384,18 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 void collect_mapped(struct collect *c, const struct collect_mapping *m)
 {
 	struct process *p = newest_of(c, m->tgid);
-	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct mapping map = {.start = m->addr,
 			      .end = m->addr + m->len,
 			      .offset = m->offset,
 			      .dev = m->dev,
 			      .ino = m->ino,
 			      .prot = PROT_EXEC | PROT_READ};
-	struct image_file *f;
 
 	if (p && has_stacks(p)) {
 		space_wanted(c, p, SPACE_GROWN);
 		space_made_executable(c, p, map.start, map.end, m->time_ns);
 	}
-	if (!m->ino || (p && p->state == PROC_PYTHON) || image_is_other(c, &map) ||
-	    proc_open(&proc, m->tgid))
-		return;
-	if (image_of(c, &proc, &map, m->path, &f) || !f->is_python)
+	if (!m->ino || (p && p->state == PROC_PYTHON) || !is_interpreter(c, m->tgid, &map, m->path))
 		return;
 	if (p && p->state == PROC_PENDING)
 		(void)!process_examine(c, p - c->processes.v, NULL);
@@ -541,8 +552,11 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 {
 	struct process *p = newest_of(c, tgid);
 
-	if (p)
-		thread_comm(c, p, tid, comm);
+	if (!p)
+		return;
+	if (tid == tgid)
+		snprintf(p->comm, sizeof(p->comm), "%s", comm);
+	thread_comm(c, p, tid, comm);
 }
 
 /* No interpreter was found; or the executable, whatever it is called, can't be looked into. */
@@ -559,7 +573,7 @@ static bool matches(const struct collect *c, const struct proc *proc)
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 
 	return !c->config.match ||
-	       (!proc_facts_read(proc, &facts) && proc_match(c->config.match, &facts));
+	       (!proc_facts_read(proc, NULL, &facts) && proc_match(c->config.match, &facts));
 }
 
 /* Tells the kernel program of Python that is at @place of @proc, whom nobody has sampled yet. */

@@ -48,7 +48,9 @@ static void read_name(const struct process *p, struct thread *t)
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	char comm[PROC_COMM_BYTES] = "";
 
-	if (!proc_open(&proc, p->key.tgid) && !proc_comm(&proc, t->tid, comm))
+	if (t->tid == p->key.tgid && *p->comm)
+		snprintf(t->name, sizeof(t->name), "%s", p->comm);
+	else if (!proc_open(&proc, p->key.tgid) && !proc_comm(&proc, t->tid, comm))
 		snprintf(t->name, sizeof(t->name), "%s", comm);
 }
 

@@ -20,7 +20,7 @@ void source_init(struct source *s, const struct proc *proc)
 	_cleanup_proc_facts_ struct proc_facts f = {};
 
 	*s = (struct source){.proc = proc, .root = -1, .cwd = -1};
-	if (proc_facts_read(proc, &f) || proc_owner_read(proc->dirfd, &s->owner))
+	if (proc_facts_read(proc, NULL, &f) || proc_owner_read(proc->dirfd, &s->owner))
 		return;
 	s->start_ns =
 		clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + f.start_boot_ns + CLOCK_STEPS;

@@ -199,6 +199,14 @@ static bool add_what_runs(struct str *ret, struct args *a, struct arg interprete
 	return false;
 }
 
+bool proc_name_is_said(const char *cmdline, size_t n)
+{
+	struct args a = {cmdline, cmdline + n};
+	struct arg first;
+
+	return n && !cmdline[n - 1] && next_arg(&a, &first) && is_interpreter(first);
+}
+
 void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
 		    struct str *ret)
 {

@@ -110,7 +110,7 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 	return f->cgroup && f->container ? 0 : -ENOMEM;
 }
 
-static int read_all(const struct proc *p, struct proc_facts *f)
+static int read_all(const struct proc *p, const char *name, struct proc_facts *f)
 {
 	_cleanup_str_ struct str cmdline = {};
 	struct proc_stat stat;
@@ -118,7 +118,8 @@ static int read_all(const struct proc *p, struct proc_facts *f)
 
 	if (r)
 		return r;
-	r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	if (!name)
+		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM)
 		r = 0; /* hidepid, Yama: comm must do */
 	if (r)
@@ -127,14 +128,14 @@ static int read_all(const struct proc *p, struct proc_facts *f)
 	f->start_boot_ns = proc_stat_start_ns(&stat);
 	f->kernel_thread = stat.flags & PROC_PF_KTHREAD;
 	memcpy(f->comm, stat.comm, sizeof(f->comm));
-	f->name = name_of(p, &cmdline, f->comm);
+	f->name = name ? strdup(name) : name_of(p, &cmdline, f->comm);
 	return f->name ? read_place(p, f) : -ENOMEM;
 }
 
-int proc_facts_read(const struct proc *p, struct proc_facts *ret)
+int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret)
 {
 	struct proc_facts f = {};
-	int r = read_all(p, &f);
+	int r = read_all(p, name, &f);
 
 	if (r) {
 		proc_facts_fini(&f);

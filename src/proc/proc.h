@@ -41,10 +41,11 @@ struct proc_facts {
 };
 
 /*
- * Fills @ret. 0; -ESRCH if it is gone; -errno with a message. What can't be read for lack of
- * rights stays empty: only tgid, comm and name are always there.
+ * Fills @ret. @name: what it is called, where that is known; NULL: its command line is read. 0; -ESRCH if it is
+ * gone; -errno with a message. What can't be read for lack of rights stays empty: only tgid, comm and name are
+ * always there.
  */
-_must_use_ int proc_facts_read(const struct proc *p, struct proc_facts *ret);
+_must_use_ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
 #define _cleanup_proc_facts_ _cleanup_(proc_facts_fini)
 
@@ -60,6 +61,12 @@ void proc_facts_fini(struct proc_facts *f);
  */
 void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
 		    struct str *ret);
+
+/*
+ * Does the beginning of a command line, in a buffer of @n bytes, say the name whatever the executable is? It is whole
+ * and an interpreter's.
+ */
+bool proc_name_is_said(const char *cmdline, size_t n);
 
 /* Name of a running process alone, without its other facts; @name: heap, caller frees. */
 _must_use_ int proc_name(const struct proc *p, char **ret);

@@ -356,8 +356,9 @@ def another_program_at_the_same_addresses():
         whole, foreign = 0, {}
         for sample in profile.samples:
             stack = profile.stack(sample)
-            if sample.labels["process"] != "spin" or any(f.kind == "python" for f in stack):
-                continue  # or the fork, before its exec
+            if sample.labels["process"] != "spin":
+                continue
+            check(not any(f.kind == "python" for f in stack), "the fork before its exec is called spin")
             whole += [f.name for f in stack if f.kind == "native"][-1:] == ["burn"]
             for f in stack:
                 if "python" in f.mapping:

@@ -101,7 +101,7 @@ static void test_facts(void **state)
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	now_ns = (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 	assert_int_equal(proc_open(&p, child), 0);
-	assert_int_equal(proc_facts_read(&p, &f), 0);
+	assert_int_equal(proc_facts_read(&p, NULL, &f), 0);
 	assert_int_equal(f.tgid, child);
 	assert_false(f.kernel_thread);
 	assert_string_equal(f.comm, "python3.11");
@@ -126,13 +126,13 @@ static void test_gone(void **state)
 
 	waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
 	assert_int_equal(proc_open(&p, child), 0);
-	assert_int_equal(proc_facts_read(&p, &f), 0);
+	assert_int_equal(proc_facts_read(&p, NULL, &f), 0);
 	assert_int_equal(maps_read(p.dirfd, MAPS_ALL, &m), 0);
 	assert_int_equal(m.list.n, 0);
 	waitpid(child, NULL, 0);
 	proc_facts_fini(&f);
 	maps_fini(&m);
-	assert_int_equal(proc_facts_read(&p, &f), -ESRCH);
+	assert_int_equal(proc_facts_read(&p, NULL, &f), -ESRCH);
 	assert_non_null(strstr(err_msg(), "has ended"));
 	assert_int_equal(maps_read(p.dirfd, MAPS_ALL, &m), -ESRCH);
 	assert_int_equal(proc_comm(&p, child, comm), -ESRCH);
@@ -174,7 +174,7 @@ static void test_pid_namespace(void **state)
 	}
 	close(up[0]);
 	assert_int_equal(proc_open(&p, inner), 0);
-	assert_int_equal(proc_facts_read(&p, &f), 0);
+	assert_int_equal(proc_facts_read(&p, NULL, &f), 0);
 	assert_int_equal(f.tgid, inner);
 	assert_int_equal(proc_status_read(p.dirfd, "status", &status), 0);
 	assert_int_equal(status.ns_tgid, 1);

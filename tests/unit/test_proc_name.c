@@ -91,10 +91,25 @@ static void test_names(void **state)
 	}
 }
 
+/* A line that fills its buffer may be cut; whoever isn't called an interpreter may be one. */
+static void test_is_said(void **state)
+{
+	char args[64] = "/usr/bin/python3\0-u\0app.py";
+
+	assert_true(proc_name_is_said(args, sizeof(args)));
+	assert_true(proc_name_is_said(args, sizeof("/usr/bin/python3\0-u\0app.py")));
+	assert_false(proc_name_is_said(args, sizeof("/usr/bin/python3\0-u\0app.py") - 1));
+	assert_false(proc_name_is_said("gunicorn: worker [app]", sizeof("gunicorn: worker [app]")));
+	assert_false(proc_name_is_said("/opt/host/embedder", sizeof("/opt/host/embedder")));
+	assert_false(proc_name_is_said("", 1));
+	assert_false(proc_name_is_said("", 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
