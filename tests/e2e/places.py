@@ -215,7 +215,7 @@ def python_into_a_stranger():
             subprocess.run(["gcc", "-o", host, "-DLIBRARY=\"%s\"" % library, "-x", "c", "-",
                             "-ldl"], input=STRANGER.encode(), check=True)
             env = dict(os.environ, PYTHONHOME=prefix)
-            source = "import os\ndef before():\n    while os.times()[0] < 0.3: pass\nbefore()\n" \
+            source = "import os\ndef before():\n    while sum(os.times()[:2]) < 0.3: pass\nbefore()\n" \
                      "os.environ.update(PYTHONHOME=%r)\n" \
                      "os.execv(%r, [%r, '-c', %r])" % (prefix, host, host, kit.BUSY)
             with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running:
