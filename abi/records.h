@@ -186,6 +186,7 @@ enum proc_state {
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
 	PROC_NATIVE,	  /* not Python, its native stacks are wanted */
 	PROC_LINKING,	  /* its executable is linked with a known libpython, not mapped yet */
+	PROC_HOST, /* its executable may dlopen a known libpython: as IGNORED until it does */
 };
 
 /* An executable file as the kernel knows it. */
@@ -234,16 +235,17 @@ struct proc_entry {
 enum exe_kind {
 	EXE_PYTHON = 1, /* the interpreter is in it */
 	EXE_LINKED,	/* it is linked with a libpython whose dynamic section is known */
-	EXE_OTHER,	/* neither: not Python unless it maps a libpython later */
+	EXE_HOST,	/* another process of it mapped such a libpython by dlopen() */
+	EXE_OTHER,	/* none of these: not Python unless it maps a libpython later */
 };
 
 /* Map `exes`: executable file -> interpreter, so that a new process needs no user space. */
 struct exe_entry {
 	struct py_where where; /* addresses as in the file that has the interpreter */
 	__u64 start_vaddr;     /* lowest executable p_vaddr: bias = mm.start_code - start_vaddr */
-	__u64 debug_slot;      /* EXE_LINKED: p_vaddr of DT_DEBUG's value in the executable */
-	__u64 lib_dynamic;     /* EXE_LINKED: p_vaddr of libpython's dynamic section */
-	__u64 lib_check;       /* EXE_LINKED: dynamic_check_*() over its first entries */
+	__u64 debug_slot;      /* EXE_LINKED, HOST: p_vaddr of DT_DEBUG's value in the executable */
+	__u64 lib_dynamic;     /* EXE_LINKED, HOST: p_vaddr of libpython's dynamic section */
+	__u64 lib_check;       /* EXE_LINKED, HOST: dynamic_check_*() over its first entries */
 	__u8 kind;	       /* enum exe_kind */
 	__u8 reserved[7];
 };

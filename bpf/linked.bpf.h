@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An executable that is linked with libpython maps it wherever the kernel likes: found through the
- * loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which
+ * An executable that is linked with libpython, or loads it by dlopen(), maps it wherever the kernel likes: found
+ * through the loader's own list of libraries (struct r_debug, struct link_map of glibc and musl, which
  * debuggers use), so that a 60 ms process needs no answer from user space.
  */
 #ifndef BPF_LINKED_H
@@ -9,7 +9,7 @@
 
 #include "proc.bpf.h"
 
-#define MAX_LIBRARIES	  32  /* libpython is linked: it comes early in the list */
+#define MAX_LIBRARIES	  64  /* a libpython that is linked comes early in the list */
 #define MAX_LINKING_TRIES 200 /* samples; then user space is asked */
 
 struct link_map {
@@ -51,8 +51,8 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 }
 
 /*
- * Looks for libpython in a process in state PROC_LINKING; returns 1 when it was found, then it is
- * at w->where. The entry found is replaced, never filled: it may be another's by then.
+ * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when it was found,
+ * then it is at w->where. The entry found is replaced, never filled: it may be another's by then.
  */
 walk_global int find_linked(__u32 tgid)
 {
@@ -72,10 +72,12 @@ walk_global int find_linked(__u32 tgid)
 		return 0;
 	read_exe(task, &m->rec);
 	exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
-	bias = exe ? find_library(w, exe, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr)
-		   : 0;
+	bias = exe && exe->lib_dynamic
+		       ? find_library(w, exe,
+				      BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr)
+		       : 0;
 	if (!bias) {
-		if (!exe || p->asks++ > MAX_LINKING_TRIES)
+		if (!exe || (m->entry.state == PROC_LINKING && p->asks++ > MAX_LINKING_TRIES))
 			p->state = PROC_PENDING;
 		return 0;
 	}

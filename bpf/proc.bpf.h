@@ -129,10 +129,12 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 
 	if (!exe)
 		return PROC_PENDING;
-	if (exe->kind == EXE_OTHER) {
+	if (exe->kind == EXE_OTHER || exe->kind == EXE_HOST) {
 		if (bpf_map_lookup_elem(&suspects, &m->entry.key.tgid))
 			return PROC_PENDING;
-		return all_processes ? PROC_NATIVE : PROC_IGNORED;
+		if (all_processes)
+			return PROC_NATIVE;
+		return exe->kind == EXE_HOST ? PROC_HOST : PROC_IGNORED;
 	}
 	if (exe->kind == EXE_LINKED)
 		return PROC_LINKING;
@@ -245,7 +247,7 @@ walk_global int meet_process(__u32 tgid)
 		read_exe(task, &m->rec);
 		m->entry.state = known_parent(task, m) ? PROC_PYTHON : known_exe(task, m);
 	}
-	if (m->entry.state != PROC_IGNORED) {
+	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
 		read_names(task, &m->rec);
 		if (!tell_user(m, bpf_ktime_get_ns()))
 			return 0; /* the next sample meets it */

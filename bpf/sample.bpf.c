@@ -41,9 +41,16 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 		count(COUNT_NO_ROOM);
 		return false;
 	case PROC_PENDING:
+		if (find_linked(w->proc.tgid))
+			break;
 		w->outcome = WALK_PENDING;
 		ask_again(w->proc.tgid);
 		return true;
+	case PROC_HOST:
+		if (find_linked(w->proc.tgid))
+			break;
+		count(COUNT_IGNORED);
+		return false;
 	case PROC_LINKING:
 		w->outcome = WALK_NO_PYTHON;
 		if (!find_linked(w->proc.tgid))

@@ -293,12 +293,12 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 	if (f == x) {
 		e.kind = EXE_PYTHON;
 	} else if (f) {
-		e.kind = EXE_LINKED;
+		e.kind = x->dynamic.needs_python ? EXE_LINKED : EXE_HOST;
 		e.debug_slot = x->dynamic.debug_slot;
 		e.lib_dynamic = f->dynamic.vaddr;
 		e.lib_check = f->dynamic.check;
-		if (!x->dynamic.needs_python || !e.debug_slot || !e.lib_dynamic)
-			return; /* dlopened: only the mapping's event tells */
+		if (!e.debug_slot || !e.lib_dynamic)
+			return; /* only the mapping's event tells */
 	}
 	(void)!c->config.ops->add_exe(c->config.ctx, exe, &e);
 }

@@ -173,7 +173,7 @@ static void forget_if_ignored(struct sampler *s, pid_t tgid)
 	struct proc_entry e;
 
 	if (!bpf_map_lookup_elem(fd, &key, &e) &&
-	    (e.state == PROC_IGNORED || e.state == PROC_NATIVE))
+	    (e.state == PROC_IGNORED || e.state == PROC_HOST || e.state == PROC_NATIVE))
 		bpf_map_delete_elem(fd, &key);
 }
 

@@ -31,20 +31,20 @@ main()
 """
 
 
-def run(executable, path):
+def run(command, path):
     """One script; the CPU seconds of its busy function and its process id."""
-    with subprocess.Popen([executable, path], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command + [path], stdout=subprocess.PIPE) as process:
         return float(process.communicate()[0]), process.pid
 
 
-def storm(executable, at_once, *targets):
+def storm(executable, at_once, *targets, options=()):
     with folder() as d:
         script, out = os.path.join(d, "script.py"), os.path.join(d, "o.pb.gz")
         with open(script, "w") as f:
             f.write(SCRIPT)
         with kit.recorder(out, "-F", HZ, *targets) as running:
             with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-                done = list(pool.map(lambda _: run(executable, script), range(SCRIPTS)))
+                done = list(pool.map(lambda _: run([executable, *options], script), range(SCRIPTS)))
             code, said = running.finish()
         check(code == 0, said)
         expected = sum(seconds for seconds, _ in done) * HZ
@@ -82,6 +82,12 @@ def below_a_process():
     """krait watches this process's children, for several versions."""
     for path in versions():
         storm(path, 8, "-p", os.getpid())
+
+
+@kit.case
+def that_load_python_late():
+    """A program that dlopens its libpython: it is found there before user space has heard of the mapping."""
+    storm(kit.interpreter("dlopen"), 1, "-p", os.getpid(), options=("-S", "-E"))
 
 
 if __name__ == "__main__":
