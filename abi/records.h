@@ -228,6 +228,7 @@ struct proc_entry {
 	__u32 space; /* slot in map `spaces`, 0 = none */
 	__u8 state;  /* enum proc_state */
 	__u8 reserved[7];
+	__u64 space_before_ns; /* .space is an ancestor's: of its readings those that are older hold; 0: its own */
 	struct py_where where;
 };
 

@@ -114,7 +114,7 @@ struct space_chunk {
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
 	__u64 owner_start_ns; /* proc_key of the process it was read of; 0: nobody had sampled it */
-	__u64 read_ns;	      /* CLOCK_MONOTONIC, before its mappings were read */
+	__u64 read_ns;	      /* CLOCK_MONOTONIC, when its mappings had been read */
 	__u32 owner_tgid, owner_exec;
 	__u32 version; /* differs whenever the mappings do; 0 = nothing was read */
 	__u32 asked;   /* the kernel program's: version that it wanted to be newer */

@@ -124,7 +124,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
 	__u64 start_time;
-	__u64 self_exec_id;
+	__u64 parent_exec_id, self_exec_id;
 	struct pid *thread_pid;
 	unsigned long nvcsw, nivcsw;
 	struct sched_info sched_info;

@@ -148,13 +148,14 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
  * entry to another process at any time, also while it is read: its key, which is filled first then,
  * is compared last.
  */
-walk_inline __u8 copy_where(struct py_where *where, __u32 *space, const struct proc_entry *p,
-			    const struct proc_key *key)
+walk_inline __u8 copy_where(struct py_where *where, __u32 *space, __u64 *space_before_ns,
+			    const struct proc_entry *p, const struct proc_key *key)
 {
 	__u8 state = p->state;
 
 	*where = p->where;
 	*space = p->space;
+	*space_before_ns = p->space_before_ns;
 	barrier();
 	return same_key(&p->key, key) ? state : 0;
 }
@@ -165,10 +166,7 @@ walk_inline bool is_at(struct task_struct *task, const struct image_place *place
 	       place->start_stack == BPF_CORE_READ(task, mm, start_stack);
 }
 
-/*
- * Same executable, loaded by the same exec: equal exec counts don't say so (`sh -c 'a.py & exec b.py'`
- * makes them equal), the place does.
- */
+/* Same executable, loaded at the same place: the counts of execs aren't taken at their word. */
 walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 {
 	struct image_place place = {BPF_CORE_READ(a, mm, start_code),
@@ -178,19 +176,33 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 	       is_at(b, &place);
 }
 
-/* A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent. */
+/* Has neither @parent (its key: @key) nor @task exec'ed since the one made the other? kernel/fork.c, copy_process() */
+walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
+{
+	__u32 then = (__u32)BPF_CORE_READ(task, parent_exec_id);
+
+	return then == key->exec_id && then == (__u32)BPF_CORE_READ(task, self_exec_id);
+}
+
+/*
+ * A fork that hasn't exec'ed since has its parent's mappings, if neither has the parent: those that were read before
+ * it was forked, and if the parent has them from its own parent, before that was.
+ */
 walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
 	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
 	__u32 tgid = tgid_of(parent);
 	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	__u64 before_ns = 0;
 	struct proc_key key;
 	bool known;
 
 	m->rec.parent = tgid;
 	read_key(parent, tgid, &key);
-	known = p && copy_where(&m->entry.where, &m->entry.space, p, &key) == PROC_PYTHON &&
-		same_image(parent, task);
+	known = p &&
+		copy_where(&m->entry.where, &m->entry.space, &before_ns, p, &key) == PROC_PYTHON &&
+		no_exec_since(task, &key) && same_image(parent, task);
+	m->entry.space_before_ns = before_ns ? before_ns : m->entry.key.start_ns;
 	if (!known || bpf_map_lookup_elem(&early_unmaps, &m->entry.key.tgid))
 		m->entry.space = 0;
 	return known;

@@ -36,7 +36,7 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 	w->n = w->groups = 0;
 	w->hash = 0;
 	w->urgent = false;
-	switch (copy_where(&w->where, &w->space, p, &w->proc)) {
+	switch (copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc)) {
 	case 0:
 		count(COUNT_NO_ROOM);
 		return false;

@@ -90,9 +90,9 @@ walk_inline bool read_user_regs(struct native *n, struct task_struct *task,
 	return read_saved(n, saved_regs(task));
 }
 
-/* Does what was copied from @now hold for process @key? */
+/* Does what was copied from @now hold for process @key? @before_ns: proc_entry.space_before_ns. */
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
-			     const struct proc_key *key)
+			     const struct proc_key *key, __u64 before_ns)
 {
 	/* Written by user space at any time: the version is changed first and last. */
 	if (s->version != now->version || s->unmaps != s->at_unmaps || s->chunks > SPACE_CHUNKS)
@@ -103,18 +103,18 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 	/* Read before the first sample. Only the entry of the image that was adopted leads here. */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;
-	return s->read_ns < key->start_ns; /* a parent's, read before the fork */
+	return s->read_ns < before_ns;
 }
 
-/* Takes over what is known of the mappings of @key; version and chunks are 0 if nothing holds. */
-walk_inline void copy_space(struct native *n, __u32 slot, const struct proc_key *key)
+/* Takes over what is known of the mappings of process w->proc; version and chunks are 0 if nothing holds. */
+walk_inline void copy_space(struct native *n, const struct walk *w)
 {
-	const struct unwind_space *s = slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
+	const struct unwind_space *s = w->space ? bpf_map_lookup_elem(&spaces, &w->space) : 0;
 
 	if (s) {
 		n->space = *s;
 		barrier();
-		if (space_holds(&n->space, s, key))
+		if (space_holds(&n->space, s, &w->proc, w->space_before_ns))
 			return;
 	}
 	n->space.version = n->space.chunks = 0;
@@ -201,7 +201,7 @@ walk_global int take_native(struct bpf_perf_event_data *ctx)
 		n->leaf_only = native_mode == NATIVE_MODE_LEAF;
 		n->instructions = native_instructions;
 		n->epoch = unwind_epoch;
-		copy_space(n, w->space, &w->proc);
+		copy_space(n, w);
 		walk_native(n, w);
 		w->urgent = is_urgent(n, w->space);
 	}

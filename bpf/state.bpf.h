@@ -72,12 +72,13 @@ struct memo {
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
-	__u32 space;	/* slot of what is known of its mappings */
-	__u64 tp;	/* thread pointer of the sampled thread */
-	__u64 tstate;	/* its PyThreadState */
-	__u64 interp;	/* that one's PyInterpreterState */
-	__u64 listed;	/* search_list(): over the thread states met */
-	__u32 gil_word; /* tstate_gil */
+	__u32 space;	       /* slot of what is known of its mappings */
+	__u64 space_before_ns; /* as in struct proc_entry */
+	__u64 tp;	       /* thread pointer of the sampled thread */
+	__u64 tstate;	       /* its PyThreadState */
+	__u64 interp;	       /* that one's PyInterpreterState */
+	__u64 listed;	       /* search_list(): over the thread states met */
+	__u32 gil_word;	       /* tstate_gil */
 	__u8 gil_requested;
 	__u8 thread;	 /* enum walk_thread */
 	__u8 current;	 /* enum walk_current */

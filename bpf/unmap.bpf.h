@@ -10,12 +10,16 @@
 #include "search.bpf.h"
 #include "proc.bpf.h"
 
-/* The slot of the current process's mappings, NULL = none. */
-walk_inline struct unwind_space *current_space(__u32 tgid)
+/* The slot of the mappings of @task, number @tgid, NULL = none. */
+walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 {
 	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
-	__u32 slot = p && p->key.tgid == tgid ? p->space : 0;
+	struct proc_key key;
+	__u32 slot = 0;
 
+	read_key(task, tgid, &key);
+	if (p && (same_key(&p->key, &key) || (!p->key.start_ns && p->key.tgid == tgid)))
+		slot = p->space;
 	return slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
 }
 
@@ -40,7 +44,7 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
 		return;
 	tgid = tgid_of(task);
-	note_unmap(tgid, current_space(tgid));
+	note_unmap(tgid, space_of(task, tgid));
 }
 
 /* Is something of @s mapped between @start and @end? */
@@ -69,11 +73,12 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
 	__u32 tgid = tgid_of(task);
-	struct unwind_space *own = current_space(tgid), *s = own;
+	struct unwind_space *own = space_of(task, tgid), *s = own;
 
 	if (!s)
-		s = current_space(tgid_of(BPF_CORE_READ(task, real_parent)));
+		s = space_of(parent, tgid_of(parent));
 	if (s && start < SPACE_UNUSED && n < SPACE_UNUSED && is_mapped(s, start, start + n))
 		note_unmap(tgid, own);
 }

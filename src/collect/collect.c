@@ -153,7 +153,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 static void want_rows(struct collect *c, const struct raw_native *native)
 {
 	uint64_t vaddr, pc = native->pc[native->n_kernel + native->n - 1];
-	struct native_file *f = space_find(c, native->version, pc, &vaddr);
+	struct native_file *f = space_find(c, native->version, NO_PROCESS, pc, &vaddr);
 
 	if (!f) {
 		guarded_want(c, native->version, pc);
@@ -485,7 +485,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc)
 {
 	uint64_t vaddr;
-	struct native_file *f = space_find(c, version, pc, &vaddr);
+	struct native_file *f = space_find(c, version, NO_PROCESS, pc, &vaddr);
 
 	if (!f)
 		return false;

@@ -418,9 +418,13 @@ void space_read(struct collect *c, struct process *p);
 /* Reads what has changed; once a flush. */
 void space_read_stale(struct collect *c);
 void space_forget(struct collect *c, struct process *p);
-/* The file and the address in it of native address @pc in space @version; NULL if not known. */
-struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
-			       uint64_t *vaddr);
+/*
+ * The file and the address in it of @process's native address @pc in space @version; NULL if not known. NO_PROCESS:
+ * as that reading has it.
+ */
+#define NO_PROCESS UINT32_MAX
+struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
+			       uint64_t pc, uint64_t *vaddr);
 
 /* The latest reading of @p, and any by its version; NULL: none. */
 const struct space *space_latest(const struct collect *c, const struct process *p);

@@ -70,7 +70,7 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 {
 	struct native_frame f = {.pc = m->native->pc[m->native->n_kernel + i]};
 
-	f.file = space_find(m->c, m->native->version, f.pc, &f.vaddr);
+	f.file = space_find(m->c, m->native->version, m->raw->process, f.pc, &f.vaddr);
 	if (f.file)
 		f.name = native_file_name(f.file, f.vaddr).text;
 	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
@@ -312,7 +312,7 @@ static bool is_new_file(const struct merge *m)
 
 	return m->native->outcome == NATIVE_NO_SPACE ||
 	       !map_get(&m->c->spaces, m->native->version) ||
-	       space_find(m->c, m->native->version, pc, &vaddr);
+	       space_find(m->c, m->native->version, m->raw->process, pc, &vaddr);
 }
 
 static bool is_broken(const struct merge *m, enum native_outcome outcome)
@@ -356,7 +356,8 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw)
 
 	for (size_t i = 0; raw->native && i < raw->native->n; i++) {
 		uint64_t vaddr, pc = raw->native->pc[raw->native->n_kernel + i];
-		struct native_file *f = space_find(c, raw->native->version, pc, &vaddr);
+		struct native_file *f =
+			space_find(c, raw->native->version, raw->process, pc, &vaddr);
 
 		if (!f) {
 			ready &= !is_name_late(c, raw, pc) &&

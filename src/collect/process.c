@@ -292,7 +292,10 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		return;
 	}
 	teach_exe(c, &proc, &rec->exe);
-	if (!rec->space) /* a fork has its parent's mappings */
+	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */
+		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,
+					       p->slot);
+	else if (!rec->space) /* a fork has its parent's mappings */
 		space_wanted(c, p, SPACE_GONE);
 }
 

@@ -251,6 +251,7 @@ static int try_to_read(struct collect *c, struct process *p)
 	struct space *s = calloc(1, sizeof(*s));
 	struct unwind_space head = {};
 	bool first = !p->slot;
+	uint64_t began_ns;
 	int r = s ? 0 : -ENOMEM;
 
 	if (!r && first)
@@ -258,13 +259,14 @@ static int try_to_read(struct collect *c, struct process *p)
 	if (!r)
 		r = proc_open(&proc, p->key.tgid);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
-	head.read_ns = clock_ns(CLOCK_MONOTONIC);
+	began_ns = clock_ns(CLOCK_MONOTONIC);
 	r = r ? r : maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->last_version,
 				    .process = p - c->processes.v,
 				    .unmaps = head.at_unmaps,
-				    .read_ns = head.read_ns,
+				    .read_ns = began_ns,
 				    .remade_ns = UINT64_MAX};
 	vec_foreach(m, &maps.list)
 		if (m->start < SPACE_UNUSED) /* not [vsyscall] */
@@ -379,26 +381,29 @@ void space_made_executable(struct collect *c, const struct process *p, uint64_t 
 	}
 }
 
-/* What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. */
+/*
+ * What was mapped after @s was read and hasn't been unmapped: the code was there when it was sampled. (Of a
+ * fork's stack, with its parent's mappings, that says nothing.)
+ */
 static const struct space_map *find_later(const struct collect *c, const struct space *s,
-					  uint64_t pc)
+					  uint32_t process, uint64_t pc)
 {
-	const struct process *p = &c->processes.v[s->process];
-	const struct space *latest = space_latest(c, p);
+	const struct space *latest = space_latest(c, &c->processes.v[s->process]);
 
-	return latest && c->config.sees_unmaps && latest->unmaps == s->unmaps
+	return latest && s->process == process && c->config.sees_unmaps &&
+			       latest->unmaps == s->unmaps
 		       ? space_map_at(latest, pc)
 		       : NULL;
 }
 
-struct native_file *space_find(const struct collect *c, uint32_t version, uint64_t pc,
-			       uint64_t *vaddr)
+struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
+			       uint64_t pc, uint64_t *vaddr)
 {
 	const struct space *s = space_at(c, version);
 	const struct space_map *m = s ? space_map_at(s, pc) : NULL;
 
 	if (s && !m)
-		m = find_later(c, s, pc);
+		m = find_later(c, s, process, pc);
 	if (!m || !m->file)
 		return NULL;
 	*vaddr = m->vaddr + (pc - m->start);

@@ -52,6 +52,73 @@ EXTRA
 main(4)
 print(len(seen))
 """
+GRANDCHILD = """
+def child():
+    function = load("b")[1]  # at once: krait hasn't met this process yet
+    with open(os.path.join(sys.path[0], "address"), "w") as f:
+        f.write(str(seen.pop()))
+    burn(0.1)  # it is met, with its parent's mappings
+    os.read(ready[0], 1)
+    if os.fork():
+        os.wait()
+    else:
+        while time.thread_time() < 1:
+            call_b(function)
+    os._exit(0)
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+burn(0.5)
+ready = os.pipe()
+if not os.fork():
+    child()
+time.sleep(0.3)
+function = load("a")[1]
+while time.thread_time() < 1.5:  # its mappings are read anew
+    call_a(function)
+os.write(ready[1], b"x")
+os.wait()
+with open(os.path.join(sys.path[0], "address")) as f:
+    seen.add(int(f.read()))
+print(len(seen))
+sys.exit()
+"""
+REUSED = """
+def fork_as(pid):
+    for _ in range(50):
+        with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+            f.write(str(pid - 1))
+        got = os.fork()
+        if got == pid or (not got and os.getpid() == pid):
+            return got
+        if not got:
+            os._exit(0)
+        os.waitpid(got, 0)
+    sys.exit("number %d is taken" % pid)
+library, function = load("a")
+while time.thread_time() < 1:
+    call_a(function)
+number = os.getpid() + 5000 if os.getpid() < 25000 else os.getpid() - 5000
+first = fork_as(number)
+if not first:
+    import _decimal, _ssl  # has mappings of its own, which are read
+    while time.thread_time() < 1.5:
+        pass
+    os._exit(0)
+os.waitpid(first, 0)
+second = fork_as(number)
+if not second:
+    _ctypes.dlclose(library._handle)
+    function = load("b")[1]
+    while time.thread_time() < 1:
+        call_b(function)
+    print(len(seen))
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(second, 0)
+sys.exit()
+"""
 FORKED = """
 main(0.3)
 if os.fork():
@@ -72,13 +139,13 @@ def build(d):
             raise kit.Skip("no C compiler")
 
 
-def take_turns(mode, extra=""):
+def take_turns(mode, extra="", *options):
     with folder() as d:
         build(d)
         script, out = os.path.join(d, "turns.py"), os.path.join(d, "o.pb.gz")
         with open(script, "w") as f:
             f.write(PROGRAM.replace("EXTRA", extra))
-        done = krait("record", "--native=" + mode, "-o", out, "--",
+        done = krait("record", "--native=" + mode, *options, "-o", out, "--",
                      kit.interpreter("shared", (3, 12)), script)
         check(done.returncode == 0, done.stderr)
         check(done.stdout.split()[-1] == "1", "the libraries didn't share their address: " + done.stdout)
@@ -123,6 +190,20 @@ def turns_full():
 def turns_in_a_fork():
     """The child's libraries aren't its parent's."""
     take_turns("full", FORKED)
+
+
+@case
+def a_fork_of_a_fork():
+    """What its parent has from the parent's parent was read before that fork, or it isn't its own."""
+    take_turns("full", GRANDCHILD, "-F", 99)
+
+
+@case
+def a_number_used_again():
+    """What a fork unmaps before it is met isn't the affair of the process that had its number before."""
+    if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
+        raise kit.Skip("process numbers can't be chosen")
+    take_turns("full", REUSED, "-F", 99)
 
 
 if __name__ == "__main__":
