@@ -19,10 +19,12 @@ KILLS = 100 if kit.FULL else 10
 
 def kernel_objects():
     """Ids of all BPF programs, maps and links of the machine."""
-    kit.need("bpftool")
+    # Ubuntu's own only finds the one for the running kernel; any will do here.
+    tool = next(iter(glob.glob("/usr/lib/linux-tools/*/bpftool")), "bpftool")
+    kit.need(tool)
     out = {}
     for kind in ("prog", "map", "link"):
-        listed = subprocess.run(["bpftool", "-j", kind, "show"], stdout=subprocess.PIPE,
+        listed = subprocess.run([tool, "-j", kind, "show"], stdout=subprocess.PIPE,
                                 check=True).stdout
         out[kind] = {(kind, o["id"], o.get("name", "")) for o in json.loads(listed or b"[]")}
     return set.union(*out.values())
