@@ -234,8 +234,11 @@ def eh_return(path, start, end, leave):
     leas = {m[2]: m[1] for m in re.finditer(r"lea +(-0x[0-9a-f]+)\(%rbp\),%(r\w+)", text)}
 
     def argument(register):
-        source = next(m for m in (re.match(rf"(?:lea|mov) +(\S+),%{register}$", insn)
-                                  for _, insn in code[install::-1]) if m)[1]
+        how, source = next(m for m in (re.match(rf"(lea|mov) +(\S+),%{register}$", insn)
+                                       for _, insn in code[install::-1]) if m).groups()
+        if how == "mov" and source[0] != "%":  # kept in the frame meanwhile (Ubuntu's GCC 14)
+            source = next(m for m in (re.match(r"mov +(%r\w+)," + re.escape(source), insn)
+                                      for _, insn in code[install::-1]) if m)[1]
         return int(leas[source[1:]] if source[0] == "%" else source.split("(")[0], 16)
 
     context, other = argument("rdi"), argument("rsi")
