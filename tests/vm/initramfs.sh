@@ -11,7 +11,7 @@ initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/
 initramfs_base() {
 	local base=$VM_CACHE/base.cpio suite root=$VM_CACHE/root
 	if [ ! -s "$base" ]; then
-		suite=$(. /etc/os-release; echo "${VERSION_CODENAME:-sid}")
+		suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 		apt_root "$VM_CACHE/apt-$suite" "$suite" >&2
 		rm -rf "$root"
 		apt_unpack "$root" python3 busybox-static >&2
