@@ -48,6 +48,20 @@ bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *
 	return true;
 }
 
+bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret)
+{
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_GNU_EH_FRAME &&
+		    ret->p_filesz)
+			return true;
+	}
+	return false;
+}
+
 /* The GNU build id in one block of notes; number of bytes, 0 = none. */
 static size_t note_build_id(Elf_Data *data, uint8_t *id)
 {

@@ -39,4 +39,7 @@ Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 /* Its bytes, NULL if they are missing, broken or absurdly large. Owned by the file. */
 Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh);
 
+/* The program header of .eh_frame_hdr; false if there is none. */
+bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret);
+
 #endif

@@ -58,18 +58,9 @@ static int read_by_header(struct elf_file *f, const GElf_Phdr *ph, struct cfi_se
 
 static int read_by_segment(struct elf_file *f, struct cfi_section *ret)
 {
-	size_t n;
+	GElf_Phdr ph;
 
-	if (elf_getphdrnum(f->elf, &n) < 0)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr ph;
-
-		if (gelf_getphdr(f->elf, (int)i, &ph) && ph.p_type == PT_GNU_EH_FRAME &&
-		    ph.p_filesz)
-			return read_by_header(f, &ph, ret);
-	}
-	return 0;
+	return elf_eh_frame_hdr(f, &ph) ? read_by_header(f, &ph, ret) : 0;
 }
 
 static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
