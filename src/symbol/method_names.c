@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the tables: arrays of struct PyMethodDef by their form, who owns them by who points to
- * them, types by their exported symbols and by their methods. See method_names.h.
+ * them, types by their exported symbols and by their methods; opcode_handlers.h finds opcodes'. See
+ * method_names.h.
  */
 #include "symbol/method_names.h"
 
@@ -11,6 +12,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "symbol/machinery.h"
+#include "symbol/opcode_handlers.h"
 #include "symbol/python_data.h"
 #include "symbol/type_slots.h"
 
@@ -277,6 +279,13 @@ static int add_collector(struct scan *s)
 		     : 0;
 }
 
+static int add_opcode_handlers(struct scan *s)
+{
+	struct slot_arg arg = {.names = s->names};
+
+	return opcode_handlers(&s->d, add_slot, &arg);
+}
+
 static int scan(struct scan *s)
 {
 	int r = elf_file_symbol_table(s->d.f, true, take_symbol, s);
@@ -291,7 +300,9 @@ static int scan(struct scan *s)
 		r = add_slots(s);
 	if (!r)
 		r = finish_names(s);
-	return r ? r : add_collector(s);
+	if (!r)
+		r = add_collector(s);
+	return r ? r : add_opcode_handlers(s);
 }
 
 static int find_init(const char *name, const struct elf_symbol *sym, void *arg)

@@ -125,6 +125,49 @@ def library_without_tables():
             check(frames > 0.95, "%.0f %% are whole" % (100 * frames))
 
 
+# Numbers so small that each is there once: nothing is allocated or freed.
+LOOP = """
+def loop():
+    while True:
+        x = 0
+        while x < 200:
+            x += 1
+loop()
+"""
+HOST_C = """
+int Py_BytesMain(int argc, char **argv);
+int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
+"""
+
+
+def loop_is_python(command, d, env):
+    """The innermost frame is the loop's, without any of C below it."""
+    with Background(*command, "-c", LOOP, env=env) as target:
+        kit.runs(target.pid, 0.3)
+        check(target.process.poll() is None, "%s doesn't run" % command[0])
+        got = share(record(target.pid, d), leaf_is("loop"))
+        check(got > 0.9, "%s: the loop is the leaf of %.0f %%" % (command[0], 100 * got))
+
+
+@kit.case
+def evaluation_loop_of_tail_calls():
+    """A stripped interpreter whose loop is a function for each opcode: in the program and in its library."""
+    executable = os.path.realpath(tool(kit.interpreter("tailcall"), "-c",
+                                       "import sys; print(sys.executable)").strip())
+    home = os.path.dirname(os.path.dirname(executable))
+    libraries = [name for name in os.listdir(home + "/lib") if name.startswith("libpython3.") and
+                 ".so.1" in name]
+    check(not tool("nm", executable), "it has symbols")
+    with folder() as d:
+        loop_is_python([executable], d, None)
+        check(libraries, "no libpython in " + home)
+        library = home + "/lib/" + libraries[0]
+        with open(d + "/host.c", "w") as f:
+            f.write(HOST_C)
+        tool("gcc", "-o", d + "/host", d + "/host.c", library, "-Wl,-rpath," + home + "/lib")
+        loop_is_python([d + "/host"], d, dict(os.environ, PYTHONHOME=home))
+
+
 SLEEPER = """
 import asyncio, json
 async def main():

@@ -2,11 +2,12 @@
 /*
  * ELF files from any bytes: everything that is read out of them for an interpreter, symbols and
  * identity. An input that begins with an even byte is a file; an odd one changes a sound file (a
- * 3.14 made by hand) at the places it names, so that the deeper readers are reached.
+ * 3.14 made by hand; with bit 2 it is loaded where it says) at the places it names, so that the deeper
+ * readers are reached.
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"
-#include "../unit/elf_writer.h"
+#include "../unit/dispatch_table.h"
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
 #include "python/image.h"
@@ -48,16 +49,29 @@ static void add_methods(struct elf_writer *w)
 	ew_symbol(w, "PyCMethod_New", EW_TEXT, 64, 1);
 }
 
+/* All of it within a page, that patches reach. */
+static void add_opcodes(struct elf_writer *w)
+{
+	const struct dt_header header = dt_header(EW_CONST);
+	uint64_t table[DT_OPCODES];
+
+	dt_table(table, DT_HANDLERS - 1);
+	dt_place(w, &header);
+	ew_const(w, table, sizeof(table));
+	ew_symbol(w, "_PyEval_EvalFrameDefault", EW_TEXT, 16, 1);
+}
+
 /* Triples {offset low, offset high, byte}. */
-static int patched(uint16_t machine, const uint8_t *data, size_t n)
+static int patched(uint16_t type, uint16_t machine, const uint8_t *data, size_t n)
 {
 	struct elf_writer w;
 	int fd;
 
-	ew_init(&w, ET_DYN);
+	ew_init(&w, type);
 	w.machine = machine;
 	add_code_type(&w);
 	add_methods(&w);
+	add_opcodes(&w);
 	ew_symbol(&w, "_PyRuntime", ew_data(&w, debug_offsets_3_14, sizeof(debug_offsets_3_14)),
 		  4096, 1);
 	ew_rela(&w, EW_DATA, R_X86_64_RELATIVE, 0, EW_DATA);
@@ -67,7 +81,7 @@ static int patched(uint16_t machine, const uint8_t *data, size_t n)
 	ew_build_id(&w, (const uint8_t *)"0123456789abcdefghij", 20);
 	fd = ew_write(&w);
 	for (size_t i = 0; i + 3 <= n; i += 3)
-		ew_put(fd, data[i] | (data[i + 1] & 0x8f) << 8, &data[i + 2], 1);
+		ew_put(fd, data[i] | (data[i + 1] & 0x9f) << 8, &data[i + 2], 1);
 	return fd;
 }
 
@@ -142,7 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	if (data[0] & 1) {
-		fd = patched(data[0] & 2 ? EM_AARCH64 : EM_X86_64, data + 1, n - 1);
+		fd = patched(data[0] & 4 ? ET_EXEC : ET_DYN, data[0] & 2 ? EM_AARCH64 : EM_X86_64,
+			     data + 1, n - 1);
 	} else {
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
 		ew_put(fd, 0, data + 1, n - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes small ELF files for tests: code at 0x1000, data at 0x2000 (then zeros to 0x30000), a
- * dynamic symbol table, relocations, DT_NEEDED and DT_SONAME, named sections. Sizes are asserted,
+ * Writes small ELF files for tests: code at 0x1000, data at 0x2000 (then zeros to 0x30000), constants
+ * at 0x40000 if there are any, a dynamic symbol table, relocations, DT_NEEDED and DT_SONAME, named sections. Sizes are asserted,
  * not grown: these are tests.
  */
 #ifndef TESTS_ELF_WRITER_H
@@ -14,15 +14,17 @@
 #include <unistd.h>
 #include "base/util.h"
 
-#define EW_TEXT 0x1000u
-#define EW_DATA 0x2000u
-#define EW_ZERO 0x3000u	 /* first byte behind the data in the file */
-#define EW_END	0x30000u /* end of memory */
+#define EW_TEXT	 0x1000u
+#define EW_DATA	 0x2000u
+#define EW_ZERO	 0x3000u  /* first byte behind the data in the file */
+#define EW_END	 0x30000u /* end of its memory */
+#define EW_CONST 0x40000u
 
 struct elf_writer {
 	uint16_t type, machine;
 	uint8_t text[4096], data[4096];
-	size_t text_n, data_n;
+	uint8_t constants[12288];
+	size_t text_n, data_n, const_n;
 	char str[4096];
 	size_t str_n;
 	Elf64_Sym sym[64];
@@ -35,8 +37,9 @@ struct elf_writer {
 	size_t note_n;
 	bool symtab; /* .symtab instead of .dynsym */
 	bool no_sections;
-	uint64_t eh_frame_hdr; /* PT_GNU_EH_FRAME, in the data; 0 = none */
-	const char *named;     /* one more section... */
+	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0 = none */
+	uint64_t eh_frame_hdr_n; /* its bytes; 0 = 12 */
+	const char *named;	 /* one more section... */
 	Elf64_Shdr named_sh;
 };
 
@@ -59,7 +62,7 @@ static inline void ew_init(struct elf_writer *w, uint16_t type)
 	w->sym_n = 1;
 }
 
-/* Both return the address of what was appended (8-byte aligned). */
+/* These return the address of what was appended (8-byte aligned). */
 static inline uint64_t ew_text(struct elf_writer *w, const void *bytes, size_t n)
 {
 	uint64_t at = EW_TEXT + w->text_n;
@@ -77,6 +80,16 @@ static inline uint64_t ew_data(struct elf_writer *w, const void *bytes, size_t n
 	assert(w->data_n + n + 8 <= sizeof(w->data));
 	memcpy(w->data + w->data_n, bytes, n);
 	w->data_n = (w->data_n + n + 7) & ~(size_t)7;
+	return at;
+}
+
+static inline uint64_t ew_const(struct elf_writer *w, const void *bytes, size_t n)
+{
+	uint64_t at = EW_CONST + w->const_n;
+
+	assert(w->const_n + n + 8 <= sizeof(w->constants));
+	memcpy(w->constants + w->const_n, bytes, n);
+	w->const_n = (w->const_n + n + 7) & ~(size_t)7;
 	return at;
 }
 
@@ -130,7 +143,8 @@ enum {
 	EW_AT_RELA = 0x6000,
 	EW_AT_DYN = 0x7000,
 	EW_AT_NOTE = 0x7800,
-	EW_AT_SH = 0x8000
+	EW_AT_SH = 0x8000,
+	EW_AT_CONST = 0x9000
 };
 
 static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr *sh)
@@ -141,15 +155,15 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 	ph[1] = (Elf64_Phdr){PT_LOAD, PF_R | PF_W, EW_DATA,	     EW_DATA,
 			     EW_DATA, 4096,	   EW_END - EW_DATA, 4096};
 	ph[2] = (Elf64_Phdr){PT_NOTE, PF_R, EW_AT_NOTE, 0, 0, w->note_n, w->note_n, 4};
-	if (w->eh_frame_hdr)
-		ph[3] = (Elf64_Phdr){PT_GNU_EH_FRAME,
-				     PF_R,
-				     w->eh_frame_hdr,
-				     w->eh_frame_hdr,
-				     w->eh_frame_hdr,
-				     12,
-				     12,
-				     4};
+	if (w->eh_frame_hdr) {
+		uint64_t bytes = w->eh_frame_hdr_n ? w->eh_frame_hdr_n : 12;
+
+		ph[3] = (Elf64_Phdr){PT_GNU_EH_FRAME, PF_R,  w->eh_frame_hdr, w->eh_frame_hdr,
+				     w->eh_frame_hdr, bytes, bytes,	      4};
+	}
+	if (w->const_n)
+		ph[4] = (Elf64_Phdr){PT_LOAD,  PF_R,	   EW_AT_CONST, EW_CONST,
+				     EW_CONST, w->const_n, w->const_n,	4096};
 	sh[n++] =
 		(Elf64_Shdr){ew_str(w, ".rodata"), SHT_PROGBITS, SHF_ALLOC, EW_DATA, EW_DATA, 4096};
 	sh[n++] = (Elf64_Shdr){ew_str(w, w->symtab ? ".symtab" : ".dynsym"),
@@ -193,7 +207,7 @@ static inline void ew_put(int fd, off_t at, const void *bytes, size_t n)
 static inline int ew_write(struct elf_writer *w)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC);
-	Elf64_Phdr ph[4] = {};
+	Elf64_Phdr ph[5] = {};
 	Elf64_Shdr sh[8] = {{0}};
 	Elf64_Ehdr eh = {{0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}};
 	size_t n = ew_headers(w, ph, sh);
@@ -221,6 +235,7 @@ static inline int ew_write(struct elf_writer *w)
 	ew_put(fd, EW_AT_DYN, w->dyn, (w->dyn_n + 1) * sizeof(w->dyn[0]));
 	ew_put(fd, EW_AT_NOTE, w->note, sizeof(w->note));
 	ew_put(fd, EW_AT_SH, sh, sizeof(sh));
+	ew_put(fd, EW_AT_CONST, w->constants, w->const_n);
 	return fd;
 }
 
