@@ -81,7 +81,9 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 		return;
 	}
 	if (!l->location) {
-		str_add(b, "No function stands out: the samples have no frames");
+		str_add(b, f->costs.no_frames == f->costs.all
+				   ? "No function stands out: the samples have no frames"
+				   : "No function stands out but importlib's");
 		return;
 	}
 	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,

@@ -39,6 +39,32 @@ static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
 	return c->keys.of[a] == c->keys.of[b];
 }
 
+static bool is_python(const struct costs *c, const struct profile_location *l)
+{
+	return profile_get_mapping(c->p, l->mapping)->kind == KIND_PYTHON;
+}
+
+/* As costs_owner(), but importlib owns nothing: then it is whoever imports, 0 if nobody does. */
+static uint32_t owner_of(const struct costs *c, uint32_t stack)
+{
+	const uint32_t *frames;
+	bool any = false;
+	size_t n = 0;
+
+	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t frame = costs_frame(c, frames, n, i);
+		const struct profile_location *l = profile_get_location(c->p, frame);
+
+		if (!is_python(c, l))
+			continue;
+		if (!is_importlib(c->p, l))
+			return frame;
+		any = true;
+	}
+	return any ? 0 : costs_owner(c, stack);
+}
+
 /*
  * The innermost function of the user's code, or the library function that it called; without any
  * code of theirs, the owner.
@@ -55,8 +81,7 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 		uint32_t frame = costs_frame(c, frames, n, i);
 		const struct profile_location *l = profile_get_location(c->p, frame);
 
-		if (profile_get_mapping(c->p, l->mapping)->kind != KIND_PYTHON ||
-		    is_importlib(c->p, l))
+		if (!is_python(c, l) || is_importlib(c->p, l))
 			continue;
 		if (choice.function && is_same(c, frame, choice.function))
 			continue; /* it calls itself */
@@ -71,7 +96,7 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 		inside = frame;
 	}
 	if (!choice.function)
-		choice.function = costs_owner(c, stack);
+		choice.function = owner_of(c, stack);
 	return choice;
 }
 

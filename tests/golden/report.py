@@ -509,6 +509,20 @@ def sentences(path):
         krait("report", path, "-o", path + ".folded")
         got = json.loads(krait("report", path + ".folded", "--json").stdout)
         check("importlib-folded", "_find" not in got["summary"], got["summary"])
+    imports_of_libraries(path, find)
+
+
+def imports_of_libraries(path, find):
+    """Without code of the user's too importlib isn't what is told: who imports is, if anybody does."""
+    runpy = ("_run_code", "<frozen runpy>", 88)
+    main = ("<module>", "/v/lib/python3.12/site-packages/tool/__main__.py", 1)
+    compiles = [find, ("_call_with_frames_removed", find[1], 491)]
+    for stack, name in (([runpy, main, ("import enum", find[1], 0)], "import enum"),
+                        ([runpy, main], "tool.__main__.<module>"), ([runpy], "runpy._run_code")):
+        got = said(path, (5, *stack, *compiles), (3, runpy, main, ("f", "/v/lib/python3.12/x.py", 3)))
+        check("importlib-" + name, " in " + name in got["summary"], got["summary"])
+    got = said(path, (5, *compiles))
+    check("importlib-alone", got["summary"] == "No function stands out but importlib's", got["summary"])
 
 
 def nothing_shown(work, path):
