@@ -71,6 +71,13 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 			str_addf(b, ": %s", m->comment[i] + strlen(note));
 }
 
+static const char *const part_words[] = {
+	[LEDE_ALL] = "",
+	[LEDE_ITSELF] = " itself",
+	[LEDE_WITH_IMPORTLIB] = " itself, importlib included",
+	[LEDE_WITHOUT_OWN] = ", not counting your own functions",
+};
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
@@ -89,9 +96,10 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,
 		 report_value_words(f), streq(unit, "count") ? "are" : "is");
 	costs_name(&f->costs, l->location, b);
+	str_add(b, part_words[l->part]);
 	if (!l->caller)
 		return;
-	str_add(b, ", called from ");
+	str_addf(b, "%s called from ", l->part == LEDE_WITHOUT_OWN ? ";" : ",");
 	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
 }
 

@@ -75,6 +75,14 @@ void costs_name(const struct costs *c, uint32_t location, struct str *b);
 /* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
 
+/* What a function is said to take. */
+enum lede_part {
+	LEDE_ALL,	     /* the function's total */
+	LEDE_ITSELF,	     /* its self */
+	LEDE_WITH_IMPORTLIB, /* its self and importlib's that it called */
+	LEDE_WITHOUT_OWN,    /* its total but for the user's functions that it called */
+};
+
 /*
  * What a reader is told first: the function of the user's own code, or the library function that it
  * called, in which most of the time goes, and the line that more than half of that is called from.
@@ -83,8 +91,10 @@ struct lede {
 	uint32_t location; /* 0 = nothing to tell */
 	uint32_t caller;   /* 0 = there is no such line */
 	int64_t value;
+	enum lede_part part; /* what @value is, to the percent */
 };
 
+/* After costs_add(), before costs_sort(). 0 or -ENOMEM + message. */
 _must_use_ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct lede *ret);
 

@@ -100,6 +100,12 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 	return choice;
 }
 
+static void add_to(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, v, sum))
+		*sum = INT64_MAX;
+}
+
 static int64_t *at(struct map *m, uint64_t key)
 {
 	uint64_t *v = map_get(m, key);
@@ -122,14 +128,69 @@ static int best_function(const struct costs *c, const struct profile_sum *sums, 
 
 		if (!function || sums[i].values[value] <= 0)
 			continue;
-		if (__builtin_add_overflow(*sum, sums[i].values[value], sum))
-			*sum = INT64_MAX;
+		add_to(sum, sums[i].values[value]);
 		if (*sum > ret->value) {
 			ret->value = *sum;
 			ret->location = function;
 		}
 	}
 	return 0;
+}
+
+/* Whether a stack is in @function, and in no function of the user's that it called. */
+static bool is_without_own(const struct costs *c, uint32_t stack, uint32_t function)
+{
+	const uint32_t *frames;
+	size_t n = 0;
+
+	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t frame = costs_frame(c, frames, n, i);
+		const struct profile_location *l = profile_get_location(c->p, frame);
+
+		if (is_same(c, frame, function))
+			return true;
+		if (is_python(c, l) && is_own(c, l))
+			return false;
+	}
+	return false;
+}
+
+/* Whether a reader sees the same whole percent. */
+static bool is_close(const struct costs *c, int64_t a, int64_t b)
+{
+	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
+}
+
+/*
+ * The function's total may be larger than what it was chosen for, and tables tell it: either what is
+ * told is all of it, or it says what it leaves out.
+ */
+static void find_part(const struct costs *c, const struct profile_sum *sums, size_t n,
+		      unsigned value, struct lede *ret)
+{
+	const struct cost *cost = &c->functions.v[c->keys.of[ret->location]];
+	int64_t itself = 0, without_own = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t owner = owner_of(c, sums[i].stack);
+
+		if (sums[i].values[value] <= 0)
+			continue;
+		if (owner && is_same(c, owner, ret->location))
+			add_to(&itself, sums[i].values[value]);
+		if (is_without_own(c, sums[i].stack, ret->location))
+			add_to(&without_own, sums[i].values[value]);
+	}
+	if (is_close(c, ret->value, cost->total))
+		return;
+	if (itself == ret->value) {
+		ret->part = is_close(c, itself, cost->self) ? LEDE_ITSELF : LEDE_WITH_IMPORTLIB;
+		return;
+	}
+	ret->value = without_own; /* of stacks too in which another library's function called it */
+	if (!is_close(c, without_own, cost->total))
+		ret->part = LEDE_WITHOUT_OWN;
 }
 
 /* A line that most of it is called from, in whatever columns; one among many isn't worth a word. */
@@ -155,8 +216,7 @@ static int best_caller(const struct costs *c, const struct profile_sum *sums, si
 			r = -ENOMEM;
 			break;
 		}
-		if (__builtin_add_overflow(*sum, sums[i].values[value], sum))
-			*sum = INT64_MAX;
+		add_to(sum, sums[i].values[value]);
 		if (*sum > most) {
 			most = *sum;
 			ret->caller = choice.caller;
@@ -175,7 +235,9 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 
 	*ret = (struct lede){};
 	r = best_function(c, sums, n, value, ret);
-	if (!r && ret->location)
+	if (!r && ret->location) {
+		find_part(c, sums, n, value, ret);
 		r = best_caller(c, sums, n, value, ret);
+	}
 	return r ? err_set(r, "out of memory") : 0;
 }

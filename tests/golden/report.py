@@ -512,6 +512,35 @@ def sentences(path):
     imports_of_libraries(path, find)
 
 
+def parts_told(path):
+    """Where a function's total is larger than what is told of it, as a loop's of a framework, that is said."""
+    app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
+    start, hot = ("<module>", app, 15), ("hot", app, 7)
+    run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
+    every = [(59, start, run, dumps), (34, start, run, hot), (7, start)]
+    words = "59 %% of the %s in sched.scheduler.run, not counting your own functions; called from app.py:15"
+    got = said(path, *every)
+    totals = {f["name"]: f["total"] * 100 // got["all"] for f in got["functions"]}
+    check("loop", (got["summary"], totals["sched.scheduler.run"]) == (words % "CPU time is", 93), str(got))
+    got = json.loads(krait("report", path, "--json", "--value", "samples").stdout)
+    check("loop-samples", got["summary"] == words % "samples are", got["summary"])
+    got = krait("report", path, "--format", "md").stdout.decode().replace("\\", "")
+    check("loop-md", "**" + words % "CPU time is" + ".**" in got, got)
+    got = said(path, (591, start, run, dumps), (3, start, run, hot), (406, start))
+    check("loop-rounded", got["summary"] == "59 % of the CPU time is in sched.scheduler.run, called from app.py:15",
+          got["summary"])
+    pprint = ("pprint", lib + "pprint.py", 50)
+    got = said(path, (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
+    check("called-by-others", got["summary"] == "80 % of the CPU time is in json.dumps, called from app.py:15",
+          got["summary"])
+    got = said(path, (50, start, hot), (30, start, hot, dumps), (20, start))
+    check("itself", got["summary"] == "50 % of the CPU time is in app.hot itself, called from app.py:15", got["summary"])
+    find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
+    got = said(path, (20, start, hot), (30, start, hot, find), (30, start, hot, dumps), (20, start))
+    check("importlib-included", got["summary"]
+          == "50 % of the CPU time is in app.hot itself, importlib included, called from app.py:15", got["summary"])
+
+
 def imports_of_libraries(path, find):
     """Without code of the user's too importlib isn't what is told: who imports is, if anybody does."""
     runpy = ("_run_code", "<frozen runpy>", 88)
@@ -653,6 +682,7 @@ def main():
         one_line(path)
         long_names(path)
         sentences(path)
+        parts_told(path)
         markdown(work)
         diff_widths(work, path)
         made(path)
