@@ -92,11 +92,34 @@ static void add_script(struct str *ret, struct arg script)
 	add_clean(ret, base);
 }
 
+/*
+ * mod_wsgi: "(wsgi:shop)", "(wsgi:host:port:uid)" padded with blanks or cut to the length of what was
+ * there before; all of it is the name.
+ */
+static bool add_parenthesized(struct str *ret, struct arg a)
+{
+	while (a.n && a.s[a.n - 1] == ' ')
+		a.n--;
+	if (!a.n || a.s[0] != '(')
+		return false;
+	a.s++, a.n--;
+	if (a.n && a.s[a.n - 1] == ')')
+		a.n--;
+	else if (!memchr(a.s, ':', a.n) || memchr(a.s, '/', a.n))
+		return false;
+	if (!a.n)
+		return false;
+	add_clean(ret, a);
+	return true;
+}
+
 /* setproctitle: "gunicorn: worker [app]", "[celeryd: celery@host]" instead of the arguments. */
 static bool add_title(struct str *ret, struct arg a)
 {
 	size_t n;
 
+	if (add_parenthesized(ret, a))
+		return true;
 	if (a.n && a.s[0] == '[')
 		a.s++, a.n--;
 	for (n = 0; n < a.n && !strchr(": ]", a.s[n]);)

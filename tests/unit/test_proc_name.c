@@ -56,6 +56,15 @@ static const struct {
 	{"gunicorn: worker [app]||||", "/usr/bin/python3.11", "gunicorn"},
 	{"[celeryd: celery@host:MainProcess]|", "/usr/bin/python3.11", "celeryd"},
 	{"[celeryd]|", "/usr/bin/python3.11", "celeryd"},
+	/* mod_wsgi: display-name=%{GROUP} over Apache's argv[0], mod_wsgi-express */
+	{"(wsgi:shop)      |-k|start|", "/usr/sbin/apache2", "wsgi:shop"},
+	{"(wsgi:admin)|", "/usr/sbin/httpd", "wsgi:admin"},
+	{"(wsgi:localhost:8000:1000)|", "/usr/sbin/httpd", "wsgi:localhost:8000:1000"},
+	{"(wsgi:warehouse-|-k|start|", "/usr/sbin/apache2", "wsgi:warehouse-"},
+	{"(wsgi:shop)|", "/usr/bin/python3.11", "wsgi:shop"},
+	{"(x)/bin/tool|", "/srv/(x)/bin/tool", "tool"},
+	{"()|", "/usr/sbin/httpd", "()"},
+	{"(|", "/usr/sbin/httpd", "("},
 	/* other programs */
 	{"/opt/host/embedder|--x|", "/opt/host/embedder", "embedder"},
 	{"uwsgi|--ini|x|", "/usr/bin/uwsgi", "uwsgi"},
