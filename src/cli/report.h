@@ -36,7 +36,7 @@ struct report_source_line {
 	struct str text; /* empty: none to be shown */
 	size_t from, to; /* bytes; equal: not known, or it is all of the text */
 	bool changed;	 /* there is a file, but it isn't the one that ran */
-	bool hidden;	 /* --source might show it */
+	bool hidden;	 /* --source shows it */
 };
 
 /* Never fails: what may not be shown is left empty. */

@@ -14,7 +14,7 @@ struct lines {
 	const struct report_style *style;
 	struct str *b;
 	int for_place; /* columns */
-	bool hidden;   /* text that --source might show */
+	bool hidden;   /* text that --source shows */
 };
 
 static void add_place(const struct lines *x, const struct cost_line *l, struct str *b)

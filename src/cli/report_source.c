@@ -8,10 +8,11 @@
 #include "cli/report.h"
 #include "render/source_text.h"
 
-static int read_text(const struct report_facts *f, uint32_t function, struct source_text *t)
+static int read_text(const struct report_facts *f, const struct source_rules *rules,
+		     uint32_t function, struct source_text *t)
 {
 	const struct profile_function *fn = profile_get_function(f->p, function);
-	_cleanup_close_ int fd = source_open(&f->source.rules, profile_get_string(f->p, fn->file));
+	_cleanup_close_ int fd = source_open(rules, profile_get_string(f->p, fn->file));
 	int r = fd < 0 ? fd : source_text_read(t, fd, source_since(&f->source, function));
 
 	if (!r && !source_text_begins(t, profile_get_string(f->p, fn->name), fn->start_line))
@@ -54,6 +55,20 @@ static void take(struct report_source_line *ret, const struct profile_location *
 		mark(ret, l, n, indent);
 }
 
+/* Whether --source shows a line that the caller's own files don't have: it must be one that ran. */
+static bool is_hidden(const struct report_facts *f, const struct cost_line *l, uint32_t function)
+{
+	struct source_rules all = f->source.rules;
+	struct source_text t = {};
+	size_t n = 0;
+	bool hidden;
+
+	all.mode = SOURCE_ALL;
+	hidden = !read_text(f, &all, function, &t) && source_text_line(&t, l->line, &n) && n;
+	source_text_fini(&t);
+	return hidden;
+}
+
 void report_source_find(const struct report_facts *f, const struct cost_line *l,
 			struct report_source_line *ret)
 {
@@ -65,9 +80,10 @@ void report_source_find(const struct report_facts *f, const struct cost_line *l,
 
 	*ret = (struct report_source_line){};
 	if (at->function)
-		r = read_text(f, at->function, &t);
+		r = read_text(f, &f->source.rules, at->function, &t);
 	ret->changed = r == -ESTALE;
-	ret->hidden = f->source.rules.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES);
+	ret->hidden = f->source.rules.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES) &&
+		      is_hidden(f, l, at->function);
 	if (!r)
 		line = source_text_line(&t, l->line, &n);
 	if (line)

@@ -25,8 +25,8 @@ struct source_options {
 	{.name = "source",                                                                         \
 	 .set = value_flag,                                                                        \
 	 SOURCE_ROW(at, all),                                                                      \
-	 .help = where "source text of every Python file that you may read; by default of your "   \
-		       "own files only"},                                                          \
+	 .help = where "source text of every .py and .pyx file that you may read; by default of "  \
+		       "your own files only"},                                                     \
 	{                                                                                          \
 		.name = "no-source", .set = value_flag, SOURCE_ROW(at, none),                      \
 		.help = where "no source text"                                                     \

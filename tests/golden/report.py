@@ -638,6 +638,29 @@ def refused(work):
     check("names-no-file", "krait report FILE" in krait("report", code=2).stderr.decode())
 
 
+def hidden_text(work):
+    """--source is hinted at only where it shows something: not for scripts called otherwise, or past a file's end."""
+    if os.geteuid():
+        theirs = os.__file__
+        if os.stat(theirs).st_uid == os.geteuid():
+            return  # no file of another user
+    else:
+        theirs = os.path.join(work, "theirs.py")
+        with open(theirs, "w") as f:
+            f.write("# a first line\n")
+        os.chmod(theirs, 0o600)  # without --source, root's files are those that everybody may read
+    script = shutil.copy(theirs, os.path.join(work, "tool"))
+    with open(theirs) as f:
+        first, beyond = f.readline().strip(), len(f.readlines()) + 3
+    for name, places, shown in (("theirs", [(theirs, 1), (script, 1)], True), ("script", [(script, 1)], False),
+                                ("beyond", [(theirs, beyond), (script, 1)], False)):
+        stacks = "".join("f (%s:%d) 3\n" % place for place in places).encode()
+        for option in ([], ["--source"]):
+            text = krait("report", *option, "-", stdin=stacks).stdout.decode()
+            check("hint-" + name + "".join(option), (first in text) == (shown and option != [])
+                  and ("(files that aren't yours" in text) == (shown and not option), text)
+
+
 def unprivileged(work, path):
     """Reading profiles takes no rights: as nobody, into a directory of theirs."""
     if os.geteuid():
@@ -686,6 +709,7 @@ def main():
         markdown(work)
         diff_widths(work, path)
         made(path)
+        hidden_text(work)
         unprivileged(work, path)
         refused(work)
     sys.exit(failed)
