@@ -597,6 +597,14 @@ static int expect(struct collect *c, const struct proc *proc, const struct py_wh
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, where, place, 0);
 }
 
+/* The file it runs, as the kernel program will see it; false where the file system doesn't tell. */
+static bool read_exe_key(const struct proc *proc, struct exe_key *ret)
+{
+	_cleanup_close_ int fd = file_open_exe(proc->dirfd);
+
+	return fd >= 0 && !image_key(fd, ret);
+}
+
 int collect_examine(struct collect *c, pid_t tgid)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
@@ -606,6 +614,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 	struct py_where where;
 	struct image_place place;
 	struct proc_stat stat;
+	struct exe_key exe;
 	int r = proc_open(&proc, tgid);
 
 	/* Before the mappings: if it execs meanwhile, the place isn't the one they are of. */
@@ -626,7 +635,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (f->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
 			       f->image.unsupported);
-	r = locate(c, &proc, &maps, f, at, NULL, &where);
+	r = locate(c, &proc, &maps, f, at, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
 	if (!r && place.start_code && matches(c, &proc))
 		r = expect(c, &proc, &where, &place, f->image.layout.version);
