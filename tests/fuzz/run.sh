@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [SECONDS]: every fuzzer for that long (4; with KRAIT_TEST_FULL 600), from its corpus in
+# run.sh [SECONDS]: every fuzzer for that long (3; with KRAIT_TEST_FULL 600), from its corpus in
 # tests/fuzz/corpus/NAME if there is one. What crashes it stays in build/fuzz/crash/. The fast tier goes
 # the same way each time: a change may make it fail, chance may not; the full one looks for what is new.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-seconds=${1:-4} seed=1
+seconds=${1:-3} seed=1
 [ -z "${KRAIT_TEST_FULL:-}" ] || seconds=${1:-600} seed=0 # a random one
 make fuzzers >build/fuzz.log 2>&1 || { cat build/fuzz.log; echo "FAIL fuzz: can't build"; exit 1; }
 mkdir -p build/fuzz/crash
