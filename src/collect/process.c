@@ -242,8 +242,8 @@ static void name_from_record(struct process *p, const struct rec_proc *rec)
 }
 
 /*
- * Processes that there were before the first sample were examined without the key of their
- * executable: now the kernel program has told it, and the next process that runs it is known.
+ * Of processes that there were before the first sample the key of their executable isn't known where the file
+ * system doesn't tell it: now the kernel program has, and the next process that runs it is known.
  */
 static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
 {

@@ -172,6 +172,8 @@ static void find_part(const struct costs *c, const struct profile_sum *sums, siz
 	const struct cost *cost = &c->functions.v[c->keys.of[ret->location]];
 	int64_t itself = 0, without_own = 0;
 
+	if (is_close(c, ret->value, cost->total))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t owner = owner_of(c, sums[i].stack);
 
@@ -182,8 +184,6 @@ static void find_part(const struct costs *c, const struct profile_sum *sums, siz
 		if (is_without_own(c, sums[i].stack, ret->location))
 			add_to(&without_own, sums[i].values[value]);
 	}
-	if (is_close(c, ret->value, cost->total))
-		return;
 	if (itself == ret->value) {
 		ret->part = is_close(c, itself, cost->self) ? LEDE_ITSELF : LEDE_WITH_IMPORTLIB;
 		return;

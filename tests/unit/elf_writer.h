@@ -62,35 +62,31 @@ static inline void ew_init(struct elf_writer *w, uint16_t type)
 	w->sym_n = 1;
 }
 
+/* At the end of the @cap bytes at @to, of which @used are; the offset. */
+static inline size_t ew_append(uint8_t *to, size_t cap, size_t *used, const void *bytes, size_t n)
+{
+	size_t at = *used;
+
+	assert(at + n + 8 <= cap);
+	memcpy(to + at, bytes, n);
+	*used = (at + n + 7) & ~(size_t)7;
+	return at;
+}
+
 /* These return the address of what was appended (8-byte aligned). */
 static inline uint64_t ew_text(struct elf_writer *w, const void *bytes, size_t n)
 {
-	uint64_t at = EW_TEXT + w->text_n;
-
-	assert(w->text_n + n + 8 <= sizeof(w->text));
-	memcpy(w->text + w->text_n, bytes, n);
-	w->text_n = (w->text_n + n + 7) & ~(size_t)7;
-	return at;
+	return EW_TEXT + ew_append(w->text, sizeof(w->text), &w->text_n, bytes, n);
 }
 
 static inline uint64_t ew_data(struct elf_writer *w, const void *bytes, size_t n)
 {
-	uint64_t at = EW_DATA + w->data_n;
-
-	assert(w->data_n + n + 8 <= sizeof(w->data));
-	memcpy(w->data + w->data_n, bytes, n);
-	w->data_n = (w->data_n + n + 7) & ~(size_t)7;
-	return at;
+	return EW_DATA + ew_append(w->data, sizeof(w->data), &w->data_n, bytes, n);
 }
 
 static inline uint64_t ew_const(struct elf_writer *w, const void *bytes, size_t n)
 {
-	uint64_t at = EW_CONST + w->const_n;
-
-	assert(w->const_n + n + 8 <= sizeof(w->constants));
-	memcpy(w->constants + w->const_n, bytes, n);
-	w->const_n = (w->const_n + n + 7) & ~(size_t)7;
-	return at;
+	return EW_CONST + ew_append(w->constants, sizeof(w->constants), &w->const_n, bytes, n);
 }
 
 static inline uint64_t ew_u64(struct elf_writer *w, uint64_t v)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "elf_writer.h"
+#include "open_names.h"
 #include "base/cleanup.h"
 #include "symbol/machinery.h"
 #include "symbol/method_names.h"
@@ -65,17 +65,6 @@ static void add_spec(struct elf_writer *w, const char *name, uint64_t methods)
 	const uint64_t spec[] = {text(w, name), 32, 0, ew_data(w, slots, sizeof(slots))};
 
 	ew_data(w, spec, sizeof(spec));
-}
-
-static struct method_names *open_names(struct elf_writer *w)
-{
-	_cleanup_close_ int fd = ew_write(w);
-	_cleanup_elf_ struct elf_file *f = NULL;
-	struct method_names *names = NULL;
-
-	assert_int_equal(elf_file_open(fd, "test", &f), 0);
-	assert_int_equal(method_names_open(f, &names), 0);
-	return names;
 }
 
 static void start(struct elf_writer *w)

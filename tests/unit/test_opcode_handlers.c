@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "dispatch_table.h"
+#include "open_names.h"
 #include "base/cleanup.h"
 #include "elf/function_starts.h"
 #include "symbol/machinery.h"
@@ -37,17 +38,6 @@ static void add_run(struct elf_writer *w, const uint64_t *words, size_t n)
 {
 	ew_const(w, words, n * 8);
 	ew_const(w, "\0\0\0\0\0\0\0\0", 8);
-}
-
-static struct method_names *open_names(struct elf_writer *w)
-{
-	_cleanup_close_ int fd = ew_write(w);
-	_cleanup_elf_ struct elf_file *f = NULL;
-	struct method_names *names = NULL;
-
-	assert_int_equal(elf_file_open(fd, "test", &f), 0);
-	assert_int_equal(method_names_open(f, &names), 0);
-	return names;
 }
 
 static void assert_found(struct elf_writer *w)
