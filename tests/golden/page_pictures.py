@@ -2,8 +2,8 @@
 """page_pictures.py DIR [--update]: what the page looks like, against the pictures in tests/golden/pictures.
 
 DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/test_render_html.c. They are
-shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light and dark are
-chosen here. Seeded faults show that the comparison sees them. After a change that is meant, --update
+shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a machine's fonts; sizes, light, dark and
+paper are chosen here. Seeded faults show that the comparison sees them. After a change that is meant, --update
 writes the references: look at them. A picture that differs is left in DIR as NAME.png.
 """
 
@@ -18,7 +18,7 @@ import block_font
 import browser
 
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
-WIDE, MIDDLE, NARROW = (1400, 800), (800, 700), (400, 700)
+WIDE, MIDDLE, NARROW, LEAST, PAPER = (1400, 800), (800, 700), (400, 700), (320, 640), (1000, 1400)
 SHOTS = {  # name: (size, dark, what the address says); what begins with diff is of two recordings
     "wide-light": (WIDE, False, ""),
     "wide-dark": (WIDE, True, ""),
@@ -28,6 +28,8 @@ SHOTS = {  # name: (size, dark, what the address says); what begins with diff is
     "narrow-dark": (NARROW, True, "table=threads&label=version%3D2"),
     "time-light": (WIDE, False, "view=time&colour=gil&table=threads&t=2000000000-6000000000"),
     "search-dark": (WIDE, True, "q=app.py%3A20&f=1&flip=1&sort=total"),
+    "least-light": (LEAST, False, "f=1"),
+    "print": (PAPER, True, "f=1&q=app.py"),
     "diff-wide-light": (WIDE, False, ""),
     "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
@@ -94,7 +96,7 @@ MOST = 20  # pixels that may differ
 
 def shoot(b, page, shot):
     size, dark, fragment = shot
-    b.scheme(dark)
+    b.scheme(dark, "print" if size == PAPER else "")
     b.resize(*size)
     b.open("/dev/null")
     b.errors.clear()
@@ -102,6 +104,8 @@ def shoot(b, page, shot):
     end = time.monotonic() + 20
     while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
         time.sleep(0.02)
+    if size == PAPER:
+        b.js("window.dispatchEvent(new Event('beforeprint'))")
     b.js("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50))", wait=True)
     data = b.call("Page.captureScreenshot", {"format": "png"})["data"]
     return data, b.js(MASKS)
