@@ -17,10 +17,8 @@ static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 
 	for (size_t i = 0; !r && i < tree->n; i++) {
 		r = sampler_add_root(s->sampler, tree->v[i]);
-		if (!r)
-			r = map_put(&s->match.pids, tree->v[i], 1);
+		r = r ? r : proc_match_add_pid(&s->match, tree->v[i]);
 	}
-	s->match.by_pid = true;
 	return r;
 }
 

@@ -17,15 +17,12 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 		.offset = ph->p_offset,
 		.filesz = MIN(ph->p_filesz, ph->p_memsz),
 		.memsz = ph->p_memsz,
-		.align = ph->p_align,
 		.exec = ph->p_flags & PF_X,
 		.write = ph->p_flags & PF_W,
 	};
 
 	if (ph->p_type == PT_INTERP)
 		f->is_program = true;
-	if (ph->p_type == PT_TLS)
-		f->tls = (struct elf_tls){ph->p_vaddr, load.filesz, ph->p_memsz, ph->p_align};
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
 		return 0;
 	/* A segment that wraps around can't be loaded; leave it out rather than check everywhere.
@@ -123,11 +120,6 @@ bool elf_file_is_exec(const struct elf_file *f)
 bool elf_file_is_program(const struct elf_file *f)
 {
 	return f->is_program;
-}
-
-struct elf_tls elf_file_tls(const struct elf_file *f)
-{
-	return f->tls;
 }
 
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret)

@@ -21,13 +21,8 @@ enum elf_machine { ELF_X86_64 = 62, ELF_AARCH64 = 183 };
 
 /* One PT_LOAD, as in the file. */
 struct elf_load {
-	uint64_t vaddr, offset, filesz, memsz, align;
+	uint64_t vaddr, offset, filesz, memsz;
 	bool exec, write;
-};
-
-/* PT_TLS: size and alignment of the initial TLS block; memsz 0 = none. */
-struct elf_tls {
-	uint64_t vaddr, filesz, memsz, align;
 };
 
 struct elf_section {
@@ -67,7 +62,6 @@ static inline void elf_file_freep(struct elf_file **f)
 const char *elf_file_name(const struct elf_file *f);
 enum elf_machine elf_file_machine(const struct elf_file *f);
 bool elf_file_is_exec(const struct elf_file *f); /* ET_EXEC: loaded where it says */
-struct elf_tls elf_file_tls(const struct elf_file *f);
 
 /* Number of PT_LOADs; *ret points to them (valid until elf_file_free()). */
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);

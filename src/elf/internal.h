@@ -24,7 +24,6 @@ struct elf_file {
 	enum elf_machine machine;
 	bool is_exec;
 	size_t shstrndx;
-	struct elf_tls tls;
 	VEC(struct elf_load) loads;
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;

@@ -21,24 +21,10 @@ void proc_match_fini(struct proc_match *m)
 	map_fini(&m->pids);
 }
 
-int proc_match_add_pid(struct proc_match *m, pid_t tgid, bool tree)
+int proc_match_add_pid(struct proc_match *m, pid_t tgid)
 {
-	pid_vec all = {};
-	int r = 0;
-
-	if (tree) {
-		r = proc_tree(tgid, &all);
-	} else {
-		_cleanup_proc_ struct proc p = PROC_INIT;
-
-		r = proc_open(&p, tgid);
-		r = r ? r : vec_push(&all, tgid);
-	}
-	vec_foreach(pid, &all)
-		r = r ? r : map_put(&m->pids, (uint64_t)*pid, 1);
-	vec_fini(&all);
-	m->by_pid |= !r;
-	return r;
+	m->by_pid = true;
+	return map_put(&m->pids, (uint64_t)tgid, 1);
 }
 
 int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child)
@@ -49,11 +35,6 @@ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child)
 void proc_match_exit(struct proc_match *m, pid_t tgid)
 {
 	map_del(&m->pids, (uint64_t)tgid);
-}
-
-bool proc_match_all(const struct proc_match *m)
-{
-	return !m->comm.n && !m->cgroup.n && !m->container.n && !m->by_pid;
 }
 
 static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)

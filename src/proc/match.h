@@ -23,16 +23,13 @@ struct proc_match {
 void proc_match_init(struct proc_match *m);
 void proc_match_fini(struct proc_match *m);
 
-/* Takes in @tgid and, with @tree, its descendants at this moment. 0, -ESRCH, -ENOMEM. */
-_must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid, bool tree);
+/* From now on only processes that were taken in by number are wanted, @tgid is one. 0 or -ENOMEM. */
+_must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid);
 
 /* A new process: wanted if its parent was taken in by number. 0 or -ENOMEM. */
 _must_use_ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child);
 void proc_match_exit(struct proc_match *m, pid_t tgid);
 
 bool proc_match(const struct proc_match *m, const struct proc_facts *f);
-
-/* True if the filter is empty: every process matches. */
-bool proc_match_all(const struct proc_match *m);
 
 #endif

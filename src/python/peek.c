@@ -17,17 +17,3 @@ int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
 		return errno == EINVAL ? -EFAULT : -errno;
 	return (size_t)got == n ? 0 : -EFAULT;
 }
-
-uint64_t peek_u64(pid_t pid, uint64_t addr)
-{
-	uint64_t value;
-
-	return addr && !peek(pid, addr, &value, sizeof(value)) ? value : 0;
-}
-
-uint32_t peek_u32(pid_t pid, uint64_t addr)
-{
-	uint32_t value;
-
-	return addr && !peek(pid, addr, &value, sizeof(value)) ? value : 0;
-}

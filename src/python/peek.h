@@ -16,8 +16,4 @@
  */
 _must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
 
-/* Single values; 0 where unreadable, as NULL pointers are there too. */
-uint64_t peek_u64(pid_t pid, uint64_t addr);
-uint32_t peek_u32(pid_t pid, uint64_t addr);
-
 #endif

@@ -286,9 +286,3 @@ struct perf_map_stats perf_map_stats(const struct perf_map *m)
 	ret.entries = m->code.list.n;
 	return ret;
 }
-
-size_t perf_map_bytes(const struct perf_map *m)
-{
-	return sizeof(*m) + m->code.list.cap * sizeof(*m->code.list.v) + m->names.cap +
-	       m->line.cap + m->indices.size * sizeof(struct map_slot);
-}

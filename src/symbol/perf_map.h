@@ -44,7 +44,6 @@ _must_use_ int perf_map_refresh(struct perf_map *m);
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start);
 
 struct perf_map_stats perf_map_stats(const struct perf_map *m);
-size_t perf_map_bytes(const struct perf_map *m); /* memory held */
 
 /*
  * Reads the jitdump @fd too (taken over also in case of failure), where the process has one mapped

@@ -256,9 +256,8 @@ static void test_tree_and_match(void **state)
 		assert_true(all.v[i - 1] < all.v[i]);
 
 	proc_match_init(&match);
-	assert_true(proc_match_all(&match));
-	assert_int_equal(proc_match_add_pid(&match, child, true), 0);
-	assert_false(proc_match_all(&match));
+	assert_int_equal(proc_match_add_pid(&match, child), 0);
+	assert_int_equal(proc_match_add_pid(&match, grandchild), 0);
 	vec_foreach(pid, &tree)
 		n += proc_match(&match,
 				&(struct proc_facts){
