@@ -9,7 +9,7 @@ program=build/asan/tests/unit/test_render_html
 pages=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$pages"' EXIT
 
-make --no-print-directory VARIANT=asan "$program" >/dev/null
+flock Makefile make --no-print-directory VARIANT=asan "$program" >/dev/null
 KRAIT_PICTURES=$pages "$program" >/dev/null 2>&1 ||
 	{ echo "FAIL page: $program, which makes the pages"; exit 1; }
 if command -v tsc >/dev/null; then

@@ -7,7 +7,7 @@ tool=build/release/tests/tools/pprof
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-make -s build/release/libkrait.a >/dev/null
+flock Makefile make -s build/release/libkrait.a >/dev/null
 mkdir -p "$(dirname $tool)"
 ${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iabi -Isrc \
 	-o $tool tests/tools/pprof.c build/release/libkrait.a -lz -lzstd

@@ -9,7 +9,7 @@ program=build/asan/tests/unit/test_render_svg
 pictures=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$pictures"' EXIT
 
-make --no-print-directory VARIANT=asan "$program" >/dev/null
+flock Makefile make --no-print-directory VARIANT=asan "$program" >/dev/null
 KRAIT_PICTURES=$pictures "$program" >/dev/null 2>&1 ||
 	{ echo "FAIL svg: $program, which makes the pictures"; exit 1; }
 if command -v xmllint >/dev/null; then

@@ -11,7 +11,7 @@ trap 'rm -rf "$WORK"' EXIT
 # tool_build NAME: builds it; TOOL is its path.
 tool_build() {
 	TOOL=build/release/tests/tools/$1
-	make -s build/release/libkrait.a >/dev/null
+	flock Makefile make -s build/release/libkrait.a >/dev/null
 	mkdir -p "$(dirname "$TOOL")"
 	${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iabi -Itests/tools \
 		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma
