@@ -73,6 +73,7 @@ void collect_free(struct collect *c)
 	vec_fini(&c->free_processes);
 	vec_fini(&c->threads);
 	vec_fini(&c->free_threads);
+	vec_fini(&c->ends);
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
 	vec_fini(&c->unsupported);

@@ -38,9 +38,12 @@ static void take_mappings(struct collect *c, struct profile_copy *copy)
 
 static void take_labels(struct collect *c, struct condense *k)
 {
+	/* Sets that were different may be one now. */
 	vec_foreach(t, &c->threads)
-		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++)
+		for (size_t i = 0; t->tid && i < GIL_STATE_MAX; i++) {
 			t->labels[i] = condense_labels_whole(k, t->labels[i]);
+			t->own[i] = false;
+		}
 }
 
 /* False: out of memory. */

@@ -187,12 +187,19 @@ struct thread {
 	uint32_t tid;			/* 0: free */
 	uint32_t process;		/* index */
 	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
+	bool own[GIL_STATE_MAX];	/* of those: no other thread's samples have it */
 	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
 	uint64_t last_ns;		/* at its last sample */
 	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
 	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
 	bool named;	   /* .name is Python's, else the kernel's */
 	char name[64];
+};
+
+/* A thread ended of which no sample had been handed on: the side band is read before the samples are. */
+struct thread_end {
+	uint32_t tgid, tid;
+	uint64_t time_ns;
 };
 
 #define STACK_UNNAMED	   0 /* no profile stack has this id */
@@ -243,6 +250,7 @@ struct collect {
 	struct map by_tgid; /* -> index + 1 of the newest image */
 	VEC(struct thread) threads;
 	VEC(uint32_t) free_threads;	 /* indices */
+	VEC(struct thread_end) ends;	 /* the first one first */
 	VEC(struct forgotten) forgotten; /* the longest ago first */
 	VEC(uint32_t) free_processes;	 /* indices */
 	struct ended_threads {

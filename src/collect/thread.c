@@ -61,6 +61,15 @@ static struct thread *find_thread(const struct collect *c, const struct process 
 	return i ? &c->threads.v[*i - 1] : NULL;
 }
 
+/* When the thread ended that had this number at @time_ns; 0: not yet, as far as is known. */
+static uint64_t end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+{
+	for (size_t i = count_upto(c->ends.v, c->ends.n, time_ns, time_ns); i < c->ends.n; i++)
+		if (c->ends.v[i].tid == tid && c->ends.v[i].tgid == tgid)
+			return c->ends.v[i].time_ns;
+	return 0;
+}
+
 static struct thread *thread_of(struct collect *c, struct process *p, uint32_t tid,
 				uint64_t time_ns)
 {
@@ -77,7 +86,9 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 		return NULL;
 	c->free_threads.n--;
 	t = &c->threads.v[i];
-	*t = (struct thread){.tid = tid, .process = (uint32_t)(p - c->processes.v)};
+	*t = (struct thread){.tid = tid,
+			     .process = (uint32_t)(p - c->processes.v),
+			     .ended_ns = end_of(c, p->key.tgid, tid, time_ns)};
 	read_name(p, t);
 	p->names_apart_ns = NAMES_APART_NS;
 	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
@@ -97,12 +108,16 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
+static bool is_full(const struct collect *c)
+{
+	return c->config.max_bytes && profile_bytes(c->profile) >= c->config.max_bytes;
+}
+
 static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
 			    uint8_t gil)
 {
 	struct label_list l = {};
-
-	bool full = c->config.max_bytes && profile_bytes(c->profile) >= c->config.max_bytes;
+	bool full = is_full(c);
 
 	add_number(c, &l, "pid", p->key.tgid);
 	if (!full)
@@ -177,11 +192,24 @@ static void give_up(struct collect *c, struct thread *t)
 /* A sample may wait for its stack so long; then there is none of a thread that has ended. */
 #define KEPT_NS (10 * NSEC_PER_SEC)
 
+static void drop_ends(struct collect *c, uint64_t now_ns)
+{
+	size_t old = 0;
+
+	while (old < c->ends.n && c->ends.v[old].time_ns + KEPT_NS < now_ns)
+		old++;
+	if (!old)
+		return;
+	c->ends.n -= old;
+	memmove(c->ends.v, c->ends.v + old, c->ends.n * sizeof(*c->ends.v));
+}
+
 void thread_give_up(struct collect *c, uint64_t now_ns)
 {
 	if (now_ns < c->ended.at_ns + KEPT_NS)
 		return;
 	c->ended.at_ns = now_ns;
+	drop_ends(c, now_ns);
 	vec_foreach(t, &c->threads)
 		if (t->tid && t->ended_ns && t->ended_ns + KEPT_NS < now_ns)
 			give_up(c, t);
@@ -194,6 +222,18 @@ void thread_forget_all(struct collect *c, struct process *p)
 	map_fini(&p->threads);
 }
 
+/*
+ * A set that another thread had before, of whose number nothing was known but the number, isn't the
+ * thread's own; nor is the one that all have for whom there is no memory.
+ */
+static void label(struct collect *c, const struct process *p, struct thread *t, uint8_t gil)
+{
+	size_t before = profile_n_labels(c->profile);
+
+	t->labels[gil] = make_labels(c, p, t, gil);
+	t->own[gil] = profile_n_labels(c->profile) > before && !is_full(c);
+}
+
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	struct process *p = &c->processes.v[process];
@@ -203,18 +243,32 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 		return 0;
 	add_runtime(t, rec->runtime_ns);
 	if (!t->labels[rec->gil])
-		t->labels[rec->gil] = make_labels(c, p, t, rec->gil);
+		label(c, p, t, rec->gil);
 	if (profile_failed(c->profile)) /* some of them may be missing */
 		t->labels[rec->gil] = 0;
 	return t->labels[rec->gil];
+}
+
+/* Each CPU's side band has its own order. */
+static void keep_end(struct collect *c, struct thread_end end)
+{
+	size_t i;
+
+	if (vec_push(&c->ends, end))
+		return;
+	for (i = c->ends.n - 1; i && c->ends.v[i - 1].time_ns > end.time_ns; i--)
+		c->ends.v[i] = c->ends.v[i - 1];
+	c->ends.v[i] = end;
 }
 
 void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns)
 {
 	struct thread *t = find_thread(c, p, tid);
 
-	if (t)
+	if (t && !t->ended_ns)
 		t->ended_ns = time_ns;
+	else
+		keep_end(c, (struct thread_end){p->key.tgid, tid, time_ns});
 }
 
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm)
@@ -243,7 +297,7 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	for (size_t i = 0; i < GIL_STATE_MAX; i++) {
 		uint32_t *labels = &t->labels[i];
 
-		if (*labels && !profile_relabel(p, *labels, key, value))
+		if (*labels && !(t->own[i] && profile_relabel(p, *labels, key, value)))
 			*labels = 0;
 	}
 }

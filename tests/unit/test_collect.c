@@ -546,23 +546,51 @@ static void test_short_threads(void **state)
 	assert_true(st.kept.threads < 2500);
 }
 
+static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .outcome = WALK_NO_PYTHON,
+				 .tid = tid,
+				 .time_ns = time_ns,
+				 .proc = key,
+				 .weight = 1000};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
 /* A thread's number is used again: another name, another CPU time. */
 static void test_tid_again(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	send_thread(f, 7, 2500);
+	assert_int_equal(flushed(f, false).threads, 1);
+	collect_exit(f->collect, key.tgid, 7, 2600); /* told before its last sample is read */
+	send_thread(f, 7, 2550);
+	assert_int_equal(flushed(f, false).threads, 1);
+	send_thread(f, 7, 2650);
+	assert_int_equal(flushed(f, false).threads, 2);
+}
+
+/* Threads that begin and end between two readings of the side band, one number for all. */
+static void test_tid_again_soon(void **state)
 {
 	struct fixture *f = *state;
 	struct collect_stats st;
 
 	send_proc(f);
-	send_sample(f, 0, WALK_NO_PYTHON);
-	collect_exit(f->collect, key.tgid, key.tgid,
-		     2500 + 1); /* told before its last sample is read */
-	send_sample(f, 0, WALK_NO_PYTHON);
+	for (uint64_t i = 1; i <= 3; i++)
+		collect_exit(f->collect, key.tgid, 7, i * 1000);
+	for (uint64_t i = 1; i <= 4; i++)
+		send_thread(f, 7, i * 1000 - 1);
+	assert_int_equal(flushed(f, false).threads, 4);
+	/* They are known to have ended: there is room for others later. */
+	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
-	assert_int_equal(st.threads, 1);
-	collect_exit(f->collect, key.tgid, key.tgid, 2500);
-	send_sample(f, 0, WALK_NO_PYTHON);
-	st = flushed(f, false);
-	assert_int_equal(st.threads, 2);
+	assert_int_equal(st.threads, 4);
+	send_thread(f, 9, 20 * NSEC_PER_SEC);
+	assert_int_equal(flushed(f, false).kept.threads, 4);
 }
 
 /* An exec ends the image, unless what is known is the image it made: samples of that came first. */
@@ -665,6 +693,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_tid_again_soon, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("collect", tests, NULL, NULL);
