@@ -61,6 +61,17 @@ static bool is_name_of(const char *file, const char *name)
 	return true;
 }
 
+/*
+ * That the code object is the same says more than its contents only from 3.12 on: before, the file's body that is
+ * imported under another name next has an equal check, maybe at the same address.
+ */
+static int check_name(const struct py_code *code, struct heap *h, const char *name)
+{
+	if (is_name_of(code->file, name))
+		return 0;
+	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
+}
+
 int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			uint64_t globals)
 {
@@ -79,7 +90,7 @@ int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout 
 	r = r ? r : read_item(&h, &items, "__name__", &name);
 	if (!r && name.n && name.n < MODULE_BYTES &&
 	    is_module_of(&h, &items, code, str_cstr(&name)))
-		r = is_name_of(code->file, str_cstr(&name)) ? 0 : py_code_check_same(code, &h);
+		r = check_name(code, &h, str_cstr(&name));
 	else
 		r = r ? r : -ENOENT;
 	vec_fini(&items);

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names and numbers that are used again: no sample is called what only a later or an earlier one is.
+
+What runs says itself what it is: a function of that name runs in that thread, module or process only.
+"""
+import collections
+import sys
+
+import kit
+from kit import check, folder, krait
+
+BURN = """
+import time
+def burn(seconds):
+    end = time.time() + seconds
+    while time.time() < end:
+        for i in range(500):
+            pass
+"""
+# Threads that `threading` knows nothing of keep the kernel's name; then one with a name has their number.
+THREADS = BURN + """
+import _thread, threading
+def run(function, done):
+    number.append(threading.get_native_id())
+    function()
+    done.release()
+def unnamed_long():
+    burn(0.3)
+def unnamed_short():
+    burn(0.02)
+def named():
+    burn(0.3)
+def start(function, starter):
+    done = _thread.allocate_lock()
+    done.acquire()
+    starter(run, (function, done))
+    done.acquire()
+    time.sleep(0.2)
+    return number.pop()
+def start_named(target, args):
+    threading.Thread(target=target, args=args, name="Named").start()
+number = []
+again = 0
+for function in (unnamed_long, unnamed_short):
+    first = start(function, _thread.start_new_thread)
+    for i in range(20):
+        with open("/proc/sys/kernel/ns_last_pid", "w") as f:
+            f.write(str(first - 1))
+        if start(named, start_named) == first:
+            again += 1
+            break
+print(again)
+"""
+# One file under several names, one after the other.
+BODY = "import builtins; builtins.burn_in(__name__)\n"
+IMPORTS = BURN + """
+import builtins, importlib, importlib.util, sys
+FUNCTIONS = {}
+for i in range(12):
+    exec(compile("def burn_%d(): burn(0.1)" % i, "burn.py", "exec"))
+builtins.burn_in = lambda name: globals()["burn_" + name.split("_")[1]]()
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("plugin_"):
+            return importlib.util.spec_from_file_location(name, sys.argv[1])
+sys.meta_path.insert(0, Finder())
+for i in range(12):
+    importlib.import_module("plugin_%d" % i)
+    del sys.modules["plugin_%d" % i]
+"""
+
+
+def record(d, program, python, *args):
+    with open(d + "/program.py", "w") as f:
+        f.write(program)
+    done = krait("record", "-q", "-F", 4999, "-o", d + "/o.pb.gz", "--", python, "-B",
+                 d + "/program.py", *args)
+    check(done.returncode == 0, done.stderr)
+    return done.stdout, kit.pprof.read(d + "/o.pb.gz")
+
+
+@kit.case
+def thread_numbers():
+    """A thread's name isn't that of the one that had its number before."""
+    with folder() as d:
+        said, profile = record(d, THREADS, kit.PYTHON)
+    if said.strip() != "2":
+        raise kit.Skip("other programs took the numbers")
+    count = collections.Counter()
+    for sample in profile.samples:
+        for frame in profile.stack(sample):
+            if frame.name in ("named", "unnamed_long", "unnamed_short"):
+                count[frame.name, sample.labels.get("thread") == "Named"] += sample.values[0]
+    print("  %s" % dict(count))
+    for function in ("unnamed_long", "unnamed_short"):
+        check(not count[function, True], "%d samples of %s in the named thread" % (
+            count[function, True], function))
+        check(count[function, False] > 20, "%s: hardly a sample" % function)
+    check(count["named", True] > 5 * count["named", False], "the named one has no name")
+
+
+def modules(python):
+    with folder() as d:
+        with open(d + "/body.py", "w") as f:
+            f.write(BODY)
+        _, profile = record(d, IMPORTS, python, d + "/body.py")
+    count = collections.Counter()
+    for sample in profile.samples:
+        names = [f.name for f in profile.stack(sample)]
+        burns = [n.split("_")[1] for n in names if n.startswith("burn_") and n != "burn_in"]
+        imports = [n.split("_")[1] for n in names if n.startswith("import plugin_")]
+        if burns:
+            count[not imports or imports == burns] += sample.values[0]
+    print("  %s: %s" % (python, dict(count)))
+    check(count[True] > 100, "hardly a sample")
+    check(not count[False], "%d of %d samples with another module's import" % (
+        count[False], sum(count.values())))
+
+
+def register(name, path):
+    def run():
+        modules(path)
+
+    run.__name__ = "module_names_" + name
+    kit.case(run)
+
+
+WANTED = ((3, 8), (3, 10), (3, 11), (3, 12), (3, 14))
+for name, version, kind, path in kit.interpreters():
+    if version in WANTED and kit.is_plain(name) and kind in ("static", "shared"):
+        register(name, path)
+if __name__ == "__main__":
+    sys.exit(kit.main())
