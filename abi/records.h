@@ -189,11 +189,12 @@ enum proc_state {
 	PROC_HOST, /* its executable may dlopen a known libpython: as IGNORED until it does */
 };
 
-/* An executable file as the kernel knows it. */
+/* An executable file as the kernel knows it, and its contents: nobody writes to it while it runs, but then. */
 struct exe_key {
 	__u32 dev;	  /* kernel's encoding: major << 20 | minor */
 	__u32 generation; /* inode.i_generation: an inode number that is used again */
 	__u64 ino;
+	__s64 bytes, mtime_ns;
 };
 
 /* A process image that the kernel program meets for the first time (or asks about again). */

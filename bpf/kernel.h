@@ -67,6 +67,22 @@ struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	__u32 i_generation;
+	__s64 i_size;
+} CORE;
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+} CORE;
+struct inode___sec { /* 6.11 */
+	__s64 i_mtime_sec;
+	__u32 i_mtime_nsec;
+} CORE;
+struct inode___hidden { /* 6.7 */
+	struct timespec64 __i_mtime;
+} CORE;
+struct inode___old {
+	struct timespec64 i_mtime;
 } CORE;
 
 struct file {

@@ -112,6 +112,23 @@ walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 	return false;
 }
 
+walk_inline __s64 mtime_ns(struct inode *inode)
+{
+	struct inode___sec *sec = (void *)inode;
+	struct inode___hidden *hidden = (void *)inode;
+	struct inode___old *old = (void *)inode;
+	struct timespec64 t;
+
+	if (bpf_core_field_exists(sec->i_mtime_sec))
+		return BPF_CORE_READ(sec, i_mtime_sec) * 1000000000ll +
+		       BPF_CORE_READ(sec, i_mtime_nsec);
+	if (bpf_core_field_exists(hidden->__i_mtime))
+		t = BPF_CORE_READ(hidden, __i_mtime);
+	else
+		t = BPF_CORE_READ(old, i_mtime);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
 /* The executable's file, as the kernel knows it. */
 walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
@@ -120,6 +137,8 @@ walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 	rec->exe.dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	rec->exe.ino = BPF_CORE_READ(inode, i_ino);
 	rec->exe.generation = BPF_CORE_READ(inode, i_generation);
+	rec->exe.bytes = BPF_CORE_READ(inode, i_size);
+	rec->exe.mtime_ns = mtime_ns(inode);
 }
 
 /* What the executable says; 0 if it isn't known. */

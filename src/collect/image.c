@@ -165,8 +165,11 @@ int image_key(int fd, struct exe_key *ret)
 
 	if (fstat(fd, &st) || ioctl(fd, FS_IOC_GETVERSION, &generation))
 		return -errno;
-	*ret = (struct exe_key){
-		.dev = file_dev(st.st_dev), .ino = st.st_ino, .generation = (uint32_t)generation};
+	*ret = (struct exe_key){.dev = file_dev(st.st_dev),
+				.ino = st.st_ino,
+				.generation = (uint32_t)generation,
+				.bytes = st.st_size,
+				.mtime_ns = file_mtime_ns(&st)};
 	return 0;
 }
 

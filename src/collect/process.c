@@ -247,7 +247,8 @@ static void name_from_record(struct process *p, const struct rec_proc *rec)
  */
 static void teach_exe(struct collect *c, const struct proc *proc, const struct exe_key *exe)
 {
-	uint64_t key = exe->dev ^ exe->ino << 20 ^ (uint64_t)exe->generation << 44;
+	uint64_t key = exe->dev ^ exe->ino << 20 ^ (uint64_t)exe->generation << 44 ^
+		       (uint64_t)exe->mtime_ns;
 	_cleanup_maps_ struct maps maps = {};
 	const struct mapping *at;
 	struct image_file *f;

@@ -5,6 +5,9 @@
 What runs says itself what it is: a function of that name runs in that thread, module or process only.
 """
 import collections
+import os
+import shutil
+import subprocess
 import sys
 
 import kit
@@ -13,8 +16,8 @@ from kit import check, folder, krait
 BURN = """
 import time
 def burn(seconds):
-    end = time.time() + seconds
-    while time.time() < end:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         for i in range(500):
             pass
 """
@@ -98,6 +101,40 @@ def thread_numbers():
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
     check(count["named", True] > 5 * count["named", False], "the named one has no name")
+
+
+def place_of(python):
+    """The executable of an interpreter that is in it, and its PYTHONHOME."""
+    text = "import os, sys; print(os.readlink('/proc/self/exe')); print(sys.base_prefix)"
+    return subprocess.run([python, "-c", text], check=True, stdout=subprocess.PIPE,
+                          encoding="utf-8").stdout.split("\n")[:2]
+
+
+@kit.case
+def executable_rewritten():
+    """A file that gets another interpreter in place, its inode the same."""
+    places = [place_of(path) for name, _, _, path in kit.interpreters()
+              if name in ("python3-dist", "python3-dist-dbg")]
+    if len(places) != 2:
+        raise kit.Skip("no two interpreters for this C library")
+    with folder() as d:
+        pids = []
+        with open(d + "/busy.py", "w") as f:
+            f.write(BURN + "burn(0.5)\n")
+        with kit.recorder(d + "/o.pb.gz", "-F", 999) as running:
+            for executable, home in places + places[:1]:
+                shutil.copyfile(executable, d + "/program")
+                os.chmod(d + "/program", 0o755)
+                with subprocess.Popen([d + "/program", "-S", d + "/busy.py"],
+                                      env=dict(os.environ, PYTHONHOME=home)) as python:
+                    check(python.wait() == 0, "it doesn't run from there")
+                pids.append(python.pid)
+            code, said = running.finish()
+        check(code == 0, said)
+        for pid in pids:
+            total, found = kit.share(d + "/o.pb.gz", "burn", d + "/busy.py", {pid})
+            print("  %d samples, %d of them in burn()" % (total, found))
+            check(total > 100 and found > total / 2, "%d samples, %d in burn()" % (total, found))
 
 
 def modules(python):
