@@ -81,6 +81,7 @@ void collect_free(struct collect *c)
 	map_fini(&c->taught);
 	map_fini(&c->by_key);
 	map_fini(&c->by_tgid);
+	map_fini(&c->execs);
 	map_fini(&c->stacks);
 	sent_fini(c);
 	free(c);

@@ -248,6 +248,7 @@ struct collect {
 	VEC(uint32_t) live; /* indices of processes that haven't been forgotten */
 	struct map by_key;  /* hash of proc_key -> index + 1 */
 	struct map by_tgid; /* -> index + 1 of the newest image */
+	struct map execs;   /* tgid -> time of its latest exec that was seen */
 	VEC(struct thread) threads;
 	VEC(uint32_t) free_threads;	 /* indices */
 	VEC(struct thread_end) ends;	 /* the first one first */

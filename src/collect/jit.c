@@ -14,13 +14,13 @@
 
 void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), *exec_ns = map_get(&c->execs, p->key.tgid);
 	int r;
 
 	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS))
 		return;
 	p->jit_ns = now;
-	r = perf_map_open(proc, &p->jit);
+	r = perf_map_open(proc, exec_ns ? *exec_ns : 0, &p->jit);
 	if (r && r != -ENOENT) {
 		log_info("process %u: no names of code made at run time: %s", p->key.tgid,
 			 err_msg());

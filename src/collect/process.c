@@ -410,7 +410,10 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
 	struct process *p = newest_of(c, tgid);
+	const uint64_t *exec_ns = tid == tgid ? map_get(&c->execs, tgid) : NULL;
 
+	if (exec_ns && *exec_ns <= time_ns)
+		map_del(&c->execs, tgid);
 	if (!p)
 		return;
 	thread_ended(c, p, tid, time_ns);
@@ -424,6 +427,7 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 {
 	struct process *p = newest_of(c, tgid);
 
+	(void)!map_put(&c->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
 		return; /* the new image: its records came first */
 	replace(p);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "proc/files.h"
@@ -223,8 +224,20 @@ static int read_status(const struct proc *proc, struct proc_status *ret)
 	return r ? err_sys(r, "can't read the status of process %d", (int)proc->tgid) : 0;
 }
 
+/*
+ * Was it written last before @since_ns (CLOCK_MONOTONIC)? A file's time is that of the kernel's tick before: what is
+ * written within the first ticks of an image and never again counts as older.
+ */
+static bool is_before(struct timespec time, uint64_t since_ns)
+{
+	uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+
+	return since_ns && timespec_ns(time) < wall_ns + since_ns;
+}
+
 /* Descriptor, or -errno with a message: of another user's file -EACCES. */
-static int open_file(const struct proc *proc, const struct proc_status *status, const char *form)
+static int open_file(const struct proc *proc, uint64_t since_ns, const struct proc_status *status,
+		     const char *form)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -239,12 +252,13 @@ static int open_file(const struct proc *proc, const struct proc_status *status, 
 	if (st.st_uid != status->uid)
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
 			       path, (unsigned)st.st_uid, (unsigned)status->uid);
-	if (file_is_older(proc->dirfd, st.st_mtim)) /* of another process that had its number */
+	/* Of another process that had its number, or of what it ran before. */
+	if (file_is_older(proc->dirfd, st.st_mtim) || is_before(st.st_mtim, since_ns))
 		return -ENOENT;
 	return TAKE_FD(fd);
 }
 
-int perf_map_open(const struct proc *proc, struct perf_map **ret)
+int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret)
 {
 	_cleanup_(perf_map_freep) struct perf_map *m = perf_map_new();
 	struct proc_status status;
@@ -255,10 +269,10 @@ int perf_map_open(const struct proc *proc, struct perf_map **ret)
 	r = read_status(proc, &status);
 	if (r)
 		return r;
-	m->dump.fd = open_file(proc, &status, "/tmp/jit-%d.dump");
+	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
 	if (m->dump.fd != -ENOENT && m->dump.fd < 0)
 		return m->dump.fd;
-	m->text = open_file(proc, &status, "/tmp/perf-%d.map");
+	m->text = open_file(proc, since_ns, &status, "/tmp/perf-%d.map");
 	if (m->text < 0 && (m->text != -ENOENT || m->dump.fd < 0))
 		return m->text;
 	r = perf_map_refresh(m);

@@ -73,11 +73,44 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
+# Code made at run time at one address before and after an exec; only the first program names it.
+EXEC = BURN + """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+FIXED = 0x100000  # MAP_FIXED_NOREPLACE
+at = libc.mmap(0x10000000, 65536, 7, 0x22 | FIXED, -1, 0)
+CODE = bytes([0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf9,  # push rbp; mov rbp, rsp; mov rcx, rdi
+              0x48, 0xff, 0xc9, 0x75, 0xfb, 0x5d, 0xc3])  # dec rcx; jnz; pop rbp; ret
+ctypes.memmove(at, CODE, len(CODE))
+function = ctypes.CFUNCTYPE(None, ctypes.c_long)(at)
+def spend():
+    end = time.process_time() + 0.4
+    while time.process_time() < end:
+        function(10000000)
+def first_image():
+    spend()
+def second_image():
+    spend()
+path = "/tmp/perf-%d.map" % os.getpid()
+if len(sys.argv) == 1:
+    with open(path, "w") as f:
+        f.write("%x %x code_of_the_first\\n" % (at, 64))
+    time.sleep(1.1)  # krait looks for it once a second
+    first_image()
+    os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], "again"])
+try:
+    second_image()
+finally:
+    os.unlink(path)
+"""
 
-def record(d, program, python, *args):
+
+def record(d, program, python, *args, options=()):
     with open(d + "/program.py", "w") as f:
         f.write(program)
-    done = krait("record", "-q", "-F", 4999, "-o", d + "/o.pb.gz", "--", python, "-B",
+    done = krait("record", "-q", "-F", 4999, *options, "-o", d + "/o.pb.gz", "--", python, "-B",
                  d + "/program.py", *args)
     check(done.returncode == 0, done.stderr)
     return done.stdout, kit.pprof.read(d + "/o.pb.gz")
@@ -135,6 +168,25 @@ def executable_rewritten():
             total, found = kit.share(d + "/o.pb.gz", "burn", d + "/busy.py", {pid})
             print("  %d samples, %d of them in burn()" % (total, found))
             check(total > 100 and found > total / 2, "%d samples, %d in burn()" % (total, found))
+
+
+@kit.case
+def map_of_an_earlier_image():
+    """What a process ran before an exec doesn't name the code that it makes afterwards."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("x86-64 code")
+    with folder() as d:
+        _, profile = record(d, EXEC, kit.PYTHON, options=("--native=full",))
+    count = collections.Counter()
+    for sample in profile.samples:
+        names = {f.name for f in profile.stack(sample)}
+        for image in names & {"first_image", "second_image"}:
+            count[image, "code_of_the_first" in names] += sample.values[0]
+    print("  %s" % dict(count))
+    check(count["first_image", True] > 100, "the first one's code has no name")
+    check(count["second_image", False] > 100, "hardly a sample of the second one")
+    check(not count["second_image", True], "%d samples of the second one with the first one's name" %
+          count["second_image", True])
 
 
 def modules(python):

@@ -25,7 +25,7 @@ static int perf_map(pid_t pid)
 	struct perf_map *m;
 	char line[64];
 
-	if (proc_open(&p, pid) < 0 || perf_map_open(&p, &m) < 0)
+	if (proc_open(&p, pid) < 0 || perf_map_open(&p, 0, &m) < 0)
 		return fail();
 	while (fgets(line, sizeof(line), stdin)) {
 		uint64_t at = strtoull(line, NULL, 16), start = at;

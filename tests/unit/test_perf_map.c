@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "expect_code.h"
@@ -139,12 +140,15 @@ static void test_file(void **state)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	unlink(path);
 	assert_int_equal(proc_open(&self, getpid()), 0);
-	assert_int_equal(perf_map_open(&self, &m), -ENOENT);
+	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	append(path, "1000 10 one\n20", "w");
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0); /* an earlier process's */
-	assert_int_equal(perf_map_open(&self, &m), -ENOENT);
+	assert_int_equal(perf_map_open(&self, 0, &m), -ENOENT);
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
-	assert_int_equal(perf_map_open(&self, &m), 0);
+	/* What this process ran before an exec has written it. */
+	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC, &m),
+			 -ENOENT);
+	assert_int_equal(perf_map_open(&self, clock_ns(CLOCK_MONOTONIC) - NSEC_PER_SEC, &m), 0);
 	expect(m, 0x1000, "one", 0x1000);
 	append(path, "00 10 two\n", "a");
 	expect(m, 0x2000, NULL, 0);
@@ -171,10 +175,10 @@ static void test_refused(void **state)
 	unlink(path);
 	assert_int_equal(proc_open(&self, getpid()), 0);
 	assert_int_equal(mkfifo(path, 0600), 0); /* opening it for reading would block */
-	assert_int_equal(perf_map_open(&self, &m), -EINVAL);
+	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	unlink(path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(perf_map_open(&self, &m), -EINVAL);
+	assert_int_equal(perf_map_open(&self, 0, &m), -EINVAL);
 	rmdir(path);
 	/* Somebody else's file: root's through a link, or any other's if this is root. */
 	if (geteuid()) {
@@ -183,7 +187,7 @@ static void test_refused(void **state)
 		append(path, "1000 10 one\n", "w");
 		assert_int_equal(chown(path, 1, 1), 0);
 	}
-	assert_int_equal(perf_map_open(&self, &m), -EACCES);
+	assert_int_equal(perf_map_open(&self, 0, &m), -EACCES);
 	assert_non_null(strstr(err_msg(), "belongs to user"));
 	unlink(path);
 	assert_null(m);
