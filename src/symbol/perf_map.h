@@ -25,8 +25,9 @@ struct perf_map_stats {
 
 /*
  * Opens /tmp/perf-PID.map and /tmp/jit-PID.dump of @proc in its own mount namespace, under its
- * innermost PID. Only regular files that belong to the process's user and were written since its start, and
- * since @since_ns (CLOCK_MONOTONIC; 0: nothing is known of an exec), are read. 0; -ENOENT: there is neither; -errno with a message (-EACCES: another user's).
+ * innermost PID. Only regular files are read that belong to the process's user and were written since
+ * its start, and since @since_ns, its last exec (CLOCK_MONOTONIC; 0: not known).
+ * 0; -ENOENT: there is neither; -errno with a message (-EACCES: another user's).
  */
 _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret);
 void perf_map_free(struct perf_map *m); /* NULL is fine */
