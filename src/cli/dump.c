@@ -38,8 +38,10 @@ static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
 	bool any = false, other = false;
-	int r = x->o->record.no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
+	int r = proc_check_number(pid);
 
+	if (!r)
+		r = x->o->record.no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
 	for (size_t i = 0; !r && i < tree.n; i++) {
 		int is = dump_add(x->dump, tree.v[i]);
 

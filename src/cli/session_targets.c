@@ -9,12 +9,13 @@
 #include "cli/command_file.h"
 #include "cli/session.h"
 #include "proc/proc.h"
-#include "proc/stat.h"
 
 static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 {
-	int r = s->options->no_children ? vec_push(tree, pid) : proc_tree(pid, tree);
+	int r = proc_check_number(pid);
 
+	if (!r)
+		r = s->options->no_children ? vec_push(tree, pid) : proc_tree(pid, tree);
 	for (size_t i = 0; !r && i < tree->n; i++) {
 		r = sampler_add_root(s->sampler, tree->v[i]);
 		r = r ? r : proc_match_add_pid(&s->match, tree->v[i]);
@@ -22,18 +23,11 @@ static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 	return r;
 }
 
-/* Gone, or a zombie: its first thread has ended and there is no other one. */
 static bool has_ended(pid_t pid)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
-	struct proc_stat st;
-	pid_vec threads = {};
-	bool ended = proc_open(&proc, pid) || proc_stat_read(proc.dirfd, &st);
 
-	if (!ended && (st.state == 'Z' || st.state == 'X'))
-		ended = proc_threads(&proc, &threads) || threads.n < 2;
-	vec_fini(&threads);
-	return ended;
+	return proc_open(&proc, pid) || proc_has_ended(&proc);
 }
 
 /*

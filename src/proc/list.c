@@ -56,6 +56,32 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 	return r ? err_sys(r, "can't list the threads of process %d", p->tgid) : 0;
 }
 
+bool proc_has_ended(const struct proc *p)
+{
+	struct proc_stat st;
+	pid_vec threads = {};
+	bool ended = proc_stat_read(p->dirfd, &st);
+
+	if (!ended && (st.state == 'Z' || st.state == 'X'))
+		ended = proc_threads(p, &threads) || threads.n < 2;
+	vec_fini(&threads);
+	return ended;
+}
+
+int proc_check_number(pid_t pid)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	struct proc_status s;
+	int r = proc_open(&p, pid);
+
+	if (r)
+		return r;
+	if (proc_status_read(p.dirfd, "status", &s) || !s.tgid || s.tgid == pid)
+		return 0; /* what is wrong with it shows where it is used */
+	return err_set(-EINVAL, "%d is a thread of process %d; give that one: -p %d", pid, s.tgid,
+		       s.tgid);
+}
+
 static int parent_of(pid_t tgid, pid_t *ret)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;

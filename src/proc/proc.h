@@ -79,6 +79,15 @@ typedef VEC(pid_t) pid_vec;
 /* All processes that /proc shows, ascending. 0 or -errno with a message. */
 _must_use_ int proc_list(pid_vec *ret);
 
+/*
+ * /proc opens the number of a thread as if it were a process: 0 if @pid is one; -EINVAL with a message that says
+ * whose thread it is; -ESRCH.
+ */
+_must_use_ int proc_check_number(pid_t pid);
+
+/* Is it over? It is gone, or a zombie: its first thread has ended and there is no other one. */
+bool proc_has_ended(const struct proc *p);
+
 /* The threads of @p. 0, -ESRCH, -errno. */
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 

@@ -126,6 +126,9 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v)) /* real, effective */
 		return -EINVAL;
 	s.uid = (uid_t)v;
+	p = value_of(text, n, "\nTgid:", &end);
+	if (p && take_u64(&p, end, &v) && v <= INT32_MAX)
+		s.tgid = (pid_t)v;
 	p = value_of(text, n, "\nNSpid:", &end);
 	for (unsigned i = 0; p && take_u64(&p, end, &v) && v <= INT32_MAX; i++) {
 		s.ns_tgid = (pid_t)v;

@@ -26,8 +26,9 @@ _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret
 #define PROC_STATUS_BYTES (1u << 20)
 
 struct proc_status {
-	uid_t uid;	   /* effective */
-	pid_t ns_tgid;	   /* innermost NSpid; 0 if there is none */
+	uid_t uid;     /* effective */
+	pid_t tgid;    /* the process, whichever of its threads this is of; 0 if there is none */
+	pid_t ns_tgid; /* innermost NSpid; 0 if there is none */
 	unsigned ns_level; /* how many NSpid follow the first */
 };
 

@@ -329,6 +329,16 @@ def all_processes():
 
 
 @case
+def thread_number():
+    """The number of a thread isn't taken for a process's: it is said whose it is."""
+    with ready(SLEEPS, "1") as target:
+        tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
+        for command in "dump", "top", "record":
+            refused(1, "%d is a thread of process %d" % (tid, target.pid), command, "-p", tid, "--no-children")
+            refused(1, "-p %d" % target.pid, command, "-p", tid)
+
+
+@case
 def errors():
     """What can't be done is said in one sentence, with the right exit code."""
     refused(1, "no process 4194999", "dump", "-p", 4194999)
