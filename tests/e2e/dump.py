@@ -339,6 +339,29 @@ def thread_number():
 
 
 @case
+def splice():
+    """Of the two descriptors of a splice the one is named that it waits for."""
+    source = """
+import ctypes, os, sys
+(a, b), (c, d) = os.pipe(), os.pipe()
+if sys.argv[1] == "full":
+    os.write(b, b"x"); os.set_blocking(d, False)
+    try:
+        while True: os.write(d, b"x" * 4096)
+    except BlockingIOError: os.set_blocking(d, True)
+os.write(1, b"ready%3d" % (d if sys.argv[1] == "full" else a))
+ctypes.CDLL(None).splice(a, None, d, None, 1, 0)
+"""
+    for pipe in "empty", "full":
+        with kit.Background(kit.PYTHON, "-c", source, pipe, stdout=subprocess.PIPE) as target:
+            descriptor = int(target.process.stdout.read(8)[5:])
+            wait_for(lambda: state(target.pid) == "S", 5)
+            thread, = dump("-p", target.pid)[target.pid]["threads"]
+        check((thread["system_call"], thread["descriptor"]) == ("splice", descriptor),
+              "%s, not %d" % (thread["words"], descriptor))
+
+
+@case
 def errors():
     """What can't be done is said in one sentence, with the right exit code."""
     refused(1, "no process 4194999", "dump", "-p", 4194999)

@@ -89,6 +89,10 @@ static void test_waits(void **state)
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
+	/* Of two ends of a pipe the one that isn't ready. */
+	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_readable").fd, 3);
+	assert_int_equal(wait_in('S', SYS_tee, 3, 4, "pipe_wait_writable").fd, 4);
+	assert_int_equal(wait_in('S', SYS_splice, 3, 0, "wait_woken").fd, -1);
 	/* time.sleep() up to 3.10 */
 	assert_int_equal(wait_in('S', SYS_pselect6, 0, 0, "do_select").kind, WAIT_SLEEP);
 	assert_int_equal(wait_in('S', SYS_pselect6, 4, 0, "do_select").kind, WAIT_POLL);
