@@ -180,6 +180,7 @@ static int dump(struct run *x)
 		return r;
 	n = dump_processes(x->dump, &list);
 	dump_running_read(&x->running, x->o, list, n);
+	dump_note_holders(x->dump);
 	r = print_all(x);
 	dump_running_fini(&x->running);
 	return r;

@@ -49,7 +49,8 @@ static void add_holder(const struct dump_thread *t, struct str *ret)
 		add_span(t->gil_held_ns, ret);
 		str_add(ret, " or longer");
 	} else if (t->gil_holder) {
-		str_addf(ret, ", which thread %d holds", t->gil_holder);
+		str_addf(ret, ", which thread %d %s", t->gil_holder,
+			 t->gil_moved ? "held when this was read" : "holds");
 	}
 }
 
@@ -76,8 +77,10 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)
 		str_add(ret, ", holds the GIL");
-	if (t->gil == GIL_WAITING) /* it is stopped in that wait */
+	if (t->gil == GIL_WAITING) { /* it is stopped in that wait */
 		str_add(ret, ", waits for the GIL");
+		add_holder(t, ret);
+	}
 }
 
 /* Terminal columns of a code point: East Asian wide ones take two. */

@@ -20,6 +20,7 @@ struct dump_thread {
 	struct wait wait; /* what it is doing */
 	enum gil_state gil;
 	pid_t gil_holder;     /* if it waits for the GIL: the thread that holds it; 0: not known */
+	bool gil_moved;	      /* when that thread itself was read it didn't hold it */
 	uint64_t gil_held_ns; /* for so long at least that has held it; 0: not known */
 	enum walk_outcome outcome;
 	enum native_outcome native;
@@ -64,6 +65,9 @@ _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 _must_use_ int dump_read(struct dump *d);
 size_t dump_processes(const struct dump *d, struct dump_process **ret);
 struct profile *dump_profile(struct dump *d);
+
+/* Compares who is said to hold the GIL with what these threads say, once those that run were sampled too. */
+void dump_note_holders(struct dump *d);
 
 /* One thread as one number; that of a sample is in its @labels. */
 uint64_t dump_thread_key(pid_t pid, pid_t tid);

@@ -224,21 +224,37 @@ static size_t one_round(struct dump *d, int tries)
 	return again;
 }
 
-/* A thread that is blocked since then hasn't taken the GIL later. */
+/* Who waits named its holder at its own moment; what does that one say of itself? */
+static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
+{
+	bool held = holder->gil == GIL_HELD, known = holder->gil != GIL_UNKNOWN;
+
+	t->gil_moved = known && !held;
+	/* A thread that is blocked since then hasn't taken the GIL later. */
+	t->gil_held_ns =
+		held && holder->steady && holder->wait.kind != WAIT_RUNNABLE ? holder->since_ns : 0;
+}
+
 static void note_holders(struct dump_process *p)
 {
-	struct map held = {}; /* tid -> ns */
+	struct map threads = {}; /* tid -> index */
 
-	map_init(&held);
-	vec_foreach(t, &p->threads)
-		if (t->gil == GIL_HELD && t->steady && t->wait.kind != WAIT_RUNNABLE)
-			(void)!map_put(&held, (uint64_t)t->tid, t->since_ns);
+	map_init(&threads);
+	for (size_t i = 0; i < p->threads.n; i++)
+		(void)!map_put(&threads, (uint64_t)p->threads.v[i].tid, i);
 	vec_foreach(t, &p->threads) {
-		const uint64_t *ns = map_get(&held, (uint64_t)t->gil_holder);
+		const uint64_t *i = map_get(&threads, (uint64_t)t->gil_holder);
 
-		t->gil_held_ns = t->gil_holder && ns ? *ns : 0;
+		if (i)
+			note_holder(&p->threads.v[*i], t);
 	}
-	map_fini(&held);
+	map_fini(&threads);
+}
+
+void dump_note_holders(struct dump *d)
+{
+	vec_foreach(p, &d->processes)
+		note_holders(p);
 }
 
 /* Those that ended before they could be read aren't shown. */
@@ -258,7 +274,5 @@ int dump_threads(struct dump *d)
 		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 	for (size_t i = 0; i < d->targets.n; i++)
 		leave_out(&d->targets.v[i], &d->processes.v[i]);
-	vec_foreach(p, &d->processes)
-		note_holders(p);
 	return 0;
 }

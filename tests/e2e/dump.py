@@ -361,6 +361,53 @@ ctypes.CDLL(None).splice(a, None, d, None, 1, 0)
               "%s, not %d" % (thread["words"], descriptor))
 
 
+SPINS = """
+import sys, threading
+def spin():
+    while True: pass
+threading.Thread(target=spin, daemon=True).start()
+sys.stdout.write("ready"); sys.stdout.flush()
+spin()
+"""
+
+
+@case
+def gil_changes_hands():
+    """Threads are read one after the other: a holder that itself says otherwise isn't said to hold the GIL."""
+    claims = 0
+    with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
+        target.process.stdout.read(5)
+        for _ in range(40):
+            threads = {t["tid"]: t for t in dump("-p", target.pid, "--native=none")[target.pid]["threads"]}
+            for thread in threads.values():
+                if not thread["gil_holder"]:
+                    continue
+                holds = " %d holds" % thread["gil_holder"] in thread["words"]
+                claims += 1
+                check(holds or "held when" in thread["words"], thread["words"])
+                gil = threads[thread["gil_holder"]]["gil"]
+                check(holds == (gil in ("held", "unknown")), "%s, but: %s" % (thread["words"], gil))
+    check(claims, "none waited for the GIL")
+
+
+@case
+def stopped_without_gil():
+    """A thread that was stopped while it waited for the GIL: who holds it is said of that one too."""
+    with kit.Background(kit.PYTHON, "-c", SPINS.replace("while True: pass", "import re; re.match('(a+)+$', 'a' * 60 + 'b')"),
+                        stdout=subprocess.PIPE) as target:
+        target.process.stdout.read(0)
+        wait_for(lambda: len(os.listdir("/proc/%d/task" % target.pid)) == 2, 5)
+        time.sleep(0.5)
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_for(lambda: state(target.pid) == "T", 5)
+        threads = dump("-p", target.pid)[target.pid]["threads"]
+    holder, = (t for t in threads if t["gil"] == "held")
+    waiter, = (t for t in threads if t["gil"] == "waiting")
+    check(waiter["state"] == "stopped" and waiter["gil_holder"] == holder["tid"], waiter["words"])
+    check("waits for the GIL, which thread %d has held for " % holder["tid"] in waiter["words"],
+          waiter["words"])
+
+
 @case
 def errors():
     """What can't be done is said in one sentence, with the right exit code."""
