@@ -115,15 +115,17 @@ static int make_match(struct run *x)
 	return r ? err_sys(r, "filters") : 0;
 }
 
-static void print_one(struct dump_print *to, const struct dump_process *p, bool json)
+static void print_one(const struct run *x, struct dump_print *to, const struct dump_process *p,
+		      size_t i)
 {
-	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct source source = {.root = -1, .cwd = -1};
 
 	to->source = &source;
-	if (!json && !proc_open(&proc, p->pid))
-		source_init(&source, &proc);
-	if (json)
+	if (!x->o->json)
+		source_init(&source, dump_proc(x->dump, i));
+	/* After that, or an end in between would go unsaid. */
+	to->life = dump_life(x->dump, i);
+	if (x->o->json)
 		dump_print_json(to, p);
 	else
 		dump_print_text(to, p);
@@ -146,7 +148,7 @@ static int print_all(struct run *x)
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			fputs(x->o->json ? ",\n  " : "\n\n", stdout);
-		print_one(&to, &list[i], x->o->json);
+		print_one(x, &to, &list[i], i);
 	}
 	if (x->o->json)
 		fputs("]}\n", stdout);

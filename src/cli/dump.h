@@ -21,6 +21,7 @@ struct dump_print {
 	FILE *out;
 	struct profile *profile;
 	struct source *source; /* of the process that is printed */
+	enum dump_life life;   /* its */
 	bool colored;
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);

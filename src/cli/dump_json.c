@@ -122,6 +122,8 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 
 void dump_print_json(const struct dump_print *to, const struct dump_process *p)
 {
+	const char *words = dump_life_words(to->life);
+
 	fprintf(to->out, "{\"pid\": %d", p->pid);
 	put_string(to->out, ", ", "name", p->name);
 	put_string(to->out, ", ", "cgroup", p->cgroup);
@@ -131,6 +133,8 @@ void dump_print_json(const struct dump_print *to, const struct dump_process *p)
 		fprintf(to->out, "\"%u.%u\"", p->version >> 8, p->version & 0xff);
 	else
 		fputs("null", to->out);
+	put_string(to->out, ", ", "life", dump_life_word(to->life));
+	put_string(to->out, ", ", "life_words", *words ? words : NULL);
 	fputs(", \"threads\": [", to->out);
 	for (size_t i = 0; i < p->threads.n; i++) {
 		put_thread(to, &p->threads.v[i]);

@@ -35,17 +35,29 @@ static void add_span(uint64_t ns, struct str *ret)
 	double s = (double)ns / NSEC_PER_SEC;
 
 	if (s < 60)
-		str_addf(ret, " for %.1f s", s);
+		str_addf(ret, "%.1f s", s);
 	else if (s < 3600)
-		str_addf(ret, " for %d min %d s", (int)s / 60, (int)s % 60);
+		str_addf(ret, "%d min %d s", (int)s / 60, (int)s % 60);
 	else
-		str_addf(ret, " for %d h %d min", (int)(s / 3600), (int)(s / 60) % 60);
+		str_addf(ret, "%d h %d min", (int)(s / 3600), (int)(s / 60) % 60);
+}
+
+static void add_since(const struct dump_thread *t, struct str *ret)
+{
+	bool ended = t->wait.kind == WAIT_ENDED;
+
+	if (!t->since_ns)
+		return;
+	str_add(ret, ended ? " " : " for ");
+	add_span(t->since_ns, ret);
+	if (ended)
+		str_add(ret, " ago");
 }
 
 static void add_holder(const struct dump_thread *t, struct str *ret)
 {
 	if (t->gil_holder && t->gil_held_ns) {
-		str_addf(ret, ", which thread %d has held", t->gil_holder);
+		str_addf(ret, ", which thread %d has held for ", t->gil_holder);
 		add_span(t->gil_held_ns, ret);
 		str_add(ret, " or longer");
 	} else if (t->gil_holder) {
@@ -61,8 +73,7 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 		str_add(ret, "on a CPU, or ready to run");
 	else
 		str_add(ret, wait_words(t->wait.kind));
-	if (t->since_ns)
-		add_span(t->since_ns, ret);
+	add_since(t, ret);
 	if (t->wait.kind == WAIT_GIL) {
 		add_holder(t, ret);
 		return;
@@ -254,13 +265,17 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 
 void dump_print_text(const struct dump_print *to, const struct dump_process *p)
 {
+	const char *words = dump_life_words(to->life);
+
 	fprintf(to->out, "Process %d: ", p->pid);
-	put_text(to->out, p->name);
+	put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
 		fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
-	else
+	else if (to->life == LIFE_GOES_ON) /* else nobody can tell */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
+	if (*words)
+		fprintf(to->out, "  [%s]\n", words);
 	vec_foreach(t, &p->threads)
 		put_thread(to, t);
 }

@@ -183,6 +183,7 @@ static int add_target(struct dump *d, struct target *t)
 	if (r)
 		return r;
 	p.version = l ? l->version : 0;
+	t->zombie = stat.state == 'Z' || stat.state == 'X';
 	t->key = (struct proc_key){.start_ns = proc_stat_start_ns(&stat) + 1,
 				   .tgid = (uint32_t)p.pid};
 	r = d->tasks ? tasks_want(d->tasks, p.pid, true) : 0;

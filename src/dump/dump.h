@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "dump/wait.h"
+#include "proc/proc.h"
 #include "profile/profile.h"
 #include "records.h"
 
@@ -29,6 +30,23 @@ struct dump_thread {
 	uint64_t since_ns;	 /* blocked, or ready to run, for so long; 0: not known */
 	char target[128]; /* what descriptor wait.fd is: a path, \"socket:[1234]\"; any bytes */
 	const char *name; /* Python's, else the kernel's; the profile's, "" = not known */
+};
+
+/*
+ * How it stands with a process once it was read. X(NAME, word in --json, what to say of it; "": nothing). Of one
+ * that ended the kernel has dropped memory, files and names.
+ */
+#define DUMP_LIVES(X)                                                                              \
+	X(GOES_ON, "goes on", "")                                                                  \
+	X(ENDED, "ended", "it ended while it was read: names, frames and source may be missing")   \
+	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
+	X(LEADERLESS, "leaderless",                                                                \
+	  "its first thread has ended: Python, names and source can't be read without it")
+
+enum dump_life {
+#define X(name, word, words) LIFE_##name,
+	DUMP_LIVES(X)
+#undef X
 };
 
 struct dump_process {
@@ -68,6 +86,12 @@ struct profile *dump_profile(struct dump *d);
 
 /* Compares who is said to hold the GIL with what these threads say, once those that run were sampled too. */
 void dump_note_holders(struct dump *d);
+
+/* How it stands with the process of dump_processes() at @i now; where its files are to be read. */
+enum dump_life dump_life(const struct dump *d, size_t i);
+const char *dump_life_word(enum dump_life life);  /* for --json */
+const char *dump_life_words(enum dump_life life); /* for people */
+const struct proc *dump_proc(const struct dump *d, size_t i);
 
 /* One thread as one number; that of a sample is in its @labels. */
 uint64_t dump_thread_key(pid_t pid, pid_t tid);

@@ -22,6 +22,7 @@ struct work {
 struct target {
 	struct proc proc;
 	struct proc_key key;
+	bool zombie;	       /* its first thread had ended when it was taken in */
 	bool python;	       /* else .where and .states say nothing */
 	struct py_where where; /* absolute addresses */
 	uint32_t space;	       /* slot of its mappings, 0 = none (yet) */

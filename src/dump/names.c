@@ -33,7 +33,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 		return 0;
 	process = &x->d->processes.v[*at >> 32];
 	t = &process->threads.v[(uint32_t)*at];
-	t->stack = s->stack;
+	t->stack = t->wait.kind == WAIT_ENDED ? 0 : s->stack;
 	t->name = profile_label_text(p, s->labels, "thread");
 	process->name = profile_label_text(p, s->labels, "process");
 	process->cgroup = profile_label_text(p, s->labels, "cgroup");

@@ -328,6 +328,70 @@ def all_processes():
         refused(1, "no Python process", "dump", "--comm", "no-such-name")
 
 
+ENDS = """
+import ctypes, os, sys, threading, time
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+time.sleep(0.1)
+sys.stdout.write("ready"); sys.stdout.flush()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def waits_for_reader(pid):
+    with open("/proc/%d/wchan" % pid) as f:
+        return "pipe" in f.read()
+
+
+@case
+def ends_meanwhile():
+    """Of a process that ends while it is read that is said, and it isn't said of others."""
+    for args in (), ("--json",):
+        with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
+            # What krait says of the first one is more than a pipe holds.
+            with kit.Background(kit.KRAIT, "dump", *args, "-p", long.pid, "-p", ends.pid, "-p", stays.pid,
+                                stdout=subprocess.PIPE) as dumps:
+                wait_for(lambda: waits_for_reader(dumps.pid), 20)
+                ends.stop(signal.SIGKILL)
+                said = dumps.process.communicate(timeout=60)[0].decode()
+        if args:
+            lives = {p["pid"]: (p["life"], bool(p["life_words"])) for p in json.loads(said)["processes"]}
+            check(lives == {long.pid: ("goes on", False), ends.pid: ("ended", True),
+                            stays.pid: ("goes on", False)}, str(lives))
+            continue
+        parts = {int(part.split(":")[0]): part for part in said.split("Process ")[1:]}
+        check("  [it ended while it was read: " in parts[ends.pid], parts[ends.pid])
+        check(said.count("ended while") == 1, "said of another one too")
+
+
+@case
+def ended():
+    """A zombie, and a process whose first thread has ended, are called that; none is \"not Python\"."""
+    with kit.Background(kit.PYTHON, "-c", "", stdout=subprocess.PIPE) as target:
+        wait_for(lambda: state(target.pid) == "Z", 5)
+        process = dump("-p", target.pid)[target.pid]
+        text = krait("dump", "-p", target.pid).stdout
+    thread, = process["threads"]
+    check(process["life"] == "had ended" and thread["state"] == "ended" and not thread["frames"], str(process))
+    check("its parent hasn't noticed" in text and "has ended 0." in text and "s ago\n" in text, text)
+    check("not Python" not in text and "[incomplete" not in text, text)
+    with kit.Background(kit.PYTHON, "-c", ENDS, stdout=subprocess.PIPE) as target:
+        wait_for(lambda: state(target.pid) == "Z", 5)
+        process = dump("-p", target.pid)[target.pid]
+        text = krait("dump", "-p", target.pid).stdout
+    check([t["state"] for t in process["threads"]] == ["ended", "sleep"], str(process))
+    check(process["life"] == "leaderless" and "  [its first thread has ended: " in text, text)
+    check("not Python" not in text and "[incomplete" not in text, text)
+
+
+@case
+def no_frames():
+    """A program in C without its native and kernel frames has none, and that isn't called incomplete."""
+    with kit.Background("sleep", "100") as target:
+        wait_for(lambda: state(target.pid) == "S", 5)
+        thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
+    check(names(thread, "mark") == ["[no frames]"], str(thread))
+
+
 @case
 def thread_number():
     """The number of a thread isn't taken for a process's: it is said whose it is."""

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Did a process end while it was looked at? Then much of it is missing, and that must be said. */
+#include "dump/internal.h"
+#include "proc/stat.h"
+
+enum dump_life dump_life(const struct dump *d, size_t i)
+{
+	const struct target *t = &d->targets.v[i];
+	struct proc_stat stat;
+
+	if (proc_has_ended(&t->proc))
+		return t->zombie ? LIFE_HAD_ENDED : LIFE_ENDED;
+	/* The others go on without it, but memory and files are reached through it. */
+	return !proc_stat_read(t->proc.dirfd, &stat) && stat.state == 'Z' ? LIFE_LEADERLESS
+									  : LIFE_GOES_ON;
+}
+
+const struct proc *dump_proc(const struct dump *d, size_t i)
+{
+	return &d->targets.v[i].proc;
+}
+
+const char *dump_life_word(enum dump_life life)
+{
+	static const char *const word[] = {
+#define X(name, json, words) json,
+		DUMP_LIVES(X)
+#undef X
+	};
+
+	return word[life];
+}
+
+const char *dump_life_words(enum dump_life life)
+{
+	static const char *const text[] = {
+#define X(name, json, words) words,
+		DUMP_LIVES(X)
+#undef X
+	};
+
+	return text[life];
+}
