@@ -127,6 +127,29 @@ const struct wait_rule wait_rules[] = {
 	{CALL(renameat2), .kind = WAIT_IO, NO_FD},
 	{CALL(mount), .kind = WAIT_IO, NO_FD},
 	{CALL(umount2), .kind = WAIT_IO, NO_FD},
+	{CALL(fchmod), .kind = WAIT_IO, .fd = 0},
+	{CALL(fchown), .kind = WAIT_IO, .fd = 0},
+	{CALL(lseek), .kind = WAIT_IO, .fd = 0},
+	{CALL(fchdir), .kind = WAIT_IO, .fd = 0},
+	{CALL(readahead), .kind = WAIT_IO, .fd = 0},
+	{CALL(fgetxattr), .kind = WAIT_IO, .fd = 0},
+	{CALL(fsetxattr), .kind = WAIT_IO, .fd = 0},
+	{CALL(flistxattr), .kind = WAIT_IO, .fd = 0},
+	{CALL(fremovexattr), .kind = WAIT_IO, .fd = 0},
+	{CALL(fchmodat), .kind = WAIT_IO, NO_FD},
+	{CALL(fchownat), .kind = WAIT_IO, NO_FD},
+	{CALL(linkat), .kind = WAIT_IO, NO_FD},
+	{CALL(symlinkat), .kind = WAIT_IO, NO_FD},
+	{CALL(utimensat), .kind = WAIT_IO, NO_FD},
+	{CALL(mknodat), .kind = WAIT_IO, NO_FD},
+	{CALL(getxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(lgetxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(setxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(lsetxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(listxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(llistxattr), .kind = WAIT_IO, NO_FD},
+	{CALL(removexattr), .kind = WAIT_IO, NO_FD},
+	{CALL(lremovexattr), .kind = WAIT_IO, NO_FD},
 #ifdef SYS_faccessat2
 	{CALL(faccessat2), .kind = WAIT_IO, NO_FD},
 #endif
@@ -139,6 +162,14 @@ const struct wait_rule wait_rules[] = {
 	{CALL(rmdir), .kind = WAIT_IO, NO_FD},
 	{CALL(unlink), .kind = WAIT_IO, NO_FD},
 	{CALL(rename), .kind = WAIT_IO, NO_FD},
+	{CALL(chmod), .kind = WAIT_IO, NO_FD},
+	{CALL(chown), .kind = WAIT_IO, NO_FD},
+	{CALL(lchown), .kind = WAIT_IO, NO_FD},
+	{CALL(link), .kind = WAIT_IO, NO_FD},
+	{CALL(symlink), .kind = WAIT_IO, NO_FD},
+	{CALL(renameat), .kind = WAIT_IO, NO_FD},
+	{CALL(mknod), .kind = WAIT_IO, NO_FD},
+	{CALL(utimes), .kind = WAIT_IO, NO_FD},
 #endif
 	{ANY, .wchan = "do_signal_stop", .kind = WAIT_STOPPED},
 	{ANY, .wchan = "ptrace_stop", .kind = WAIT_TRACED},
@@ -161,6 +192,13 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "unix_stream_read", .kind = WAIT_IO},
 	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
 	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
+	/* For another thread's change of the memory's mappings; for a file's pages it is input, told above. */
+	{CALL(mmap), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(munmap), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(mremap), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(mprotect), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(madvise), .kind = WAIT_BLOCKED, NO_FD},
+	{CALL(brk), .kind = WAIT_BLOCKED, NO_FD},
 	{ANY, .kind = WAIT_BLOCKED},
 };
 

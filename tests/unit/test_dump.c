@@ -86,6 +86,15 @@ static void test_waits(void **state)
 	assert_int_equal(w.kind, WAIT_IO);
 	assert_string_equal(w.call, "statx");
 	assert_int_equal(w.fd, -1);
+	w = wait_in('D', SYS_fchmodat, 7, 0, "percpu_rwsem_wait");
+	assert_int_equal(w.kind, WAIT_IO);
+	assert_string_equal(w.call, "fchmodat");
+	assert_int_equal(wait_in('D', SYS_fchmod, 7, 0, "percpu_rwsem_wait").fd, 7);
+	w = wait_in('D', SYS_munmap, 7, 0, "rwsem_down_write_slowpath");
+	assert_int_equal(w.kind, WAIT_BLOCKED);
+	assert_string_equal(w.call, "munmap");
+	assert_int_equal(w.fd, -1);
+	assert_int_equal(wait_in('D', SYS_mmap, 0, 0, "folio_wait_bit_common").kind, WAIT_IO);
 	assert_int_equal(wait_in('D', TASK_UNKNOWN, 0, 0, "request_wait_answer").kind, WAIT_IO);
 	assert_int_equal(wait_in('S', SYS_ioctl, 7, 0, "").fd, 7);
 	assert_int_equal(wait_in('S', SYS_futex, 0x1000, 0, "").kind, WAIT_LOCK);
