@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/map.h"
+#include "cli/census.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
@@ -78,22 +78,14 @@ uint64_t summary_missing(uint64_t due, uint64_t came)
 	return missing;
 }
 
-/*
- * As the page and the report tell them apart, by name and number: an exec of the same program isn't another
- * process, of another program it is.
- */
 static unsigned count_processes(const struct profile *p)
 {
-	struct map seen = {};
+	struct census all = {};
 	unsigned n;
 
-	for (uint32_t set = 1; set <= profile_n_labels(p); set++)
-		(void)!map_put(&seen,
-			       (uint64_t)profile_label_value(p, set, "process") << 32 |
-				       profile_label_value(p, set, "pid"),
-			       1);
-	n = (unsigned)seen.n;
-	map_fini(&seen);
+	census_take(&all, p);
+	n = (unsigned)all.processes.n;
+	census_fini(&all);
 	return n;
 }
 

@@ -40,6 +40,10 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.cpu = table_cpu(&t->shown, last, LIVE_LAST),
 		.gil = -1,
 	};
+	if (!ret->condensed) { /* else those that have ended are one in the profile */
+		ret->processes = (unsigned)t->census.processes.n;
+		ret->threads = (unsigned)t->census.threads.n;
+	}
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
 		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON)
 			ret->incomplete += st.outcomes[i];
@@ -113,6 +117,8 @@ int top_tick_now(struct top *t, uint64_t now)
 	double seconds = (double)(now - t->tick_ns) / NSEC_PER_SEC;
 
 	t->tick_ns = now;
+	if (!t->session->condensed)
+		census_take(&t->census, t->session->profile);
 	return live_tick(t->live, seconds) ?: top_bound(t);
 }
 
@@ -265,6 +271,7 @@ int cmd_top(const struct top_options *o)
 	code = top(&t);
 	table_fini(&t.shown);
 	live_free(t.live);
+	census_fini(&t.census);
 	str_fini(&t.said);
 	cleanup_close(&t.said_fd);
 	session_fini(&s);

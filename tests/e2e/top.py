@@ -119,6 +119,24 @@ def by():
 
 
 @case
+def counts():
+    """A program that starts itself anew (exec) is one process with one thread, as in the tables."""
+    code = "import os, sys, threading, time\n" \
+           "def spin():\n while time.thread_time() < .3: pass\n" \
+           "spin()\n" \
+           "if len(sys.argv) < 3: os.execv(sys.executable, [sys.executable, '-c', sys.argv[1], sys.argv[1], 'x'])\n" \
+           "threading.Thread(target=lambda: [time.thread_time() for i in range(3000000)]).start()"
+    last, rows = {}, {"processes": set(), "threads": set()}
+    for table in rows:
+        done = krait("top", "--json", "-i", "200ms", "-F", 999, "--" + table, "--", PYTHON, "-c", code, code)
+        shown = [json.loads(line) for line in done.stdout.splitlines()]
+        rows[table] = {(r["pid"], r.get("tid")) for r in shown[-1]["rows"]}
+        last[table] = shown[-1]["processes"], shown[-1]["threads"]
+    check(len(rows["processes"]) == 1 and len(rows["threads"]) == 2, str(rows))
+    check(set(last.values()) == {(1, 2)}, str(last))
+
+
+@case
 def filters():
     """The filter words of every command: samples, and frames of those that are left."""
     with python(SHARES) as target:
