@@ -63,6 +63,7 @@ bool task_place_parse(const char *text, struct task_place *ret)
 	int n = sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &p.call, &v[0], &v[1],
 		       &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
 
+	ret->runs = str_starts(text, "running");
 	if (n != 9 && !(n == 3 && p.call == TASK_NO_CALL))
 		return false;
 	for (int i = 0; i < 6 && n == 9; i++)

@@ -39,13 +39,14 @@ struct task_place {
 	long call; /* number of the system call, or TASK_* */
 	uint64_t arg[6];
 	uint64_t sp, pc;	      /* of user code; 0: not known */
+	bool runs;		      /* it isn't blocked any more: no .call */
 	char wchan[TASK_WCHAN_BYTES]; /* kernel function it sleeps in; "": not known, or it runs */
 };
 
 /* Where it is blocked. What can't be read is left unknown. */
 void task_place_read(int procdir, pid_t tid, struct task_place *ret);
 
-/* From the text of /proc/PID/status and /proc/PID/syscall. false: contradicts itself. */
+/* From the text of /proc/PID/status and /proc/PID/syscall. false: contradicts itself, or nothing is known. */
 bool task_look_parse(const char *text, struct task_look *ret);
 bool task_place_parse(const char *text, struct task_place *ret);
 

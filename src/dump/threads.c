@@ -181,7 +181,8 @@ static enum tried try_thread(struct reader *r)
 		dump_blocked_call(rec, &place);
 	describe(r, &w);
 	r->thread->python = w.where;
-	r->thread->steady = walk(r, &w, rec, &place);
+	/* Between two sleeps in the same place there is no call that it is in. */
+	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)
 		return AGAIN;
 	if (r->thread->steady && wants_rows(r, &w))

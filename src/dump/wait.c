@@ -235,6 +235,8 @@ struct wait wait_of(const struct task_look *look, const struct task_place *place
 	struct wait w = {.kind = by_state(look->state), .fd = -1, .disk = look->state == 'D'};
 	const struct wait_rule *r = wait_rules;
 
+	if (place->runs && w.kind == WAIT_BLOCKED)
+		w.kind = WAIT_RUNNING;
 	if (w.kind != WAIT_BLOCKED)
 		return w;
 	while (!fits(r, place))

@@ -425,6 +425,27 @@ ctypes.CDLL(None).splice(a, None, d, None, 1, 0)
               "%s, not %d" % (thread["words"], descriptor))
 
 
+NAPS = """
+import sys, threading, time
+def naps():
+    while True: time.sleep(0.00005)
+for i in range(8):
+    threading.Thread(target=naps, daemon=True).start()
+sys.stdout.write("ready"); sys.stdout.flush()
+time.sleep(1000)
+"""
+
+
+@case
+def short_sleeps():
+    """A thread that is woken while it is looked at isn't blocked in an unknown place: it is looked at again."""
+    with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
+        target.process.stdout.read(5)
+        for _ in range(30):
+            for thread in dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]:
+                check(thread["state"] in ("sleep", "gil", "runnable", "running"), thread["words"])
+
+
 SPINS = """
 import sys, threading
 def spin():

@@ -58,7 +58,9 @@ static void test_place(void **state)
 	assert_true(task_place_parse("-1 0x7ffe 0x7f01\n", &p));
 	assert_int_equal(p.call, TASK_NO_CALL);
 	assert_int_equal(p.pc, 0x7f01);
+	assert_false(p.runs);
 	assert_false(task_place_parse("running\n", &p));
+	assert_true(p.runs);
 	assert_false(task_place_parse("0 0x1\n", &p));
 	assert_false(task_place_parse("", &p));
 }
@@ -119,6 +121,9 @@ static void test_waits(void **state)
 	assert_int_equal(w.fd, -1);
 	assert_int_equal(wait_in('S', TASK_UNKNOWN, 0, 0, "").kind, WAIT_BLOCKED);
 	assert_int_equal(wait_in('T', SYS_read, 0, 0, "").kind, WAIT_STOPPED);
+	w = wait_of(&(struct task_look){.state = 'S'},
+		    &(struct task_place){.call = TASK_UNKNOWN, .runs = true});
+	assert_int_equal(w.kind, WAIT_RUNNING);
 	assert_int_equal(wait_in('R', SYS_read, 0, 0, "").kind, WAIT_RUNNING);
 }
 
