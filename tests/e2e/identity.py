@@ -33,7 +33,7 @@ def unnamed_long():
 def unnamed_short():
     burn(0.02)
 def named():
-    burn(0.3)
+    burn(0.6)
 def start(function, starter):
     done = _thread.allocate_lock()
     done.acquire()
@@ -133,7 +133,8 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    check(count["named", True] > 5 * count["named", False], "the named one has no name")
+    # Until its name is known it has the kernel's, as the one before has.
+    check(count["named", True] > count["named", False], "the named one has no name")
 
 
 def place_of(python):
