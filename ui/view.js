@@ -54,8 +54,8 @@ export const page = {
 	total: 0,
 	/** @type {import('./sides.js').Sides|null} */
 	sides: null, // of a page of two recordings
-	/** @type {{order: Int32Array, first: Int32Array, sums: Float64Array[]}|null} */
-	nodes: null, // samples by node of the data, and their sums, made when first asked for
+	/** @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden: boolean}|null} */
+	nodes: null, // samples by node of the data, and their sums, made when first asked for; .hidden: without those of libraries
 	/** @type {Tree|null} */
 	counts: null, // .whole with the sums of samples, made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
@@ -134,13 +134,21 @@ export function structure() {
 export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass, page.sides && page.sides.of) :
 	[sumsFrom(page.data.self[v])];
 
+/** The node of each sample, -1 of those that are hidden with their library frames: lines are percentages of what is shown. */
+function shownNodes() {
+	const {data: {samples: {node}}, leaf} = page;
+	return state.library === 'hidden' ? node.map((at, s) => leaf[s] < 0 ? -1 : at) : node;
+}
+
 /** Sums by node, made when lines are asked for: most brushes don't. */
 export function nodeSums() {
-	const {data} = page;
+	const {data} = page, hidden = state.library === 'hidden';
+	if (page.nodes && page.nodes.hidden !== hidden)
+		page.nodes = null;
 	if (!page.nodes && data.samples)
-		page.nodes = {...sortSamples(data.samples.node, data.nodes), sums: null};
+		page.nodes = {...sortSamples(shownNodes(), data.nodes), sums: null, hidden};
 	else if (!page.nodes)
-		page.nodes = {order: null, first: Int32Array.from({length: data.nodes + 1}, (_, i) => i), sums: null};
+		page.nodes = {order: null, first: Int32Array.from({length: data.nodes + 1}, (_, i) => i), sums: null, hidden};
 	page.nodes.sums = page.nodes.sums || sumsOf(page.nodes, state.value);
 	return page.nodes;
 }

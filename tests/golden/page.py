@@ -367,6 +367,14 @@ def library(b):
     equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "folded")
     choose(b, "Library frames", "hidden")
     equal(rows(b), [["callback", "66.7 %", "66.7 %"], ["main", "33.3 %", "100.0 %"]], "hidden")
+    press(b, "main")
+    shares = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' ').split('\\t').slice(0, 2))"
+    until(b, "document.querySelector('#lines tbody tr') !== null", "no lines")
+    equal([line for line in b.js(shares) if any(line)], [["33.3 %", "100.0 %"]], "lines when hidden")
+    find(b, "app.py:7")
+    equal(matched(b), "1 function, 66.7 % of shown", "a line when hidden")
+    find(b, "f.py:3")
+    equal(matched(b), "1 function, 66.7 % of shown", "a library's line, below which something is shown")
     no_errors(b)
 
 
