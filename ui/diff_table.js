@@ -8,7 +8,7 @@ import {choose, filterBy, lookFor} from './change.js';
 import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
 import {TABLES, fnGroup, groupSums, showRows} from './rows.js';
-import {groupLabels, labelSums} from './samples.js';
+import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
 import {page, state} from './view.js';
 
@@ -19,7 +19,7 @@ import {page, state} from './view.js';
  * Numbers of threads and processes differ from run to run, names don't.
  * @param {string} key of labels
  */
-const lasting = (key) => key === 'thread' ? 'thread name' : key === 'process' ? 'program' : key;
+const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PROGRAM : key;
 
 /** @returns {(box: number) => number} the function that a box's own is counted for, -1 = none */
 function owners() {

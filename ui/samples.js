@@ -3,6 +3,9 @@
 
 import {makeTree} from './tree.js';
 
+// Not labels, but by what they say without numbers: words that nobody takes for a label of their own. html_header.c has them too.
+export const PROGRAM = 'process, by name', THREAD_NAME = 'thread, by name';
+
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -24,11 +27,11 @@ export function nameOf(set, by) {
 		set[text] && set[key] ? `${set[text]} (${key} ${set[key]})` : set[text] || (set[key] ? key + ' ' + set[key] : '');
 	if (by === 'thread')
 		return name('thread', 'tid') || '[no thread]';
-	if (by === 'thread name')
+	if (by === THREAD_NAME)
 		return set.thread || name('thread', 'tid') || '[no thread]';
 	if (by === 'process')
 		return name('process', 'pid') || '[no process]';
-	if (by === 'program')
+	if (by === PROGRAM)
 		return set.process || name('process', 'pid') || '[no process]';
 	return set[by] || `[no ${by}]`;
 }

@@ -9,7 +9,7 @@ import {FAMILIES, family} from './colour.js';
 import {diffHeader, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {TABLES, table} from './rows.js';
-import {isFiltered} from './samples.js';
+import {PROGRAM, THREAD_NAME, isFiltered} from './samples.js';
 import {save} from './save.js';
 import {flame, page, shown, state, unit, weigh} from './view.js';
 
@@ -41,7 +41,7 @@ const VIEWS = [['flame', 'Left heavy', 'Stacks merged, the widest first'], ['tim
 	['callers', 'From the leaf', 'What ran, and below it who called it'], ['sandwich', 'Sandwich', 'A function: its callers above, its callees below']];
 
 // Numbers of processes and threads say nothing of another recording.
-const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [['program', 'program'], ['thread name', 'thread'], ['diff', 'before, after']]]);
+const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'], ['diff', 'before, after']]]);
 
 /** Kinds of code that are in the recording; one that an address asks for too. */
 function familiesThere() {

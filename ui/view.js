@@ -5,7 +5,7 @@
 import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
 import {Flame} from './flame.js';
-import {groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
+import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
 import {callees, callersOf, inTime, inverted, shaped} from './shape.js';
 import {baseTree, children, inOrder, outermost, sumsFrom, valueOf} from './tree.js';
@@ -94,13 +94,13 @@ export function grouping() {
 	if (state.view === 'time' && groupLabels(data, 'thread').names.length > 1)
 		return 'thread';
 	if (page.sides)
-		return programsOfSides() ? 'program' : '';
-	return groupLabels(data, 'program').names.length > 1 ? 'program' : '';
+		return programsOfSides() ? PROGRAM : '';
+	return groupLabels(data, PROGRAM).names.length > 1 ? PROGRAM : '';
 }
 
 /** Two programs that are compared aren't two programs that ran. */
 function programsOfSides() {
-	const {of} = page.sides, g = groupLabels(page.data, 'program');
+	const {of} = page.sides, g = groupLabels(page.data, PROGRAM);
 	return [0, 1].some((side) => new Set(g.of.filter((id, i) => id >= 0 && of[i] === side)).size > 1);
 }
 

@@ -57,13 +57,17 @@ static void put_totals(struct header *d)
 	fputc(']', d->out);
 }
 
+/* As in ui/samples.js: what no label is called. */
+#define BY_PROGRAM     "process, by name"
+#define BY_THREAD_NAME "thread, by name"
+
 /* The page's word for it: ids differ between the two recordings of a comparison. */
 static const char *grouping(const struct render_options *opt)
 {
 	if (opt->diff && opt->by && streq(opt->by, "process"))
-		return "program";
+		return BY_PROGRAM;
 	if (opt->diff && opt->by && streq(opt->by, "thread"))
-		return "thread name";
+		return BY_THREAD_NAME;
 	return opt->by ? opt->by : "";
 }
 
@@ -77,7 +81,7 @@ static void put_meta(struct header *d)
 	put_integer(d, "value", d->h->value);
 	put_integer(d, "preview", (int64_t)d->h->preview.n);
 	put_integer(d, "timed", d->h->timed);
-	put_pair(d, "previewBy", !d->h->grouped ? "" : opt->by ? opt->by : "program");
+	put_pair(d, "previewBy", !d->h->grouped ? "" : opt->by ? opt->by : BY_PROGRAM);
 	put_totals(d);
 	put_pair(d, "periodType", meta->period_type.type ? meta->period_type.type : "");
 	put_pair(d, "periodUnit", meta->period_type.unit ? meta->period_type.unit : "");

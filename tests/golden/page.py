@@ -378,6 +378,26 @@ def library(b):
     no_errors(b)
 
 
+def own_words(b):
+    """A label may be called as the page calls its groups."""
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
+             {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
+             {"type": "stack", "id": 1, "frames": [1]}]
+    for i, (program, thread) in enumerate((("old", "x"), ("new", "y"))):
+        lines += [{"type": "labels", "id": i + 1, "labels": {"process": "app.py", "program": program, "thread name": thread}},
+                  {"type": "sample", "stack": 1, "labels": i + 1, "values": [2 - i]}]
+    for options in [], ["--by", "program"]:
+        subprocess.run([KRAIT, "report", "-", *options, "-o", pages / "words.html"], check=True, timeout=60, text=True,
+                       input="".join(json.dumps(line) + "\n" for line in lines))
+        open_page(b, "words.html")
+        press(b, "Labels")
+        equal(rows(b), [["program: old", "66.7 %"], ["thread name: x", "66.7 %"], ["program: new", "33.3 %"], ["thread name: y", "33.3 %"]],
+              "labels")
+    b.click(*at(b, 0.2, 1))
+    equal(crumbs(b)[1:], ["old"], "a group")
+    no_errors(b)
+
+
 def recursion(b):
     open_page(b, "recursion.html")
     b.click(*at(b, 0.5, 4))
@@ -731,7 +751,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, keyboard, timeline, printed, long_names, filters, labels, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, keyboard, timeline, printed, long_names, filters, labels, own_words, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
