@@ -299,6 +299,20 @@ static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
 	return false;
 }
 
+/* What has no name: "tid 34" as a root frame, "(tid 34)" in the name of a viewer's thread. */
+static bool root_without_name(const char *s, size_t n, struct folded_label ret[2])
+{
+	size_t bracket = n && s[0] == '(' && s[n - 1] == ')', start = bracket + strlen("pid ");
+	size_t end = n - bracket;
+	bool process = has_prefix(s + bracket, end - bracket, "pid ");
+
+	if ((!process && !has_prefix(s + bracket, end - bracket, "tid ")) || end <= start ||
+	    digits_at_end(s, end) != end - start)
+		return false;
+	ret[0] = (struct folded_label){process ? "pid" : "tid", TEXT(s + start, end - start)};
+	return true;
+}
+
 /* `process 12:"python app.py"`, `thread (0x7f): "Main"`, `thread (12)`; src/stack_trace.rs */
 static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 {
@@ -341,6 +355,6 @@ static bool root_of_austin(const char *s, size_t n, struct folded_label ret[2])
 void folded_root_parse(const char *s, size_t n, struct folded_label ret[2])
 {
 	ret[0] = ret[1] = (struct folded_label){};
-	if (!root_of_krait(s, n, ret) && !root_of_pyspy(s, n, ret))
+	if (!root_of_krait(s, n, ret) && !root_without_name(s, n, ret) && !root_of_pyspy(s, n, ret))
 		root_of_austin(s, n, ret);
 }

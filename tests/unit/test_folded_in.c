@@ -79,6 +79,8 @@ static void test_roots(void **state)
 	assert_root("T34", LABELS("tid", "34"));
 	assert_root("T0:34", LABELS("tid", "34"));
 	assert_root("tid:34", LABELS("tid", "34"));
+	assert_root("pid 12", LABELS("pid", "12"));
+	assert_root("tid 34", LABELS("tid", "34"));
 	assert_root("Process", LABELS(NULL));
 	assert_root("T", LABELS(NULL));
 	assert_root("f (a.py:3)", LABELS(NULL));

@@ -96,6 +96,8 @@ static void test_owners(void **state)
 {
 	assert_owner("app.py (pid 12) \xc2\xb7 Main (tid 34)", "thread", "Main (tid 34)");
 	assert_owner("app.py (pid 12) \xc2\xb7 Main (tid 34)", "process", "app.py (pid 12)");
+	assert_owner("app.py (pid 12) \xc2\xb7 (tid 34)", "thread", "tid 34");
+	assert_owner("(pid 12) \xc2\xb7 Main (tid 34)", "process", "pid 12");
 	assert_owner("Process 12 Thread 0x7f \\\"a b\\\"", "tid", "0x7f");
 	assert_owner("Process 12 Thread 0x7f \\\"a b\\\"", "pid", "12");
 	assert_owner("Thread 34 \\\"a b\\\"", "thread", "a b (tid 34)");
