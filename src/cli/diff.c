@@ -293,6 +293,10 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 	}
 	f->type = a->values[at[DIFF_A]].type;
 	f->unit = a->values[at[DIFF_A]].unit;
+	if (!streq(f->unit, b->values[at[DIFF_B]].unit))
+		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",
+			       f->type, f->unit, f->name[DIFF_A], b->values[at[DIFF_B]].unit,
+			       f->name[DIFF_B]);
 	f->per = o->per_name;
 	if (o->per_name) {
 		memcpy(f->diff.per, o->per_counts, sizeof(f->diff.per));

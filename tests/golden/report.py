@@ -138,6 +138,13 @@ def diff_by(work):
     check("diff-by-lines", b"leave one of the two out" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
     check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
+    other = os.path.join(work, "other-unit.jsonl")
+    krait("report", paths[1], "-o", other)
+    with open(other, encoding="utf-8") as f:
+        text = f.read()
+    with open(other, "w", encoding="utf-8") as f:
+        f.write(text.replace('"nanoseconds"', '"microseconds"'))
+    check("diff-units", b"is in nanoseconds in " in krait("diff", paths[0], other, code=1).stderr)
 
 
 def firefox_and_back(work, path, name):
