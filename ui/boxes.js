@@ -98,8 +98,10 @@ function samplesOf(of, node) {
 	if (page.early)
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page, usual = data.header.values[state.value][2];
-	if (of.tree !== whole)
-		return {count: valueOf(of.tree, node) / (usual || 1), selfCount: selfOf(of.tree, node) / (usual || 1)};
+	if (of.tree !== whole) {
+		const one = state.value ? usual || NaN : 1; // other values than a period a sample don't tell their number
+		return {count: valueOf(of.tree, node) / one, selfCount: selfOf(of.tree, node) / one};
+	}
 	page.counts = page.counts || {...whole, sums: sumsOf(whole, 0)};
 	return {count: valueOf(page.counts, node), selfCount: selfOf(page.counts, node)};
 }

@@ -9,7 +9,7 @@ import {kindName} from './colour.js';
 /**
  * @typedef {object} Numbers of a box
  * @property {number} value @property {number} self of the shown type
- * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self
+ * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
  * @property {number} all of the recording @property {number} shown what is on the screen
  * @property {string} unit
  * @property {Array<[string, number]>} lines the hottest, with their values
@@ -23,12 +23,20 @@ export function place(f) {
 	return f.path && f.line && f.kind === 0 ? f.path + ':' + f.line : f.path;
 }
 
+/** @param {Numbers} n */
+const hasCount = (n) => !Number.isNaN(n.count);
+
+/** @param {Numbers} n a number of samples is told once */
+const hasValue = (n) => n.unit !== 'count' || !hasCount(n);
+
 /** @param {string} name @param {number} value @param {number} count @param {Numbers} n */
 function row(name, value, count, n) {
 	const cells = [el('th', {scope: 'row'}, name)];
-	if (n.unit !== 'count')
+	if (hasValue(n))
 		cells.push(el('td', {}, quantity(value, n.unit)));
-	cells.push(el('td', {}, count < 0 ? '\u2026' : quantity(count, 'count')), el('td', {}, percent(value, n.all)));
+	if (hasCount(n))
+		cells.push(el('td', {}, count < 0 ? '\u2026' : quantity(count, 'count')));
+	cells.push(el('td', {}, percent(value, n.all)));
 	if (n.shown !== n.all)
 		cells.push(el('td', {}, percent(value, n.shown)));
 	return el('tr', {}, ...cells);
@@ -36,9 +44,8 @@ function row(name, value, count, n) {
 
 /** @param {Fn} f @param {Numbers} n */
 function content(f, n) {
-	const head = ['', ...(n.unit === 'count' ? [] : ['time']), 'samples', 'of all', ...(n.shown === n.all ? [] : ['of shown'])];
-	if (n.unit !== 'count' && n.unit !== 'nanoseconds')
-		head[1] = 'value';
+	const head = ['', ...(hasValue(n) ? [n.unit === 'nanoseconds' ? 'time' : 'value'] : []), ...(hasCount(n) ? ['samples'] : []),
+		'of all', ...(n.shown === n.all ? [] : ['of shown'])];
 	const parts = [el('b', {}, f.name.length > 600 ? f.name.slice(0, 600) + '\u2026' : f.name)];
 	const about = [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 ');
 	for (const text of [place(f), about]) {
