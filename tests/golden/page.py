@@ -197,18 +197,18 @@ def hover(b):
     no_errors(b)
 
 
-def sizes(b):
+def uncounted(b):
     """Values that don't tell how many samples they are of: where samples aren't counted none are told."""
-    recording, page = pages / "sizes.jsonl", pages / "sizes.html"
+    recording, page = pages / "uncounted.jsonl", pages / "uncounted.html"
     recording.write_text("\n".join((
         '{"type":"krait","version":1,"sample_types":[{"type":"samples","unit":"count"},{"type":"space","unit":"bytes"}],'
         '"default_sample_type":1}',
         '{"type":"mapping","id":1,"name":"[unknown]"}', '{"type":"frame","id":1,"mapping":1,"name":"main"}',
         '{"type":"stack","id":1,"frames":[1]}', '{"type":"sample","stack":1,"values":[3,4000]}')) + "\n")
     subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
-    for view, want in (("flame", "\tvalue\tsamples\tof all\ntotal\t4.0 kB\t3\t100.0 %"),
-                       ("callers", "\tvalue\tof all\ntotal\t4.0 kB\t100.0 %")):
-        open_page(b, "sizes.html", "#view=" + view)
+    for view, want in (("flame", "\tvalue\tsamples\tof all\ntotal\t3.91 KiB\t3\t100.0 %"),
+                       ("callers", "\tvalue\tof all\ntotal\t3.91 KiB\t100.0 %")):
+        open_page(b, "uncounted.html", "#view=" + view)
         b.mouse("mouseMoved", *at(b, 0.5, 1))
         assert want in tip(b), (view, want, tip(b))
     no_errors(b)
@@ -768,7 +768,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, sizes, keyboard, timeline, printed, long_names, filters, labels, own_words, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, labels, own_words, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()

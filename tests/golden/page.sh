@@ -25,5 +25,4 @@ if [ "${1-}" = --update ]; then exec python3 -B tests/golden/page_pictures.py "$
 bad=0
 python3 -B tests/golden/page.py "$pages" || bad=1
 python3 -B tests/golden/page_pictures.py "$pages" || bad=1
-python3 -B tests/golden/page_gil.py "$pages" || bad=1
 exit $bad

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_gil.py DIR: the lanes of the page's timeline against a real program whose threads' GIL states are
+"""page_gil.py [DIR]: the lanes of the page's timeline against a real program whose threads' GIL states are
 known by construction (page_gil_target.py): each shows its colour while its thread ran, and nothing else.
+DIR keeps the page and a picture of it.
 """
 
 import json
@@ -8,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import browser
@@ -87,8 +89,8 @@ def judge(bins, thread, start_ns, width_ns):
     return []
 
 
-def main():
-    page = pathlib.Path(sys.argv[1]) / "real-gil.html"
+def check(folder):
+    page = pathlib.Path(folder) / "real-gil.html"
     if not browser.find():
         print("SKIP page-gil-lanes: no Chromium")
         return 0
@@ -107,6 +109,13 @@ def main():
                 wrong.append(f"{name}: {other} would pass too")
     print(f"FAIL page-gil-lanes: {'; '.join(wrong)}" if wrong else "PASS page-gil-lanes")
     return 1 if wrong else 0
+
+
+def main():
+    if len(sys.argv) > 1:
+        return check(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        return check(folder)
 
 
 if __name__ == "__main__":
