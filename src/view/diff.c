@@ -20,6 +20,8 @@ struct maker {
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
+	int count_at; /* the value that says how many samples an entry of the profile is, or -1 */
+	double counted[DIFF_SIDES]; /* its sum */
 };
 
 double diff_change(const struct diff_cost *c)
@@ -69,6 +71,8 @@ static int find_end(void *arg, const struct profile_sample *s)
 
 	m->samples[m->side]++;
 	m->timed[m->side] += s->time_ns >= 0;
+	if (m->count_at >= 0 && s->values[m->count_at] > 0)
+		m->counted[m->side] += (double)s->values[m->count_at];
 	m->length_ns = MAX(m->length_ns, s->time_ns < INT64_MAX ? s->time_ns + 1 : s->time_ns);
 	return 0;
 }
@@ -120,12 +124,24 @@ static int spread(struct maker *m)
 	return 0;
 }
 
+/* The value that counts samples, or -1. */
+static int find_count(struct profile *p)
+{
+	const struct profile_meta *meta = profile_meta(p);
+
+	for (unsigned i = 0; i < meta->n_values; i++)
+		if (streq(meta->values[i].type, "samples") && streq(meta->values[i].unit, "count"))
+			return (int)i;
+	return -1;
+}
+
 static int take_side(struct maker *m, enum diff_side side)
 {
 	struct profile *p = m->d->p[side];
 	int r;
 
 	m->side = side;
+	m->count_at = find_count(p);
 	m->length_ns = MAX(profile_meta(p)->duration_ns, (int64_t)1);
 	r = profile_each(p, find_end, m);
 	if (r)
@@ -148,10 +164,16 @@ static void fill(struct maker *m, struct diff_cost *c, const struct noise_row *r
 	}
 }
 
-/* The value of one sample on average: the rows below MIN_SAMPLES of it are left out. */
+/*
+ * The value of one sample on average: the rows below MIN_SAMPLES of it are left out. Without times
+ * all samples of a stack are one entry.
+ */
 static double sample_value(const struct maker *m, int side)
 {
-	return m->samples[side] ? m->noise.sum[side] / (double)m->samples[side] : 0;
+	bool counted = !m->d->timed && m->counted[side] > 0;
+	double n = counted ? m->counted[side] : (double)m->samples[side];
+
+	return n > 0 ? m->noise.sum[side] / n : 0;
 }
 
 static bool enough(const struct maker *m, const struct noise_row *row)

@@ -147,6 +147,23 @@ def diff_by(work):
     check("diff-units", b"is in nanoseconds in " in krait("diff", paths[0], other, code=1).stderr)
 
 
+def diff_without_times(work):
+    """A line of folded stacks is as many samples as it counts: 1,000 of 5,000, then 1,600 or 1,010."""
+    paths = [os.path.join(work, x) for x in ("before.folded", "after.folded", "same.folded")]
+    for path, n in zip(paths, (1000, 1600, 1010)):
+        with open(path, "w") as f:
+            f.write("run (app.py:1);parse (app.py:2) %d\nrun (app.py:1);rest (app.py:3) %d\n" % (n, 5000 - n))
+    before, after, same = paths
+    for name, end in (("folded", ".folded"), ("pprof", ".pb.gz")):
+        a, b, c = (path.replace(".folded", end) for path in (before, after, same))
+        if end != ".folded":
+            for path in paths:
+                krait("report", path, "-o", path.replace(".folded", end))
+        check("diff-without-times-" + name, b"2 functions changed" in krait("diff", a, b).stdout)
+        check("diff-without-times-same-" + name, b"No function changed" in krait("diff", a, c).stdout)
+        krait("diff", a, b, "--fail-if", "own:app.parse>+10points", code=4)
+
+
 def firefox_and_back(work, path, name):
     """What krait writes for the Firefox Profiler has each stack's time, threads and moments."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
@@ -431,6 +448,7 @@ def tables(work, path):
     check("by-unknown", b"no sample has the label 'x'" in krait("report", path, "--by", "x",
                                                               code=1).stderr)
     diff_by(work)
+    diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
