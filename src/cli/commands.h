@@ -6,8 +6,9 @@
 #include "cli/options.h"
 
 /* Stand in option_row.complete for the names of all formats and events. */
-#define COMPLETE_FORMAT "<format>"
-#define COMPLETE_EVENT	"<event>"
+#define COMPLETE_FORMAT	       "<format>"
+#define COMPLETE_REPORT_FORMAT "<report>" /* those of the report itself too */
+#define COMPLETE_EVENT	       "<event>"
 
 extern const struct command command_record;
 extern const struct command command_top;

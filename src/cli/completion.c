@@ -12,7 +12,9 @@
 /* Prints the words that row->complete stands for, apart by @separator. */
 static void print_words(const struct option_row *row, char separator)
 {
-	if (streq(row->complete, COMPLETE_FORMAT)) {
+	if (streq(row->complete, COMPLETE_FORMAT) || streq(row->complete, COMPLETE_REPORT_FORMAT)) {
+		if (streq(row->complete, COMPLETE_REPORT_FORMAT))
+			printf("text%cmd%cjson%c", separator, separator, separator);
 		for (size_t i = 0; i < render_n_formats; i++)
 			printf("%s%c", render_formats[i].name, separator);
 	} else if (streq(row->complete, COMPLETE_EVENT)) {

@@ -175,6 +175,20 @@ static int choose_format(struct diff_options *o)
 				  name);
 }
 
+/* A file that is called as no comparison is: its name or the missing --format is a mistake. */
+static int check_name(const struct diff_options *o)
+{
+	const struct render_format *named =
+		o->json || o->format_name || !o->output ? NULL : render_by_file(o->output);
+
+	if (!named || streq(named->name, "html") || str_ends(o->output, ".txt"))
+		return 0;
+	return err_set(-EINVAL,
+		       "%s is a name for %s, which no comparison is written as; use .txt, .md, "
+		       ".json or .html, or --format",
+		       o->output, named->name);
+}
+
 static bool is_page(const struct diff_options *o)
 {
 	return o->print == diff_print_page;
@@ -211,6 +225,7 @@ static int check(struct diff_options *o, const struct operands *operands)
 	r = parse_per(o);
 	r = r ? r : parse_rules(o);
 	r = r ? r : choose_format(o);
+	r = r ? r : check_name(o);
 	r = r ? r : source_options_mode(&o->source, &o->source_mode);
 	if (!r && o->source_mode != SOURCE_OWN && !is_page(o))
 		return err_set(-EINVAL, "only a page shows source text; %s does nothing here",

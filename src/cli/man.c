@@ -195,8 +195,10 @@ static void top_columns(void)
 		if (!c->value)
 			continue;
 		str_addf(&name, "%s, %s", c->name, c->heading);
-		str_addf(&meaning, "%s: %s",
-			 c->tables & TABLE_OF_CODE ? "functions, lines" : "threads, processes",
+		str_addf(&meaning, "%s%s",
+			 c->tables == TABLE_OF_CODE  ? "functions, lines, modules: "
+			 : c->tables == TABLE_OF_WHO ? "threads, processes, labels: "
+						     : "",
 			 c->meaning);
 		item(str_cstr(&name), str_cstr(&meaning));
 	}

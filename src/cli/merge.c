@@ -53,6 +53,8 @@ static int check(struct merge_options *o, const struct operands *operands)
 {
 	if (!operands->n)
 		return err_set(-EINVAL, "name the profiles: krait merge A B -o ALL.pb.gz");
+	if (!o->output && !o->format_name)
+		return err_set(-EINVAL, "name the file to write: krait merge A B -o ALL.pb.gz");
 	o->format = write_format(o->format_name, o->output);
 	return o->format ? 0 : -EINVAL;
 }

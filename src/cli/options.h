@@ -56,7 +56,7 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
-/* All commands; ends with one without a name. The first is the one a bare option means. */
+/* All commands; ends with NULL. The first is the one a bare option means. */
 extern const struct command *const commands[];
 const struct command *command_by_name(const char *name); /* NULL if there is none */
 

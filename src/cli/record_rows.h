@@ -31,12 +31,14 @@
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
 	 .field = RECORD_FIELD(comms),                                                             \
-	 .help = "processes whose command name (as in /proc/PID/comm) matches; may be repeated"},  \
+	 .help = "processes whose command name (as in /proc/PID/comm, often python3) matches, or " \
+		 "the name of their script or module (app.py); may be repeated"},                  \
 	{.name = "cgroup",                                                                         \
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
 	 .field = RECORD_FIELD(cgroups),                                                           \
-	 .help = "processes whose control group's path matches; may be repeated"},                 \
+	 .help = "processes whose control group's path matches, or one of the names in it "        \
+		 "(nginx.service); may be repeated"},                                              \
 	{.name = "container",                                                                      \
 	 .arg = "ID",                                                                              \
 	 .set = value_strings,                                                                     \

@@ -41,10 +41,11 @@ static const struct option_row rows[] = {
 	 .arg = "FORMAT",
 	 .set = value_string,
 	 .field = FIELD(format_name),
-	 .initial = "text on standard output",
-	 .complete = COMPLETE_FORMAT,
-	 .help = "text, md (Markdown, for a job's summary) or json: the report; or any format "
-		 "that krait help formats lists"},
+	 .initial = "what the extension says; text on standard output",
+	 .complete = COMPLETE_REPORT_FORMAT,
+	 .help = "text, md (Markdown, for a job's summary; also -o FILE.md) or json: the report; "
+		 "or "
+		 "any format that krait help formats lists"},
 	{.name = "json",
 	 .set = value_flag,
 	 .field = FIELD(json),
@@ -98,13 +99,15 @@ static const struct option_row rows[] = {
 	{},
 };
 
-/* The formats that are the report itself; no -o or a .md is one of them too. */
+/* The formats that are the report itself; standard output or a .md is one of them too. */
 static bool is_report(struct report_options *o)
 {
 	const char *name = o->format_name;
 
-	if (!name && (!o->output || str_ends(o->output, ".md")))
-		name = o->output ? "md" : "text";
+	if (!name && (!o->output || streq(o->output, "-")))
+		name = "text";
+	if (!name && str_ends(o->output, ".md"))
+		name = "md";
 	if (!name)
 		return false;
 	if (streq(name, "text"))

@@ -250,8 +250,8 @@ static void say_nothing_came(const struct record_options *o, struct summary *m)
 		     "no samples: no Python process that %s matches ran on a CPU; leave it out "
 		     "to see those that do%s",
 		     filter,
-		     o->comms.n ? " (--comm is the kernel's name, as in /proc/PID/comm: often "
-				  "python3, not the script)"
+		     o->comms.n ? " (--comm is the name in /proc/PID/comm, often python3, or "
+				  "that of the script or module)"
 				: "");
 	else
 		line(m, LOG_WARN,

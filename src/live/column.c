@@ -82,7 +82,7 @@ const struct table_column table_columns[] = {
 	 110, UNIT_PERCENT, cpu_last},
 	{"share", "SHARE%", "share of the last interval", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
 	 total_last},
-	{"gil", "GIL%", "of its time in the last interval it held the GIL",
+	{"gil", "GIL%", "of its time in the last interval, how much it held the GIL",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
 	{"self-share", "SELF%ALL", "share since the start, in the function itself", TABLE_OF_CODE,
 	 9, 110, UNIT_PERCENT, self_since},

@@ -60,6 +60,9 @@ usage_errors() {
 	expect bad-pid 2 'not a process id' record -p init
 	expect pid-and-command 2 'exclude each other' record -p 1 -- true
 	expect label-beside-sides 2 "doesn't go with --a and --b" diff --a v=1 --b v=2 --label x=1 x.pb.gz
+	expect diff-as-picture 2 'x.svg is a name for svg' diff a.pb.gz b.pb.gz -o x.svg
+	expect diff-as-speedscope 2 'is a name for speedscope' diff a b -o x.speedscope.json
+	expect merge-to-nowhere 2 'name the file to write' merge a.pb.gz b.pb.gz
 	expect command-without-dashes 2 'krait record -- python3' record python3 app.py
 	expect nothing-after-dashes 2 'no command follows' record --
 	check nothing-written test "$(find . -name '*krait*' -o -name '*weird*' | wc -l)" = 0
@@ -91,6 +94,11 @@ running_shows_it() {
 	expect no-samples 0 "warning: no samples: 'sleep' ran no Python" record -o x.folded -- sleep 0.1
 	expect no-match 0 'no Python process that --comm matches.*/proc/PID/comm' \
 		record -d 0.2 -o x.folded --comm no-such-name
+	echo "$busy" >named_so.py
+	python3 named_so.py & sleeper=$!
+	sleep 0.3
+	expect comm-of-script 0 ' 1 process' record -d 1 -F 999 -f --comm 'named_s?.py'
+	kill $sleeper
 	python3 -c 'import time; time.sleep(9)' & sleeper=$!
 	sleep 0.5
 	expect waits-only 0 "the process didn't run on a CPU" record -d 0.3 -o x.folded -p $sleeper

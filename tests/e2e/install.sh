@@ -83,6 +83,7 @@ if have fish fish; then
 	check fish-command equals record "$(in_fish 'krait rec')"
 	check fish-option equals --frequency "$(in_fish 'krait record --fre')"
 	check fish-value equals --color=always "$(in_fish 'krait record --color=al')"
+	check fish-report-format equals text "$(in_fish 'krait report --format te')"
 	check fish-event equals cpu-clock "$(in_fish 'krait record -e cpu-cl')"
 fi
 if have zsh zsh; then

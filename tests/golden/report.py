@@ -426,6 +426,7 @@ def tables(work, path):
         check("fits-%d" % width, len(lines) <= 24 and max(map(len, lines[1:])) <= width
               and "\033" not in "".join(lines), "\n".join(lines))
     check("md", b"| %.1f %% | " % share in krait("report", path, "--format", "md").stdout)
+    check("to-standard-output", krait("report", path, "-o", "-").stdout == krait("report", path).stdout)
     check("color", b"\033[31m" in krait("report", path, "--color=always").stdout)
     for args in (["--invert"], ["--native=full"], ["--functions"]):
         check("same-table" + args[0], json.loads(krait("report", path, "--json", *args).stdout)[
