@@ -7,10 +7,12 @@
 #define EXIT_CODES(X)                                                                              \
 	X(DONE, 0, "done; also without a single sample, with a warning")                           \
 	X(FAILED, 1,                                                                               \
-	  "only running could show it: no such process, not Python, output can't be written")      \
+	  "only running could show it: no such process, not Python, an event that the machine "    \
+	  "hasn't got, a file can't be read or written, no sample and --require-samples")          \
 	X(USAGE, 2, "the command line alone shows it: unknown option, bad value")                  \
 	X(RIGHTS, 3,                                                                               \
-	  "rights or the kernel lack something; the message names the command that helps")         \
+	  "rights or the kernel lack something; the message names the command that helps; "        \
+	  "krait doctor: krait can't record here")                                                 \
 	X(HIT, 4, "a --fail-if of krait diff was hit")                                             \
 	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
 	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \

@@ -20,7 +20,7 @@ struct store {
 _must_use_ int store_init(struct store *s); /* 0 or -ENOMEM */
 void store_fini(struct store *s);
 
-/* As unwind_store_new_table(), _fill(), _new_space(), _set_space(). 0 or -errno + message. */
+/* As the functions of sampler/unwind_store.h that are called so. 0 or -errno + message. */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 			  const struct unwind_fde *eval, size_t n_eval);

@@ -44,7 +44,7 @@ struct live_row {
 	uint64_t key;
 	uint32_t location,
 		labels; /* one that belongs to it, for its name; of the others' table: 0 */
-	uint32_t tick;	/* .self and .total[LIVE_LAST] are of that interval: live_last() */
+	uint32_t tick;	/* .self and .total[LIVE_LAST] are of that interval: live_self() */
 	uint32_t turn;	/* when it was counted last: once a stack */
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
 };

@@ -12,7 +12,7 @@
 /* Time buckets of the label "time". */
 enum pprof_times { PPROF_TIMES_10MS, PPROF_TIMES_EXACT, PPROF_TIMES_NONE };
 
-/* Writes @p gzipped to @out; streams, memory bounded by one time bucket. 0 or -errno + message. */
+/* Writes @p gzipped to @out; streams: memory is bounded by pprof_samples.h. 0 or -errno + message. */
 _must_use_ int pprof_write(struct profile *p, FILE *out, enum pprof_times times);
 
 /*

@@ -31,7 +31,7 @@ struct profile_meta {
 	int64_t period;
 	int64_t time_ns; /* wall clock of the start, since the epoch */
 	int64_t duration_ns;
-	char *comment[16]; /* closing lines, command line; owned */
+	char *comment[16]; /* "cwd: DIR", "command: WORDS", "note: LINE"; owned */
 	unsigned n_comments;
 };
 
@@ -163,7 +163,7 @@ void profile_get_node(const struct profile *p, uint32_t id, uint32_t *parent, ui
 uint32_t profile_stack_node(const struct profile *p, uint32_t stack);
 size_t profile_bytes(const struct profile *p); /* memory the tables hold */
 
-/* Root frames first when a stack is shown: --by process etc. are applied by the caller. */
+/* What a stack took, once or in all. Root frames (--by) are no part of it: writers add them. */
 struct profile_sample {
 	uint32_t stack, labels;
 	int64_t time_ns; /* since meta.time_ns; -1 = none */

@@ -18,7 +18,8 @@ enum view_native { VIEW_NATIVE_FULL, VIEW_NATIVE_LEAF, VIEW_NATIVE_NONE };
 struct view_options {
 	/* Samples. Of one kind any may match, all kinds that are given must. */
 	pattern_texts processes, threads; /* by name or id */
-	pattern_texts modules;	     /* of the innermost frame: json, json.decoder, libz.so.1 */
+	/* Of the innermost frame or the innermost Python one: libz.so.1; json, so json.decoder too. */
+	pattern_texts modules;
 	unsigned kinds;		     /* of the innermost frame: 1 << KIND_*; 0 = all */
 	pattern_texts labels;	     /* "KEY=PATTERN" */
 	uint64_t since_ns, until_ns; /* since the start of the recording; 0 = no limit */
