@@ -243,7 +243,7 @@ static int run(const struct command *self, int argc, char **argv)
 #define FIELD(f) offsetof(struct dump_options, f)
 
 static const struct option_row rows[] = {
-	RECORD_ROWS_TARGETS,
+	RECORD_ROWS_TARGETS_OF("this process, its children and theirs", "with --pid"),
 	RECORD_ROW_NATIVE("What is shown"),
 	{.name = "interpreter-frames",
 	 .set = value_flag,
@@ -262,7 +262,7 @@ static const struct option_row rows[] = {
 const struct command command_dump = {
 	.name = "dump",
 	.summary = "Print what every thread is doing right now, without stopping the program.",
-	.synopsis = (const char *const[]){"dump [-p PID] [OPTION...]", NULL},
+	.synopsis = (const char *const[]){"dump [OPTIONS]", NULL},
 	.examples =
 		(const char *const[]){
 			"krait dump -p 123\tthe stacks of all threads of process 123",

@@ -14,7 +14,9 @@
 
 /* It takes rows in a macro for statements. */
 /* clang-format off */
-#define RECORD_ROWS_TARGETS                                                                        \
+
+/* @whom: what --pid takes in; @beside: the options that --no-children goes with. */
+#define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
 	{.group = "Targets (none of them = every Python process on the machine)",                  \
 	 .name = "pid",                                                                            \
 	 .letter = 'p',                                                                            \
@@ -22,11 +24,11 @@
 	 .set = value_pid,                                                                         \
 	 .field = RECORD_FIELD(pids),                                                              \
 	 .complete = COMPLETE_PROCESS,                                                             \
-	 .help = "this process, its children and theirs, also later ones; may be repeated"},       \
+	 .help = whom "; may be repeated"},                                                        \
 	{.name = "no-children",                                                                    \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(no_children),                                                       \
-	 .help = "with --pid or --: that process only, without its children"},                     \
+	 .help = beside ": that process only, without its children"},                              \
 	{.name = "comm",                                                                           \
 	 .arg = "GLOB",                                                                            \
 	 .set = value_strings,                                                                     \
@@ -43,8 +45,12 @@
 	 .arg = "ID",                                                                              \
 	 .set = value_strings,                                                                     \
 	 .field = RECORD_FIELD(containers),                                                        \
-	 .help = "processes of this container, by its name or the beginning of its id; may be "    \
-		 "repeated"}
+	 .help = "processes of this container, by the beginning of its id, or by its name (of "    \
+		 "Docker, LXC, systemd-nspawn); may be repeated"}
+
+#define RECORD_ROWS_TARGETS                                                                        \
+	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
+			       "with --pid or --")
 
 #define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
 	{.group = "Sampling",                                                                      \
