@@ -180,6 +180,8 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		err_set(-EINVAL, "no recording is in it; krait's own pictures hold one");
+	else if (in.head_n && head[0] == '<')
+		err_set(-EINVAL, "a page or picture is read unpacked only");
 	else
 		err_set(-EINVAL, "byte 0: this is no profile that krait reads: %s", names);
 	return NULL;

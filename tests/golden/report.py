@@ -100,6 +100,15 @@ def round_trips(work, path, name):
         check("%s-through-%s" % (name, ext), stacks(pprof.read(back)) == truth)
 
 
+def packed_pages(work, path):
+    for ext in ("svg", "html"):
+        out = os.path.join(work, "x." + ext)
+        krait("report", path, "-o", out)
+        with open(out, "rb") as f:
+            packed = gzip.compress(f.read())
+        check("packed-" + ext, b"read unpacked only" in krait("report", "-", stdin=packed, code=1).stderr)
+
+
 def speedscope_and_back(work, path, name):
     """What krait writes for speedscope has each stack's time."""
     out, back = os.path.join(work, "x.speedscope.json"), os.path.join(work, "back.pb.gz")
@@ -713,6 +722,7 @@ def main():
         same_as_pprof("made", path)
         round_trips(work, path, "made")
         round_trips(work, GO, "go")
+        packed_pages(work, path)
         speedscope_and_back(work, path, "made")
         speedscope_and_back(work, GO, "go")
         firefox_and_back(work, path, "made")
