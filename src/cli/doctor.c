@@ -203,6 +203,10 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (o.grant && o.json) {
+		log_error("--grant and --json exclude each other; keep one");
+		return EXIT_USAGE;
+	}
 	if (o.grant)
 		return grant();
 	doctor_examine(&d);

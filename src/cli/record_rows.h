@@ -67,7 +67,7 @@
 	 .set = value_frequency,                                                                   \
 	 .field = RECORD_FIELD(freq_hz),                                                           \
 	 .initial = (hz),                                                                          \
-	 .help = "samples per second of CPU time"},                                                \
+	 .help = "samples per second of CPU time; of a clock 100k at most"},                       \
 	{.name = "count",                                                                          \
 	 .letter = 'c',                                                                            \
 	 .arg = "N",                                                                               \

@@ -135,7 +135,7 @@ _must_use_ int session_bound(struct session *s);
 /* What was kept aside for writing is free. */
 void session_bound_release(struct session *s);
 
-/* The profile is being made small (condense_begin()): all but @added take the new ids. 0 or -ENOMEM + message. */
+/* The profile is being made small (condense_begin()): what the session holds takes the new ids. 0 or -ENOMEM + message. */
 _must_use_ int session_condense(struct session *s, struct condense *c);
 
 #endif

@@ -58,7 +58,7 @@ _must_use_ int file_open_no_link(int root, const char *path);
 /* Is @time of a file (the wall clock's) before the process's start? */
 bool file_is_older(int procdir, struct timespec time);
 
-/* st_dev of @fd's file in the kernel's encoding, major << 20 | minor. */
+/* @st_dev of a file, as stat() has it, in the kernel's encoding: major << 20 | minor. */
 uint64_t file_dev(uint64_t st_dev);
 
 #endif

@@ -62,6 +62,9 @@ usage_errors() {
 	expect label-beside-sides 2 "doesn't go with --a and --b" diff --a v=1 --b v=2 --label x=1 x.pb.gz
 	expect diff-as-picture 2 'x.svg is a name for svg' diff a.pb.gz b.pb.gz -o x.svg
 	expect diff-as-speedscope 2 'is a name for speedscope' diff a b -o x.speedscope.json
+	cp "$KRAIT" granted
+	KRAIT=$work/granted expect grant-as-json 2 'exclude each other' doctor --grant --json
+	expect clock-too-fast 2 '100000 Hz' record -F 100001
 	expect merge-to-nowhere 2 'name the file to write' merge a.pb.gz b.pb.gz
 	expect command-without-dashes 2 'krait record -- python3' record python3 app.py
 	expect nothing-after-dashes 2 'no command follows' record --
