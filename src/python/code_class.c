@@ -18,6 +18,7 @@
 #define BATCH		   32
 #define BUDGET		   (4ull << 20)
 #define FLAG_HEAPTYPE	   (1ull << 9)	/* Py_TPFLAGS_HEAPTYPE */
+#define FLAG_NESTED	   0x10		/* CO_NESTED: its def is in a function */
 #define FLAG_TYPE_SUBCLASS (1ull << 31) /* Py_TPFLAGS_TYPE_SUBCLASS */
 
 enum kind { KIND_OTHER, KIND_FUNCTION, KIND_WRAPPER, KIND_PROPERTY, KIND_CACHED, KIND_LRU };
@@ -262,12 +263,23 @@ static bool agrees_3(struct search *s, const char *name)
 	       streq(str_cstr(&qualname), name);
 }
 
+/* 2.7: made anew in each call of a function (for one class after the other), or a global function that classes share. */
+static bool is_of_several(struct search *s)
+{
+	struct heap *h = &s->h;
+	uint64_t globals = heap_ptr(h, s->function + h->h.func_code + 8); /* func_globals */
+	uint32_t flags;
+
+	return heap_read(h, s->code->addr + h->l->code_flags, &flags, sizeof(flags)) ||
+	       flags & FLAG_NESTED || heap_dict_find(h, globals, s->code->name) == s->function;
+}
+
 /* 2.7: the class holds it under its own name, or under the mangled one of a private method. */
 static bool agrees_2(struct search *s, const char *class)
 {
 	_cleanup_str_ struct str key = {}, mangled = {};
 
-	if (heap_str(&s->h, s->key, &key))
+	if (is_of_several(s) || heap_str(&s->h, s->key, &key))
 		return false;
 	str_addf(&mangled, "_%s%s", class + strspn(class, "_"), s->code->name);
 	return streq(str_cstr(&key), s->code->name) || streq(str_cstr(&key), str_cstr(&mangled));
