@@ -290,10 +290,19 @@ struct collect {
 	struct collect_stats stats;
 };
 
-/* process.c: the process of @key, made if it is new; index or negative. */
+/* process_table.c: the process of @key, made if it is new; index or negative. */
 long process_of(struct collect *c, const struct proc_key *key);
 
-/* The kernel met process @i: what it knows of it, or is asked. */
+/* The newest image of process @tgid, or NULL. */
+struct process *process_newest(const struct collect *c, uint32_t tgid);
+
+/* After each flush: forgets what only a process that has ended needed. */
+void process_forget_ended(struct collect *c);
+
+/* What it holds; its place can be another's then. */
+void process_fini(struct collect *c, struct process *p);
+
+/* process.c: the kernel met process @i: what it knows of it, or is asked. */
 void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
 
 /*
@@ -305,14 +314,8 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 /* Its frames are of this Python: told by its record, or by a code object that came before that. */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
 
-/* What it holds; its place can be another's then. */
-void process_fini(struct collect *c, struct process *p);
-
 /* @proc is the same process as @p, not another one with its number. */
 bool process_is(const struct process *p, const struct proc *proc);
-
-/* After each flush: forgets what only a process that has ended needed. */
-void process_forget_ended(struct collect *c);
 
 /* image.c: files are known by device and inode; another file may get the inode. */
 uint64_t file_key(uint64_t dev, uint64_t ino);
