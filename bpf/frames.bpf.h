@@ -76,30 +76,50 @@ walk_inline void start_stack(struct walk *w)
 	w->hash = w->proc_hash;
 }
 
+/* Begins again at the loop that called, which has to be proved as the innermost one. */
+walk_global int walk_outer_loop(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	w->frame = w->outer_loop;
+	if (!load_cframe(w, l)) {
+		w->outcome = WALK_FRAME_TORN;
+		return 0;
+	}
+	w->inner = INNER_DROPPED;
+	w->closed = 1;
+	if (!w->frame)
+		walk_end(w, WALK_NO_PYTHON);
+	return 0;
+}
+
 /*
  * The walk can't go on. If all there is so far is an innermost loop that wasn't set up yet, its
  * frames are dropped: the thread is still in the frame that called.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
-	if (w->inner != INNER_UNPROVED || outcome == WALK_CODE_HUGE) {
-		/* Not even _PyCFrame.previous was set when it was published. */
-		walk_end(w, w->inner == INNER_DROPPED && !w->n ? WALK_FRAME_TORN : outcome);
-		return;
-	}
-	if (w->n && outcome != WALK_FRAME_TORN) {
-		/* Left over from another call, or really there and not readable: nothing is proved. */
-		start_stack(w);
+	if (w->inner == INNER_PROVED || outcome == WALK_CODE_HUGE) {
 		walk_end(w, outcome);
 		return;
 	}
-	w->inner = INNER_DROPPED;
-	w->frame = w->outer;
-	w->loop = w->outer_loop;
+	if (w->inner ==
+	    INNER_DROPPED) /* not even _PyCFrame.previous was set when it was published */
+		outcome = WALK_FRAME_TORN;
+	else if (!w->n || outcome == WALK_FRAME_TORN) {
+		start_stack(w);
+		walk_outer_loop();
+		return;
+	}
+	/* Left over from another call, or really there and not readable: nothing is proved. */
 	start_stack(w);
-	w->closed = 1;
-	if (!w->frame)
-		walk_end(w, WALK_NO_PYTHON);
+	walk_end(w, outcome);
 }
 
 /* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
@@ -124,7 +144,7 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	__u32 i = w->n;
 
 	w->closed = 1;
-	if (w->inner == INNER_UNPROVED) {
+	if (w->inner != INNER_PROVED) {
 		if (w->frame != w->outer) {
 			fail(w, WALK_FRAME_TORN);
 			return;
@@ -138,6 +158,9 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	push_group(w, addrs, i, shim);
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
+
+#define NO_INSTRUCTION                                                                             \
+	(-2) /* lasti of a frame that hasn't run one: that of the one before the first */
 
 /* What a frame says. */
 struct frame_view {
@@ -184,10 +207,10 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 }
 
 /*
- * 3.12: a frame above the top of the data stack was left before. Only an innermost loop that isn't
+ * 3.11, 3.12: a frame above the top of the data stack was left before. Only an innermost loop that isn't
  * set up yet shows one, and its chain may even lead to the loop further out: the memory of the
- * generator that called it then is the one's that is entered now. (3.11 takes a frame off the stack
- * before it names the caller as current: there it says nothing.)
+ * generator, or of the stacked frame, that called it then is the one's that is entered now. 3.11 takes
+ * a frame off the stack, which then ends where that began, before it names the caller as current.
  */
 walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -195,7 +218,17 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
 
 	return l->tstate_datastack_top &&
 	       !read_user(top, sizeof(top), w->tstate + l->tstate_datastack_top) &&
-	       frame >= top[0] && frame < top[1];
+	       frame >= top[0] + !!l->frame_is_entry && frame < top[1];
+}
+
+/*
+ * 3.11, 3.12: of an innermost loop that isn't set up yet. A frame that hasn't run an instruction has called
+ * nobody: what lies behind it on the data stack was called from that place before.
+ */
+walk_inline bool is_left_over(const struct walk *w, const struct py_layout *l,
+			      const struct frame_view *f, __u64 frame)
+{
+	return f->stacked && (w->n ? f->lasti == NO_INSTRUCTION : was_left(w, l, frame));
 }
 
 #define PY312_FOR_ITER_GEN 65 /* Include/opcode.h */
@@ -216,8 +249,7 @@ walk_inline bool is_stale_caller(const struct walk *w, const struct py_layout *l
 		return false;
 	if (!f->stacked && !f->caller)
 		return true;
-	if (!l->tstate_datastack_top ||
-	    read_user(&opcode, 1, f->code + l->code_adaptive + f->lasti - 2))
+	if (l->version != 0x30c || read_user(&opcode, 1, f->code + l->code_adaptive + f->lasti - 2))
 		return false;
 	return opcode == PY312_FOR_ITER_GEN || opcode == PY312_SEND_GEN;
 }
@@ -241,7 +273,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		fail(w, WALK_FRAME_FAULT);
 		return;
 	}
-	if (f.stacked && !w->n && w->inner == INNER_UNPROVED && was_left(w, l, frame)) {
+	if (l->walk == PY_WALK_CFRAME && is_left_over(w, l, &f, frame)) {
 		fail(w, WALK_FRAME_TORN);
 		return;
 	}
@@ -277,7 +309,7 @@ walk_inline bool is_whole(const struct walk *w)
 {
 	if (w->closed)
 		return true;
-	return w->n > 1 && (w->inner == INNER_PROVED || (w->inner == INNER_UNPROVED && !w->outer));
+	return w->n > 1 && (w->inner == INNER_PROVED || !w->outer);
 }
 
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */

@@ -35,7 +35,7 @@
 enum inner {
 	INNER_PROVED,	/* they lead to `outer`, or there is nothing to prove */
 	INNER_UNPROVED, /* not found to lead there yet */
-	INNER_DROPPED,	/* they didn't: the walk began again at `outer` */
+	INNER_DROPPED,	/* the walk began again at `outer`, which isn't found to lead on yet */
 };
 
 /* What was found of the sampled thread's PyThreadState. */

@@ -145,6 +145,7 @@ static const struct py_layout layouts[] = {
 		.interp_modules = 888,
 		.tstate_thread_id = 152,
 		.tstate_native_thread_id = 160,
+		.tstate_datastack_top = 304,
 		.cframe_current_frame = 8,
 		.frame_code = 32,
 		.frame_back = 48,

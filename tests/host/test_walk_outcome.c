@@ -380,16 +380,60 @@ static void not_set_up(void)
 	assert_outcome(WALK_FRAME_TORN, 0);
 }
 
-/* 3.12: left over from an earlier call, though it leads to the right caller. */
+/* Both of them: what lay there is another loop's, that frames are left over of. */
+static void neither_set_up(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t cframe, frames[3];
+
+	build();
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	cframe = image_alloc(32);
+	for (size_t i = 0; i < 3; i++) {
+		frames[i] =
+			chain_iframe(&(struct planned){.code = expected.frame[1].code, .lasti = 2},
+				     i ? frames[i - 1] : 0);
+		put_u64(cframe + l->cframe_current_frame, frames[i]);
+	}
+	put_u64(frames[0] + l->frame_back, 0x1000);
+	put_u64(cframe + l->cframe_current_frame + 8,
+		get_u64(image.cframe + l->cframe_current_frame + 8));
+	put_u64(image.cframe + l->cframe_current_frame, 0x1000);
+	put_u64(image.cframe + l->cframe_current_frame + 8, cframe);
+	assert_outcome(WALK_FRAME_TORN, 0);
+}
+
+/* 3.11, 3.12: left over from an earlier call, though it leads to the right caller. */
 static void left_over(void)
 {
+	uint64_t top;
+
 	build();
 	if (!image.l->tstate_datastack_top)
 		return;
-	put_u64(image.tstate + image.l->tstate_datastack_top, expected.addr[0] + 8);
-	put_u64(image.tstate + image.l->tstate_datastack_top + 8, expected.addr[0] + 4096);
+	top = image.tstate + image.l->tstate_datastack_top;
+	put_u64(top, expected.addr[0] + 8);
+	put_u64(top + 8, expected.addr[0] + 4096);
 	assert_outcome(WALK_OK, FRAMES);
-	put_u64(image.tstate + image.l->tstate_datastack_top, expected.addr[0]);
+	put_u64(top, expected.addr[0]);
+	if (image.l->frame_is_entry) /* 3.11 takes it off first, as it is left */
+		assert_outcome(WALK_OK, FRAMES);
+	else
+		assert_broken(WALK_FRAME_TORN, 0);
+	put_u64(top, expected.addr[0] - 8);
+	assert_broken(WALK_FRAME_TORN, 0);
+}
+
+/* 3.11, 3.12: what lies behind a frame that hasn't called anybody yet was called from there before. */
+static void called_by_nobody(void)
+{
+	const struct py_layout *l = image.l;
+
+	build();
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	put_u64(expected.addr[1] + l->frame_lasti, expected.frame[1].code + l->code_adaptive - 2);
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
@@ -505,7 +549,7 @@ static void every_page_missing(void)
 	X(thread_state) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) X(neither_set_up) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */

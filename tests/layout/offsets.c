@@ -47,7 +47,7 @@ static void states(void)
 #if VERSION >= 0x030b
 	AT("interp_tstate_head", PyInterpreterState, threads.head);
 	AT("tstate_native_thread_id", PyThreadState, native_thread_id);
-#if VERSION == 0x030c
+#if VERSION <= 0x030c
 	AT("tstate_datastack_top", PyThreadState, datastack_top);
 #else
 	NO("tstate_datastack_top");

@@ -273,7 +273,14 @@ def verdict(profile, checker, pids=None):
     return report
 
 
+def is_source(name):
+    """Does Python call a file so? Else what was read was no code object."""
+    return name.endswith(".py") or (name.startswith("<") and name.endswith(">"))
+
+
 def tally(report, count, kind, at, marks, frames, young):
+    if kind == "foreign" and not all(is_source(f.file) for f in frames):
+        kind = "wrong name"
     if kind == "wrong name":
         report.wrong_names += count
     elif kind == "wrong line":
