@@ -352,7 +352,8 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 
 /*
  * Notes an address inside the frame's function: that of its row's beginning, so that samples in one
- * function share a stack; with lines to be shown, that of the instruction.
+ * function share a stack; that of the instruction where lines are to be shown, and in code of which no row
+ * says anything: several functions may lie there.
  */
 walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 {
@@ -399,8 +400,8 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 		return;
 	}
 	row = find_row(n, at);
-	push_native(n, no, row && !n->instructions ? at - row->into : at);
 	rule = rule_of(n, row);
+	push_native(n, no, rule && !n->instructions ? at - row->into : at);
 	if (!rule && n->innermost && native_ahead()) {
 		n->done = 0;
 		row = find_row(n, n->regs.pc);

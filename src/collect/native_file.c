@@ -184,17 +184,23 @@ static const struct unwind_fde *find_fde(const struct native_file *f, uint64_t v
 	return unwind_fde_find(f->fdes.v, f->fdes.n, vaddr - f->base);
 }
 
+/* Where the code begins, around @vaddr, that isn't in any of these functions: it can't be told apart. */
+static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
+{
+	size_t i = count_upto(f->fdes.v, f->fdes.n, end, vaddr - f->base);
+
+	return !f->fdes.n ? vaddr : f->base + (i ? f->fdes.v[i - 1].end : 0);
+}
+
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 {
 	const struct unwind_fde *fde = find_fde(f, vaddr);
-	struct native_name ret = {.start = vaddr};
+	struct native_name ret = {.start = fde ? f->base + fde->start : gap_start(f, vaddr)};
 	struct elf_range range;
 	struct elf_name name;
 
-	if (fde) {
+	if (fde)
 		range = (struct elf_range){f->base + fde->start, f->base + fde->end};
-		ret.start = range.start;
-	}
 	if (f->names && elf_names_find(f->names, vaddr, fde ? &range : NULL, &name))
 		ret = (struct native_name){.text = name.name, .symbol = true, .start = vaddr};
 	else if (fde && f->methods)

@@ -125,6 +125,60 @@ def library_without_tables():
             check(frames > 0.95, "%.0f %% are whole" % (100 * frames))
 
 
+WITHOUT_TABLES = """
+.macro function name
+.globl \\name
+.type \\name, @function
+.p2align 4
+\\name:
+	push %rbx
+	lea 2f(%rip), %rax
+	jmp *%rax  # that isn't followed: docs/decisions/0011
+2:	mov %rdi, %rcx
+1:	dec %rcx
+	jnz 1b
+	pop %rbx
+	ret
+.size \\name, . - \\name
+.endm
+function first
+function second
+.section .note.GNU-stack, "", @progbits
+"""
+CALL_TWO = """
+import ctypes, sys
+lib = ctypes.CDLL(sys.argv[1])
+def call_first():
+    lib.first(3000000)
+def call_second():
+    lib.second(3000000)
+while True:
+    call_first()
+    call_second()
+"""
+
+
+@kit.case
+def functions_that_nothing_describes():
+    """Two in a row, without unwind information: none has the other's name."""
+    if os.uname().machine != "x86_64":
+        raise Skip("assembly for x86-64")
+    with folder() as d:
+        with open(d + "/two.S", "w") as f:
+            f.write(WITHOUT_TABLES)
+        lib = d + "/libtwo.so"
+        tool("gcc", "-shared", "-nostdlib", "-o", lib, d + "/two.S")
+        with Background(kit.PYTHON, "-c", CALL_TWO, lib) as target:
+            kit.runs(target.pid, 0.2)
+            profile = record(target.pid, d, seconds=2)
+        for name, other in (("first", "second"), ("second", "first")):
+            called = lambda stack, at=name: any(f.name == "call_" + at for f in stack)
+            wrong = share(profile, lambda stack: called(stack) and any(f.name == other for f in stack))
+            right = share(profile, lambda stack: called(stack) and any(f.name == name for f in stack))
+            check(not wrong and right > 0.3, "%s: %.0f %% right, %.0f %% wrong" % (
+                name, 100 * right, 100 * wrong))
+
+
 # Numbers so small that each is there once: nothing is allocated or freed.
 LOOP = """
 def loop():
