@@ -26,7 +26,12 @@
 #define MAX_INLINED    64 /* functions at one address */
 #define VDSO_MAX_BYTES (64u << 10)
 
-/* The kernel's own library is no file; all 64-bit processes have the same one. */
+/* The kernel's own library is no file. 64-bit processes all have the same one, others another below 4 GiB. */
+static bool is_vdso(const struct mapping *m, const char *path)
+{
+	return streq(path, VDSO_PATH) && m->start > UINT32_MAX;
+}
+
 static int open_vdso(void)
 {
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -156,7 +161,7 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 	struct native_file *f = i ? c->natives.v[*i - 1] : NULL;
 
 	*index = 0;
-	if (!m->ino && !streq(path, VDSO_PATH))
+	if (!m->ino && !is_vdso(m, path))
 		return NULL;
 	if (f && file_unchanged(f->fd, proc, m, f->mtime_ns, f->bytes))
 		*index = *i;

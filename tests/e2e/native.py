@@ -179,6 +179,48 @@ def functions_that_nothing_describes():
                 name, 100 * right, 100 * wrong))
 
 
+# It calls __kernel_vsyscall() (AT_SYSINFO) for getpid().
+PROGRAM_32 = """
+asm(".globl _start\\n_start: mov %esp, %eax\\npush %eax\\ncall run");
+void run(unsigned *stack)
+{
+	unsigned *at = stack + 1, call = 0;
+	while (*at++) ; /* arguments */
+	while (*at++) ; /* environment */
+	for (; *at; at += 2)
+		if (*at == 32)
+			call = at[1];
+	for (;;) {
+		int number = 20;
+		asm volatile("call *%1" : "+a"(number) : "m"(call) : "memory", "ecx", "edx");
+	}
+}
+"""
+
+
+@kit.case
+def vdso_of_32_bits():
+    """The kernel's library of a 32-bit process isn't that of the others."""
+    with folder() as d:
+        with open(d + "/program.c", "w") as f:
+            f.write(PROGRAM_32)
+        try:
+            tool("gcc", "-m32", "-O1", "-nostdlib", "-static", "-fno-pie", "-no-pie",
+                 "-fno-stack-protector", "-o", d + "/only-32", d + "/program.c")
+        except subprocess.CalledProcessError:
+            raise Skip("no compiler for 32 bits") from None
+        with Background(d + "/only-32") as target:
+            kit.runs(target.pid, 0.1)
+            done = krait("record", "--all", "-d", 1, "-F", 999, "--native=full", "-o", d + "/o.pb.gz")
+            check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        stacks = [profile.stack(sample) for sample in profile.samples
+                  if sample.labels["process"] == "only-32"]
+        check(stacks, "no sample of it")
+        wrong = [f for stack in stacks for f in stack if f.mapping == "[vdso]"]
+        check(not wrong, "%d frames of the 64-bit library" % len(wrong))
+
+
 # Numbers so small that each is there once: nothing is allocated or freed.
 LOOP = """
 def loop():
