@@ -453,6 +453,8 @@ void space_made_executable(struct collect *c, const struct process *p, uint64_t 
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
 void native_file_free(struct native_file *f);
+/* Was it written to since it was opened (cp over it)? What was read of it then belongs to no mapping. Threads may ask. */
+bool native_file_changed(const struct native_file *f);
 
 /* root.c: is @fd on the mount of krait's own root directory, which nobody unmounts? */
 bool root_has(int fd);

@@ -51,6 +51,13 @@ static int open_vdso(void)
 	return TAKE_FD(fd);
 }
 
+bool native_file_changed(const struct native_file *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) || file_mtime_ns(&st) != f->mtime_ns || st.st_size != f->bytes;
+}
+
 void native_file_free(struct native_file *f)
 {
 	if (!f)

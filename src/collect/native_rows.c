@@ -14,6 +14,7 @@
 #include "elf/unwind_cache.h"
 
 #define MAX_EVAL_RANGES 64
+#define CHANGED		"%s changed while it was read"
 
 /* More code than this is looked at when the rest is in use: torch has 30 MB of it. */
 #define PROVE_AT_ONCE (4u << 20)
@@ -109,6 +110,8 @@ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 	if (r)
 		return r;
 	key = cache_key(f, elf);
+	if (native_file_changed(f))
+		return err_set(-ESTALE, CHANGED, f->path);
 	return unwind_cache_store(cache, &key, &rows->rows);
 }
 
@@ -118,11 +121,11 @@ static int compile(const struct native_file *f, struct unwind_cache *cache, stru
 	int r = elf_file_open(f->fd, f->path, &elf);
 
 	r = r ? r : read_rows(f, cache, elf, ret);
-	if (!r && ret->rows.base != f->base)
-		r = err_set(-EINVAL, "%s changed while it was read", f->path);
-	if (r || !(f->interpreter || elf_file_is_program(elf)))
-		return r;
-	return find_eval(elf, &ret->rows, &ret->eval);
+	if (!r && (f->interpreter || elf_file_is_program(elf)))
+		r = find_eval(elf, &ret->rows, &ret->eval);
+	if (!r && (ret->rows.base != f->base || native_file_changed(f)))
+		r = err_set(-ESTALE, CHANGED, f->path);
+	return r;
 }
 
 int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
@@ -143,7 +146,8 @@ int native_rows_prove(const struct native_file *f, struct native_rows *rows)
 	int r = elf_file_open(f->fd, f->path, &elf);
 
 	rows->partial = false;
-	return r ? r : code_rows_add(elf, &rows->rows);
+	r = r ? r : code_rows_add(elf, &rows->rows);
+	return r || !native_file_changed(f) ? r : err_set(-ESTALE, CHANGED, f->path);
 }
 
 int native_rows_fill(const struct collect_config *config, const struct native_file *f,

@@ -66,22 +66,39 @@ static void keep_rows(struct worker_job *job)
 	note(j, native_rows_keep(j->file, j->config->cache, &j->rows));
 }
 
-static void open_names(struct worker_job *job)
+static int read_names(struct job *j, int root)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
-	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct job *j = (struct job *)job;
-	int root = j->file->root < 0 ? own : j->file->root;
+	const struct native_file *f = j->file;
+	int r = elf_names_open(f->fd, f->path, root, &j->names);
 
-	note(j, elf_names_open(j->file->fd, j->file->path, root, &j->names));
-	if (elf_file_open(j->file->fd, j->file->path, &elf) || method_names_open(elf, &j->methods))
+	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
 		j->methods = NULL;
-	if (!j->config->native_lines)
-		return;
-	if (dwarf_lines_open(j->file->fd, j->file->path, root, &j->lines)) {
-		log_info("%s: no lines: %s", j->file->path, err_msg());
+	if (j->config->native_lines && dwarf_lines_open(f->fd, f->path, root, &j->lines)) {
+		log_info("%s: no lines: %s", f->path, err_msg());
 		j->lines = NULL;
 	}
+	return r;
+}
+
+static void drop_names(struct job *j)
+{
+	elf_names_free(TAKE_PTR(j->names));
+	dwarf_file_free(TAKE_PTR(j->lines));
+	method_names_free(TAKE_PTR(j->methods));
+}
+
+static void open_names(struct worker_job *job)
+{
+	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct job *j = (struct job *)job;
+
+	note(j, read_names(j, j->file->root < 0 ? own : j->file->root));
+	if (!native_file_changed(j->file))
+		return;
+	drop_names(j);
+	free(j->why);
+	note(j, err_set(-ESTALE, "it changed while it was read"));
 }
 
 static void find_list(struct worker_job *job)
@@ -168,9 +185,7 @@ static void take_proven(struct collect *c, struct native_file *f, struct job *j)
 static void job_free(struct job *j)
 {
 	native_rows_fini(&j->rows);
-	elf_names_free(j->names);
-	dwarf_file_free(j->lines);
-	method_names_free(j->methods);
+	drop_names(j);
 	free(j->why);
 	free(j);
 }

@@ -119,6 +119,25 @@ if not second:
 os.waitpid(second, 0)
 sys.exit()
 """
+REWRITTEN = """
+def load(x):
+    with open(os.path.join(sys.path[0], "lib_" + x + ".so"), "rb") as f:
+        code = f.read()
+    place = os.path.join(sys.path[0], "lib.so")
+    with open(place, "r+b" if os.path.exists(place) else "wb") as f:
+        f.write(code)
+    library = ctypes.CDLL(place)
+    function = getattr(library, "outer_" + x)
+    seen.add(ctypes.cast(function, ctypes.c_void_p).value)
+    return library, function
+main(2)
+def call_a(function):
+    for _ in range(40):
+        function(10000000)
+def call_b(function):
+    for _ in range(40):
+        function(10000000)
+"""
 FORKED = """
 main(0.3)
 if os.fork():
@@ -184,6 +203,12 @@ def turns_leaf():
 def turns_full():
     """The same, whole stacks."""
     take_turns("full")
+
+
+@case
+def one_file_rewritten():
+    """The libraries take turns in one file (cp over it): what is read of it later says nothing of samples before."""
+    take_turns("full", REWRITTEN)
 
 
 @case
