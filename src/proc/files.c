@@ -91,16 +91,35 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 	       file_is_older(procdir, st->st_ctim);
 }
 
-/* /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. */
-static int open_map_files(int procdir, const struct mapping *m)
+/* Does PROCDIR/@name link to what a mapping shows as @path? Both names come from the kernel's d_path(). */
+static bool is_link_to(int procdir, const char *name, const char *path, bool deleted)
+{
+	char link[PATH_MAX];
+	ssize_t got = readlinkat(procdir, name, link, sizeof(link) - 1);
+	size_t n = strlen(path);
+
+	link[MAX(got, (ssize_t)0)] = '\0';
+	return n && !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
+}
+
+/*
+ * /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. Since @m was read
+ * another one may have been mapped there. Inodes differ with some file systems too, but then not the path.
+ */
+static int open_map_files(int procdir, const struct mapping *m, const char *path)
 {
 	_cleanup_close_ int fd = -1;
+	struct stat st;
 	char name[64];
 
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	fd = openat(procdir, name, O_PATH | O_CLOEXEC);
-	return fd < 0 ? -errno : reopen(fd);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!same_inode(&st, m) && !is_link_to(procdir, name, path, m->deleted))
+		return -ESTALE;
+	return reopen(fd);
 }
 
 void file_exe_path(int procdir, char *ret, size_t n)
@@ -112,11 +131,7 @@ void file_exe_path(int procdir, char *ret, size_t n)
 
 bool file_is_exe(int procdir, const char *path, bool deleted)
 {
-	size_t n = strlen(path);
-	char link[PATH_MAX];
-
-	file_exe_path(procdir, link, sizeof(link));
-	return n && !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
+	return is_link_to(procdir, "exe", path, deleted);
 }
 
 static int open_exe(int procdir, const struct mapping *m, const char *path)
@@ -163,7 +178,7 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 		return err_set(-ENOENT, "mapping %llx isn't of a file",
 			       (unsigned long long)m->start);
 	*how = FILE_MAP_FILES;
-	denied = fd = open_map_files(procdir, m);
+	denied = fd = open_map_files(procdir, m, path);
 	if (fd >= 0 || fd == -EINVAL)
 		goto out;
 	*how = FILE_EXE;

@@ -395,6 +395,14 @@ static void test_replaced_file(void **state)
 	off.start += 4096;
 	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
 	assert_int_equal(how, FILE_EXE);
+	/* what was mapped there when the mappings were read isn't any more */
+	lib = *libc_find(&m, &kind, NULL);
+	off.start = lib.start;
+	off.end = lib.end;
+	assert_int_equal(inode_of(file_open_mapping(p.dirfd, &off, exe, &how)), st.st_ino);
+	assert_int_equal(how, FILE_EXE);
+	off = e;
+	off.start += 4096;
 	/* another inode than the executable's: only the path is left, and that is another file */
 	off.ino++;
 	assert_int_equal(inode_of(file_open_exe(p.dirfd)), st.st_ino);
