@@ -134,6 +134,11 @@ static int explain(struct spawn *s, const struct failure *f)
 		return err_set(-ENOENT,
 			       "there is no command '%s' on the PATH; write its path after --",
 			       s->name);
+	if (f->error == ENOENT && !access(s->name, F_OK))
+		return err_set(
+			-ENOENT,
+			"can't run '%s': the interpreter (or loader) that it names isn't there",
+			s->name);
 	return err_sys(-f->error, "can't run '%s'", s->name);
 }
 

@@ -38,6 +38,16 @@ def exit_codes():
 
 
 @kit.case
+def script_without_its_interpreter():
+    """The file that was typed is there: it isn't what can't be found."""
+    with folder() as d:
+        with open(d + "/script", "w") as f:
+            f.write("#!%s/none\n" % d)
+        os.chmod(d + "/script", 0o755)
+        kit.refused(127, "interpreter", "record", "-o", d + "/o.folded", "--", d + "/script")
+
+
+@kit.case
 def from_the_first_instruction():
     """The import phase is in the profile; the command's streams are its own."""
     with folder() as d:
