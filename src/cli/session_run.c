@@ -12,6 +12,7 @@
 #include "cli/kernel_danger.h"
 #include "cli/session.h"
 #include "cli/signals.h"
+#include "proc/proc.h"
 
 #define PREPARE_NS (100 * NSEC_PER_MSEC) /* so long the first sample waits for unwind tables */
 #define POLL_MS	   100 /* rings are emptied this often; nothing wakes krait up for a sample */
@@ -37,6 +38,7 @@ int session_check_permitted(struct session *s)
 {
 	int r = kernel_danger_refuse();
 
+	r = r ? r : proc_check_mount();
 	rights_read(&s->rights);
 	return r ? r : rights_check(&s->rights);
 }

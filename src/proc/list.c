@@ -2,6 +2,8 @@
 /* Which processes and threads there are. */
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -145,4 +147,19 @@ int proc_tree(pid_t root, pid_vec *ret)
 		r = add_children(&in, ret, &more);
 	map_fini(&in);
 	return r;
+}
+
+int proc_check_mount(void)
+{
+	char self[16] = "";
+
+	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
+		return err_set(-ENOENT, "/proc isn't mounted here, or is another pid namespace's; "
+					"`mount -t proc proc /proc` mounts it");
+	if (atoi(self) != getpid())
+		return err_set(
+			-EINVAL,
+			"/proc is another pid namespace's, where processes have other numbers; "
+			"`mount -t proc proc /proc` mounts the one of this namespace");
+	return 0;
 }

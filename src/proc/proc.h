@@ -85,6 +85,9 @@ _must_use_ int proc_list(pid_vec *ret);
  */
 _must_use_ int proc_check_number(pid_t pid);
 
+/* Is /proc there, and does it number processes as krait's own pid namespace does? 0 or -errno + message. */
+_must_use_ int proc_check_mount(void);
+
 /* Is it over? It is gone, or a zombie: its first thread has ended and there is no other one. */
 bool proc_has_ended(const struct proc *p);
 

@@ -97,7 +97,9 @@ static int load(struct sampler *s)
 	libbpf_set_print(sampler_log_libbpf);
 	s->n_cpus = libbpf_num_possible_cpus();
 	if (s->n_cpus < 1)
-		return err_set(-EINVAL, "the kernel doesn't say how many CPUs there are");
+		return err_set(-EINVAL,
+			       "the kernel doesn't say in /sys/devices/system/cpu/possible which "
+			       "CPUs there are; is /sys mounted?");
 	s->skel = sample_bpf__open();
 	if (!s->skel)
 		return err_sys(-errno, "can't open the kernel programs");
@@ -112,6 +114,9 @@ static int load(struct sampler *s)
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
+	if (r == -EMFILE)
+		return err_set(r, "too few files may be open for krait's programs; raise the limit "
+				  "with `ulimit -n 65536`");
 	if (r)
 		return err_sys(r, "the kernel refused krait's programs; `krait doctor` says why");
 	return 0;

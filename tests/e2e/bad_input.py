@@ -225,5 +225,30 @@ def odd_outputs():
         check(os.path.islink(d + "/link") and os.path.getsize(d + "/real"), "the link was replaced")
 
 
+@kit.case
+def few_descriptors():
+    """The limit is named, and nothing that `krait doctor` would know better."""
+    done = subprocess.run(["sh", "-c", "ulimit -n 24; exec '%s' record -d 1 -f" % kit.KRAIT],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    check(done.returncode == 1 and b"ulimit -n" in done.stderr, repr(done))
+
+
+@kit.case
+def proc_of_others():
+    """No /proc, that of another pid namespace, no /sys: which of them it is, not "no samples"."""
+    kit.need("unshare")
+    with folder() as d:
+        for way, code, words in ((["-m"], 3, "umount -l /proc; "), (["-p", "-f"], 3, ""),
+                                 (["-m"], 1, "umount -l /sys; ")):
+            line = words + "exec '%s' record -o %s/x.folded -- touch %s/ran" % (kit.KRAIT, d, d)
+            done = subprocess.run(["unshare"] + way + ["sh", "-c", line], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                  encoding="utf-8", check=False)
+            check(done.returncode == code, "%s: exit code %d: %s" % (line, done.returncode, done.stderr))
+            name = "/sys" if "/sys" in words else "/proc"
+            check(name in done.stderr.splitlines()[0], done.stderr)
+            check(os.listdir(d) == [], "left, or run: %s" % os.listdir(d))
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
