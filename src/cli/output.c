@@ -13,7 +13,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#define MAX_NAMES 1000 /* left by krait processes that were killed while renaming */
+#define MAX_NAMES  1000 /* left by krait processes that were killed while renaming */
+#define MAX_SUFFIX 24	/* of a temporary name: a dot, a process id, a number */
 
 /* Not a regular file (or nothing there yet): what can't be replaced by renaming. */
 static bool in_place(const char *path)
@@ -37,13 +38,28 @@ static int open_unnamed(struct output *o)
 	return fd >= 0 ? fd : -errno;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* So much of @path that a suffix behind it still makes a name: file names end at NAME_MAX. */
+static int stem(const char *path)
+{
+	const char *name = last_part(path);
+
+	return (int)(name - path + MIN(strlen(name), (size_t)NAME_MAX - MAX_SUFFIX));
+}
+
 static int open_temporary(struct output *o)
 {
 	mode_t mask = umask(0);
 	int fd;
 
 	umask(mask);
-	if (asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
+	if (asprintf(&o->temporary, "%.*s.XXXXXX", stem(o->path), o->path) < 0) {
 		o->temporary = NULL;
 		return -ENOMEM;
 	}
@@ -94,14 +110,47 @@ static char *destination(const char *path)
 	return real ? real : strdup(path);
 }
 
+/* An unnamed file gets its name when all is recorded: too late to find out that it can't be one. */
+static int check_name(const char *path)
+{
+	struct stat st;
+
+	if (*path && path[strlen(path) - 1] == '/')
+		return -EISDIR;
+	return stat(path, &st) && errno != ENOENT ? -errno : 0;
+}
+
 static int open_file(struct output *o)
 {
 	int fd;
 
 	if (in_place(o->path))
 		return open_in_place(o);
+	fd = check_name(o->path);
+	if (fd)
+		return fd;
 	fd = open_unnamed(o);
 	return fd >= 0 ? fd : open_temporary(o);
+}
+
+/* Where a shell's `>` or `>>` leads: others write there too, so it isn't replaced. */
+static bool is_stdout(const char *path)
+{
+	struct stat here, there;
+
+	return !stat(path, &here) && S_ISREG(here.st_mode) && !fstat(STDOUT_FILENO, &there) &&
+	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int open_stdout(struct output *o)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+		return err_set(-EBADF, "can't write standard output: it is closed, or open for "
+				       "reading only; write to a file with -o");
+	o->stream = stdout;
+	return 0;
 }
 
 int output_open(struct output *o, const char *path)
@@ -109,10 +158,8 @@ int output_open(struct output *o, const char *path)
 	int fd;
 
 	*o = (struct output){};
-	if (streq(path, "-")) {
-		o->stream = stdout;
-		return 0;
-	}
+	if (streq(path, "-") || is_stdout(path))
+		return open_stdout(o);
 	o->path = destination(path);
 	if (!o->path)
 		return err_sys(-ENOMEM, "output");
@@ -137,7 +184,8 @@ static int name_it(struct output *o)
 		return 0;
 	for (unsigned int i = 0; errno == EEXIST && i < MAX_NAMES; i++) {
 		free(o->temporary);
-		if (asprintf(&o->temporary, "%s.%d-%u", o->path, getpid(), i) < 0) {
+		if (asprintf(&o->temporary, "%.*s.%d-%u", stem(o->path), o->path, getpid(), i) <
+		    0) {
 			o->temporary = NULL;
 			return -ENOMEM;
 		}
@@ -179,6 +227,23 @@ int output_commit(struct output *o)
 		return err_sys(-errno, "can't rename %s to %s", o->temporary, o->path);
 	free(TAKE_PTR(o->temporary));
 	return 0;
+}
+
+static int stat_folder(const char *path, struct stat *st)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	return copy ? stat(dirname(copy), st) : -1;
+}
+
+bool output_same(const struct output *a, const struct output *b)
+{
+	struct stat in_a, in_b;
+
+	return (a->unnamed || a->temporary) && (b->unnamed || b->temporary) &&
+	       streq(last_part(a->path), last_part(b->path)) && !stat_folder(a->path, &in_a) &&
+	       !stat_folder(b->path, &in_b) && in_a.st_dev == in_b.st_dev &&
+	       in_a.st_ino == in_b.st_ino;
 }
 
 void output_fini(struct output *o)

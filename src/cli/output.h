@@ -17,9 +17,14 @@ struct output {
 	bool unnamed;	 /* no name until then; neither = written in place (a FIFO, a device) */
 };
 
-/* @path "-" is stdout. Fails before anything is recorded if it can't be written. 0 or -errno +
- * message. */
+/*
+ * @path "-" is stdout, and so is the regular file that stdout leads to. Fails before anything is recorded
+ * if it can't be written. 0 or -errno + message.
+ */
 _must_use_ int output_open(struct output *o, const char *path);
+
+/* Would one take the place of the other? Both are open. */
+bool output_same(const struct output *a, const struct output *b);
 
 /* Flushes and puts the file in its place. 0 or -errno + message. */
 _must_use_ int output_commit(struct output *o);

@@ -165,6 +165,21 @@ static int finish(struct session *s)
 	return code ? code : r;
 }
 
+static int open_outputs(struct session *s)
+{
+	const char *summary = s->options->summary_json;
+	int r = output_open(&s->output, s->path);
+
+	if (r || !summary)
+		return r;
+	r = output_open(&s->summary, summary);
+	if (!r && output_same(&s->output, &s->summary))
+		return err_set(-EINVAL,
+			       "--summary-json %s would replace the profile; give it another name",
+			       summary);
+	return r;
+}
+
 /* Who asks, and the files: before anything is started, so that what can't be written is said now. */
 static int prepare(struct session *s)
 {
@@ -177,9 +192,7 @@ static int prepare(struct session *s)
 	r = caller_enter(&s->caller);
 	if (r)
 		return r;
-	q = output_open(&s->output, s->path);
-	if (!q && s->options->summary_json)
-		q = output_open(&s->summary, s->options->summary_json);
+	q = open_outputs(s);
 	caller_leave(&s->caller);
 	if (q || !s->options->cmd)
 		return q;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Bad input: each a sentence that says what was wrong, with the exit code of docs/exit codes."""
+import errno
 import os
 import pwd
 import shutil
@@ -223,6 +224,48 @@ def odd_outputs():
         os.symlink(d + "/real", d + "/link")
         check(krait(*args, d + "/link").returncode == 0, "a link")
         check(os.path.islink(d + "/link") and os.path.getsize(d + "/real"), "the link was replaced")
+
+
+@kit.case
+def names_that_cant_be():
+    """A name that no file can have is told before the command runs; the longest one can be written twice."""
+    with folder() as d:
+        os.symlink("loop", d + "/loop")
+        for name, words in (("new/", os.strerror(errno.EISDIR)), ("loop", os.strerror(errno.ELOOP)),
+                            ("x" * 300, os.strerror(errno.ENAMETOOLONG))):
+            refused(1, words, "record", "--format", "folded", "-o", d + "/" + name, "--", "touch",
+                    d + "/ran")
+            check(os.listdir(d) == ["loop"], "left, or run: %s" % os.listdir(d))
+        longest = "x" * (os.pathconf(d, "PC_NAME_MAX") - 7) + ".folded"
+        for _ in range(2):
+            done = krait("record", "-o", d + "/" + longest, "--", kit.PYTHON, "-c", "sum(range(10**6))")
+            check(done.returncode == 0, done.stderr)
+            check(sorted(os.listdir(d)) == ["loop", longest], str(os.listdir(d)))
+
+
+@kit.case
+def summary_is_no_profile():
+    """One file can't be both."""
+    with folder() as d:
+        refused(1, "another name", "record", "-o", d + "/x.svg", "--summary-json", d + "/./x.svg",
+                "--", "touch", d + "/ran")
+        check(os.listdir(d) == [], "left, or run: %s" % os.listdir(d))
+
+
+@kit.case
+def stdout_by_name():
+    """-o /dev/stdout and a shell's >>: what is there, and what the command says there, stays."""
+    with folder() as d:
+        with open(d + "/log", "w") as f:
+            f.write("before\n")
+        with open(d + "/log", "a") as f:
+            done = subprocess.run([kit.KRAIT, "record", "--format", "folded", "-o", "/dev/stdout", "--",
+                                   kit.PYTHON, "-c", "print('said'); sum(range(10**7))"], stdout=f,
+                                  stderr=subprocess.PIPE, timeout=60, check=False)
+        check(done.returncode == 0, repr(done))
+        with open(d + "/log") as f:
+            lines = f.read().splitlines()
+        check(lines[:2] == ["before", "said"] and len(lines) > 2, str(lines[:3]))
 
 
 @kit.case
