@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Entry point: finds the command that the first word names. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -32,10 +35,22 @@ static int unknown_command(const char *word)
 	return EXIT_USAGE;
 }
 
+/*
+ * The first file that krait opens would get the number of a closed one, and what is said there would end
+ * up in it. Reading and writing still fail, and a command finds it closed as krait did.
+ */
+static void hold_closed_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/", O_PATH | O_CLOEXEC);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	hold_closed_descriptors();
 	if (argc < 2) {
 		help_overview(stderr);
 		return EXIT_USAGE;

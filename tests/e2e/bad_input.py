@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bad input: each a sentence that says what was wrong, with the exit code of docs/exit codes."""
 import errno
+import json
 import os
 import pwd
+import shlex
 import shutil
 import stat
 import struct
@@ -250,6 +252,31 @@ def summary_is_no_profile():
         refused(1, "another name", "record", "-o", d + "/x.svg", "--summary-json", d + "/./x.svg",
                 "--", "touch", d + "/ran")
         check(os.listdir(d) == [], "left, or run: %s" % os.listdir(d))
+
+
+@kit.case
+def closed_descriptors():
+    """What krait says ends up in none of its files; the command finds closed what was closed."""
+    with folder() as d:
+        def record(closed, *args):
+            words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)
+            return subprocess.run(["sh", "-c", words + closed], stderr=subprocess.PIPE, timeout=60,
+                                  encoding="utf-8", check=False, stdin=subprocess.DEVNULL)
+        for closed in (" 2>&-", " >&- 2>&-", " <&- >&- 2>&-"):
+            done = record(closed, "-o", d + "/x.folded", "--summary-json", d + "/x.json", "--",
+                          kit.PYTHON, "-c", "import os\n"
+                          "open = [n for n in (0, 1, 2) if os.path.exists('/proc/self/fd/%%d' %% n)]\n"
+                          "os.mkdir('%s/open%%s' %% open); sum(range(10**7))" % d)
+            check(done.returncode == 0, "%s: exit code %d" % (closed, done.returncode))
+            with open(d + "/x.json") as f:
+                json.load(f)
+            with open(d + "/x.folded") as f:
+                check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in f), "not folded")
+            left = [n for n, way in enumerate(("<&-", " >&-", "2>&-")) if way not in closed]
+            os.rmdir("%s/open%s" % (d, left))
+        done = record(" >&-", "-f", "--", "touch", d + "/ran")
+        check(done.returncode == 1 and "closed" in done.stderr, repr(done))
+        check(not os.path.exists(d + "/ran"), "the command was run")
 
 
 @kit.case
