@@ -274,6 +274,10 @@ def closed_descriptors():
                 check(all(line.rsplit(" ", 1)[1].strip().isdigit() for line in f), "not folded")
             left = [n for n, way in enumerate(("<&-", " >&-", "2>&-")) if way not in closed]
             os.rmdir("%s/open%s" % (d, left))
+        words = "import os; os.mkdir('%s/python'); exit(os.path.exists('/proc/self/fd/1'))" % d
+        done = subprocess.run(["sh", "-c", "exec '%s' top --json -- '%s' -c \"%s\" 2>&-" % (
+            kit.KRAIT, kit.PYTHON, words)], stdout=subprocess.DEVNULL, timeout=60, check=False)
+        check(done.returncode == 0 and os.path.exists(d + "/python"), "top: %r" % done)
         done = record(" >&-", "-f", "--", "touch", d + "/ran")
         check(done.returncode == 1 and "closed" in done.stderr, repr(done))
         check(not os.path.exists(d + "/ran"), "the command was run")
