@@ -101,6 +101,12 @@ static void own_unsupported(struct collect_stats *st)
 	st->unsupported = own;
 }
 
+/* Does it come for all CPU time? With :u or :k what is missing of that was to be left out. */
+static bool is_cpu_time(const struct event *e)
+{
+	return e->clock && !e->exclude_user && !e->exclude_kernel;
+}
+
 static void take_figures(struct summary *m, struct session *s)
 {
 	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
@@ -117,7 +123,7 @@ static void take_figures(struct summary *m, struct session *s)
 	 * A sample that comes late, after a switch, is the next thread's. Within a process that
 	 * evens out; between threads that are counted and threads too short for it, it doesn't.
 	 */
-	if (!s->event.clock || !s->event.period || m->collect.came * 2 < m->collect.samples)
+	if (!is_cpu_time(&s->event) || !s->event.period || m->collect.came * 2 < m->collect.samples)
 		return;
 	m->due = m->collect.cpu_ns / s->event.period;
 	m->reached_hz = m->collect.cpu_ns ? m->collect.came / seconds(m->collect.cpu_ns) : 0;
@@ -228,14 +234,20 @@ static void add_condensed(const struct session *s, struct summary *m)
 }
 
 /* What was asked for, what became of it, and what would help. */
-static void say_nothing_came(const struct record_options *o, struct summary *m)
+static void say_nothing_came(const struct session *s, struct summary *m)
 {
+	const struct record_options *o = s->options;
 	const char *filter = o->comms.n	       ? "--comm"
 			     : o->cgroups.n    ? "--cgroup"
 			     : o->containers.n ? "--container"
 					       : NULL;
 
-	if (o->cmd)
+	if (!is_cpu_time(&s->event))
+		line(m, LOG_WARN,
+		     "no samples: no %s, or too few of them for one sample, came while Python ran; "
+		     "without -e CPU time is sampled",
+		     o->event);
+	else if (o->cmd)
 		line(m, LOG_WARN,
 		     "no samples: '%s' ran no Python, or less than it takes to be sampled; "
 		     "for a program that is over at once sample more often, as with -F 9999",
@@ -264,8 +276,8 @@ static void add_presence(const struct session *s, struct summary *m)
 	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
 
 	if (!m->collect.samples)
-		say_nothing_came(s->options, m);
-	else if (s->event.clock && share < HARDLY_PERCENT)
+		say_nothing_came(s, m);
+	else if (is_cpu_time(&s->event) && share < HARDLY_PERCENT)
 		line(m, LOG_NOTE,
 		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
 		     "this profile shows only where it ran",
@@ -282,7 +294,7 @@ static void compose(const struct session *s, struct summary *m)
 	if (m->reached_hz > 0)
 		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
 		     (double)NSEC_PER_SEC / s->event.period);
-	else if (s->event.clock && st->samples)
+	else if (is_cpu_time(&s->event) && st->samples)
 		line(m, LOG_NOTE,
 		     "rate not known: most threads ran for less than it takes to tell (asked: "
 		     "%.0f)",

@@ -168,6 +168,26 @@ while time.time() < end:
 
 
 @kit.case
+def parts_of_the_cpu_time():
+    """With :u the kernel's time isn't missing, and with no event at all it isn't the process that slept."""
+    reads = ("import os, time\nfd, b = os.open('/dev/zero', os.O_RDONLY), bytearray(1 << 20)\n"
+             "while time.process_time() < 0.8: os.readv(fd, [b])\n"
+             "t = os.times(); print(t.user / (t.user + t.system))")
+    with folder() as d:
+        done = krait("record", "-e", "cpu-clock:u", "-o", d + "/o.pb.gz", "--summary-json", d + "/o.json",
+                     "--", kit.PYTHON, "-c", reads)
+        with open(d + "/o.json") as f:
+            summary = json.load(f)
+        check(float(done.stdout) < 0.6, "this program hardly runs in the kernel: " + done.stdout)
+        check(summary["missing"] == 0 and summary["samples"] > 0, str(summary))
+        for words in "never came", "hardly", "rate not known":
+            check(words not in done.stderr, done.stderr)
+        with kit.python() as busy:
+            done = krait("record", "-e", "alignment-faults", "-p", busy.pid, "-d", 0.5, "-o", d + "/n.folded")
+            check("alignment-faults" in done.stderr and "wait" not in done.stderr, done.stderr)
+
+
+@kit.case
 def named_late():
     """The main thread has its name also where `threading` is imported long after its first sample."""
     source = "import time\n" \
