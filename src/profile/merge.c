@@ -25,13 +25,24 @@ static bool same_type(const struct profile_value_type *a, const struct profile_v
 	return streq(a->type, b->type) && streq(a->unit, b->unit);
 }
 
-/* Where a value type is in the merged profile; added if it isn't there. */
-static int find_type(struct merge *m, const struct profile_value_type *type)
+static bool is_taken(const struct merge *m, unsigned n, unsigned at)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (m->value_at[i] == at)
+			return true;
+	return false;
+}
+
+/*
+ * Where value type @n of a profile is in the merged one; added if it isn't there. One that a profile
+ * has twice is there twice.
+ */
+static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
 	struct profile_meta *meta = profile_meta(m->to);
 
 	for (unsigned i = 0; i < meta->n_values; i++)
-		if (same_type(&meta->values[i], type))
+		if (same_type(&meta->values[i], type) && !is_taken(m, n, i))
 			return (int)i;
 	if (meta->n_values == PROFILE_MAX_VALUES)
 		return err_set(-E2BIG,
@@ -47,7 +58,7 @@ static int map_types(struct merge *m, struct profile *from)
 	const struct profile_meta *meta = profile_meta(from);
 
 	for (unsigned i = 0; i < meta->n_values; i++) {
-		int at = find_type(m, &meta->values[i]);
+		int at = find_type(m, &meta->values[i], i);
 
 		if (at < 0)
 			return at;
@@ -125,17 +136,6 @@ static int add_labels(struct merge *m, const struct merge_label *labels, size_t 
 	return 0;
 }
 
-/* The default value is that of the first profile, which has its place there. */
-static void choose_default(struct merge *m, struct profile *first)
-{
-	struct profile_meta *meta = profile_meta(m->to), *have = profile_meta(first);
-
-	meta->default_value = 0;
-	for (unsigned i = 0; i < meta->n_values; i++)
-		if (same_type(&meta->values[i], &have->values[have->default_value]))
-			meta->default_value = i;
-}
-
 int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
 		  size_t n_labels, struct profile **ret)
 {
@@ -151,7 +151,8 @@ int profile_merge(struct profile *const *in, size_t n, const struct merge_label 
 		profile_free(m.to);
 		return r;
 	}
-	choose_default(&m, in[0]);
+	/* The first profile's values come first, in its order. */
+	profile_meta(m.to)->default_value = profile_meta(in[0])->default_value;
 	*ret = m.to;
 	return 0;
 }

@@ -96,11 +96,38 @@ static void test_values_and_labels(void **state)
 		profile_free(in[i]);
 }
 
+/* Two of one type stay two, in every profile that has them; one alone is the first. */
+static void test_type_twice(void **state)
+{
+	struct profile *in[3] = {made(1, 1, 1, "1"), made(1, 1, 2, "2"), made(1, 1, 4, "3")};
+	const struct profile_value_type cpu = profile_meta(in[0])->values[1];
+	struct seen seen = {};
+
+	profile_meta(in[0])->values[0] = profile_meta(in[1])->values[0] = cpu;
+	profile_meta(in[0])->default_value = profile_meta(in[1])->default_value = 0;
+	assert_int_equal(profile_merge(in, 3, NULL, 0, &seen.p), 0);
+	assert_int_equal(profile_each(seen.p, see, &seen), 0);
+	assert_int_equal(profile_meta(seen.p)->n_values, 3);
+	assert_int_equal(profile_meta(seen.p)->default_value, 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(seen.values[i][0], i + 1);
+		assert_int_equal(seen.values[i][1], 1000 * (i + 1));
+		assert_int_equal(seen.values[i][2], 0);
+	}
+	assert_int_equal(seen.values[2][0], 4000);
+	assert_int_equal(seen.values[2][1], 0);
+	assert_int_equal(seen.values[2][2], 4);
+	for (size_t i = 0; i < 3; i++)
+		profile_free(in[i]);
+	profile_free(seen.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_values_and_labels),
+		cmocka_unit_test(test_type_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
