@@ -33,7 +33,7 @@ export function writeState(state, flame, d) {
 	if (state.chosen >= 0)
 		p.set('f', state.chosen);
 	for (const [k, v] of Object.entries(f.labels))
-		p.append('label', k + '=' + v);
+		p.append('label', k.replace(/[%=]/g, encodeURIComponent) + '=' + v);
 	if (f.kind)
 		p.set('kind', f.kind);
 	if (f.module)
@@ -67,7 +67,7 @@ export function readState(state, flame, d, functions) {
 	for (const l of p.getAll('label')) {
 		const at = l.indexOf('=');
 		if (at > 0)
-			labels[l.slice(0, at)] = l.slice(at + 1);
+			labels[l.slice(0, at).replace(/%3D/g, '=').replace(/%25/g, '%')] = l.slice(at + 1);
 	}
 	state.filter = {labels, kind: p.get('kind') || '', module: p.get('module') || '',
 		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};

@@ -415,6 +415,29 @@ def own_words(b):
     no_errors(b)
 
 
+def label_keys(b):
+    """A label's key may hold what the address has between key and value, and what stands for it there."""
+    keys = ("a=b", "c%3Dd")
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
+             {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
+             {"type": "stack", "id": 1, "frames": [1]}]
+    for i, value in enumerate(("x=1", "y")):
+        lines += [{"type": "labels", "id": i + 1, "labels": dict.fromkeys(keys, value)},
+                  {"type": "sample", "stack": 1, "labels": i + 1, "values": [3 - 2 * i]}]
+    subprocess.run([KRAIT, "report", "-", "-o", pages / "keys.html"], check=True, timeout=60, text=True,
+                   input="".join(json.dumps(line) + "\n" for line in lines))
+    for key in keys:
+        open_page(b, "keys.html")
+        press(b, "Labels")
+        press(b, key + ": x=1")
+        until(b, "location.hash.includes('label=')", "the filter isn't in the address")
+        address = b.js("location.hash")
+        open_page(b, "keys.html", address)
+        until(b, "document.querySelector('#chips').textContent.includes('75.0')", "the address' filter isn't applied: " + address)
+        assert key + ": x=1" in b.js("document.querySelector('#chips').textContent"), key
+    no_errors(b)
+
+
 def recursion(b):
     open_page(b, "recursion.html")
     b.click(*at(b, 0.5, 4))
@@ -768,7 +791,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, labels, own_words, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, labels, own_words, label_keys, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
