@@ -97,7 +97,10 @@ static void bash(void)
 	      "\tcase $command,$prev in\n",
 	      stdout);
 	for_each_command(c) bash_values(*c);
-	fputs("\thelp,help) words=\"$names formats\" ;;\n\t*)\n\t\tcase $command in\n", stdout);
+	/* Its own operand; where a word begins with -, its options come below. */
+	fputs("\thelp,help) [[ $cur == -* ]] && words='--help' || words=\"$names formats\" ;;\n"
+	      "\t*)\n\t\tcase $command in\n",
+	      stdout);
 	for_each_command(c) bash_options(*c);
 	fputs("\t\tesac\n\t\t((COMP_CWORD > 1)) || words=\"$names $words\" ;;\n\tesac\n"
 	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"

@@ -79,6 +79,8 @@ check bash-option-without-command equals --frequency "$(in_bash krait --fre)"
 check bash-value equals always "$(in_bash krait record --color = al)"
 check bash-event equals cpu-clock "$(in_bash krait record -e cpu-cl)"
 check bash-format equals folded "$(in_bash krait record --format fo)"
+check bash-help-operand equals formats "$(in_bash krait help fo)"
+check bash-help-option equals --help "$(in_bash krait help --he)"
 if have fish fish; then
 	check fish-command equals record "$(in_fish 'krait rec')"
 	check fish-option equals --frequency "$(in_fish 'krait record --fre')"
