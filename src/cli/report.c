@@ -16,6 +16,7 @@
 #include "cli/view_options.h"
 #include "cli/write.h"
 #include "render/read.h"
+#include "render/roots.h"
 #include "render/tree.h"
 
 struct report_options {
@@ -43,9 +44,9 @@ static const struct option_row rows[] = {
 	 .field = FIELD(format_name),
 	 .initial = "what the extension says; text on standard output",
 	 .complete = COMPLETE_REPORT_FORMAT,
-	 .help = "text, md (Markdown, for a job's summary; also -o FILE.md) or json: the report; "
-		 "or "
-		 "any format that krait help formats lists"},
+	 .help = "text, md (Markdown, for a job's summary; also -o FILE.md) or json (also -o "
+		 "FILE.json): "
+		 "the report; or any format that krait help formats lists"},
 	{.name = "json",
 	 .set = value_flag,
 	 .field = FIELD(json),
@@ -99,7 +100,7 @@ static const struct option_row rows[] = {
 	{},
 };
 
-/* The formats that are the report itself; standard output or a .md is one of them too. */
+/* The formats that are the report itself; standard output, a .md or a .json is one of them too. */
 static bool is_report(struct report_options *o)
 {
 	const char *name = o->format_name;
@@ -108,6 +109,9 @@ static bool is_report(struct report_options *o)
 		name = "text";
 	if (!name && str_ends(o->output, ".md"))
 		name = "md";
+	/* But .speedscope.json and its like are formats of their own. */
+	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
+		name = "json";
 	if (!name)
 		return false;
 	if (streq(name, "text"))
@@ -170,6 +174,8 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 		return r;
 	f->value = (unsigned)r;
 	r = profile_sums(f->p, &f->sums, &f->n_sums);
+	if (!r && o->style.by)
+		r = roots_check(f->p, f->sums, f->n_sums, o->style.by);
 	if (!r)
 		r = costs_init(&f->costs, f->p, true);
 	f->costs.inverted = o->view.invert;

@@ -63,10 +63,9 @@ const struct render_format *render_by_name(const char *name)
 	return NULL;
 }
 
-const struct render_format *render_by_file(const char *path)
+const struct render_format *render_known_file(const char *path)
 {
 	const struct render_format *best = NULL;
-	_cleanup_str_ struct str known = {};
 	size_t longest = 0;
 
 	for (size_t i = 0; i < render_n_formats; i++) {
@@ -77,8 +76,16 @@ const struct render_format *render_by_file(const char *path)
 			best = &render_formats[i];
 		}
 	}
-	if (best)
-		return best;
+	return best;
+}
+
+const struct render_format *render_by_file(const char *path)
+{
+	const struct render_format *found = render_known_file(path);
+	_cleanup_str_ struct str known = {};
+
+	if (found)
+		return found;
 	list_extensions(&known);
 	err_set(-EINVAL, "%s: the file's extension names no format; use one of %s, or --format",
 		path, str_cstr(&known));

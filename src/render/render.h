@@ -46,6 +46,7 @@ extern const size_t render_n_formats;
 /* By --format name, or by the longest matching extension of a file name; NULL + message if none. */
 const struct render_format *render_by_name(const char *name);
 const struct render_format *render_by_file(const char *path);
+const struct render_format *render_known_file(const char *path); /* the same without a message */
 
 /* 0, or -EINVAL + message if the format has no place for what @by asks for; NULL is fine. */
 _must_use_ int render_check_by(const struct render_format *format, const char *by);

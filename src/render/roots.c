@@ -122,18 +122,34 @@ static int add_texts(struct roots *roots, const struct profile *p, const char *b
 	return rank_finish(&roots->texts);
 }
 
+/* Which label sets the samples have; NULL: no memory. The caller frees it. */
+static bool *labels_used(const struct profile *p, const struct profile_sum *sums, size_t n)
+{
+	bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));
+
+	for (size_t i = 0; used && i < n; i++)
+		used[sums[i].labels] = true;
+	return used;
+}
+
+int roots_check(const struct profile *p, const struct profile_sum *sums, size_t n, const char *by)
+{
+	_cleanup_free_ bool *used = labels_used(p, sums, n);
+	int r = used ? check_by(p, used, by) : -ENOMEM;
+
+	return r && r != -EINVAL ? err_set(r, "out of memory") : r;
+}
+
 int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums, size_t n,
 	       const char *by)
 {
-	_cleanup_free_ bool *used = calloc((size_t)profile_n_labels(p) + 1, sizeof(*used));
+	_cleanup_free_ bool *used = labels_used(p, sums, n);
 	bool process;
 	int r = -ENOMEM;
 
 	*roots = (struct roots){};
 	if (!used)
 		goto oom;
-	for (size_t i = 0; i < n; i++)
-		used[sums[i].labels] = true;
 	if (by) {
 		r = check_by(p, used, by);
 		if (r == -EINVAL)

@@ -24,6 +24,9 @@ struct roots {
  */
 _must_use_ int roots_init(struct roots *roots, struct profile *p, const struct profile_sum *sums,
 			  size_t n, const char *by);
+/* The same refusal alone, before anything is written. */
+_must_use_ int roots_check(const struct profile *p, const struct profile_sum *sums, size_t n,
+			   const char *by);
 void roots_fini(struct roots *roots);
 
 /* Appends what --by names of a label set: "worker (tid 12)", "tid 12"; nothing if it isn't known. */

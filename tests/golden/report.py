@@ -455,8 +455,13 @@ def tables(work, path):
         + report["threads"][0]["name"].split(),
         ["%.1f" % (100 * sum(t["total"] for t in report["threads"][1:]) / total), "%",
          str(len(report["threads"]) - 1), "more"]] and len(report["threads"]) > 1, str(text))
-    check("by-unknown", b"no sample has the label 'x'" in krait("report", path, "--by", "x",
-                                                              code=1).stderr)
+    for args in ([], ["--format", "md"], ["--json"], ["--tree"]):
+        done = krait("report", path, "--by", "x", *args, code=1)
+        check(" ".join(["by-unknown", *args]), b"no sample has the label 'x'" in done.stderr and not done.stdout, str(done))
+    out = os.path.join(work, "x.json")
+    krait("report", path, "-o", out)
+    with open(out, encoding="utf-8") as f:
+        check("json-by-name", json.load(f) == report)
     diff_by(work)
     diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
