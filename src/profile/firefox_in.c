@@ -106,6 +106,7 @@ struct reader {
 struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
+	bool no_name, no_process; /* krait made it up */
 	uint32_t labels;
 };
 
@@ -564,14 +565,23 @@ static int find_samples(struct reader *r, struct thread *t)
 }
 
 /* What krait writes where a recording doesn't say. */
-static bool is_made_up(const struct reader *r, const char *key, const struct str *text)
+static bool is_made_up(const struct reader *r, const struct str *id)
 {
-	const char *s = str_cstr(text);
+	return r->of_krait && strtoull(str_cstr(id), NULL, 10) >= PROFILE_MADE_UP_ID;
+}
 
-	if (!r->of_krait)
-		return false;
-	return streq(key, "pid") || streq(key, "tid") ? strtoull(s, NULL, 10) >= PROFILE_MADE_UP_ID
-						      : streq(s, "Process") || streq(s, "Thread");
+/* krait's own member: which names are. */
+static int read_made_up(struct reader *r, struct json_in *in, struct thread *t)
+{
+	int more, err = in_field(json_in_enter(in, '['), "made_up");
+
+	while (!err && (more = json_in_item(in))) {
+		err = more < 0 ? in_field(more, "made_up")
+			       : viewer_in_text(FORMAT, in, "made_up", &r->text);
+		t->no_name |= streq(str_cstr(&r->text), "name");
+		t->no_process |= streq(str_cstr(&r->text), "processName");
+	}
+	return err;
 }
 
 static int take_labels(struct reader *r, struct thread *t)
@@ -579,13 +589,16 @@ static int take_labels(struct reader *r, struct thread *t)
 	const struct {
 		const char *key;
 		const struct str *text;
-	} all[] = {
-		{"pid", &t->pid}, {"process", &t->process}, {"tid", &t->tid}, {"thread", &t->name}};
+		bool made_up;
+	} all[] = {{"pid", &t->pid, is_made_up(r, &t->pid)},
+		   {"process", &t->process, t->no_process},
+		   {"tid", &t->tid, is_made_up(r, &t->tid)},
+		   {"thread", &t->name, t->no_name}};
 	struct profile_label labels[ARRAY_SIZE(all)];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i].text->n && !is_made_up(r, all[i].key, all[i].text))
+		if (all[i].text->n && !all[i].made_up)
 			labels[n++] = (struct profile_label){
 				profile_string(r->p, all[i].key),
 				profile_string_n(r->p, all[i].text->s, all[i].text->n)};
@@ -609,6 +622,10 @@ static int find_thread(struct reader *r, struct json_in *in, struct thread *t)
 		}
 		if (streq(key, "pid") || streq(key, "tid")) {
 			err = viewer_in_id(FORMAT, in, key, *key == 'p' ? &t->pid : &t->tid);
+			continue;
+		}
+		if (r->of_krait && streq(key, "made_up")) {
+			err = read_made_up(r, in, t);
 			continue;
 		}
 		taken = take_table(r, in, &r->own);

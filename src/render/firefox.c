@@ -54,6 +54,29 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 	t->n++;
 }
 
+/* The site wants names, also where a recording has none: "made_up" tells those apart when it is read. */
+static void put_names(FILE *out, const struct timeline_thread *thread)
+{
+	const char *comma = "";
+
+	fputs(",\"name\":", out);
+	json_put_string(out, *thread->name	? thread->name
+			     : *thread->process ? thread->process
+						: "Thread");
+	fputs(",\"processName\":", out);
+	json_put_string(out, *thread->process ? thread->process : "Process");
+	if (*thread->name && *thread->process)
+		return;
+	fputs(",\"made_up\":[", out);
+	if (!*thread->name) {
+		fputs("\"name\"", out);
+		comma = ",";
+	}
+	if (!*thread->process)
+		fprintf(out, "%s\"processName\"", comma);
+	fputc(']', out);
+}
+
 static void put_thread_head(struct threads *t, const struct timeline_thread *thread)
 {
 	FILE *out = t->f->out;
@@ -64,13 +87,9 @@ static void put_thread_head(struct threads *t, const struct timeline_thread *thr
 		"\"processShutdownTime\":null,\"registerTime\":",
 		t->thread_comma);
 	put_ms(out, MAX(thread->first_ns, (int64_t)0));
-	fprintf(out, ",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":%s,\"name\":",
+	fprintf(out, ",\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":%s",
 		main ? "true" : "false");
-	json_put_string(out, *thread->name	? thread->name
-			     : *thread->process ? thread->process
-						: "Thread");
-	fputs(",\"processName\":", out);
-	json_put_string(out, *thread->process ? thread->process : "Process");
+	put_names(out, thread);
 	fprintf(out, ",\"pid\":\"%llu\",\"tid\":%llu,\n", (unsigned long long)thread->pid_number,
 		(unsigned long long)thread->tid_number);
 	fputs("\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"

@@ -462,6 +462,7 @@ def tables(work, path):
     krait("report", path, "-o", out)
     with open(out, encoding="utf-8") as f:
         check("json-by-name", json.load(f) == report)
+    nameless(work)
     diff_by(work)
     diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
@@ -592,6 +593,27 @@ def imports_of_libraries(path, find):
         check("importlib-" + name, " in " + name in got["summary"], got["summary"])
     got = said(path, (5, *compiles))
     check("importlib-alone", got["summary"] == "No function stands out but importlib's", got["summary"])
+
+
+def nameless(work):
+    """In the Firefox Profiler a thread has to have a name; what had none has none when it is read again."""
+    path, there = os.path.join(work, "nameless.jsonl"), os.path.join(work, "nameless.firefox.json")
+    owners = [{"pid": "7", "process": "web", "tid": "8"}, {"pid": "7", "process": "web", "tid": "9", "thread": "web"},
+              {"pid": "8", "tid": "8", "thread": "Thread"}, {"pid": "9", "process": "Process", "tid": "9"}]
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "cpu", "unit": "nanoseconds"}]},
+             {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
+             {"type": "stack", "id": 1, "frames": [1]}]
+    for i, labels in enumerate(owners, 1):
+        lines += [{"type": "labels", "id": i, "labels": labels}, {"type": "sample", "stack": 1, "labels": i, "time": i, "values": [5]}]
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(line) + "\n" for line in lines)
+    krait("report", path, "-o", there)
+    with open(there, encoding="utf-8") as f:
+        names = [(t["name"], t["processName"]) for t in json.load(f)["threads"]]
+    check("firefox-names-all", all(map(all, names)), str(names))
+    back = [json.loads(line) for line in krait("report", there, "--format", "jsonl").stdout.splitlines()]
+    got = [line["labels"] for line in back if line["type"] == "labels"]
+    check("firefox-without-names", sorted(got, key=str) == sorted(owners, key=str), str(got))
 
 
 def nothing_shown(work, path):
