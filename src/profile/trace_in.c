@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace events into a profile; see trace_in.h. Events come in any order, a caller's X behind those of
+ * Trace events into a profile; see trace_in.h. V8's own profiles in them: trace_profiles.h. Events come in any order, a caller's X behind those of
  * what it called: all slices are collected, sorted by thread and time, and then walked through.
  */
 #include "profile/trace_in.h"
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/folded_frame.h"
-#include "profile/viewer_in.h"
+#include "profile/trace_profiles.h"
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
@@ -29,6 +29,7 @@ struct slice {
 struct thread {
 	uint32_t pid, tid, name; /* strings of the profile, 0 = not known */
 	uint32_t open;		 /* slice, or NONE */
+	uint32_t n_profiles;	 /* V8's that have samples of it */
 };
 
 struct reader {
@@ -44,11 +45,14 @@ struct reader {
 	VEC(uint32_t) leaf_first;
 	uint64_t no_partner,
 		cut; /* events without their B or E; slices that outlast their caller */
+	struct trace_profiles profiles;
+	unsigned slice_value; /* which value the length of slices is */
 	struct str key;
 };
 
 struct event {
-	struct str phase, name, category, pid, tid, file, given; /* given: args.name */
+	struct str phase, name, category, pid, tid, id, file, given; /* given: args.name */
+	struct json_in args;					     /* .at NULL: none */
 	int64_t ts, dur;
 	int32_t line;
 	bool has_ts;
@@ -67,10 +71,11 @@ static int in_field(int r, const char *field)
 static void event_clear(struct event *e)
 {
 	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
-			     &e->tid,	&e->file, &e->given};
+			     &e->tid,	&e->id,	  &e->file,	&e->given};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		str_clear(all[i]);
+	e->args = (struct json_in){};
 	e->ts = e->dur = 0;
 	e->line = 0;
 	e->has_ts = false;
@@ -79,7 +84,7 @@ static void event_clear(struct event *e)
 static void event_fini(struct event *e)
 {
 	struct str *all[] = {&e->phase, &e->name, &e->category, &e->pid,
-			     &e->tid,	&e->file, &e->given};
+			     &e->tid,	&e->id,	  &e->file,	&e->given};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		str_fini(all[i]);
@@ -89,13 +94,13 @@ static void event_fini(struct event *e)
 static int read_args(struct reader *r, struct json_in *in, struct event *e)
 {
 	struct json_in before = *in;
-	int more, err;
+	int more, err = 0;
 
 	if (json_in_enter(in, '{')) {
 		*in = before;
 		return in_field(json_in_skip(in), "args");
 	}
-	err = 0;
+	e->args = before;
 	while (!err && (more = json_in_key(in, &r->key))) {
 		const char *key = str_cstr(&r->key);
 
@@ -131,6 +136,8 @@ static int read_event(struct reader *r, struct json_in *in, struct event *e)
 			err = viewer_in_text(FORMAT, in, "cat", &e->category);
 		else if (streq(key, "pid") || streq(key, "tid"))
 			err = viewer_in_id(FORMAT, in, key, *key == 'p' ? &e->pid : &e->tid);
+		else if (streq(key, "id"))
+			err = viewer_in_id(FORMAT, in, key, &e->id);
 		else if (streq(key, "args"))
 			err = read_args(r, in, e);
 		else if (streq(key, "ts"))
@@ -255,17 +262,40 @@ static int end_slice(struct reader *r, const struct json_in *in, const struct ev
 	return 0;
 }
 
+/* Of V8's profiler: an instant, whose thread is another one than the event's in all but the first. */
+static int take_profile(struct reader *r, const struct event *e)
+{
+	struct thread *t = thread_of(r, e);
+	struct trace_profile_event part = {
+		.begins = streq(str_cstr(&e->name), "Profile"),
+		.pid = intern(r, &e->pid),
+		.id = intern(r, &e->id),
+		.ts_ns = e->ts,
+		.args = e->args,
+	};
+
+	if (!t)
+		return NO_MEMORY;
+	part.thread = (uint32_t)(t - r->threads.v);
+	return trace_profiles_take(&r->profiles, &part);
+}
+
 static int take_event(struct reader *r, const struct json_in *in, const struct event *e)
 {
 	char phase = e->phase.n == 1 ? e->phase.s[0] : '\0';
+	bool profile =
+		phase == 'P' && e->args.at &&
+		(streq(str_cstr(&e->name), "Profile") || streq(str_cstr(&e->name), "ProfileChunk"));
 
 	if (phase == 'M')
 		return take_metadata(r, e);
-	if (phase != 'B' && phase != 'E' && phase != 'X')
+	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
 	/* Room for the ends of what is open, and for differences. */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
 		return bad(in, "ts", "it isn't there or too large");
+	if (profile)
+		return take_profile(r, e);
 	return phase == 'E' ? end_slice(r, in, e) : add_slice(r, in, e, phase == 'B');
 }
 
@@ -362,7 +392,8 @@ static bool is_made_up(const struct reader *r, uint32_t string)
 	       strtoull(profile_get_string(r->p, string), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-static uint32_t labels_of(struct reader *r, uint32_t thread)
+/* @profile: the id of V8's profile, 0 = none or of no interest. */
+static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 {
 	const struct thread *t = &r->threads.v[thread];
 	const uint64_t *process = map_get(&r->process_name, t->pid);
@@ -372,7 +403,8 @@ static uint32_t labels_of(struct reader *r, uint32_t thread)
 	} all[] = {{"pid", is_made_up(r, t->pid) ? 0 : t->pid},
 		   {"process", process ? (uint32_t)*process : 0},
 		   {"tid", is_made_up(r, t->tid) ? 0 : t->tid},
-		   {"thread", t->name}};
+		   {"thread", t->name},
+		   {"profile", profile}};
 	struct profile_label labels[ARRAY_SIZE(all)];
 	size_t n = 0;
 
@@ -386,10 +418,11 @@ static uint32_t labels_of(struct reader *r, uint32_t thread)
 /* What was open from @from to @to. */
 static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t from, int64_t to)
 {
-	struct profile_sample s = {.labels = labels, .time_ns = from - base, .values = {to - from}};
+	struct profile_sample s = {.labels = labels, .time_ns = from - base};
 
 	if (to <= from || !r->open.n)
 		return 0;
+	s.values[r->slice_value] = to - from;
 	if (r->open.n > VIEWER_MAX_DEPTH || r->open.n > r->steps)
 		return err_set(-EINVAL,
 			       FORMAT ": traceEvents: slices are nested far deeper than in a file "
@@ -439,15 +472,25 @@ static int open_slice(struct reader *r, uint32_t i)
 	return vec_push(&r->open, i) ? NO_MEMORY : 0;
 }
 
-static int walk(struct reader *r)
+/* What times are counted from: the first event, in krait's own traces 0. */
+static int64_t find_base(const struct reader *r)
 {
-	int64_t base = r->of_krait ? 0 : INT64_MAX, at = 0;
-	uint32_t labels = 0;
-	int err = 0;
+	int64_t base = INT64_MAX;
 
+	if (r->of_krait)
+		return 0;
 	vec_foreach(s, &r->slices)
 		base = MIN(base, s->start);
-	base = r->of_krait ? 0 : base;
+	base = trace_profiles_start(&r->profiles, base);
+	return base == INT64_MAX ? 0 : base;
+}
+
+static int walk(struct reader *r, int64_t base)
+{
+	uint32_t labels = 0;
+	int64_t at = 0;
+	int err = 0;
+
 	for (uint32_t i = 0; !err && i < r->slices.n; i++) {
 		const struct slice *s = &r->slices.v[i];
 
@@ -457,7 +500,7 @@ static int walk(struct reader *r)
 		}
 		if (!r->open.n || r->slices.v[r->open.v[0]].thread != s->thread) {
 			err = close_until(r, labels, base, INT64_MAX, &at);
-			labels = labels_of(r, s->thread);
+			labels = labels_of(r, s->thread, 0);
 			at = s->start;
 		}
 		err = err ? err : close_until(r, labels, base, s->start, &at);
@@ -480,17 +523,56 @@ static int add_comment(struct reader *r, uint64_t n, const char *what)
 	return m->comment[m->n_comments++] ? 0 : NO_MEMORY;
 }
 
+/* Several of a thread at the same time count it several times: a label tells them apart. */
+static int add_profiles(struct reader *r, int64_t base)
+{
+	int err = 0;
+
+	vec_foreach(profile, &r->profiles.list)
+		r->threads.v[(*profile)->thread].n_profiles += (*profile)->ticks.n > 0;
+	vec_foreach(profile, &r->profiles.list) {
+		struct trace_profile *v8 = *profile;
+		bool several = r->threads.v[v8->thread].n_profiles > 1;
+
+		if (err)
+			break;
+		err = trace_profile_add(&r->profiles, v8,
+					labels_of(r, v8->thread, several ? v8->id : 0), base);
+	}
+	return err;
+}
+
+/* What a profiler saw and how long slices were isn't added up: these have a value of their own then. */
+static void set_values(struct reader *r)
+{
+	const struct profile_value_type time = {"time", "nanoseconds"};
+	struct profile_meta *m = profile_meta(r->p);
+
+	if (trace_profiles_any(&r->profiles)) {
+		m->values[m->n_values++] = (struct profile_value_type){"samples", "count"};
+		m->default_value = m->n_values;
+		m->values[m->n_values++] = time;
+		r->slice_value = m->n_values;
+		if (r->slices.n)
+			m->values[m->n_values++] =
+				(struct profile_value_type){"slices", "nanoseconds"};
+	} else {
+		m->values[m->n_values++] = time;
+	}
+	m->period_type = time;
+	m->period = 1;
+}
+
 static int make(struct reader *r, struct json_in in)
 {
-	struct profile_meta *m = profile_meta(r->p);
 	int err = read_file(r, &in);
+	int64_t base = find_base(r);
 
-	m->values[m->n_values++] = (struct profile_value_type){"time", "nanoseconds"};
-	m->period_type = m->values[0];
-	m->period = 1;
+	set_values(r);
 	if (!err && r->slices.n)
 		qsort(r->slices.v, r->slices.n, sizeof(*r->slices.v), by_time);
-	err = err ? err : walk(r);
+	err = err ? err : walk(r, base);
+	err = err ? err : add_profiles(r, base);
 	err = err ? err
 		  : add_comment(r, r->no_partner,
 				"slices are left out: they have no beginning or no end");
@@ -508,9 +590,11 @@ int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 
 	map_init(&r.thread_at);
 	map_init(&r.process_name);
+	trace_profiles_init(&r.profiles, FORMAT, r.p, r.budget, &r.steps);
 	err = err ? err : make(&r, in);
 	map_fini(&r.thread_at);
 	map_fini(&r.process_name);
+	trace_profiles_fini(&r.profiles);
 	vec_fini(&r.threads);
 	vec_fini(&r.slices);
 	vec_fini(&r.open);

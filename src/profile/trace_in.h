@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Chrome's trace events (the "Trace Event Format"), whoever wrote them: slices B and E, and X, of
- * threads. What is open between two moments is a sample of that length.
+ * threads. What is open between two moments is a sample of that length. Also V8's profiles in them.
  */
 #ifndef PROFILE_TRACE_IN_H
 #define PROFILE_TRACE_IN_H

@@ -297,6 +297,49 @@ def cpuprofile_of_node(work):
     check("node-cpuprofile", {k: (counts[k], spans[k]) for k in counts} == truth)
 
 
+def profile_in_trace(work):
+    """V8's profiles in a trace of Node's (two of one thread): the time of each stack, added up from the chunks, and slices beside them."""
+    node = shutil.which("node")
+    script, out = os.path.join(work, "spin.js"), os.path.join(work, "node.trace")
+    if not node or subprocess.run([node, "--trace-event-categories", "v8,disabled-by-default-v8.cpu_profiler",
+                                   "--trace-event-file-pattern", out, "--cpu-prof", "--cpu-prof-dir", work, script],
+                                  capture_output=True, cwd=work).returncode:
+        print("SKIP report node-trace-profile: no node that profiles")
+        return
+    with open(out) as f:
+        events = json.load(f)["traceEvents"]
+    starts = {(e["pid"], e["id"]): e for e in events if e["name"] == "Profile"}
+    truth, threads, base = {}, {}, min([e["ts"] for e in events if e["ph"] in "BX"] + [e["args"]["data"]["startTime"] for e in starts.values()])
+    for key, begin in starts.items():
+        data = [e["args"]["data"] for e in events if e["name"] == "ProfileChunk" and (e["pid"], e["id"]) == key]
+        nodes = {n["id"]: n for d in data for n in d.get("cpuProfile", {}).get("nodes", [])}
+        samples = [at for d in data for at in d.get("cpuProfile", {}).get("samples", [])]
+        times = [begin["args"]["data"]["startTime"]]
+        for delta in (x for d in data for x in d.get("timeDeltas", [])):
+            times.append(times[-1] + delta)
+        times.append(next((d["endTime"] for d in data if "endTime" in d), times[-1]))
+        for i, at in enumerate(samples):
+            stack = []
+            while "parent" in nodes[at]:
+                stack.insert(0, nodes[at]["callFrame"]["functionName"] or "(anonymous)")
+                at = nodes[at]["parent"]
+            count, time, first = truth.get(tuple(stack), (0, 0, times[i + 1] - base))
+            truth[tuple(stack)] = count + 1, time + 1000 * max(times[i + 2] - times[i + 1], 0), min(first, times[i + 1] - base)
+            threads[str(begin["tid"])] = threads.get(str(begin["tid"]), 0) + 1
+    krait("report", out, "-o", os.path.join(work, "node.pb.gz"))
+    got = pprof.read(os.path.join(work, "node.pb.gz"))
+    profiled, first, whose, slices = [s for s in got.samples if s.values[0]], {}, {}, 0
+    for s in profiled:
+        stack = tuple(f.name for f in got.stack(s))
+        first[stack] = min(s.labels["time"] // 1000, first.get(stack, 1 << 62))
+        whose[s.labels["tid"]] = whose.get(s.labels["tid"], 0) + s.values[0]
+    counts, spans = stacks(got, 0), stacks(got, 1)
+    check("node-trace-profile", truth and {k: (counts[k], spans[k], first[k]) for k in first} == truth, str(truth)[:300])
+    check("node-trace-thread", whose == threads, "%s, not %s" % (whose, threads))
+    check("node-trace-slices", all(not s.values[0] and not s.values[1] for s in got.samples if s.values[2])
+          and got.default_type == "time" and any(s.values[2] for s in got.samples), str(got.sample_types))
+
+
 def pstats_refused(work, path):
     """What has no stacks is told so: krait's own, cProfile's."""
     own, theirs = os.path.join(work, "own.pstats"), os.path.join(work, "c.pstats")
@@ -758,6 +801,7 @@ def main():
         gecko_of_cpython(work)
         traces(work)
         cpuprofile_of_node(work)
+        profile_in_trace(work)
         pstats_refused(work, path)
         others(work)
         merges(work)

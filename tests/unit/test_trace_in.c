@@ -87,6 +87,45 @@ static void test_cpuprofile(void **state)
 	profile_free(p);
 }
 
+/* V8's profile of thread 2, its chunks written by thread 3, in pieces; and a slice beside it. */
+#define PROFILE_EVENT(name, tid, id, data)                                                         \
+	"{\"args\":{\"data\":{" data "}},\"ph\":\"P\",\"name\":\"" name                            \
+	"\",\"pid\":1,\"tid\":" tid ",\"ts\":150,\"id\":\"" id "\"}"
+#define BEGIN(id)	    PROFILE_EVENT("Profile", "2", id, "\"startTime\":100")
+#define CHUNK(id, data)	    PROFILE_EVENT("ProfileChunk", "3", id, data)
+#define NODE(n, more, name) "{\"id\":" n more ",\"callFrame\":{\"functionName\":\"" name "\"}}"
+#define CHUNK_A(id)                                                                                \
+	CHUNK(id, "\"cpuProfile\":{\"nodes\":[" NODE("1", "", "(root)") "," NODE(                  \
+			  "2", ",\"parent\":1", "f") "],\"samples\":[2,2]},\"timeDeltas\":[10,5]")
+#define CHUNK_B(id)                                                                                \
+	CHUNK(id, "\"timeDeltas\":[2,-1],\"cpuProfile\":{\"samples\":[3,2],\"nodes\":[" NODE(      \
+			  "3", ",\"parent\":2", "g") "]}")
+#define END(id) CHUNK(id, "\"endTime\":130")
+
+static void test_profile_chunks(void **state)
+{
+	static const char alone[] =
+		TRACE(CHUNK_A("1") "," BEGIN("1") "," CHUNK_B("1") "," END("1"));
+	static const char beside[] =
+		TRACE(BEGIN("1") "," CHUNK_A("1") "," EVENT("X", "a", "90", ",\"dur\":4"));
+	static const char two[] =
+		TRACE(BEGIN("1") "," BEGIN("2") "," CHUNK_A("1") "," CHUNK_A("2"));
+	struct profile *p;
+
+	assert_folded(alone, "samples", "f 3\nf;g 1\n");
+	/* 110 to 115, 115 to 117; 117 to 116; 116 to 130 */
+	assert_folded(alone, "time", "f 21000\n");
+	assert_reads_as(alone, &(struct render_options){.by = "thread"},
+			"tid 2;f 3\ntid 2;f;g 1\n");
+	assert_folded(beside, "slices", "a 4000\n");
+	assert_folded(beside, "time", "f 5000\n");
+	assert_reads_as(two, &(struct render_options){.by = "profile"}, "1;f 2\n2;f 2\n");
+	p = read_text(alone);
+	assert_int_equal(profile_meta(p)->n_values, 2);
+	assert_int_equal(profile_meta(p)->default_value, 1);
+	profile_free(p);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -110,6 +149,16 @@ static void test_refused(void **state)
 		{"{\"nodes\":[{" FRAME("a", "", "0") "}]}", "a node needs one of its own"},
 		{"{\"nodes\":[{\"id\":2,\"parent\":1," FRAME("a", "", "0") "}]}",
 		 "no such node before"},
+		{TRACE(CHUNK("1", "\"cpuProfile\":{\"samples\":[1]},\"timeDeltas\":[1]")),
+		 "trace: samples: byte"},
+		{TRACE(CHUNK_A("1") "," CHUNK("1", "\"cpuProfile\":{\"samples\":[2]}")),
+		 "samples have none"},
+		{TRACE(CHUNK_A("1") "," CHUNK_A("1")), "a node needs one of its own"},
+		{TRACE(CHUNK_A("1") "," CHUNK("1", "\"cpuProfile\":{\"samples\":[2]},"
+						   "\"timeDeltas\":[9e18]")),
+		 "trace: timeDeltas: byte"},
+		{TRACE(PROFILE_EVENT("Profile", "2", "1", "\"startTime\":9e18")),
+		 "trace: startTime: byte"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -126,9 +175,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_odd_slices),
-		cmocka_unit_test(test_cpuprofile),
+		cmocka_unit_test(test_slices),	   cmocka_unit_test(test_odd_slices),
+		cmocka_unit_test(test_cpuprofile), cmocka_unit_test(test_profile_chunks),
 		cmocka_unit_test(test_refused),
 	};
 
