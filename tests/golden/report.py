@@ -506,6 +506,7 @@ def tables(work, path):
     with open(out, encoding="utf-8") as f:
         check("json-by-name", json.load(f) == report)
     nameless(work)
+    json_described(path)
     diff_by(work)
     diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
@@ -636,6 +637,28 @@ def imports_of_libraries(path, find):
         check("importlib-" + name, " in " + name in got["summary"], got["summary"])
     got = said(path, (5, *compiles))
     check("importlib-alone", got["summary"] == "No function stands out but importlib's", got["summary"])
+
+
+def keys_of(value):
+    """All members' names, however deep."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    return set(value).union(*map(keys_of, value.values())) if isinstance(value, dict) else set()
+
+
+def json_described(path):
+    """The manual names every member of what is JSON; record's from its source, so that nothing has to be recorded."""
+    with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
+        manual = f.read().replace("\\", "")
+    with open(os.path.join(ROOT, "src/cli/summary.c"), encoding="utf-8") as f:
+        record = set(re.findall(r'\\"(\w+)\\":', f.read()))
+    for command, keys in (("krait report", keys_of(json.loads(krait("report", path, "--json").stdout))),
+                          ("krait diff", keys_of([json.loads(krait("diff", path, path, "--json", *args).stdout) for args in ([], ["--by", "thread"])])),
+                          ("krait doctor", keys_of(json.loads(subprocess.run([KRAIT, "doctor", "--json"], capture_output=True).stdout))),
+                          ("krait record", record)):
+        told = re.search(r"\.SH JSON\n.*?\n\.[A-Z]+ \"?%s [^\n]*\n(.*?)\n\.(TP|SH)" % command, manual, re.S)
+        missing = keys - set(re.findall(r"\w+", told[1] if told else ""))
+        check("json-described " + command, keys and not missing, ", ".join(sorted(missing)))
 
 
 def nameless(work):
