@@ -269,22 +269,22 @@ static int add_label(struct reader *r, label_list *labels, const char *key,
 	return value.n && vec_push(labels, l) ? NO_MEMORY : 0;
 }
 
-/* krait's "app.py (pid 12) · Main (tid 34)" */
+/* krait's "app.py (pid 12) · Main (tid 34)"; a name may have a dot itself, but ids end what has one. */
 static int take_name_of_krait(struct reader *r, const char *name, label_list *labels)
 {
 	static const char between[] = " \xc2\xb7 ";
 	int err = 0;
 
-	for (const char *at = name, *next; at && !err; at = next) {
+	for (const char *at = name, *next = name; next && !err;) {
 		struct folded_label found[2];
-		size_t n;
 
-		next = strstr(at, between);
-		n = next ? (size_t)(next - at) : strlen(at);
-		folded_root_parse(at, n, found);
+		next = strstr(next, between);
+		folded_root_parse(at, next ? (size_t)(next - at) : strlen(at), found);
 		for (size_t i = 0; i < ARRAY_SIZE(found) && found[i].key && !err; i++)
 			err = add_label(r, labels, found[i].key, found[i].value);
 		next = next ? next + strlen(between) : NULL;
+		if (found[0].key)
+			at = next;
 	}
 	return err;
 }
