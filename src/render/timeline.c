@@ -47,12 +47,33 @@ static int compare_ids(uint64_t a, uint64_t b, const char *x, const char *y)
 	return strcmp(x, y);
 }
 
+/* What tells processes apart. */
+static const char *process_key(const struct timeline_thread *thread)
+{
+	return *thread->pid ? thread->pid : thread->process;
+}
+
+static const char *thread_key(const struct timeline_thread *thread)
+{
+	return *thread->tid ? thread->tid : thread->name;
+}
+
+static bool same_process(const struct timeline_thread *a, const struct timeline_thread *b)
+{
+	return !*a->pid == !*b->pid && streq(process_key(a), process_key(b));
+}
+
+/* Those of a process are neighbours. */
 static int by_id(const void *va, const void *vb)
 {
 	const struct timeline_thread *a = va, *b = vb;
 	int r = compare_ids(a->pid_number, b->pid_number, a->pid, b->pid);
 
-	return r ? r : compare_ids(a->tid_number, b->tid_number, a->tid, b->tid);
+	if (!r && !*a->pid)
+		r = strcmp(a->process, b->process);
+	if (!r)
+		r = compare_ids(a->tid_number, b->tid_number, a->tid, b->tid);
+	return r || *a->tid ? r : strcmp(a->name, b->name);
 }
 
 /* What tells the threads apart, for one label set. */
@@ -88,8 +109,9 @@ static int key_labels(struct timeline *t, struct rank *keys)
 
 		set_ids(t, id, &ids);
 		str_clear(&key);
-		str_addf(&key, "%s\x01%s", *ids.pid ? ids.pid : ids.process,
-			 *ids.tid ? ids.tid : ids.name);
+		/* A process called 12 isn't the one with that number. */
+		str_addf(&key, "%c%s\x01%c%s", *ids.pid ? '#' : '=', process_key(&ids),
+			 *ids.tid ? '#' : '=', thread_key(&ids));
 		if (key.failed || rank_add(keys, key.s))
 			return -ENOMEM;
 	}
@@ -143,7 +165,7 @@ static int list_threads(struct timeline *t, const struct timeline_thread *thread
 		struct timeline_thread *thread = &t->threads.v[i];
 
 		if (thread->pid_number == UINT64_MAX) {
-			pid += !i || !streq(thread[-1].pid, thread->pid);
+			pid += !i || !same_process(&thread[-1], thread);
 			thread->pid_number = pid;
 		}
 		if (thread->tid_number == UINT64_MAX)

@@ -26,9 +26,9 @@ struct trace {
 	int64_t slack_ns; /* a gap that is none */
 	const char *comma;
 	const struct timeline_thread *thread;
-	const char *pid;    /* of the thread before */
-	VEC(uint32_t) open; /* frames of the slices that haven't ended, outermost first */
-	int64_t at_ns;	    /* where the last sample ends; -1 = there was none */
+	uint64_t pid_number; /* of the thread before, UINT64_MAX = none */
+	VEC(uint32_t) open;  /* frames of the slices that haven't ended, outermost first */
+	int64_t at_ns;	     /* where the last sample ends; -1 = there was none */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -59,11 +59,11 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 	struct trace *t = arg;
 
 	t->thread = thread;
-	if (*thread->process && (!t->pid || !streq(t->pid, thread->pid)))
+	if (*thread->process && t->pid_number != thread->pid_number)
 		put_name(t, "process_name", thread->process);
 	if (*thread->name)
 		put_name(t, "thread_name", thread->name);
-	t->pid = thread->pid;
+	t->pid_number = thread->pid_number;
 	t->at_ns = -1;
 	return 0;
 }
@@ -208,7 +208,7 @@ static int write_trace(struct trace *t, const struct render_options *opt)
 
 int trace_write(struct profile *p, FILE *out, const struct render_options *opt)
 {
-	struct trace t = {.p = p, .out = out};
+	struct trace t = {.p = p, .out = out, .pid_number = UINT64_MAX};
 	int r = write_trace(&t, opt);
 
 	vec_fini(&t.open);
