@@ -36,7 +36,7 @@ enum py_walk {
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* and, behind it, datastack_limit; 3.11, 3.12 */                   \
+	X(tstate_datastack_top) /* and, behind it, datastack_limit; 3.11, 3.12 */                  \
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 with gil_bit; 3.12+ */                                      \
 	X(tstate_gil_requested) /* int, 3.15+ */                                                   \
