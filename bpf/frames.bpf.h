@@ -223,12 +223,15 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
 
 /*
  * 3.11, 3.12: of an innermost loop that isn't set up yet. A frame that hasn't run an instruction has called
- * nobody: what lies behind it on the data stack was called from that place before.
+ * nobody, a trace function apart, which runs in a loop of its own: what lies behind it on the data stack was
+ * called from that place before.
  */
 walk_inline bool is_left_over(const struct walk *w, const struct py_layout *l,
 			      const struct frame_view *f, __u64 frame)
 {
-	return f->stacked && (w->n ? f->lasti == NO_INSTRUCTION : was_left(w, l, frame));
+	if (!f->stacked)
+		return false;
+	return w->n ? !w->closed && f->lasti == NO_INSTRUCTION : was_left(w, l, frame);
 }
 
 #define PY312_FOR_ITER_GEN 65 /* Include/opcode.h */

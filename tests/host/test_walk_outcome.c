@@ -425,15 +425,26 @@ static void left_over(void)
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
-/* 3.11, 3.12: what lies behind a frame that hasn't called anybody yet was called from there before. */
-static void called_by_nobody(void)
+static void put_first_instruction(size_t i)
 {
 	const struct py_layout *l = image.l;
 
+	expected.frame[i].lasti = -2;
+	put_u64(expected.addr[i] + l->frame_lasti, expected.frame[i].code + l->code_adaptive - 2);
+}
+
+/*
+ * 3.11, 3.12: what lies behind a frame that hasn't called anybody yet was called from there before; but a trace
+ * function is called before the first instruction, in a loop of its own.
+ */
+static void called_by_nobody(void)
+{
 	build();
-	if (l->walk != PY_WALK_CFRAME)
+	if (image.l->walk != PY_WALK_CFRAME)
 		return;
-	put_u64(expected.addr[1] + l->frame_lasti, expected.frame[1].code + l->code_adaptive - 2);
+	put_first_instruction(OUTER_LOOP);
+	assert_outcome(WALK_OK, FRAMES);
+	put_first_instruction(1);
 	assert_broken(WALK_FRAME_TORN, 0);
 }
 
