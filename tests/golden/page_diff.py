@@ -282,7 +282,7 @@ def measures(b):
     equal(table(b)["work"][0][2], "200 ms/s \u2192 240 ms/s", "version 1 and 2")
     equal(b.js("document.querySelector('#table tbody .note').textContent"), "app.py:51", "a file is cut after the process's directory")
     open_page(b, "folded.html")
-    equal(table(b)["gone"][0], ("\u221216.7 pt", "gone", "16.7 % \u2192 0.0 %"), "shares")
+    equal(table(b)["gone"][0], ("\u221216.7 pt *", "gone", "16.7 % \u2192 0.0 %"), "shares")
     no_errors(b)
 
 
