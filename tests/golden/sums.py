@@ -253,18 +253,19 @@ def check(seed, work):
     check_merge(p, q, paths, work)
 
 
-def main():
-    first, n = (int(x) for x in (sys.argv[1:] + ["0", "25"][len(sys.argv) - 1:])[:2])
+def each_seed(name, n, test):
+    """Exit code of a test of @n seeds, or of those that the arguments say: FIRST [NUMBER]."""
+    first, n = (int(x) for x in (sys.argv[1:] + ["0", str(n)][len(sys.argv) - 1:])[:2])
     with tempfile.TemporaryDirectory() as work:
         for seed in range(first, first + n):
             try:
-                check(seed, work)
+                test(seed, work)
             except AssertionError as e:
-                print("FAIL sums: seed %d: %s" % (seed, str(e)[:600]))
+                print("FAIL %s: seed %d: %s" % (name, seed, str(e)[:600]))
                 return 1
-    print("PASS sums")
+    print("PASS %s" % name)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(each_seed("sums", 25, check))

@@ -12,7 +12,6 @@ import marshal
 import os
 import random
 import sys
-import tempfile
 
 import sums
 from sums import Frame, Profile, Sample, kind, krait, same
@@ -257,18 +256,5 @@ def check(seed, work):
             read_again(p, there, work, dict, lambda f: (name(f), place_read(f), f.start, kind(f)), lambda s: s.time >= 0 and s.stack)
 
 
-def main():
-    first, n = (int(x) for x in (sys.argv[1:] + ["0", "60"][len(sys.argv) - 1:])[:2])
-    with tempfile.TemporaryDirectory() as work:
-        for seed in range(first, first + n):
-            try:
-                check(seed, work)
-            except AssertionError as e:
-                print("FAIL sums-viewers: seed %d: %s" % (seed, str(e)[:600]))
-                return 1
-    print("PASS sums-viewers")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sums.each_seed("sums-viewers", 60, check))
