@@ -109,17 +109,17 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 		walk_end(w, outcome);
 		return;
 	}
-	if (w->inner ==
-	    INNER_DROPPED) /* not even _PyCFrame.previous was set when it was published */
-		outcome = WALK_FRAME_TORN;
-	else if (!w->n || outcome == WALK_FRAME_TORN) {
+	if (w->inner == INNER_UNPROVED && (!w->n || outcome == WALK_FRAME_TORN)) {
 		start_stack(w);
 		walk_outer_loop();
 		return;
 	}
-	/* Left over from another call, or really there and not readable: nothing is proved. */
+	/*
+	 * Left over from another call, or really there and not readable: nothing is proved. Of a walk that began
+	 * again not even _PyCFrame.previous was set when it was published.
+	 */
 	start_stack(w);
-	walk_end(w, outcome);
+	walk_end(w, w->inner == INNER_DROPPED ? WALK_FRAME_TORN : outcome);
 }
 
 /* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
@@ -159,8 +159,8 @@ walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_a
 	w->hash = check_mix(w->hash, FRAME_ENTRY);
 }
 
-#define NO_INSTRUCTION                                                                             \
-	(-2) /* lasti of a frame that hasn't run one: that of the one before the first */
+/* lasti of a frame that hasn't run one: the place before the first. */
+#define NO_INSTRUCTION (-2)
 
 /* What a frame says. */
 struct frame_view {
