@@ -38,10 +38,8 @@ static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
 	bool any = false, other = false;
-	int r = proc_check_number(pid);
+	int r = proc_asked(pid, x->o->record.no_children, &tree);
 
-	if (!r)
-		r = x->o->record.no_children ? vec_push(&tree, pid) : proc_tree(pid, &tree);
 	for (size_t i = 0; !r && i < tree.n; i++) {
 		int is = dump_add(x->dump, tree.v[i]);
 

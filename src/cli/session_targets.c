@@ -12,10 +12,8 @@
 
 static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
 {
-	int r = proc_check_number(pid);
+	int r = proc_asked(pid, s->options->no_children, tree);
 
-	if (!r)
-		r = s->options->no_children ? vec_push(tree, pid) : proc_tree(pid, tree);
 	for (size_t i = 0; !r && i < tree->n; i++) {
 		r = sampler_add_root(s->sampler, tree->v[i]);
 		r = r ? r : proc_match_add_pid(&s->match, tree->v[i]);

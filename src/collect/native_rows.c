@@ -14,7 +14,6 @@
 #include "elf/unwind_cache.h"
 
 #define MAX_EVAL_RANGES 64
-#define CHANGED		"%s changed while it was read"
 
 /* More code than this is looked at when the rest is in use: torch has 30 MB of it. */
 #define PROVE_AT_ONCE (4u << 20)
@@ -100,6 +99,16 @@ static int read_rows(const struct native_file *f, struct unwind_cache *cache, st
 	return ret->partial ? 0 : code_rows_add(elf, &ret->rows);
 }
 
+static int changed(const struct native_file *f)
+{
+	return err_set(-ESTALE, "%s changed while it was read", f->path);
+}
+
+static int check_unchanged(const struct native_file *f)
+{
+	return native_file_changed(f) ? changed(f) : 0;
+}
+
 int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 		     const struct native_rows *rows)
 {
@@ -110,9 +119,8 @@ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 	if (r)
 		return r;
 	key = cache_key(f, elf);
-	if (native_file_changed(f))
-		return err_set(-ESTALE, CHANGED, f->path);
-	return unwind_cache_store(cache, &key, &rows->rows);
+	r = check_unchanged(f);
+	return r ? r : unwind_cache_store(cache, &key, &rows->rows);
 }
 
 static int compile(const struct native_file *f, struct unwind_cache *cache, struct native_rows *ret)
@@ -123,9 +131,9 @@ static int compile(const struct native_file *f, struct unwind_cache *cache, stru
 	r = r ? r : read_rows(f, cache, elf, ret);
 	if (!r && (f->interpreter || elf_file_is_program(elf)))
 		r = find_eval(elf, &ret->rows, &ret->eval);
-	if (!r && (ret->rows.base != f->base || native_file_changed(f)))
-		r = err_set(-ESTALE, CHANGED, f->path);
-	return r;
+	if (!r && ret->rows.base != f->base)
+		r = changed(f);
+	return r ? r : check_unchanged(f);
 }
 
 int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
@@ -147,7 +155,7 @@ int native_rows_prove(const struct native_file *f, struct native_rows *rows)
 
 	rows->partial = false;
 	r = r ? r : code_rows_add(elf, &rows->rows);
-	return r || !native_file_changed(f) ? r : err_set(-ESTALE, CHANGED, f->path);
+	return r ? r : check_unchanged(f);
 }
 
 int native_rows_fill(const struct collect_config *config, const struct native_file *f,

@@ -70,7 +70,6 @@ static int read_names(struct job *j, int root)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	const struct native_file *f = j->file;
-	int r = elf_names_open(f->fd, f->path, root, &j->names);
 
 	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
 		j->methods = NULL;
@@ -78,7 +77,8 @@ static int read_names(struct job *j, int root)
 		log_info("%s: no lines: %s", f->path, err_msg());
 		j->lines = NULL;
 	}
-	return r;
+	/* Last: its error is the one that is noted. */
+	return elf_names_open(f->fd, f->path, root, &j->names);
 }
 
 static void drop_names(struct job *j)

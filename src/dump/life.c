@@ -20,24 +20,20 @@ const struct proc *dump_proc(const struct dump *d, size_t i)
 	return &d->targets.v[i].proc;
 }
 
+static const struct {
+	const char *word, *words;
+} lives[] = {
+#define X(name, word, words) {word, words},
+	DUMP_LIVES(X)
+#undef X
+};
+
 const char *dump_life_word(enum dump_life life)
 {
-	static const char *const word[] = {
-#define X(name, json, words) json,
-		DUMP_LIVES(X)
-#undef X
-	};
-
-	return word[life];
+	return lives[life].word;
 }
 
 const char *dump_life_words(enum dump_life life)
 {
-	static const char *const text[] = {
-#define X(name, json, words) words,
-		DUMP_LIVES(X)
-#undef X
-	};
-
-	return text[life];
+	return lives[life].words;
 }

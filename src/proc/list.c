@@ -70,7 +70,8 @@ bool proc_has_ended(const struct proc *p)
 	return ended;
 }
 
-int proc_check_number(pid_t pid)
+/* /proc opens the number of a thread as if it were a process: -EINVAL says whose thread it is. */
+static int check_number(pid_t pid)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
 	struct proc_status s;
@@ -147,6 +148,15 @@ int proc_tree(pid_t root, pid_vec *ret)
 		r = add_children(&in, ret, &more);
 	map_fini(&in);
 	return r;
+}
+
+int proc_asked(pid_t pid, bool alone, pid_vec *ret)
+{
+	int r = check_number(pid);
+
+	if (r)
+		return r;
+	return alone ? vec_push(ret, pid) : proc_tree(pid, ret);
 }
 
 int proc_check_mount(void)

@@ -79,12 +79,6 @@ typedef VEC(pid_t) pid_vec;
 /* All processes that /proc shows, ascending. 0 or -errno with a message. */
 _must_use_ int proc_list(pid_vec *ret);
 
-/*
- * /proc opens the number of a thread as if it were a process: 0 if @pid is one; -EINVAL with a message that says
- * whose thread it is; -ESRCH.
- */
-_must_use_ int proc_check_number(pid_t pid);
-
 /* Is /proc there, and does it number processes as krait's own pid namespace does? 0 or -errno + message. */
 _must_use_ int proc_check_mount(void);
 
@@ -100,6 +94,9 @@ _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
  * 0, -ESRCH, -errno.
  */
 _must_use_ int proc_tree(pid_t root, pid_vec *ret);
+
+/* The process that was asked for by number, and its tree unless it is wanted @alone. As proc_tree(); -EINVAL: a thread's. */
+_must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 
 /* Inode of PROCDIR/ns/@name ("pid", "mnt", ...), 0 if not readable. */
 uint64_t proc_ns(const struct proc *p, const char *name);

@@ -59,7 +59,6 @@ print(again)
 BODY = "import builtins; builtins.burn_in(__name__)\n"
 IMPORTS = BURN + """
 import builtins, importlib, importlib.util, sys
-FUNCTIONS = {}
 for i in range(12):
     exec(compile("def burn_%d(): burn(0.1)" % i, "burn.py", "exec"))
 builtins.burn_in = lambda name: globals()["burn_" + name.split("_")[1]]()
