@@ -41,6 +41,16 @@ static bool reserve(struct str *b, size_t more)
 	return true;
 }
 
+void str_shrink(struct str *b)
+{
+	char *p = b->s ? realloc(b->s, b->n + 1) : NULL;
+
+	if (!p)
+		return;
+	b->s = p;
+	b->cap = b->n + 1;
+}
+
 void str_add_n(struct str *b, const void *s, size_t n)
 {
 	if (!reserve(b, n))

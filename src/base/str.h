@@ -22,6 +22,7 @@ void str_clear(struct str *b); /* empty, memory kept, .failed reset */
 void str_add(struct str *b, const char *s);
 void str_add_n(struct str *b, const void *s, size_t n);
 void str_add_c(struct str *b, char c);
+void str_shrink(struct str *b); /* gives back what it doesn't use */
 void str_addf(struct str *b, const char *fmt, ...) _printf_(2, 3);
 
 const char *str_cstr(const struct str *b); /* "" when empty */

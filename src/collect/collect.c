@@ -26,7 +26,9 @@ struct collect *collect_new(const struct collect_config *config)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	c->config = *config;
 	c->profile = config->profile;
-	if (config->unwind && worker_open(&c->worker)) {
+	c->known = known_new();
+	if (!c->known || (config->unwind && worker_open(&c->worker))) {
+		free(c->known);
 		free(c);
 		return NULL;
 	}
@@ -84,6 +86,7 @@ void collect_free(struct collect *c)
 	map_fini(&c->execs);
 	map_fini(&c->stacks);
 	sent_fini(c);
+	free(c->known);
 	free(c);
 }
 
@@ -102,6 +105,7 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	if (map_put(&p->code_index, code_key(code->addr, code->check), p->codes.n))
 		c->no_memory = true;
 	code->round = c->round;
+	code->serial = ++c->serial;
 	c->code_bytes += py_code_bytes(code);
 	c->stats.codes++;
 	if (c->config.met_file && code->file && !p->unwanted)

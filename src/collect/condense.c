@@ -59,6 +59,7 @@ int collect_condense(struct collect *c, struct condense *k)
 {
 	bool done = true;
 
+	known_forget(c);
 	take_mappings(c, &k->copy);
 	take_labels(c, k);
 	/* Samples on the way have the old ids of stacks; what comes later is sent with its stack. */

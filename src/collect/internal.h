@@ -259,9 +259,12 @@ struct collect {
 		uint64_t cpu_ns, came; /* what they say of the rate */
 		uint64_t at_ns;	       /* side band's time, when it was done last */
 	} ended;
-	struct sent_list *stacks_sent, *codes_sent; /* NULL: none yet */
-	uint32_t round;				    /* collect_condense() calls */
-	size_t code_bytes;			    /* of all code objects */
+	struct sent_stacks *stacks_sent; /* NULL: none yet */
+	struct sent_codes *codes_sent;
+	uint32_t round;	   /* collect_condense() calls */
+	size_t code_bytes; /* of all code objects */
+	uint64_t serial;   /* of the last of them */
+	struct known *known;
 	struct map
 		stacks; /* wire id -> STACK_UNNAMED: it is in raw; else profile stack id, above that native_outcome */
 	VEC(struct raw_stack) raw;
@@ -449,6 +452,24 @@ const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);
 
+/* known.c: what was found of a place; an entry is zero but for its key where nothing is known. */
+struct known_native {
+	uint64_t vaddr;
+	uint32_t file;	   /* its .index */
+	uint32_t location; /* profile id */
+	uint8_t is;	   /* set of enum native_is */
+};
+struct known_python {
+	uint64_t code; /* its .serial */
+	int32_t lasti;
+	uint32_t location;
+};
+struct known *known_new(void);
+struct known_native *known_native(struct collect *c, const struct native_file *f, uint64_t vaddr);
+struct known_python *known_python(struct collect *c, const struct py_code *code, int lasti);
+/* Profile ids have changed, or what names come from. */
+void known_forget(struct collect *c);
+
 /* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
@@ -470,6 +491,18 @@ struct native_name {
 		start; /* vaddr that stands for the function: itself, or its beginning if unnamed */
 };
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
+
+/* Which of the functions that matter where stacks are merged is at @vaddr: a set, 0 = none of them. */
+enum native_is {
+	IS_MACHINERY = 1 << 0, /* machinery.h, in a file that holds an interpreter */
+	IS_EVAL_2 = 1 << 1,
+	IS_EVAL_3 = 1 << 2,
+	IS_GREENLET_START = 1 << 3, /* greenlet.h */
+	IS_GREENLET_SWITCH = 1 << 4,
+	IS_GREENLET_EXPOSING = 1 << 5,
+	IS_KNOWN = 1 << 7, /* always */
+};
+uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 
 /* Profile location of the code at @vaddr; in a stack its .outer ones follow it. */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);

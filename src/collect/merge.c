@@ -8,13 +8,11 @@
 #include <stdlib.h>
 
 #include "collect/internal.h"
-#include "symbol/greenlet.h"
-#include "symbol/machinery.h"
 
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	const char *name;	/* NULL: none */
+	uint8_t is;		/* set of enum native_is; 0 without a file */
 	const char *jit;	/* without a file: the name of code made at run time; NULL: none */
 	const char *registered; /* the symbol of such code; NULL: none */
 	uint64_t start;		/* of that */
@@ -72,7 +70,7 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 
 	f.file = space_find(m->c, m->native->version, m->raw->process, f.pc, &f.vaddr);
 	if (f.file)
-		f.name = native_file_name(f.file, f.vaddr).text;
+		f.is = native_file_is(m->c, f.file, f.vaddr);
 	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
 		f.jit = jit_name(m->c, &m->c->processes.v[m->raw->process], f.pc, &f.start);
 	if (!f.file && !f.jit && !m->out->plain)
@@ -92,9 +90,9 @@ static int name_frames(struct merge *m)
 
 static bool is_eval(const struct merge *m, const struct native_frame *f)
 {
-	unsigned version = m->c->processes.v[m->raw->process].version;
+	unsigned major = m->c->processes.v[m->raw->process].version >> 8;
 
-	return f->name && f->file->interpreter && machinery_is_eval(f->name, version >> 8);
+	return f->is & (major == 2 ? IS_EVAL_2 : IS_EVAL_3);
 }
 
 /* -X perf: "py::NAME:FILE" is what calls the evaluation loop of that function. */
@@ -107,8 +105,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 {
 	uint32_t at;
 
-	if (f->name && f->file->interpreter && !m->c->config.interpreter_frames &&
-	    machinery_is(f->name))
+	if (f->is & IS_MACHINERY && !m->c->config.interpreter_frames)
 		return;
 	if (f->jit && is_trampoline(m, f) && !m->c->config.interpreter_frames)
 		return;
@@ -186,17 +183,11 @@ static bool is_owned(const struct merge *m)
 	return loops || !raw->n;
 }
 
-/* Is it the function of greenlet's that @is (symbol/greenlet.h) knows? */
-static bool is_greenlets(const struct native_frame *f, bool (*is)(const char *, const char *))
-{
-	return f->file && is(f->file->path, f->name);
-}
-
 /* Is what this loop runs not in the chain of Python frames for the moment? */
 static bool is_rewritten(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !owned_until(m, i); i++) {
-		if (is_greenlets(&m->frames.v[i], greenlet_is_exposing))
+		if (m->frames.v[i].is & IS_GREENLET_EXPOSING)
 			return true;
 	}
 	return false;
@@ -206,7 +197,7 @@ static bool is_rewritten(const struct merge *m)
 static bool is_switching(const struct merge *m)
 {
 	for (size_t i = 0; i < m->frames.n && !is_eval(m, &m->frames.v[i]); i++) {
-		if (is_greenlets(&m->frames.v[i], greenlet_is_switch))
+		if (m->frames.v[i].is & IS_GREENLET_SWITCH)
 			return true;
 	}
 	return false;
@@ -253,7 +244,7 @@ static bool cut_at_greenlet(struct merge *m, bool counted)
 		const struct native_frame *f = &m->frames.v[i];
 
 		spare += counted && is_eval(m, f);
-		if (!is_greenlets(f, greenlet_is_start))
+		if (!(f->is & IS_GREENLET_START))
 			continue;
 		m->frames.n = i + 1;
 		return true;

@@ -19,6 +19,7 @@
 #include "elf/dwarf_file.h"
 #include "proc/files.h"
 #include "symbol/elf_names.h"
+#include "symbol/greenlet.h"
 #include "symbol/machinery.h"
 #include "symbol/method_names.h"
 
@@ -267,7 +268,31 @@ static uint32_t line_location(struct collect *c, struct native_file *f,
 	return loc->outer;
 }
 
-uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr)
+static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
+{
+	const char *name = native_file_name(f, vaddr).text;
+	unsigned is = IS_KNOWN;
+
+	if (name && f->interpreter)
+		is |= (machinery_is(name) ? IS_MACHINERY : 0) |
+		      (machinery_is_eval(name, 2) ? IS_EVAL_2 : 0) |
+		      (machinery_is_eval(name, 3) ? IS_EVAL_3 : 0);
+	is |= (greenlet_is_start(f->path, name) ? IS_GREENLET_START : 0) |
+	      (greenlet_is_switch(f->path, name) ? IS_GREENLET_SWITCH : 0) |
+	      (greenlet_is_exposing(f->path, name) ? IS_GREENLET_EXPOSING : 0);
+	return (uint8_t)is;
+}
+
+uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
+{
+	struct known_native *known = known_native(c, f, vaddr);
+
+	if (!known->is)
+		known->is = find_what_it_is(f, vaddr);
+	return known->is;
+}
+
+static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
 	const struct native_name name = native_file_name(f, vaddr);
 	struct profile_function fn = {};
@@ -286,4 +311,13 @@ uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t
 		fn.name = profile_string(c->profile, name.text);
 	loc.function = profile_function(c->profile, &fn);
 	return profile_location(c->profile, &loc);
+}
+
+uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr)
+{
+	struct known_native *known = known_native(c, f, vaddr);
+
+	if (!known->location)
+		known->location = make_location(c, f, vaddr);
+	return known->location;
 }

@@ -170,12 +170,13 @@ void native_rows_fini(struct native_rows *r)
 	vec_fini(&r->eval);
 }
 
-static void keep_functions(struct native_file *f, const struct unwind_rows *rows)
+static void keep_functions(struct collect *c, struct native_file *f, const struct unwind_rows *rows)
 {
 	if (f->fdes.n || !rows->fdes.n || vec_reserve(&f->fdes, rows->fdes.n))
 		return;
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
+	known_forget(c); /* where functions begin and end */
 }
 
 static void try_later(struct native_file *f)
@@ -215,7 +216,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 	}
 	if (r)
 		not_filled(c, f, r, why);
-	keep_functions(f, &rows->rows);
+	keep_functions(c, f, &rows->rows);
 }
 
 void native_rows_want(struct collect *c, struct native_file *f)
@@ -233,6 +234,7 @@ void native_rows_take_proven(struct collect *c, struct native_file *f, struct na
 	if (f->rows != ROWS_THERE) /* given up since */
 		return;
 	f->fdes.n = 0;
+	known_forget(c);
 	native_rows_take(c, f, rows, r, why);
 }
 

@@ -151,7 +151,7 @@ void native_work_list(struct collect *c, struct native_file *f)
 		f->list_found = LIST_TRIED;
 }
 
-static void take_names(struct native_file *f, struct job *j)
+static void take_names(struct collect *c, struct native_file *f, struct job *j)
 {
 	if (j->r)
 		log_info("%s: no symbols: %s", f->path, j->why ? j->why : "");
@@ -159,6 +159,7 @@ static void take_names(struct native_file *f, struct job *j)
 	f->methods = TAKE_PTR(j->methods);
 	f->lines = TAKE_PTR(j->lines);
 	f->named = NAMES_TRIED;
+	known_forget(c);
 }
 
 static void take_list(struct native_file *f, const struct job *j)
@@ -203,7 +204,7 @@ static void (*next_step(const struct job *j))(struct worker_job *)
 static void take(struct collect *c, struct job *j)
 {
 	if (j->job.run == open_names)
-		take_names(j->file, j);
+		take_names(c, j->file, j);
 	else if (j->job.run == find_list)
 		take_list(j->file, j);
 	else if (j->job.run == compile_rows)

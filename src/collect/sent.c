@@ -11,44 +11,48 @@
 
 #define KEPT (2 * SENT_WAYS)
 
-struct sent_entry {
-	uint64_t id; /* 0: unused */
-	uint64_t code_key;
-	uint32_t process; /* whose code object it is */
+/* In each set the latest first; 0: unused. */
+struct sent_stacks {
+	uint64_t id[SENT_SETS][KEPT];
 };
 
-struct sent_list {
-	struct sent_entry entry[SENT_SETS][KEPT]; /* the latest first */
+struct sent_codes {
+	uint64_t id[SENT_SETS][KEPT];
+	struct sent_code {
+		uint64_t key;
+		uint32_t process;
+	} of[SENT_SETS][KEPT];
 };
 
-/* Notes that @e came, or was used; what is to be given up for it, .id 0: nothing. */
-static struct sent_entry note(struct sent_list **list, const struct sent_entry *e)
+/*
+ * @id came, or was used: it is put in front of its set. Where it was, KEPT - 1 if it wasn't there; @gone: then what is
+ * to be given up for it, 0 = nothing.
+ */
+static size_t to_front(uint64_t set[KEPT], uint64_t id, uint64_t *gone)
 {
-	struct sent_entry *set, gone = {};
 	size_t i = 0;
 
-	if (!*list)
-		*list = calloc(1, sizeof(**list));
-	if (!*list)
-		return gone; /* all are kept then */
-	set = (*list)->entry[sent_set_of(e->id) % SENT_SETS];
-	while (i < KEPT - 1 && set[i].id != e->id)
+	while (i < KEPT - 1 && set[i] != id)
 		i++;
-	if (set[i].id != e->id)
-		gone = set[i];
+	*gone = set[i] != id ? set[i] : 0;
 	memmove(set + 1, set, i * sizeof(*set));
-	set[0] = *e;
-	return gone;
+	set[0] = id;
+	return i;
 }
 
 void sent_stack(struct collect *c, uint64_t id)
 {
-	struct sent_entry gone = note(&c->stacks_sent, &(struct sent_entry){.id = id});
+	uint64_t gone;
 
-	if (!gone.id || !map_del(&c->stacks, gone.id))
+	if (!c->stacks_sent)
+		c->stacks_sent = calloc(1, sizeof(*c->stacks_sent));
+	if (!c->stacks_sent)
+		return; /* all are kept then */
+	to_front(c->stacks_sent->id[sent_set_of(id) % SENT_SETS], id, &gone);
+	if (!gone || !map_del(&c->stacks, gone))
 		return;
-	map_del(&c->rowless, gone.id);
-	map_del(&c->registered, gone.id);
+	map_del(&c->rowless, gone);
+	map_del(&c->registered, gone);
 }
 
 void sent_free_code(struct collect *c, struct py_code *code)
@@ -78,19 +82,26 @@ static uint64_t id_of(const struct process *p, const struct py_code *code)
 
 void sent_code(struct collect *c, uint32_t process, uint64_t code, uint64_t check)
 {
-	struct sent_entry e = {.id = sent_code_id(&c->processes.v[process].key, code, check),
-			       .code_key = code_key(code, check),
-			       .process = process};
-	struct sent_entry gone = note(&c->codes_sent, &e);
+	uint64_t id = sent_code_id(&c->processes.v[process].key, code, check), gone, *at;
+	struct sent_code *of, last;
 	struct process *p;
-	uint64_t *at;
+	size_t i;
 
-	if (!gone.id)
+	if (!c->codes_sent)
+		c->codes_sent = calloc(1, sizeof(*c->codes_sent));
+	if (!c->codes_sent)
 		return;
-	p = &c->processes.v[gone.process];
-	at = map_get(&p->code_index, gone.code_key);
+	i = to_front(c->codes_sent->id[sent_set_of(id) % SENT_SETS], id, &gone);
+	of = c->codes_sent->of[sent_set_of(id) % SENT_SETS];
+	last = of[i];
+	memmove(of + 1, of, i * sizeof(*of));
+	of[0] = (struct sent_code){code_key(code, check), process};
+	if (!gone)
+		return;
+	p = &c->processes.v[last.process];
+	at = map_get(&p->code_index, last.key);
 	/* The process may have ended, and its place be another's. */
-	if (at && id_of(p, p->codes.v[*at - 1]) == gone.id)
+	if (at && id_of(p, p->codes.v[*at - 1]) == gone)
 		sent_drop_code(c, p, *at - 1);
 }
 

@@ -53,8 +53,8 @@ static const struct py_code *find_code(const struct process *p, const struct wir
 	return i ? p->codes.v[*i - 1] : NULL;
 }
 
-static uint32_t code_location(struct collect *c, const struct process *p,
-			      const struct py_code *code, int lasti)
+static uint32_t make_code_location(struct collect *c, const struct process *p,
+				   const struct py_code *code, int lasti)
 {
 	struct py_position pos = py_code_position(code, lasti);
 	bool ends = c->config.end_positions && pos.end_col >= 0;
@@ -79,6 +79,18 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 				   (c->start_boot_ns - p->start_boot_ns) / NSEC_PER_MSEC + 1);
 	profile_check_end(&l);
 	return l.mapping ? profile_location(prof, &l) : 0;
+}
+
+static uint32_t code_location(struct collect *c, const struct process *p,
+			      const struct py_code *code, int lasti)
+{
+	struct known_python *known = known_python(c, code, lasti);
+
+	if (known->location && p->start_boot_ns &&
+	    profile_get_location(c->profile, known->location)->mapping == p->mapping)
+		return known->location;
+	known->location = make_code_location(c, p, code, lasti);
+	return known->location;
 }
 
 /* What was neither resident at first sight nor there for user space: the process has ended. */

@@ -25,7 +25,8 @@ struct py_code {
 	uint16_t version;	/* major << 8 | minor */
 	uint8_t missing; /* 1 << enum code_text: texts that py_code_fill_from_process() can bring */
 	bool internal;	 /* CPython's own helper code: not for users' eyes */
-	uint32_t round;	 /* whoever keeps it: when it came last */
+	uint32_t round;	 /* whoever keeps it: when it came last, */
+	uint64_t serial; /* and its number, which no other one ever had */
 	struct wire_text text[CODE_TEXT_MAX]; /* where and how long the texts were at first sight */
 };
 

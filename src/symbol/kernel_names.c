@@ -128,6 +128,7 @@ static void sort(struct kernel_names *k)
 	}
 	k->list.n = n;
 	vec_shrink(&k->list);
+	str_shrink(&k->text);
 }
 
 static struct kernel_names *new_names(void)

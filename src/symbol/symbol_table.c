@@ -99,19 +99,6 @@ static void link_outer(struct symbol_table *t)
 	}
 }
 
-static void trim(struct symbol_table *t)
-{
-	struct symbol *list = reallocarray(t->list.v, t->list.n ? t->list.n : 1, sizeof(*list));
-	char *names = realloc(t->names.s, t->names.n + 1);
-
-	if (list)
-		t->list.v = list;
-	t->list.cap = list ? MAX(t->list.n, (size_t)1) : t->list.cap;
-	if (names)
-		t->names.s = names;
-	t->names.cap = names ? t->names.n + 1 : t->names.cap;
-}
-
 int symbol_table_sort(struct symbol_table *t)
 {
 	size_t n = t->candidates.n;
@@ -127,7 +114,8 @@ int symbol_table_sort(struct symbol_table *t)
 	}
 	vec_fini(&t->candidates);
 	link_outer(t);
-	trim(t);
+	vec_shrink(&t->list);
+	str_shrink(&t->names);
 	return r;
 }
 
