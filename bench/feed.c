@@ -46,6 +46,12 @@ static uint64_t code_of(unsigned stack, unsigned i)
 	return 0x10000 + (uint64_t)(stack * FRAMES + i) * 512;
 }
 
+/* Any number but 0; the kernel program's are hashes, which spread over its sets. */
+static uint64_t stack_of(size_t i)
+{
+	return (i + 1) * 0x9e3779b97f4a7c15;
+}
+
 static void send_code(struct collect *c, uint64_t code)
 {
 	struct {
@@ -70,7 +76,7 @@ static void send_stack(struct collect *c, unsigned stack)
 	struct {
 		struct rec_stack head;
 		struct wire_frame frame[FRAMES];
-	} rec = {.head = {.type = REC_STACK, .n = FRAMES, .stack = stack + 1, .proc = key}};
+	} rec = {.head = {.type = REC_STACK, .n = FRAMES, .stack = stack_of(stack), .proc = key}};
 
 	for (unsigned i = 0; i < FRAMES; i++) {
 		uint64_t code = code_of(stack, i);
@@ -81,6 +87,20 @@ static void send_stack(struct collect *c, unsigned stack)
 	collect_record(c, &rec, sizeof(rec));
 }
 
+/* Samples wait for the next flush at most. */
+static bool flush(struct collect *c, size_t sent)
+{
+	struct collect_stats st;
+
+	if (collect_flush(c, false))
+		return false;
+	collect_stats(c, &st);
+	if (st.samples + FLUSH_EVERY >= sent)
+		return true;
+	fprintf(stderr, "%llu of %zu samples came\n", (unsigned long long)st.samples, sent);
+	return false;
+}
+
 static bool send_samples(struct collect *c, size_t from, size_t to)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE, .tid = 1, .proc = key, .weight = 100000};
@@ -88,13 +108,13 @@ static bool send_samples(struct collect *c, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		rec.time_ns = i * 100000;
 		rec.runtime_ns = rec.time_ns;
-		rec.stack = 1 + i * 7 % STACKS;
+		rec.stack = stack_of(i * 7 % STACKS);
 		rec.tid = 1 + i % 4;
 		collect_record(c, &rec, sizeof(rec));
-		if (i % FLUSH_EVERY == 0 && collect_flush(c, false))
+		if (i % FLUSH_EVERY == 0 && !flush(c, i + 1))
 			return false;
 	}
-	return !collect_flush(c, false);
+	return flush(c, to);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait's own memory and CPU time while programs with thousands of stacks run: resident memory
-plus what the kernel counts for its maps. Per-CPU rings are projected to a machine of 8 CPUs."""
+"""krait's own memory and CPU time while programs with thousands of stacks run, and whether it grows beside one
+whose stacks are few: resident memory plus what the kernel counts for its maps. Per-CPU rings are projected to a
+machine of 8 CPUs."""
 
 import os
 import time
@@ -27,41 +28,54 @@ def memory(k):
     return now, now + max(0, per_cpu(CPUS) - per_cpu(here))
 
 
-def watch(workers, spinning, hz, seconds):
+def watch(target, hz, seconds):
     """Memory after a third and at the end of the time, krait's CPU time per second in between."""
-    with Group(lib.newest_interpreter(), workers, spinning) as group:
-        with lib.Krait(["-p", str(group.pid), "-F", str(hz)]) as k:
-            k.program()
-            time.sleep(max(SETTLE, seconds / 3))
-            early, cpu, begin = memory(k), lib.cpu_seconds(k.pid), time.monotonic()
-            time.sleep(seconds * 2 / 3)
-            late, used = memory(k), lib.cpu_seconds(k.pid) - cpu
-            share = used / (time.monotonic() - begin)
+    with lib.Krait(["-p", str(target.pid), "-F", str(hz)]) as k:
+        k.program()
+        time.sleep(max(SETTLE, seconds / 3))
+        early, cpu, begin = memory(k), lib.cpu_seconds(k.pid), time.monotonic()
+        time.sleep(seconds * 2 / 3)
+        late, used = memory(k), lib.cpu_seconds(k.pid) - cpu
+        share = used / (time.monotonic() - begin)
     return early, late, share, k.summary
 
 
+def varied(workers, spinning, hz, seconds):
+    with Group(lib.newest_interpreter(), workers, spinning) as group:
+        return watch(group, hz, seconds)
+
+
+def growth(hz, seconds):
+    """Beside a program that does the same again and again."""
+    with lib.Target(lib.newest_interpreter()) as target:
+        target.depth(20)
+        early, late, _, summary = watch(target, hz, seconds)
+    return lib.Row(
+        "steady work, %d Hz: growth in %.0f s" % (hz, seconds * 2 / 3),
+        (late[0] - early[0]) / MIB,
+        "MiB",
+        0.5,
+        note="%d samples, %d stacks" % (summary["samples"], summary["stacks"]),
+    )
+
+
 def run(options):
-    seconds = max(3, options.seconds / 3)
+    seconds = max(3, options.seconds / 5)
     for workers, spinning, hz, most, cpu in (
         (0, 0, 999, 48, 1),
         (0, 0, 9999, None, 5),
         (100, 2, 999, 96, 1),
     ):
         name = "%d processes, %d Hz: " % (workers or 1, hz)
-        early, late, share, summary = watch(workers, spinning, hz, seconds)
+        _, late, share, summary = varied(workers, spinning, hz, seconds)
         if most:
             yield lib.Row(
                 name + "memory on %d CPUs" % CPUS,
                 late[1] / MIB,
                 "MiB",
                 most,
-                note="%.1f here, %d stacks" % (late[0] / MIB, summary.get("stacks", 0)),
+                note="%.1f here, %d stacks" % (late[0] / MIB, summary["stacks"]),
             )
-        yield lib.Row(
-            name + "growth in %.0f s" % (seconds * 2 / 3),
-            (late[0] - early[0]) / MIB,
-            "MiB",
-            0.5,
-            note="%d samples" % summary["samples"],
-        )
         yield lib.Row(name + "krait's CPU", share * 100, "% of one", cpu)
+    for hz in (999, 9999):
+        yield growth(hz, seconds)
