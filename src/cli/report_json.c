@@ -117,6 +117,12 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 		r = put_shares(f, "thread", "threads", out);
 	if (!r)
 		r = put_shares(f, "gil", "gil", out);
+	if (!r && style->by) {
+		fputs("  ", out);
+		put(out, "by", style->by);
+		fputs(",\n", out);
+		r = put_shares(f, style->by, "shares", out);
+	}
 	if (r)
 		return r;
 	put_kinds(f, out);

@@ -491,6 +491,8 @@ def tables(work, path):
     text = krait("report", path, "--by", "thread").stdout.decode().split("\n")
     check("by-shares", [line.split("   ")[-1] for line in text[-3:-1]] == [
         t["name"] for t in report["threads"]], str(text))
+    by = json.loads(krait("report", path, "--json", "--by", "thread").stdout)
+    check("json-by", (by["by"], by["shares"]) == ("thread", report["threads"]) and "by" not in report, str(by))
     text = krait("report", path, "--per-thread", "-n", "1").stdout.decode().split("\n")
     total = sum(t["total"] for t in report["threads"])
     check("shares-limit", [line.split() for line in text[-3:-1]] == [
