@@ -5,32 +5,53 @@
 #include <fcntl.h>
 #include "base/cleanup.h"
 
-/*
- * /var/tmp before /tmp: the latter is memory on many machines (tmpfs since Debian 13). O_TMPFILE
- * leaves no name behind even if krait is killed; not every file system has it.
- */
+/* A new file without a name in @dir; -1 if it can't be. O_TMPFILE leaves no name behind even if krait is killed. */
+static int file_in(const char *dir)
+{
+	_cleanup_free_ char *name = NULL;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	if (fd >= 0) /* not every file system has it */
+		return fd;
+	if (asprintf(&name, "%s/krait-XXXXXX", dir) < 0) {
+		name = NULL;
+		return -1;
+	}
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+/* /var/tmp before /tmp: the latter is memory on many machines (tmpfs since Debian 13). */
+static const char *place(size_t i)
+{
+	const char *const dirs[] = {secure_getenv("TMPDIR") ?: "", "/var/tmp", "/tmp"};
+
+	return i < ARRAY_SIZE(dirs) ? dirs[i] : NULL;
+}
+
 int temporary_file(void)
 {
-	const char *const dirs[] = {secure_getenv("TMPDIR"), "/var/tmp", "/tmp"};
+	int fd = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
-		_cleanup_free_ char *name = NULL;
-		int fd;
+	for (size_t i = 0; fd < 0 && place(i); i++)
+		fd = *place(i) ? file_in(place(i)) : -1;
+	return fd;
+}
 
-		if (!dirs[i] || !*dirs[i])
+char *temporary_dir(void)
+{
+	for (size_t i = 0; place(i); i++) {
+		char *name = NULL;
+
+		if (!*place(i))
 			continue;
-		fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
-		if (fd >= 0)
-			return fd;
-		if (asprintf(&name, "%s/krait-XXXXXX", dirs[i]) < 0) {
-			name = NULL;
-			return -1;
-		}
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd >= 0) {
-			unlink(name);
-			return fd;
-		}
+		if (asprintf(&name, "%s/krait-XXXXXX", place(i)) < 0)
+			return NULL;
+		if (mkdtemp(name))
+			return name;
+		free(name);
 	}
-	return -1;
+	return NULL;
 }

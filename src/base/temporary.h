@@ -11,4 +11,7 @@
  */
 int temporary_file(void);
 
+/* A new directory there, which only this user can enter. Its path (heap), NULL if it works in none of them. */
+char *temporary_dir(void);
+
 #endif

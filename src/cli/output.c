@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/temporary.h"
 
 #define MAX_NAMES  1000 /* left by krait processes that were killed while renaming */
 #define MAX_SUFFIX 24	/* of a temporary name: a dot, a process id, a number */
@@ -174,6 +175,27 @@ int output_open(struct output *o, const char *path)
 	return 0;
 }
 
+int output_open_elsewhere(struct output *o, const char *name)
+{
+	_cleanup_free_ char *made = temporary_dir(), *there = NULL;
+	int r;
+
+	*o = (struct output){};
+	if (!made)
+		return err_sys(-errno, "can't make a temporary directory");
+	if (asprintf(&there, "%s/%s", made, name) < 0) {
+		there = NULL;
+		rmdir(made);
+		return err_sys(-ENOMEM, "output");
+	}
+	r = output_open(o, there);
+	if (r)
+		rmdir(made);
+	else
+		o->made = TAKE_PTR(made);
+	return r;
+}
+
 /* Gives the unnamed file a name: its own if that is free, else one to be renamed. */
 static int name_it(struct output *o)
 {
@@ -221,11 +243,10 @@ int output_commit(struct output *o)
 
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
-	if (!o->temporary)
-		return 0;
-	if (rename(o->temporary, o->path))
+	if (o->temporary && rename(o->temporary, o->path))
 		return err_sys(-errno, "can't rename %s to %s", o->temporary, o->path);
 	free(TAKE_PTR(o->temporary));
+	free(TAKE_PTR(o->made));
 	return 0;
 }
 
@@ -252,6 +273,9 @@ void output_fini(struct output *o)
 		fclose(o->stream);
 	if (o->temporary)
 		unlink(o->temporary);
+	if (o->made)
+		rmdir(o->made);
+	free(o->made);
 	free(o->temporary);
 	free(o->path);
 	*o = (struct output){};

@@ -15,6 +15,7 @@ struct output {
 	char *path;	 /* where it is going to be; NULL = stdout */
 	char *temporary; /* its name until then, NULL = none */
 	bool unnamed;	 /* no name until then; neither = written in place (a FIFO, a device) */
+	char *made;	 /* directory to be removed unless the file comes into it, NULL = none */
 };
 
 /*
@@ -22,6 +23,12 @@ struct output {
  * if it can't be written. 0 or -errno + message.
  */
 _must_use_ int output_open(struct output *o, const char *path);
+
+/*
+ * For what can't be written where it belongs: a file @name in a new directory, in $TMPDIR, /var/tmp or /tmp.
+ * 0 or -errno + message.
+ */
+_must_use_ int output_open_elsewhere(struct output *o, const char *name);
 
 /* Would one take the place of the other? Both are open. */
 bool output_same(const struct output *a, const struct output *b);

@@ -84,7 +84,8 @@ static int apply_filters(struct session *s)
 	return r;
 }
 
-static int write_profile(struct session *s)
+/* The profile, whole, in its place. 0 or -errno + message. */
+static int write_profile(struct session *s, struct output *out)
 {
 	struct render_options opt = {.title = s->title,
 				     .open_source = s->sources ? source_files_open : NULL,
@@ -93,16 +94,36 @@ static int write_profile(struct session *s)
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .annotate = s->options->annotate};
-	int r = apply_filters(s), q;
+	int r = s->options->format->write(s->profile, out->stream, &opt), q;
 
-	if (!r)
-		r = s->options->format->write(s->profile, s->output.stream, &opt);
 	if (r)
 		return r;
 	q = caller_enter(&s->caller);
-	r = output_commit(&s->output);
+	r = output_commit(out);
 	caller_leave(&s->caller);
 	return q ? q : r;
+}
+
+/* The disk is full, the directory gone: what was recorded isn't. */
+static void write_elsewhere(struct session *s)
+{
+	struct output out = {};
+	char name[64];
+	int r = caller_enter(&s->caller);
+
+	snprintf(name, sizeof(name), "profile%s", s->options->format->extensions[0]);
+	if (!r) {
+		r = output_open_elsewhere(&out, name);
+		caller_leave(&s->caller);
+	}
+	if (!r)
+		r = write_profile(s, &out);
+	if (!r) {
+		log_warn("what was recorded is in %s", out.path);
+		free(s->path);
+		s->path = TAKE_PTR(out.path);
+	}
+	output_fini(&out);
 }
 
 static int name_output(struct session *s)
@@ -135,13 +156,31 @@ static int close_recording(struct session *s, const struct summary *m, int writt
 	return code;
 }
 
-/* The recording says itself what it got and what it lost. */
+/* Will the same profile be written where there is room for it? Not if the reader or memory is gone, or it can't be. */
+static bool is_of_the_place(int error)
+{
+	return error != -EPIPE && error != -ENOMEM && error != -EINVAL;
+}
+
+/* The recording says itself what it got and what it lost. 0 or -errno, said why. */
 static int write_with_summary(struct session *s, const struct summary *m)
 {
+	int r;
+
 	vec_foreach(l, &m->lines)
 		if (l->level <= LOG_NOTE)
 			session_add_comment(s, "note", l->text);
-	return write_profile(s);
+	r = apply_filters(s);
+	if (r) {
+		log_error("%s", err_msg());
+		return r;
+	}
+	r = write_profile(s, &s->output);
+	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
+		log_error("%s", err_msg());
+	if (r && is_of_the_place(r))
+		write_elsewhere(s);
+	return r;
 }
 
 /* The end of a recording that worked: the file, the closing lines, the exit code. */
@@ -153,8 +192,6 @@ static int finish(struct session *s)
 	summary_take(&m, s);
 	session_end_sampling(s);
 	r = write_with_summary(s, &m);
-	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
-		log_error("%s", err_msg());
 	code = close_recording(s, &m, r);
 	if (!r && s->options->open && viewer_open(&s->caller, s->path))
 		log_warn("%s", err_msg());

@@ -7,6 +7,7 @@ import os
 import pwd
 import shlex
 import shutil
+import signal
 import stat
 import struct
 import subprocess
@@ -116,8 +117,8 @@ def unwritable():
 
 @kit.case
 def full_disk():
-    """A full file system: an error, no half file, an older file unharmed."""
-    with folder() as d, python() as target:
+    """A full file system: an error, no half file, an older file unharmed, what was recorded elsewhere."""
+    with folder() as d, folder() as other, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", d], check=True)
         try:
             with open(d + "/x.svg", "w") as f:
@@ -125,11 +126,55 @@ def full_disk():
             with open(d + "/fill", "wb") as f:
                 f.write(b"x" * (52 << 10))
             done = krait("record", "-p", target.pid, "-d", 1, "-F", 4999, "--times",
-                         "-o", d + "/x.svg")
+                         "-o", d + "/x.svg", env=dict(os.environ, TMPDIR=other))
             check(done.returncode == 1, "exit code %d: %s" % (done.returncode, done.stderr))
             check("space" in done.stderr, done.stderr)
+            saved(other, "profile.svg", done)
             check(sorted(os.listdir(d)) == ["fill", "x.svg"], str(os.listdir(d)))
             check(open(d + "/x.svg").read() == "old", "the older file was changed")
+        finally:
+            subprocess.run(["umount", d], check=True)
+
+
+def saved(d, name, done):
+    """What couldn't be written where it belongs: whole, in a new directory in d, and krait says where."""
+    made = os.listdir(d)
+    check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
+    path = os.path.join(d, made[0], name)
+    check("what was recorded is in " + path in done.stderr, done.stderr)
+    report = krait("report", path, "--json")
+    check(report.returncode == 0 and json.loads(report.stdout)["functions"], report.stderr)
+    check(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700, "others can look into it")
+
+
+@kit.case
+def folder_removed():
+    """The output's directory is removed while it is recorded."""
+    with folder() as d, folder() as other, python() as target:
+        os.mkdir(d + "/x")
+        with kit.recorder(d + "/x/o.pb.gz", "-p", target.pid, "-d", "1000",
+                          env=dict(os.environ, TMPDIR=other)) as running:
+            os.rmdir(d + "/x")
+            time.sleep(0.5)
+            running.process.send_signal(signal.SIGINT)
+            said = running.process.communicate(timeout=15)[1].decode()
+            check(running.process.returncode == 1, said)
+            check("can't write %s/x/o.pb.gz: No such file" % d in said, said)
+            saved(other, "profile.pb.gz", subprocess.CompletedProcess((), 1, "", said))
+
+
+@kit.case
+def nowhere_else():
+    """Neither there nor elsewhere: what is said and left is the same as before."""
+    with folder() as d, python() as target:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
+        try:
+            full = "mount --bind %s /var/tmp && mount --bind %s /tmp && TMPDIR= exec \"$@\"" % (d, d)
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", full, "sh", kit.KRAIT, "record", "-p", str(target.pid), "-d",
+                 "0.5", "-o", "x.svg"], cwd=d, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            check(done.returncode == 1 and "space" in done.stderr, done.stderr)
+            check("is in" not in done.stderr and not os.listdir(d), "%s: %s" % (os.listdir(d), done.stderr))
         finally:
             subprocess.run(["umount", d], check=True)
 
@@ -219,9 +264,10 @@ def odd_outputs():
     """/dev/null, /dev/full, a FIFO, a symbolic link: written to, not replaced."""
     with folder() as d, python() as target:
         args = ("record", "-p", target.pid, "-d", 0.3, "--format", "folded", "-o")
+        full = dict(os.environ, TMPDIR=d)
         check(krait(*args, "/dev/null").returncode == 0, "/dev/null")
         check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null was replaced")
-        done = krait(*args, "/dev/full")
+        done = krait(*args, "/dev/full", env=full)
         check(done.returncode == 1 and "space" in done.stderr, "/dev/full: " + done.stderr)
         os.symlink(d + "/real", d + "/link")
         check(krait(*args, d + "/link").returncode == 0, "a link")

@@ -115,7 +115,7 @@ full_disk() {
 	mount -t tmpfs -o size=64k tmpfs full 2>/dev/null || { echo "SKIP cli full-disk: can't mount"; return; }
 	echo old >full/x.pb.gz
 	head -c 1m /dev/zero >full/filler 2>/dev/null
-	expect full-disk 1 'No space left' record -d 1 -o full/x.pb.gz -- python3 -c "${busy/30/1}"
+	TMPDIR=$work expect full-disk 1 'No space left' record -d 1 -o full/x.pb.gz -- python3 -c "${busy/30/1}"
 	check full-disk-keeps-older test "$(cat full/x.pb.gz)" = old
 	check full-disk-no-leftover test "$(ls full | wc -l)" = 2
 	umount full

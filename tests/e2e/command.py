@@ -140,7 +140,7 @@ def lost_output_leaves_the_command():
     """A full output is told at once; krait stays for the command's end all the same."""
     with folder() as d:
         done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
-                     "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT))
+                     "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT), env=dict(os.environ, TMPDIR=d))
         check(done.returncode == 1 and "space" in done.stderr, repr(done))
         check(done.stdout == "done\n", "krait was gone before the command: %r" % done)
 

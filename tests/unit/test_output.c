@@ -154,6 +154,29 @@ static void test_full(void **state)
 	output_fini(&o);
 }
 
+static void test_elsewhere(void **state)
+{
+	_cleanup_free_ char *path = NULL;
+	char made[128];
+	struct output o;
+
+	assert_int_equal(setenv("TMPDIR", dir, 1), 0);
+	assert_int_equal(output_open_elsewhere(&o, "x.folded"), 0);
+	fputs("new", o.stream);
+	path = strdup(o.path);
+	assert_memory_equal(path, dir, strlen(dir));
+	assert_int_equal(output_commit(&o), 0);
+	output_fini(&o);
+	assert_holds(path, "new");
+	/* Nothing is left of what isn't committed. */
+	assert_int_equal(output_open_elsewhere(&o, "x.folded"), 0);
+	output_fini(&o);
+	unsetenv("TMPDIR");
+	assert_int_equal(entries(), 1);
+	snprintf(made, sizeof(made), "%.*s", (int)(strlen(path) - strlen("/x.folded")), path);
+	assert_int_equal(access(made, X_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +186,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_link_is_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptor_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cannot_write, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
 		cmocka_unit_test(test_full),
 	};
 
