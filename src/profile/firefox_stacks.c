@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stacks of a Firefox profile, each made when a sample has it; see firefox_tables.h. */
+#include "profile/firefox_tables.h"
+
+#include <errno.h>
+#include "base/error.h"
+#include "profile/folded_frame.h"
+
+static struct folded_text folded(const char *s)
+{
+	return s ? (struct folded_text){s, strlen(s)} : (struct folded_text){};
+}
+
+/* The file of a function, as its version has it. */
+static const char *file_of(const struct ff_reader *r, int64_t func)
+{
+	const char *file = ff_string(r, ff_cell(r, FUNC_FILE, func));
+
+	if (file)
+		return file;
+	return ff_string(r, ff_cell(r, SOURCE_FILE,
+				    ff_flagged(r, FUNC_SOURCE, func, FUNC_FLAGS, FUNC_HAS_SOURCE)));
+}
+
+static int32_t resource_of(const struct ff_reader *r, int64_t func)
+{
+	return ff_flagged(r, FUNC_RESOURCE, func, FUNC_FLAGS, FUNC_HAS_RESOURCE);
+}
+
+static const char *lib_of(const struct ff_reader *r, int64_t frame, int64_t func)
+{
+	int32_t lib = ff_flagged(r, FRAME_LIB, frame, FRAME_FLAGS, FRAME_HAS_LIB);
+
+	if (lib == FF_NONE)
+		lib = ff_cell(r, RESOURCE_LIB, resource_of(r, func));
+	return ff_text(&r->lib_paths, lib);
+}
+
+/* What kind of code it is a source file, a library or the category's name tells. */
+static struct profile_location make_location(struct ff_reader *r, int64_t frame)
+{
+	int32_t func = ff_cell(r, FRAME_FUNC, frame), line = ff_cell(r, FRAME_LINE, frame);
+	struct folded_text name = folded(ff_string(r, ff_cell(r, FUNC_NAME, func)));
+	struct folded_text file = folded(file_of(r, func)), lib = folded(lib_of(r, frame, func));
+	const char *category = ff_text(&r->categories, ff_flagged(r, FRAME_CATEGORY, frame,
+								  FRAME_FLAGS, FRAME_HAS_CATEGORY));
+	struct folded_text place = file.n ? file : lib;
+	struct profile_location l;
+	struct folded_frame f;
+
+	/* CPython's own profiler has the files of frozen modules there. */
+	if (!place.n)
+		place = folded(ff_string(r, ff_cell(r, RESOURCE_NAME, resource_of(r, func))));
+	folded_frame_make(name, place, MAX(line, 0), &f);
+	if (f.unnamed) {
+		/* "[kernel+0x1234]" says it all; of others the path is in the list of libraries. */
+		if (lib.n && f.kind != KIND_KERNEL)
+			f.mapping = lib;
+	} else if (lib.n && f.kind != KIND_MARK) {
+		f.file = file;
+		f.mapping = lib;
+	} else if (r->of_krait && category) {
+		/* Everything else has a library there. */
+		f.kind = streq(category, "Python") ? KIND_PYTHON : KIND_MARK;
+		f.file = file;
+		f.mapping = (struct folded_text){};
+	} else if (f.kind == KIND_NATIVE && !f.mapping.n && category && streq(category, "Kernel")) {
+		f.kind = KIND_KERNEL;
+	}
+	l = folded_frame_location(r->p, &f);
+	viewer_in_set_start(r->p, &l, ff_cell(r, FUNC_LINE, func));
+	l.column = line > 0 ? MAX(ff_cell(r, FRAME_COLUMN, frame), 0) : 0;
+	return l;
+}
+
+/* Room for @i, up to which everything is 0; what that takes counts as work. */
+static int grow(struct ff_reader *r, void *vec, size_t i)
+{
+	VEC(uint32_t) *v = vec;
+	size_t before = v->n;
+
+	if (i < v->n)
+		return 0;
+	if (vec_reserve(v, i + 1))
+		return VIEWER_NO_MEMORY;
+	memset(v->v + before, 0, (i + 1 - before) * sizeof(*v->v));
+	v->n = i + 1;
+	r->steps -= MIN((uint64_t)(i + 1 - before), r->steps);
+	return 0;
+}
+
+static int location_of(struct ff_reader *r, int32_t frame, uint32_t *ret)
+{
+	struct profile_location l;
+
+	if (ff_cell(r, FRAME_FUNC, frame) == FF_NONE)
+		return ff_bad(r->at, "samples", "there is no such frame");
+	if (grow(r, &r->locations, (size_t)frame))
+		return -ENOMEM;
+	if (!r->locations.v[frame]) {
+		l = make_location(r, frame);
+		r->locations.v[frame] = profile_location(r->p, &l);
+	}
+	*ret = r->locations.v[frame];
+	return viewer_in_check_memory(FF_FORMAT, r->at, "frameTable", r->p, 0, r->budget);
+}
+
+/* Where the caller's part of a stack is: before it, so that a chain ends. */
+static int32_t prefix_of(const struct ff_reader *r, int32_t stack)
+{
+	int32_t offset = ff_cell(r, STACK_OFFSET, stack), prefix = ff_cell(r, STACK_PREFIX, stack);
+
+	if (offset > 0)
+		prefix = offset <= stack ? stack - offset : stack;
+	return prefix;
+}
+
+static int make_stack(struct ff_reader *r, int32_t stack)
+{
+	int err = 0;
+
+	r->leaf_first.n = 0;
+	for (int32_t i = stack, next; i != FF_NONE && !err; i = next) {
+		uint32_t location = 0;
+
+		next = prefix_of(r, i);
+		if (ff_cell(r, STACK_FRAME, i) == FF_NONE)
+			return ff_bad(r->at, "samples", "there is no such stack");
+		if (next >= i)
+			return ff_bad(r->at, "prefix",
+				      "a stack's caller isn't before it in the table");
+		if (r->leaf_first.n >= VIEWER_MAX_DEPTH)
+			return ff_bad(r->at, "samples", "more than 65536 frames in a stack");
+		if (!r->steps--)
+			return ff_bad(r->at, "samples",
+				      "the stacks are far deeper than those of a file of this size "
+				      "should be");
+		err = location_of(r, ff_cell(r, STACK_FRAME, i), &location);
+		if (!err && vec_push(&r->leaf_first, location))
+			err = VIEWER_NO_MEMORY;
+	}
+	return err;
+}
+
+int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret)
+{
+	int err = 0;
+
+	if (stack == FF_NONE) {
+		*ret = profile_stack(r->p, NULL, 0);
+		return *ret ? 0 : VIEWER_NO_MEMORY;
+	}
+	if (ff_cell(r, STACK_FRAME, stack) == FF_NONE)
+		return ff_bad(r->at, "samples", "there is no such stack");
+	err = grow(r, &r->stacks, (size_t)stack);
+	if (!err && !r->stacks.v[stack]) {
+		err = make_stack(r, stack);
+		if (!err)
+			r->stacks.v[stack] = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
+	}
+	*ret = err ? 0 : r->stacks.v[stack];
+	return err ? err
+		   : viewer_in_check_memory(FF_FORMAT, r->at, "stackTable", r->p, 0, r->budget);
+}
