@@ -159,6 +159,8 @@ static int look(struct source_files *f, struct named_file *file, const struct me
 		r = -ESRCH;
 	if (!r)
 		r = proc_owner_read(proc.dirfd, &owner);
+	if (!r)
+		(void)proc_use_another_thread(&proc);
 	root = r ? -1 : openat(proc.dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0 || identify(root, &mount, &ino))
 		return -ESRCH;

@@ -283,7 +283,7 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 		return -ESRCH;
 	if (!is_wanted(c, p, &proc))
 		return ignore(c, p);
-	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (r)
 		return r;
 	r = image_find(c, &proc, &maps, &f, &at);
@@ -413,6 +413,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 	struct exe_key exe;
 	int r = proc_open(&proc, tgid);
 
+	if (!r)
+		(void)proc_use_another_thread(&proc);
 	/* Before the mappings: if it execs meanwhile, the place isn't the one they are of. */
 	if (!r)
 		r = proc_stat_read(proc.dirfd, &stat);
@@ -422,7 +424,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 		return err_set(-EPERM,
 			       "process %d is another user's; `sudo krait record -p %d` shows it",
 			       tgid, tgid);
-	r = maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (!r)
 		r = image_find(c, &proc, &maps, &f, &at);
 	r = r ? r : none_found(&proc);

@@ -260,7 +260,7 @@ static int try_to_read(struct collect *c, struct process *p)
 		r = proc_open(&proc, p->key.tgid);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
-	r = r ? r : maps_read(proc.dirfd, MAPS_EXEC, &maps);
+	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->last_version,

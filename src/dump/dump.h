@@ -40,8 +40,7 @@ struct dump_thread {
 	X(GOES_ON, "goes on", "")                                                                  \
 	X(ENDED, "ended", "it ended while it was read: names, frames and source may be missing")   \
 	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
-	X(LEADERLESS, "leaderless",                                                                \
-	  "its first thread has ended: Python, names and source can't be read without it")
+	X(LEADERLESS, "leaderless", "its first thread has ended; others go on")
 
 enum dump_life {
 #define X(name, word, words) LIFE_##name,

@@ -10,7 +10,6 @@ enum dump_life dump_life(const struct dump *d, size_t i)
 
 	if (proc_has_ended(&t->proc))
 		return t->zombie ? LIFE_HAD_ENDED : LIFE_ENDED;
-	/* The others go on without it, but memory and files are reached through it. */
 	return !proc_stat_read(t->proc.dirfd, &stat) && stat.state == 'Z' ? LIFE_LEADERLESS
 									  : LIFE_GOES_ON;
 }

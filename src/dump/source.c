@@ -18,14 +18,16 @@
 void source_init(struct source *s, const struct proc *proc)
 {
 	_cleanup_proc_facts_ struct proc_facts f = {};
+	_cleanup_proc_ struct proc seen = {proc->tgid, fcntl(proc->dirfd, F_DUPFD_CLOEXEC, 0)};
 
 	*s = (struct source){.proc = proc, .root = -1, .cwd = -1};
 	if (proc_facts_read(proc, NULL, &f) || proc_owner_read(proc->dirfd, &s->owner))
 		return;
 	s->start_ns =
 		clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + f.start_boot_ns + CLOCK_STEPS;
-	s->root = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	s->cwd = openat(proc->dirfd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)proc_use_another_thread(&seen);
+	s->root = openat(seen.dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->cwd = openat(seen.dirfd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void free_file(struct source_file *f)

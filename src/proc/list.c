@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "proc/maps.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
 
@@ -56,6 +57,46 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 	if (r == -ENOENT || r == -ESRCH || (!r && !ret->n))
 		return err_set(-ESRCH, "process %d has ended", p->tgid);
 	return r ? err_sys(r, "can't list the threads of process %d", p->tgid) : 0;
+}
+
+/* Looks at @p through thread @tid. The number may be another process's by now: false. */
+static bool open_thread(struct proc *p, pid_t tid)
+{
+	_cleanup_close_ int fd = -1;
+	struct proc_status s;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || proc_status_read(fd, "status", &s) || s.tgid != p->tgid)
+		return false;
+	close(p->dirfd);
+	p->dirfd = TAKE_FD(fd);
+	return true;
+}
+
+/* /proc/TID is there for any thread, though not in the list. */
+bool proc_use_another_thread(struct proc *p)
+{
+	struct proc_stat st;
+	pid_vec threads = {};
+	bool used = false;
+
+	if (!proc_stat_read(p->dirfd, &st) && st.state == 'Z' && !proc_threads(p, &threads))
+		for (size_t i = 0; !used && i < threads.n; i++)
+			used = threads.v[i] != p->tgid && open_thread(p, threads.v[i]);
+	vec_fini(&threads);
+	return used;
+}
+
+int proc_maps(struct proc *p, unsigned want, struct maps *ret)
+{
+	int r = maps_read(p->dirfd, want, ret);
+
+	if (r || ret->list.n || !proc_use_another_thread(p))
+		return r;
+	maps_fini(ret);
+	return maps_read(p->dirfd, want, ret);
 }
 
 bool proc_has_ended(const struct proc *p)

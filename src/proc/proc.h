@@ -89,6 +89,16 @@ bool proc_has_ended(const struct proc *p);
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
+ * Where the first thread has ended and others go on, /proc/TGID shows neither memory nor files. From then on .dirfd is
+ * another thread's, of which /proc has all, but its own times and state. False: there is no need, or no other one.
+ */
+bool proc_use_another_thread(struct proc *p);
+
+/* Its mappings, as maps_read(), if need be so. */
+struct maps;
+_must_use_ int proc_maps(struct proc *p, unsigned want, struct maps *ret);
+
+/*
  * @root and all processes that descend from it at this moment (children of any of its threads, and
  * theirs), @root first. A descendant whose parent has died in between belongs to init, not here.
  * 0, -ESRCH, -errno.

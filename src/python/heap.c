@@ -75,7 +75,7 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 	to.iov_len = n * bytes;
 	if (!spend(h, n * bytes))
 		return n;
-	got = process_vm_readv(h->pid, &to, 1, from, n, 0);
+	got = peek_pieces(h->pid, &to, from, n);
 	if (got < 0)
 		got = 0;
 	if ((size_t)got == n * bytes)

@@ -5,6 +5,36 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "base/cleanup.h"
+#include "proc/proc.h"
+
+#define THREADS_MAX 16 /* that are tried */
+
+/* By the first of the threads through which there is memory. */
+static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	pid_vec threads = {};
+	ssize_t got = -ESRCH;
+
+	if (!proc_open(&p, pid) && !proc_threads(&p, &threads))
+		for (size_t i = 0; got == -ESRCH && i < MIN(threads.n, (size_t)THREADS_MAX); i++) {
+			got = process_vm_readv(threads.v[i], to, 1, from, n, 0);
+			got = got < 0 ? -errno : got;
+		}
+	vec_fini(&threads);
+	return got;
+}
+
+ssize_t peek_pieces(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	ssize_t got = process_vm_readv(pid, to, 1, from, n, 0);
+
+	if (got >= 0)
+		return got;
+	return errno == ESRCH ? read_by_thread(pid, to, from, n) : -errno;
+}
+
 int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
 {
 	struct iovec to = {buf, n}, from = {(void *)(uintptr_t)addr, n};
@@ -12,8 +42,8 @@ int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
 
 	if (!n)
 		return 0;
-	got = process_vm_readv(pid, &to, 1, &from, 1, 0);
+	got = peek_pieces(pid, &to, &from, 1);
 	if (got < 0)
-		return errno == EINVAL ? -EFAULT : -errno;
+		return got == -EINVAL ? -EFAULT : (int)got;
 	return (size_t)got == n ? 0 : -EFAULT;
 }

@@ -16,4 +16,11 @@
  */
 _must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
 
+/*
+ * process_vm_readv(): @n pieces of @pid's memory into @to, one after the other. Bytes, or -errno. Where its first thread
+ * has ended the kernel finds the memory by another one only.
+ */
+struct iovec;
+ssize_t peek_pieces(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
+
 #endif

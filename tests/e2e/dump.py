@@ -379,8 +379,9 @@ def ended():
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid).stdout
     check([t["state"] for t in process["threads"]] == ["ended", "sleep"], str(process))
-    check(process["life"] == "leaderless" and "  [its first thread has ended: " in text, text)
+    check(process["life"] == "leaderless" and "  [its first thread has ended; others go on]" in text, text)
     check("not Python" not in text and "[incomplete" not in text, text)
+    check(names(process["threads"][1], "python")[-1] == "Thread.run" and "\n    self._target(" in text, text)
 
 
 @case

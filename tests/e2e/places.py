@@ -33,6 +33,48 @@ def every_kind_of_interpreter():
                 raise AssertionError("%s: %s" % (path, error)) from None
 
 
+# Its first thread ends; the other one goes on, and later in a library that wasn't there then.
+LEADERLESS = """
+import ctypes, sys, threading, time
+def busy():
+    while time.time() < end: sum(range(1000))
+def later():
+    global end
+    end = time.time() + float(sys.argv[1])
+    busy()
+    import zlib
+    while True: zlib.compress(bytes(100000))
+threading.Thread(target=later).start()
+time.sleep(0.2)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@kit.case
+def first_thread_ended():
+    """Another thread's /proc has what the first one's hasn't any more: memory, mappings and files."""
+    for _, version, kind, path in kit.interpreters():
+        if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
+            continue
+        with Background(path, "-c", LEADERLESS, "1000") as target:
+            profiled_leaderless(target, path, "-d", 1)
+        with Background(path, "-c", LEADERLESS, "1") as target:
+            stacks = profiled_leaderless(target, path, "-d", 3)
+        compressing = sum(any(l.name in ("zlib_compress", "zlib.compress") for l in stack) for stack in stacks)
+        check(compressing > len(stacks) / 4, "%s: zlib in %d of %d" % (path, compressing, len(stacks)))
+
+
+def profiled_leaderless(target, path, *args):
+    """Nearly all samples have the function of the thread that goes on; their stacks."""
+    kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
+    with folder() as d:
+        done = krait("record", "-p", target.pid, "-F", 499, "-o", d + "/o.pb.gz", *args)
+        check(done.returncode == 0, "%s: exit code %d: %s" % (path, done.returncode, done.stderr))
+        kit.sees(d + "/o.pb.gz", "later", 0.95)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        return [profile.stack(s) for s in profile.samples]
+
+
 @kit.case
 def renamed():
     """An executable that isn't called python."""
