@@ -13,7 +13,9 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_INFO, LOG_DEBUG };
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* Prints "krait: [warning: |error: ]text\n" if the level allows it; erases a progress line first.
+/*
+ * Prints "krait: [warning: |error: ]text\n" if the level allows it; erases a progress line first. Controls in the
+ * text become "?".
  */
 void log_at(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An interval as text and as a line of JSON, for scripts. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/top.h"
+#include "live/text.h"
 
 #define PLAIN_WIDTH 100 /* columns that are for wider terminals are left out */
 
@@ -42,8 +44,9 @@ static void plain_row(struct top *t, const struct live_row *row, struct str *out
 			table_number(&t->shown, c->unit, c->value(&t->shown, row), &cell);
 		else
 			table_name(&t->shown, row, &cell);
-		str_addf(out, "%*s%s", c->value ? c->width : 0, c->value ? str_cstr(&cell) : "  ",
-			 c->value ? "" : str_cstr(&cell));
+		str_addf(out, "%*s", c->value ? c->width : 0, c->value ? str_cstr(&cell) : "  ");
+		if (!c->value)
+			text_clip(out, str_cstr(&cell), INT_MAX, true);
 	}
 	str_add_c(out, '\n');
 }

@@ -88,7 +88,7 @@ int text_clip(struct str *out, const char *s, int width, bool utf8)
 	while (*s) {
 		struct character c = next(s, utf8);
 
-		if (n + c.width > width)
+		if (c.width > width - n)
 			break;
 		if (c.ok)
 			str_add_n(out, c.s, c.bytes);

@@ -6,6 +6,7 @@ A program keeps one thread busy and, from another, writes random bytes, cycles a
 what a walker reads: frames, code objects, strings, thread states' links. krait must neither hang
 nor crash, and another process profiled at the same time must stay right.
 """
+import re
 import sys
 import time
 
@@ -121,20 +122,38 @@ def spoiled_structures():
             raise AssertionError("%s: %s" % (path, error)) from None
 
 
+CONTROLS = re.compile("[\0-\t\v-\x1f\x7f-\x9f]")
+
+
 @kit.case
 def spoiled_process():
-    """Names and titles: a comm of control characters, a thread name of invalid UTF-8."""
+    """Names and titles: a comm of control characters, file names with them and of invalid UTF-8."""
     source = r"""
-import ctypes
+import ctypes, glob, mmap, os, shutil, sys
 libc = ctypes.CDLL(None)
 libc.prctl(15, b"\x1b[31m\xff\n;%s", 0, 0, 0)
-""" + kit.BUSY
-    with folder() as d, python(source) as target:
+os.mkdir(sys.argv[1])
+with open(sys.argv[1] + "/lib\n\x1b[32m.so", "w") as f:
+    f.write("\x7fELF" + 8192 * "x")
+with open(f.name, "rb") as f:
+    mapped = mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+lzma = (glob.glob("/usr/lib/*/liblzma.so.5") + glob.glob("/usr/lib*/liblzma.so.5"))[0]
+copy = sys.argv[1] + "/liblzma\n\x1b[32m.so"
+shutil.copy(lzma, copy)
+crc32 = ctypes.CDLL(copy).lzma_crc32
+while True:
+    crc32(bytes(1 << 20), 1 << 20, 0)
+"""
+    with folder() as d, Background(kit.PYTHON, "-c", source, d + "/\x1b[33m\x9b") as target:
         for name in ("o.folded", "o.svg", "o.pb.gz"):
-            done = krait("record", "-p", target.pid, "-d", 0.5, "-F", 499, "-o", d + "/" + name,
-                         "--by", "thread")
+            done = krait("record", "-v", "-p", target.pid, "-d", 0.5, "-F", 499,
+                         "-o", d + "/" + name, "--by", "thread")
             check(done.returncode == 0, done.stderr)
-            check("\x1b" not in done.stderr, "an escape sequence reached the terminal")
+            check(not CONTROLS.search(done.stderr), "an escape sequence reached the terminal")
+            check("/lib??[32m.so" in done.stderr, "nothing is said of the file")
+        done = krait("top", "-p", target.pid, "-n", 1)
+        check("(liblzma??[32m.so)" in done.stdout, "not in top: " + done.stdout)
+        check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
         for name in ("o.folded", "o.svg"):
             with open(d + "/" + name, "rb") as f:
                 data = f.read()
