@@ -159,6 +159,8 @@ struct process {
 	enum space_stale space_stale;
 	struct perf_map *jit; /* NULL: not found (yet) */
 	uint64_t jit_ns;      /* when it was looked at last */
+	uint64_t jit_due_ns;  /* not before that again */
+	size_t jit_bytes;     /* of .jit, as counted */
 	bool jit_refused;
 	struct registered registered;
 	struct guarded guarded;
@@ -263,7 +265,11 @@ struct collect {
 	struct sent_codes *codes_sent;
 	uint32_t round;	   /* collect_condense() calls */
 	size_t code_bytes; /* of all code objects */
-	uint64_t serial;   /* of the last of them */
+	struct jit_reading {
+		uint64_t first_ns, took_ns;
+		size_t bytes;
+	} jit_reading;	 /* of all processes' perf maps */
+	uint64_t serial; /* of the last of them */
 	struct known *known;
 	struct map
 		stacks; /* wire id -> STACK_UNNAMED: it is in raw; else profile stack id, above that native_outcome */
@@ -373,7 +379,7 @@ bool image_may_come(struct collect *c, const struct proc *proc, const struct map
 
 /* jit.c: @proc is @p: looks for its perf map. */
 void jit_open(struct collect *c, struct process *p, const struct proc *proc);
-void jit_close(struct process *p);
+void jit_close(struct collect *c, struct process *p);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /* @symbol: the name as its file has it, NULL = the same. */

@@ -12,12 +12,44 @@
 #define OPEN_APART_NS	 NSEC_PER_SEC
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */
 
+/*
+ * What is in them is up to the programs, which mustn't keep krait from the samples of others. Readings of one are
+ * READ_SHARE times as far apart as one takes; of all they take no longer than ALL_FIRST_NS and one part in ALL_SHARE
+ * of the time.
+ */
+#define READ_SHARE   10
+#define ALL_FIRST_NS (10 * NSEC_PER_SEC)
+#define ALL_SHARE    4
+#define ALL_BYTES    ((size_t)512 << 20)
+
+static bool may_read(const struct collect *c, const struct process *p, uint64_t now)
+{
+	const struct jit_reading *all = &c->jit_reading;
+
+	return (now >= p->jit_due_ns || p->ended || c->last) && all->bytes < ALL_BYTES &&
+	       (!all->first_ns || all->took_ns < ALL_FIRST_NS + (now - all->first_ns) / ALL_SHARE);
+}
+
+/* It was read from @from_ns until now. */
+static void note_reading(struct collect *c, struct process *p, uint64_t from_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	size_t bytes = p->jit ? perf_map_bytes(p->jit) : 0;
+
+	c->jit_reading.first_ns = c->jit_reading.first_ns ?: from_ns;
+	c->jit_reading.took_ns += now - from_ns;
+	c->jit_reading.bytes += bytes - p->jit_bytes;
+	p->jit_bytes = bytes;
+	p->jit_due_ns = now + READ_SHARE * (now - from_ns);
+}
+
 void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), *exec_ns = map_get(&c->execs, p->key.tgid);
 	int r;
 
-	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS))
+	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS) ||
+	    !may_read(c, p, now))
 		return;
 	p->jit_ns = now;
 	r = perf_map_open(proc, exec_ns ? *exec_ns : 0, &p->jit);
@@ -28,6 +60,7 @@ void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 	}
 	if (r)
 		p->jit = NULL;
+	note_reading(c, p, now);
 }
 
 /* It may have made the file since. */
@@ -40,11 +73,16 @@ static void open_late(struct collect *c, struct process *p)
 }
 
 /* What it appended since, and what is said of the code at @pc then. */
-static const char *look_again(struct process *p, uint64_t pc, uint64_t *start)
+static const char *look_again(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {
-	p->jit_ns = clock_ns(CLOCK_MONOTONIC);
-	if (perf_map_refresh(p->jit))
-		log_debug("process %u: %s", p->key.tgid, err_msg());
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (may_read(c, p, now)) {
+		p->jit_ns = now;
+		if (perf_map_refresh(p->jit))
+			log_debug("process %u: %s", p->key.tgid, err_msg());
+		note_reading(c, p, now);
+	}
 	return perf_map_find(p->jit, pc, start);
 }
 
@@ -59,7 +97,7 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	name = clock_ns(CLOCK_MONOTONIC) - p->jit_ns < REFRESH_APART_NS
 		       ? perf_map_find(p->jit, pc, start)
 		       : NULL;
-	return name ? name : look_again(p, pc, start); /* a stack is named once */
+	return name ? name : look_again(c, p, pc, start); /* a stack is named once */
 }
 
 uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start)
@@ -77,8 +115,10 @@ uint32_t jit_location(struct collect *c, const char *name, const char *symbol, u
 					   .address = start});
 }
 
-void jit_close(struct process *p)
+void jit_close(struct collect *c, struct process *p)
 {
+	c->jit_reading.bytes -= p->jit_bytes;
+	p->jit_bytes = 0;
 	perf_map_free(p->jit);
 	p->jit = NULL;
 }

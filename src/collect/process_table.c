@@ -111,7 +111,7 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 static void free_memory(struct collect *c, struct process *p)
 {
 	space_forget(c, p);
-	jit_close(p);
+	jit_close(c, p);
 	registered_close(p);
 	guarded_close(p);
 	space_free_tables(c, p);

@@ -27,6 +27,7 @@ struct perf_map {
 	struct str names;    /* NUL-terminated */
 	struct code_map code;
 	struct perf_map_stats stats;
+	bool was_full; /* in this refresh, so that room was made: as much work as reading a million lines */
 };
 
 struct perf_map *perf_map_new(void)
@@ -84,9 +85,11 @@ static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t
 {
 	/* What was covered may make room, but isn't worth looking at for every entry. */
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
-	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4 &&
-	    code_map_settle(&m->code) < 0)
-		return -ENOMEM;
+	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4) {
+		if (code_map_settle(&m->code) < 0)
+			return -ENOMEM;
+		m->was_full = true;
+	}
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX || name == UINT32_MAX) {
 		m->stats.dropped++;
 		return 0;
@@ -147,7 +150,7 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 	return r ? r : settled;
 }
 
-/* From where reading stopped to where the file ends now. */
+/* From where reading stopped to where the file ends now, or until the map is full. */
 static int read_text(struct perf_map *m, uint64_t end)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
@@ -155,7 +158,7 @@ static int read_text(struct perf_map *m, uint64_t end)
 
 	if (!block)
 		return -ENOMEM;
-	while (m->offset < end && !r) {
+	while (m->offset < end && !r && !m->was_full) {
 		size_t want = MIN(end - m->offset, (uint64_t)BLOCK_BYTES);
 		ssize_t n = pread(m->text, block, want, (off_t)m->offset);
 
@@ -197,6 +200,7 @@ int perf_map_refresh(struct perf_map *m)
 
 	if (text < m->offset || dump < m->dump.offset)
 		forget(m);
+	m->was_full = false;
 	if (text > m->offset)
 		r = read_text(m, MIN(text, m->offset + REFRESH_MAX));
 	if (!r && dump > m->dump.offset)
@@ -290,6 +294,11 @@ const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *sta
 	if (start)
 		*start = e->first;
 	return m->names.s + e->name;
+}
+
+size_t perf_map_bytes(const struct perf_map *m)
+{
+	return m->names.cap + m->code.list.cap * sizeof(*m->code.list.v);
 }
 
 struct perf_map_stats perf_map_stats(const struct perf_map *m)

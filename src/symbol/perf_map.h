@@ -33,10 +33,10 @@ _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct 
 void perf_map_free(struct perf_map *m); /* NULL is fine */
 
 /*
- * Reads what was appended since; from the start again if a file has become shorter. To be called
- * once more when the process has ended: CPython writes a jitdump through a buffer of 4 KiB. Bounded. 0 or
- * -errno with a message. Costs a system call where nothing was appended, else milliseconds for
- * every 10,000 entries that the map has.
+ * Reads what was appended since; from the start again if a file has become shorter. Of more than a full map's
+ * lines it leaves some to the next refresh. To be called once more when the process has ended: CPython writes
+ * a jitdump through a buffer of 4 KiB. Bounded. 0 or -errno with a message. Costs a system call where nothing was
+ * appended, else milliseconds for every 10,000 entries that the map has.
  */
 _must_use_ int perf_map_refresh(struct perf_map *m);
 
@@ -45,6 +45,9 @@ _must_use_ int perf_map_refresh(struct perf_map *m);
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start);
 
 struct perf_map_stats perf_map_stats(const struct perf_map *m);
+
+/* Memory of its tables. */
+size_t perf_map_bytes(const struct perf_map *m);
 
 /*
  * Reads the jitdump @fd too (taken over also in case of failure), where the process has one mapped

@@ -6,6 +6,7 @@ A program keeps one thread busy and, from another, writes random bytes, cycles a
 what a walker reads: frames, code objects, strings, thread states' links. krait must neither hang
 nor crash, and another process profiled at the same time must stay right.
 """
+import os
 import re
 import sys
 import time
@@ -159,6 +160,42 @@ while True:
                 data = f.read()
             check(b"\x1b" not in data, "an escape sequence in " + name)
             data.decode("utf-8")
+
+
+# Code that no file has, and a perf map of which most lines take the place of the same code.
+PERF_MAP = r"""
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(b"\xb9\x80\xf0\xfa\x02\xff\xc9\x75\xfc\xc3")  # mov ecx, 50000000; dec ecx; jnz; ret
+path = "/tmp/perf-%d.map" % os.getpid()
+with open(path, "w") as f:
+    f.writelines("%x 1 a\n" % (0x10000 + 2 * i) for i in range((3 << 18) - 10))
+    for i in range(10):
+        f.write("1 1 a\n" * (1 << 20))
+print("ready", flush=True)
+call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+while True:
+    call()
+"""
+
+
+@kit.case
+def endless_names():
+    """A perf map that costs much to read doesn't keep krait from what else runs."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+    with folder() as d, python(PERF_MAP, stdout=kit.subprocess.PIPE) as target, python() as honest:
+        target.process.stdout.readline()
+        before = os.times()
+        try:
+            done = krait("record", "-p", target.pid, "-p", honest.pid, "-d", 2, "-F", 499,
+                         "-o", d + "/o.pb.gz")
+        finally:
+            os.unlink("/tmp/perf-%d.map" % target.pid)
+        took = sum(os.times()[2:4]) - sum(before[2:4])
+        check(done.returncode == 0, done.stderr)
+        check(took < 8, "%.1f s of CPU" % took)
+        kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
 @kit.case

@@ -165,6 +165,37 @@ static void test_file(void **state)
 	perf_map_free(m);
 }
 
+/* A file that makes room in a full map again and again: one refresh does it once. */
+static void test_rests(void **state)
+{
+	_cleanup_proc_ struct proc self = PROC_INIT;
+	struct perf_map *m = NULL;
+	char path[64];
+	int more = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	f = fopen(path, "w");
+	assert_non_null(f);
+	for (unsigned i = 0; i < PERF_MAP_ENTRIES_MAX / 8 * 5; i++)
+		fprintf(f, "%x 1 a\n", 0x2000 + 2 * i);
+	for (unsigned i = 0; i < PERF_MAP_ENTRIES_MAX; i++)
+		fputs("1 1 b\n", f);
+	fputs("10 1 last\n", f);
+	fclose(f);
+	assert_int_equal(proc_open(&self, getpid()), 0);
+	assert_int_equal(perf_map_open(&self, 0, &m), 0);
+	unlink(path);
+	for (; !perf_map_find(m, 0x10, NULL) && more < 9; more++)
+		assert_int_equal(perf_map_refresh(m), 0);
+	assert_in_range(more, 2, 3);
+	expect(m, 0x10, "last", 0x10);
+	expect(m, 1, "b", 1);
+	assert_int_equal(perf_map_stats(m).dropped, 0);
+	assert_in_range(perf_map_bytes(m), PERF_MAP_ENTRIES_MAX, PERF_MAP_NAMES_MAX);
+	perf_map_free(m);
+}
+
 static void test_refused(void **state)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;
@@ -198,7 +229,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),	 cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_painting), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_file),	 cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_file),	 cmocka_unit_test(test_rests),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
