@@ -123,7 +123,9 @@ static void write_elsewhere(struct session *s)
 		free(s->path);
 		s->path = TAKE_PTR(out.path);
 	}
+	(void)!caller_enter(&s->caller);
 	output_fini(&out);
+	caller_leave(&s->caller);
 }
 
 static int name_output(struct session *s)

@@ -396,8 +396,11 @@ void session_fini(struct session *s)
 	session_end_sampling(s);
 	session_bound_release(s);
 	profile_free(s->profile);
+	/* As whom they were made: root has given up its way around others' directories by then. */
+	(void)!caller_enter(&s->caller);
 	output_fini(&s->output);
 	output_fini(&s->summary);
+	caller_leave(&s->caller);
 	proc_match_fini(&s->match);
 	vec_fini(&s->labels);
 	free(s->path);

@@ -179,6 +179,42 @@ def nowhere_else():
             subprocess.run(["umount", d], check=True)
 
 
+# A file system where files have names from the start, as NFS has it.
+NO_TMPFILE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+int open(const char *path, int flags, ...)
+{
+	int (*real)(const char *, int, ...) = dlsym(RTLD_NEXT, "open"), mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = flags & O_CREAT ? va_arg(ap, int) : 0;
+	va_end(ap);
+	errno = EOPNOTSUPP;
+	return (flags & O_TMPFILE) == O_TMPFILE ? -1 : real(path, flags, mode);
+}
+"""
+
+
+@kit.case
+def nothing_left():
+    """What sudo's caller asked for and didn't come leaves nothing in their directory."""
+    with folder() as d:
+        os.chmod(d, 0o755)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", d + "/none.so", "-x", "c", "-", "-ldl"],
+                       input=NO_TMPFILE, text=True, check=True)
+        os.mkdir(d + "/home")
+        os.chown(d + "/home", 4711, 4711)
+        env = dict(os.environ, LD_PRELOAD=d + "/none.so", SUDO_UID="4711", SUDO_GID="4711")
+        refused(127, "no such file", "record", "-o", d + "/home/o.pb.gz", "--summary-json",
+                d + "/home/o.json", "--", "/nonexistent", env=env)
+        check(not os.listdir(d + "/home"), str(os.listdir(d + "/home")))
+
+
 @kit.case
 def full_pipe():
     """A reader that goes away, as `head`: exit code 1, no signal death and no words about it."""
