@@ -106,24 +106,25 @@ export function passing(d, f, words, anyTime) {
 	const nodes = f.kind || f.module ? nodesWith(d, f, words) : null;
 	const from = range ? range[0] : -Infinity, to = range ? range[1] : Infinity;
 	for (let s = 0; s < n; s++)
-		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to && (!nodes || nodes[node[s]]) ? 1 : 0;
+		out[s] = sets[labels[s]] && time[s] >= from && time[s] < to && (!nodes || nodes[node[s]] === BOTH) ? 1 : 0;
 	return out;
 }
 
 /** @type {{kind: string, module: string, nodes: Uint8Array}} */
 let lastWith = null;
+const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
 
 /**
- * Nodes with a frame in their stack that is of the kind and of the module.
+ * Of each node, whether a frame in its stack is of the kind, and whether one, maybe another, is of the module.
  * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
  */
 function nodesWith(d, f, words) {
 	if (lastWith && lastWith.kind === f.kind && lastWith.module === f.module)
 		return lastWith.nodes;
-	const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind) && (!f.module || words.module(g) === f.module) ? 1 : 0);
+	const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind ? OF_KIND : 0) | (!f.module || words.module(g) === f.module ? OF_MODULE : 0));
 	const out = new Uint8Array(d.nodes);
 	for (let i = 1; i < d.nodes; i++)
-		out[i] = out[d.nodeParent[i]] || fits[d.spotFn[d.nodeSpot[i]]];
+		out[i] = out[d.nodeParent[i]] | fits[d.spotFn[d.nodeSpot[i]]];
 	lastWith = {kind: f.kind, module: f.module, nodes: out};
 	return out;
 }

@@ -70,6 +70,20 @@ def recording():
 
 # In a browser.
 
+def made(name, samples, values=(("samples", "count"),), **head):
+    """A page of samples: frames (a name: a line of app.py; or all members), labels, values, time if there is one."""
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": t, "unit": u} for t, u in values], "duration_nanos": 10 ** 9, **head}]
+    for i, (stack, of, amounts, *when) in enumerate(samples, 1):
+        frames = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": f} if isinstance(f, str) else f for f in stack]
+        for k, f in enumerate(frames):
+            lines += [{"type": "mapping", "id": 1000 * i + k, "name": f["mapping"]},
+                      {"type": "frame", **f, "id": 1000 * i + k, "mapping": 1000 * i + k}]
+        lines += [{"type": "stack", "id": i, "frames": [1000 * i + k for k in range(len(frames))]},
+                  *([{"type": "labels", "id": i, "labels": of}] if of else []),
+                  {"type": "sample", "stack": i, **({"labels": i} if of else {}), "values": amounts, **({"time": when[0]} if when else {})}]
+    subprocess.run([KRAIT, "report", "-", "-o", pages / name], check=True, timeout=60, text=True, input="".join(json.dumps(line) + "\n" for line in lines))
+
+
 def marks(b, name):
     return b.js(f"performance.getEntriesByName('{name}').length")
 
@@ -344,6 +358,19 @@ def filters(b):
     open_page(b, "shares.html")
     choose(b, "Only with", "kernel")
     equal([r[0] for r in rows(b)], ["do_syscall_64", "main"], "with kernel code")
+    no_errors(b)
+
+
+def kind_and_module(b):
+    """Both filters: a sample needs a frame of the kind and one of the module, which may be another."""
+    native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
+    made("both.html", [(["main", kernel], {}, [3]), (["main", native], {}, [4]), (["main", native, kernel], {}, [5])])
+    open_page(b, "both.html")
+    choose(b, "Only with", "kernel")
+    press(b, "Modules")
+    press(b, "libz.so.1")
+    equal(sorted(r[::2] for r in rows(b)), [["/srv/app.py", "100.0 %"], ["[kernel]", "100.0 %"], ["libz.so.1", "100.0 %"]], "rows")
+    assert "41.7 % of all is shown" in b.js("document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')")
     no_errors(b)
 
 
@@ -791,7 +818,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, labels, own_words, label_keys, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, labels, own_words, label_keys, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
