@@ -8,7 +8,7 @@ import {matchedOfBoth} from './diff.js';
 import {passing} from './samples.js';
 import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
-import {selfOf} from './tree.js';
+import {follow, selfOf} from './tree.js';
 import {WORDS, above, flame, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
 
 // Showing.
@@ -105,13 +105,33 @@ export function change(set, then) {
  * @param {() => void} set
  */
 export function reshape(set) {
+	const group = state.chosen >= page.data.functions.length ? page.functions[state.chosen].name : '';
 	change(() => {
 		set();
 		unzoom();
 	}, () => {
 		structure();
+		if (group) // has another number among other groups, or isn't there
+			state.chosen = page.functions.findIndex((f) => f.root && f.name === group);
 		weigh();
 	});
+}
+
+/**
+ * Does something that may make another tree of the same functions: what was zoomed to and what the keyboard was on stay so.
+ * @param {() => void} make
+ */
+export function keepPlace(make) {
+	const was = flame.tree, [zoom, focus] = [flame.zoom, flame.focus].map((i) => flame.path(Math.max(i, 0)).slice(1).map((k) => was.fn[k]));
+	make();
+	if (flame.tree === was)
+		return;
+	flame.zoom = follow(page.tree, zoom);
+	flame.focus = follow(page.tree, focus) || -1;
+	if (zoom.length && !flame.zoom) {
+		flame.a = 0;
+		flame.b = 1;
+	}
 }
 
 function unzoom() {
@@ -173,18 +193,19 @@ export function choose(f, sandwich) {
 
 /** @param {Partial<import('./samples.js').Filter>} what */
 export function filterBy(what) {
-	change(() => Object.assign(state.filter, what), weigh);
+	change(() => Object.assign(state.filter, what), () => keepPlace(weigh));
 }
 
 /** @param {[number, number]|null} range */
 export function brush(range) {
 	answer(() => {
 		state.filter.range = page.strip.range = range;
-		weigh();
+		keepPlace(weigh);
 		search();
 		page.strip.draw();
 		flame.draw();
 		above.draw();
+		showPath();
 		page.parts.chips();
 		page.parts.table();
 	});

@@ -56,8 +56,10 @@ export class Flame {
 		this.tree = tree;
 		this.functions = functions;
 		this.root = {name: rootName, file: '', path: '', module: '', language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
-		if (this.zoom >= tree.n)
-			this.zoom = 0;
+		if (this.zoom >= tree.n) {
+			this.zoom = this.a = 0;
+			this.b = 1;
+		}
 	}
 
 	/** @param {number} i @returns {Fn} */

@@ -4,7 +4,7 @@
 
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
-import {answer, brush, choose, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
+import {answer, brush, choose, keepPlace, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
 import {forPaper, onScheme} from './colour.js';
 import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
@@ -16,7 +16,7 @@ import {byEffect, scaleEarly, sidesOf, sumSides} from './sides.js';
 import {beginWithChange, readState, writeState} from './state.js';
 import {Strip, reserveStrip} from './strip.js';
 import {chips, header, tools} from './tools.js';
-import {follow, makeTree, setSelf, valueOf} from './tree.js';
+import {makeTree, setSelf, valueOf} from './tree.js';
 import {above, flame, page, state, structure, weigh, withGroups} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -87,14 +87,13 @@ function listen() {
 
 /** The state that the address has. @returns {boolean} whether it has any */
 function restore() {
-	if (page.early || !page.data.samples || !readState(state, flame, page.data, page.functions.length))
+	if (page.early || !page.data.samples || !readState(state, flame, page.data))
 		return false;
 	byId('query').value = state.query;
 	answer(() => {
 		structure();
 		weigh();
-		if (flame.zoom >= page.tree.n)
-			flame.zoom = 0;
+		flame.focus = -1;
 		flame.flip = state.flip;
 		search();
 		header();
@@ -154,14 +153,13 @@ function showEarly({parent, fn, depth, values}) {
 
 /** All boxes; what was zoomed to among the widest stays so. */
 function endEarly() {
-	const [zoom, focus] = [flame.zoom, flame.focus].map((i) => flame.path(Math.max(i, 0)).slice(1).map((k) => flame.tree.fn[k]));
 	page.early = false;
 	if (restore())
 		return;
-	structure();
-	weigh();
-	flame.zoom = follow(page.tree, zoom);
-	flame.focus = follow(page.tree, focus) || -1;
+	keepPlace(() => {
+		structure();
+		weigh();
+	});
 	search();
 	header();
 	tools();

@@ -45,8 +45,8 @@ export function writeState(state, flame, d) {
 	return p.toString();
 }
 
-/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d @param {number} functions @returns {boolean} whether it says anything */
-export function readState(state, flame, d, functions) {
+/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d @returns {boolean} whether it says anything */
+export function readState(state, flame, d) {
 	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
 		const v = Number(p.get(k) ?? NaN);
 		return Number.isInteger(v) && v >= 0 && v < n ? v : -1;
@@ -60,7 +60,7 @@ export function readState(state, flame, d, functions) {
 	state.flip = p.has('flip');
 	state.recursion = p.has('recursion');
 	state.query = p.get('q') || '';
-	state.chosen = number('f', functions);
+	state.chosen = number('f', Infinity);
 	const range = (p.get('t') || '').split('-').map(Number);
 	/** @type {Record<string, string>} */
 	const labels = Object.create(null);

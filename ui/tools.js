@@ -4,7 +4,7 @@
 
 import {byId, counted, el, fit, percent, quantity} from './base.js';
 import {legend} from './boxes.js';
-import {brush, change, choose, filterBy, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
+import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
 import {FAMILIES, family} from './colour.js';
 import {diffHeader, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
@@ -58,7 +58,7 @@ export function tools() {
 		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
 			state.value = +v;
 		}, () => {
-			weigh();
+			keepPlace(weigh);
 			sumStrip();
 		})));
 	const keys = page.labelKeys.map((k) => /** @type {[string, string]} */ ([k, k]));

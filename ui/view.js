@@ -125,6 +125,8 @@ export function structure() {
 	Object.assign(page.whole, page.leaf ? sortSamples(page.leaf, page.whole.n) : {first: data.firstNode}, {runs: null});
 	page.outer = null;
 	page.groups.clear();
+	if (state.chosen >= page.functions.length) // from an address
+		state.chosen = -1;
 }
 
 /**

@@ -374,6 +374,42 @@ def kind_and_module(b):
     no_errors(b)
 
 
+def kept_place(b):
+    """What is zoomed to stays so under a filter, in views that make another tree; what isn't there any more isn't."""
+    stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
+    made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
+    for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
+        for thread, want in (("two", path), ("three", [])):
+            open_page(b, "kept.html", "#table=threads&view=" + view)
+            for share in (0.05 + i / 100 for i in range(90)):
+                b.click(*at(b, share, len(path)))
+                if crumbs(b)[1:] == path:
+                    break
+                press(b, "reset")
+            equal(crumbs(b)[1:], path, (view, "zoomed"))
+            b.js("[...document.querySelectorAll('#table button.name')].find((e) => e.textContent === '%s').click()" % thread)
+            equal(crumbs(b)[1:], want, (view, "only " + thread))
+    no_errors(b)
+
+
+def chosen_group(b):
+    """A group in the middle of a sandwich isn't another one when groups are others."""
+    made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
+                         (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
+    for by, want in (("none", ""), ("thread", ""), ("process", "")):
+        open_page(b, "groups.html")
+        b.click(*at(b, 0.1, 1))
+        b.key("s", "s")
+        equal(b.js("document.querySelector('#chips').textContent"), "api \u00d7", "chosen")
+        choose(b, "Group by", by)
+        equal(b.js("document.querySelector('#chips').textContent"), want, by)
+    open_page(b, "groups.html", "#view=sandwich&by=none&f=2")
+    equal(b.js("document.querySelector('#chips').textContent"), "", "from the address")
+    open_page(b, "groups.html", "#view=sandwich&by=thread&f=4")
+    equal(b.js("document.querySelector('#chips').textContent"), "C \u00d7", "from the address, of groups that aren't there at first")
+    no_errors(b)
+
+
 def labels(b):
     """A label of the user's, version 1 in the first 6 s and 2 after: rows, a filter, and groups."""
     open_page(b, "picture.html")
@@ -818,7 +854,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, labels, own_words, label_keys, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
