@@ -12,6 +12,18 @@ import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './vie
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
+/**
+ * How much of a box its function itself took.
+ * @param {Flame} of @param {number} node
+ */
+function ownShare(of, node) {
+	if (!of.tree.upwards)
+		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
+	if (of.tree.depth[node] > 1)
+		return 0;
+	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1); // a sandwich's function heads both
+}
+
 /** @param {Flame} flame @param {number} node */
 export function colourOf(flame, node) {
 	const f = flame.fnOf(node), mode = state.colour;
@@ -22,7 +34,7 @@ export function colourOf(flame, node) {
 	if (mode === 'module')
 		return nthFill(hash(moduleOf(f)));
 	if (mode === 'self')
-		return heat(selfOf(flame.tree, node) / (valueOf(flame.tree, node) || 1));
+		return heat(ownShare(flame, node));
 	if (!page.data.samples)
 		return fillOf(f);
 	const votes = votesOf(flame.tree, mode), g = votes.of[node];
@@ -126,6 +138,6 @@ function linesOf(node) {
 /** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
 	const t = of.tree;
-	return {value: valueOf(t, node), self: page.early ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
+	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
 		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), unit: unit(), lines: of === flame ? linesOf(node) : []};
 }

@@ -8,7 +8,7 @@ import {kindName} from './colour.js';
 
 /**
  * @typedef {object} Numbers of a box
- * @property {number} value @property {number} self of the shown type
+ * @property {number} value @property {number} self of the shown type; -1: not known yet, or not in such a picture
  * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
  * @property {number} all of the recording @property {number} shown what is on the screen
  * @property {string} unit

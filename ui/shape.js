@@ -95,9 +95,10 @@ function filled(parent, fn, self, scale, of) {
  * followed up: nobody could see it.
  * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
  * @param {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} weight of boxes @param {number} least
+ * @param {number[]} total by side, of what starts are too narrow for too
  */
-export function callers(t, starts, weight, least) {
-	const parent = [0], fn = [-1], self = t.sums.map(() => [0]), to = new Int32Array(t.n).fill(-1);
+export function callers(t, starts, weight, least, total) {
+	const parent = [0], fn = [-1], self = t.sums.map((_, side) => [total[side]]), to = new Int32Array(t.n).fill(-1);
 	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + weight.all(t, i), 0);
 	const sideSum = (/** @type {number[]} */ from, /** @type {number} */ side) => from.reduce((a, i) => a + weight.side(t, i, side), 0);
 	/** @type {Array<{up: number, f: number, at: number[], from: number[]}>} */
@@ -110,6 +111,11 @@ export function callers(t, starts, weight, least) {
 			to[i] = node;
 		parent.push(up);
 		fn.push(f);
+		if (!up) {
+			self.forEach((out, side) => {
+				out[0] -= sideSum(from, side);
+			});
+		}
 		/** @type {Map<number, {at: number[], from: number[]}>} */
 		const groups = new Map();
 		for (let k = 0; k < at.length; k++) {
@@ -127,7 +133,7 @@ export function callers(t, starts, weight, least) {
 			todo.push({up: node, f: pf, ...g});
 		self.forEach((out, side) => out.push(sideSum(from, side) - below.reduce((a, [, g]) => a + sideSum(g.from, side), 0)));
 	}
-	return filled(parent, fn, self, t.scale, to);
+	return {...filled(parent, fn, self, t.scale, to), upwards: true};
 }
 
 /**
@@ -145,7 +151,7 @@ export function inverted(t) {
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / 4000);
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / 4000, t.sums.map((_, side) => sideOf(t, 0, side)));
 }
 
 /**
@@ -153,12 +159,13 @@ export function inverted(t) {
  * @param {Tree} t @param {number} f @param {Int32Array} outer function, of the outermost boxes
  */
 export function callersOf(t, f, outer) {
-	const boxes = [];
+	const boxes = /** @type {number[]} */ ([]);
 	for (let i = 1; i < t.n; i++) {
 		if (outer[i] === f && valueOf(t, i) > 0)
 			boxes.push(i);
 	}
-	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, valueOf(t, 0) / 20000);
+	const total = t.sums.map((_, side) => boxes.reduce((a, i) => a + sideOf(t, i, side), 0));
+	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, valueOf(t, 0) / 20000, total);
 	for (let i = 1; i < t.n; i++) // what f called is where f is
 		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
 	return out;

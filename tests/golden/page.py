@@ -534,6 +534,21 @@ def sandwich(b):
     no_errors(b)
 
 
+def upwards(b):
+    """From the leaf: a box is what ran below it, so none of it is a caller's own; leaves too narrow for boxes are of all."""
+    made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
+    open_page(b, "narrow.html", "#view=callers&colour=self")
+    for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
+        b.mouse("mouseMoved", *at(b, 0.25, row))
+        assert tip(b).split("\n")[-1] == want, (row, tip(b))
+        if row:
+            x, y = at(b, 0.4, row)
+            equal(b.js(FILL % [x, y]), ("all", "own time: none")[row - 1], "own time's colour")
+    b.mouse("mouseMoved", *at(b, 0.75, 1))
+    equal(tip(b), "", "what is too narrow")
+    no_errors(b)
+
+
 def lines(b):
     """Shares of lines; source text where the file is the one that ran, the expression underlined."""
     open_page(b, "shares.html")
@@ -854,7 +869,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
