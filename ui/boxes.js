@@ -109,9 +109,9 @@ export function legend() {
 function samplesOf(of, node) {
 	if (page.early)
 		return {count: -1, selfCount: -1};
-	const {data, whole} = page, usual = data.header.values[state.value][2];
+	const {data, whole} = page;
 	if (of.tree !== whole) {
-		const one = state.value ? usual || NaN : 1; // other values than a period a sample don't tell their number
+		const one = data.samples && data.samples.each[state.value] || NaN; // other values than a period a sample don't tell their number
 		return {count: valueOf(of.tree, node) / one, selfCount: selfOf(of.tree, node) / one};
 	}
 	page.counts = page.counts || {...whole, sums: sumsOf(whole, 0)};

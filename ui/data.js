@@ -22,6 +22,7 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {Int32Array} labels
  * @property {Float64Array} time ns since the start, -1 = none
  * @property {Float64Array[]} values by type
+ * @property {number[]} each value of one sample by type, 0: they differ
  *
  * @typedef {object} Data
  * @property {any} header
@@ -260,7 +261,7 @@ export async function readBoxes(d) {
 export async function readSamples(d) {
 	const b = await block('krait-samples'), from = reader(b, 0), room = d.header.samples;
 	const node = new Int32Array(room), labels = new Int32Array(room), time = new Float64Array(room);
-	const values = d.header.values.map(() => new Float64Array(room)), unit = d.header.timeUnitNs;
+	const values = /** @type {Float64Array[]} */ (d.header.values.map(() => new Float64Array(room))), unit = d.header.timeUnitNs;
 	let n = 0, lastNode = 0, lastLabels = 0, lastTime = 0;
 	for (; n < room && from.left(); n++) {
 		if (!(n & 4095) && sliceOver())
@@ -271,7 +272,11 @@ export async function readSamples(d) {
 		time[n] = lastTime ? (lastTime - 1) * unit : -1;
 		readValues(d.header, from, values, n);
 	}
-	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n), time: time.subarray(0, n), values};
+	const each = values.map((of, v) => {
+		const usual = v ? d.header.values[v][2] : 1;
+		return of.every((x, s) => x === values[0][s] * usual) ? usual : 0;
+	});
+	return {n, node: node.subarray(0, n), labels: labels.subarray(0, n), time: time.subarray(0, n), values, each};
 }
 
 /**

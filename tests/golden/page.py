@@ -228,6 +228,18 @@ def uncounted(b):
     no_errors(b)
 
 
+def periods(b):
+    """Samples of several periods, as of merged recordings, aren't counted by one."""
+    made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
+         default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
+    for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
+                            ("callers&value=0", 1, "total\t2\t66.7 %")):
+        open_page(b, "periods.html", "#view=" + view)
+        b.mouse("mouseMoved", *at(b, 0.3, row))
+        assert want in tip(b), (view, want, tip(b))
+    no_errors(b)
+
+
 def keyboard(b):
     open_page(b, "shares.html")
     b.js("document.querySelector('#canvas').focus()")
@@ -869,7 +881,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, periods, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
