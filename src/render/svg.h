@@ -43,6 +43,9 @@ struct svg {
 _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
+/* A value with its unit, which a profile may call as it likes, as XML text. */
+void svg_add_value(const struct svg *s, int64_t value, struct str *b);
+
 /* The parts of the file, in its order. svg_put_data(): 0 or -ENOMEM (no message). */
 void svg_put_description(const struct svg *s, struct str *b);
 void svg_put_header(const struct svg *s, struct str *b);

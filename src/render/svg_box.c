@@ -89,11 +89,19 @@ static void add_place(const struct function *f, const char *place, struct str *b
 	markup_add_xml(b, place, strlen(place));
 }
 
+void svg_add_value(const struct svg *s, int64_t value, struct str *b)
+{
+	_cleanup_str_ struct str text = {};
+
+	markup_add_value(&text, value, profile_meta(s->p)->values[s->value].unit);
+	markup_add_xml(b, str_cstr(&text), text.n);
+	b->failed |= text.failed;
+}
+
 static void add_title(const struct svg *s, const struct svg_box *box, struct str *b)
 {
 	const struct function *f = &s->functions.v[box->function];
 	const struct tree_node *n = &s->tree.nodes.v[box->node];
-	const struct profile_meta *meta = profile_meta(s->p);
 	int64_t total = s->tree.nodes.v[0].value;
 
 	markup_add_xml(b, f->name, strlen(f->name));
@@ -106,7 +114,7 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 	markup_add_percent(b, n->value, total);
 	str_add(b, " of all, ");
 	if (s->value) {
-		markup_add_value(b, n->value, meta->values[s->value].unit);
+		svg_add_value(s, n->value, b);
 		str_add(b, ", ");
 	}
 	markup_add_count(b, n->samples);

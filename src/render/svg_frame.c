@@ -62,7 +62,7 @@ static void add_numbers(const struct svg *s, struct str *b)
 		bool cpu = streq(type->type, "cpu");
 
 		str_add(b, " \xc2\xb7 ");
-		markup_add_value(b, all->value, type->unit);
+		svg_add_value(s, all->value, b);
 		str_add_c(b, ' ');
 		markup_add_xml(b, cpu ? "CPU time" : type->type,
 			       strlen(cpu ? "CPU time" : type->type));

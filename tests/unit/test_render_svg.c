@@ -150,12 +150,14 @@ static void test_hostile_names(void **state)
 	const struct render_options opt = {.title = "\xff</title><script>alert(2)</script>"};
 	struct bytes b;
 
+	profile_meta(p)->values[1].unit = "</title><script>alert(3)</script>";
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		test_sample(p, FRAMES({names[i], names[i], 1}),
 			    LABELS("process", names[i], "pid", names[i]), 10);
 	}
 	b = draw(p, &opt, "hostile.svg");
 	assert_null(strstr(b.s, "<script>alert"));
+	assert_non_null(strstr(b.s, " &lt;/title&gt;&lt;script&gt;alert(3)&lt;/script&gt;"));
 	assert_int_equal(occurrences(b.s, "<script>"), 1);
 	assert_int_equal(occurrences(b.s, "<metadata "), 2);
 	assert_int_equal(occurrences(b.s, "]]>"), 2);
