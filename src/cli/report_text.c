@@ -318,7 +318,7 @@ static void print_head(struct printer *p)
 {
 	const struct report_facts *f = p->f;
 	const struct profile_meta *m = profile_meta(f->p);
-	_cleanup_str_ struct str b = {};
+	_cleanup_str_ struct str b = {}, md = {};
 
 	report_add_totals(f, &b);
 	if (m->duration_ns > 0) {
@@ -335,7 +335,10 @@ static void print_head(struct printer *p)
 		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
 		str_add(&b, " of all; shares are of that");
 	}
-	cells_add(&p->row, str_cstr(&b), p->md ? INT32_MAX : p->style->width, false, false);
+	if (p->md)
+		markup_add_md(&md, str_cstr(&b), b.n);
+	cells_add(&p->row, str_cstr(p->md ? &md : &b), p->md ? INT32_MAX : p->style->width, false,
+		  false);
 	end_row(p);
 }
 

@@ -720,6 +720,10 @@ def markdown(work):
         prose = text.split("\n| ")[0].removeprefix("**").replace("**\n", "")
         markup = [c for c in cells + [prose] if re.search(r"[][*_`~$|<>\\]", c)]
         check("md-no-markup " + args[0], not markup, str(markup))
+    lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "_t_", "unit": "<b>|u"}]}, {"type": "mapping", "id": 1, "name": "m"},
+             {"type": "frame", "id": 1, "mapping": 1, "name": "f"}, {"type": "stack", "id": 1, "frames": [1]}, {"type": "sample", "stack": 1, "values": [3]}]
+    text = krait("report", "-", "--format", "md", stdin="".join(json.dumps(line) + "\n" for line in lines).encode()).stdout.decode()
+    check("md-no-markup units", not re.search("[<|_]", text.split("\n| ")[0]) and "3 <b>|u of _t_" in html.unescape(text), text)
 
 
 def diff_widths(work, path):
