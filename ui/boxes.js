@@ -107,6 +107,8 @@ export function legend() {
  * @param {Flame} of @param {number} node
  */
 function samplesOf(of, node) {
+	if (page.data.header.values[0][1] !== 'count')
+		return {count: NaN, selfCount: NaN};
 	if (page.early)
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page;
@@ -137,7 +139,8 @@ function linesOf(node) {
 
 /** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
-	const t = of.tree;
+	const t = of.tree, {values} = page.data.header;
 	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
-		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), unit: unit(), lines: of === flame ? linesOf(node) : []};
+		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), unit: unit(), type: values[state.value][0],
+		counted: values[0][0], lines: of === flame ? linesOf(node) : []};
 }

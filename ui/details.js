@@ -11,7 +11,7 @@ import {kindName} from './colour.js';
  * @property {number} value @property {number} self of the shown type; -1: not known yet, or not in such a picture
  * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
  * @property {number} all of the recording @property {number} shown what is on the screen
- * @property {string} unit
+ * @property {string} unit @property {string} type of the values @property {string} counted what .count is of
  * @property {Array<[string, number]>} lines the hottest, with their values
  */
 
@@ -26,8 +26,8 @@ export function place(f) {
 /** @param {Numbers} n */
 const hasCount = (n) => !Number.isNaN(n.count);
 
-/** @param {Numbers} n a number of samples is told once */
-const hasValue = (n) => n.unit !== 'count' || !hasCount(n);
+/** @param {Numbers} n a number of samples, or of what else is counted, is told once */
+const hasValue = (n) => n.type !== n.counted || !hasCount(n);
 
 /** @param {string} name @param {number} value @param {number} count @param {Numbers} n */
 function row(name, value, count, n) {
@@ -44,7 +44,7 @@ function row(name, value, count, n) {
 
 /** @param {Fn} f @param {Numbers} n */
 function content(f, n) {
-	const head = ['', ...(hasValue(n) ? [n.unit === 'nanoseconds' ? 'time' : 'value'] : []), ...(hasCount(n) ? ['samples'] : []),
+	const head = ['', ...(hasValue(n) ? [n.unit === 'nanoseconds' ? 'time' : n.unit === 'count' ? n.type : 'value'] : []), ...(hasCount(n) ? [n.counted] : []),
 		'of all', ...(n.shown === n.all ? [] : ['of shown'])];
 	const parts = [el('b', {}, f.name.length > 600 ? f.name.slice(0, 600) + '\u2026' : f.name)];
 	const about = [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 ');

@@ -43,6 +43,10 @@ struct svg {
 _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
+/* What the first value type counts: "samples"; "" if that is no count, as of profiles whose stacks have a time only. */
+const char *svg_counted(const struct svg *s);
+/* "5 samples", "1 sample"; false and nothing if nothing is counted. */
+bool svg_add_count(const struct svg *s, int64_t n, struct str *b);
 /* A value with its unit, which a profile may call as it likes, as XML text. */
 void svg_add_value(const struct svg *s, int64_t value, struct str *b);
 

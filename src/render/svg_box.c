@@ -89,6 +89,25 @@ static void add_place(const struct function *f, const char *place, struct str *b
 	markup_add_xml(b, place, strlen(place));
 }
 
+const char *svg_counted(const struct svg *s)
+{
+	const struct profile_value_type *first = &profile_meta(s->p)->values[0];
+
+	return streq(first->unit, "count") ? first->type : "";
+}
+
+bool svg_add_count(const struct svg *s, int64_t n, struct str *b)
+{
+	const char *what = svg_counted(s);
+
+	if (!*what)
+		return false;
+	markup_add_count(b, n);
+	str_add_c(b, ' ');
+	markup_add_xml(b, what, strlen(what) - (n == 1 && streq(what, "samples")));
+	return true;
+}
+
 void svg_add_value(const struct svg *s, int64_t value, struct str *b)
 {
 	_cleanup_str_ struct str text = {};
@@ -103,6 +122,8 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 	const struct function *f = &s->functions.v[box->function];
 	const struct tree_node *n = &s->tree.nodes.v[box->node];
 	int64_t total = s->tree.nodes.v[0].value;
+	const struct profile_value_type *type = &profile_meta(s->p)->values[s->value];
+	bool counts = *svg_counted(s);
 
 	markup_add_xml(b, f->name, strlen(f->name));
 	add_place(f, f->path, b);
@@ -113,12 +134,15 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 	str_add_c(b, '\n');
 	markup_add_percent(b, n->value, total);
 	str_add(b, " of all, ");
-	if (s->value) {
+	if (s->value || !counts) {
 		svg_add_value(s, n->value, b);
-		str_add(b, ", ");
+		if (streq(type->unit, "count")) {
+			str_add_c(b, ' ');
+			markup_add_xml(b, type->type, strlen(type->type));
+		}
+		str_add(b, counts ? ", " : "");
 	}
-	markup_add_count(b, n->samples);
-	str_add(b, n->samples == 1 ? " sample" : " samples");
+	svg_add_count(s, n->samples, b);
 	if (n->self) {
 		str_add(b, "; itself ");
 		markup_add_percent(b, n->self, total);

@@ -83,6 +83,10 @@ int svg_put_data(const struct svg *s, FILE *out)
 		return -ENOMEM;
 	str_add(&b, "<metadata id=\"krait-boxes\">{\"unit\":");
 	markup_add_json(&b, profile_meta(s->p)->values[s->value].unit);
+	str_add(&b, ",\"type\":");
+	markup_add_json(&b, profile_meta(s->p)->values[s->value].type);
+	str_add(&b, ",\"counted\":");
+	markup_add_json(&b, s->value ? svg_counted(s) : "");
 	str_addf(&b, ",\"notDrawn\":%u,\"functions\":[", s->not_drawn);
 	vec_foreach(f, &s->functions) {
 		str_add(&b, f == s->functions.v ? "\n" : ",\n");

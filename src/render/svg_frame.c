@@ -25,7 +25,8 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 /* "999 Hz" for a period in time, "every 1,000,000 cycles" for others. */
 static void add_rate(const struct profile_meta *meta, struct str *b)
 {
-	if (meta->period <= 0 || !meta->period_type.unit)
+	if (meta->period <= 1 ||
+	    !meta->period_type.unit) /* 1: none was sampled, each was weighed */
 		return;
 	if (streq(meta->period_type.unit, "nanoseconds")) {
 		str_addf(b, " \xc2\xb7 %.4g Hz", 1e9 / meta->period);
@@ -54,14 +55,13 @@ static void add_numbers(const struct svg *s, struct str *b)
 {
 	const struct profile_meta *meta = profile_meta(s->p);
 	const struct tree_node *all = &s->tree.nodes.v[0];
+	bool counted = svg_add_count(s, all->samples, b);
 
-	markup_add_count(b, all->samples);
-	str_add(b, all->samples == 1 ? " sample" : " samples");
-	if (s->value) {
+	if (s->value || !counted) {
 		const struct profile_value_type *type = &meta->values[s->value];
 		bool cpu = streq(type->type, "cpu");
 
-		str_add(b, " \xc2\xb7 ");
+		str_add(b, counted ? " \xc2\xb7 " : "");
 		svg_add_value(s, all->value, b);
 		str_add_c(b, ' ');
 		markup_add_xml(b, cpu ? "CPU time" : type->type,

@@ -50,9 +50,9 @@ function showDetails(i, x, y) {
 	parts.push(html('table', {},
 		numberRow('total', data.value[i], i),
 		numberRow('itself', data.self[i], i)));
-	if (data.unit !== 'count')
-		parts.push(html('div', {class: 'where'}, grouped(data.samples[i]) +
-			(data.samples[i] === 1 ? ' sample' : ' samples')));
+	if (data.counted)
+		parts.push(html('div', {class: 'where'}, grouped(data.samples[i]) + ' ' +
+			(data.samples[i] === 1 && data.counted === 'samples' ? 'sample' : data.counted)));
 	if (lines.length)
 		parts.push(html('table', {class: 'lines'}, ...lines));
 	details.firstChild.replaceChildren(...parts);

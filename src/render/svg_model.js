@@ -61,7 +61,7 @@ function scaled(v, unit) {
 
 function quantity(v) {
 	if (data.unit !== 'nanoseconds')
-		return grouped(v) + (data.unit === 'count' ? ' samples' : ' ' + data.unit);
+		return grouped(v) + ' ' + (data.unit === 'count' ? data.type : data.unit);
 	if (v >= 1e12)
 		return grouped(Math.floor(v / 1e9)) + ' s';
 	if (v >= 999500000)

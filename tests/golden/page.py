@@ -228,6 +228,31 @@ def uncounted(b):
     no_errors(b)
 
 
+def weighed(b):
+    """What a recording doesn't count is no number of samples, in the page and in the picture: weights of time, and bytes
+    of objects; nor is a period of 1 a rate."""
+    stacks = [(["main", "f"], 4), (["main", "g"], 2)]
+    time_type, heap = (("time", "nanoseconds"),), (("objects", "count"), ("space", "bytes"), ("live", "count"))
+    for types, value, head, want, title in (
+            (time_type, 0, "6.00 s time in 1.00 s", "time|of all|total|6.00 s|100.0 %", "6.00 s"),
+            (heap, 1, "6 objects · 12 bytes space in 1.00 s", "value|objects|of all|total|12 bytes|6|100.0 %", "12 bytes, 6 objects"),
+            (heap, 2, "6 objects · 18 live in 1.00 s", "live|objects|of all|total|18|6|100.0 %", "18 live, 6 objects"),
+            (heap, 0, "6 objects in 1.00 s", "objects|of all|total|6|100.0 %", "6 objects")):
+        made("weighed.html", [(stack, {}, [n * 10 ** 9] if types == time_type else [n, 2 * n, 3 * n]) for stack, n in stacks], types,
+             default_sample_type=value, period_type=dict(zip(("type", "unit"), types[value])), period=1)
+        open_page(b, "weighed.html")
+        equal(b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"),
+              head if value or types == time_type else "6 objects", "header")
+        b.mouse("mouseMoved", *at(b, 0.5, 1))
+        assert want in tip(b).replace("\t", "|").replace("\n", "|"), tip(b)
+        picture = pages / "weighed.svg"
+        subprocess.run([KRAIT, "report", pages / "weighed.html", "-o", picture], check=True, timeout=60)
+        root = ET.parse(picture).getroot()
+        equal(root.find(".//*[@id='numbers']").text, head, "the picture's")
+        equal(root.find(".//*[@id='boxes']//{*}title").text.split("\n")[1], "100.0 % of all, " + title, "a box's title")
+    no_errors(b)
+
+
 def periods(b):
     """Samples of several periods, as of merged recordings, aren't counted by one."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
@@ -881,7 +906,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, periods, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
