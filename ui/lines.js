@@ -39,7 +39,20 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
- * What each line of a function has, a sample counted once, at the outermost call.
+ * Whether a function calls itself from a line, somewhere above a node that is the same line.
+ * @param {Data} d @param {number} node
+ */
+function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
+	const s = nodeSpot[node];
+	for (let i = nodeParent[node]; i > 0; i = nodeParent[i]) {
+		if (spotFn[nodeSpot[i]] === spotFn[s] && spotLine[nodeSpot[i]] === spotLine[s])
+			return true;
+	}
+	return false;
+}
+
+/**
+ * What each line of a function has: .self where it is the innermost, .total where it is in the stack, a sample counted once.
  * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @returns {Map<number, Line>}
  */
 export function lineSums(d, t, f, sums, side) {
@@ -56,7 +69,7 @@ export function lineSums(d, t, f, sums, side) {
 				continue;
 			const line = out.get(n) || {self: 0, total: 0, parts: new Map()};
 			line.self += of[first[node + 1]] - of[first[node]];
-			line.total += inner ? 0 : all[k];
+			line.total += inner && sameAbove(d, node) ? 0 : all[k];
 			const part = line.parts.get(s) || {column: spotColumn[s], more: spotEnd[2 * s], end: spotEnd[2 * s + 1], sum: 0};
 			part.sum += all[k];
 			line.parts.set(s, part);

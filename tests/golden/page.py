@@ -592,6 +592,11 @@ def lines(b):
     press(b, "b")
     text = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/[\\u00a0]/g, ' ').split('\\t').join('|'))"
     equal(b.js(text), ["|20.0 %|4", "10.0 %|10.0 %|5"], "lines of b")
+    line = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": "fib", "line": n} for n in range(8)]
+    made("lines.html", [([line[5], line[5], line[2]], {}, [6]), ([line[5], line[7]], {}, [3]), ([line[7], line[7]], {}, [1])])
+    open_page(b, "lines.html")
+    press(b, "fib")
+    equal(sorted(b.js(text)), ["40.0 %|40.0 %|7", "60.0 %|60.0 %|2", "|90.0 %|5"], "lines of a function that calls itself")
     open_page(b, "source.html")
     press(b, "work")
     equal(b.js("document.querySelector('#lines u').textContent"), "call(n, </script>)", "underlined")
