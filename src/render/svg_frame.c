@@ -22,11 +22,10 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 		str_add(b, "\xe2\x80\xa6");
 }
 
-/* "999 Hz" for a period in time, "every 1,000,000 cycles" for others. */
+/* "999 Hz" for a period in time, "every 1,000,000 cycles" for others, nothing for 1: that was weighed, not sampled. */
 static void add_rate(const struct profile_meta *meta, struct str *b)
 {
-	if (meta->period <= 1 ||
-	    !meta->period_type.unit) /* 1: none was sampled, each was weighed */
+	if (meta->period <= 1 || !meta->period_type.unit)
 		return;
 	if (streq(meta->period_type.unit, "nanoseconds")) {
 		str_addf(b, " \xc2\xb7 %.4g Hz", 1e9 / meta->period);
