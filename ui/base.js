@@ -22,6 +22,22 @@ export function el(name, attributes = {}, ...children) {
 	return e;
 }
 
+/**
+ * Fills an element anew. A control that the keyboard is on keeps it, or the one in its place gets it.
+ * @param {Element} e @param {...(Node|string)} children
+ */
+export function refill(e, ...children) {
+	const controls = () => /** @type {HTMLElement[]} */ ([...e.querySelectorAll('button, select')]);
+	const called = (/** @type {HTMLElement|undefined} */ c) => c && (c.getAttribute('aria-label') || c.textContent);
+	const on = document.activeElement, at = on.matches(':focus-visible') ? controls().indexOf(/** @type {HTMLElement} */ (on)) : -1;
+	const name = called(/** @type {HTMLElement} */ (on));
+	e.replaceChildren(...children);
+	if (at >= 0) {
+		const all = controls(), to = called(all[at]) === name ? all[at] : all.find((c) => called(c) === name) || all[Math.min(at, all.length - 1)];
+		to?.focus({preventScroll: true});
+	}
+}
+
 /** @param {string} id @returns {any} */
 export const byId = (id) => document.getElementById(id);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The controls around the picture: toolbar, breadcrumbs, legend, the list of keys.
 
-import {byId, el} from './base.js';
+import {byId, el, refill} from './base.js';
 import {FAMILIES, familyFills, family} from './colour.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
@@ -33,7 +33,7 @@ export function showCrumbs(path, reset) {
 			parts.push(el('span', {class: 'sep', 'aria-hidden': 'true'}, '\u203a'));
 		parts.push(step ? el('button', {type: 'button', title: step.name, onclick: step.go}, step.name) : '\u2026');
 	});
-	byId('crumbs').replaceChildren(...parts);
+	refill(byId('crumbs'), ...parts);
 }
 
 /**
@@ -71,6 +71,6 @@ export function showHelp() {
  * @param {Array<{text: string, off: () => void}>} list @param {string} note
  */
 export function showChips(list, note) {
-	byId('chips').replaceChildren(...list.map(({text, off}) =>
+	refill(byId('chips'), ...list.map(({text, off}) =>
 		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off}, text + ' \u00d7')), ...(note ? [el('span', {class: 'note'}, note)] : []));
 }

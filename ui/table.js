@@ -2,7 +2,7 @@
 // The table beside the picture: the same numbers in rows, which is also the way to them without eyes
 // or a mouse. Rows beyond the first are shown on demand.
 
-import {byId, counted, el, percent, quantity} from './base.js';
+import {byId, counted, el, percent, quantity, refill} from './base.js';
 
 const STEP = 60;
 
@@ -73,5 +73,5 @@ export function showTable(t) {
 		tell();
 	});
 	tell();
-	byId('table').replaceChildren(table, more, ...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
+	refill(byId('table'), table, more, ...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
 }

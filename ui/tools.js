@@ -2,7 +2,7 @@
 // What stands around the picture and does something: the header, the toolbar, the tabs of the table,
 // the filters that are on.
 
-import {byId, counted, el, fit, percent, quantity} from './base.js';
+import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
 import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
 import {FAMILIES, family} from './colour.js';
@@ -88,8 +88,8 @@ export function tools() {
 		tools();
 	}));
 	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
-	byId('tools').replaceChildren(...parts);
-	byId('tabs').replaceChildren(...Object.entries(TABLES).filter(([, t]) => !t.of || t.of().length).map(([name]) =>
+	refill(byId('tools'), ...parts);
+	refill(byId('tabs'), ...Object.entries(TABLES).filter(([, t]) => !t.of || t.of().length).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();

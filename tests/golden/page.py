@@ -285,6 +285,26 @@ def keyboard(b):
     no_errors(b)
 
 
+def keyboard_in_controls(b):
+    """A control that is used by keyboard keeps it: a choice can be gone through, a table gone on with."""
+    open_page(b, "timed.html")
+    on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
+    b.key("Tab")
+    b.js("document.querySelector('select[aria-label=\"Library frames\"]').focus()")
+    for want in "folded", "hidden":
+        b.key("ArrowDown")
+        equal(b.js("document.querySelector('select[aria-label=\"Library frames\"]').value"), want, "the choice")
+    equal(b.js(on), "Library frames", "after a choice")
+    open_page(b, "timed.html")
+    b.key("Tab")
+    for where, want in (("#tools button:nth-child(2)", "Time order"), ("#tabs button:nth-child(4)", "Threads"),
+                        ("#table tbody tr:last-child button", "two (tid 2)"), ("#table thead th:last-child button", "Thread"), ("#chips button", "")):
+        b.js("document.querySelector('%s').focus()" % where)
+        b.key("Enter", "\r")
+        equal(b.js("document.activeElement === document.body ? '' : " + on), want, where)
+    no_errors(b)
+
+
 def chosen(b):
     """The range of the timeline in seconds, from the address, once the page is at rest; or None."""
     b.js("new Promise((done) => setTimeout(done, 400))", wait=True)  # the address follows 200 ms later
@@ -911,7 +931,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
