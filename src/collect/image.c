@@ -3,6 +3,7 @@
  * ELF files: what is in one is learnt once, so that the hundredth worker costs a look at its
  * mappings only, and a new process of a known executable not even that.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
@@ -26,9 +27,12 @@ uint64_t file_key(uint64_t dev, uint64_t ino)
 	return dev * 0x9e3779b97f4a7c15ull ^ ino;
 }
 
-int64_t file_mtime_ns(const struct stat *st)
+struct file_version file_version_of(const struct stat *st)
 {
-	return (int64_t)timespec_ns(st->st_mtim);
+	return (struct file_version){.dev = st->st_dev,
+				     .ino = st->st_ino,
+				     .mtime_ns = (int64_t)timespec_ns(st->st_mtim),
+				     .bytes = st->st_size};
 }
 
 /*
@@ -40,22 +44,30 @@ static bool is_held(int fd, const struct mapping *m, struct stat *st)
 	return fd >= 0 && !fstat(fd, st) && st->st_ino == m->ino && file_dev(st->st_dev) == m->dev;
 }
 
-static bool same_contents(const struct stat *st, int64_t mtime_ns, int64_t bytes)
+static bool is_version(const struct stat *st, const struct file_version *was)
 {
-	return file_mtime_ns(st) == mtime_ns && st->st_size == bytes;
+	struct file_version now = file_version_of(st);
+
+	return !memcmp(&now, was, sizeof(now));
 }
 
-bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
-		    int64_t bytes)
+int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret)
 {
 	char name[64];
-	struct stat st;
 
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
-	if (!is_held(fd, m, &st) && fstatat(proc->dirfd, name, &st, 0))
+	return fstatat(proc->dirfd, name, ret, 0) ? -errno : 0;
+}
+
+bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
+		    const struct file_version *was)
+{
+	struct stat st;
+
+	if (!is_held(fd, m, &st) && file_stat_mapping(proc, m, &st))
 		return true;
-	return same_contents(&st, mtime_ns, bytes);
+	return is_version(&st, was);
 }
 
 static int read_file(int fd, const char *path, struct image_file *f)
@@ -67,8 +79,7 @@ static int read_file(int fd, const char *path, struct image_file *f)
 
 	if (fstat(fd, &st))
 		return -errno;
-	f->mtime_ns = file_mtime_ns(&st);
-	f->bytes = st.st_size;
+	f->version = file_version_of(&st);
 	r = elf_file_open(fd, path, &elf);
 	if (r)
 		return r;
@@ -107,14 +118,27 @@ static int hold(struct collect *c, int fd)
 	return own;
 }
 
-/* Reads the file @fd of this device and inode and keeps what it holds, in @old if that isn't NULL. */
-static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t ino, int fd,
-				    const char *path, struct image_file *old)
+/* The one of this device and inode that was @version's file before its contents changed, or NULL. */
+static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, uint64_t ino,
+					 const struct file_version *version)
 {
-	struct image_file f = {.dev = dev, .ino = ino, .fd = old ? old->fd : -1};
+	vec_foreach(f, &c->files)
+		if ((*f)->dev == dev && (*f)->ino == ino && (*f)->version.dev == version->dev &&
+		    (*f)->version.ino == version->ino)
+			return *f;
+	return NULL;
+}
+
+/* Reads the file @fd, in mappings of this device and inode, and keeps what it holds. */
+static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t ino, int fd,
+				    const char *path)
+{
+	struct image_file f = {.dev = dev, .ino = ino}, *old;
 
 	if (read_file(fd, path, &f) < 0)
 		log_info("%s: %s", path, err_msg());
+	old = find_rewritten(c, dev, ino, &f.version);
+	f.fd = old ? old->fd : -1;
 	if (old) {
 		*old = f;
 		return old;
@@ -132,20 +156,33 @@ static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t in
 	return old;
 }
 
+static struct image_file *find_known(const struct collect *c, const struct proc *proc,
+				     const struct mapping *m)
+{
+	const uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
+	struct image_file *latest = i ? c->files.v[*i - 1] : NULL;
+
+	if (!latest || file_unchanged(latest->fd, proc, m, &latest->version))
+		return latest;
+	vec_foreach(f, &c->files)
+		if ((*f)->dev == m->dev && (*f)->ino == m->ino &&
+		    file_unchanged((*f)->fd, proc, m, &(*f)->version))
+			return *f;
+	return NULL;
+}
+
 int image_of(struct collect *c, const struct proc *proc, const struct mapping *m, const char *path,
 	     struct image_file **ret)
 {
-	uint64_t *i = map_get(&c->file_index, file_key(m->dev, m->ino));
-	struct image_file *old = i ? c->files.v[*i - 1] : NULL;
 	_cleanup_close_ int fd = -1;
 
-	*ret = old;
-	if (old && file_unchanged(old->fd, proc, m, old->mtime_ns, old->bytes))
+	*ret = find_known(c, proc, m);
+	if (*ret)
 		return 0;
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
 	if (fd < 0)
 		return fd;
-	*ret = keep_file(c, m->dev, m->ino, fd, path, old);
+	*ret = keep_file(c, m->dev, m->ino, fd, path);
 	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
 }
 
@@ -155,7 +192,7 @@ const struct image_file *image_known(const struct collect *c, const struct mappi
 	const struct image_file *f = i ? c->files.v[*i - 1] : NULL;
 	struct stat st;
 
-	return f && is_held(f->fd, m, &st) && same_contents(&st, f->mtime_ns, f->bytes) ? f : NULL;
+	return f && is_held(f->fd, m, &st) && is_version(&st, &f->version) ? f : NULL;
 }
 
 int image_key(int fd, struct exe_key *ret)
@@ -169,7 +206,7 @@ int image_key(int fd, struct exe_key *ret)
 				.ino = st.st_ino,
 				.generation = (uint32_t)generation,
 				.bytes = st.st_size,
-				.mtime_ns = file_mtime_ns(&st)};
+				.mtime_ns = (int64_t)timespec_ns(st.st_mtim)};
 	return 0;
 }
 
@@ -180,7 +217,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 		return NULL;
 	if (map_get(&c->file_index, file_key(key->dev, key->ino)))
 		return NULL; /* taught when it was met */
-	return keep_file(c, key->dev, key->ino, fd, path, NULL);
+	return keep_file(c, key->dev, key->ino, fd, path);
 }
 
 static bool named_python(const char *path)

@@ -15,11 +15,20 @@
 #include "python/code.h"
 #include "python/image.h"
 
+/*
+ * A file as stat() tells it, and its contents. In mappings several files of an overlayfs may have one device and
+ * inode.
+ */
+struct file_version {
+	uint64_t dev, ino;
+	int64_t mtime_ns, bytes;
+};
+
 /* What was found in one ELF file, by device and inode. */
 struct image_file {
 	uint64_t dev, ino;
-	int fd;			 /* -1: not held open */
-	int64_t mtime_ns, bytes; /* another file may get the inode */
+	int fd; /* -1: not held open */
+	struct file_version version;
 	bool is_python;
 	struct py_image image; /* if is_python */
 	struct elf_dynamic dynamic;
@@ -30,7 +39,7 @@ struct image_file {
 /* A file with native code that processes map: its rows and names, by device and inode. */
 struct native_file {
 	uint64_t dev, ino;
-	int64_t mtime_ns, bytes;
+	struct file_version version;
 	char *path;
 	int fd;		/* open as long as rows or names may still be needed; -1 = can't be */
 	uint32_t index; /* its place in collect.natives + 1 */
@@ -329,13 +338,14 @@ bool process_is(const struct process *p, const struct proc *proc);
 /* image.c: files are known by device and inode; another file may get the inode. */
 uint64_t file_key(uint64_t dev, uint64_t ino);
 struct stat;
-int64_t file_mtime_ns(const struct stat *st);
+struct file_version file_version_of(const struct stat *st);
+int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
 /*
- * False if the inode has another file's contents now. @fd: the file, held open since it was read, or -1; then,
- * without rights for map_files: true.
+ * False if @m is of another file than @was, or of other contents. @fd: the file, held open since it was read, or -1;
+ * then, without rights for map_files: true.
  */
-bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m, int64_t mtime_ns,
-		    int64_t bytes);
+bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
+		    const struct file_version *was);
 
 /* image.c: what is in the file behind @m, read once. 0, or as file_open_mapping(). */
 _must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,

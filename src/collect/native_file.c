@@ -54,9 +54,13 @@ static int open_vdso(void)
 
 bool native_file_changed(const struct native_file *f)
 {
+	struct file_version now;
 	struct stat st;
 
-	return fstat(f->fd, &st) || file_mtime_ns(&st) != f->mtime_ns || st.st_size != f->bytes;
+	if (fstat(f->fd, &st))
+		return true;
+	now = file_version_of(&st);
+	return now.mtime_ns != f->version.mtime_ns || now.bytes != f->version.bytes;
 }
 
 void native_file_free(struct native_file *f)
@@ -131,11 +135,13 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	f->path = strdup(path);
 	if (!f->path)
 		return -ENOMEM;
+	/* Also of what can't be opened (a device): it isn't met again. */
+	if (!file_stat_mapping(proc, m, &st))
+		f->version = file_version_of(&st);
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
 	if (f->fd < 0 || fstat(f->fd, &st))
 		return -ENOENT;
-	f->mtime_ns = file_mtime_ns(&st);
-	f->bytes = st.st_size;
+	f->version = file_version_of(&st);
 	f->root = root_of(c, proc);
 	return read_headers(c, f);
 }
@@ -151,6 +157,11 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 	*f = (struct native_file){.dev = m->dev, .ino = m->ino, .fd = -1, .root = -1};
 	if (open_file(c, proc, m, path, f))
 		log_info("%s: no native frames: %s", path, err_msg());
+	/* Shared memory: a program may make some all the time. */
+	if (!f->loads.n && f->fd >= 0) {
+		close(f->fd);
+		f->fd = -1;
+	}
 	if (f->loads.n && c->config.unwind->new_table(c->config.ctx, &f->table))
 		f->table = 0;
 	if (vec_push(&c->natives, f)) {
@@ -162,17 +173,32 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 	return f;
 }
 
+static struct native_file *find_known(const struct collect *c, const struct proc *proc,
+				      const struct mapping *m)
+{
+	const uint64_t *i = map_get(&c->native_index, file_key(m->dev, m->ino));
+	struct native_file *latest = i ? c->natives.v[*i - 1] : NULL;
+
+	if (!latest || file_unchanged(latest->fd, proc, m, &latest->version))
+		return latest;
+	vec_foreach(f, &c->natives)
+		if ((*f)->dev == m->dev && (*f)->ino == m->ino &&
+		    file_unchanged((*f)->fd, proc, m, &(*f)->version))
+			return *f;
+	return NULL;
+}
+
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index)
 {
-	uint64_t *i = map_get(&c->native_index, file_key(m->dev, m->ino));
-	struct native_file *f = i ? c->natives.v[*i - 1] : NULL;
+	struct native_file *f;
 
 	*index = 0;
 	if (!m->ino && !is_vdso(m, path))
 		return NULL;
-	if (f && file_unchanged(f->fd, proc, m, f->mtime_ns, f->bytes))
-		*index = *i;
+	f = find_known(c, proc, m);
+	if (f)
+		*index = f->index;
 	else
 		f = keep_file(c, proc, m, path, index);
 	return f && f->loads.n ? f : NULL;

@@ -73,7 +73,7 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 
 static struct unwind_cache_key cache_key(const struct native_file *f, struct elf_file *elf)
 {
-	struct unwind_cache_key key = {.bytes = f->bytes};
+	struct unwind_cache_key key = {.bytes = f->version.bytes};
 
 	key.n = elf_file_build_id(elf, key.id);
 	return key;

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import kit
 from kit import check, folder, krait
@@ -168,6 +169,94 @@ def executable_rewritten():
             total, found = kit.share(d + "/o.pb.gz", "burn", d + "/busy.py", {pid})
             print("  %d samples, %d of them in burn()" % (total, found))
             check(total > 100 and found > total / 2, "%d samples, %d in burn()" % (total, found))
+
+
+LIBRARY = r"""
+__attribute__((noinline)) long NAME(long n)
+{
+	volatile long x = 0;
+
+	while (n--)
+		x += n;
+	return x;
+}
+long go(long n)
+{
+	char frame[FRAME];
+
+	frame[n % FRAME] = 1;
+	__asm__ volatile("" ::"r"(frame) : "memory");
+	return NAME(n) + 1;
+}
+"""
+# What is executable becomes more all the time, so that krait reads the mappings again and again.
+TWO_LIBRARIES = """
+import ctypes, mmap, sys
+first, second = (ctypes.CDLL(path) for path in sys.argv[1:])
+pages = []
+def in_first():
+    first.go(2000000)
+def in_second():
+    second.go(2000000)
+while True:
+    in_first()
+    in_second()
+    pages.append(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, 7))
+"""
+OVERLAY = """
+set -e
+cd "$1"
+mkdir lower1 lower2 both
+for name in first second; do
+	n=$((n + 1))
+	mount -t tmpfs krait lower$n
+	cp -p $name.so lower$n
+done
+mount -t overlay krait -o xino=off,lowerdir=lower1:lower2 both
+shift
+exec "$@"
+"""
+
+
+@kit.case
+def layers_of_an_overlay():
+    """Layers that are file systems of their own number their files alike: mappings show one number for two files."""
+    kit.need("gcc")
+    with folder() as d:
+        paths = [d + "/both/%s.so" % name for name in ("first", "second")]
+        for name, frame in (("first", 64), ("second", 512)):
+            subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-DNAME=of_" + name, "-DFRAME=%d" % frame,
+                            "-x", "c", "-", "-o", "%s/%s.so" % (d, name)], input=LIBRARY.encode(),
+                           check=True)
+            os.utime("%s/%s.so" % (d, name), (1, 1))
+        with kit.Background("unshare", "--mount", "--propagation", "private", "sh", "-c", OVERLAY, "sh",
+                            d, kit.PYTHON, "-c", TWO_LIBRARIES, *paths) as target:
+            try:
+                kit.runs(target.pid, 0.5)
+            except (AssertionError, OSError):
+                raise kit.Skip("no overlay") from None
+            with open("/proc/%d/maps" % target.pid) as f:
+                numbers = {l.split()[5]: l.split()[3:5] for l in f if l.split()[-1] in paths}
+            if len(numbers) != 2 or numbers[paths[0]] != numbers[paths[1]]:
+                raise kit.Skip("the files have different numbers")
+            with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "199") as running:
+                time.sleep(3)
+                held = ["/both/" in os.readlink("/proc/%d/fd/%s" % (running.pid, fd))
+                        for fd in os.listdir("/proc/%d/fd" % running.pid)]
+                code, said = running.finish()
+        check(code == 0, said)
+        profile, count = kit.pprof.read(d + "/o.pb.gz"), collections.Counter()
+        for sample in profile.samples:
+            names = {f.name for f in profile.stack(sample)}
+            for name in ("first", "second"):
+                if "in_" + name in names:
+                    count[name] += sample.values[0]
+                    count[name, "named"] += "of_" + name in names and "go" in names
+    print("  %s, %d files held" % (dict(count), sum(held)))
+    for name in ("first", "second"):
+        check(count[name] > 50 and count[name, "named"] > 0.6 * count[name],
+              "%d of %d samples in %s" % (count[name, "named"], count[name], name))
+    check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
 @kit.case
