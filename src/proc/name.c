@@ -170,14 +170,19 @@ static char read_option(struct args *a, struct arg word, struct arg *ret)
 
 /*
  * "from multiprocessing.spawn import spawn_main; ...": a worker, the fork server, the resource tracker
- * (Lib/multiprocessing, get_command_line() and others, 3.4+). The module says which.
+ * (Lib/multiprocessing, get_command_line() and others, 3.4+). The module says which. The fork server of
+ * later 3.13s and 3.14 imports sys first.
  */
 static bool add_multiprocessing(struct str *ret, struct arg command)
 {
-	static const char begin[] = "from multiprocessing.";
+	static const char begin[] = "from multiprocessing.", first[] = "import sys; ";
 	size_t from = strlen("from ");
 	const char *end;
 
+	if (command.n > strlen(first) && !memcmp(command.s, first, strlen(first))) {
+		command.s += strlen(first);
+		command.n -= strlen(first);
+	}
 	if (command.n < strlen(begin) || memcmp(command.s, begin, strlen(begin)))
 		return false;
 	end = memchr(command.s + from, ' ', command.n - from);
