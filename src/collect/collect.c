@@ -547,6 +547,7 @@ int collect_flush(struct collect *c, bool last)
 	}
 	c->waiting.n = kept;
 	thread_names(c, last);
+	process_look_again(c);
 	space_read_stale(c);
 	registered_read(c);
 	guarded_read(c);

@@ -180,6 +180,8 @@ struct process {
 	VEC(uint32_t) spaces; /* versions, the latest last */
 	uint64_t seen_ns;     /* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
+	/* When it is asked next whether it is still where it was, and .samples when it was last. */
+	uint64_t facts_due_ns, facts_samples;
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	VEC(struct py_code *) codes;
@@ -334,6 +336,9 @@ void process_is_python(struct collect *c, struct process *p, uint16_t version);
 
 /* @proc is the same process as @p, not another one with its number. */
 bool process_is(const struct process *p, const struct proc *proc);
+
+/* Is each process still wanted, or is it now, and in which control group? Looks once a second. */
+void process_look_again(struct collect *c);
 
 /* image.c: files are known by device and inode; another file may get the inode. */
 uint64_t file_key(uint64_t dev, uint64_t ino);
@@ -613,6 +618,9 @@ void sent_fini(struct collect *c);
 
 /* thread.c: profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* thread.c: @p's labels aren't what they were. */
+void thread_forget_labels(struct collect *c, struct process *p);
 
 /* thread.c: the side band's word on a thread: it ended, the kernel's name of it changed. */
 void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);

@@ -23,6 +23,9 @@
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
+/* Programs name themselves and are moved to other control groups while they run. */
+#define FACTS_APART_NS NSEC_PER_SEC
+
 void process_is_python(struct collect *c, struct process *p, uint16_t version)
 {
 	char name[32];
@@ -353,9 +356,54 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 
 	if (!p)
 		return;
-	if (tid == tgid)
+	if (tid == tgid) {
 		snprintf(p->comm, sizeof(p->comm), "%s", comm);
+		p->facts_due_ns = 0;
+	}
 	thread_comm(c, p, tid, comm);
+}
+
+/* It has samples: are the next ones wanted too, and what do they say of it? */
+static void renew_facts(struct collect *c, struct process *p)
+{
+	_cleanup_proc_facts_ struct proc_facts facts = {};
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+
+	if (proc_open(&proc, p->key.tgid) || proc_facts_read(&proc, p->name, &facts) ||
+	    facts.start_boot_ns != p->start_boot_ns)
+		return;
+	if (c->config.match && !proc_match(c->config.match, &facts)) {
+		(void)!ignore(c, p);
+		return;
+	}
+	if (p->cgroup && p->container && streq(facts.cgroup, p->cgroup) &&
+	    streq(facts.container, p->container))
+		return;
+	free(p->cgroup);
+	free(p->container);
+	p->cgroup = TAKE_PTR(facts.cgroup);
+	p->container = TAKE_PTR(facts.container);
+	thread_forget_labels(c, p);
+}
+
+void process_look_again(struct collect *c)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	vec_foreach(i, &c->live) {
+		struct process *p = &c->processes.v[*i];
+		bool left = p->state == PROC_IGNORED && p->samples;
+
+		if (p->ended || p->expected || now < p->facts_due_ns)
+			continue;
+		p->facts_due_ns = now + FACTS_APART_NS;
+		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
+		if (c->config.match && (p->unwanted || left))
+			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
+		else if (p->samples != p->facts_samples && !left)
+			renew_facts(c, p);
+		p->facts_samples = p->samples;
+	}
 }
 
 /* No interpreter was found; or the executable, whatever it is called, can't be looked into. */

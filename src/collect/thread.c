@@ -222,6 +222,15 @@ void thread_forget_all(struct collect *c, struct process *p)
 	map_fini(&p->threads);
 }
 
+void thread_forget_labels(struct collect *c, struct process *p)
+{
+	map_foreach(slot, &p->threads) {
+		struct thread *t = &c->threads.v[slot->value - 1];
+
+		memset(t->labels, 0, sizeof(t->labels));
+	}
+}
+
 /*
  * A set that another thread had before, of whose number nothing was known but the number, isn't the
  * thread's own; nor is the one that all have for whom there is no memory.

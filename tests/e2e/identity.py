@@ -259,6 +259,78 @@ def layers_of_an_overlay():
     check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
+# argv: its control group's file of processes once it is late.
+CHANGING = BURN + """
+import os, sys
+def early():
+    burn(1.5)
+def late():
+    burn(3)
+early()
+with open("/proc/self/comm", "w") as f:
+    f.write("krait-late")
+with open(sys.argv[1], "w") as f:
+    f.write(str(os.getpid()))
+late()
+"""
+
+
+def control_group():
+    """The directory of a new one."""
+    with open("/proc/self/mountinfo") as f:
+        mounts = [line.split() for line in f]
+    for mount in mounts:
+        if mount[mount.index("-") + 1] == "cgroup2" or "memory" in mount[-1].split(","):
+            try:
+                made = os.path.join(mount[4], "krait-late-%d" % os.getpid())
+                os.mkdir(made)
+            except OSError:
+                continue
+            if os.path.exists(made + "/cgroup.procs"):
+                return made
+            os.rmdir(made)
+    raise kit.Skip("no control group can be made")
+
+
+def chosen_while_it_changes(made, *options):
+    """What of CHANGING was recorded, as (late, is its label the new control group): samples."""
+    count = collections.Counter()
+    with folder() as d:
+        with open(d + "/program.py", "w") as f:
+            f.write(CHANGING)
+        with kit.recorder(d + "/o.pb.gz", "-F", "199", *options) as running:
+            subprocess.run([kit.PYTHON, d + "/program.py", made + "/cgroup.procs"], check=True)
+            code, said = running.finish()
+        check(code == 0, said)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+    for sample in profile.samples:
+        for name in {f.name for f in profile.stack(sample)} & {"early", "late"}:
+            moved = os.path.basename(made) in sample.labels.get("cgroup", "")
+            count[name == "late", moved] += sample.values[0]
+    print("  %s: %s" % (" ".join(options), dict(count)))
+    return count
+
+
+@kit.case
+def renamed_and_moved():
+    """A program is chosen by the name and the control group that it has, not by those that it began with."""
+    made = control_group()
+
+    def holds(condition, *options):
+        # krait looks once a second, on a machine that is busy with other processes later
+        check(any(condition(chosen_while_it_changes(made, *options)) for _ in range(3)),
+              " ".join(options) or "labels")
+    try:
+        holds(lambda n: not n[False, False] and n[True, True] > 150, "--comm", "krait-late")
+        holds(lambda n: n[False, False] > 200 and n[True, False] + n[True, True] < 400,
+              "--comm", "python3*")
+        holds(lambda n: not n[False, False] and n[True, True] > 150,
+              "--cgroup", os.path.basename(made))
+        holds(lambda n: n[False, False] > 200 and not n[False, True] and n[True, True] > 150)
+    finally:
+        os.rmdir(made)
+
+
 @kit.case
 def map_of_an_earlier_image():
     """What a process ran before an exec doesn't name the code that it makes afterwards."""
