@@ -15,6 +15,9 @@
 #define DEBUG_DIR  "/usr/lib/debug"
 #define LINK_BYTES (NAME_MAX + 1 + 3 + 4) /* the name, padding, the checksum */
 
+/* Of all files that are found by name alone: who chose the name may have made one of 4 GiB that takes up no room. */
+#define SUM_MAX (2ull << 30)
+
 struct search {
 	struct elf_file *f;
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -24,6 +27,16 @@ struct search {
 	struct str *refused;
 };
 
+static bool may_sum(uint64_t bytes)
+{
+	static _Atomic uint64_t summed;
+
+	if (bytes > SUM_MAX - MIN(summed, SUM_MAX))
+		return false;
+	summed += bytes;
+	return true;
+}
+
 static int checksum(int fd, uint32_t *ret)
 {
 	_cleanup_free_ uint8_t *block = malloc(1 << 18);
@@ -32,7 +45,7 @@ static int checksum(int fd, uint32_t *ret)
 	off_t at = 0;
 	ssize_t n;
 
-	if (!block || fstat(fd, &st) || (uint64_t)st.st_size > DEBUG_FILE_MAX)
+	if (!block || fstat(fd, &st) || !may_sum((uint64_t)st.st_size))
 		return -EFBIG;
 	while ((n = pread(fd, block, 1 << 18, at)) > 0 && at <= st.st_size) {
 		crc = crc32(crc, block, (uInt)n);
@@ -57,9 +70,11 @@ static const char *mismatch(const struct search *s, int fd, const char *path, bo
 	n = elf_file_build_id(f, id);
 	if ((n || !by_link) && (n != s->id_n || memcmp(id, s->id, n) != 0))
 		return "another build id";
-	if (by_link && (checksum(fd, &crc) < 0 || crc != s->link_crc))
-		return "another checksum";
-	return NULL;
+	if (!by_link)
+		return NULL;
+	if (checksum(fd, &crc) < 0)
+		return "too large to be checked";
+	return crc != s->link_crc ? "another checksum" : NULL;
 }
 
 /* Descriptor @fd, from @path, if it is the file looked for; else it is closed: -ENOENT. */

@@ -10,7 +10,6 @@
 #include "elf/elf_file.h"
 
 #define MINI_DEBUG_MAX (128u << 20) /* bytes unpacked; Fedora's largest have 10 MB */
-#define DEBUG_FILE_MAX (4ull << 30) /* bytes of a file whose checksum is taken */
 
 /*
  * The ELF file in .gnu_debugdata of @f, whose descriptor is @fd, in anonymous memory: a descriptor.

@@ -117,6 +117,9 @@ static void test_link(void **state)
 	    "root/srv/.debug/noid.debug;"
 	    "cp noid.debug root/srv/real");
 	expect("/srv/noid.so", "noid", "hidden", NULL);
+	run("cp noid.debug large; truncate -s 4000M large; rm root/srv/.debug/noid.debug; mv large "
+	    "root/srv/.debug/noid.debug");
+	expect("/srv/noid.so", "noid", NULL, "/srv/.debug/noid.debug: too large to be checked");
 	run("rm root/srv/.debug/noid.debug; mkfifo root/srv/.debug/noid.debug");
 	expect("/srv/noid.so", "noid", NULL, NULL);
 }
