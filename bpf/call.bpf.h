@@ -20,6 +20,13 @@ walk_inline const void *saved_regs(struct task_struct *task)
 #if defined(__TARGET_ARCH_arm64)
 #define CALL_FUTEX 98
 
+walk_inline __u64 saved_sp(struct task_struct *task)
+{
+	const struct pt_regs___a64 *regs = saved_regs(task);
+
+	return BPF_CORE_READ(regs, sp);
+}
+
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {
 	const struct pt_regs___a64 *regs = saved_regs(task);
@@ -37,6 +44,14 @@ walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 struct call_regs {
 	__u64 si, di, orig_ax, ip, cs, flags, sp;
 };
+
+walk_inline __u64 saved_sp(struct task_struct *task)
+{
+	__u64 sp = 0;
+
+	bpf_probe_read_kernel(&sp, sizeof(sp), saved_regs(task) + 19 * sizeof(__u64));
+	return sp;
+}
 
 walk_inline void read_futex_call(struct task_struct *task, struct futex_call *f)
 {

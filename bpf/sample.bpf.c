@@ -73,6 +73,9 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
+	w->sp = 0;
+	if (l->walk == PY_WALK_CFRAME)
+		w->sp = CTX_USER_MODE(ctx) ? ctx->sp : saved_sp((void *)bpf_get_current_task());
 	walk_python(w, l);
 	rec->gil = take_gil(ctx);
 	rec->native = take_native(ctx);

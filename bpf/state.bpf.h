@@ -75,6 +75,7 @@ struct walk {
 	__u32 space;	       /* slot of what is known of its mappings */
 	__u64 space_before_ns; /* as in struct proc_entry */
 	__u64 tp;	       /* thread pointer of the sampled thread */
+	__u64 sp;	       /* its user stack pointer, 0 = not known */
 	__u64 tstate;	       /* its PyThreadState */
 	__u64 interp;	       /* that one's PyInterpreterState */
 	__u64 listed;	       /* search_list(): over the thread states met */

@@ -9,9 +9,10 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS   512  /* thread states looked at in one sample */
-#define ROOT_CFRAME_BYTES    1024 /* PyThreadState.root_cframe lies within (3.11: at 336) */
-#define GLIBC_KEYS_PER_BLOCK 32	  /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+#define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
+#define ROOT_CFRAME_BYTES    1024	 /* PyThreadState.root_cframe lies within (3.11: at 336) */
+#define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
+#define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
 {
@@ -131,6 +132,18 @@ walk_inline __u64 tss_value(struct walk *w)
 	return 0;
 }
 
+/*
+ * 3.11, 3.12: is the evaluation loop that the loaded thread state entered last on this thread's stack? Then it runs
+ * here, whichever thread made it. Above a thread's stack is what its thread pointer points to, but not the first
+ * thread's.
+ */
+walk_inline bool loop_is_here(const struct walk *w, const struct py_layout *l)
+{
+	__u64 loop = object_u64(w, l->tstate_frame);
+
+	return l->walk == PY_WALK_CFRAME && w->sp && loop - w->sp < LOOP_BYTES && loop < w->tp;
+}
+
 /* Reads the part of a thread state that holds every field a walk needs; true if it is this
  * thread's. */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
@@ -143,7 +156,8 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 		w->outcome = WALK_TSTATE_FAULT;
 		return false;
 	}
-	if (object_u64(w, l->tstate_thread_id) != w->tp + (__s64)w->where.self_offset)
+	if (object_u64(w, l->tstate_thread_id) != w->tp + (__s64)w->where.self_offset &&
+	    !loop_is_here(w, l))
 		return false;
 	w->thread = THREAD_STATE;
 	w->interp = object_u64(w, l->tstate_interp);

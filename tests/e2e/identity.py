@@ -106,6 +106,25 @@ finally:
     os.unlink(path)
 """
 
+# An interpreter's thread state is the one that its maker made (up to 3.12), whichever thread uses it.
+INTERPRETER = BURN + """
+import threading
+import _xxsubinterpreters as interpreters
+made_here = interpreters.create()
+def outside():
+    burn(0.2)
+    interpreters.run_string(made_here, INSIDE)
+    burn(0.2)
+INSIDE = open(__file__).read().split("import threading")[0] + '''
+def inside():
+    burn(0.4)
+inside()
+'''
+thread = threading.Thread(target=outside)
+thread.start()
+thread.join()
+"""
+
 
 def record(d, program, python, *args, options=()):
     with open(d + "/program.py", "w") as f:
@@ -350,7 +369,24 @@ def map_of_an_earlier_image():
           count["second_image", True])
 
 
-def modules(python):
+def interpreter_of_another_thread(python):
+    """What a thread runs in an interpreter that another one made is what runs: no frames are missing."""
+    with folder() as d:
+        _, profile = record(d, INTERPRETER, python)
+    count = collections.Counter()
+    for sample in profile.samples:
+        names = {f.name for f in profile.stack(sample)}
+        if "burn" in names:
+            count["inside" if "inside" in names else "outside" if "outside" in names else ""] += (
+                sample.values[0])
+    print("  %s: %s" % (python, dict(count)))
+    for name in ("inside", "outside"):  # 0.4 s each, at 4,999 Hz
+        check(0.9 * 2000 < count[name] < 1.1 * 2000, "%d of 2,000 samples of %s" % (
+            count[name], name))
+    check(not count[""], "%d samples without a caller" % count[""])
+
+
+def module_names(python):
     with folder() as d:
         with open(d + "/body.py", "w") as f:
             f.write(BODY)
@@ -368,17 +404,19 @@ def modules(python):
         count[False], sum(count.values())))
 
 
-def register(name, path):
+def register(what, name, path):
     def run():
-        modules(path)
+        what(path)
 
-    run.__name__ = "module_names_" + name
+    run.__name__ = "%s_%s" % (what.__name__, name)
     kit.case(run)
 
 
 WANTED = ((3, 8), (3, 10), (3, 11), (3, 12), (3, 14))
 for name, version, kind, path in kit.interpreters():
     if version in WANTED and kit.is_plain(name) and kind in ("static", "shared"):
-        register(name, path)
+        register(module_names, name, path)
+        if version in ((3, 11), (3, 12)):
+            register(interpreter_of_another_thread, name, path)
 if __name__ == "__main__":
     sys.exit(kit.main())

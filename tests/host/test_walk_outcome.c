@@ -77,6 +77,30 @@ static void thread_state(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
+/* 3.11, 3.12: made by another thread, run by this one. */
+static void state_of_another_thread(void)
+{
+	uint64_t loop;
+
+	build();
+	if (image.l->walk != PY_WALK_CFRAME)
+		return;
+	loop = image.cframe;
+	put_u64(image.tstate + image.l->tstate_thread_id, IMAGE_TP + 8);
+	host.w->sp = loop - 4096;
+	assert_outcome(WALK_OK, FRAMES);
+	host.w->sp = loop;
+	assert_outcome(WALK_OK, FRAMES);
+	host.w->sp = loop + 8;
+	assert_outcome(WALK_TSTATE_MISMATCH, 0);
+	host.w->sp = loop - LOOP_BYTES;
+	assert_outcome(WALK_TSTATE_MISMATCH, 0);
+	host.w->sp = IMAGE_TP - 64; /* above the thread pointer no stack of this thread's */
+	put_u64(image.tstate + image.l->tstate_frame, IMAGE_TP + 64);
+	assert_outcome(WALK_TSTATE_MISMATCH, 0);
+	host.w->sp = 0;
+}
+
 static void no_key(void)
 {
 	build();
@@ -557,7 +581,7 @@ static void every_page_missing(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(thread_state) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
+	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
 	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) X(neither_set_up) X(called_by_nobody) \
