@@ -8,7 +8,7 @@ import {matchedOfBoth} from './diff.js';
 import {passing} from './samples.js';
 import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
-import {follow, selfOf} from './tree.js';
+import {follow, selfOf, valueOf} from './tree.js';
 import {WORDS, above, flame, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
 
 // Showing.
@@ -21,6 +21,45 @@ export function answer(what) {
 	what();
 	mark('krait:answer');
 	saveSoon();
+	detailSoon();
+}
+
+/**
+ * The box in time order that is at the place of another tree's.
+ * @param {import('./tree.js').Tree} was @param {number} i @param {number} none where there is none
+ */
+function samePlace(was, i, none) {
+	const {n, depth, at} = flame.tree;
+	for (let k = 1; k < n; k++) {
+		if (depth[k] === was.depth[i] && at[k] === was.at[i])
+			return k;
+	}
+	return none;
+}
+
+/** In time order what is zoomed to is drawn to the last sample that can be told apart. */
+function detail() {
+	const t = flame.tree;
+	if (page.early || state.view !== 'time' || !t || !t.at)
+		return;
+	const {zoom, focus, a, b} = flame, all = valueOf(t, 0), [from, to] = [a, b].map((x) => t.at[zoom] + x * valueOf(t, zoom));
+	const span = to - from, [least, most] = t.window || [0, all];
+	if (from >= least && to <= most && span * 3 > most - least)
+		return;
+	page.window = span * 3 < all ? [from - span / 2, to + span / 2] : null;
+	picture();
+	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0), focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
+	if (zoom && !flame.zoom) // too narrow in what is looked at now
+		Object.assign(flame, {a: from / all, b: to / all});
+	flame.draw();
+	showPath();
+	saveSoon();
+}
+
+let detailTimer = 0;
+function detailSoon() {
+	clearTimeout(detailTimer);
+	detailTimer = setTimeout(detail, 100);
 }
 
 let saveTimer = 0;

@@ -112,6 +112,8 @@ export class Flame {
 			let at = x;
 			for (const k of this.order(t, i, least)) {
 				const kw = valueOf(t, k) * perValue;
+				if (t.at)
+					at = x + (t.at[k] - t.at[i]) * perValue;
 				if (kw >= LEAST && at + kw > 0 && at < width)
 					todo.push(k, at, kw);
 				at += kw;

@@ -73,8 +73,9 @@ export function callees(t, f, keys) {
 /**
  * @param {number[]} parent @param {number[]} fn @param {number[][]} self by side @param {number[]} scale
  * @param {Int32Array} of node of each node, or sample, that the tree is made of; numbered anew
+ * @param {number[]} [from] places of its nodes
  */
-function filled(parent, fn, self, scale, of) {
+function filled(parent, fn, self, scale, of, from) {
 	const t = ordered(parent, fn, Int32Array.from(parent, (_, i) => i));
 	for (let i = 0; i < of.length; i++)
 		of[i] = of[i] < 0 ? -1 : t.of[of[i]];
@@ -85,6 +86,12 @@ function filled(parent, fn, self, scale, of) {
 		});
 		return out;
 	}));
+	if (from) {
+		t.at = new Float64Array(t.n);
+		from.forEach((x, i) => {
+			t.at[t.of[i]] = x;
+		});
+	}
 	t.scale = scale;
 	t.of = of;
 	return t;
@@ -171,14 +178,16 @@ export function callersOf(t, f, outer) {
 	return out;
 }
 
+const COLUMNS = 2000; // that anyone could tell apart
+
 /**
  * Samples one after the other, neighbours with the same callers in one box; groups stay apart. .leaf is
- * the node of each sample.
+ * the node of each sample. What is narrower than anyone could see has no boxes of its own.
  * @param {Data} d @param {Tree & {leaf?: Int32Array}} t @param {Float64Array} w of samples, 0 = not shown
- * @param {number} columns that anyone could tell apart: what is narrower has no boxes of its own
+ * @param {[number, number]|null} window what is looked at; other parts are there as if all were
  * @returns {Tree & {leaf: Int32Array}}
  */
-export function inTime(d, t, w, columns) {
+export function inTime(d, t, w, window) {
 	const {n, time} = d.samples, leaf = leaves(d, t, t), top = new Int32Array(t.n), to = new Int32Array(n).fill(-1);
 	let all = 0, end = 1;
 	for (let i = 1; i < t.n; i++)
@@ -193,7 +202,8 @@ export function inTime(d, t, w, columns) {
 	}
 	const bin = Float64Array.from(kept, (s) => (t.leaf ? top[leaf[s]] * 1e7 : 0) + Math.floor(time[s] / end * 1e6));
 	const order = Uint32Array.from(kept.keys()).sort((a, b) => bin[a] - bin[b] || leaf[kept[a]] - leaf[kept[b]]);
-	const parent = [0], fn = [-1], self = [0], path = [0], steps = [];
+	const parent = [0], fn = [-1], self = [0], from = [0], path = [0], steps = [];
+	const least = all / COLUMNS * 0.3, leastSeen = window ? (window[1] - window[0]) / COLUMNS * 0.3 : least;
 	/** @param {number} a @param {number} b @returns {number} how many levels two stacks have in common */
 	const common = (a, b) => {
 		while (a !== b) {
@@ -204,10 +214,11 @@ export function inTime(d, t, w, columns) {
 		}
 		return t.depth[a];
 	};
-	let last = 0, before = 0;
+	let last = 0, before = 0, gone = 0;
 	for (let k = 0; k < order.length; k++) {
 		const s = kept[order[k]], at = leaf[s], after = k + 1 < order.length ? common(at, leaf[kept[order[k + 1]]]) : 0;
-		const depth = w[s] / all * columns < 0.3 ? Math.max(before, after, t.leaf ? 1 : 0) : t.depth[at];
+		const seen = window && gone + w[s] > window[0] && gone < window[1];
+		const depth = w[s] < (seen ? leastSeen : least) ? Math.max(before, after, t.leaf ? 1 : 0) : t.depth[at];
 		steps.length = 0;
 		for (let i = at; t.depth[i] > Math.min(before, last); i = t.parent[i]) {
 			if (t.depth[i] <= depth)
@@ -219,11 +230,13 @@ export function inTime(d, t, w, columns) {
 			parent.push(path[have++]);
 			fn.push(t.fn[i]);
 			self.push(0);
+			from.push(gone);
 		}
 		self[path[have]] += w[s];
+		gone += w[s];
 		to[s] = path[have];
 		last = have;
 		before = after;
 	}
-	return {...filled(parent, fn, [self], t.scale, to), leaf: to};
+	return {...filled(parent, fn, [self], t.scale, to, from), leaf: to, window};
 }

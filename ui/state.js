@@ -2,6 +2,8 @@
 // What is shown, to and from the address: only what isn't as at first. What an address says is checked,
 // it may have been made for another recording.
 
+import {valueOf} from './tree.js';
+
 /** @typedef {import('./data.js').Data} Data */
 
 const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'files', 'modules', 'threads', 'processes', 'labels'],
@@ -40,8 +42,14 @@ export function writeState(state, flame, d) {
 		p.set('module', f.module);
 	if (f.range)
 		p.set('t', f.range.map(Math.round).join('-'));
-	if (flame.zoom || flame.a > 0 || flame.b < 1)
-		p.set('z', [flame.zoom, +flame.a.toFixed(7), +flame.b.toFixed(7)].join('~'));
+	const t = flame.tree;
+	let {zoom, a, b} = flame;
+	if (t && t.window) { // its boxes have numbers of their own
+		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
+		zoom = 0;
+	}
+	if (zoom || a > 0 || b < 1)
+		p.set('z', [zoom, +a.toFixed(7), +b.toFixed(7)].join('~'));
 	return p.toString();
 }
 

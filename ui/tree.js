@@ -19,6 +19,8 @@
  * @property {Float64Array[]} sums of the samples before each in .order, by side: one, or two recordings'
  * @property {number[]} scale what a side's sums are multiplied by; sides.js
  * @property {Runs|null} runs made when first asked for
+ * @property {Float64Array} [at] in time order: what there is before each box, which is its place
+ * @property {[number, number]|null} [window] the part of it, as .at, that is there to the last sample that can be told apart
  * @property {boolean} [upwards] below a box are its callers: what isn't below one isn't its function's own
  *
  * @typedef {object} Runs boxes one below the other that have the same samples: most have one child

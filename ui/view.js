@@ -58,6 +58,8 @@ export const page = {
 	nodes: null, // samples by node of the data, and their sums, made when first asked for; .hidden: without those of libraries
 	/** @type {Tree|null} */
 	counts: null, // .whole with the sums of samples, made when first asked for
+	/** @type {[number, number]|null} */
+	window: null, // the part of time order that is drawn in full
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	votes: new WeakMap(), // the group that most of each box is of, for colours
 };
@@ -170,7 +172,7 @@ export function weigh() {
 	}
 	page.whole.sums = sumsOf(page.whole, state.value);
 	page.whole.scale = page.sides ? page.sides.scale : [1];
-	page.counts = null;
+	page.counts = page.window = null;
 	page.votes = new WeakMap();
 	picture();
 }
@@ -181,7 +183,7 @@ export function picture() {
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;
 	if (state.view === 'time' && samples)
-		page.tree = inTime(data, whole, samples.values[state.value].map((w, s) => !pass || pass[s] ? w : 0), 2000);
+		page.tree = inTime(data, whole, samples.values[state.value].map((w, s) => !pass || pass[s] ? w : 0), page.window);
 	else if (state.view === 'callers')
 		page.tree = inverted(whole);
 	else if (state.view === 'sandwich' && f >= 0)

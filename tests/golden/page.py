@@ -755,6 +755,37 @@ def time_order(b):
     no_errors(b)
 
 
+def boxes_below(b, share, rows):
+    """The names of the boxes in these rows there, "" where there is none."""
+    names = []
+    for row in rows:
+        b.mouse("mouseMoved", *at(b, share, row))
+        names.append(tip(b).split("\n")[0])
+    return names
+
+
+def time_places(b):
+    """In time order each sample is at its place, and what is zoomed to is there to the last one, whatever there is beside."""
+    stacks = (["main", "a", "x"], ["main"], ["main", "b", "y"], ["main", "a", "z"])
+    for name, n in (("few.html", 4), ("crowd.html", 20000)):
+        made(name, [(stacks[i % 4], {}, [1], 10 ** 6 * i) for i in range(n)])
+        open_page(b, name, "#view=time&z=0~0.5~%.7f" % (0.5 + 4 / n) if n > 4 else "#view=time")
+        end = time.monotonic() + 10
+        while boxes_below(b, 0.1, [3]) != ["x"] and time.monotonic() < end:
+            time.sleep(0.1)
+        equal([boxes_below(b, (i + 0.5) / 4, (2, 3)) for i in range(4)], [["a", "x"], ["", ""], ["b", "y"], ["a", "z"]], name)
+    b.click(*at(b, 0.6, 3))
+    equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs")
+    time.sleep(0.5)
+    place = b.js("decodeURIComponent(location.hash)").split("z=0~")[1].split("&")[0].split("~")
+    equal([round(float(x) * n) for x in place], [n // 2 + 2, n // 2 + 3], "the address")
+    equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs")
+    press(b, "reset")
+    time.sleep(0.5)
+    equal(boxes_below(b, 0.5, (1, 3)), ["main", ""], "all of it again")
+    no_errors(b)
+
+
 def address(b):
     """A link keeps the view."""
     open_page(b, "timed.html", "#table=threads&by=thread&q=b&view=flame&flip=1&z=3~0~1")
@@ -931,7 +962,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order, time_places,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
