@@ -169,9 +169,9 @@ def nowhere_else():
     with folder() as d, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
         try:
-            full = "mount --bind %s /var/tmp && mount --bind %s /tmp && TMPDIR= exec \"$@\"" % (d, d)
+            full = "exec 3<\"$0\" && mount --bind %s /var/tmp && mount --bind %s /tmp && TMPDIR= exec /dev/fd/3 \"$@\"" % (d, d)
             done = subprocess.run(
-                ["unshare", "-m", "sh", "-c", full, "sh", kit.KRAIT, "record", "-p", str(target.pid), "-d",
+                ["unshare", "-m", "sh", "-c", full, kit.KRAIT, "record", "-p", str(target.pid), "-d",
                  "0.5", "-o", "x.svg"], cwd=d, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
             check(done.returncode == 1 and "space" in done.stderr, done.stderr)
             check("is in" not in done.stderr and not os.listdir(d), "%s: %s" % (os.listdir(d), done.stderr))

@@ -150,9 +150,9 @@ def cpu_seconds(pid):
 
 
 def runs(pid, seconds, most=60):
-    """Waits until a process has run for so long, however busy the machine is."""
-    end = cpu_seconds(pid) + seconds
-    wait_for(lambda: cpu_seconds(pid) > end, most)
+    """Waits until a process, or each of several, has run for so long, however busy the machine is."""
+    ends = [(one, cpu_seconds(one) + seconds) for one in (pid if isinstance(pid, list) else [pid])]
+    wait_for(lambda: all(cpu_seconds(one) > end for one, end in ends), most)
 
 
 def child_of(pid):
@@ -173,9 +173,9 @@ def python(source=BUSY, executable=PYTHON, **kw):
     return running
 
 
-def share(path, name, file=None, pids=None):
-    """(samples in the profile, of these with a Python function of this name and file)."""
-    profile, total, found = pprof.read(path), 0, 0
+def share(out, name, file=None, pids=None):
+    """(samples in the profile, a file or what was read, of these with a Python function of this name and file)."""
+    profile, total, found = out if isinstance(out, pprof.Profile) else pprof.read(out), 0, 0
     for sample in profile.samples:
         if pids is not None and int(sample.labels.get("pid", 0)) not in pids:
             continue

@@ -56,19 +56,17 @@ def first_thread_ended():
     for _, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
             continue
-        with Background(path, "-c", LEADERLESS, "1000") as target:
-            profiled_leaderless(target, path, "-d", 1)
         with Background(path, "-c", LEADERLESS, "1") as target:
-            stacks = profiled_leaderless(target, path, "-d", 3)
+            stacks = profiled_leaderless(target, path)
         compressing = sum(any(l.name in ("zlib_compress", "zlib.compress") for l in stack) for stack in stacks)
         check(compressing > len(stacks) / 4, "%s: zlib in %d of %d" % (path, compressing, len(stacks)))
 
 
-def profiled_leaderless(target, path, *args):
+def profiled_leaderless(target, path):
     """Nearly all samples have the function of the thread that goes on; their stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:
-        done = krait("record", "-p", target.pid, "-F", 499, "-o", d + "/o.pb.gz", *args)
+        done = krait("record", "-p", target.pid, "-F", 499, "-d", 2, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (path, done.returncode, done.stderr))
         kit.sees(d + "/o.pb.gz", "later", 0.95)
         profile = kit.pprof.read(d + "/o.pb.gz")
@@ -364,17 +362,17 @@ def two_interpreters_at_once():
              if kind in ("static", "shared") and kit.is_plain(name)]
     running = [python(executable=path, cwd=kit.ROOT) for path in paths]
     try:
-        for one in running:
-            kit.runs(one.pid, 0.1)
+        kit.runs([one.pid for one in running], 0.1)
         with folder() as d:
             args = [a for one in running for a in ("-p", one.pid)]
             done = krait("record", "-d", 4, "-F", 999, "-o", d + "/o.pb.gz", *args)
             check(done.returncode == 0, done.stderr)
-            for one, path in zip(running, paths):
-                try:
-                    kit.sees(d + "/o.pb.gz", pids={one.pid})
-                except AssertionError as error:
-                    raise AssertionError("%s: %s" % (path, error)) from None
+            profile = kit.pprof.read(d + "/o.pb.gz")
+        for one, path in zip(running, paths):
+            try:
+                kit.sees(profile, pids={one.pid})
+            except AssertionError as error:
+                raise AssertionError("%s: %s" % (path, error)) from None
     finally:
         for one in running:
             one.stop(9)
