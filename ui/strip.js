@@ -178,6 +178,8 @@ export class Strip {
 		const c = this.canvas;
 		let from = -1;
 		c.addEventListener('pointerdown', (/** @type {PointerEvent} */ e) => {
+			if (e.button)
+				return;
 			from = this.time(e.offsetX);
 			c.setPointerCapture(e.pointerId);
 		});

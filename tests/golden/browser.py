@@ -156,10 +156,10 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more})
 
-    def click(self, x, y):
+    def click(self, x, y, button="left"):
         self.mouse("mouseMoved", x, y)
-        self.mouse("mousePressed", x, y, button="left", clickCount=1)
-        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
+        self.mouse("mousePressed", x, y, button=button, clickCount=1)
+        self.mouse("mouseReleased", x, y, button=button, clickCount=1)
 
     def key(self, key, text=None, modifiers=0):
         """@modifiers: 2 = Ctrl."""

@@ -313,7 +313,7 @@ def chosen(b):
 
 
 def timeline(b):
-    """A brush over the first half: everything follows; a click takes it off."""
+    """A brush over the first half: everything follows; a click takes it off, the menu's doesn't."""
     open_page(b, "timed.html")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
@@ -329,9 +329,10 @@ def timeline(b):
     shown = {r[0]: float(r[2].split()[0]) for r in rows(b)}
     assert shown["a"] == 100 and "b" not in shown, shown  # b begins at 6 s
     until(b, "location.hash.includes('t=')", "the range isn't in the address")
-    b.click(start + width * 0.9, y + 9)
-    time.sleep(0.1)
-    equal([r[0::2] for r in rows(b)], [["a", "80.0 %"], ["b", "20.0 %"]], "after the click")
+    for button, want in (("right", [["a", "100.0 %"]]), ("left", [["a", "80.0 %"], ["b", "20.0 %"]])):
+        b.click(start + width * 0.9, y + 9, button)
+        time.sleep(0.1)
+        equal([r[0::2] for r in rows(b)], want, "after the click, " + button)
     # By keyboard: the first arrow takes the tenth at its end, Shift moves an end, Escape takes all.
     b.js("document.querySelector('#strip canvas').focus()")
     ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]  # seconds, of 10
