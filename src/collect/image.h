@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is known of files that may hold an interpreter, learnt once a file: image.c, teach.c. */
+#ifndef COLLECT_IMAGE_H
+#define COLLECT_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "elf/elf_dynamic.h"
+#include "proc/maps.h"
+#include "proc/proc.h"
+#include "python/image.h"
+
+struct collect;
+
+/*
+ * A file as stat() tells it, and its contents. In mappings several files of an overlayfs may have one device and
+ * inode.
+ */
+struct file_version {
+	uint64_t dev, ino;
+	int64_t mtime_ns, bytes;
+};
+
+/* What was found in one ELF file, by device and inode. */
+struct image_file {
+	uint64_t dev, ino;
+	int fd; /* -1: not held open */
+	struct file_version version;
+	bool is_python;
+	struct py_image image; /* if is_python */
+	struct elf_dynamic dynamic;
+	uint64_t text_start, text_offset; /* of the executable PT_LOAD with the lowest p_vaddr */
+	bool exec_fixed;		  /* ET_EXEC */
+};
+
+/* Files are known by device and inode; another file may get the inode. */
+uint64_t file_key(uint64_t dev, uint64_t ino);
+struct file_version file_version_of(const struct stat *st);
+int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret);
+/*
+ * False if @m is of another file than @was, or of other contents. @fd: the file, held open since it was read, or -1;
+ * then, without rights for map_files: true.
+ */
+bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
+		    const struct file_version *was);
+
+/* What is in the file behind @m, read once. 0, or as file_open_mapping(). */
+_must_use_ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m,
+			const char *path, struct image_file **ret);
+
+/* What is known for certain without a look at a process that maps it; NULL: nothing. */
+const struct image_file *image_known(const struct collect *c, const struct mapping *m);
+
+void image_file_free(struct image_file *f);
+
+/* The key that the kernel knows this file by; -errno where it can't be told. */
+int image_key(int fd, struct exe_key *ret);
+
+/*
+ * The same of an executable that nobody runs yet, with the key that the kernel will know it by. NULL
+ * if the key can't be told, or is known already.
+ */
+struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
+
+/*
+ * The file with the interpreter and its lowest executable mapping: 1; 0 if there is none; -EPERM,
+ * -EACCES with a message if none is found, but a file called python can't be looked into.
+ */
+_must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+			  struct image_file **ret, const struct mapping **at);
+
+/* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
+void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,
+		 const struct exe_key *exe, const struct image_file *f,
+		 const struct py_where *where);
+
+/*
+ * Is @exe, a path, the interpreter's own program (Programs/python.c)? That initialises it once. Programs
+ * with an interpreter in them may do it again, which begins the count of code objects anew.
+ */
+bool image_runs_once(const char *exe);
+
+/* An executable that may still become Python: it is called so, or linked with libpython. */
+bool image_may_come(struct collect *c, const struct proc *proc, const struct maps *maps,
+		    const struct exe_key *exe);
+
+#endif

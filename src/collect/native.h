@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files with native code: their rows, names and debug files, and who makes these. */
+#ifndef COLLECT_NATIVE_H
+#define COLLECT_NATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/collect.h"
+#include "collect/image.h"
+#include "elf/unwind_rows.h"
+
+struct collect;
+
+/* A file with native code that processes map: its rows and names, by device and inode. */
+struct native_file {
+	uint64_t dev, ino;
+	struct file_version version;
+	char *path;
+	int fd;		/* open as long as rows or names may still be needed; -1 = can't be */
+	uint32_t index; /* its place in collect.natives + 1 */
+	int root;	/* of a process that maps it, for its debug file: in collect.roots, or -1 */
+	uint32_t table;
+	uint32_t mapping;	     /* profile id, 0 = not made yet */
+	uint64_t base;		     /* of keys: page of its lowest executable vaddr */
+	VEC(struct elf_load) loads;  /* executable ones */
+	VEC(struct unwind_fde) fdes; /* ascending */
+	struct elf_names *names;
+	struct dwarf_file *lines;     /* NULL: none, or not wanted */
+	struct method_names *methods; /* of functions without a symbol, or NULL */
+	uint32_t mapped;	      /* so often by processes that were examined beforehand */
+	bool interpreter;	      /* CPython itself: names of its machinery mean something */
+	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
+	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;
+	uint64_t list; /* vaddr of its list of code made at run time (symbol/gdb_jit.h), 0 = none */
+	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
+	bool proving;	   /* more rows are to come: native_rows_prove() */
+	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
+	uint32_t tries;	   /* how often that was so */
+};
+
+/* A root directory that isn't krait's own: a container's. Stays open when the container is gone. */
+struct target_root {
+	uint64_t mount, ino; /* the mount's number: it isn't used again while .fd is open */
+	int fd;
+};
+
+/* root.c: is @fd on the mount of krait's own root directory, which nobody unmounts? */
+bool root_has(int fd);
+
+/* root.c: descriptor of the root directory of @proc, kept; -1: krait's own, or there are too many. */
+int root_of(struct collect *c, const struct proc *proc);
+
+/* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
+struct native_file *native_file_of(struct collect *c, const struct proc *proc,
+				   const struct mapping *m, const char *path, uint32_t *index);
+void native_file_free(struct native_file *f);
+/* Was it written to since it was opened (cp over it)? What was read of it then belongs to no mapping. Threads may ask. */
+bool native_file_changed(const struct native_file *f);
+
+bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr);
+/* What is at an address. */
+struct native_name {
+	const char *text; /* NULL: no name; valid as long as the file */
+	bool symbol;	  /* it is the file's symbol, else what Python code calls it */
+	uint64_t
+		start; /* vaddr that stands for the function: itself, or its beginning if unnamed */
+};
+struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
+
+/* Which of the functions that matter where stacks are merged is at @vaddr: a set, 0 = none of them. */
+enum native_is {
+	IS_MACHINERY = 1 << 0, /* machinery.h, in a file that holds an interpreter */
+	IS_EVAL_2 = 1 << 1,
+	IS_EVAL_3 = 1 << 2,
+	IS_GREENLET_START = 1 << 3, /* greenlet.h */
+	IS_GREENLET_SWITCH = 1 << 4,
+	IS_GREENLET_EXPOSING = 1 << 5,
+	IS_KNOWN = 1 << 7, /* always */
+};
+uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
+
+/* Profile location of the code at @vaddr; in a stack its .outer ones follow it. */
+uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);
+
+/* What is compiled from a file. */
+typedef VEC(struct unwind_fde) fde_vec;
+struct native_rows {
+	struct unwind_rows rows;
+	fde_vec eval;  /* of the evaluation loop */
+	bool compiled; /* they weren't in the cache */
+	bool partial;  /* there is much code without unwind information: native_rows_prove() */
+};
+
+/* native_rows.c: a stack needs its rows. */
+void native_rows_want(struct collect *c, struct native_file *f);
+/* They are being made, or more of them. */
+static inline bool native_rows_coming(const struct native_file *f)
+{
+	return f->rows == ROWS_ASKED || f->proving;
+}
+
+/* The work itself, in a thread: reads what never changes of @f. @cache may be NULL. 0 or -errno + message. */
+_must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
+				   struct native_rows *ret);
+void native_rows_fini(struct native_rows *r);
+/* Adds to partial ones what instructions prove, in a thread. 0 or -errno + message. */
+_must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
+/* Hands them to the kernel program; in a thread too, with .fills_aside. 0 or -errno + message. */
+_must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
+				const struct native_rows *rows);
+/* Puts them into the cache, in a thread. 0 or -errno + message. */
+_must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
+				const struct native_rows *rows);
+/* Takes note of what came of that; @why: message for @r. */
+void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
+		      const char *why);
+/* The same of rows that were partial, and were filled as such. */
+void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
+			     int r, const char *why);
+/* Takes note of rows that were given up; once a flush. */
+void native_rows_given_up(struct collect *c);
+
+/* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
+void native_work_rows(struct collect *c, struct native_file *f);
+void native_work_names(struct collect *c, struct native_file *f);
+void native_work_list(struct collect *c, struct native_file *f);
+/* What has been done; once a flush. @all: waits until everything is. */
+void native_work_take(struct collect *c, bool all);
+void native_work_fini(struct collect *c);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Native code that lies in no file: what perf maps, gdb's interface and its own bytes say of it. */
+#ifndef COLLECT_RUNTIME_CODE_H
+#define COLLECT_RUNTIME_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "collect/space.h"
+#include "elf/unwind_rows.h"
+
+struct collect;
+struct process;
+struct raw_stack;
+struct waiting;
+
+/* Copies of a stub that CPython enters Python functions through; see trampoline.c. */
+#define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
+struct trampoline {
+	uint8_t bytes[64], n;
+	uint16_t period;
+	uint32_t table;
+};
+
+#define GUARDED_WANTED 16
+
+/* What a process had registered for gdb; see registered.c. */
+struct reading {
+	struct gdb_jit *jit; /* NULL: none */
+	uint64_t from_ns, to_ns;
+	VEC(struct unwind_place) code; /* what was lasting at the end */
+	struct unwind_rows rows;       /* of that */
+	uint32_t table;		       /* with them, 0 = none */
+};
+struct registered {
+	bool wanted;	   /* code without a name was met */
+	uint32_t searched; /* version of the mappings whose files were looked into for lists */
+	uint64_t at[4];	   /* their descriptors */
+	size_t n;
+	struct reading readings[2]; /* the latest first */
+	uint64_t due_ns;
+	unsigned tries;	  /* that failed, since one succeeded */
+	uint32_t read_at; /* flush at whose end all was known */
+};
+
+/* Code of a process that lies in no file, unwound as its bytes say; see guarded.c. */
+struct guarded_code {
+	uint64_t start, end; /* whole pages */
+	uint32_t table;
+};
+struct guarded {
+	VEC(struct guarded_code) code;	 /* not overlapping; the oldest first */
+	uint64_t wanted[GUARDED_WANTED]; /* addresses at which a stack broke off */
+	size_t n_wanted;
+	uint64_t due_ns; /* when it may be looked at again */
+};
+
+/* jit.c: @proc is @p: looks for its perf map. */
+void jit_open(struct collect *c, struct process *p, const struct proc *proc);
+void jit_close(struct collect *c, struct process *p);
+/* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
+const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
+/* @symbol: the name as its file has it, NULL = the same. */
+uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start);
+
+/*
+ * registered.c: the symbol that covers the code at @pc in a file that the process registered, and where it
+ * begins; NULL: none that is certain.
+ */
+const char *registered_name(struct collect *c, const struct raw_stack *raw, uint64_t pc,
+			    uint64_t *start);
+/* Is what there is to know of that known? It will be with one of the next flushes. */
+bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
+uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start);
+/* The unwind table for the code in @m, if the process registered it. */
+void registered_table(const struct process *p, struct space_map *m);
+void registered_given_up(struct collect *c, uint32_t table);
+/* So many of @raw's native frames were found without such a table; 0: all. */
+size_t registered_until(const struct collect *c, const struct raw_stack *raw);
+/* Whether such a table held can be told for each sample. */
+bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
+/*
+ * @raw depends on what is registered; @plain: the stack that doesn't. @never: samples have that one. 0
+ * or -ENOMEM.
+ */
+_must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+			       bool never);
+/*
+ * The stack of a sample whose stack was @named once: it, or the one that depends on nothing, and then
+ * @w's outcome is its; 0: that isn't known yet.
+ */
+uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
+/* Reads what is wanted and may have changed; at the end of each flush. */
+void registered_read(struct collect *c);
+void registered_close(struct process *p);
+
+/* guarded.c: a stack that was sampled with mappings @version broke off at @pc, which is in no file. */
+void guarded_want(struct collect *c, uint32_t version, uint64_t pc);
+/* Looks at what is wanted; at the end of each flush. */
+void guarded_read(struct collect *c);
+/* The first such code that begins in [start, end); NULL: none. */
+const struct guarded_code *guarded_next(const struct process *p, uint64_t start, uint64_t end);
+void guarded_given_up(struct collect *c, uint32_t table);
+void guarded_close(struct process *p);
+
+/* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
+uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);
+void trampoline_given_up(struct collect *c, uint32_t table);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a process has native code: its mappings, as they were read at a time. */
+#ifndef COLLECT_SPACE_H
+#define COLLECT_SPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "base/vec.h"
+#include "collect/native.h"
+#include "proc/maps.h"
+
+struct collect;
+struct process;
+
+/* Where a process has native code, as it was read once. */
+struct space_map {
+	uint64_t start, end;
+	uint64_t vaddr;	 /* of start in the file */
+	uint32_t file;	 /* index + 1 in collect.natives, 0 = nothing is known of it */
+	uint32_t table;	 /* without a file: its unwind table, 0 = none, ... */
+	uint32_t key;	 /* ... and where in it .start is */
+	bool registered; /* .table is of what the process registered: it holds until .remade_ns */
+	bool lasting;	 /* mapping_is_lasting() */
+	/* If .lasting: from when on one code was in it, and until when. UINT64_MAX: it still is. */
+	uint64_t since_ns, remade_ns;
+};
+
+/* Other code comes there only when something is made executable, which the side band tells. */
+static inline bool mapping_is_lasting(const struct mapping *m)
+{
+	return !m->ino && !m->shared && !(m->prot & PROT_WRITE);
+}
+
+/* Are a process's mappings to be read? In this order of urgency. */
+enum space_stale {
+	SPACE_FRESH,
+	SPACE_ODD,   /* code was met that isn't known */
+	SPACE_GROWN, /* something was mapped */
+	SPACE_GONE,  /* nothing is known, or something was unmapped: nothing can be unwound */
+};
+
+struct space {
+	uint32_t version, process;
+	uint64_t unmaps;	      /* as before it was read */
+	uint64_t read_ns;	      /* when that began */
+	uint64_t since_ns, remade_ns; /* the last and the first one of its mappings */
+	VEC(struct space_map) maps;   /* ascending */
+};
+
+/* The mappings of the process will be read. */
+void space_wanted(struct collect *c, struct process *p, enum space_stale why);
+/* Reads them now. */
+void space_read(struct collect *c, struct process *p);
+/* Reads what has changed; once a flush. */
+void space_read_stale(struct collect *c);
+void space_forget(struct collect *c, struct process *p);
+/*
+ * The file and the address in it of @process's native address @pc in space @version; NULL if not known. NO_PROCESS:
+ * as that reading has it.
+ */
+#define NO_PROCESS UINT32_MAX
+struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
+			       uint64_t pc, uint64_t *vaddr);
+
+/* The latest reading of @p, and any by its version; NULL: none. */
+const struct space *space_latest(const struct collect *c, const struct process *p);
+const struct space *space_at(const struct collect *c, uint32_t version);
+/* @table is freed when the kernel program has mappings without it. */
+void space_retire_table(struct process *p, uint32_t table);
+void space_free_tables(struct collect *c, struct process *p);
+const struct space_map *space_map_at(const struct space *s, uint64_t pc);
+/* Something in [start, end) was made executable at @time_ns, since the latest reading or before. */
+void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
+			   uint64_t time_ns);
+
+#endif

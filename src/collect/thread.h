@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads: their labels, names, and what they ran. */
+#ifndef COLLECT_THREAD_H
+#define COLLECT_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/process.h"
+#include "records.h"
+
+struct collect;
+
+struct thread {
+	uint32_t tid;			/* 0: free */
+	uint32_t process;		/* index */
+	uint32_t labels[GIL_STATE_MAX]; /* profile ids, 0 = not made yet */
+	bool own[GIL_STATE_MAX];	/* of those: no other thread's samples have it */
+	uint64_t first_ns;		/* its CPU time where counting began, 0 = not yet */
+	uint64_t last_ns;		/* at its last sample */
+	uint64_t came, since;		/* samples from first_ns to last_ns; at last_ns */
+	uint64_t ended_ns; /* 0 = it runs: from then on its number is another thread's */
+	bool named;	   /* .name is Python's, else the kernel's */
+	char name[64];
+};
+
+/* A thread ended of which no sample had been handed on: the side band is read before the samples are. */
+struct thread_end {
+	uint32_t tgid, tid;
+	uint64_t time_ns;
+};
+
+/* Profile labels of the sampled thread; notes what it ran. */
+uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
+/* @p's labels aren't what they were. */
+void thread_forget_labels(struct collect *c, struct process *p);
+
+/* The side band's word on a thread: it ended, the kernel's name of it changed. */
+void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);
+void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
+
+/* Adds what the threads ran, and the samples of that time, to cpu_ns and came. */
+void thread_runtimes(const struct collect *c, struct collect_stats *ret);
+
+/* Python's names for threads met since the last time; @last: once more for all. */
+void thread_names(struct collect *c, bool last);
+
+/* Those that ended long ago make room for others; @now_ns: of a side band's event. */
+void thread_give_up(struct collect *c, uint64_t now_ns);
+/* The process is forgotten. */
+void thread_forget_all(struct collect *c, struct process *p);
+
+#endif
