@@ -9,9 +9,10 @@
 
 #include "near.bpf.h"
 
-#define CODE_BLOCK_BYTES 96 /* from layout.code_block: all fields that the check needs */
-#define SHORT_BYTES	 48 /* of a line table that come with its head: 30 lines or so */
-#define HEAD_BYTES	 72 /* length, hash, (2.7: state,) and SHORT_BYTES */
+#define CODE_BLOCK_BYTES 96  /* from layout.code_block: all fields that the check needs */
+#define SHORT_BYTES	 176 /* of a line table, or a file's name, that come with its head */
+#define HEAD_BYTES                                                                                 \
+	(32 + SHORT_BYTES) /* length, hash, state, what else lies before the characters */
 
 /*
  * Adds @n <= @most bytes of @text, eight at a time, the last word zero-padded. @most: a constant
@@ -71,6 +72,31 @@ walk_global int hash_bytes(void)
 	return 0;
 }
 
+/* Adds @n bytes at @off of w->block, SHORT_BYTES at most. */
+walk_global int hash_short(__u32 off, __u64 n)
+{
+	struct walk *w = walk_state();
+
+	if (!w)
+		return 0;
+	hash_text(w, &w->block[bounded(off, 2 * BLOCK_BYTES)], n, SHORT_BYTES);
+	return 0;
+}
+
+/* Adds @n bytes of the target at @addr; of its memory w->got bytes from @at on are at @head of w->block. */
+walk_inline bool hash_data(struct walk *w, __u64 at, __s32 head, __u64 addr, __u64 n)
+{
+	__u64 off = addr - at;
+
+	if (n <= SHORT_BYTES && off <= w->got && n <= w->got - off) {
+		hash_short(head + (__u32)off, n);
+		return true;
+	}
+	w->acc_addr = addr;
+	w->acc_len = n;
+	return hash_bytes() == 0;
+}
+
 /*
  * Where the characters of a str are: behind its head or, if it isn't compact (an instance of a
  * subclass, or made by an old C API), where its pointer says.
@@ -98,29 +124,29 @@ walk_inline bool hash_head(struct walk *w, __s32 head, __u64 *length)
 	return hash != ~0ull;
 }
 
+#define STR_BYTES 24 /* length, hash, state */
+
 /*
  * Adds a str: length and cached hash, or, where it isn't cached (-1), all the bytes. str and bytes
- * have length and hash at the same offsets in every version.
+ * have length and hash at the same offsets in every version. @most: bytes that are read at once.
  */
-walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
+walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr, __u32 most)
 {
-	__s32 head = addr ? load_near(w, NEAR_NAME, addr + l->str_length, 24) : -1;
+	__u64 at = addr + l->str_length, data = addr + l->bytes_data, length;
+	__s32 head = addr ? load_near(w, NEAR_NAME, at, STR_BYTES, most) : -1;
 	__u32 kind = 1;
-	__u64 length;
 
 	if (head < 0)
 		return false;
 	if (hash_head(w, head, &length))
 		return true;
-	w->acc_addr = addr + l->bytes_data;
 	if (l->str_state) {
 		__u32 state = (__u32)block_u64(w, head + 16) >> l->str_kind_shift;
 
 		kind = state & 7;
-		w->acc_addr = str_data(l, addr, state);
+		data = str_data(l, addr, state);
 	}
-	w->acc_len = length * kind;
-	return hash_bytes() == 0;
+	return hash_data(w, at, head, data, length * kind);
 }
 
 /*
@@ -129,28 +155,14 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr)
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
-	__u32 data = l->bytes_data - l->str_length;
-	__u64 length;
-	__s32 head;
-	bool whole;
+	__u64 at = addr + l->str_length, length;
+	__s32 head = addr ? load_near(w, NEAR_TABLE, at, 16, HEAD_BYTES) : -1;
 
-	if (!addr)
-		return false;
-	head = load_near(w, NEAR_TABLE, addr + l->str_length, HEAD_BYTES);
-	whole = head >= 0;
-	if (!whole) /* the mapping ends behind it */
-		head = load_near(w, NEAR_TABLE, addr + l->str_length, 16);
 	if (head < 0)
 		return false;
 	if (hash_head(w, head, &length))
 		return true;
-	if (whole && length <= SHORT_BYTES) {
-		hash_text(w, &w->block[bounded(head + data, 2 * BLOCK_BYTES)], length, SHORT_BYTES);
-		return true;
-	}
-	w->acc_addr = addr + l->bytes_data;
-	w->acc_len = length;
-	return hash_bytes() == 0;
+	return hash_data(w, at, head, addr + l->bytes_data, length);
 }
 
 /*
@@ -183,7 +195,8 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 
 	if (!file || !remembers(w, m, file)) {
 		w->acc = 0;
-		if (!(l->str_state ? hash_str(w, l, file) : hash_object(w, l, file)))
+		/* Nobody looks it up by its hash, which is therefore mostly not cached. */
+		if (!(l->str_state ? hash_str(w, l, file, HEAD_BYTES) : hash_object(w, l, file)))
 			return false;
 		remember(w, m, file, w->acc);
 	}
@@ -198,7 +211,7 @@ walk_inline bool check_contents(struct walk *w, const struct py_layout *l, __u32
 
 	w->acc = check_mix(0, block_u32(w, at + l->code_firstlineno));
 	if (!hash_filename(w, l, block_u64(w, at + l->code_filename)) ||
-	    !hash_str(w, l, block_u64(w, at + name)) ||
+	    !hash_str(w, l, block_u64(w, at + name), STR_BYTES) ||
 	    !hash_object(w, l, block_u64(w, at + l->code_linetable)))
 		return false;
 	w->acc |= 1;
@@ -208,7 +221,8 @@ walk_inline bool check_contents(struct walk *w, const struct py_layout *l, __u32
 /* Computes the check of the code object at @code; false if it isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
-	__s32 block = load_near(w, NEAR_CODE, code + l->code_block, CODE_BLOCK_BYTES);
+	__s32 block =
+		load_near(w, NEAR_CODE, code + l->code_block, CODE_BLOCK_BYTES, CODE_BLOCK_BYTES);
 	__u32 at = (__u32)block - l->code_block, version;
 
 	if (block < 0)

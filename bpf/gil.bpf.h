@@ -98,33 +98,52 @@ walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 	return GIL_RELEASED;
 }
 
-/* The GIL's own word: 1 it is @w's, 0 not, negative if it couldn't be read. */
-walk_inline int says_held(const struct walk *w, const struct gil_place *g)
+/* From 3.7 on they are neighbours. False if it couldn't be read. */
+walk_inline bool read_gil(struct walk *w, const struct gil_place *g)
 {
-	__u64 holder = 0;
-	__s32 locked = 0;
+	__u64 both[2] = {};
 
+	if (w->gil_read)
+		return true;
+	if (g->locked == g->holder + 8) {
+		if (read_user(both, 12, g->holder))
+			return false;
+	} else if (read_user(&both[0], sizeof(both[0]), g->holder) ||
+		   read_user(&both[1], sizeof(w->gil_locked), g->locked)) {
+		return false;
+	}
+	w->gil_holder = both[0];
+	w->gil_locked = (__s32)both[1];
+	w->gil_read = 1;
+	return true;
+}
+
+/* The GIL's own word: 1 it is @w's, 0 not, negative if it couldn't be read. */
+walk_inline int says_held(struct walk *w, const struct gil_place *g)
+{
 	if (!g->locked || !g->holder)
 		return 0;
-	if (read_user(&locked, sizeof(locked), g->locked) ||
-	    read_user(&holder, sizeof(holder), g->holder))
+	if (!read_gil(w, g))
 		return -1;
-	return locked == 1 && holder == w->tstate;
+	return w->gil_locked == 1 && w->gil_holder == w->tstate;
 }
 
 /* 2.7-3.11 */
-walk_inline __u8 by_current(const struct walk *w, const struct py_layout *l,
-			    const struct futex_call *f)
+walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
-	__s32 locked = 1; /* not known, or -1: there is none yet */
+	__s32 locked = 0;
 
 	if (w->current == CURRENT_UNKNOWN || !find_gil(w, l, &g))
 		return GIL_UNKNOWN;
 	if (w->current == CURRENT_YES) {
-		if (g.locked && read_user(&locked, sizeof(locked), g.locked))
+		if (!g.locked)
+			return GIL_HELD;
+		if (w->gil_read)
+			locked = w->gil_locked;
+		else if (read_user(&locked, sizeof(locked), g.locked))
 			return GIL_UNKNOWN;
-		if (locked)
+		if (locked) /* -1: there is none yet */
 			return GIL_HELD;
 	} else if (says_held(w, &g)) {
 		return GIL_UNKNOWN;
@@ -133,8 +152,7 @@ walk_inline __u8 by_current(const struct walk *w, const struct py_layout *l,
 }
 
 /* 3.12 */
-walk_inline __u8 by_active(const struct walk *w, const struct py_layout *l,
-			   const struct futex_call *f)
+walk_inline __u8 by_active(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	bool active = w->gil_word & l->gil_bit;
 	struct gil_place g = {};
@@ -152,8 +170,7 @@ walk_inline __u8 by_active(const struct walk *w, const struct py_layout *l,
 }
 
 /* 3.13+ */
-walk_inline __u8 by_holding(const struct walk *w, const struct py_layout *l,
-			    const struct futex_call *f)
+walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	struct gil_place g = {};
 
@@ -180,7 +197,7 @@ walk_inline __u8 by_enabled(const struct walk *w, const struct py_layout *l)
 }
 
 /* enum gil_state of the thread whose state find_tstate() looked for. */
-walk_inline __u8 gil_of(const struct walk *w, const struct py_layout *l, const struct futex_call *f)
+walk_inline __u8 gil_of(struct walk *w, const struct py_layout *l, const struct futex_call *f)
 {
 	if (w->thread != THREAD_STATE)
 		return w->thread == THREAD_NONE ? GIL_NONE : GIL_UNKNOWN;

@@ -62,7 +62,8 @@ struct proof {
 /* What load_near() looks for; a power of two of them, for bounded(). */
 enum near_kind { NEAR_CODE, NEAR_NAME, NEAR_TABLE, NEAR_MAX = 4 };
 
-#define NEAR_BYTES 1024
+#define NEAR_BYTES    1024
+#define SHARED_PLACES 256
 
 /* Of a code object or a file name, in this sample. */
 struct memo {
@@ -80,7 +81,10 @@ struct walk {
 	__u64 interp;	       /* that one's PyInterpreterState */
 	__u64 listed;	       /* search_list(): over the thread states met */
 	__u32 gil_word;	       /* tstate_gil */
+	__s32 gil_locked;      /* if gil_read: what the GIL says, */
+	__u64 gil_holder;      /* and of whom */
 	__u8 gil_requested;
+	__u8 gil_read;	 /* gil_locked and gil_holder are known */
 	__u8 thread;	 /* enum walk_thread */
 	__u8 current;	 /* enum walk_current */
 	__u64 frame;	 /* next frame to read, 0 = end of the chain */
@@ -93,6 +97,7 @@ struct walk {
 	__u64 sample;		      /* counts walks */
 	__u64 near[NEAR_MAX]; /* whose NEAR_BYTES of the target block[] holds, of each kind */
 	__u64 met[NEAR_MAX];  /* where the last one was that they didn't hold */
+	__u64 shared[SHARED_PLACES]; /* where in an earlier sample several were, by their place */
 	struct memo codes[MEMO_CODES], files[MEMO_FILES];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by their low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
@@ -108,11 +113,14 @@ struct walk {
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
-	__u8 fresh;   /* the last frame is the innermost and hasn't run an instruction yet */
-	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u8 lonely
+		[NEAR_MAX]; /* near[] was read because of shared[], and has served one object so far */
+	__u8 fresh;	    /* the last frame is the innermost and hasn't run an instruction yet */
+	__u8 inner;	    /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
 	__u32 staged; /* send_code(): bytes in the staging buffer */
+	__u32 got;    /* load_near(): bytes that are there */
 	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];

@@ -235,17 +235,41 @@ walk_inline bool find_listed_tstate(struct walk *w, const struct py_layout *l)
 	return false;
 }
 
+/*
+ * <= 3.11: the current thread state, into w->tstate. From 3.7 on the GIL lies shortly before it (_PyRuntime.ceval.gil and
+ * .gilstate): what it says comes with the same read.
+ */
+walk_inline bool read_current(struct walk *w)
+{
+	__u64 holder = w->where.gil_holder, at = w->where.tstate_current - holder;
+	__u64 locked = w->where.gil_locked - holder;
+
+	if (holder && locked < at && at <= 256 - sizeof(__u64)) {
+		__u32 n = bounded(at, 256) + sizeof(__u64);
+
+		if (!read_user(w->object, n, holder)) {
+			w->gil_read = 1;
+			w->gil_holder = object_u64(w, 0);
+			w->gil_locked = (__s32)object_u32(w, (__u32)locked);
+			w->tstate = object_u64(w, (__u32)at);
+			return true;
+		}
+	}
+	w->tstate = 0;
+	return !read_user(&w->tstate, sizeof(w->tstate), w->where.tstate_current);
+}
+
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
 	w->thread = THREAD_NONE; /* until something speaks against it */
 	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
+	w->gil_read = 0;
 	if (!w->tp)
 		return false; /* the C library isn't set up yet */
 	/* <= 3.11: a thread inside a sub-interpreter still has its first thread state in the key.
 	 */
 	if (w->where.tstate_current) {
-		w->tstate = 0;
-		if (read_user(&w->tstate, sizeof(w->tstate), w->where.tstate_current))
+		if (!read_current(w))
 			w->current = CURRENT_UNKNOWN;
 		if (load_tstate(w, l, w->tstate)) {
 			w->current = CURRENT_YES;

@@ -267,6 +267,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 
 	at = w;
 	forget_pages(w); /* others write there meanwhile */
+	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)
 		return GIL_NONE;

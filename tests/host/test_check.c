@@ -149,7 +149,8 @@ static void compare(struct target *t, uint32_t len, unsigned kind, uint64_t hash
 static void test_same(void **state)
 {
 	static const unsigned releases[] = {0x207, 0x306, 0x307, 0x308, 0x309, 0x30a, 0x30b, 0x30c};
-	static const uint32_t lengths[] = {0, 1, 7, 8, 9, 255, 256, 257, 4000};
+	static const uint32_t lengths[] = {0,	1,   7,	  8,   9,   40,	 41,  87,  88,
+					   173, 174, 175, 176, 177, 255, 256, 257, 4000};
 	struct target *t = calloc(1, sizeof(*t));
 
 	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {

@@ -262,10 +262,54 @@ static void self(void)
 	assert_int_equal(code_record(0)->self_type, wanted ? 0x123456789ab0 : 0);
 }
 
+#define MODULE 8
+
+static uint64_t reads_of_walk(uint64_t *bytes)
+{
+	assert_int_equal(image_walk(), WALK_OK);
+	*bytes = host.bytes;
+	return host.reads;
+}
+
+/*
+ * Up to 3.10: functions that lie next to each other are read together, from the second sample on by the first of them;
+ * one that is alone there by itself, from the second sample on.
+ */
+static void read_together(void)
+{
+	uint64_t name[MODULE], table[MODULE], code[MODULE], file = image_text("/srv/app.py"), id,
+							    bytes[4], reads[4];
+
+	if (image.l->walk != PY_WALK_OBJECT)
+		return;
+	image_alloc(HOST_PAGE); /* the file's name isn't near */
+	for (size_t i = 0; i < MODULE; i++)
+		name[i] = image_str("f", 1, 1, true, 77 + i); /* interned: its hash is known */
+	for (size_t i = 0; i < MODULE; i++)
+		table[i] = image_bytes("\2\1\4\1", 4, NO_HASH);
+	for (size_t i = 0; i < MODULE; i++)
+		code[i] = image_code_of(file, name[i], table[i], 1 + (int)i);
+	build(MODULE, code[0]);
+	for (size_t i = 0; i < MODULE; i++)
+		plan.frame[i].code = code[i];
+	chain_build(&plan, &expected);
+	reads[0] = reads_of_walk(&bytes[0]);
+	id = host.w->hash;
+	reads[1] = reads_of_walk(&bytes[1]);
+	assert_true(reads[1] < reads[0] && host.w->hash == id);
+	assert_true(reads_of_walk(&bytes[2]) == reads[1] && host.w->hash == id);
+	build(1, code[0]);
+	reads[0] = reads_of_walk(&bytes[0]);
+	reads[1] = reads_of_walk(&bytes[1]);
+	assert_true(reads[1] == reads[0] && bytes[1] < bytes[0]);
+	*host.w = (struct walk){};
+	assert_true(reads_of_walk(&bytes[2]) == reads[1] && bytes[2] == bytes[1]);
+}
+
 /* clang-format off */
 #define TESTS(X) \
 	X(sent_once) X(ring_refuses) X(fields) X(texts) X(line_tables) X(all_long) \
-	X(not_resident) X(self)
+	X(not_resident) X(self) X(read_together)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 

@@ -67,6 +67,8 @@ static void make_gil(void)
 		return;
 	}
 	w->gil = PY_GIL_CURRENT;
+	if (image.l->version == 0x306) /* static variables of two files */
+		image_alloc(HOST_PAGE);
 	w->tstate_current = image_alloc(8);
 	if (image.l->version < 0x300) {
 		w->gil_wait_bytes = 4;
