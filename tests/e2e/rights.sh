@@ -144,8 +144,37 @@ foreign() {
 	kill "$pid"
 }
 
+storm_of() { # NAME: children that work for three milliseconds, one after another
+	cat <<-END
+		import os, time
+		def $1():
+		  end = time.thread_time() + .003
+		  while time.thread_time() < end: pass
+		  os._exit(0)
+		end = time.time() + 4
+		while time.time() < end:
+		  os.fork() or $1()
+		  os.wait()
+	END
+}
+
+# Most of them have ended when krait looks: whose they were only the kernel program can say.
+short_lived() {
+	local storm
+	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \
+		python3 -c "$(storm_of child_of_bob)" ) & storm=$!
+	as alice python3 -c "$(storm_of child_of_alice)" &
+	sleep 0.5
+	as alice "$work/krait" record -q -F 999 -d 2 -o storm.folded
+	check storm-shows-own grep -q child_of_alice "$work/home/storm.folded"
+	check storm-hides-others sh -c '! grep -q child_of_bob "$1"' sh "$work/home/storm.folded"
+	kill $storm
+	wait
+}
+
 make_users
 through_sudo
 denied
 granted
+short_lived
 exit $bad
