@@ -13,6 +13,7 @@
 const volatile bool whole_machine; /* every process, not only trees of `roots` */
 const volatile bool follow_children;
 const volatile bool all_processes; /* those that aren't Python too */
+const volatile bool patient;	   /* user space is woken for what it has to answer only */
 
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* not only which functions: lines are to be shown */

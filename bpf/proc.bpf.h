@@ -243,11 +243,13 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Tells user space of m->entry; wakes it, as it may have to answer, or the process be gone soon. False if the
+ * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be gone soon. False if the
  * ring refused: no sample of a process can be named that user space wasn't told of.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
+	bool wakes = !patient || m->entry.state == PROC_PENDING;
+
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
 	m->rec.proc = m->entry.key;
@@ -256,7 +258,8 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 	m->rec.time_ns = now;
 	m->entry.asked_ns = now;
 	m->entry.asks++;
-	return !ring_output(&m->rec, sizeof(m->rec), BPF_RB_FORCE_WAKEUP);
+	return !ring_output(&m->rec, sizeof(m->rec),
+			    wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /*

@@ -169,6 +169,8 @@ walk_inline bool is_urgent(struct native *n, __u32 slot)
 {
 	struct unwind_space *s;
 
+	if (patient)
+		return false;
 	if (n->outcome == NATIVE_NO_ROWS || n->outcome == NATIVE_NO_SPACE)
 		return is_time_to_wake(n);
 	if (n->outcome != NATIVE_UNMAPPED)

@@ -298,6 +298,7 @@ static int open_kernel_side(struct session *s)
 		.all_processes = s->options->all,
 		.follow_children = !s->options->no_children,
 		.watch_throttle = true,
+		.patient = s->patient,
 		.native = s->options->native,
 		.native_instructions = s->options->native_lines,
 		.kernel = s->options->kernel,

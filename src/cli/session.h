@@ -35,6 +35,7 @@ struct session {
 	bool filtered;	    /* by name, cgroup or container */
 	size_t max_bytes;   /* set before session_set_up(): of the profile's tables; 0 = no limit */
 	bool prompt;	    /* collect_config.prompt */
+	bool patient;	    /* sampler_config.patient */
 	bool end_positions; /* profile_location.end_column is wanted */
 	struct profile *profile;
 	VEC(struct profile_label) labels;

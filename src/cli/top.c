@@ -256,6 +256,7 @@ int cmd_top(const struct top_options *o)
 	struct session s = {.options = &o->record,
 			    .max_bytes = MAX_BYTES,
 			    .prompt = true,
+			    .patient = !o->record.pids.n && !o->record.cmd,
 			    .epoll_fd = -1,
 			    .kallsyms_fd = -1,
 			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};

@@ -108,6 +108,7 @@ static int load(struct sampler *s)
 	s->skel->rodata->whole_machine = s->config.whole_machine;
 	s->skel->rodata->all_processes = s->config.all_processes;
 	s->skel->rodata->follow_children = s->config.follow_children;
+	s->skel->rodata->patient = s->config.patient;
 	s->skel->rodata->native_mode = s->config.native;
 	s->skel->rodata->native_instructions = s->config.native_instructions;
 	s->skel->rodata->kernel_stacks = s->config.kernel;

@@ -18,6 +18,7 @@ struct sampler_config {
 	bool all_processes;   /* also those that aren't Python; with .whole_machine and .native */
 	bool follow_children; /* and their descendants */
 	bool watch_throttle;
+	bool patient; /* sampler_fd() wakes for a process that has to be looked at, not for a known executable */
 	enum native_mode native;
 	bool native_instructions; /* addresses of instructions, not only of functions */
 	bool kernel;		  /* kernel stacks */
