@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "elf/internal.h"
 
 #define RANGES_MAX (16u << 20)	 /* address ranges of units, or of functions */
 #define NO_ALT	   ((Dwarf *)-1) /* what libdw notes when it has looked for one and found none */
@@ -44,13 +45,14 @@ static bool strings_end(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char 
 }
 
 /* The bytes of all sections that libdw will read at once; 0 also for what it can't read safely. */
-static uint64_t debug_bytes(Elf *elf)
+static uint64_t debug_bytes(Elf *elf, int fd)
 {
 	uint64_t sum = 0;
 	Elf_Scn *scn = NULL;
 	size_t names;
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
+	if (elf_getshdrstrndx(elf, &names) < 0 ||
+	    !elf_is_string_table(elf, fd, names, NAMES_MAX_BYTES))
 		return 0;
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr sh;
@@ -72,8 +74,8 @@ static int open_dwarf(int fd, const char *name, Elf **elf, Dwarf **ret)
 	uint64_t bytes;
 
 	elf_version(EV_CURRENT);
-	*elf = elf_begin(fd, ELF_C_READ, NULL);
-	bytes = *elf ? debug_bytes(*elf) : 0;
+	*elf = elf_open_bounded(fd);
+	bytes = *elf ? debug_bytes(*elf, fd) : 0;
 	if (!bytes)
 		return err_set(-ENODATA, "%s has no DWARF", name);
 	if (bytes > DWARF_BYTES_MAX)

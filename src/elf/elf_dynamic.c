@@ -5,9 +5,8 @@
 #include <elf.h>
 
 #include "check.h"
+#include "elf/internal.h"
 #include "records.h"
-
-#define MAX_ENTRIES 512 /* looked at for DT_DEBUG */
 
 static bool needs_python(struct elf_file *f)
 {
@@ -40,7 +39,7 @@ void elf_file_dynamic(struct elf_file *f, struct elf_dynamic *ret)
 	ret->vaddr = s.vaddr;
 	ret->linked = elf_file_needed(f, 0) != NULL;
 	ret->needs_python = needs_python(f);
-	for (size_t i = 0; i < MAX_ENTRIES; i++) {
+	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
 		uint64_t entry[2];
 
 		if (elf_file_read(f, s.vaddr + 16 * i, entry, sizeof(entry)) != sizeof(entry))

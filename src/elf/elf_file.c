@@ -52,11 +52,30 @@ static int read_segments(struct elf_file *f)
 	return 0;
 }
 
+/* gABI: where a count doesn't fit into the header it stands in section 0, of program headers as well. */
+static bool has_too_many_headers(int fd)
+{
+	Elf64_Ehdr eh;
+	Elf64_Shdr first;
+
+	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
+	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
+		return false; /* libelf refuses it, or two bytes say how many */
+	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
+	       (first.sh_size > HEADERS_MAX || first.sh_info > HEADERS_MAX);
+}
+
+Elf *elf_open_bounded(int fd)
+{
+	return has_too_many_headers(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+}
+
 static int read_header(struct elf_file *f)
 {
 	GElf_Ehdr eh;
 
-	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	f->elf = elf_open_bounded(f->fd);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &eh))
 		return err_set(-ENOEXEC, "%s: not an ELF file", f->name);
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)

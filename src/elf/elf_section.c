@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sections, notes and the dynamic table: where the file says what it is called and needs. */
 #include <elf.h>
+#include <unistd.h>
 #include "elf/internal.h"
+
+bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes)
+{
+	Elf_Scn *scn = elf_getscn(elf, i);
+	GElf_Shdr sh;
+	char last;
+
+	return scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB && sh.sh_size &&
+	       sh.sh_size <= max_bytes && !(sh.sh_flags & SHF_COMPRESSED) &&
+	       pread(fd, &last, 1, (off_t)(sh.sh_offset + sh.sh_size - 1)) == 1 && !last;
+}
 
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh)
 {
@@ -26,6 +38,8 @@ Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 
+	if (!elf_is_string_table(f->elf, f->fd, f->shstrndx, NAMES_MAX_BYTES))
+		return NULL;
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		const char *s;
 
@@ -84,17 +98,18 @@ static size_t note_build_id(Elf_Data *data, uint8_t *id)
 /* Notes by program header: also there when the section headers were stripped. */
 static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 {
-	size_t n, found = 0;
+	size_t n, found = 0, notes = 0;
 
 	if (elf_getphdrnum(f->elf, &n) < 0)
 		return 0;
-	for (size_t i = 0; i < n && !found; i++) {
+	for (size_t i = 0; i < n && notes < NOTES_MAX && !found; i++) {
 		Elf_Data *data;
 		GElf_Phdr ph;
 
 		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_NOTE)
 			continue;
-		if (ph.p_filesz > SECTION_MAX_BYTES)
+		notes++;
+		if (ph.p_filesz > NOTES_MAX_BYTES)
 			continue;
 		/* Property notes are 8-byte aligned and padded otherwise. */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
@@ -111,8 +126,13 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	while (!n && (scn = elf_next_section(f, scn, SHT_NOTE, &sh))) {
-		Elf_Data *data = elf_section_data(scn, &sh);
+	for (size_t notes = 0; !n && notes < NOTES_MAX; notes++) {
+		Elf_Data *data;
+
+		scn = elf_next_section(f, scn, SHT_NOTE, &sh);
+		if (!scn)
+			break;
+		data = sh.sh_size <= NOTES_MAX_BYTES ? elf_section_data(scn, &sh) : NULL;
 
 		if (data)
 			n = note_build_id(data, id);
@@ -128,7 +148,10 @@ static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
 	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
 	GElf_Dyn dyn;
 
-	for (int k = 0; data && gelf_getdyn(data, k, &dyn) && dyn.d_tag != DT_NULL; k++) {
+	if (!data || !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
+		return NULL;
+	for (int k = 0; k < DYNAMIC_MAX && gelf_getdyn(data, k, &dyn) && dyn.d_tag != DT_NULL;
+	     k++) {
 		if (dyn.d_tag == tag && i-- == 0)
 			return elf_strptr(f->elf, sh.sh_link, dyn.d_un.d_val);
 	}

@@ -3,16 +3,6 @@
 #include <elf.h>
 #include "elf/internal.h"
 
-/* Whether section @i may be read as strings: elf_strptr() itself would read any size into memory. */
-static bool is_string_table(struct elf_file *f, size_t i)
-{
-	Elf_Scn *scn = elf_getscn(f->elf, i);
-	GElf_Shdr sh;
-
-	return scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB &&
-	       sh.sh_size <= SECTION_MAX_BYTES && !(sh.sh_flags & SHF_COMPRESSED);
-}
-
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg)
 {
 	GElf_Shdr sh;
@@ -20,7 +10,7 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
 	GElf_Sym sym;
 
-	if (data && !is_string_table(f, sh.sh_link))
+	if (data && !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
 		return 0;
 
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
@@ -110,7 +100,8 @@ static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_
 	    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
 		return;
 	data = elf_section_data(scn, &sh);
-	if (!data || i > INT32_MAX || !gelf_getsym(data, (int)i, &sym))
+	if (!data || i > INT32_MAX || !gelf_getsym(data, (int)i, &sym) ||
+	    !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
 		return;
 	ret->symbol = elf_strptr(f->elf, sh.sh_link, sym.st_name);
 	ret->symbol_value = sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;

@@ -9,7 +9,12 @@
 
 /* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
 #define SECTION_MAX_BYTES (512ull << 20)
-#define RELOCS_MAX	  (4u << 20) /* 64 MiB of references; libpython has 40,000 */
+#define NAMES_MAX_BYTES	  (16u << 20) /* of sections; some thousand are usual */
+#define NOTES_MAX_BYTES	  (1u << 20)  /* of one section or segment; a hundred bytes are usual, */
+#define NOTES_MAX	  64	      /* and as many of these */
+#define DYNAMIC_MAX	  1024	      /* entries; libtorch has 60 */
+#define HEADERS_MAX	  (1u << 18)  /* sections: libelf keeps 200 bytes for each */
+#define RELOCS_MAX	  (4u << 20)  /* 64 MiB of references; libpython has 40,000 */
 
 /* Where a relocation record stands. */
 struct elf_reloc_ref {
@@ -28,6 +33,18 @@ struct elf_file {
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;
 };
+
+/*
+ * libelf takes memory for as many headers as the file claims to have, and holes make a file as large as one
+ * likes. NULL: it isn't ELF, or claims too many.
+ */
+Elf *elf_open_bounded(int fd);
+
+/*
+ * May section @i be read as strings? elf_strptr() reads any size into memory, and looks for the end of one in all
+ * that is behind it, if the section doesn't end with a NUL.
+ */
+bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
 
 /* First section of @type at or after @scn's successor (NULL: from the start), with its header. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);

@@ -133,6 +133,7 @@ struct image_scan {
 	size_t load;
 	uint64_t vaddr; /* of the block */
 	size_t n;	/* bytes in it */
+	uint64_t left;	/* so many are looked at in all */
 	uint8_t bytes[32768];
 };
 

@@ -5,7 +5,7 @@
  */
 #include "python/image_internal.h"
 
-#define SCAN_MAX (256ull << 20) /* of one segment; libpython has 2 MiB */
+#define SCAN_MAX (256ull << 20) /* of a file; libpython has 2 MiB */
 
 void image_scan_init(struct image_scan *s, struct elf_file *elf)
 {
@@ -13,21 +13,24 @@ void image_scan_init(struct image_scan *s, struct elf_file *elf)
 	s->load = 0;
 	s->vaddr = 0;
 	s->n = 0;
+	s->left = SCAN_MAX;
 }
 
 bool image_scan_next(struct image_scan *s)
 {
 	const struct elf_load *loads;
-	size_t n = elf_file_loads(s->elf, &loads);
+	size_t n_loads = elf_file_loads(s->elf, &loads);
 
-	for (; s->load < n; s->load++) {
+	for (; s->load < n_loads; s->load++) {
 		const struct elf_load *l = &loads[s->load];
-		uint64_t at = s->n ? s->vaddr + s->n : l->vaddr,
-			 end = l->vaddr + MIN(l->filesz, SCAN_MAX);
+		uint64_t at = s->n ? s->vaddr + s->n : l->vaddr, end = l->vaddr + l->filesz;
+		uint64_t some = MIN(sizeof(s->bytes), s->left);
+		size_t n = at < end ? MIN(some, end - at) : 0;
 
-		if (l->write && at < end) {
+		if (l->write && n) {
 			s->vaddr = at;
-			s->n = elf_file_read(s->elf, at, s->bytes, MIN(sizeof(s->bytes), end - at));
+			s->left -= n;
+			s->n = elf_file_read(s->elf, at, s->bytes, n);
 			if (s->n)
 				return true;
 		}

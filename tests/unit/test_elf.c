@@ -181,12 +181,100 @@ static void test_truncated(void **state)
 	}
 }
 
+#define AT_HEADER(i, field) (EW_AT_SH + (i) * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, field))
+enum { SH_STR = 3, SH_DYN = 5 }; /* as ew_headers() numbers them */
+
+static void put_u64(int fd, off_t at, uint64_t v)
+{
+	ew_put(fd, at, &v, sizeof(v));
+}
+
+/* Holes make a file as large as it claims to be: as many headers aren't even counted. */
+static void test_endless_headers(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	struct elf_file *f = NULL;
+	struct elf_writer w;
+
+	ew_init(&w, ET_DYN);
+	fd = ew_write(&w);
+	ew_put(fd, offsetof(Elf64_Ehdr, e_shnum), "\0\0", 2);
+	put_u64(fd, AT_HEADER(0, sh_size), 1ull << 32);
+	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
+	assert_int_equal(elf_file_open(fd, "endless", &f), -ENOEXEC);
+}
+
+/* Each of so many is looked for from the first one on. */
+static void test_endless_needed(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_writer w;
+	Elf64_Dyn dyn[2048];
+
+	ew_init(&w, ET_DYN);
+	ew_dyn_string(&w, DT_NEEDED, "libfoo.so.1");
+	fd = ew_write(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(dyn); i++)
+		dyn[i] = w.dyn[0];
+	ew_put(fd, 0x20000, dyn, sizeof(dyn));
+	put_u64(fd, AT_HEADER(SH_DYN, sh_offset), 0x20000);
+	put_u64(fd, AT_HEADER(SH_DYN, sh_size), sizeof(dyn));
+	f = open_elf(fd);
+	assert_string_equal(elf_file_needed(f, 1000), "libfoo.so.1");
+	assert_null(elf_file_needed(f, 1500));
+}
+
+/* The end of a name would be looked for in all that follows it, for each name again. */
+static void test_endless_names(void **state)
+{
+	static const char *const names[] = {"defined"};
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_section section;
+	struct elf_symbol sym;
+	struct elf_writer w;
+
+	ew_init(&w, ET_DYN);
+	ew_symbol(&w, "defined", 0x2020, 3, 1);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	assert_int_equal(elf_file_find(f, names, &sym, 1), 1);
+	assert_true(elf_file_section(f, ".dynamic", &section));
+	elf_file_free(TAKE_PTR(f));
+	ew_put(fd, EW_AT_STR + (off_t)w.str_n - 1, "x", 1);
+	f = open_elf(fd);
+	assert_int_equal(elf_file_find(f, names, &sym, 1), 0);
+	assert_false(elf_file_section(f, ".dynamic", &section));
+}
+
+/* libelf keeps all that it has read of each. */
+static void test_endless_notes(void **state)
+{
+	static const uint8_t id[] = {1, 2, 3, 4};
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	uint8_t got[ELF_BUILD_ID_MAX];
+	struct elf_writer w;
+
+	ew_init(&w, ET_DYN);
+	ew_build_id(&w, id, sizeof(id));
+	fd = ew_write(&w);
+	put_u64(fd, sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, p_filesz),
+		2 << 20);
+	assert_int_equal(ftruncate(fd, 4 << 20), 0);
+	f = open_elf(fd);
+	assert_int_equal(elf_file_build_id(f, got), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identity), cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_memory),	 cmocka_unit_test(test_relocations),
-		cmocka_unit_test(test_not_elf),	 cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_identity),	cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_memory),		cmocka_unit_test(test_relocations),
+		cmocka_unit_test(test_not_elf),		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_endless_headers), cmocka_unit_test(test_endless_needed),
+		cmocka_unit_test(test_endless_names),	cmocka_unit_test(test_endless_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
