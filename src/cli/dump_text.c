@@ -197,15 +197,26 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 
 	base = base ? base + 1 : mapping;
 	fprintf(to->out, "  %s ", kind == KIND_KERNEL ? "kernel:" : "native:");
-	if (name)
+	if (name) {
 		put_text(to->out, name);
-	else
-		fprintf(to->out, "[%s+0x%llx]", base, (unsigned long long)l->address);
+	} else {
+		fputc('[', to->out);
+		put_text(to->out, base);
+		fprintf(to->out, "+0x%llx]", (unsigned long long)l->address);
+	}
 	if (kind == KIND_NATIVE && name) {
 		fputs(" (", to->out);
 		put_text(to->out, base);
 		fputc(')', to->out);
 	}
+	fputc('\n', to->out);
+}
+
+/* It may quote what a target calls its files: [unsupported: ...]. */
+static void put_mark(const struct dump_print *to, const char *text)
+{
+	fputs("  ", to->out);
+	put_text(to->out, text);
 	fputc('\n', to->out);
 }
 
@@ -219,7 +230,7 @@ static void put_frame(const struct dump_print *to, uint32_t id)
 	if (kind == KIND_PYTHON && f)
 		put_python(to, l, f);
 	else if (kind == KIND_MARK && f)
-		fprintf(to->out, "  %s\n", profile_get_string(to->profile, f->name));
+		put_mark(to, profile_get_string(to->profile, f->name));
 	else
 		put_native(to, l, f ? profile_get_string(to->profile, f->name) : NULL, kind);
 }

@@ -142,8 +142,15 @@ lzma = (glob.glob("/usr/lib/*/liblzma.so.5") + glob.glob("/usr/lib*/liblzma.so.5
 copy = sys.argv[1] + "/liblzma\n\x1b[32m.so"
 shutil.copy(lzma, copy)
 crc32 = ctypes.CDLL(copy).lzma_crc32
+nameless = sys.argv[1] + "/nameless\n\x1b[32m.so" # without sections nothing tells its symbols
+shutil.copy(lzma, nameless)
+with open(nameless, "r+b") as f:
+    f.seek(0x28)
+    f.write(bytes(8))
+other = ctypes.CDLL(nameless).lzma_crc32
 while True:
-    crc32(bytes(1 << 20), 1 << 20, 0)
+    for work in crc32, other:
+        work(bytes(1 << 20), 1 << 20, 0)
 """
     with folder() as d, Background(kit.PYTHON, "-c", source, d + "/\x1b[33m\x9b") as target:
         for name in ("o.folded", "o.svg", "o.pb.gz"):
@@ -155,6 +162,13 @@ while True:
         done = krait("top", "-p", target.pid, "-n", 1)
         check("(liblzma??[32m.so)" in done.stdout, "not in top: " + done.stdout)
         check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
+        for _ in range(40):
+            done = krait("dump", "-p", target.pid)
+            check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
+            if "[nameless??[32m.so+0x" in done.stdout:
+                break
+        else:
+            raise AssertionError("the library without names isn't in dump: " + done.stdout)
         for name in ("o.folded", "o.svg"):
             with open(d + "/" + name, "rb") as f:
                 data = f.read()
