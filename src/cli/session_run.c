@@ -134,6 +134,7 @@ int session_drain(struct session *s)
 	/* Side band first: a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
 	r = sampler_drain(s->sampler);
+	s->more = r > 0;
 	r = r < 0 ? r : collect_flush(s->collect, false);
 	follow_cpus(s);
 	give_back_memory(s);
@@ -155,6 +156,8 @@ int session_wait_ms(const struct session *s, uint64_t now)
 {
 	uint64_t end = MIN(now + POLL_MS * NSEC_PER_MSEC, collect_due_ns(s->collect));
 
+	if (s->more)
+		return 0;
 	if (s->options->duration_ns)
 		end = MIN(end, s->start_ns + s->options->duration_ns);
 	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;

@@ -121,6 +121,34 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 	return p;
 }
 
+static bool is_full(const struct collect *c)
+{
+	return c->config.max_bytes && collect_bytes(c) >= c->config.max_bytes;
+}
+
+/*
+ * What only the process itself still has: texts that weren't resident, the class, the module. One that makes large code
+ * objects all the time would keep krait from everybody else, and from its end: so much between two flushes, and what
+ * isn't looked into stays without them.
+ */
+#define ASKED_NS (250 * NSEC_PER_MSEC)
+
+static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
+		      const struct py_layout *layout)
+{
+	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (c->asked_ns > ASKED_NS)
+		return;
+	if (code->missing)
+		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
+	if (rec->self_obj)
+		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
+	if (rec->globals && !c->config.interpreter_frames)
+		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
+	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+}
+
 static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->layout);
@@ -137,6 +165,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		c->processes.v[p].codes.v[*known - 1]->round = c->round;
 		return;
 	}
+	if (is_full(c)) /* until what is rare was summed up: then it is sent again */
+		return;
 	if (layout && p >= 0)
 		r = py_code_from_record(rec, n, layout->version, &code);
 	if (r) {
@@ -144,12 +174,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		broken(c);
 		return;
 	}
-	if (code->missing)
-		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
-	if (rec->self_obj)
-		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
-	if (rec->globals && !c->config.interpreter_frames)
-		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
+	look_into(c, code, rec, layout);
 	if (c->processes.v[p].version != layout->version)
 		process_is_python(c, &c->processes.v[p], layout->version);
 	keep_code(c, &c->processes.v[p], code);
@@ -531,6 +556,7 @@ int collect_flush(struct collect *c, bool last)
 	int r;
 
 	c->last = last;
+	c->asked_ns = 0;
 	native_work_take(c, false);
 	if (last)
 		await_names(c);

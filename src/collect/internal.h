@@ -44,6 +44,7 @@ struct collect {
 	struct sent_codes *codes_sent;
 	uint32_t round;	   /* collect_condense() calls */
 	size_t code_bytes; /* of all code objects */
+	uint64_t asked_ns; /* since the last flush, for look_into() */
 	struct jit_reading {
 		uint64_t first_ns, took_ns;
 		size_t bytes;

@@ -13,6 +13,7 @@ struct sample_bpf;
 
 struct cpu_ring {
 	int cpu, fd;
+	struct ring_buffer *records; /* of this ring alone: each gets its turn */
 };
 
 struct sampler {
@@ -20,7 +21,8 @@ struct sampler {
 	struct sample_bpf *skel;
 	struct unwind_store *unwind;
 	bool sees_unmaps, enabled;
-	struct ring_buffer *rings;
+	int rings_fd; /* epoll of all of them */
+	uint64_t taken, turn_ends_ns;
 	struct event_set events;
 	VEC(struct bpf_link *) links;	  /* of what watches unmapping */
 	VEC(struct bpf_link *) cpu_links; /* of on_sample(), one for each of .events */
@@ -39,5 +41,8 @@ uint32_t sampler_pidns(void);
 /* per_cpu.c: a ring and a sampling event on every online CPU. 0 or -errno + message. */
 _must_use_ int per_cpu_open(struct sampler *s);
 void per_cpu_close(struct sampler *s);
+
+/* As sampler_drain(). */
+_must_use_ int per_cpu_drain(struct sampler *s);
 
 #endif

@@ -3,19 +3,49 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/cpus.h"
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
+/*
+ * A program that makes new code all the time can fill a ring as fast as it is emptied. All rings together get so long
+ * before something else has its turn; no ring less than the least.
+ */
+#define TURNS_NS   (200 * NSEC_PER_MSEC)
+#define TURN_LEAST (5 * NSEC_PER_MSEC)
+#define TURN_CHECK 32 /* records */
+
+/* What was handed over is taken: libbpf goes on behind it the next time. */
 static int on_record(void *ctx, void *data, size_t n)
 {
 	struct sampler *s = ctx;
 
 	s->config.record(s->config.ctx, data, n);
-	return 0;
+	return ++s->taken % TURN_CHECK || clock_ns(CLOCK_MONOTONIC) < s->turn_ends_ns ? 0 : -ETIME;
+}
+
+/* Nothing is added any more once sampling has stopped: then all is taken. */
+int per_cpu_drain(struct sampler *s)
+{
+	uint64_t share_ns = TURNS_NS / (s->cpu_rings.n ? s->cpu_rings.n : 1);
+	uint64_t turn_ns = MAX(share_ns, TURN_LEAST);
+	int more = 0;
+
+	vec_foreach(ring, &s->cpu_rings) {
+		int r;
+
+		s->turn_ends_ns = s->enabled ? clock_ns(CLOCK_MONOTONIC) + turn_ns : UINT64_MAX;
+		r = ring_buffer__consume(ring->records);
+		if (r < 0 && r != -ETIME)
+			return err_sys(r, "can't read the ring of CPU %d", ring->cpu);
+		more |= r == -ETIME;
+	}
+	return more;
 }
 
 static size_t ring_bytes(const struct sampler *s)
@@ -29,6 +59,17 @@ static size_t ring_bytes(const struct sampler *s)
 	return bytes;
 }
 
+static int map_ring(struct sampler *s, struct cpu_ring *ring)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+
+	ring->records = ring_buffer__new(ring->fd, on_record, s, NULL);
+	if (!ring->records ||
+	    epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(ring->records), &e))
+		return err_sys(-errno, "can't map the ring of CPU %d", ring->cpu);
+	return 0;
+}
+
 static int add_ring(struct sampler *s, uint32_t cpu)
 {
 	size_t bytes = ring_bytes(s);
@@ -36,19 +77,14 @@ static int add_ring(struct sampler *s, uint32_t cpu)
 
 	if (fd < 0)
 		return err_sys(fd, "can't create a ring of %zu bytes for CPU %u", bytes, cpu);
-	r = vec_push(&s->cpu_rings, (struct cpu_ring){(int)cpu, fd});
+	r = vec_push(&s->cpu_rings, (struct cpu_ring){(int)cpu, fd, NULL});
 	if (r) {
 		close(fd);
 		return err_sys(r, "rings");
 	}
 	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rings), &cpu, &fd, BPF_ANY))
 		return err_sys(-errno, "can't hand the ring of CPU %u to the kernel", cpu);
-	if (!s->rings) {
-		s->rings = ring_buffer__new(fd, on_record, s, NULL);
-		return s->rings ? 0 : err_sys(-errno, "can't map a ring");
-	}
-	r = ring_buffer__add(s->rings, fd, on_record, s);
-	return r ? err_sys(r, "can't map a ring") : 0;
+	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1]);
 }
 
 static bool has_ring(const struct sampler *s, int cpu)
@@ -118,17 +154,24 @@ static int open_events(struct sampler *s)
 
 int per_cpu_open(struct sampler *s)
 {
-	int r = open_rings(s);
+	int r;
 
+	s->rings_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->rings_fd < 0)
+		return err_sys(-errno, "epoll");
+	r = open_rings(s);
 	return r ? r : open_events(s);
 }
 
 void per_cpu_close(struct sampler *s)
 {
 	close_events(s);
-	ring_buffer__free(s->rings);
-	vec_foreach(ring, &s->cpu_rings)
+	vec_foreach(ring, &s->cpu_rings) {
+		ring_buffer__free(ring->records);
 		close(ring->fd);
+	}
+	if (s->rings_fd >= 0)
+		close(s->rings_fd);
 	vec_fini(&s->cpu_links);
 	vec_fini(&s->cpu_rings);
 }

@@ -131,6 +131,7 @@ int sampler_open(struct sampler **ret, const struct sampler_config *config)
 	if (!s)
 		return err_sys(-ENOMEM, "sampler");
 	s->config = *config;
+	s->rings_fd = -1;
 	r = load(s);
 	if (!r)
 		r = open_unwind(s);
@@ -266,17 +267,17 @@ void sampler_send_again(struct sampler *s)
 
 int sampler_fd(const struct sampler *s)
 {
-	return ring_buffer__epoll_fd(s->rings);
+	return s->rings_fd;
 }
 
 int sampler_drain(struct sampler *s)
 {
-	int r = ring_buffer__consume(s->rings);
+	int r = per_cpu_drain(s);
 
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
 
 	event_set_poll(&s->events);
-	return r < 0 ? err_sys(r, "can't read the rings") : r;
+	return r;
 }
 
 const char *sampler_counter_words(unsigned i)

@@ -93,7 +93,10 @@ void sampler_send_again(struct sampler *s);
 /* Readable when user space was asked something (PENDING process). */
 int sampler_fd(const struct sampler *s);
 
-/* Calls config.record for everything in the rings; number of records or -errno. */
+/*
+ * Calls config.record for what is in the rings; 1 if there is more, which wakes nobody: it takes its time in turns as long as
+ * samples are taken. 0 or -errno + message.
+ */
 _must_use_ int sampler_drain(struct sampler *s);
 
 struct sampler_stats {

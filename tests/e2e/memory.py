@@ -8,6 +8,7 @@ import json
 import re
 import resource
 import sys
+import time
 
 import kit
 from kit import Background, PYTHON, check, folder, krait
@@ -92,6 +93,39 @@ def rare_code_is_summed_up():
         # 8 MiB, what malloc() rounds up, and tables of fixed size that a short run doesn't fill.
         grown = summary["krait_rss_bytes"] - least
         check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
+
+
+# Two hundred functions deep, each with a line table of 4 MiB that all of them share, and all are new each time.
+LARGE = r"""
+import sys, time, types
+names = {"time": time}
+exec("def f(all, i):\n if i < len(all): return all[i](all, i + 1)\n end = time.thread_time() + .0005\n"
+     " while time.thread_time() < end: pass\n", names)
+code = names["f"].__code__
+field = "co_linetable" if sys.version_info >= (3, 10) else "co_lnotab"
+table = {field: getattr(code, field) * (4 << 20 >> 5)}
+print("ready", flush=True)
+while True:
+    all = [types.FunctionType(code.replace(**table), names) for _ in range(200)]
+    all[0](all, 1)
+"""
+
+
+@kit.case
+def large_code_without_end():
+    """A program whose new code comes as fast as krait can take it: it ends in time, and memory stays."""
+    with folder() as d, Background(PYTHON, "-c", LARGE) as target:
+        kit.runs(target.pid, 0.3)
+        begin = time.monotonic()
+        done = krait("record", "-F", 999, "-p", target.pid, "-d", 2, "-o", d + "/o.folded", "--memory", "64M",
+                     "--summary-json", d + "/o.json", timeout=120)
+        took = time.monotonic() - begin
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/o.json") as f:
+            summary = json.load(f)
+        check(summary["samples"] > 100, "only %d samples" % summary["samples"])
+        check(summary["krait_rss_bytes"] < 256 << 20, "%d MiB" % (summary["krait_rss_bytes"] >> 20))
+        check(took < 8, "2 s took %.1f" % took)
 
 
 @kit.case
