@@ -8,7 +8,8 @@
 
 #include "records.h"
 
-#define TASK_REGS 34
+#define TASK_REGS  34
+#define TASK_NO_ID 0xffffffffu /* the invalid uid and gid */
 
 /* Follow one another in the iterator's stream, each with .n_kernel addresses behind it. */
 struct rec_task {
@@ -18,6 +19,8 @@ struct rec_task {
 	__u64 off_ns;	/* when it left it last, on the scheduler's clock; 0: not known */
 	__u64 queued_ns; /* since when it is ready to run, on that clock; 0: it isn't, or not known */
 	__u64 thread_pointer;
+	__u32 uid,
+		gid; /* whose it was then; TASK_NO_ID: nobody's who is to look into it without more rights */
 	__u32 state; /* task_struct.__state: 0 = it runs or is ready to */
 	__u8 on_cpu;
 	__u8 has_regs;	/* .regs are those of user code */

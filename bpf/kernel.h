@@ -104,6 +104,28 @@ struct mm_struct {
 	struct file *exe_file;
 	unsigned long start_code, start_stack, arg_start, arg_end;
 } CORE;
+struct mm_struct___word { /* until 6.17 */
+	unsigned long flags;
+} CORE;
+typedef struct {
+	unsigned long __mm_flags[1];
+} CORE mm_flags_t;
+struct mm_struct___bits {
+	mm_flags_t flags;
+} CORE;
+#define MMF_DUMPABLE_MASK 3
+#define SUID_DUMP_USER	  1
+
+typedef struct {
+	__u32 val;
+} CORE kuid_t, kgid_t;
+typedef struct {
+} CORE kernel_cap_t; /* 64 bits: cap[2] until 6.2, then val */
+struct cred {
+	kuid_t uid, suid, euid;
+	kgid_t gid, sgid, egid;
+	kernel_cap_t cap_permitted;
+} CORE;
 
 /* The user thread pointer: x86-64 thread.fsbase, aarch64 thread.uw.tp_value. */
 struct thread_struct___x86 {
@@ -146,6 +168,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	int on_cpu;
 	char comm[16];
+	struct cred *real_cred;
 } CORE;
 /* 5.14 renamed it. */
 struct task_struct___state {

@@ -8,6 +8,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "number.bpf.h"
+#include "owner.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -95,6 +96,8 @@ walk_inline void fill(struct rec_task *rec, struct task_struct *task)
 	rec->on_cpu = BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu) != 0;
 	read_times(rec, task);
 	rec->thread_pointer = thread_pointer_of(task);
+	if (!has_owner(task, &rec->uid, &rec->gid))
+		rec->uid = rec->gid = TASK_NO_ID;
 	rec->has_regs = read_user_regs(rec, task);
 	n = bpf_get_task_stack(task, rec->kernel, ABI_MAX_KERNEL * sizeof(__u64), 0);
 	rec->n_kernel = n > 0 ? (__u16)(n / sizeof(__u64)) : 0;

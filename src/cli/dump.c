@@ -166,8 +166,10 @@ static int dump(struct run *x)
 	int r;
 
 	rights_read(&rights);
-	if (rights.from_file)
+	if (rights.from_file) {
 		config.may_see = rights_may_see;
+		config.is_own = rights_is_own;
+	}
 	r = dump_open(&x->dump, &config);
 	r = r ? r : make_match(x);
 	if (!r && x->o->record.pids.n)

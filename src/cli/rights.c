@@ -110,6 +110,11 @@ bool rights_may_see(int procdir)
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
+bool rights_is_own(uint32_t uid, uint32_t gid)
+{
+	return uid == geteuid() && gid == getegid();
+}
+
 /* Permitted becomes what it has in common with @keep, and effective the same without @off. */
 static int keep_only(uint64_t keep, uint64_t off)
 {

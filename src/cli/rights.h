@@ -52,6 +52,9 @@ _must_use_ int rights_check(const struct rights *r);
  */
 bool rights_may_see(int procdir);
 
+/* The same by user and group, as the kernel program saw them; TASK_NO_ID: no. */
+bool rights_is_own(uint32_t uid, uint32_t gid);
+
 /*
  * Gives up for good what isn't needed any more once programs and events are open. @as_caller:
  * output is written as the user who called sudo, so that root's way around file permissions goes

@@ -16,6 +16,8 @@ static void take(void *ctx, const struct rec_task *rec)
 	/* krait itself has just come onto its CPU: what the scheduler's clock says is now. */
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
+	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
+		return; /* it was asked whether it may be seen, and has exec'ed since */
 	if (!vec_push(&d->blocked, *rec))
 		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);
 }

@@ -217,6 +217,8 @@ int dump_add_other(struct dump *d, pid_t pid)
 	struct target t = {.proc = PROC_INIT};
 	int r = proc_open(&t.proc, pid);
 
+	if (!r && d->config.may_see && !d->config.may_see(t.proc.dirfd))
+		r = denied(pid, "it is another user's");
 	r = r ? r : add_target(d, &t);
 	proc_close(&t.proc);
 	return r;

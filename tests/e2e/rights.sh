@@ -100,7 +100,7 @@ denied() {
 }
 
 granted() {
-	local rc=0 pid
+	local rc=0 pid sleeper
 	"$work/krait" doctor --grant >"$work/grant" || rc=$?
 	check grant [ $rc = 0 ]
 	check grant-mode [ "$(stat -c %u:%a "$work/krait")" = 0:755 ]
@@ -115,6 +115,13 @@ granted() {
 	rc=0
 	as alice "$work/krait" record -q -d 1 -o pid.folded -p "$pid" || rc=$?
 	check grant-pid grep -q busy_of_alice "$work/home/pid.folded"
+	as alice python3 -c 'import time; time.sleep(20)' & sleeper=$!
+	sleep 0.5
+	as alice "$work/krait" dump -p "$(pgrep -u alice -f 'time.sleep.20' | tail -n 1)" >"$work/dump"
+	check grant-dump grep -q 'sleeping for' "$work/dump"
+	check grant-dump-kernel grep -q 'kernel: ' "$work/dump"
+	kill "$(pgrep -u alice -f 'time.sleep.20' | tail -n 1)"
+	wait $sleeper || true
 	foreign
 	kill "$pid"
 	wait
