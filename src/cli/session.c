@@ -325,6 +325,21 @@ static void make_cache(struct session *s)
 			unwind_cache_new(dir, by->other ? by->uid : geteuid(), by->gid, by->other);
 }
 
+/*
+ * A machine with many containers has thousands of libraries, and each is held open: of the 1,024 descriptors that are usual
+ * nothing would be left to look at a process with. (The command of `--` is forked before.) How many may be held.
+ */
+static size_t allow_files(void)
+{
+	struct rlimit limit = {.rlim_cur = 256};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur / 4 * 3;
+}
+
 static int make_collector(struct session *s)
 {
 	struct collect_config config = {
@@ -344,6 +359,7 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
+		.max_files = allow_files(),
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,

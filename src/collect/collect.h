@@ -62,7 +62,8 @@ struct collect_config {
 	const struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	size_t max_bytes;  /* of the profile's tables; then no new stacks; 0 = no limit */
+	size_t max_bytes; /* of the profile's tables; then no new stacks; 0 = no limit */
+	size_t max_files; /* with native code that are held open; of more nothing is known; 0 = no limit */
 	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
 	bool clock;	   /* weights are nanoseconds */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */

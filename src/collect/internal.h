@@ -57,6 +57,7 @@ struct collect {
 	VEC(struct waiting) waiting;
 	struct raw_native *native; /* the latest that came: of the stack that comes next */
 	VEC(struct native_file *) natives;
+	size_t natives_open;	 /* of which .fd was kept */
 	struct map native_index; /* hash of dev and ino -> index + 1 */
 	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
 	struct map

@@ -141,6 +141,9 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
 	if (f->fd < 0 || fstat(f->fd, &st))
 		return -ENOENT;
+	if (c->config.max_files && c->natives_open >= c->config.max_files)
+		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
+			       c->natives_open);
 	f->version = file_version_of(&st);
 	f->root = root_of(c, proc);
 	return read_headers(c, f);
@@ -162,6 +165,7 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 		close(f->fd);
 		f->fd = -1;
 	}
+	c->natives_open += f->fd >= 0;
 	if (f->loads.n && c->config.unwind->new_table(c->config.ctx, &f->table))
 		f->table = 0;
 	if (vec_push(&c->natives, f)) {

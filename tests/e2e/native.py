@@ -4,6 +4,7 @@
 import contextlib
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -109,6 +110,34 @@ static __attribute__((noinline)) void work(unsigned long n)
 static __attribute__((noinline)) void middle(unsigned long n) { work(n); total++; }
 void run(unsigned long n) { middle(n); total++; }
 """
+
+
+# As a machine with many containers has them.
+MANY_LIBRARIES = """
+import glob, mmap, shutil, sys, zlib
+library = glob.glob("/usr/lib/*/liblzma.so.5")[0]
+maps = []
+for i in range(400):
+    with open(shutil.copy(library, "%s/%d.so" % (sys.argv[1], i)), "rb") as f:
+        maps.append(mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+while True:
+    zlib.compress(bytes(100000))
+"""
+
+
+@kit.case
+def more_libraries_than_descriptors():
+    """Native stacks come all the same, and the command has the limit that it was given."""
+    soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
+    with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
+        kit.runs(target.pid, 0.5)
+        done = krait("record", "-p", target.pid, "-F", 499, "-d", 2, "-o", d + "/o.pb.gz", preexec_fn=few)
+        check(done.returncode == 0, done.stderr)
+        got = share(kit.pprof.read(d + "/o.pb.gz"), lambda stack: stack[-1].kind != "python")
+        check(got > 0.8, "%.0f %% end in native code" % (100 * got))
+        done = krait("record", "-q", "-o", d + "/c.folded", "--", "sh", "-c", "ulimit -S -n", preexec_fn=few)
+        check(done.stdout.strip() == str(soft), "the command may open " + done.stdout)
 
 
 @kit.case
