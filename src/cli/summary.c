@@ -195,6 +195,13 @@ static void add_losses(const struct session *s, struct summary *m)
 	if (st->lost_stacks)
 		line(m, LOG_WARN, "%llu sample%s without a stack: its record was lost",
 		     (ull)st->lost_stacks, st->lost_stacks == 1 ? "" : "s");
+	if (st->map_malformed)
+		line(m, LOG_NOTE,
+		     "%llu lines of perf maps or records of jitdumps made no sense, or aren't "
+		     "there whole",
+		     (ull)st->map_malformed);
+	if (st->map_dropped)
+		line(m, LOG_NOTE, "%llu entries of perf maps were too many", (ull)st->map_dropped);
 	if (st->lost_names)
 		line(m, LOG_WARN, "%llu frame%s without name or line", (ull)st->lost_names,
 		     st->lost_names == 1 ? "" : "s");

@@ -591,8 +591,10 @@ void collect_stats(struct collect *c, struct collect_stats *ret)
 	ret->kept.stacks = c->stacks.n;
 	ret->kept.threads = c->threads.n;
 	ret->kept.codes = 0;
-	vec_foreach(i, &c->live)
+	vec_foreach(i, &c->live) {
 		ret->kept.codes += c->processes.v[*i].codes.n;
+		jit_stats(&c->processes.v[*i], ret);
+	}
 	thread_runtimes(c, ret);
 	ret->unsupported = c->unsupported.v;
 	ret->n_unsupported = c->unsupported.n;

@@ -171,10 +171,12 @@ struct collect_stats {
 	uint64_t not_python; /* samples of processes that turned out not to be Python */
 	uint64_t unknown;    /* samples of processes that were gone before that could be told */
 	uint64_t broken_records, lost_stacks, lost_names;
-	uint64_t rows_given_up;	     /* unwind tables of a file emptied for others */
-	uint64_t rows_refused;	     /* no room for them, for the time being */
-	uint64_t rows_too_large;     /* files */
-	uint64_t lists_refused;	     /* lists of code registered for gdb that couldn't be read */
+	uint64_t map_malformed,
+		map_dropped;	 /* entries of perf maps and jitdumps: not one; beyond a limit */
+	uint64_t rows_given_up;	 /* unwind tables of a file emptied for others */
+	uint64_t rows_refused;	 /* no room for them, for the time being */
+	uint64_t rows_too_large; /* files */
+	uint64_t lists_refused;	 /* lists of code registered for gdb that couldn't be read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	struct {

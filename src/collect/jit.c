@@ -3,10 +3,14 @@
  * Code that a process made at run time, named by its perf map or jitdump. Both are opened while it runs
  * and stay open: what was named last is read when it has ended.
  */
+#include <sys/stat.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
+#include "proc/files.h"
+#include "proc/stat.h"
 #include "symbol/perf_map.h"
 
 #define OPEN_APART_NS	 NSEC_PER_SEC
@@ -63,6 +67,53 @@ void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 	note_reading(c, p, now);
 }
 
+static bool is_dump_name(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t n = name ? strlen(name) : 0;
+
+	return n > strlen("/jit-.dump") && str_starts(name, "/jit-") &&
+	       streq(name + n - strlen(".dump"), ".dump");
+}
+
+/* As perf_map_open() would have it: the process's own, and a regular file. */
+static bool is_own_file(const struct proc *proc, int fd)
+{
+	struct proc_status status;
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       !proc_status_read(proc->dirfd, "status", &status) && st.st_uid == status.uid;
+}
+
+/*
+ * Who writes a jitdump maps its first page executable, so that it is found wherever it is
+ * (tools/perf/Documentation/jitdump-specification.txt): V8 writes it where it was started.
+ */
+void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
+		const struct mapping *m, const char *path)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int fd;
+
+	if (p->jit_dumped || !is_dump_name(path) || !may_read(c, p, now))
+		return;
+	p->jit_dumped = true;
+	jit_open(c, p, proc);
+	fd = file_open_mapping(proc->dirfd, m, path, NULL);
+	if (!is_own_file(proc, fd)) {
+		cleanup_close(&fd);
+		return;
+	}
+	if (!p->jit)
+		p->jit = perf_map_new();
+	if (!p->jit)
+		cleanup_close(&fd);
+	else if (perf_map_add_dump(p->jit, fd))
+		log_debug("%s: %s", path, err_msg());
+	note_reading(c, p, now);
+}
+
 /* It may have made the file since. */
 static void open_late(struct collect *c, struct process *p)
 {
@@ -115,8 +166,19 @@ uint32_t jit_location(struct collect *c, const char *name, const char *symbol, u
 					   .address = start});
 }
 
+void jit_stats(const struct process *p, struct collect_stats *ret)
+{
+	struct perf_map_stats of = {};
+
+	if (p->jit)
+		of = perf_map_stats(p->jit);
+	ret->map_malformed += of.malformed;
+	ret->map_dropped += of.dropped;
+}
+
 void jit_close(struct collect *c, struct process *p)
 {
+	jit_stats(p, &c->stats);
 	c->jit_reading.bytes -= p->jit_bytes;
 	p->jit_bytes = 0;
 	perf_map_free(p->jit);

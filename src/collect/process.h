@@ -36,11 +36,11 @@ struct process {
 	uint32_t slot;		  /* of its mappings, 0 = none */
 	uint32_t reads;		  /* how often they were read for code that isn't known */
 	enum space_stale space_stale;
-	struct perf_map *jit; /* NULL: not found (yet) */
-	uint64_t jit_ns;      /* when it was looked at last */
-	uint64_t jit_due_ns;  /* not before that again */
-	size_t jit_bytes;     /* of .jit, as counted */
-	bool jit_refused;
+	struct perf_map *jit;	      /* NULL: not found (yet) */
+	uint64_t jit_ns;	      /* when it was looked at last */
+	uint64_t jit_due_ns;	      /* not before that again */
+	size_t jit_bytes;	      /* of .jit, as counted */
+	bool jit_refused, jit_dumped; /* a jitdump that it had mapped was looked at */
 	struct registered registered;
 	struct guarded guarded;
 	VEC(uint32_t)

@@ -139,8 +139,10 @@ static int add_mapping(struct collect *c, struct process *p, const struct proc *
 		       const struct maps *maps, const struct mapping *m, struct space *s)
 {
 	struct space_map at = {.start = m->start, .end = m->end};
-	struct native_file *f = native_file_of(c, proc, m, maps_path(maps, m), &at.file);
+	const char *path = maps_path(maps, m);
+	struct native_file *f = native_file_of(c, proc, m, path, &at.file);
 
+	jit_mapped(c, p, proc, m, path);
 	if (!f) /* or shared memory: /dev/zero, a memfd */
 		return add_anonymous(c, p, proc, m, s);
 	if (!native_file_vaddr(f, m->offset, &at.vaddr))

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "proc/files.h"
 #include "proc/stat.h"
@@ -273,12 +274,15 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	r = read_status(proc, &status);
 	if (r)
 		return r;
-	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
-	if (m->dump.fd != -ENOENT && m->dump.fd < 0)
-		return m->dump.fd;
+	/* Anybody may make a file of that name: one that isn't read says nothing of the other. */
 	m->text = open_file(proc, since_ns, &status, "/tmp/perf-%d.map");
-	if (m->text < 0 && (m->text != -ENOENT || m->dump.fd < 0))
-		return m->text;
+	if (m->text < 0 && m->text != -ENOENT)
+		log_info("%s", err_msg());
+	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
+	if (m->dump.fd < 0 && m->dump.fd != -ENOENT && m->text >= 0)
+		log_info("%s", err_msg());
+	if (m->text < 0 && m->dump.fd < 0)
+		return m->dump.fd != -ENOENT ? m->dump.fd : m->text;
 	r = perf_map_refresh(m);
 	if (!r)
 		*ret = TAKE_PTR(m);
