@@ -73,7 +73,10 @@ static struct native_frame name_frame(const struct merge *m, size_t i)
 		f.is = native_file_is(m->c, f.file, f.vaddr);
 	else if (map_get(&m->c->spaces, m->native->version)) /* else it may be any file's */
 		f.jit = jit_name(m->c, &m->c->processes.v[m->raw->process], f.pc, &f.start);
-	if (!f.file && !f.jit && !m->out->plain)
+	/* CPython writes a jitdump through a buffer: names may come when the process ends. */
+	if (!f.file && !f.jit && trampoline_at(m->c, m->native->version, f.pc))
+		f.is = IS_MACHINERY;
+	else if (!f.file && !f.jit && !m->out->plain)
 		f.registered = registered_name(m->c, m->raw, f.pc, &f.start);
 	m->out->registered |= f.registered != NULL;
 	return f;
@@ -95,10 +98,16 @@ static bool is_eval(const struct merge *m, const struct native_frame *f)
 	return f->is & (major == 2 ? IS_EVAL_2 : IS_EVAL_3);
 }
 
-/* -X perf: "py::NAME:FILE" is what calls the evaluation loop of that function. */
-static bool is_trampoline(const struct merge *m, const struct native_frame *f)
+/*
+ * -X perf: "py::NAME:FILE" is what calls the evaluation loop of that function. 3.15's compiler registers "py::jit:...", which is
+ * the evaluation loop's own work.
+ */
+static bool is_pythons(const struct merge *m, const struct native_frame *f)
 {
-	return m->c->processes.v[m->raw->process].version >= 0x30c && !strncmp(f->jit, "py::", 4);
+	const char *name = f->jit ? f->jit : f->registered;
+
+	return name && m->c->processes.v[m->raw->process].version >= 0x30c &&
+	       str_starts(name, "py::");
 }
 
 static void push_native(struct merge *m, const struct native_frame *f)
@@ -107,7 +116,7 @@ static void push_native(struct merge *m, const struct native_frame *f)
 
 	if (f->is & IS_MACHINERY && !m->c->config.interpreter_frames)
 		return;
-	if (f->jit && is_trampoline(m, f) && !m->c->config.interpreter_frames)
+	if (is_pythons(m, f) && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
 		push(m, f->jit		? jit_location(m->c, f->jit, NULL, f->start)

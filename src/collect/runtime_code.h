@@ -12,6 +12,7 @@
 #include "elf/unwind_rows.h"
 
 struct collect;
+struct collect_stats;
 struct process;
 struct raw_stack;
 struct waiting;
@@ -59,6 +60,11 @@ struct guarded {
 
 /* jit.c: @proc is @p: looks for its perf map. */
 void jit_open(struct collect *c, struct process *p, const struct proc *proc);
+/* It has the file @path mapped, at @m: is it a jitdump? */
+void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
+		const struct mapping *m, const char *path);
+/* What of its map made no sense, added to @ret. */
+void jit_stats(const struct process *p, struct collect_stats *ret);
 void jit_close(struct collect *c, struct process *p);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
@@ -107,6 +113,8 @@ void guarded_close(struct process *p);
 
 /* trampoline.c: the unwind table for the block at @start, 0 if it isn't one of trampolines. */
 uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t start);
+/* Is @pc, sampled with mappings @version, in such a block? */
+bool trampoline_at(const struct collect *c, uint32_t version, uint64_t pc);
 void trampoline_given_up(struct collect *c, uint32_t table);
 
 #endif

@@ -84,7 +84,7 @@ static bool read_stub(const uint8_t *block, struct stub *s)
 	return true;
 }
 
-/* Is the whole block made of copies, one each s->period bytes? */
+/* Is the whole block made of copies, one each s->period bytes? What is left of it is less than that. */
 static bool is_filled(struct stub *s)
 {
 	for (s->period = s->n; s->period <= PERIOD_MAX; s->period++)
@@ -92,7 +92,7 @@ static bool is_filled(struct stub *s)
 			break;
 	if (s->period > PERIOD_MAX)
 		return false;
-	for (size_t at = 0; at + s->n <= TRAMPOLINE_BYTES; at += s->period)
+	for (size_t at = 0; at + s->period <= TRAMPOLINE_BYTES; at += s->period)
 		if (memcmp(s->bytes + at, s->bytes, s->n))
 			return false;
 	return true;
@@ -113,7 +113,7 @@ static int make_rows(const struct stub *s, struct unwind_rows *rows)
 
 	for (size_t i = RULE_ENTERED; !r && i < ARRAY_SIZE(rules); i++)
 		r = vec_push(&rows->rules, rules[i]);
-	for (size_t at = 0; !r && at + s->n <= TRAMPOLINE_BYTES; at += s->period) {
+	for (size_t at = 0; !r && at + s->period <= TRAMPOLINE_BYTES; at += s->period) {
 		for (size_t i = 0; !r && i < s->n; i++)
 			r = add_row(rows, at + i, s->rule[i]);
 		if (!r && s->period > s->n)
@@ -141,6 +141,17 @@ static uint32_t table_of(struct collect *c, const struct stub *s)
 		return 0;
 	}
 	return t.table;
+}
+
+bool trampoline_at(const struct collect *c, uint32_t version, uint64_t pc)
+{
+	const struct space *s = space_at(c, version);
+	const struct space_map *m = s ? space_map_at(s, pc) : NULL;
+
+	vec_foreach(t, &c->trampolines)
+		if (m && m->table && t->table == m->table)
+			return true;
+	return false;
 }
 
 void trampoline_given_up(struct collect *c, uint32_t table)

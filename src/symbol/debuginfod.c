@@ -14,6 +14,11 @@
 #ifdef KRAIT_STATIC
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
+	static bool said; /* asked by one thread, for each file */
+
+	if (getenv("DEBUGINFOD_URLS") && !said)
+		log_info("DEBUGINFOD_URLS is set, but a static krait can't load libdebuginfod");
+	said = true;
 	return -ENOENT;
 }
 #else

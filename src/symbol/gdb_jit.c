@@ -263,7 +263,12 @@ static int find_code(const struct head *h, struct code *ret)
 static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
 {
 	const Elf64_Shdr *eh = find_eh_frame(rd, h);
-	_cleanup_free_ uint8_t *bytes = eh ? read_memory(rd, eh->sh_addr, eh->sh_size) : NULL;
+	bool linked =
+		h->elf.e_type != ET_REL; /* CPython 3.15's: in the file alone, and right there */
+	_cleanup_free_ uint8_t *bytes =
+		!eh	 ? NULL
+		: linked ? read_part(rd, &h->entry, eh->sh_offset, eh->sh_size)
+			 : read_memory(rd, eh->sh_addr, eh->sh_size);
 	struct cfi_section section = {.bytes = bytes,
 				      .n = bytes ? eh->sh_size : 0,
 				      .vaddr = bytes ? eh->sh_addr : 0,

@@ -82,6 +82,7 @@ static const char *const patterns[] = {
 
 	/* Calling an object, whatever it is. */
 	"_PyCFunction_FastCall*",
+	"_PyCallMethodDescriptor*",
 	"_PyCFunction_Vectorcall*",
 	"_PyFunction_FastCall*",
 	"_PyFunction_Vectorcall",
@@ -96,9 +97,12 @@ static const char *const patterns[] = {
 	"_PyObject_Call_Prepend",
 	"_PyObject_FastCall*",
 	"_PyObject_MakeTpCall",
+	"_PyObject_MaybeCallSpecial*",
 	"_PyObject_Vectorcall*",
 	"_PyStack_*",
 	"_PyVectorcall_*",
+	"_Py_BuiltinCall*",
+	"_Py_CallBuiltinClass*",
 	"_Py_CheckFunctionResult",
 	"_Py_CheckSlotResult",
 	"_Py_VectorCall*_StackRefSteal",

@@ -620,24 +620,22 @@ def is_called_in_order(stack):
         < stack.index(next(f for f in stack if f.name == "middle")))
 
 
-@kit.case
-def perf_trampolines():
-    """-X perf: a stub between the evaluation loops of every Python function."""
+def trampolines(option, since, modes):
     with contextlib.ExitStack() as ends, folder() as d:
         targets = []
         for name, version, kind, path in kit.interpreters():
-            if version < (3, 12) or kind in ("pypy", "chroot", "dlopen") or subprocess.run(
-                    [path, "-X", "perf", "-c", "import sys; "
+            if version < since or kind in ("pypy", "chroot", "dlopen") or subprocess.run(
+                    [path, "-X", option, "-c", "import sys; "
                      "sys.exit(not sys.is_stack_trampoline_active())"], check=False,
                     stderr=subprocess.DEVNULL).returncode:
                 continue
-            target = ends.enter_context(Background(path, "-X", "perf", "-c", TRAMPOLINES))
+            target = ends.enter_context(Background(path, "-X", option, "-c", TRAMPOLINES))
             targets.append((name, target.pid))
         if not targets:
             raise Skip("no interpreter with trampolines")
         kit.runs([pid for _, pid in targets], 0.4)
         others = [a for _, pid in targets[1:] for a in ("-p", pid)]
-        for more in ([], ["--interpreter-frames"]):
+        for more in modes:
             profile = record(targets[0][1], d, "--native=full", *others, *more, seconds=4)
             for name, pid in targets:
                 got = share(profile, is_called_in_order, pid)
@@ -648,8 +646,64 @@ def perf_trampolines():
                 check(stubs > 0.5 if more else not stubs,
                       "%s %s: trampolines in %.1f %%" % (name, more, 100 * stubs))
     for _, pid in targets:
-        if os.path.exists("/tmp/perf-%d.map" % pid):
-            os.remove("/tmp/perf-%d.map" % pid)
+        for path in "/tmp/perf-%d.map" % pid, "/tmp/jit-%d.dump" % pid:
+            if os.path.exists(path):
+                os.remove(path)
+
+
+@kit.case
+def perf_trampolines():
+    """-X perf: a stub between the evaluation loops of every Python function."""
+    trampolines("perf", (3, 12), ([], ["--interpreter-frames"]))
+
+
+@kit.case
+def perf_jit_trampolines():
+    """-X perf_jit: the same stubs further apart, so that a block isn't full of them; names come late."""
+    trampolines("perf_jit", (3, 13), ([],))
+
+
+# What the compiler makes of a loop that calls, back and forth through C.
+COMPILED = """
+def leaf():
+    total = 0
+    for i in range(500):
+        total += i
+    return total
+def work(n):
+    if not n:
+        for i in range(50):
+            leaf()
+        return 0
+    return sorted([n], key=key)[0]
+def key(n):
+    return work(n - 1)
+while True:
+    work(2)
+"""
+
+
+@kit.case
+def python_jit():
+    """3.15's compiler registers its code, with an unwind table that lies in the file alone."""
+    path = kit.interpreter("static", (3, 15))
+    ask = [path, "-c", "import sys; sys.exit(not sys._jit.is_enabled())"]
+    environment = dict(os.environ, PYTHON_JIT="1")
+    if subprocess.run(ask, env=environment, check=False, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no compiler in " + path)
+    with folder() as d, Background("env", "PYTHON_JIT=1", path, "-c", COMPILED) as target:
+        kit.runs(target.pid, 0.7)
+        profile = record(target.pid, d, "--native=full", "--since", "1s", seconds=3)
+        calls = ["<module>", "work", "sorted", "key", "work", "sorted", "key", "work"]
+
+        def is_whole(stack):
+            names = [f.name for f in stack if f.name in calls or f.kind == "mark"]
+            return stack[0].kind == "native" and names == calls[:len(names)]
+
+        got = share(profile, is_whole)
+        check(got > 0.9, "%.1f %% are whole" % (100 * got))
+        got = share(profile, lambda stack: any(f.kind == "jit" for f in stack))
+        check(got < 0.01, "%.1f %% show the compiler's code" % (100 * got))
 
 
 MADE_CODE = """
