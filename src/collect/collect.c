@@ -121,6 +121,8 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 	return p;
 }
 
+#define LINES_LEFT 4096
+
 static bool is_full(const struct collect *c)
 {
 	return c->config.max_bytes && collect_bytes(c) >= c->config.max_bytes;
@@ -138,7 +140,9 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 {
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (c->asked_ns > ASKED_NS)
+	if (is_full(c)) /* until what is rare was summed up */
+		py_code_cut_lines(code, LINES_LEFT);
+	if (c->asked_ns > ASKED_NS || is_full(c))
 		return;
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
@@ -165,8 +169,6 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		c->processes.v[p].codes.v[*known - 1]->round = c->round;
 		return;
 	}
-	if (is_full(c)) /* until what is rare was summed up: then it is sent again */
-		return;
 	if (layout && p >= 0)
 		r = py_code_from_record(rec, n, layout->version, &code);
 	if (r) {

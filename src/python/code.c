@@ -155,6 +155,19 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	return 0;
 }
 
+void py_code_cut_lines(struct py_code *code, uint32_t n)
+{
+	uint8_t *less;
+
+	if (code->linetable_bytes <= n)
+		return;
+	code->linetable_bytes = n;
+	code->missing |= 1u << CODE_LINETABLE;
+	less = realloc(code->linetable, n);
+	if (less)
+		code->linetable = less;
+}
+
 unsigned py_code_missing(const struct py_code *code, int lasti)
 {
 	if (code->missing & 1u << CODE_LINETABLE &&

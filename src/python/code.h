@@ -45,6 +45,9 @@ static inline void cleanup_py_code(struct py_code **code)
 	py_code_free(*code);
 }
 
+/* Of the line table no more than @n bytes are kept: what it says of what is beyond is missing. */
+void py_code_cut_lines(struct py_code *code, uint32_t n);
+
 /* What of .missing a frame at @lasti lacks: the beginning of a long line table may say its line. */
 unsigned py_code_missing(const struct py_code *code, int lasti);
 

@@ -275,14 +275,14 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	if (r)
 		return r;
 	/* Anybody may make a file of that name: one that isn't read says nothing of the other. */
+	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
+	if (m->dump.fd < 0 && m->dump.fd != -ENOENT)
+		log_info("%s", err_msg());
 	m->text = open_file(proc, since_ns, &status, "/tmp/perf-%d.map");
+	if (m->text < 0 && m->dump.fd < 0)
+		return m->text != -ENOENT ? m->text : m->dump.fd;
 	if (m->text < 0 && m->text != -ENOENT)
 		log_info("%s", err_msg());
-	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
-	if (m->dump.fd < 0 && m->dump.fd != -ENOENT && m->text >= 0)
-		log_info("%s", err_msg());
-	if (m->text < 0 && m->dump.fd < 0)
-		return m->dump.fd != -ENOENT ? m->dump.fd : m->text;
 	r = perf_map_refresh(m);
 	if (!r)
 		*ret = TAKE_PTR(m);

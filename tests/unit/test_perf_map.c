@@ -200,7 +200,7 @@ static void test_refused(void **state)
 {
 	_cleanup_proc_ struct proc self = PROC_INIT;
 	struct perf_map *m = NULL;
-	char path[64];
+	char path[64], dump[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	unlink(path);
