@@ -321,6 +321,58 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 	       (outcome > NATIVE_NO_ROWS || outcome == NATIVE_TRUNCATED || !is_new_file(m));
 }
 
+/* Is native frame @i the loop of some Python frames that were walked? */
+static bool is_loop(const struct merge *m, size_t i, bool counted)
+{
+	if (counted)
+		return is_eval(m, &m->frames.v[i]);
+	for (size_t k = 0; k < m->raw->n; k++)
+		if (m->raw->frames[k].flags & FRAME_ENTRY &&
+		    m->raw->frames[k].flags >> FRAME_OWNER_SHIFT == i + 1)
+			return true;
+	return false;
+}
+
+static bool is_c_library(const struct native_frame *f)
+{
+	const char *name = f->file ? strrchr(f->file->path, '/') : NULL;
+
+	return name && (str_starts(name, "/libc.so") || str_starts(name, "/libc-2.") ||
+			str_starts(name, "/ld-musl-"));
+}
+
+static bool is_interpreters(const struct native_frame *f)
+{
+	return f->file && f->file->interpreter;
+}
+
+/*
+ * An interpreter without symbols, as distributions have it: what enters an evaluation loop is machinery whatever it is
+ * called, and so is all that lies between the outermost one and the C library that started the program or the
+ * thread. (A function that does something of its own in between has a name: a method's, a slot's, or an exported one.)
+ */
+static void find_nameless_machinery(struct merge *m, bool counted)
+{
+	size_t i, outermost = SIZE_MAX;
+
+	for (i = 0; i + 1 < m->frames.n; i++) {
+		if (!is_loop(m, i, counted))
+			continue;
+		outermost = i;
+		if (m->frames.v[i + 1].is & IS_NAMELESS)
+			m->frames.v[i + 1].is |= IS_MACHINERY;
+	}
+	if (outermost == SIZE_MAX)
+		return;
+	for (i = outermost + 1; i < m->frames.n && is_interpreters(&m->frames.v[i]); i++)
+		;
+	if (i == m->frames.n || !is_c_library(&m->frames.v[i]))
+		return;
+	while (--i > outermost)
+		if (m->frames.v[i].is & IS_NAMELESS)
+			m->frames.v[i].is |= IS_MACHINERY;
+}
+
 /* False: the native frames and the Python frames contradict each other. */
 static bool merge_native(struct merge *m, bool counted, bool whole)
 {
@@ -388,6 +440,8 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
 		ret->native =
 			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
+	if (!c->config.interpreter_frames)
+		find_nameless_machinery(&m, counted);
 	if (!merge_native(&m, counted, ret->native == NATIVE_WHOLE)) {
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;

@@ -77,7 +77,8 @@ enum native_is {
 	IS_GREENLET_START = 1 << 3, /* greenlet.h */
 	IS_GREENLET_SWITCH = 1 << 4,
 	IS_GREENLET_EXPOSING = 1 << 5,
-	IS_KNOWN = 1 << 7, /* always */
+	IS_NAMELESS = 1 << 6, /* a function of an interpreter that nothing names */
+	IS_KNOWN = 1 << 7,    /* always */
 };
 uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 

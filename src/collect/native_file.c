@@ -303,7 +303,9 @@ static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 	const char *name = native_file_name(f, vaddr).text;
 	unsigned is = IS_KNOWN;
 
-	if (name && f->interpreter)
+	if (f->interpreter && !name)
+		is |= IS_NAMELESS;
+	else if (f->interpreter)
 		is |= (machinery_is(name) ? IS_MACHINERY : 0) |
 		      (machinery_is_eval(name, 2) ? IS_EVAL_2 : 0) |
 		      (machinery_is_eval(name, 3) ? IS_EVAL_3 : 0);

@@ -684,6 +684,29 @@ while True:
 
 
 @kit.case
+def nameless_machinery():
+    """Without symbols: what starts the program or enters a loop is folded, what sorts isn't."""
+    for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
+        with folder() as d, Background(path, "-c", COMPILED) as target:
+            kit.runs(target.pid, 0.5)
+            profile = record(target.pid, d, "--native=full", "--since", "0.5s", seconds=2)
+
+            def is_folded(stack):
+                names = [f.name for f in stack]
+                if "key" not in names:
+                    return True
+                start, key = names.index("<module>"), names.index("key")
+                between = stack[names.index("sorted") + 1:key]
+                return (all("libc" in f.mapping or f.name == "_start" for f in stack[:start])
+                        and len(between) in (1, 2) and all(f.kind == "native" for f in between))
+
+            whole = share(profile, lambda stack: stack[0].name == "_start")
+            got = share(profile, is_folded)
+            check(whole > 0.95 and got > 0.95, "%s: %.1f %% are whole, %.1f %% as they should be" % (
+                path, 100 * whole, 100 * got))
+
+
+@kit.case
 def python_jit():
     """3.15's compiler registers its code, with an unwind table that lies in the file alone."""
     path = kit.interpreter("static", (3, 15))
