@@ -212,6 +212,25 @@ static bool is_switching(const struct merge *m)
 	return false;
 }
 
+/*
+ * While greenlet brings a stack back, what is further out than its slp_switch() is neither greenlet's: nobody but
+ * greenlet calls that. Leaves it out: was there any?
+ */
+static bool cut_at_switch(struct merge *m)
+{
+	size_t i = 0;
+
+	while (i < m->frames.n && !(m->frames.v[i].is & IS_GREENLET_SWITCH))
+		if (is_eval(m, &m->frames.v[i++]))
+			return false;
+	while (i < m->frames.n && m->frames.v[i].is & IS_GREENLET_SWITCH)
+		i++;
+	if (!i || i == m->frames.n || m->frames.v[i].file == m->frames.v[i - 1].file)
+		return false;
+	m->frames.n = i;
+	return true;
+}
+
 static size_t count_evals(const struct merge *m)
 {
 	size_t n = 0;
@@ -436,7 +455,9 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 		return;
 	}
 	ret->failed |= name_frames(&m);
-	ret->native = cut_at_greenlet(&m, counted) ? NATIVE_WHOLE : m.native->outcome;
+	ret->native = cut_at_switch(&m)		     ? NATIVE_CONTRADICTED
+		      : cut_at_greenlet(&m, counted) ? NATIVE_WHOLE
+						     : m.native->outcome;
 	if (ret->native == NATIVE_NO_ROWS && !is_new_file(&m))
 		ret->native =
 			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
