@@ -57,7 +57,9 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 			return true;
 		break;
 	case PROC_UNSUPPORTED:
+		walk_begin(w);
 		w->outcome = WALK_UNSUPPORTED;
+		rec->native = take_native(ctx);
 		return true;
 	case PROC_NATIVE:
 		rec->gil = GIL_NONE;

@@ -63,7 +63,7 @@ struct process {
 /* Are its native stacks unwound? */
 static inline bool has_stacks(const struct process *p)
 {
-	return p->state == PROC_PYTHON || p->state == PROC_NATIVE;
+	return p->state == PROC_PYTHON || p->state == PROC_NATIVE || p->state == PROC_UNSUPPORTED;
 }
 
 /* A process that has ended: its place is another's when nothing can refer to it any more. */
