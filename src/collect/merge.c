@@ -12,7 +12,7 @@
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	uint8_t is;		/* set of enum native_is; 0 without a file */
+	uint16_t is;		/* set of enum native_is; 0 without a file */
 	const char *jit;	/* without a file: the name of code made at run time; NULL: none */
 	const char *registered; /* the symbol of such code; NULL: none */
 	uint64_t start;		/* of that */
@@ -463,6 +463,8 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
 	if (!c->config.interpreter_frames)
 		find_nameless_machinery(&m, counted);
+	if (ret->native == NATIVE_NO_RULE && m.frames.n && m.frames.v[m.frames.n - 1].is & IS_START)
+		ret->native = NATIVE_WHOLE;
 	if (!merge_native(&m, counted, ret->native == NATIVE_WHOLE)) {
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;

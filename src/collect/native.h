@@ -31,6 +31,7 @@ struct native_file {
 	struct method_names *methods; /* of functions without a symbol, or NULL */
 	uint32_t mapped;	      /* so often by processes that were examined beforehand */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
+	uint64_t exit;		      /* exit(), if it is the C library; 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
 	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;
 	uint64_t list; /* vaddr of its list of code made at run time (symbol/gdb_jit.h), 0 = none */
@@ -79,8 +80,9 @@ enum native_is {
 	IS_GREENLET_EXPOSING = 1 << 5,
 	IS_NAMELESS = 1 << 6, /* a function of an interpreter that nothing names */
 	IS_KNOWN = 1 << 7,    /* always */
+	IS_START = 1 << 8,    /* a C library without unwind tables called main() here */
 };
-uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
+uint16_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
 
 /* Profile location of the code at @vaddr; in a stack its .outer ones follow it. */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);

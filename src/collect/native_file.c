@@ -97,12 +97,16 @@ static uint32_t file_mapping(struct collect *c, struct elf_file *elf, const stru
 					   });
 }
 
-static bool has_interpreter(struct elf_file *elf)
+/* What the file is, by functions that it has. */
+static void find_functions(struct elf_file *elf, struct native_file *f)
 {
-	const char *const name = "PyEval_EvalCode";
-	struct elf_symbol sym = {};
+	static const char *const names[] = {"PyEval_EvalCode", "__libc_start_main", "exit"};
+	struct elf_symbol sym[ARRAY_SIZE(names)] = {};
 
-	return elf_file_find_in(elf, true, &name, &sym, 1);
+	if (!elf_file_find_in(elf, true, names, sym, ARRAY_SIZE(names)) && elf_file_is_program(elf))
+		elf_file_find_in(elf, false, names + 1, sym + 1, ARRAY_SIZE(names) - 1);
+	f->interpreter = sym[0].value;
+	f->exit = sym[1].value ? sym[2].value : 0;
 }
 
 /* Headers only: segments, build id, is it CPython. */
@@ -123,7 +127,7 @@ static int read_headers(struct collect *c, struct native_file *f)
 		return r ? r : err_set(-ENOEXEC, "%s has no code", f->path);
 	f->base = f->loads.v[0].vaddr & ~4095ull;
 	f->mapping = file_mapping(c, elf, f);
-	f->interpreter = has_interpreter(elf);
+	find_functions(elf, f);
 	return r;
 }
 
@@ -298,7 +302,39 @@ static uint32_t line_location(struct collect *c, struct native_file *f,
 	return loc->outer;
 }
 
-static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
+/* Bytes of its code; false if they aren't there. */
+static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *bytes, size_t n)
+{
+	vec_foreach(l, &f->loads)
+		if (vaddr >= l->vaddr && vaddr - l->vaddr < l->filesz &&
+		    n <= l->filesz - (vaddr - l->vaddr))
+			return pread(f->fd, bytes, n, (off_t)(l->offset + (vaddr - l->vaddr))) ==
+			       (ssize_t)n;
+	return false;
+}
+
+/*
+ * musl has no unwind tables: nothing says how its libc_start_main_stage2() is unwound, but what is left of it after main()
+ * is exit(main(...)): mov %eax,%edi; call exit. @vaddr: of the call, or behind it.
+ */
+static bool passes_to_exit(const struct native_file *f, uint64_t vaddr)
+{
+	uint8_t code[8];
+	int32_t distance;
+
+	if (!f->exit || f->fd < 0 || !read_code(f, vaddr, code, sizeof(code)))
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		if (memcmp(code + i, "\x89\xc7\xe8", 3))
+			continue;
+		if (!read_code(f, vaddr + i + 3, (uint8_t *)&distance, sizeof(distance)))
+			return false;
+		return vaddr + i + 7 + (uint64_t)(int64_t)distance == f->exit;
+	}
+	return false;
+}
+
+static uint16_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 {
 	const char *name = native_file_name(f, vaddr).text;
 	unsigned is = IS_KNOWN;
@@ -311,11 +347,12 @@ static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 		      (machinery_is_eval(name, 3) ? IS_EVAL_3 : 0);
 	is |= (greenlet_is_start(f->path, name) ? IS_GREENLET_START : 0) |
 	      (greenlet_is_switch(f->path, name) ? IS_GREENLET_SWITCH : 0) |
-	      (greenlet_is_exposing(f->path, name) ? IS_GREENLET_EXPOSING : 0);
-	return (uint8_t)is;
+	      (greenlet_is_exposing(f->path, name) ? IS_GREENLET_EXPOSING : 0) |
+	      (passes_to_exit(f, vaddr) ? IS_START : 0);
+	return (uint16_t)is;
 }
 
-uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
+uint16_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
 	struct known_native *known = known_native(c, f, vaddr);
 

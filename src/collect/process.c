@@ -79,7 +79,8 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	snprintf(p->unsupported, sizeof(p->unsupported), "%s", reason);
 	p->state = PROC_UNSUPPORTED;
 	p->mapping = c->marks;
-	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL, p->slot);
+	(void)!c->config.ops->set_proc(c->config.ctx, &p->key, PROC_UNSUPPORTED, NULL, NULL,
+				       p->slot);
 	space_wanted(c, p, SPACE_GONE);
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }

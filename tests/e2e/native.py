@@ -112,6 +112,30 @@ void run(unsigned long n) { middle(n); total++; }
 """
 
 
+BUSY_C = """
+static volatile unsigned long total;
+__attribute__((noinline)) static void work(void) { for (int i = 0; i < 1000000; i++) total += i; }
+int main(void) { for (;;) work(); }
+"""
+
+
+@kit.case
+def musl():
+    """A C library without unwind tables: the frame that called main() is the last one there is."""
+    with folder() as d:
+        with open(d + "/busy.c", "w") as f:
+            f.write(BUSY_C)
+        for name, link in (("static", ["-static"]), ("dynamic", [])):
+            tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/busy.c", *link)
+            with Background(d + "/" + name) as target:
+                done = krait("record", "--all", "-F", 499, "-d", 1, "--native=full", "-o", d + "/o.pb.gz")
+                check(done.returncode == 0, done.stderr)
+                got = share(kit.pprof.read(d + "/o.pb.gz"), lambda stack: [
+                    f.name for f in stack if f.kind == "mark" or f.name in ("main", "work")
+                ] == ["main", "work"], target.pid)
+                check(got > 0.9, "%s: %.1f %% are whole" % (name, 100 * got))
+
+
 # As a machine with many containers has them.
 MANY_LIBRARIES = """
 import glob, mmap, shutil, sys, zlib
