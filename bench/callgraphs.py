@@ -2,7 +2,8 @@
 """Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of stack with
 each sample) and `py-spy record --native` (it stops the target), one after the other in each round:
 bytes on disk for a sample, what they leave of the target's speed, their own CPU time meanwhile,
-stacks that reach the program's start. Then rows of a large library: from the first sample to the first
+stacks that reach the program's start. The target's speed at 9,999 Hz, krait's and perf -g's events
+switched on in turn. Then rows of a large library: from the first sample to the first
 whole stack."""
 
 import os
@@ -18,8 +19,11 @@ import lib
 import native
 import others
 import pprof
+import speed
 
 HZ = 999
+FAST_HZ = 9999
+FAST_POINTS = 3  # slower than under perf -g, at most
 WINDOW = 1.5
 VERSION = "3.12"  # the newest that py-spy knows
 SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
@@ -132,6 +136,16 @@ def compare(python, setting, rounds):
                       middle[3], "%", native.LEAST if "krait" in who else None, True)
 
 
+def in_turn(python, setting, seconds):
+    """The target's speed beside that under `perf record -g`, at a high rate, their events in turn."""
+    name, depth, library = setting
+    got, end = [], time.monotonic() + seconds
+    with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:
+        while time.monotonic() < end or not got:
+            got += speed.windows(target, depth, FAST_HZ, ["-g"], ["--native=full"])
+    return speed.slower("%s: %d Hz, slower than under perf -g" % (name, FAST_HZ), got, FAST_POINTS)
+
+
 def first_whole(profile, file):
     """ms from the first sample in a library to the first whole stack with it."""
     first, whole = None, None
@@ -164,9 +178,10 @@ def run(options):
     python = lib.interpreters().get(VERSION)
     if not python:
         raise lib.Skip("no Python %s" % VERSION)
-    rounds = max(1, int(options.seconds / len(SETTINGS) / 20))
+    rounds = max(1, int(options.seconds / len(SETTINGS) / 40))
     for setting in SETTINGS:
         yield from compare(python, setting, rounds)
+        yield in_turn(python, setting, options.seconds / len(SETTINGS) / 2)
     times = [ready() for _ in range(max(1, rounds))]
     yield lib.Row("178 MB library: from its first sample to the first whole stack",
                   statistics.median(times), "ms", 500, note="%d times" % len(times))

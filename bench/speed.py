@@ -25,9 +25,9 @@ def most_percent(hz, depth):
 
 
 @contextlib.contextmanager
-def perf(pid, hz):
-    """The events of a perf record without call graphs."""
-    process = lib.in_background(lib.perf_command([pid], hz))
+def perf(pid, hz, *options):
+    """The events of a perf record, without call graphs if no option wants them."""
+    process = lib.in_background(lib.perf_command([pid], hz) + list(options))
     time.sleep(0.5)
     with lib.PerfEvents(process.pid) as events:
         yield events
@@ -36,24 +36,24 @@ def perf(pid, hz):
 
 
 @contextlib.contextmanager
-def krait(pid, hz):
+def krait(pid, hz, *options):
     """The events of a krait record."""
-    with recorder(pid, hz) as k:
+    with recorder(pid, hz, *options) as k:
         k.program()
         time.sleep(0.3)
         with lib.PerfEvents(k.pid) as events:
             yield events
 
 
-def recorder(pid, hz):
-    return lib.Krait(["-F", str(hz), "-p", str(pid)])
+def recorder(pid, hz, *options):
+    return lib.Krait(["-F", str(hz), "-p", str(pid), *options])
 
 
-def windows(target, depth, hz):
+def windows(target, depth, hz, perf_options=(), krait_options=()):
     """[(perf, krait, nothing)] of ROUND windows each: the target's speed."""
     got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
     target.depth(depth)
-    with perf(target.pid, hz) as p, krait(target.pid, hz) as k:
+    with perf(target.pid, hz, *perf_options) as p, krait(target.pid, hz, *krait_options) as k:
         for events in (p, k):
             events.switch(False)
         for _ in range(ROUND):
@@ -75,17 +75,16 @@ def compare(targets, hz, seconds):
     return got
 
 
+def slower(name, speeds, most):
+    middle, low, high = lib.median_interval([100 * (1 - k / p) for p, k, _ in speeds])
+    note = "95 %%: %.2f..%.2f, %d windows" % (low, high, len(speeds))
+    return lib.Row(name, middle, "points", most, note=note)
+
+
 def rows(got, hz):
     for (depth, threads), speeds in zip(SETTINGS, got):
         name = "%d Hz, depth %d%s: " % (hz, depth, ", %d idle threads" % threads if threads else "")
-        middle, low, high = lib.median_interval([100 * (1 - k / p) for p, k, _ in speeds])
-        yield lib.Row(
-            name + "slower than under perf",
-            middle,
-            "points",
-            most_percent(hz, depth),
-            note="95 %%: %.2f..%.2f, %d windows" % (low, high, len(speeds)),
-        )
+        yield slower(name + "slower than under perf", speeds, most_percent(hz, depth))
         bare, low, high = lib.median_interval([100 * k / n for _, k, n in speeds])
         yield lib.Row(name + "speed", bare, "% of alone", note="95 %%: %.1f..%.1f" % (low, high))
 
