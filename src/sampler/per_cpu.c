@@ -42,7 +42,7 @@ int per_cpu_drain(struct sampler *s)
 		s->turn_ends_ns = s->enabled ? clock_ns(CLOCK_MONOTONIC) + turn_ns : UINT64_MAX;
 		r = ring_buffer__consume(ring->records);
 		if (r < 0 && r != -ETIME)
-			return err_sys(r, "can't read the ring of CPU %d", ring->cpu);
+			return err_sys(r, "can't read the rings");
 		more |= r == -ETIME;
 	}
 	return more;
