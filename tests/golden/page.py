@@ -824,6 +824,30 @@ def let_go(b):
     until(b, "performance.getEntriesByName('krait:ready').length > 0", f"not ready: {b.errors}")
 
 
+def contrast(b, selector):
+    """WCAG's contrast of an element's text with what is behind it."""
+    def luminance(rgb):
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (int(n) / 255 for n in rgb)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    style = b.js("(() => { const s = getComputedStyle(document.querySelector('%s')); return [s.color, s.backgroundColor]; })()" % selector)
+    dark, light = sorted(luminance(re.findall(r"\d+", colour)[:3]) for colour in style)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def pressed(b):
+    """A pressed button can be read while the pointer is on it, as it is after each click."""
+    for dark in False, True:
+        b.scheme(dark)
+        open_page(b, "shares.html")
+        press(b, "From the leaf")
+        equal(b.js("document.querySelector('#tools button:hover').textContent"), "From the leaf", "the pointer")
+        got = contrast(b, "#tools button:hover")
+        assert got >= 4.5, (dark, got)
+    b.scheme(False)
+    no_errors(b)
+
+
 def early(b):
     """A page of many boxes while it is being read: the widest can be zoomed, searched and asked; what was
     zoomed to stays so."""
@@ -963,7 +987,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, sandwich, upwards, time_order, time_places,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, pressed, sandwich, upwards, time_order, time_places,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
