@@ -56,10 +56,10 @@ function largestFirst(by) {
 
 /** @param {import('./tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
-	const {data, whole, pass} = page;
+	const {data, stacks, whole, pass} = page;
 	if (!page.votes.has(t)) {
 		const g = largestFirst(by);
-		page.votes.set(t, {of: majority(data, t, leaves(data, whole, t), g.of, pass), names: g.names});
+		page.votes.set(t, {of: majority(data, t, leaves(data, state.view === 'sandwich' ? stacks : whole, t), g.of, pass), names: g.names});
 	}
 	return page.votes.get(t);
 }

@@ -96,7 +96,7 @@ export function sumStrip() {
 }
 
 export function search() {
-	const {data, functions, whole} = page, query = parseQuery(state.query), out = byId('matched');
+	const {data, functions, stacks} = page, query = parseQuery(state.query), out = byId('matched');
 	flame.hit = null;
 	if (state.chosen >= 0 && !query && state.view !== 'sandwich') {
 		flame.hit = new Uint8Array(functions.length);
@@ -117,7 +117,7 @@ export function search() {
 			above.hit = hit;
 			return;
 		}
-		const [sum] = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValues(whole, hit);
+		const [sum] = query.line ? matchedLine(data, nodeSums(), hit, query.line) : matchedValues(stacks, hit);
 		out.textContent += ', ' + percent(sum, shown()) + ' of shown';
 	}
 	above.hit = query ? flame.hit : null;

@@ -126,12 +126,12 @@ function ofBoth(part, whole) {
 
 /** What the filters let through. */
 export function shownOfBoth() {
-	const c = costOf(page.whole, 0);
+	const c = costOf(page.stacks, 0);
 	return ofBoth((side) => side ? c.after : c.before, page.sides.total) + ' is shown; noise is judged for all only';
 }
 
 /** @param {Uint8Array} hit by function @param {number} line 0 = any */
 export function matchedOfBoth(hit, line) {
-	const {data, whole} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(whole, hit), c = costOf(whole, 0);
-	return ofBoth((side) => sums[side] * whole.scale[side], [c.before, c.after]);
+	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(stacks, hit), c = costOf(stacks, 0);
+	return ofBoth((side) => sums[side] * stacks.scale[side], [c.before, c.after]);
 }

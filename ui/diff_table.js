@@ -23,7 +23,7 @@ const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PR
 
 /** @returns {(box: number) => number} the function that a box's own is counted for, -1 = none */
 function owners() {
-	const {functions, whole: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON ? 1 : 0);
+	const {functions, stacks: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON ? 1 : 0);
 	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
 	return (box) => {
 		let at = box;
@@ -41,7 +41,7 @@ const mean = (c) => (c.before + c.after) / 2;
 
 /** @param {string} which @returns {Change[]} */
 function functionChanges(which) {
-	const {functions, whole: {scale}} = page, g = fnGroup(which), {note} = TABLES[which];
+	const {functions, stacks: {scale}} = page, g = fnGroup(which), {note} = TABLES[which];
 	const [a, b] = groupSums(g, owners());
 	return g.example.map((f, i) => {
 		const cost = {self: costs(a.self[i] * scale[0], b.self[i] * scale[1]), total: costs(a.all[i] * scale[0], b.all[i] * scale[1])};

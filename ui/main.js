@@ -133,7 +133,7 @@ function showEarly({parent, fn, depth, values}) {
 		fn = fn.map((f) => f < n ? f : n + g.of[f - n]);
 	}
 	const t = makeTree(fn.length, parent, fn, depth);
-	page.whole = page.tree = t;
+	page.stacks = page.whole = page.tree = t;
 	setSelf(t, values.map((all) => {
 		const self = all.slice();
 		for (let i = 1; i < t.n; i++)

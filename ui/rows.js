@@ -33,7 +33,7 @@ export function fnGroup(which) {
 	let g = page.groups.get(which);
 	if (g)
 		return g;
-	const {functions, whole} = page, {key} = TABLES[which], ids = new Map(), of = new Int32Array(functions.length).fill(-1);
+	const {functions, stacks} = page, {key} = TABLES[which], ids = new Map(), of = new Int32Array(functions.length).fill(-1);
 	const names = /** @type {string[]} */ ([]), example = /** @type {number[]} */ ([]);
 	functions.forEach((f, i) => {
 		const k = f.root ? '' : key ? key(f) : i;
@@ -46,7 +46,7 @@ export function fnGroup(which) {
 		}
 		of[i] = ids.get(k);
 	});
-	g = {of, names, example, outer: outermost(whole, of, example.length), sums: null};
+	g = {of, names, example, outer: outermost(stacks, of, example.length), sums: null};
 	page.groups.set(which, g);
 	return g;
 }
@@ -60,7 +60,7 @@ export function fnGroup(which) {
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 function allSums({of, outer, example}, owner) {
-	const {whole} = page, {sums} = whole, {start, begin, end} = runsOf(whole);
+	const {sums} = page.stacks, {start, begin, end} = runsOf(page.stacks);
 	const out = sums.map(() => ({self: new Float64Array(example.length), all: new Float64Array(example.length)}));
 	for (let r = 0; r < end.length; r++) {
 		for (let side = 0; side < sums.length; side++) {
@@ -84,12 +84,12 @@ function allSums({of, outer, example}, owner) {
  * @param {Uint8Array|null} before
  */
 function changedSince(before) {
-	const {data, pass, whole} = page, out = [];
+	const {data, pass, stacks} = page, out = [];
 	for (let s = 0; before !== pass && s < data.samples.n; s++) {
 		if ((pass ? pass[s] : 1) !== (before ? before[s] : 1))
 			out.push(s);
 	}
-	return out.length * whole.maxDepth > whole.n / 4 ? null : out;
+	return out.length * stacks.maxDepth > stacks.n / 4 ? null : out;
 }
 
 /**
@@ -97,14 +97,14 @@ function changedSince(before) {
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 export function groupSums(g, owner) {
-	const {data, pass, whole, leaf, sides} = page, v = state.value;
+	const {data, pass, stacks, leaf, sides} = page, v = state.value;
 	const changed = leaf && g.sums && g.sums.value === v ? changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide : allSums(g, owner);
 	for (const s of changed || []) {
 		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1), {self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
 		const f = leaf[s] > 0 ? owner(leaf[s]) : -1;
 		if (f >= 0 && g.of[f] >= 0)
 			self[g.of[f]] += w;
-		for (let i = leaf[s]; i > 0; i = whole.parent[i]) {
+		for (let i = leaf[s]; i > 0; i = stacks.parent[i]) {
 			if (g.outer[i] >= 0)
 				all[g.outer[i]] += w;
 		}
@@ -115,7 +115,7 @@ export function groupSums(g, owner) {
 
 /** @param {string} which */
 function frameRows(which) {
-	const {functions, whole} = page, g = fnGroup(which), [{self, all}] = groupSums(g, (i) => whole.fn[i]), {note} = TABLES[which];
+	const {functions, stacks} = page, g = fnGroup(which), [{self, all}] = groupSums(g, (i) => stacks.fn[i]), {note} = TABLES[which];
 	return g.example.map((f, i) => ({
 		name: g.names[i], note: note(functions[f]), self: self[i], total: all[i], chosen: which === 'functions' && f === state.chosen,
 		fill: which === 'functions' ? fillOf(functions[f]) : undefined,

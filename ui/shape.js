@@ -10,6 +10,18 @@ import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, valueOf} from './tr
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
+ * Where remap() puts a box of a function that called itself: in its outermost one.
+ * @param {number} f @param {number} parent @param {(n: number) => number} fnOf @param {(n: number) => number} up
+ */
+function outerBox(f, parent, fnOf, up) {
+	for (let n = parent; n > 0; n = up(n)) {
+		if (fnOf(n) === f)
+			return -3 - n;
+	}
+	return f;
+}
+
+/**
  * @param {Data} d
  * @param {'shown'|'folded'|'hidden'} library folded: its time is its caller's; hidden: not there at all
  * @param {boolean} recursion in one box
@@ -22,13 +34,7 @@ export function shaped(d, library, recursion) {
 		inside[i] = foreign[f] === 1 || foreign[f] === 2 && inside[d.parent[i]] ? 1 : 0;
 		if (inside[i] && library !== 'shown')
 			return -1;
-		if (recursion) {
-			for (let n = parent; n > 0; n = up(n)) {
-				if (fnOf(n) === f)
-					return -3 - n;
-			}
-		}
-		return f;
+		return recursion ? outerBox(f, parent, fnOf, up) : f;
 	});
 	if (library === 'hidden') {
 		for (let i = 1; i < d.boxes; i++) {
@@ -68,6 +74,21 @@ export function callees(t, f, keys) {
 			self[side][to[i]] += sideSelfOf(t, i, side);
 	}
 	return filled(parent, fn, self, t.scale, to);
+}
+
+/**
+ * Recursion in one box, in a tree that was made of another: .of stays of that one's nodes.
+ * @param {Tree} t @param {import('./data.js').Fn[]} functions
+ */
+export function collapsed(t, functions) {
+	const out = remap({boxes: t.n, parent: t.parent, functions}, (i, parent, fnOf, up) => outerBox(t.fn[i], parent, fnOf, up));
+	setSelf(out, t.sums.map((_, side) => {
+		const self = new Float64Array(out.n);
+		for (let i = 0; i < t.n; i++)
+			self[out.of[i]] += sideSelfOf(t, i, side);
+		return self;
+	}));
+	return {...out, scale: t.scale, upwards: t.upwards, of: t.of.map((i) => i < 0 ? -1 : out.of[i])};
 }
 
 /**

@@ -180,7 +180,7 @@ export function outermost(t, keyOf, keys) {
 
 /**
  * A tree in which each box may become another's child, a part of another, or nothing.
- * @param {Data} d
+ * @param {Pick<Data, 'boxes'|'parent'|'functions'>} d
  * @param {(i: number, parent: number, fnOf: (n: number) => number, up: (n: number) => number) => number} place
  *   of box i, whose parent became node @parent: the function that it is a box of; -1: what its parent
  *   is; -2: nothing, with all below; else, -3 - n: node n

@@ -7,7 +7,7 @@ import {FAMILIES, family} from './colour.js';
 import {Flame} from './flame.js';
 import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
-import {callees, callersOf, inTime, inverted, shaped} from './shape.js';
+import {callees, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
 import {baseTree, children, inOrder, outermost, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -36,9 +36,11 @@ export const page = {
 	/** @type {Tree} */
 	base: null,
 	/** @type {Tree & {leaf?: Int32Array}} */
-	whole: null, // all stacks that are shown
+	stacks: null, // all stacks that are shown: what sums are of
+	/** @type {Tree & {leaf?: Int32Array}} */
+	whole: null, // the same, or their recursion in one box: what pictures are made of, but a sandwich
 	/** @type {Int32Array|null} */
-	leaf: null, // node in .whole of each sample, -1 = none
+	leaf: null, // node in .stacks of each sample, -1 = none
 	/** @type {Tree} */
 	tree: null, // what is drawn: the same, or made of it
 	/** @type {Fn[]} */
@@ -117,19 +119,28 @@ export function structure() {
 	const {data} = page, by = data.samples ? grouping() : '';
 	page.base = page.base || baseTree(data);
 	page.functions = data.functions;
-	page.whole = state.library === 'shown' && !state.recursion ? page.base : shaped(data, state.library, state.recursion);
-	if (by) {
-		const g = groupLabels(data, by);
+	const g = by ? groupLabels(data, by) : null;
+	if (g)
 		page.functions = withGroups(g.names);
-		page.whole = groupTree(data, page.whole, g.of, g.names.length, data.functions.length);
+	const made = (/** @type {boolean} */ recursion) => {
+		const t = state.library === 'shown' && !recursion ? page.base : shaped(data, state.library, recursion);
+		return g ? groupTree(data, t, g.of, g.names.length, data.functions.length) : t;
+	};
+	page.stacks = made(false);
+	page.whole = state.recursion ? made(true) : page.stacks;
+	page.leaf = data.samples && leaves(data, page.stacks, page.stacks);
+	for (const t of trees()) {
+		const leaf = data.samples && leaves(data, t, t);
+		Object.assign(t, leaf ? sortSamples(leaf, t.n) : {first: data.firstNode}, {runs: null});
 	}
-	page.leaf = data.samples && leaves(data, page.whole, page.whole);
-	Object.assign(page.whole, page.leaf ? sortSamples(page.leaf, page.whole.n) : {first: data.firstNode}, {runs: null});
 	page.outer = null;
 	page.groups.clear();
 	if (state.chosen >= page.functions.length) // from an address
 		state.chosen = -1;
 }
+
+/** Those that samples are added up in. */
+const trees = () => new Set([page.stacks, page.whole]);
 
 /**
  * Sums of a value type for a tree's samples; before those are there, for the data's nodes.
@@ -158,7 +169,7 @@ export function nodeSums() {
 }
 
 /** The value of what is shown. */
-export const shown = () => valueOf(page.whole, 0);
+export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
@@ -170,8 +181,10 @@ export function weigh() {
 		scaleSides(page.sides, data, state.value, state.filter.range);
 		page.total = (page.sides.total[0] + page.sides.total[1]) / 2;
 	}
-	page.whole.sums = sumsOf(page.whole, state.value);
-	page.whole.scale = page.sides ? page.sides.scale : [1];
+	for (const t of trees()) {
+		t.sums = sumsOf(t, state.value);
+		t.scale = page.sides ? page.sides.scale : [1];
+	}
 	page.counts = page.window = null;
 	page.votes = new WeakMap();
 	picture();
@@ -179,7 +192,9 @@ export function weigh() {
 
 /** The tree that is drawn. */
 export function picture() {
-	const {data, whole, functions, pass} = page, samples = data.samples, f = state.chosen;
+	const {data, stacks, whole, functions, pass} = page, samples = data.samples, f = state.chosen;
+	// A sandwich's function may be in no box of its own any more, so its recursion is put together after it is made.
+	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;
 	if (state.view === 'time' && samples)
@@ -187,12 +202,12 @@ export function picture() {
 	else if (state.view === 'callers')
 		page.tree = inverted(whole);
 	else if (state.view === 'sandwich' && f >= 0)
-		page.tree = callees(whole, f, functions.length);
+		page.tree = made(callees(stacks, f, functions.length));
 	else
 		page.tree = whole;
 	if (state.view === 'sandwich' && f >= 0) {
-		page.outer = page.outer || outermost(whole, Int32Array.from(functions.keys()), functions.length);
-		above.set(callersOf(whole, f, page.outer), functions, 'all callers');
+		page.outer = page.outer || outermost(stacks, Int32Array.from(functions.keys()), functions.length);
+		above.set(made(callersOf(stacks, f, page.outer)), functions, 'all callers');
 		above.flip = true;
 	}
 	byId('above').hidden = !above.tree;

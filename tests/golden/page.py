@@ -756,6 +756,11 @@ def time_order(b):
     no_errors(b)
 
 
+def tip_at(b, share, row):
+    b.mouse("mouseMoved", *at(b, share, row))
+    return tip(b)
+
+
 def boxes_below(b, share, rows):
     """The names of the boxes in these rows there, "" where there is none."""
     names = []
@@ -822,6 +827,28 @@ def open_early(b, path):
 def let_go(b):
     b.js("window.go(); 0")
     until(b, "performance.getEntriesByName('krait:ready').length > 0", f"not ready: {b.errors}")
+
+
+def mutual_recursion(b):
+    """visit and generic_visit call each other: the picture has each once, sums are those of the stacks as they are."""
+    made("mutual.html", [(["main", "visit", "generic_visit", "visit"], {}, [4]), (["main", "visit", "generic_visit", "visit", "generic_visit", "visit"], {}, [6])])
+    open_page(b, "mutual.html")
+    before = rows(b)
+    equal(before, [["visit", "100.0 %", "100.0 %"], ["generic_visit", "0.0 %", "100.0 %"], ["main", "0.0 %", "100.0 %"]], "rows")
+    press(b, "Collapse recursion")
+    equal(boxes_below(b, 0.5, (1, 2, 3)), ["main", "visit", ""], "the picture")
+    equal(rows(b), before, "rows of what is collapsed")
+    find(b, "generic_visit")
+    equal(matched(b), "1 function, 100.0 % of shown", "the search")
+    press(b, "generic_visit")
+    press(b, "Sandwich")
+    equal(boxes_below(b, 0.5, (1, 2, 3)), ["generic_visit", "visit", ""], "its callees")
+    assert "total\t10\t100.0 %" in tip_at(b, 0.5, 1), tip(b)
+    x, y, w, h = b.js("(() => { const r = document.querySelector('#above').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
+    for row, name in ((1, "generic_visit"), (2, "visit"), (3, "main")):
+        b.mouse("mouseMoved", x + w / 2, y + h - (row + 0.5) * ROW - 2)
+        equal(tip(b).split("\n")[0], name, "its callers")
+    no_errors(b)
 
 
 def contrast(b, selector):
@@ -987,7 +1014,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, pressed, sandwich, upwards, time_order, time_places,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
                   lines, colours, votes, saved, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
