@@ -120,5 +120,6 @@ export function chips() {
 		}});
 	if (state.chosen >= 0)
 		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
-	showChips(list, !isFiltered(state.filter) ? '' : page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown');
+	const isAll = !isFiltered(state.filter) && shown() > page.total * (1 - 1e-9); // hidden library frames take samples with them
+	showChips(list, isAll || !page.total ? '' : page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown');
 }

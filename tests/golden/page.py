@@ -498,13 +498,18 @@ def choose(b, label, value):
          "e.dispatchEvent(new Event('change')); })()" % (label, value))
 
 
+CHIPS = "document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')"
+
+
 def library(b):
     """Own main > library f 30 > own callback 20; main > library f > native 40; main 10."""
     open_page(b, "library.html")
     choose(b, "Library frames", "folded")
     equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "folded")
+    equal(b.js(CHIPS), "", "all is shown")
     choose(b, "Library frames", "hidden")
     equal(rows(b), [["callback", "66.7 %", "66.7 %"], ["main", "33.3 %", "100.0 %"]], "hidden")
+    equal(b.js(CHIPS), "30.0 % of all is shown", "what the percentages are of")
     press(b, "main")
     shares = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' ').split('\\t').slice(0, 2))"
     until(b, "document.querySelector('#lines tbody tr') !== null", "no lines")

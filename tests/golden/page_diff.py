@@ -201,6 +201,17 @@ def filters(b):
     no_errors(b)
 
 
+def library(b):
+    """What library frames take with them when they are hidden is said, of both sides."""
+    whole = write("stdlib", BEFORE, 10, 1, "/usr/lib/python3.12")
+    krait("diff", whole, whole, "-o", page.pages / "stdlib.html")
+    open_page(b, "stdlib.html")
+    equal(b.js(page.CHIPS), "", "all is shown")
+    page.choose(b, "Library frames", "hidden")
+    assert b.js(page.CHIPS).startswith("0.0 % of before, 0.0 % of after is shown"), b.js(page.CHIPS)
+    no_errors(b)
+
+
 def other_pictures(b):
     """Callers, callees and stacks from the leaf have both sides too."""
     open_page(b, "diff.html", "#view=callers")
@@ -379,7 +390,7 @@ def main():
         print("SKIP page-diff-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as screen:
-        for test in (numbers, picture, keyboard, filters, other_pictures, source, measures, early, grouped, hostile, saved):
+        for test in (numbers, picture, keyboard, filters, library, other_pictures, source, measures, early, grouped, hostile, saved):
             screen.errors.clear()
             bad += page.run("page-diff-" + test.__name__.replace("_", "-"), test, screen)
         bad += page.run("page-diff-verdicts", verdicts, screen, a, b)
