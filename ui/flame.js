@@ -144,8 +144,25 @@ export class Flame {
 	paint() {
 		if (!this.tree)
 			return;
-		const {g, placed, tree, hit} = this, ink = inks();
 		this.top = this.scroller.scrollTop;
+		this.paintRows();
+	}
+
+	/**
+	 * All rows, also those that are scrolled away, at the top of a canvas.
+	 * @param {CanvasRenderingContext2D} g
+	 */
+	paintAll(g) {
+		const seen = {g: this.g, height: this.height, top: this.top};
+		Object.assign(this, {g, height: this.rows * ROW, top: 0});
+		g.font = FONT;
+		g.textBaseline = 'middle';
+		this.paintRows();
+		Object.assign(this, seen);
+	}
+
+	paintRows() {
+		const {g, placed, tree, hit} = this, ink = inks();
 		g.fillStyle = ink.page;
 		g.fillRect(0, 0, this.width, this.height);
 		for (let p = 0; p < placed.length; p += 3) {

@@ -3,10 +3,12 @@
 
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
+import {MARK} from './data.js';
 import {ROW} from './flame.js';
-import {selfOf, sideSelfOf} from './tree.js';
+import {groupLabels} from './samples.js';
+import {insideLibrary} from './shape.js';
+import {above, flame, grouping, page, state} from './view.js';
 
-/** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./flame.js').Flame} Flame */
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
@@ -28,17 +30,27 @@ function svg(name, attributes, text) {
 	return e;
 }
 
-/**
- * All rows, also those that are scrolled away.
- * @param {Flame} flame
- */
-export function pictureSvg(flame) {
-	const ink = inks(), {placed, tree, width, rows} = flame, height = rows * ROW;
-	const root = svg('svg', {width, height, viewBox: `0 0 ${width} ${height}`});
-	root.append(svg('rect', {width, height, fill: ink.page}));
+/** @param {Flame[]} flames one below the other, with all rows, also those that are scrolled away */
+const sizeOf = (flames) => ({width: Math.max(...flames.map((f) => f.width)), height: flames.reduce((a, f) => a + f.rows * ROW, 0)});
+
+/** @param {Flame[]} flames */
+function pictureSvg(flames) {
+	const {width, height} = sizeOf(flames), root = svg('svg', {width, height, viewBox: `0 0 ${width} ${height}`});
+	root.append(svg('rect', {width, height, fill: inks().page}));
+	let top = 0;
+	for (const flame of flames) {
+		rowsSvg(root, flame, top);
+		top += flame.rows * ROW;
+	}
+	return new XMLSerializer().serializeToString(root);
+}
+
+/** @param {Element} root @param {Flame} flame @param {number} top */
+function rowsSvg(root, flame, top) {
+	const ink = inks(), {placed, tree, width, rows} = flame;
 	for (let p = 0; p < placed.length; p += 3) {
 		const i = placed[p], x = Math.max(placed[p + 1], 0), w = Math.min(placed[p + 1] + placed[p + 2], width) - x;
-		const y = flame.flip ? height - (tree.depth[i] + 1) * ROW : tree.depth[i] * ROW, f = flame.fnOf(i);
+		const y = top + (flame.flip ? rows - tree.depth[i] - 1 : tree.depth[i]) * ROW, f = flame.fnOf(i);
 		const box = svg('rect', {x: x.toFixed(1), y, width: Math.max(w - 1, 0.5).toFixed(1), height: ROW - 1, fill: flame.hooks.fill(i)});
 		box.append(svg('title', {}, f.name + (f.path ? '\n' + f.path : '')));
 		root.append(box);
@@ -50,30 +62,74 @@ export function pictureSvg(flame) {
 			root.append(svg('text', {x: (x + 4).toFixed(1), y: y + (flame.hooks.bars ? 11 : 13), fill: ink.text, 'font-family': 'monospace', 'font-size': 12},
 				columns(f.name) <= room ? f.name : fit(f.name, room - 1) + '\u2026'));
 	}
-	return new XMLSerializer().serializeToString(root);
+}
+
+const TALLEST = 32000; // pixels of height; browsers make no larger canvas
+
+/** @param {Flame[]} flames @param {(b: Blob) => void} done */
+function picturePng(flames, done) {
+	const {width, height} = sizeOf(flames), ratio = Math.min(window.devicePixelRatio || 1, TALLEST / height);
+	const canvas = el('canvas', {width: Math.ceil(width * ratio), height: Math.ceil(height * ratio)}), g = canvas.getContext('2d', {alpha: false});
+	g.scale(ratio, ratio);
+	for (const flame of flames) {
+		flame.paintAll(g);
+		g.translate(0, flame.rows * ROW);
+	}
+	canvas.toBlob(done);
 }
 
 /**
- * Of two recordings both counts stand behind a stack.
- * @param {Tree} t @param {(i: number) => string} name
+ * A frame as render_names_frame() in src/render/names.c writes it.
+ * @param {import('./data.js').Fn} f @param {number} line
  */
-export function foldedText(t, name) {
-	const path = /** @type {string[]} */ ([]), out = [];
-	for (let i = 1; i < t.n; i++) {
-		path.length = t.depth[i] - 1;
-		path.push(name(i).replace(/;/g, ':').replace(/[\x00-\x1f\x7f]/g, ' '));
-		if (selfOf(t, i) > 0)
-			out.push([path.join(';'), ...t.sums.map((_, side) => sideSelfOf(t, i, side))].join(' ') + '\n');
-	}
-	return out;
+function frameText(f, line) {
+	const nameless = !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x'); // has its module in it
+	const where = f.root || f.kind === MARK || nameless ? '' : f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' || f.module === f.name ? '' : f.module;
+	return (f.name + (where && ` (${where})`)).replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
 }
 
-/** @param {string} what @param {Flame} flame @param {Tree} whole @param {(i: number) => string} name */
-export function save(what, flame, whole, name) {
+/**
+ * Stacks as krait report --format folded has them, so with samples or what else is counted first: readers take the number
+ * for a count. Of two recordings both counts stand behind a stack, whose lines each of them may have elsewhere.
+ */
+export function foldedText() {
+	const {data, functions, leaf, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
+	const by = grouping(), g = by ? groupLabels(data, by) : null, left = state.library === 'shown' ? null : insideLibrary(data);
+	const texts = Array.from(spotLine, (line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
+	const roots = functions.slice(data.functions.length).map((f) => frameText(f, 0));
+	/** @type {Map<number, number[]>} */
+	const byNode = new Map();
+	for (let s = 0; s < samples.n; s++) {
+		if (leaf[s] < 0 || pass && !pass[s])
+			continue;
+		const of = samples.labels[s], key = samples.node[s] * (roots.length + 1) + (g ? g.of[of] : 0);
+		if (!byNode.has(key))
+			byNode.set(key, [0, 0]);
+		byNode.get(key)[sides ? sides.of[of] : 0] += samples.values[0][s];
+	}
+	/** @type {Map<string, number[]>} */
+	const byStack = new Map();
+	for (const [key, sums] of byNode) {
+		const path = [];
+		for (let i = Math.floor(key / (roots.length + 1)); i > 0; i = nodeParent[i]) {
+			if (!left || !left[nodeBox[i]])
+				path.push(texts[nodeSpot[i]]);
+		}
+		if (g)
+			path.push(roots[key % (roots.length + 1)]);
+		const stack = (path.length ? path.reverse().join(';') : '[no frames]').replace(/^#/, ' #'), was = byStack.get(stack) || [0, 0];
+		byStack.set(stack, was.map((x, i) => x + sums[i]));
+	}
+	return [...byStack].filter(([, sums]) => sums[0] + sums[1] > 0).map(([stack, sums]) => [stack, ...sums.slice(0, sides ? 2 : 1)].join(' ') + '\n').sort();
+}
+
+/** @param {string} what */
+export function save(what) {
+	const flames = above.tree ? [above, flame] : [flame];
 	if (what === 'svg')
-		download([pictureSvg(flame)], 'image/svg+xml', 'krait.svg');
+		download([pictureSvg(flames)], 'image/svg+xml', 'krait.svg');
 	else if (what === 'folded')
-		download(foldedText(whole, name), 'text/plain', 'krait.folded');
+		download(foldedText(), 'text/plain', 'krait.folded');
 	else
-		flame.canvas.toBlob((b) => download([b], 'image/png', 'krait.png'));
+		picturePng(flames, (b) => download([b], 'image/png', 'krait.png'));
 }

@@ -10,6 +10,17 @@ import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, valueOf} from './tr
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
+ * 1 for boxes of a library, and of native code called from one.
+ * @param {Data} d
+ */
+export function insideLibrary(d) {
+	const inside = new Uint8Array(d.boxes), foreign = Uint8Array.from(d.functions, (f) => f.kind === PYTHON ? f.origin ? 1 : 0 : 2);
+	for (let i = 1; i < d.boxes; i++)
+		inside[i] = foreign[d.fn[i]] === 1 || foreign[d.fn[i]] === 2 && inside[d.parent[i]] ? 1 : 0;
+	return inside;
+}
+
+/**
  * Where remap() puts a box of a function that called itself: in its outermost one.
  * @param {number} f @param {number} parent @param {(n: number) => number} fnOf @param {(n: number) => number} up
  */
@@ -27,11 +38,9 @@ function outerBox(f, parent, fnOf, up) {
  * @param {boolean} recursion in one box
  */
 export function shaped(d, library, recursion) {
-	const inside = new Uint8Array(d.boxes); // of a library, or native code called from one
-	const foreign = Uint8Array.from(d.functions, (f) => f.kind === PYTHON ? f.origin ? 1 : 0 : 2);
+	const inside = insideLibrary(d);
 	const t = remap(d, (i, parent, fnOf, up) => {
 		const f = d.fn[i];
-		inside[i] = foreign[f] === 1 || foreign[f] === 2 && inside[d.parent[i]] ? 1 : 0;
 		if (inside[i] && library !== 'shown')
 			return -1;
 		return recursion ? outerBox(f, parent, fnOf, up) : f;

@@ -82,9 +82,8 @@ export function tools() {
 		page.votes = new WeakMap();
 	}, legend)));
 	parts.push(choice('Save', [['', 'as\u2026'], ['svg', 'SVG'], ['png', 'PNG'], ['folded', 'folded stacks']], '', (v) => {
-		const {functions, whole} = page;
 		if (v)
-			save(v, flame, whole, (i) => functions[whole.fn[i]].name + (functions[whole.fn[i]].file ? ` (${functions[whole.fn[i]].file})` : ''));
+			save(v);
 		tools();
 	}));
 	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));

@@ -698,10 +698,52 @@ def saved(b):
         choose(b, "Save", what)
     until(b, "Object.keys(window.saved).length === 3", "not saved")
     folded = b.js("window.saved['text/plain']")
-    equal(sorted(folded.splitlines())[0], "main (app.py);a (lib/a.py) 30030030", "folded")
+    equal(sorted(folded.splitlines())[0], "main (app.py:10);a (lib/a.py:3) 30", "folded")
     root = ET.fromstring(b.js("window.saved['image/svg+xml']"))
     titles = [e.text.split("\n")[0] for e in root.iter("{http://www.w3.org/2000/svg}title")]
     equal(sorted(titles), sorted(["app.py", "main", "a", "b", "a", "deflate", "do_syscall_64"]), "svg")
+    no_errors(b)
+
+
+def saved_folded(b):
+    """Folded stacks are those that the command line writes of the page: the same frames, the same counts."""
+    native = {"mapping": "/usr/lib/libz.so.1"}
+    made("frames.html", [([{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": "a;b c", "line": 3}, {**native, "name": "inflate"},
+                           {"mapping": "[kernel]", "name": "page_fault"}], {"process": "#1", "pid": "1"}, [3, 5000]),
+                         ([{**native, "name": "libz.so.1"}, {"mapping": "[unknown]", "name": "x"}, {**native, "address": "0x1234"}], {"process": "two", "pid": "2"}, [4, 7000]),
+                         ([{"mapping": "[python 3.12]", "name": "# no file"}, {**native, "name": "f", "file": "/src/f.c", "line": 9}], {"process": "two", "pid": "2"}, [5, 1])],
+         (("samples", "count"), ("cpu", "nanoseconds")), default_sample_type=1)
+    for name in "frames", "shares", "picture", "library", "recursion", "source", "gil":
+        open_page(b, name + ".html")
+        b.js(CATCH_SAVED)
+        choose(b, "Save", "folded")
+        until(b, "'text/plain' in window.saved", "not saved")
+        want = subprocess.run([KRAIT, "report", pages / (name + ".html"), "--format", "folded"], check=True, timeout=60, capture_output=True)
+        equal(sorted(b.js("window.saved['text/plain']").splitlines()), sorted(want.stdout.decode().splitlines()), name)
+    open_page(b, "library.html", "#library=hidden")
+    b.js(CATCH_SAVED)
+    choose(b, "Save", "folded")
+    until(b, "'text/plain' in window.saved", "not saved")
+    equal([line.rsplit(" ", 1)[1] for line in b.js("window.saved['text/plain']").splitlines()], ["10", "20"], "without library frames")
+    no_errors(b)
+
+
+def saved_sandwich(b):
+    """The callers are saved too, and a picture that is higher than the window in full."""
+    stack = [f"f{i}" for i in range(100)]
+    made("deep.html", [(stack, {}, [5])])
+    open_page(b, "deep.html", "#view=sandwich&f=%d" % 50)
+    b.js("window.size = null;" + CATCH_SAVED.replace("URL.create", "const size = (a) => new DataView(a); URL.create", 1).replace(
+        "blob.text()", "if (blob.type === 'image/png') blob.arrayBuffer().then((a) => { window.size = [size(a).getUint32(16), size(a).getUint32(20)]; }); blob.text()"))
+    for what in ("svg", "png"):
+        choose(b, "Save", what)
+    until(b, "Object.keys(window.saved).length === 2 && window.size !== null", "not saved")
+    root = ET.fromstring(b.js("window.saved['image/svg+xml']"))
+    titles = [e.text.split("\n")[0] for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    equal(sorted(titles), sorted(["all callers", "all callees", b.js("document.querySelector('#lines h2').textContent"), *stack]), "boxes")
+    rects = [r for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.find("{http://www.w3.org/2000/svg}title") is not None]
+    equal(sorted(float(r.get("y")) for r in rects), [ROW * i for i in range(len(stack) + 3)], "rows, one below the other")
+    equal(b.js("window.size"), [int(root.get("width")), ROW * (len(stack) + 3)], "the PNG's size")
     no_errors(b)
 
 
@@ -1020,7 +1062,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
-                  lines, colours, votes, saved, sizes,
+                  lines, colours, votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
