@@ -141,6 +141,6 @@ function linesOf(node) {
 export function numbersOf(of, node) {
 	const t = of.tree, {values} = page.data.header;
 	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
-		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), unit: unit(), type: values[state.value][0],
+		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), part: of.zoom ? 'of the zoomed box' : 'of shown', unit: unit(), type: values[state.value][0],
 		counted: values[0][0], lines: of === flame ? linesOf(node) : []};
 }

@@ -10,7 +10,7 @@ import {kindName} from './colour.js';
  * @typedef {object} Numbers of a box
  * @property {number} value @property {number} self of the shown type; -1: not known yet, or not in such a picture
  * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
- * @property {number} all of the recording @property {number} shown what is on the screen
+ * @property {number} all of the recording @property {number} shown what is on the screen @property {string} part its name
  * @property {string} unit @property {string} type of the values @property {string} counted what .count is of
  * @property {Array<[string, number]>} lines the hottest, with their values
  */
@@ -45,8 +45,8 @@ function row(name, value, count, n) {
 /** @param {Fn} f @param {Numbers} n */
 function content(f, n) {
 	const head = ['', ...(hasValue(n) ? [n.unit === 'nanoseconds' ? 'time' : n.unit === 'count' ? n.type : 'value'] : []), ...(hasCount(n) ? [n.counted] : []),
-		'of all', ...(n.shown === n.all ? [] : ['of shown'])];
-	const parts = [el('b', {}, f.name.length > 600 ? f.name.slice(0, 600) + '\u2026' : f.name)];
+		'of all', ...(n.shown === n.all ? [] : [n.part])];
+	const parts = [el('b', {}, f.name)];
 	const about = [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 ');
 	for (const text of [place(f), about]) {
 		if (text)
@@ -69,11 +69,19 @@ export function showTip(f, n, x, y) {
 	putTip(content(f, n), x, y);
 }
 
-/** @param {HTMLElement[]} parts @param {number} x @param {number} y of the pointer */
+/**
+ * Nothing is cut: what is higher than the window gets all its width and, as the pointer can't scroll there, smaller text.
+ * @param {HTMLElement[]} parts the first is the name @param {number} x @param {number} y of the pointer
+ */
 export function putTip(parts, x, y) {
 	const tip = byId('tip');
 	tip.replaceChildren(...parts);
 	tip.hidden = false;
+	tip.style.maxWidth = tip.style.fontSize = '';
+	for (let size = 12; tip.offsetHeight > innerHeight - 8 && size > 2; size--) {
+		tip.style.maxWidth = 'calc(100vw - 8px)';
+		tip.style.fontSize = parts[0].style.fontSize = size + 'px';
+	}
 	const r = tip.getBoundingClientRect(), gap = 14;
 	const left = x + gap + r.width > innerWidth ? Math.max(x - gap - r.width, 4) : x + gap;
 	const top = y + gap + r.height > innerHeight ? Math.max(y - gap - r.height, 4) : y + gap;

@@ -93,7 +93,7 @@ function verdictText(f) {
 export function showChange(of, node, x, y) {
 	const f = of.fnOf(node), t = of.tree;
 	const where = [place(f), [f.root ? '' : f.module, kindName(f)].filter(Boolean).join(' \u00b7 '), verdictText(t.fn[node])].filter(Boolean);
-	putTip([el('b', {}, fit(f.name, 600)), ...where.map((text) => el('div', {class: 'where'}, text)),
+	putTip([el('b', {}, f.name), ...where.map((text) => el('div', {class: 'where'}, text)),
 		el('table', {}, el('tr', {}, ...['', 'before', 'after', 'change', 'share'].map((h) => el('th', {scope: 'col'}, h))),
 			costRow('total', costOf(t, node)), ...(page.early || t.upwards ? [] : [costRow('itself', selfCostOf(t, node))]))], x, y);
 }

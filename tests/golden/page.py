@@ -368,6 +368,31 @@ def printed(b):
     no_errors(b)
 
 
+def shown_of(b):
+    """A box's share is of all, and of the box that is zoomed to or of what is shown."""
+    open_page(b, "shares.html")
+    b.click(*at(b, 0.45, 2))
+    assert "of all\tof the zoomed box\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 3), tip(b)
+    open_page(b, "library.html", "#library=hidden")
+    assert "of all\tof shown\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 2), tip(b)
+    no_errors(b)
+
+
+def whole_names(b):
+    """The pointer shows all of a name, however long, in the window, however small."""
+    name = "".join(f"part{i:04}." for i in range(4000 // 9))
+    made("whole.html", [([name], {}, [5])])
+    for size in (1400, 800), (320, 480):
+        b.resize(*size)
+        open_page(b, "whole.html")
+        assert name in tip_at(b, 0.5, 1), tip(b)
+        equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
+                   "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
+    made("whole.html", [(["short"], {}, [5])])
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def long_names(b):
     """Beside a lane a long name ends in an ellipsis and its number; the pointer shows the whole."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
@@ -1061,7 +1086,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
                   lines, colours, votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
