@@ -37,6 +37,32 @@ function samePlace(was, i, none) {
 	return none;
 }
 
+/**
+ * The part of time order that is drawn in full where one is looked at; null: as if all were.
+ * @param {number} from @param {number} to @param {number} all
+ */
+const windowFor = (from, to, all) => (to - from) * 3 < all ? /** @type {[number, number]} */ ([from - (to - from) / 2, to + (to - from) / 2]) : null;
+
+/**
+ * Where an address in time order leads: the box in that row that is there. Boxes have other numbers in another window.
+ * @param {number} row
+ */
+export function placeInTime(row) {
+	const {a, b} = flame, all = valueOf(flame.tree, 0), middle = (a + b) / 2 * all;
+	page.window = windowFor(a * all, b * all, all);
+	picture();
+	const t = flame.tree;
+	flame.zoom = 0;
+	for (let k = 1; k < t.n && row; k++) {
+		const from = t.at[k], value = valueOf(t, k);
+		if (t.depth[k] !== row || middle < from || middle >= from + value)
+			continue;
+		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from]; // an address has nine digits
+		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0, b: right < value - off ? right / value : 1});
+		return;
+	}
+}
+
 /** In time order what is zoomed to is drawn to the last sample that can be told apart. */
 function detail() {
 	const t = flame.tree;
@@ -46,7 +72,7 @@ function detail() {
 	const span = to - from, [least, most] = t.window || [0, all];
 	if (from >= least && to <= most && span * 3 > most - least)
 		return;
-	page.window = span * 3 < all ? [from - span / 2, to + span / 2] : null;
+	page.window = windowFor(from, to, all);
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0), focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
 	if (zoom && !flame.zoom) // too narrow in what is looked at now
@@ -274,6 +300,6 @@ export function turn() {
 		flame.flip = state.flip = !state.flip;
 		page.parts.tools();
 		flame.draw();
-		flame.scroller.scrollTop = state.flip ? 1e6 : 0;
+		flame.toRoot();
 	});
 }

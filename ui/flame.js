@@ -253,8 +253,14 @@ export class Flame {
 	 */
 	forPrint(on) {
 		this.scroller.style.height = on ? Math.min(Math.max(this.rows, 10), 120) * ROW + 'px' : '';
-		this.scroller.scrollTop = 0;
+		this.toRoot();
 		this.draw();
+	}
+
+	/** Scrolls to where all stacks begin. */
+	toRoot() {
+		this.scroller.scrollTop = this.flip ? 1e6 : 0;
+		this.top = this.scroller.scrollTop; // its event comes later
 	}
 
 	/**

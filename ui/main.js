@@ -4,7 +4,7 @@
 
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
-import {answer, brush, choose, keepPlace, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
+import {answer, brush, choose, keepPlace, placeInTime, saveSoon, search, show, showPath, sumStrip, zoomTo} from './change.js';
 import {forPaper, onScheme} from './colour.js';
 import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
@@ -91,8 +91,11 @@ function restore() {
 		return false;
 	byId('query').value = state.query;
 	answer(() => {
+		const {zoom} = flame;
 		structure();
 		weigh();
+		if (flame.tree.at)
+			placeInTime(zoom);
 		flame.focus = -1;
 		flame.flip = state.flip;
 		search();
@@ -101,6 +104,8 @@ function restore() {
 		legend();
 		sumStrip();
 		show();
+		flame.toRoot();
+		flame.reveal(flame.zoom);
 	});
 	return true;
 }

@@ -44,12 +44,12 @@ export function writeState(state, flame, d) {
 		p.set('t', f.range.map(Math.round).join('-'));
 	const t = flame.tree;
 	let {zoom, a, b} = flame;
-	if (t && t.window) { // its boxes have numbers of their own
+	if (t && t.at) { // its boxes have other numbers in another window: a row and a part of all, for placeInTime()
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
-		zoom = 0;
+		zoom = t.depth[zoom];
 	}
 	if (zoom || a > 0 || b < 1)
-		p.set('z', [zoom, +a.toFixed(7), +b.toFixed(7)].join('~'));
+		p.set('z', [zoom, +a.toFixed(9), +b.toFixed(9)].join('~'));
 	return p.toString();
 }
 
@@ -63,6 +63,8 @@ export function readState(state, flame, d) {
 		return false;
 	for (const [k, words] of Object.entries(STATES))
 		state[k] = words.includes(p.get(k)) ? p.get(k) : words[0];
+	if (state.view === 'time' && !d.header.timed)
+		state.view = STATES.view[0];
 	state.value = p.has('value') ? Math.max(number('value', d.header.values.length), 0) : d.header.value;
 	state.by = p.get('by') ?? d.header.by;
 	state.flip = p.has('flip');

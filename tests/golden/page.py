@@ -855,9 +855,18 @@ def time_places(b):
     b.click(*at(b, 0.6, 3))
     equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs")
     time.sleep(0.5)
-    place = b.js("decodeURIComponent(location.hash)").split("z=0~")[1].split("&")[0].split("~")
+    link = b.js("decodeURIComponent(location.hash)")
+    place = link.split("z=3~")[1].split("&")[0].split("~")
     equal([round(float(x) * n) for x in place], [n // 2 + 2, n // 2 + 3], "the address")
     equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs")
+    lines = "document.querySelector('#lines h2').textContent"
+    equal(b.js(lines), "y", "lines")
+    open_page(b, name, link)
+    equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs of the link")
+    equal(b.js(lines), "y", "lines of the link")
+    equal(boxes_below(b, 0.1, (1, 3)), ["main", "y"], "boxes of the link")
+    time.sleep(0.5)
+    equal(b.js("decodeURIComponent(location.hash)"), link, "the link of the link")
     press(b, "reset")
     time.sleep(0.5)
     equal(boxes_below(b, 0.5, (1, 3)), ["main", ""], "all of it again")
@@ -871,6 +880,16 @@ def address(b):
     equal(matched(b), "1 function, 20.0 % of shown", "search")
     b.js("location.hash = '#table=functions'")
     until(b, "document.querySelector('#tabs [aria-pressed=true]').textContent === 'Functions'", "a new address")
+    made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
+    for fragment, want in (("#flip=1", True), ("#sort=total", False)):
+        open_page(b, "deep.html", fragment)
+        equal(b.js("(({scrollTop, scrollHeight, clientHeight}) => [scrollTop, scrollHeight - clientHeight - scrollTop])(document.querySelector('#flame'))")[want],
+              0, "where all stacks begin" + fragment)
+    for fragment in "#z=90~0~1", "#flip=1&z=90~0~1":
+        open_page(b, "deep.html", fragment)
+        assert "f89" in [tip_at(b, 0.5, row).split("\n")[0] for row in range(40)], "what is zoomed to can be seen " + fragment
+    open_page(b, "shares.html", "#view=time&sort=total")
+    equal(b.js("document.querySelector('#tools [aria-pressed=true]').textContent"), "Left heavy", "the view of a page without times")
     open_page(b, "timed.html", "#table=x&f=99999&z=1e9~5~-3&t=a-b&value=77&label=%3Cimg&by=__proto__")
     no_errors(b)
 
