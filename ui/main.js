@@ -67,9 +67,13 @@ function recolour() {
 
 /** @param {boolean} on */
 function print(on) {
+	page.paper = on;
 	forPaper(on);
 	recolour();
+	chips();
 	flame.forPrint(on);
+	if (above.tree)
+		above.forPrint(on);
 }
 
 function listen() {

@@ -120,5 +120,8 @@ export function chips() {
 	if (state.chosen >= 0)
 		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
 	const isAll = !isFiltered(state.filter) && shown() > page.total * (1 - 1e-9); // hidden library frames take samples with them
-	showChips(list, isAll || !page.total ? '' : page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown');
+	const notes = isAll || !page.total ? [] : [page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
+	if (page.paper && state.query) // its field isn't printed
+		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
+	showChips(list, notes.join(' \u00b7 '));
 }

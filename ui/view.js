@@ -24,6 +24,7 @@ export const state = {
 export const page = {
 	/** @type {Data} */
 	data: null,
+	paper: false, // it is being printed
 	early: false, // only the widest boxes are there: to be zoomed and searched, without sums
 	/** @type {import('./data.js').Sources[]} */
 	sources: [], // by side

@@ -368,6 +368,22 @@ def printed(b):
     no_errors(b)
 
 
+def printed_more(b):
+    """A sandwich's two pictures take their room, and what is searched is said."""
+    made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
+    open_page(b, "deep.html", "#view=sandwich&f=50&q=f7")
+    b.js("window.dispatchEvent(new Event('beforeprint'))")
+    b.scheme(False, "print")
+    bottom, top, legend = b.js("""(() => { const r = (id) => document.querySelector(id).getBoundingClientRect();
+        return [r('#above canvas').bottom, r('#flame canvas').top, r('#legend').top - r('#flame canvas').bottom]; })()""")
+    assert bottom <= top and legend >= 0, (bottom, top, legend)
+    assert "search: f7, 11 functions, 100.0 % of shown" in b.js(CHIPS), b.js(CHIPS)
+    b.scheme(False)
+    b.js("window.dispatchEvent(new Event('afterprint'))")
+    assert "search" not in b.js(CHIPS), "on the screen"
+    no_errors(b)
+
+
 def shown_of(b):
     """A box's share is of all, and of the box that is zoomed to or of what is shown."""
     open_page(b, "shares.html")
@@ -1105,7 +1121,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
                   lines, colours, votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
