@@ -44,6 +44,8 @@ verdict rooms "$(awk '
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
 
+verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
+
 # Who reads no further than it must breaks the pipe: with pipefail that is a failure, now and then.
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
