@@ -146,12 +146,13 @@ static int read_file(struct reader *r, struct json_in in)
 
 int cpuprofile_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .steps = VIEWER_STEPS(n)};
+	struct reader r = {.p = profile_new()};
 	size_t budget = VIEWER_BUDGET(n);
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FORMAT, data, n, budget, &unpacked, &in) : NO_MEMORY;
 
+	r.steps = err ? 0 : VIEWER_STEPS(n, in.end - in.start);
 	v8_nodes_init(&r.nodes, FORMAT, r.p, budget, &r.steps);
 	err = err ? err : read_file(&r, in);
 	v8_nodes_fini(&r.nodes);

@@ -56,6 +56,7 @@ static int read_beside(struct json_in *in, const char *field, int times, int64_t
 	more = json_in_item(in);
 	if (more <= 0)
 		return more ? ff_in_field(more, field) : ff_bad(in, field, "there are more stacks");
+	ff_skip_blanks(in);
 	before = *in;
 	if (!json_in_scaled(in, times, ret))
 		return 0;
@@ -98,27 +99,23 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 	err = err ? err : enter_list(&t->time, "time");
 	err = err ? err : enter_list(&t->deltas, "timeDeltas");
 	err = err ? err : enter_list(&t->weight, "weight");
-	r->at = &t->stack;
 	while (!err && (more = json_in_item(&t->stack))) {
-		struct json_in before = t->stack;
-		int64_t stack = FF_NONE, delta, weight;
+		struct json_in before;
+		int64_t delta, weight;
+		int32_t stack;
 
 		if (more < 0)
 			return ff_in_field(more, "stack");
-		if (json_in_integer(&t->stack, &stack)) {
-			t->stack = before;
-			stack = FF_NONE;
-			err = ff_in_field(json_in_skip(&t->stack), "stack");
-		}
-		if (!err && (stack < FF_NONE || stack > INT32_MAX))
-			err = ff_bad(&t->stack, "stack", "there is no such stack");
+		ff_skip_blanks(&t->stack);
+		before = t->stack;
+		r->at = &before;
+		err = ff_read_number(&t->stack, "stack", &stack);
 		err = err ? err : read_beside(&t->time, "time", MS, now, &now);
 		err = err ? err : read_beside(&t->deltas, "timeDeltas", MS, 0, &delta);
 		if (!err && t->deltas.at && __builtin_add_overflow(now, delta, &now))
 			err = ff_bad(&t->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");
 		err = err ? err : read_beside(&t->weight, "weight", power, 1, &weight);
-		err = err ? err
-			  : add_sample(r, t, (int32_t)stack, timed && now >= 0 ? now : -1, weight);
+		err = err ? err : add_sample(r, t, stack, timed && now >= 0 ? now : -1, weight);
 	}
 	return err;
 }
@@ -255,7 +252,9 @@ static int read_thread(struct ff_reader *r, struct json_in *in)
 	err = err ? err : take_labels(r, &t);
 	/* What was looked up in tables of a thread is of that one alone. */
 	if (own_before || r->own.any)
-		r->locations.n = r->stacks.n = 0;
+		r->locations.n = r->nodes.n = 0;
+	r->thread++;
+	err = err ? err : ff_check_tables(r);
 	if (err || !t.stack.at)
 		return err;
 	err = take_type(r, &t);
@@ -379,21 +378,21 @@ static int read_file(struct ff_reader *r, struct json_in in)
 
 int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct ff_reader r = {
-		.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = VIEWER_STEPS(n)};
+	struct ff_reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n)};
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FF_FORMAT, data, n, r.budget, &unpacked, &in)
 		      : VIEWER_NO_MEMORY;
 
+	r.steps = err ? 0 : VIEWER_STEPS(n, in.end - in.start);
 	err = err ? err : read_file(&r, in);
 	ff_tables_fini(&r.shared);
 	ff_tables_fini(&r.own);
 	ff_texts_fini(&r.lib_paths);
 	ff_texts_fini(&r.categories);
 	vec_fini(&r.locations);
-	vec_fini(&r.stacks);
-	vec_fini(&r.leaf_first);
+	vec_fini(&r.nodes);
+	vec_fini(&r.path);
 	str_fini(&r.key);
 	str_fini(&r.text);
 	if (err)

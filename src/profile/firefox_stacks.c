@@ -74,28 +74,28 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 }
 
 /* Room for @i, up to which everything is 0; what that takes counts as work. */
-static int grow(struct ff_reader *r, void *vec, size_t i)
+static int grow(struct ff_reader *r, void **v, size_t *n, size_t *cap, size_t size, size_t i)
 {
-	VEC(uint32_t) *v = vec;
-	size_t before = v->n;
+	size_t more = i + 1 - MIN(*n, i + 1);
 
-	if (i < v->n)
+	if (!more)
 		return 0;
-	if (vec_reserve(v, i + 1))
+	if (vec_grow(v, cap, i + 1, size))
 		return VIEWER_NO_MEMORY;
-	memset(v->v + before, 0, (i + 1 - before) * sizeof(*v->v));
-	v->n = i + 1;
-	r->steps -= MIN((uint64_t)(i + 1 - before), r->steps);
+	memset((char *)*v + *n * size, 0, more * size);
+	*n = i + 1;
+	r->steps -= MIN((uint64_t)more, r->steps);
 	return 0;
 }
+
+#define GROW(r, vec, i)                                                                            \
+	grow(r, (void **)&(vec)->v, &(vec)->n, &(vec)->cap, sizeof(*(vec)->v), (size_t)(i))
 
 static int location_of(struct ff_reader *r, int32_t frame, uint32_t *ret)
 {
 	struct profile_location l;
 
-	if (ff_cell(r, FRAME_FUNC, frame) == FF_NONE)
-		return ff_bad(r->at, "samples", "there is no such frame");
-	if (grow(r, &r->locations, (size_t)frame))
+	if (GROW(r, &r->locations, frame))
 		return -ENOMEM;
 	if (!r->locations.v[frame]) {
 		l = make_location(r, frame);
@@ -115,35 +115,62 @@ static int32_t prefix_of(const struct ff_reader *r, int32_t stack)
 	return prefix;
 }
 
-static int make_stack(struct ff_reader *r, int32_t stack)
+static bool is_made(const struct ff_reader *r, int32_t stack)
 {
+	return (size_t)stack < r->nodes.n && r->nodes.v[stack].node;
+}
+
+static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *caller)
+{
+	struct ff_node *made = &r->nodes.v[stack];
+	uint32_t location = 0;
+	int err = location_of(r, ff_cell(r, STACK_FRAME, stack), &location);
+
+	if (!err && caller && caller->depth >= VIEWER_MAX_DEPTH)
+		err = ff_bad(r->at, "stack", "more than 65536 frames in a stack");
+	if (err)
+		return err;
+	made->node = profile_node(r->p, caller ? caller->node : 0, location);
+	made->depth = caller ? caller->depth + 1 : 1;
+	return made->node ? 0 : VIEWER_NO_MEMORY;
+}
+
+/* The callers of @stack that no stack had before it, then itself. */
+static int make_path(struct ff_reader *r, int32_t stack)
+{
+	int32_t caller = stack;
 	int err = 0;
 
-	r->leaf_first.n = 0;
-	for (int32_t i = stack, next; i != FF_NONE && !err; i = next) {
-		uint32_t location = 0;
+	r->path.n = 0;
+	for (; caller != FF_NONE && !is_made(r, caller); caller = prefix_of(r, caller))
+		if (vec_push(&r->path, caller))
+			return VIEWER_NO_MEMORY;
+	while (!err && r->path.n) {
+		int32_t next = r->path.v[--r->path.n];
 
-		next = prefix_of(r, i);
-		if (ff_cell(r, STACK_FRAME, i) == FF_NONE)
-			return ff_bad(r->at, "samples", "there is no such stack");
-		if (next >= i)
-			return ff_bad(r->at, "prefix",
-				      "a stack's caller isn't before it in the table");
-		if (r->leaf_first.n >= VIEWER_MAX_DEPTH)
-			return ff_bad(r->at, "samples", "more than 65536 frames in a stack");
-		if (!r->steps--)
-			return ff_bad(r->at, "samples",
-				      "the stacks are far deeper than those of a file of this size "
-				      "should be");
-		err = location_of(r, ff_cell(r, STACK_FRAME, i), &location);
-		if (!err && vec_push(&r->leaf_first, location))
-			err = VIEWER_NO_MEMORY;
+		err = make_node(r, next, caller == FF_NONE ? NULL : &r->nodes.v[caller]);
+		caller = next;
 	}
 	return err;
 }
 
+/* The frames of a stack, the first time that a thread has it. */
+static int count_frames(struct ff_reader *r, struct ff_node *node)
+{
+	if (node->thread == r->thread)
+		return 0;
+	node->thread = r->thread;
+	if (node->depth > r->steps)
+		return ff_bad(r->at, "stack",
+			      "the stacks are far deeper than those of a file of this size "
+			      "should be");
+	r->steps -= node->depth;
+	return 0;
+}
+
 int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret)
 {
+	struct ff_node *node;
 	int err = 0;
 
 	if (stack == FF_NONE) {
@@ -151,14 +178,17 @@ int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret)
 		return *ret ? 0 : VIEWER_NO_MEMORY;
 	}
 	if (ff_cell(r, STACK_FRAME, stack) == FF_NONE)
-		return ff_bad(r->at, "samples", "there is no such stack");
-	err = grow(r, &r->stacks, (size_t)stack);
-	if (!err && !r->stacks.v[stack]) {
-		err = make_stack(r, stack);
-		if (!err)
-			r->stacks.v[stack] = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
-	}
-	*ret = err ? 0 : r->stacks.v[stack];
+		return ff_bad(r->at, "stack", "there is no such stack");
+	err = GROW(r, &r->nodes, stack);
+	err = err || is_made(r, stack) ? err : make_path(r, stack);
+	if (err)
+		return err;
+	node = &r->nodes.v[stack];
+	err = count_frames(r, node);
+	if (!err && !node->stack)
+		node->stack = profile_stack_at(r->p, node->node, node->depth);
+	*ret = node->stack;
 	return err ? err
-		   : viewer_in_check_memory(FF_FORMAT, r->at, "stackTable", r->p, 0, r->budget);
+		   : viewer_in_check_memory(FF_FORMAT, r->at, "stackTable", r->p,
+					    r->nodes.n * sizeof(*node), r->budget);
 }

@@ -54,10 +54,17 @@ struct ff_texts {
 struct ff_tables {
 	struct {
 		bool there;
+		struct json_in at;
 		ff_numbers v;
 	} columns[FF_COLUMNS];
 	bool has_strings, any;
 	struct ff_texts strings;
+};
+
+/* What a row of the table of stacks became. */
+struct ff_node {
+	uint32_t node, depth, stack; /* 0 = not yet */
+	uint32_t thread;	     /* the last for which its frames were counted */
 };
 
 struct ff_reader {
@@ -69,8 +76,10 @@ struct ff_reader {
 	struct ff_texts lib_paths, categories;
 	struct ff_tables shared, own; /* own: of the thread that is being read */
 	VEC(uint32_t) locations;      /* by frame; 0 = not yet */
-	VEC(uint32_t) stacks;	      /* by stack; 0 = not yet */
-	VEC(uint32_t) leaf_first;
+	VEC(struct ff_node) nodes;    /* by stack */
+	VEC(int32_t) path;	      /* stacks, leaf first */
+	bool shared_checked[FF_COLUMNS];
+	uint32_t thread; /* counted from 1 */
 	struct str key, text;
 	const struct json_in *at; /* where a message says that something is wrong */
 };
@@ -94,6 +103,15 @@ void ff_tables_fini(struct ff_tables *t);
 /* Is the member r->key one of the tables? Then it is read: 1; 0 or -errno + message. */
 _must_use_ int ff_take_table(struct ff_reader *r, struct json_in *in, struct ff_tables *to);
 _must_use_ int ff_read_shared(struct ff_reader *r);
+
+/* Is everything that the tables refer to there? Once a thread's tables are read. */
+_must_use_ int ff_check_tables(struct ff_reader *r);
+
+/* To a value, so that its byte is told. */
+void ff_skip_blanks(struct json_in *in);
+
+/* A number of a list: whole, of 31 bits; null and -1 are FF_NONE. */
+_must_use_ int ff_read_number(struct json_in *in, const char *field, int32_t *ret);
 
 /* The number in a row of a column of the thread's tables or the shared ones; FF_NONE where there is none. */
 int32_t ff_cell(const struct ff_reader *r, enum ff_column c, int64_t row);

@@ -11,15 +11,17 @@
 #include "profile/lines.h"
 
 /* As of pprof (pprof_read.c): far above what real files need. */
-#define BUDGET_BASE	(256ull << 20)
-#define BUDGET_PER_BYTE 64
-#define MAX_DEPTH	65536
+#define BUDGET_BASE	 (256ull << 20)
+#define BUDGET_PER_BYTE	 64
+#define SAMPLES_BASE	 (1u << 20)
+#define SAMPLES_PER_BYTE 4
+#define MAX_DEPTH	 65536
 
-#define NO_MEMORY	err_set(-ENOMEM, "out of memory for reading the profile")
+#define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
 struct reader {
 	struct profile *p;
-	size_t budget;
+	size_t budget, bytes; /* bytes: of the file */
 	VEC(uint32_t) frames; /* root first */
 	/* Most frames were there before: a text is taken apart once. */
 	struct intern texts;
@@ -176,6 +178,11 @@ static int take_line(void *arg, const struct line *line)
 			       "folded stacks: byte %llu: they need far more memory than a file "
 			       "of this size should",
 			       (unsigned long long)line->off);
+	if (profile_n_samples(r->p) >= SAMPLES_BASE + r->bytes * SAMPLES_PER_BYTE)
+		return err_set(-E2BIG,
+			       "folded stacks: byte %llu: far more samples than a file of this "
+			       "size should have",
+			       (unsigned long long)line->off);
 	return profile_add(r->p, &sample);
 }
 
@@ -192,7 +199,8 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 
 int folded_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE};
+	struct reader r = {
+		.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE, .bytes = n};
 	int err;
 
 	intern_init(&r.texts, 0);

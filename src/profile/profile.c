@@ -228,6 +228,20 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 	return put(p, &p->t.stacks, &at, 0);
 }
 
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location)
+{
+	p->failed |= !location;
+	return location ? put(p, &p->t.nodes, &(struct profile_node){parent, location}, 0) : 0;
+}
+
+uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n)
+{
+	if (!reserve_stack(p, MAX(n, (size_t)64)))
+		return put(p, &p->t.stacks, &node, 0);
+	p->failed = true;
+	return 0;
+}
+
 /* "time" is the sample's time in pprof, which allows one kind of value a key. */
 static uint32_t label_key(struct profile *p, uint32_t key)
 {

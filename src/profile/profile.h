@@ -106,6 +106,12 @@ uint32_t profile_location(struct profile *p, const struct profile_location *l);
 uint32_t profile_stack(struct profile *p, const uint32_t *locations,
 		       size_t n); /* leaf first; n may be 0 */
 /*
+ * The same frame by frame, root first, so that the stacks of a deep tree cost no more than its nodes:
+ * the node of @location below @parent (0 = the root), and the stack of @n frames that ends at a node.
+ */
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
+uint32_t profile_stack_at(struct profile *p, uint32_t node, size_t n);
+/*
  * Any order; of labels with the same key the last counts; "time" becomes "time.label", because
  * "time" is the sample's time in files. No labels: 0.
  */

@@ -18,6 +18,7 @@
 struct reader {
 	struct profile *p;
 	size_t budget;
+	uint64_t steps;
 	struct json_in frames, profiles; /* where these lists are; .at NULL: nowhere */
 	VEC(uint32_t) locations;	 /* by index in the file's table */
 	VEC(uint32_t) stack;		 /* root first */
@@ -122,13 +123,18 @@ static int read_index(struct reader *r, struct json_in *in, const char *field, u
 	return 0;
 }
 
-static int add_sample(struct reader *r, const struct part *part, int64_t weight)
+static int add_sample(struct reader *r, const struct part *part, const struct json_in *in,
+		      int64_t weight)
 {
 	_cleanup_free_ uint32_t *leaf_first = calloc(r->stack.n + 1, sizeof(*leaf_first));
 	struct profile_sample s = {.labels = part->labels, .time_ns = -1, .values = {weight}};
 
 	if (!leaf_first)
 		return NO_MEMORY;
+	if (r->stack.n > r->steps)
+		return bad(in, "events",
+			   "the stacks are far deeper than those of a file of this size should be");
+	r->steps -= r->stack.n;
 	for (size_t i = 0; i < r->stack.n; i++)
 		leaf_first[i] = r->stack.v[r->stack.n - 1 - i];
 	s.stack = profile_stack(r->p, leaf_first, r->stack.n);
@@ -175,7 +181,7 @@ static int read_sampled(struct reader *r, struct part *part)
 			  : in_field(json_in_scaled(weights, part->power, &weight), "weights");
 		if (!err && weight < 0)
 			err = bad(weights, "weights", "it is below 0");
-		err = err ? err : add_sample(r, part, weight);
+		err = err ? err : add_sample(r, part, samples, weight);
 		err = err ? err : check_memory(r, samples);
 	}
 	if (!err && json_in_item(weights))
@@ -249,7 +255,7 @@ static int read_evented(struct reader *r, struct part *part)
 		else if (!err && r->stack.n && weight < 0)
 			err = bad(in, "at", "it is before the one before");
 		else if (!err && r->stack.n && weight)
-			err = add_sample(r, part, weight);
+			err = add_sample(r, part, in, weight);
 		last = e.at;
 		err = err ? err : take_event(r, in, &e);
 		err = err ? err : check_memory(r, in);
@@ -468,6 +474,7 @@ int speedscope_read(const uint8_t *data, size_t n, struct profile **ret)
 	struct json_in in;
 	int err = r.p ? viewer_in_open("speedscope", data, n, r.budget, &unpacked, &in) : NO_MEMORY;
 
+	r.steps = err ? 0 : VIEWER_STEPS(n, in.end - in.start);
 	err = err ? err : read_text_of(&r, in);
 	vec_fini(&r.locations);
 	vec_fini(&r.stack);

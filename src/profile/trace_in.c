@@ -23,7 +23,8 @@ struct slice {
 	int64_t start, end; /* end < start: it is open */
 	uint32_t thread, location;
 	uint32_t order; /* in the file */
-	uint32_t outer; /* the slice that was open before this one; only while reading */
+	/* While reading the slice that was open before this one, then the node of the stack that it ends. */
+	uint32_t outer;
 };
 
 struct thread {
@@ -41,8 +42,8 @@ struct reader {
 	struct map thread_at;	 /* pid << 32 | tid -> index */
 	struct map process_name; /* pid -> string */
 	VEC(struct slice) slices;
-	VEC(uint32_t) open; /* slices, outermost first */
-	VEC(uint32_t) leaf_first;
+	VEC(uint32_t) open;    /* slices, outermost first */
+	VEC(uint32_t) counted; /* by stack: thread + 1 for which its frames were counted */
 	uint64_t no_partner,
 		cut; /* events without their B or E; slices that outlast their caller */
 	struct trace_profiles profiles;
@@ -415,26 +416,44 @@ static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 	return profile_labels(r->p, labels, n);
 }
 
+static int too_deep(void)
+{
+	return err_set(-EINVAL, FORMAT ": traceEvents: slices are nested far deeper than in a file "
+				       "of this size they should be");
+}
+
+/* The frames of what is open, the first time that the thread has that stack. */
+static int count_frames(struct reader *r, uint32_t stack, uint32_t thread)
+{
+	while (r->counted.n <= stack)
+		if (vec_push(&r->counted, 0))
+			return NO_MEMORY;
+	if (r->counted.v[stack] == thread + 1)
+		return 0;
+	if (r->open.n > r->steps)
+		return too_deep();
+	r->steps -= r->open.n;
+	r->counted.v[stack] = thread + 1;
+	return 0;
+}
+
 /* What was open from @from to @to. */
 static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t from, int64_t to)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = from - base};
+	const struct slice *inner;
+	int err;
 
 	if (to <= from || !r->open.n)
 		return 0;
 	s.values[r->slice_value] = to - from;
-	if (r->open.n > VIEWER_MAX_DEPTH || r->open.n > r->steps)
-		return err_set(-EINVAL,
-			       FORMAT ": traceEvents: slices are nested far deeper than in a file "
-				      "of this size they should be");
-	r->steps -= r->open.n;
-	r->leaf_first.n = 0;
-	for (size_t i = r->open.n; i--;)
-		if (vec_push(&r->leaf_first, r->slices.v[r->open.v[i]].location))
-			return NO_MEMORY;
-	s.stack = profile_stack(r->p, r->leaf_first.v, r->leaf_first.n);
-	if (!s.stack)
-		return NO_MEMORY;
+	if (r->open.n > VIEWER_MAX_DEPTH)
+		return too_deep();
+	inner = &r->slices.v[r->open.v[r->open.n - 1]];
+	s.stack = profile_stack_at(r->p, inner->outer, r->open.n);
+	err = s.stack ? count_frames(r, s.stack, inner->thread) : NO_MEMORY;
+	if (err)
+		return err;
 	if (profile_bytes(r->p) > r->budget)
 		return err_set(-EINVAL, FORMAT ": traceEvents: they need far more memory than a "
 					       "file of this size should");
@@ -462,14 +481,18 @@ static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t 
 static int open_slice(struct reader *r, uint32_t i)
 {
 	struct slice *s = &r->slices.v[i];
+	uint32_t caller = 0;
 
 	if (r->open.n) {
-		int64_t end = r->slices.v[r->open.v[r->open.n - 1]].end;
+		const struct slice *outer = &r->slices.v[r->open.v[r->open.n - 1]];
+		int64_t end = outer->end;
 
+		caller = outer->outer;
 		r->cut += s->end - end > CLIP_NS;
 		s->end = MIN(s->end, end);
 	}
-	return vec_push(&r->open, i) ? NO_MEMORY : 0;
+	s->outer = profile_node(r->p, caller, s->location);
+	return !s->outer || vec_push(&r->open, i) ? NO_MEMORY : 0;
 }
 
 /* What times are counted from: the first event, in krait's own traces 0. */
@@ -582,12 +605,12 @@ static int make(struct reader *r, struct json_in in)
 
 int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {
-		.p = profile_new(), .budget = VIEWER_BUDGET(n), .steps = VIEWER_STEPS(n)};
+	struct reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n)};
 	_cleanup_str_ struct str unpacked = {};
 	struct json_in in;
 	int err = r.p ? viewer_in_open(FORMAT, data, n, r.budget, &unpacked, &in) : NO_MEMORY;
 
+	r.steps = err ? 0 : VIEWER_STEPS(n, in.end - in.start);
 	map_init(&r.thread_at);
 	map_init(&r.process_name);
 	trace_profiles_init(&r.profiles, FORMAT, r.p, r.budget, &r.steps);
@@ -598,7 +621,7 @@ int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 	vec_fini(&r.threads);
 	vec_fini(&r.slices);
 	vec_fini(&r.open);
-	vec_fini(&r.leaf_first);
+	vec_fini(&r.counted);
 	str_fini(&r.key);
 	if (err)
 		profile_free(r.p);

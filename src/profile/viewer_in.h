@@ -15,8 +15,14 @@
 /* The memory that a file of @n bytes may need: as of pprof, far above what real files do. */
 #define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
 
-/* Small files can't make krait walk for hours: frames of all stacks together. */
-#define VIEWER_STEPS(n) ((64ull << 20) + 256 * (uint64_t)(n))
+/*
+ * Small files can't make krait walk for hours: the frames of all stacks together, each counted once
+ * a thread, that a file of @n bytes and @unpacked of text may have. Reading counts them without a walk, but
+ * whatever is shown of them walks over each. Real files have a few frames a byte, and what is
+ * packed some tens.
+ */
+#define VIEWER_STEPS(n, unpacked)                                                                  \
+	((32ull << 20) + MIN(64 * (uint64_t)(n), 16 * (uint64_t)(unpacked)))
 
 /* Of a file that begins with @head: is its first character @first, and is @word in it? */
 bool viewer_in_begins(const uint8_t *head, size_t n, char first);

@@ -43,6 +43,9 @@ static void test_versions(void **state)
 {
 	assert_folded(OLD(SAMPLES "\"weight\":null}"), NULL, folded);
 	assert_folded(SHARED("60", PREFIX, SAMPLES "\"weight\":null}"), NULL, folded);
+	assert_folded(OLD("\"samples\" : { \"stack\": [ 1, 0, 2, 1, null, 3], \"weight\": [1, "
+			  "null, 1, 1, 1, 1]}"),
+		      NULL, folded);
 	assert_folded(SHARED("66", OFFSETS, SAMPLES "\"length\":6}"), NULL, folded);
 }
 
@@ -90,8 +93,10 @@ static void test_refused(void **state)
 		{"{\"meta\":{\"stackwalk\":1},\"threads\":[]}", "this is Firefox's raw profile"},
 		{"{" META("1") "\"x\":1}", "threads: byte"},
 		{"{" META("76") "\"threads\":[]}", "it is 76; krait knows the format up to 75"},
-		{OLD("\"samples\":{\"stack\":[4]}"), "samples: byte 645: there is no such stack"},
-		{OLD("\"samples\":{\"stack\":[-2]}"), "there is no such stack"},
+		{OLD("\"samples\":{\"stack\":[4]}"), "stack: byte 644: there is no such stack"},
+		{OLD("\"samples\":{\"stack\":[-2]}"),
+		 "stack: byte 644: it is neither null nor in -1..2147483647"},
+		{OLD("\"samples\":{\"stack\":[2147483648]}"), "stack: byte 644: it is neither"},
 		{SHARED("60", "\"prefix\":[1,0,null,null]", "\"samples\":{\"stack\":[1]}"),
 		 "a stack's caller isn't before it in the table"},
 		{SHARED("60", "\"prefix\":[0,0,null,null]", "\"samples\":{\"stack\":[0]}"),
@@ -99,6 +104,7 @@ static void test_refused(void **state)
 		{SHARED("66", "\"prefixOffset\":[9,1,1,1]", "\"samples\":{\"stack\":[0]}"),
 		 "a stack's caller isn't before it in the table"},
 		{OLD("\"samples\":{\"stack\":[0],\"weight\":[-1]}"), "weight: byte"},
+		{OLD("\"samples\":{\"stack\":[0, 9]}"), "stack: byte 647: there is no such stack"},
 		{OLD("\"samples\":{\"stack\":[0],\"weight\":[]}"), "there are more stacks"},
 		{OLD("\"samples\":{\"stack\":[0],\"time\":[\"x\"]}"), "time: byte"},
 		{OLD("\"samples\":{\"stack\":[0],\"weightType\":\"x\"}"), "weightType: byte"},
@@ -106,7 +112,7 @@ static void test_refused(void **state)
 		 "doesn't fit in 64 bits"},
 		{"{" META("50") "\"threads\":[{\"stackTable\":{\"frame\":[7]},\"samples\":{"
 				"\"stack\":[0]}}]}",
-		 "there is no such frame"},
+		 "frame: byte 189: there is no such row"},
 		{"{" META("50") "\"threads\":[{\"samples\":1}]}", "samples: byte"},
 	};
 
@@ -121,13 +127,92 @@ static void test_refused(void **state)
 	}
 }
 
+/* A file with a number replaced: refused at that number, by the list's name. */
+static void assert_refused_at(const char *list, size_t item, const char *with)
+{
+	static const char text[] = "{" META(
+		"70") "\"shared\":{\"stackTable\":{\"frame\":[0,1],\"prefix\":[null,0]},"
+		      "\"frameTable\":{\"func\":[0,1],\"line\":[1,2],\"column\":[1,2],\"category\":"
+		      "[0,1],"
+		      "\"lib\":[null,0]},\"funcTable\":{\"name\":[0,1],\"source\":[0,null],"
+		      "\"resource\":[-1,0],\"lineNumber\":[1,null]},\"resourceTable\":{\"name\":[0]"
+		      ","
+		      "\"lib\":[0]},\"sources\":{\"filename\":[1]},\"stringArray\":[\"a\",\"b\"]},"
+		      "\"threads\":[{\"samples\":{\"stack\":[0,1]}}]}";
+	_cleanup_str_ struct str key = {}, b = {}, want = {};
+	struct profile *p;
+	const char *at;
+	size_t n;
+
+	profile_free(read_text(text));
+	str_addf(&key, "\"%s\":[", list);
+	/* "name" is one of two */
+	at = strstr(streq(list, "name") ? strstr(text, "funcTable") : text, str_cstr(&key));
+	assert_non_null(at);
+	for (at += key.n; item; item--)
+		at = strchr(at, ',') + 1;
+	n = strcspn(at, ",]");
+	str_add_n(&b, text, (size_t)(at - text));
+	str_add(&b, with);
+	str_add(&b, at + n);
+	str_addf(&want, "firefox: %s: byte %zu", list, (size_t)(at - text));
+	if (!read_profile((const uint8_t *)str_cstr(&b), b.n, &p))
+		fail_msg("%s may be %s", list, with);
+	if (strncmp(err_msg(), str_cstr(&want), want.n) || err_msg()[want.n] != ':')
+		fail_msg("'%s' isn't '%s'", err_msg(), str_cstr(&want));
+}
+
+/* Only null and -1 are none. */
+static void test_references(void **state)
+{
+	static const char *const lists[] = {"stack",	"frame",  "prefix",    "func",
+					    "category", "lib",	  "name",      "filename",
+					    "line",	"column", "lineNumber"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		bool number = streq(lists[i], "line") || streq(lists[i], "column") ||
+			      streq(lists[i], "lineNumber");
+
+		assert_refused_at(lists[i], 0, "\"0\"");
+		assert_refused_at(lists[i], 0, "-2");
+		assert_refused_at(lists[i], 0, "2147483648");
+		if (!number)
+			assert_refused_at(lists[i], 0, "9");
+	}
+	assert_refused_at("stack", 1, "\"0\"");
+	assert_refused_at("prefix", 1, "1");
+	assert_refused_at("prefix", 1, "5");
+	assert_refused_at("frame", 1, "null");
+	assert_refused_at("func", 1, "-1");
+	assert_refused_at("source", 0, "1");
+	assert_refused_at("resource", 1, "[0]");
+	assert_refused_at("resource", 1, "1");
+}
+
+/* Of threads with tables of their own all are looked at. */
+static void test_references_of_threads(void **state)
+{
+	static const char thread[] = "{\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"
+				     "\"frameTable\":{\"func\":[0]},\"funcTable\":{\"name\":[%d]},"
+				     "\"stringArray\":[\"a\"],\"samples\":{\"stack\":[0]}}";
+	_cleanup_str_ struct str b = {};
+	struct profile *p;
+
+	str_add(&b, "{" META("50") "\"threads\":[");
+	str_addf(&b, thread, 0);
+	str_add_c(&b, ',');
+	str_addf(&b, thread, 1);
+	str_add(&b, "]}");
+	assert_int_equal(read_profile((const uint8_t *)str_cstr(&b), b.n, &p), -EINVAL);
+	assert_non_null(strstr(err_msg(), "firefox: name: byte"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_times_and_weights),
-		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_versions),   cmocka_unit_test(test_times_and_weights),
+		cmocka_unit_test(test_owners),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_references), cmocka_unit_test(test_references_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
