@@ -73,7 +73,7 @@ static const struct option_row rows[] = {
 	 .arg = "N",
 	 .set = view_value_rows,
 	 .field = FIELD(style.limit),
-	 .initial = "5",
+	 .initial = "5, and of lines what 24 rows have room for",
 	 .help = "rows of a table"},
 	{.name = "tree",
 	 .set = value_flag,
@@ -252,7 +252,7 @@ static int report(struct report_options *o, const char *path)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct report_options o = {.render.times = PPROF_TIMES_EXACT, .style.limit = 5};
+	struct report_options o = {.render.times = PPROF_TIMES_EXACT};
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
 
@@ -261,6 +261,9 @@ static int run(const struct command *self, int argc, char **argv)
 		r = EXIT_USAGE;
 	}
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
+	/* Who names a number gets as many. */
+	o.style.fit = !o.style.limit;
+	o.style.limit = o.style.limit ?: 5;
 	if (r < 0)
 		r = report(&o, operands.operand);
 	view_options_fini(&o.view);

@@ -25,6 +25,7 @@ struct report_facts {
 
 struct report_style {
 	unsigned limit; /* rows of a table */
+	bool fit;	/* fewer lines where all would be more than a terminal's rows */
 	bool tree, per_process, per_thread;
 	bool colored;
 	int width;

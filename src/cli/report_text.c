@@ -11,6 +11,7 @@
 #include "render/markup.h"
 #include "render/tree.h"
 
+#define ROWS	   23 /* of 24: the shell's next prompt takes one */
 #define TREE_ROWS  60
 #define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
 
@@ -18,7 +19,8 @@ struct printer {
 	const struct report_facts *f;
 	const struct report_style *style;
 	FILE *out;
-	struct str row;
+	struct str row, shares; /* shares: the lines behind the tables */
+	unsigned above;		/* rows printed, where that counts */
 	bool md;
 };
 
@@ -27,6 +29,7 @@ static void end_row(struct printer *p)
 	while (p->row.n && p->row.s[p->row.n - 1] == ' ')
 		p->row.s[--p->row.n] = '\0';
 	fprintf(p->out, "%s\n", str_cstr(&p->row));
+	p->above++;
 	str_clear(&p->row);
 }
 
@@ -43,6 +46,7 @@ static void add_code(struct str *b, const char *s)
 static void heading(struct printer *p, const char *md, const char *text)
 {
 	fprintf(p->out, "\n%s\n", p->md ? md : text);
+	p->above += 2;
 }
 
 /* Where a name is too long: a Python function's end tells it, a C++ one's beginning. */
@@ -99,12 +103,30 @@ static void print_functions(struct printer *p)
 	}
 }
 
+static unsigned count_rows(const struct str *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->s[i] == '\n';
+	return n;
+}
+
+/* As many as fit: a line's carets take a row more. */
 static void print_lines(struct printer *p)
 {
+	struct report_style style = *p->style;
+
 	if (!p->f->costs.lines.n)
 		return;
 	heading(p, "| own | line | source |\n|---:|---|---|", "    own    line");
-	report_add_lines(p->f, p->style, p->md, &p->row);
+	report_add_lines(p->f, &style, p->md, &p->row);
+	while (p->style->fit && !p->md && style.limit > 1 &&
+	       p->above + count_rows(&p->row) + count_rows(&p->shares) > ROWS) {
+		style.limit--;
+		str_clear(&p->row);
+		report_add_lines(p->f, &style, p->md, &p->row);
+	}
 	fputs(str_cstr(&p->row), p->out);
 	str_clear(&p->row);
 }
@@ -129,12 +151,12 @@ static void end_shares(struct printer *p, bool none)
 	if (none)
 		return;
 	cells_add(&b, str_cstr(&p->row), p->md ? INT32_MAX : p->style->width, false, false);
-	fprintf(p->out, "%s%s\n", p->md ? "\n" : "", str_cstr(&b));
+	str_addf(&p->shares, "%s%s\n", p->md ? "\n" : "", str_cstr(&b));
 	str_clear(&p->row);
 }
 
 /* Where the innermost frames were: whose work it is in the end. */
-static void print_kinds(struct printer *p)
+static void add_kinds(struct printer *p)
 {
 	static const char *const words[KIND_MAX] = {
 		[KIND_PYTHON] = "Python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
@@ -147,7 +169,7 @@ static void print_kinds(struct printer *p)
 }
 
 /* What the threads had to do with the GIL, if the recording says so. */
-static int print_gil(struct printer *p)
+static int add_gil(struct printer *p)
 {
 	report_shares shares = {};
 	bool first = true;
@@ -353,10 +375,17 @@ static void print_lede(struct printer *p)
 		markup_add_md(&p->row, str_cstr(&b), b.n);
 		str_add(&p->row, "**\n");
 	} else {
-		/* Why there is nothing to show has the room that the tables would take. */
+		/*
+		 * Why there is nothing to show has the room that the tables would take. One column less than two
+		 * rows, because a wide character may not fit at the end of the first.
+		 */
 		cells_add(&p->row, str_cstr(&b),
-			  p->f->costs.all > 0 ? 2 * p->style->width : INT32_MAX, false, false);
+			  p->f->costs.all > 0 ? 2 * p->style->width - 1 : INT32_MAX, false, false);
 	}
+	/* It wraps. */
+	if (!p->md)
+		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
+				       p->style->width);
 	end_row(p);
 }
 
@@ -364,10 +393,11 @@ static int print_tables(struct printer *p)
 {
 	int r;
 
+	add_kinds(p);
+	r = add_gil(p);
 	print_functions(p);
 	print_lines(p);
-	print_kinds(p);
-	r = print_gil(p);
+	fputs(str_cstr(&p->shares), p->out);
 	if (!r && p->style->tree)
 		r = print_tree(p);
 	else if (!r && p->style->by)
@@ -387,6 +417,7 @@ static int print_all(struct printer *p)
 	print_head(p);
 	r = p->f->costs.all > 0 ? print_tables(p) : 0;
 	str_fini(&p->row);
+	str_fini(&p->shares);
 	if (!r && (fflush(p->out) || ferror(p->out)))
 		r = err_sys(errno ? -errno : -EIO, "can't write the report");
 	return r;

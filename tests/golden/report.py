@@ -546,6 +546,40 @@ def said(path, *stacks):
     return json.loads(krait("report", path, "--json").stdout)
 
 
+def fits(work):
+    """What takes most rows: a sentence that wraps, carets below five lines, the GIL and files that aren't one's own."""
+    name = "handler_of_requests_" + "x" * 80
+    for files, carets in ((5, True), (5, False), (2, True)):
+        paths = [os.path.join(work, "%s%d.py" % (name, i)) for i in range(files)]
+        for path in paths:
+            with open(path, "w", encoding="ascii") as f:
+                f.write("x = first(1) + second(2)\n" * 9)
+        lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "default_sample_type": 0,
+                  "period_type": {"type": "samples", "unit": "count"}, "period": 1, "time_nanos": 4000000000000000000},
+                 {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
+        lines += [{"type": "labels", "id": i + 1, "labels": {"gil": state}} for i, state in enumerate(("held", "waiting"))]
+        for i in range(9):
+            ends = {"column": 5, "end_line": i + 1, "end_column": 13} if carets else {}
+            lines.append({"type": "frame", "id": i + 1, "mapping": 1, "name": "%s%d" % (name, i), "file": paths[i % files],
+                          "line": i + 1, **ends})
+            lines.append({"type": "stack", "id": i + 1, "frames": [1, i + 1] if i else [1]})
+            lines.append({"type": "sample", "stack": i + 1, "labels": i % 2 + 1, "values": [90 - i]})
+        path = os.path.join(work, "fits.jsonl")
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(json.dumps(line) + "\n" for line in lines)
+        for width in (80, 120, 64):
+            os.environ["COLUMNS"] = str(width)
+            for color in ("never", "always"):
+                text = krait("report", path, "--color=" + color).stdout.decode()
+                plain = re.sub("\033\\[[0-9;]*m", "", text).split("\n")[:-1]
+                rows = sum(max(1, -(-columns(line) // width)) for line in plain)
+                check("fits-%d-%s%s" % (width, color, "-carets" if carets else ""), 18 <= rows <= 23 and "GIL: " in text
+                      and (text.count("^^") >= 3) == carets, "%d rows:\n%s" % (rows, text))
+            more = krait("report", path, "-n", "5").stdout.decode()
+            check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8), more)
+    os.environ["COLUMNS"] = "80"
+
+
 def dotted_names(path):
     """What is imported is called as it is imported, a script by its file's name."""
     w = {"/srv/app/./app.py": "app.f", "/srv/app/../venv/bin/serve": "serve.f", "/pkg/__init__.py": "pkg.f",
@@ -837,6 +871,7 @@ def main():
         filters(work, path)
         tables(work, path)
         gil(path)
+        fits(work)
         dotted_names(path)
         one_line(path)
         long_names(path)
