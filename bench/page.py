@@ -4,8 +4,8 @@
 100,000 distinct stacks with 60 frames each, 2,000 functions in 200 files, over 60 s and 8 threads; a
 stack shares a part of another one's root end, as stacks of programs do. Chromium opens the page a few
 times: from navigation to the mark krait:first-picture; then from input to the mark krait:answer for
-zooms, searches, filters and brushes. Prints medians, and the sizes of the file's parts. With --diff the page is
-that of two such profiles, of the same functions and other stacks.
+zooms, searches, filters and brushes. Prints medians, and the sizes of the file's parts, and PASS or FAIL for each that has
+a limit; exit code 1 if one is above it. With --diff the page is that of two such profiles, of the same functions and other stacks.
 """
 
 import argparse
@@ -25,6 +25,19 @@ import base64
 here = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(here / "tests" / "golden")]
 import browser  # noqa: E402  pylint: disable=wrong-import-position
+
+
+# What the page may take: ms, bytes.
+FIRST_PICTURE, ANSWER, BARE, A_BOX = 300, 50, 150_000, 12
+LIMITED = {"click": "zoom by click", "wheel": "zoom by wheel", "search": "search", "brush": "brush"}
+failed = False
+
+
+def judge(name, value, limit, unit):
+    global failed
+    good = value <= limit
+    print(f"{'PASS' if good else 'FAIL'} {name}{'' if good else ':'} {value:,.{1 if value < 1000 else 0}f} {unit}, at most {limit:,}", flush=True)
+    failed |= not good
 
 
 def varint(n):
@@ -204,6 +217,7 @@ def write(directory, args):
 
 
 def main():
+    global failed
     parser = argparse.ArgumentParser()
     parser.add_argument("--diff", action="store_true")
     for name, usual in (("stacks", 100_000), ("frames", 60), ("shared", 0.7)):
@@ -226,7 +240,19 @@ def main():
         print(f"first picture: median {statistics.median(first):.0f} ms ({', '.join(f'{x:.0f}' for x in first)})")
         for name, times in found.items():
             print(f"{name}: median {statistics.median(times):.1f} ms, worst {max(times):.1f}")
+        which = "page of a comparison: " if args.diff else "page: "
+        # The browser is warm from the second time on.
+        judge(which + "first picture, median", statistics.median(first[1:] or first), FIRST_PICTURE, "ms")
+        for name, words in LIMITED.items():
+            if name in found:
+                judge(which + words + ", median", statistics.median(found[name]), ANSWER, "ms")
+            else:
+                print(f"FAIL {which}{words}: the page has none")
+                failed = True
+        judge(which + "without data", size - sum(x for x, _ in blocks.values()), BARE, "bytes")
+        judge(which + "a box's data before compression", sum(blocks[part][1] for part in ("tree", "samples", "view")) / boxes, A_BOX, "bytes")
+    return failed
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
