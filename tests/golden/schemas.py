@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""schemas.py: krait's own JSON against docs/schema, by the distribution's jsonschema; and that the schemas refuse what isn't it."""
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tests", "oracle"), os.path.join(ROOT, "tests", "e2e")]
+import kit  # noqa: E402
+import pprof  # noqa: E402
+
+try:
+    import jsonschema
+    Validator = jsonschema.Draft202012Validator
+except (ImportError, AttributeError) as err:
+    print("SKIP schemas: %s" % err)
+    sys.exit(0)
+
+KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+failed = False
+
+
+def check(name, true, words=""):
+    global failed
+    print("PASS schema %s" % name if true else "FAIL schema %s: %s" % (name, words))
+    failed |= not true
+
+
+def load(name):
+    with open(os.path.join(ROOT, "docs", "schema", name + ".schema.json"), encoding="ascii") as f:
+        schema = json.load(f)
+    Validator.check_schema(schema)
+    return Validator(schema)
+
+
+def krait(*args):
+    return subprocess.run([KRAIT, *args], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def paths(value, at=()):
+    """Every member and item of a document."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield at + (key,)
+        yield from paths(inner, at + (key,))
+
+
+def changed(document, path, change):
+    document = copy.deepcopy(document)
+    inner = document
+    for key in path[:-1]:
+        inner = inner[key]
+    change(inner, path[-1])
+    return document
+
+
+def takes(validator, name, document):
+    problem = next(validator.iter_errors(document), None)
+    check(name, problem is None, problem and "%s: %s" % (list(problem.absolute_path), problem.message[:200]))
+
+
+def to_object(holder, key):
+    holder[key] = {"no": ["such"]}
+
+
+def refuses(validator, name, document):
+    """A value of another type anywhere, and a member that isn't known.."""
+    seen, bad = set(), []
+    for path in paths(document):
+        kind = tuple("*" if isinstance(key, int) else key for key in path)
+        if kind in seen:
+            continue
+        seen.add(kind)
+        if validator.is_valid(changed(document, path, to_object)):
+            bad.append("another type at %s" % (path,))
+    if validator.is_valid({**document, "unknown": 1}):
+        bad.append("a member that isn't known")
+    check(name + "-refuses", seen and not bad, str(bad))
+
+
+def misses(validator, name, document, *members):
+    """Each path without its last member."""
+    bad = [path for path in members if validator.is_valid(changed(document, path, lambda holder, key: holder.pop(key)))]
+    check(name + "-misses", not bad, str(bad))
+
+
+def made(path):
+    """All that a recording may have: threads, the GIL, an expression's end, native code without a name."""
+    w = pprof.Writer()
+    main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
+    work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)
+    deep = w.location("", "deflate", "", 0, 0, 0)
+    for i, gil in enumerate(("held", "released", "waiting")):
+        w.sample([main, work, deep][:i + 1], {"pid": "7", "process": "app.py", "tid": str(7 + i), "thread": "t%d" % i, "gil": gil}, i + 1)
+    w.sample([], {}, 1)
+    w.save(path)
+
+
+def lines(work, paths_in):
+    validator, kinds = load("jsonl"), {}
+    for source in paths_in:
+        out = os.path.join(work, "x.jsonl")
+        krait("report", source, "-o", out)
+        with open(out, encoding="utf-8") as f:
+            documents = [json.loads(line) for line in f]
+        problem = next((d for d in documents if not validator.is_valid(d)), None)
+        check("jsonl-%s" % os.path.basename(source).split(".")[0], problem is None and len(documents) > 5, str(problem))
+        for d in documents:
+            if len(d) >= len(kinds.get(d["type"], ())):
+                kinds[d["type"]] = d
+    check("jsonl-types", sorted(kinds) == ["frame", "krait", "labels", "mapping", "sample", "stack"], str(sorted(kinds)))
+    for kind, document in kinds.items():
+        refuses(validator, "jsonl-" + kind, document)
+        misses(validator, "jsonl-" + kind, document, *[(m,) for m in {
+            "krait": ("version", "sample_types"), "mapping": ("id",), "frame": ("id", "mapping"), "stack": ("id", "frames"),
+            "labels": ("id", "labels"), "sample": ("values",)}[kind] + ("type",)])
+
+
+def reports(paths_in):
+    validator = load("report")
+    for source in paths_in:
+        for args in ([], ["--by", "thread"]):
+            if args and "go-cpu" in source:
+                continue
+            name = "report-" + "-".join([os.path.basename(source).split(".")[0], *args[1:]])
+            takes(validator, name, json.loads(krait("report", source, "--json", *args)))
+    document = json.loads(krait("report", paths_in[0], "--json", "--by", "thread"))
+    refuses(validator, "report", document)
+    misses(validator, "report", document, *[(m,) for m in ("file", "summary", "value", "unit", "shown", "all", "kinds", "functions", "lines", "shares")],
+           ("functions", 0, "own"), ("lines", 0, "line"), ("threads", 0, "total"))
+
+
+def dumps():
+    validator = load("dump")
+    with kit.python("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n" + kit.BUSY) as target:
+        done = subprocess.run([KRAIT, "dump", "--json", "-p", str(target.pid)], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        print("SKIP schema dump: %s" % done.stderr.strip()[:200])
+        return
+    document = json.loads(done.stdout)
+    takes(validator, "dump", document)
+    # Without functions nothing below would be looked at.
+    check("dump-frames", any(t["frames"] for p in document["processes"] for t in p["threads"]))
+    refuses(validator, "dump", document)
+    process, thread = ("processes", 0), ("processes", 0, "threads", 0)
+    misses(validator, "dump", document, ("krait",), ("processes",), *[process + (m,) for m in document["processes"][0]],
+           *[thread + (m,) for m in document["processes"][0]["threads"][0]])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "made.pb.gz")
+        made(path)
+        both = [path, os.path.join(HERE, "go-cpu.pb.gz")]
+        real = os.path.join(work, "real.pb.gz")
+        done = subprocess.run([KRAIT, "record", "-q", "--times", "-o", real, "--", kit.PYTHON, "-c", "sum(i * i for i in range(10**7))"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        if done.returncode:
+            print("SKIP schema of a real recording: %s" % done.stderr.strip()[:200])
+        else:
+            both.append(real)
+        lines(work, both)
+        reports(both)
+        dumps()
+    sys.exit(failed)
+
+
+main()
