@@ -77,7 +77,7 @@ def refuses(validator, name, document):
         seen.add(kind)
         if validator.is_valid(changed(document, path, to_object)):
             bad.append("another type at %s" % (path,))
-    if validator.is_valid({**document, "unknown": 1}):
+    if validator.is_valid({**document, "no_such": 1}):
         bad.append("a member that isn't known")
     check(name + "-refuses", seen and not bad, str(bad))
 
@@ -151,21 +151,62 @@ def dumps():
            *[thread + (m,) for m in document["processes"][0]["threads"][0]])
 
 
+def comparisons(work, path):
+    validator = load("diff")
+    other = os.path.join(work, "other.pb.gz")
+    made(other)
+    for args in ([], ["--by", "thread"], ["--value", "samples"]):
+        document = json.loads(krait("diff", path, other, "--json", *args))
+        takes(validator, "-".join(["diff", *args[1:]]), document)
+        refuses(validator, "-".join(["diff", *args[1:]]), document)
+        rows = "groups" if "--by" in args else "functions"
+        misses(validator, "-".join(["diff", *args[1:]]), document, *[(m,) for m in document], (rows, 0, "own"), (rows, 0, "total", "share_after"))
+
+
+def tops():
+    validator = load("top")
+    with kit.python() as target:
+        for table in ("--functions",), ("--lines",), ("--modules",), ("--threads",), ("--processes",), ("--by", "thread"):
+            done = subprocess.run([KRAIT, "top", "--json", "--times", "2", "-i", "0.5", *table, "-p", str(target.pid)],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            if done.returncode:
+                print("SKIP schema top %s: %s" % (table[0], done.stderr.strip()[:200]))
+                continue
+            documents = [json.loads(line) for line in done.stdout.splitlines()]
+            for document in documents:
+                takes(validator, "top" + table[0], document)
+            check("top%s-rows" % table[0], bool(documents and documents[-1]["rows"]))
+            refuses(validator, "top" + table[0], documents[-1])
+            misses(validator, "top" + table[0], documents[-1], *[(m,) for m in documents[-1]], ("rows", 0, "self"), ("last", "value"))
+
+
+def summary(path):
+    validator = load("summary")
+    with open(path, encoding="utf-8") as f:
+        document = json.load(f)
+    takes(validator, "summary", document)
+    refuses(validator, "summary", document)
+    misses(validator, "summary", document, *[(m,) for m in document], ("outcomes", "OK"))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "made.pb.gz")
         made(path)
         both = [path, os.path.join(HERE, "go-cpu.pb.gz")]
         real = os.path.join(work, "real.pb.gz")
-        done = subprocess.run([KRAIT, "record", "-q", "--times", "-o", real, "--", kit.PYTHON, "-c", "sum(i * i for i in range(10**7))"],
+        done = subprocess.run([KRAIT, "record", "-q", "--times", "-o", real, "--summary-json", real + ".json", "--", kit.PYTHON, "-c", "sum(i * i for i in range(10**7))"],
                               capture_output=True, text=True, timeout=60, check=False)
         if done.returncode:
             print("SKIP schema of a real recording: %s" % done.stderr.strip()[:200])
         else:
             both.append(real)
+            summary(real + ".json")
         lines(work, both)
         reports(both)
+        comparisons(work, path)
         dumps()
+        tops()
     sys.exit(failed)
 
 
