@@ -5,6 +5,7 @@ import {makeTree} from './tree.js';
 
 // Not labels, but by what they say without numbers: words that nobody takes for a label of their own. html_header.c has them too.
 export const PROGRAM = 'process, by name', THREAD_NAME = 'thread, by name';
+export const EACH_THREAD = 'thread, with its process';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
@@ -27,6 +28,8 @@ export function nameOf(set, by) {
 		set[text] && set[key] ? `${set[text]} (${key} ${set[key]})` : set[text] || (set[key] ? key + ' ' + set[key] : '');
 	if (by === 'thread')
 		return name('thread', 'tid') || '[no thread]';
+	if (by === EACH_THREAD)
+		return nameOf(set, 'process') + ' \u00b7 ' + nameOf(set, 'thread');
 	if (by === THREAD_NAME)
 		return set.thread || name('thread', 'tid') || '[no thread]';
 	if (by === 'process')

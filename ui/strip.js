@@ -4,17 +4,25 @@
 import {byId, el, fit, quantity} from './base.js';
 import {GIL, inks, laneFill} from './colour.js';
 import {say} from './details.js';
-import {groupLabels} from './samples.js';
+import {EACH_THREAD, PROGRAM, THREAD_NAME, groupLabels, labelSums, nameOf} from './samples.js';
+import {state} from './view.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
 
 /**
- * As much of a name as there is room for beside its lane; a number at its end stays.
+ * As much of a name as there is room for beside its lane; a number at its end stays. Of a thread with its process that
+ * one's number stays too, and the thread's only where its name is too long.
  * @param {CanvasRenderingContext2D} g @param {string} name
  */
 function shortened(g, name) {
+	if (g.measureText(name).width <= ROOM)
+		return name;
+	name = name.replace(/^.* \(pid (\d+)\) \u00b7 /, '$1 \u00b7 ');
+	const short = name.replace(/( \u00b7 .*) \(tid \d+\)$/, '$1');
+	if (g.measureText(short).width <= ROOM)
+		return short;
 	const number = / \([pt]id \d+\)$/.exec(name), end = number ? number[0] : '', start = name.slice(0, name.length - end.length);
 	let n = 40, text = name;
 	while (n > 0 && g.measureText(text).width > ROOM)
@@ -22,10 +30,38 @@ function shortened(g, name) {
 	return text;
 }
 
-/** @param {Data} d */
-function laneGroups(d) {
-	const processes = groupLabels(d, 'process');
-	return d.header.diff ? groupLabels(d, d.header.diff.label) : processes.names.length > 1 ? processes : groupLabels(d, 'thread');
+/**
+ * Lanes as a reader groups, else processes, or threads of the only one that is shown.
+ * @param {Data} d @param {Uint8Array} there label sets that are shown
+ */
+function laneGroups(d, there) {
+	const processes = groupLabels(d, 'process'), several = new Set(processes.of.filter((g, i) => g >= 0 && there[i])).size > 1;
+	if (d.header.diff)
+		return groupLabels(d, d.header.diff.label);
+	const by = ['process', PROGRAM, 'thread', THREAD_NAME].includes(state.by) ? state.by : several ? 'process' : 'thread';
+	return by === 'process' ? processes : groupLabels(d, by === 'thread' && several ? EACH_THREAD : by);
+}
+
+/**
+ * The groups that have a lane each, and the number of others.
+ * @param {Data} d @param {Uint8Array} there label sets that are shown @param {Float64Array} sums by label set
+ */
+function lanesOf(d, there, sums) {
+	const {of, names} = laneGroups(d, there), weights = new Float64Array(names.length);
+	of.forEach((g, i) => {
+		if (g >= 0)
+			weights[g] += sums[i];
+	});
+	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
+		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
+	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES; // who asks for them sees more
+	const kept = order.length > most ? order.slice(0, most - 1) : order;
+	return {of, kept, names: kept.map((g) => names[g]), others: order.length - kept.length};
+}
+
+/** @param {number} lanes */
+function takePlace(lanes) {
+	byId('strip').style.setProperty('--lanes', lanes * LANE + AXIS + 'px');
 }
 
 /**
@@ -33,9 +69,11 @@ function laneGroups(d) {
  * @param {Data} d
  */
 export function reserveStrip(d) {
-	const strip = byId('strip');
-	strip.hidden = !d.header.timed;
-	strip.style.setProperty('--lanes', Math.min(laneGroups(d).names.length, LANES) * LANE + AXIS + 'px');
+	const {labels} = state.filter, keys = Object.keys(labels);
+	const there = Uint8Array.from(d.labels, (set) => keys.every((k) => nameOf(set, k) === labels[k]) ? 1 : 0);
+	const {names, others} = lanesOf(d, there, new Float64Array(d.labels.length));
+	byId('strip').hidden = !d.header.timed;
+	takePlace(names.length + (others ? 1 : 0));
 }
 
 export class Strip {
@@ -54,32 +92,31 @@ export class Strip {
 		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
-		this.lanes();
+		this.stateOf = Int32Array.from(data.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
 		this.listen();
 	}
 
-	/** Threads, or processes where there are several; the busiest, and all others together. */
-	lanes() {
-		const d = this.data, by = laneGroups(d);
-		const sums = new Float64Array(by.names.length), {n, labels, values} = d.samples;
-		for (let s = 0; s < n; s++)
-			sums[by.of[labels[s]]] += values[0][s];
-		const order = [...sums.keys()].sort((a, b) => d.header.diff ? by.names[a] < by.names[b] ? 1 : -1 : sums[b] - sums[a]), rest = order.length > LANES;
-		const kept = rest ? order.slice(0, LANES - 1) : order;
-		this.names = kept.map((g) => by.names[g]);
-		if (rest)
-			this.names.push(order.length - kept.length + ' others');
-		const lane = new Int32Array(by.names.length).fill(kept.length);
-		kept.forEach((g, i) => {
-			lane[g] = i;
-		});
-		this.laneOf = Int32Array.from(by.of, (g) => g < 0 ? 0 : lane[g]);
-		this.stateOf = Int32Array.from(d.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
+	/**
+	 * What the filters let through, the heaviest first and the rest together.
+	 * @param {number} v value type @param {Uint8Array|null} pass
+	 */
+	lanes(v, pass) {
+		const d = this.data, {n, labels} = d.samples, there = new Uint8Array(d.labels.length);
+		for (let s = 0; s < n; s++) {
+			if (!pass || pass[s])
+				there[labels[s]] = 1;
+		}
+		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass));
+		this.names = others ? [...names, others + ' others'] : names;
+		takePlace(this.names.length);
+		const lane = new Map(kept.map((g, i) => [g, i]));
+		this.laneOf = of.map((g) => lane.get(g) ?? kept.length);
 	}
 
 	/** @param {number} v value type @param {Uint8Array|null} pass all filters but the range */
 	sum(v, pass) {
 		const {n, labels, time, values} = this.data.samples, w = values[v], states = this.gil ? GIL.length : 1;
+		this.lanes(v, pass);
 		this.width = byId('strip').clientWidth;
 		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
 		this.states = states;
@@ -90,6 +127,13 @@ export class Strip {
 				continue;
 			const bin = Math.min(Math.floor(time[s] * per), this.bins - 1), lane = this.laneOf[labels[s]];
 			this.values[(lane * this.bins + bin) * states + (states > 1 ? this.stateOf[labels[s]] : 0)] += w[s];
+		}
+		this.most = 0; // of all lanes: they are compared
+		for (let b = 0; b < this.values.length; b += states) {
+			let sum = 0;
+			for (let k = 0; k < states; k++)
+				sum += this.values[b + k];
+			this.most = Math.max(this.most, sum);
 		}
 	}
 
@@ -115,13 +159,6 @@ export class Strip {
 	lane(g, name, i) {
 		const ink = inks(), {bins, states} = this, base = (i + 1) * LANE - 2;
 		const fills = this.gil ? GIL.map(laneFill) : [ink.hit];
-		let most = 0;
-		for (let b = 0; b < bins; b++) {
-			let sum = 0;
-			for (let k = 0; k < states; k++)
-				sum += this.values[(i * bins + b) * states + k];
-			most = Math.max(most, sum);
-		}
 		g.fillStyle = ink.faint;
 		g.fillText(shortened(g, name), 16, base - 6, ROOM);
 		g.fillStyle = ink.off;
@@ -132,7 +169,7 @@ export class Strip {
 				const v = this.values[(i * bins + b) * states + k];
 				if (!v)
 					continue;
-				const high = Math.max(v / most * (LANE - 4), 1);
+				const high = Math.max(v / this.most * (LANE - 4), 1);
 				y -= high;
 				g.fillStyle = fills[k];
 				g.fillRect(NAMES + b * 2, y, 2, high);

@@ -441,6 +441,67 @@ def long_names(b):
     no_errors(b)
 
 
+WRITTEN = """(() => {
+    const write = CanvasRenderingContext2D.prototype.fillText, written = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+        if (this.canvas.closest('#strip') && x < 100) written.push(text);
+    };
+    dispatchEvent(new Event('resize'));
+    CanvasRenderingContext2D.prototype.fillText = write;
+    dispatchEvent(new Event('resize'));
+    return written;
+})()"""
+
+
+def lanes(b):
+    """Lanes are what is grouped by, of what the filters let through, the heaviest first."""
+    made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
+                        for p in (1, 2, 3) for t in range(3)])
+    each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]  # where there is room, else
+    open_page(b, "lanes.html")
+    equal(b.js(WRITTEN), ["app (pid 1)", "app (pid 2)", "app (pid 3)"], "processes")
+    high = b.js("document.querySelector('#strip').clientHeight")
+    choose(b, "Group by", "thread")
+    got = b.js(WRITTEN)
+    equal(len(got), 9, "threads of all processes")
+    assert all(name in want for name, want in zip(got, each)), got
+    equal(b.js("document.querySelector('#strip').clientHeight"), high + 6 * 17, "the strip's height")
+    open_page(b, "lanes.html", "#label=process%3Dapp+(pid+2)")
+    equal(b.js(WRITTEN), ["t0 (tid 20)", "t1 (tid 21)", "t2 (tid 22)"], "threads of one process")
+    open_page(b, "lanes.html", "#by=process&label=process%3Dapp+(pid+2)")
+    equal(b.js(WRITTEN), ["app (pid 2)"], "one process")
+    made("threads.html", [(["f"], {"thread": f"t{t:02}", "tid": str(t)}, [50 - t], 10 ** 8) for t in range(12)])
+    name = [f"t{t:02} (tid {t})" for t in range(12)]
+    open_page(b, "threads.html")
+    equal(b.js(WRITTEN), [*name[:5], "7 others"], "many threads")
+    choose(b, "Group by", "thread")
+    equal(b.js(WRITTEN), [*name[:10], "2 others"], "many threads that are asked for, in a window of 800 pixels")
+    press(b, "Threads")
+    press(b, name[9])
+    equal(b.js(WRITTEN), [name[9]], "a chosen thread")
+    no_errors(b)
+
+
+def one_scale(b):
+    """Lanes are compared: a thread with a thousandth of the other's time isn't as high, but it is seen."""
+    made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
+    open_page(b, "scale.html")
+    equal(b.js("""(() => {
+        const c = document.querySelector('#strip canvas'), {data, width} = c.getContext('2d').getImageData(0, 0, c.width, 51);
+        return [0, 1, 2].map((lane) => {
+            let high = 0;
+            for (let x = 150; x < width; x++) {
+                let n = 0;
+                for (let y = 17 * lane; y < 17 * lane + 15; y++)
+                    n += Math.max(...data.slice(4 * (y * width + x), 4 * (y * width + x) + 3)) - Math.min(...data.slice(4 * (y * width + x), 4 * (y * width + x) + 3)) > 50;
+                high = Math.max(high, n);
+            }
+            return high;
+        });
+    })()"""), [13, 7, 1], "heights")
+    no_errors(b)
+
+
 def filters(b):
     """Threads, groups, kinds, and that percentages say of what."""
     open_page(b, "timed.html")
@@ -1122,7 +1183,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
-                  lines, colours, votes, saved, saved_folded, saved_sandwich, sizes,
+                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
