@@ -90,7 +90,7 @@ export function legend() {
 	/** @type {Array<[string, string[]]>} */
 	let own = null;
 	if (mode === 'change') {
-		changeLegend();
+		changeLegend(laneLegend());
 		return;
 	}
 	if (mode === 'self')

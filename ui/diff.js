@@ -53,10 +53,11 @@ export function changeFill(of, node) {
 	return divergent(judged() && f >= 0 && !verdictOf(f) ? x / 6 : x);
 }
 
-export function changeLegend() {
+/** @param {Array<[string, string[]]>} more */
+export function changeLegend(more) {
 	const ink = inks(), pale = judged() ? [['pale: may be noise', [divergent(-1 / 6), divergent(1 / 6)]]] : [];
 	showLegend(page.functions, /** @type {Array<[string, string[]]>} */ ([['less after', [divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
-		['more after', [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]));
+		['more after', [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]), more);
 }
 
 /**

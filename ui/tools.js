@@ -124,4 +124,6 @@ export function chips() {
 	if (page.paper && state.query) // its field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
 	showChips(list, notes.join(' \u00b7 '));
+	if (page.sides)
+		legend(); // pale only where noise was judged
 }

@@ -502,6 +502,24 @@ def one_scale(b):
     no_errors(b)
 
 
+def diff_legend(b):
+    """Of two recordings the timeline's colours are in the legend too, and pale boxes only where there are any."""
+    def said():
+        return b.js("document.querySelector('#legend').textContent")
+
+    subprocess.run([KRAIT, "diff", pages / "picture.html", pages / "picture.html", "-o", pages / "diff-gil.html"], check=True, timeout=60)
+    open_page(b, "diff-gil.html")
+    assert "In the timeline, GIL:" in said() and "held" in said() and "pale" in said(), said()
+    b.js("document.querySelector('#strip canvas').focus()")
+    for key, pale in (("ArrowRight", False), ("Escape", True)):
+        b.key(key)
+        equal("pale" in said(), pale, "pale in the legend after " + key)
+    press(b, "Threads")
+    b.js("document.querySelector('#table tbody button').click()")
+    assert "pale" not in said() and "held" in said(), said()
+    no_errors(b)
+
+
 def filters(b):
     """Threads, groups, kinds, and that percentages say of what."""
     open_page(b, "timed.html")
@@ -1183,7 +1201,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
-                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, sizes,
+                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, diff_legend, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
