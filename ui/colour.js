@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Fills of boxes. Families and members are those of src/render/svg.css: p the project's own code, q
 // packages, s the standard library, n native, k kernel, j JIT code, g garbage collector, m marks, r
-// roots; text on each has a contrast of at least 4.5:1.
+// roots. Text on each has a contrast of at least 4.5:1; families differ by lightness too, for whoever can't see red,
+// green or blue: tests/golden/page.py computes both.
 
 /** @typedef {import('./data.js').Fn} Fn */
 
 const LIGHT = {
-	p: '#ffad8d #ffaf78 #fdb25b #f0bb52 #ddc452 #c1ce61 #9ed87d #75de9d #49e0bf #25dfdf',
-	q: '#feccb9 #ffcead #ffcf9c #f5d498 #e9da99 #d7e0a0 #c1e6ae #aceac1 #9cecd6 #93ebea',
-	s: '#f8dcd1 #f6ddcd #f3dfcb #efe1c9 #e9e4ca #e2e6cc #d9e9d1 #d2ead9 #ccebe1 #c9ebea',
-	n: '#99d5ed #a5d0f6 #b4cbf9 #c5c5f7', k: '#f5a3b5 #f7a3a5 #f7a597', j: '#7fdccb', g: '#dcaade',
-	m: '#e4e4e7', r: '#dcdce0',
+	p: '#ffa84d #feaa1e #f4b104 #e6b826 #dcbd01 #cec31c #bec931 #adce45 #9ad358 #85d76a',
+	q: '#fecfa3 #fdd098 #f9d391 #f2d690 #eada91 #e1dd94 #d8e098 #cee39e #c4e6a4 #bae8ac',
+	s: '#fef1e5 #fdf1e3 #fcf2e2 #faf3e2 #f7f4e3 #f5f5e3 #f3f6e4 #f1f6e5 #eef7e7 #ecf8e9',
+	n: '#a4d4fe #b0d1fe #bacdff #c4cafe', k: '#d6a0a7 #d7a1a1 #d7a29b', j: '#d0fbff', g: '#dd94f4',
+	m: '#c2c2c6', r: '#dcdce0',
 };
 const DARK = {
-	p: '#8e4120 #8a4603 #804e00 #765400 #6a5a00 #596103 #3c681e #036d3d #066a58 #056868',
-	q: '#693926 #663c1c #623f14 #5c430d #53470e #474c17 #355125 #205335 #015545 #045353',
-	s: '#4e3b33 #4d3c31 #4b3d2f #483e2e #44402e #3f4230 #394334 #334539 #2f453f #2d4545',
-	n: '#0d556c #265173 #394c76 #494774', k: '#783246 #7a3338 #7a342b', j: '#0b5b50', g: '#653a68',
-	m: '#3f3f46', r: '#34343a',
+	p: '#7d3b2a #7c3d22 #7a3f19 #77410e #744401 #6f4804 #694b0a #644e08 #5f5009 #5a5302',
+	q: '#7f665f #7e665d #7d675b #7c6859 #7a6958 #786a57 #766b56 #746b56 #726c56 #6f6d57',
+	s: '#393432 #393432 #383431 #383431 #383431 #373431 #373531 #373531 #363531 #363531',
+	n: '#0a4f8e #22479d #3a419d #4c3b99', k: '#670313 #680602 #601900', j: '#3b7278', g: '#633364',
+	m: '#525256', r: '#34343a',
 };
 
 /** @param {Record<string, string>} table @returns {Record<string, string[]>} */
@@ -26,7 +27,7 @@ const FILLS = {light: split(LIGHT), dark: split(DARK)};
 const INKS = {
 	light: {text: '#16181d', faint: '#3d424c', page: '#fcfcfd', off: '#e9e9ec', hit: '#7c2fd0', hitText: '#fff', edge: '#16181d', low: '#fdf3dc', high: '#ff8a4c',
 		same: '#e9e9ec', more: '#ff7a5c', less: '#5fa4f5', before: '#8d93a1', after: '#3d424c'},
-	dark: {text: '#f4f4f5', faint: '#e2e2e6', page: '#17181c', off: '#2c2d33', hit: '#c9a2ff', hitText: '#16181d', edge: '#fff', low: '#33302a', high: '#a63c00',
+	dark: {text: '#f4f4f5', faint: '#f0f0f2', page: '#17181c', off: '#2c2d33', hit: '#c9a2ff', hitText: '#16181d', edge: '#fff', low: '#33302a', high: '#a63c00',
 		same: '#3a3b42', more: '#b0341c', less: '#1f5fb0', before: '#868b98', after: '#e2e2e6'},
 };
 
@@ -94,7 +95,7 @@ export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN
 export const gilFill = (state) => /** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
 /** Ten fills, each far from those before it. */
-const APART = /** @type {Array<[string, number]>} */ ([['p', 0], ['n', 1], ['p', 6], ['g', 0], ['p', 3], ['p', 9], ['k', 0], ['n', 3], ['p', 5], ['p', 8]]);
+const APART = /** @type {Array<[string, number]>} */ ([['p', 0], ['n', 0], ['p', 9], ['g', 0], ['k', 0], ['j', 0], ['q', 4], ['s', 4], ['n', 3], ['p', 5]]);
 
 /**
  * One of ten fills.

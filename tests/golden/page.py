@@ -9,7 +9,9 @@ import base64
 import collections
 import gzip
 import hashlib
+import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -771,6 +773,55 @@ def colours(b):
     no_errors(b)
 
 
+# Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
+SEEN_BY = {"everybody": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+           "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+           "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+           "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900))}
+TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
+
+
+def linear(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+
+
+def times(matrix, vector):
+    return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
+
+
+def lab(colour, by):
+    """CIELAB of a colour as somebody sees it."""
+    xyz = times(TO_XYZ, [min(max(c, 0), 1) for c in times(SEEN_BY[by], linear(colour))])
+    x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in (a / white for a, white in zip(xyz, (0.95047, 1, 1.08883))))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def told_apart(b):
+    """Kinds of code, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76), text on each is
+    read, and the picture has the same."""
+    source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
+    style = pathlib.Path("src/render/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
+    for dark in (False, True):
+        b.scheme(dark)
+        b.open("/dev/null")
+        fills, inks, gil = b.js(f"""import('data:text/javascript;base64,{source}').then((m) =>
+            [Object.fromEntries([...m.FAMILIES.map(([k]) => k), 'r'].map((k) => [k, m.familyFills(k)])), m.inks(), m.GIL.map(m.gilFill)])""", wait=True)
+        for name, members in fills.items():
+            css = re.findall(r"\.%s\d?\{fill:(#[0-9a-f]{6})\}" % name, style[dark])
+            equal(css, members, "the picture's fills of " + name)
+        for fill in [*sum(fills.values(), []), *gil]:
+            for ink in (inks["text"], inks["faint"]):
+                low, high = sorted(times(TO_XYZ, linear(c))[1] + 0.05 for c in (fill, ink))
+                assert high / low >= 4.5, (dark, fill, ink, high / low)
+        del fills["r"]  # groups: their place tells
+        for by in SEEN_BY:
+            seen = {name: [lab(c, by) for c in members] for name, members in fills.items()}
+            least = min((math.dist(x, y), one, other) for one, other in itertools.combinations(seen, 2) for x in seen[one] for y in seen[other])
+            assert least[0] >= 10, (dark, by, least)
+    b.scheme(False)
+
+
 GIL = {"main": "held", "App.handle": "held", "loads": "held", "get": "released", "tcp_sendmsg": "released",
        "run": "waiting", "b": "waiting"}
 FILL = """(([x, y]) => {
@@ -1201,7 +1252,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
-                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, diff_legend, sizes,
+                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, diff_legend, told_apart, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
