@@ -1251,8 +1251,10 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words, label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places,
-                  lines, colours, votes, saved, saved_folded, saved_sandwich, lanes, one_scale, diff_legend, told_apart, sizes,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend,
+                  printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words,
+                  label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places, lines, colours, told_apart,
+                  votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
