@@ -267,14 +267,18 @@ def layers_of_an_overlay():
         profile, count = kit.pprof.read(d + "/o.pb.gz"), collections.Counter()
         for sample in profile.samples:
             names = {f.name for f in profile.stack(sample)}
-            for name in ("first", "second"):
+            for name, other in (("first", "second"), ("second", "first")):
                 if "in_" + name in names:
                     count[name] += sample.values[0]
                     count[name, "named"] += "of_" + name in names and "go" in names
+                    count[name, "wrong"] += "of_" + other in names
     print("  %s, %d files held" % (dict(count), sum(held)))
     for name in ("first", "second"):
-        check(count[name] > 50 and count[name, "named"] > 0.6 * count[name],
+        # While the mappings are read once more, nothing is sure; where system calls cost more, that is longer.
+        check(count[name] > 50 and count[name, "named"] > 0.4 * count[name],
               "%d of %d samples in %s" % (count[name, "named"], count[name], name))
+        check(not count[name, "wrong"], "%d samples in %s have the other's function" % (
+            count[name, "wrong"], name))
     check(sum(held) <= 4, "%d descriptors of two files" % sum(held))
 
 
