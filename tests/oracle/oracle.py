@@ -244,7 +244,8 @@ class Oracle:
     def batch(self, interpreter, some, samples):
         """Profiles some programs at once; {program: report}."""
         storm = some[0].storm
-        seconds = max(1.0, 1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
+        seconds = max(1.0 if storm else 0.7,
+                      1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
         running = [Running(interpreter, program, 900) for program in some]
         try:
             for one in running:
@@ -358,7 +359,7 @@ def arguments(full_samples):
     parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")
     parser.add_argument("--krait", default=os.path.join(ROOT, "build", "release", "krait"))
     parser.add_argument("--keep", metavar="DIR", help="leave the profiles there")
-    parser.add_argument("--batch", type=int, default=8, help="programs profiled at once")
+    parser.add_argument("--batch", type=int, default=16, help="programs profiled at once")
     parser.add_argument("--examples", type=int, default=2, help="wrong stacks shown")
     options = parser.parse_args()
     options.samples = options.samples or (full_samples if options.full else FAST_SAMPLES)
