@@ -19,8 +19,8 @@ struct rec_task {
 	__u64 off_ns;	/* when it left it last, on the scheduler's clock; 0: not known */
 	__u64 queued_ns; /* since when it is ready to run, on that clock; 0: it isn't, or not known */
 	__u64 thread_pointer;
-	__u32 uid,
-		gid; /* whose it was then; TASK_NO_ID: nobody's who is to look into it without more rights */
+	/* Whose it was then; TASK_NO_ID: nobody's who is to look into it without more rights. */
+	__u32 uid, gid;
 	__u32 state; /* task_struct.__state: 0 = it runs or is ready to */
 	__u8 on_cpu;
 	__u8 has_regs;	/* .regs are those of user code */

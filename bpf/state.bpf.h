@@ -113,10 +113,10 @@ struct walk {
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
-	__u8 lonely
-		[NEAR_MAX]; /* near[] was read because of shared[], and has served one object so far */
-	__u8 fresh;	    /* the last frame is the innermost and hasn't run an instruction yet */
-	__u8 inner;	    /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	/* near[] was read because of shared[], and has served one object so far. */
+	__u8 lonely[NEAR_MAX];
+	__u8 fresh;   /* the last frame is the innermost and hasn't run an instruction yet */
+	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
 	__u32 staged; /* send_code(): bytes in the staging buffer */

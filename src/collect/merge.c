@@ -12,7 +12,7 @@
 struct native_frame {
 	struct native_file *file;
 	uint64_t pc, vaddr;
-	uint16_t is;		/* set of enum native_is; 0 without a file */
+	uint8_t is;		/* set of enum native_is; 0 without a file */
 	const char *jit;	/* without a file: the name of code made at run time; NULL: none */
 	const char *registered; /* the symbol of such code; NULL: none */
 	uint64_t start;		/* of that */
@@ -340,16 +340,33 @@ static bool is_broken(const struct merge *m, enum native_outcome outcome)
 	       (outcome > NATIVE_NO_ROWS || outcome == NATIVE_TRUNCATED || !is_new_file(m));
 }
 
-/* Is native frame @i the loop of some Python frames that were walked? */
-static bool is_loop(const struct merge *m, size_t i, bool counted)
+/* What enters the loop that is native frame @i is machinery, if nothing names it. */
+static void fold_caller(struct merge *m, size_t i)
 {
-	if (counted)
-		return is_eval(m, &m->frames.v[i]);
-	for (size_t k = 0; k < m->raw->n; k++)
-		if (m->raw->frames[k].flags & FRAME_ENTRY &&
-		    m->raw->frames[k].flags >> FRAME_OWNER_SHIFT == i + 1)
-			return true;
-	return false;
+	if (i + 1 < m->frames.n && m->frames.v[i + 1].is & IS_NAMELESS)
+		m->frames.v[i + 1].is |= IS_MACHINERY;
+}
+
+/* The same of all loops of the Python frames that were walked; behind the outermost one, 0: there is none. */
+static size_t fold_callers(struct merge *m, bool counted)
+{
+	size_t behind = 0;
+
+	for (size_t i = 0; counted && i < m->frames.n; i++) {
+		if (!is_eval(m, &m->frames.v[i]))
+			continue;
+		fold_caller(m, i);
+		behind = i + 1;
+	}
+	for (size_t k = 0; !counted && k < m->raw->n; k++) {
+		size_t owner = m->raw->frames[k].flags >> FRAME_OWNER_SHIFT;
+
+		if (!owner || !(m->raw->frames[k].flags & FRAME_ENTRY))
+			continue;
+		fold_caller(m, owner - 1);
+		behind = MAX(behind, owner);
+	}
+	return behind;
 }
 
 static bool is_c_library(const struct native_frame *f)
@@ -372,24 +389,23 @@ static bool is_interpreters(const struct native_frame *f)
  */
 static void find_nameless_machinery(struct merge *m, bool counted)
 {
-	size_t i, outermost = SIZE_MAX;
+	size_t behind = fold_callers(m, counted), i = behind;
 
-	for (i = 0; i + 1 < m->frames.n; i++) {
-		if (!is_loop(m, i, counted))
-			continue;
-		outermost = i;
-		if (m->frames.v[i + 1].is & IS_NAMELESS)
-			m->frames.v[i + 1].is |= IS_MACHINERY;
-	}
-	if (outermost == SIZE_MAX)
+	while (behind && i < m->frames.n && is_interpreters(&m->frames.v[i]))
+		i++;
+	if (!behind || i >= m->frames.n || !is_c_library(&m->frames.v[i]))
 		return;
-	for (i = outermost + 1; i < m->frames.n && is_interpreters(&m->frames.v[i]); i++)
-		;
-	if (i == m->frames.n || !is_c_library(&m->frames.v[i]))
-		return;
-	while (--i > outermost)
+	while (i-- > behind)
 		if (m->frames.v[i].is & IS_NAMELESS)
 			m->frames.v[i].is |= IS_MACHINERY;
+}
+
+/* Nothing says how the last frame is unwound, and nothing need: it called main(). */
+static bool is_at_start(const struct merge *m)
+{
+	const struct native_frame *f = m->frames.n ? &m->frames.v[m->frames.n - 1] : NULL;
+
+	return f && f->file && native_file_called_main(f->file, f->vaddr);
 }
 
 /* False: the native frames and the Python frames contradict each other. */
@@ -463,7 +479,7 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 			NATIVE_NO_RULE; /* made at run time: nothing says that rows will come */
 	if (!c->config.interpreter_frames)
 		find_nameless_machinery(&m, counted);
-	if (ret->native == NATIVE_NO_RULE && m.frames.n && m.frames.v[m.frames.n - 1].is & IS_START)
+	if (ret->native == NATIVE_NO_RULE && is_at_start(&m))
 		ret->native = NATIVE_WHOLE;
 	if (!merge_native(&m, counted, ret->native == NATIVE_WHOLE)) {
 		merge_leaf(&m);

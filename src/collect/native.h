@@ -80,9 +80,11 @@ enum native_is {
 	IS_GREENLET_EXPOSING = 1 << 5,
 	IS_NAMELESS = 1 << 6, /* a function of an interpreter that nothing names */
 	IS_KNOWN = 1 << 7,    /* always */
-	IS_START = 1 << 8,    /* a C library without unwind tables called main() here */
 };
-uint16_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
+uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr);
+
+/* Did a C library without unwind tables (musl) call main() here? Reads the file. */
+bool native_file_called_main(const struct native_file *f, uint64_t vaddr);
 
 /* Profile location of the code at @vaddr; in a stack its .outer ones follow it. */
 uint32_t native_file_location(struct collect *c, struct native_file *f, uint64_t vaddr);

@@ -317,7 +317,7 @@ static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *byte
  * musl has no unwind tables: nothing says how its libc_start_main_stage2() is unwound, but what is left of it after main()
  * is exit(main(...)): mov %eax,%edi; call exit. @vaddr: of the call, or behind it.
  */
-static bool passes_to_exit(const struct native_file *f, uint64_t vaddr)
+bool native_file_called_main(const struct native_file *f, uint64_t vaddr)
 {
 	uint8_t code[8];
 	int32_t distance;
@@ -334,7 +334,7 @@ static bool passes_to_exit(const struct native_file *f, uint64_t vaddr)
 	return false;
 }
 
-static uint16_t find_what_it_is(struct native_file *f, uint64_t vaddr)
+static uint8_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 {
 	const char *name = native_file_name(f, vaddr).text;
 	unsigned is = IS_KNOWN;
@@ -347,12 +347,11 @@ static uint16_t find_what_it_is(struct native_file *f, uint64_t vaddr)
 		      (machinery_is_eval(name, 3) ? IS_EVAL_3 : 0);
 	is |= (greenlet_is_start(f->path, name) ? IS_GREENLET_START : 0) |
 	      (greenlet_is_switch(f->path, name) ? IS_GREENLET_SWITCH : 0) |
-	      (greenlet_is_exposing(f->path, name) ? IS_GREENLET_EXPOSING : 0) |
-	      (passes_to_exit(f, vaddr) ? IS_START : 0);
-	return (uint16_t)is;
+	      (greenlet_is_exposing(f->path, name) ? IS_GREENLET_EXPOSING : 0);
+	return (uint8_t)is;
 }
 
-uint16_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
+uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
 	struct known_native *known = known_native(c, f, vaddr);
 

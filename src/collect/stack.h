@@ -79,7 +79,7 @@ struct known_native {
 	uint64_t vaddr;
 	uint32_t file;	   /* its .index */
 	uint32_t location; /* profile id */
-	uint16_t is;	   /* set of enum native_is */
+	uint8_t is;	   /* set of enum native_is */
 };
 struct known_python {
 	uint64_t code; /* its .serial */

@@ -148,8 +148,10 @@ bool trampoline_at(const struct collect *c, uint32_t version, uint64_t pc)
 	const struct space *s = space_at(c, version);
 	const struct space_map *m = s ? space_map_at(s, pc) : NULL;
 
+	if (!m || !m->table)
+		return false;
 	vec_foreach(t, &c->trampolines)
-		if (m && m->table && t->table == m->table)
+		if (t->table == m->table)
 			return true;
 	return false;
 }

@@ -61,9 +61,8 @@ struct dump_config {
 	bool interpreter_frames;
 	struct unwind_cache *cache;   /* of unwind tables; NULL: none */
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
-	bool (*is_own)(
-		uint32_t uid,
-		uint32_t gid); /* the same of what was read of one at a moment; with .may_see */
+	/* The same of what was read of one at a moment; with .may_see. */
+	bool (*is_own)(uint32_t uid, uint32_t gid);
 };
 
 struct dump;

@@ -782,12 +782,20 @@ TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), 
 
 
 def linear(colour):
-    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    """Of #rrggbb or rgb(r, g, b)."""
+    parts = ([int(colour[i:i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else
+             [int(n) for n in re.findall(r"\d+", colour)[:3]])
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (p / 255 for p in parts)]
 
 
 def times(matrix, vector):
     return [sum(a * b for a, b in zip(row, vector)) for row in matrix]
+
+
+def contrast_of(one, other):
+    """WCAG's, by their luminance."""
+    low, high = sorted(times(TO_XYZ, linear(c))[1] + 0.05 for c in (one, other))
+    return high / low
 
 
 def lab(colour, by):
@@ -812,8 +820,8 @@ def told_apart(b):
             equal(css, members, "the picture's fills of " + name)
         for fill in [*sum(fills.values(), []), *gil]:
             for ink in (inks["text"], inks["faint"]):
-                low, high = sorted(times(TO_XYZ, linear(c))[1] + 0.05 for c in (fill, ink))
-                assert high / low >= 4.5, (dark, fill, ink, high / low)
+                got = contrast_of(fill, ink)
+                assert got >= 4.5, (dark, fill, ink, got)
         del fills["r"]  # groups: their place tells
         for by in SEEN_BY:
             seen = {name: [lab(c, by) for c in members] for name, members in fills.items()}
@@ -1090,13 +1098,8 @@ def mutual_recursion(b):
 
 def contrast(b, selector):
     """WCAG's contrast of an element's text with what is behind it."""
-    def luminance(rgb):
-        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in (int(n) / 255 for n in rgb)]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
     style = b.js("(() => { const s = getComputedStyle(document.querySelector('%s')); return [s.color, s.backgroundColor]; })()" % selector)
-    dark, light = sorted(luminance(re.findall(r"\d+", colour)[:3]) for colour in style)
-    return (light + 0.05) / (dark + 0.05)
+    return contrast_of(*style)
 
 
 def pressed(b):
