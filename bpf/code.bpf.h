@@ -205,17 +205,25 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /* The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. */
-walk_inline bool check_contents(struct walk *w, const struct py_layout *l, __u32 at)
+walk_global int check_contents(__u32 at)
 {
-	__u32 name = l->code_qualname ? l->code_qualname : l->code_name;
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u32 name;
 
+	if (!w)
+		return -1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return -1;
+	name = l->code_qualname ? l->code_qualname : l->code_name;
 	w->acc = check_mix(0, block_u32(w, at + l->code_firstlineno));
 	if (!hash_filename(w, l, block_u64(w, at + l->code_filename)) ||
 	    !hash_str(w, l, block_u64(w, at + name), STR_BYTES) ||
 	    !hash_object(w, l, block_u64(w, at + l->code_linetable)))
-		return false;
+		return -1;
 	w->acc |= 1;
-	return true;
+	return 0;
 }
 
 /* Computes the check of the code object at @code; false if it isn't readable. */
@@ -236,7 +244,7 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 				       block_u64(w, at + l->code_linetable));
 		return true;
 	}
-	if (!check_contents(w, l, at))
+	if (check_contents(at))
 		return false;
 	*check = w->acc;
 	return true;

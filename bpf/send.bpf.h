@@ -219,6 +219,22 @@ walk_inline bool send_native(const struct walk *w)
 	return true;
 }
 
+#define SEND_GROUP 16
+
+/* The code objects of frame @first and those that follow; 1 = not all of them could be sent. */
+walk_global int send_codes(__u32 first)
+{
+	const struct walk *w = walk_state();
+	int refused = 0;
+
+	if (!w)
+		return 0;
+	for (__u32 i = 0; i < SEND_GROUP; i++)
+		if (first + i < w->n)
+			refused |= send_code(first + i);
+	return refused;
+}
+
 /* Sends the stack in walk_out unless it was sent before, its code objects first. */
 walk_inline void send_stack(struct walk *w, struct walk_out *out)
 {
@@ -232,11 +248,8 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 		*recent = w->hash;
 		return;
 	}
-	for (__u32 i = 0; i < ABI_MAX_FRAMES; i++) {
-		if (i >= w->n)
-			break;
-		refused |= send_code(i);
-	}
+	for (__u32 i = 0; i < ABI_MAX_FRAMES && i < w->n; i += SEND_GROUP)
+		refused |= send_codes(i);
 	if (!send_native(w))
 		return;
 	out->head.type = REC_STACK;
