@@ -88,6 +88,14 @@ bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *re
 	return elf_file_find(f, &name, ret, 1) == 1;
 }
 
+/* Asked for each relocation: a file's are 30,000, all with one table. */
+static bool are_strings(struct elf_file *f, size_t i)
+{
+	if (i != f->strings && elf_is_string_table(f->elf, f->fd, i, SECTION_MAX_BYTES))
+		f->strings = i;
+	return i && i == f->strings;
+}
+
 /* Name and value of symbol @i in the table that a relocation section links to. */
 static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_reloc *ret)
 {
@@ -101,7 +109,7 @@ static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_
 		return;
 	data = elf_section_data(scn, &sh);
 	if (!data || i > INT32_MAX || !gelf_getsym(data, (int)i, &sym) ||
-	    !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
+	    !are_strings(f, sh.sh_link))
 		return;
 	ret->symbol = elf_strptr(f->elf, sh.sh_link, sym.st_name);
 	ret->symbol_value = sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;

@@ -29,6 +29,7 @@ struct elf_file {
 	enum elf_machine machine;
 	bool is_exec;
 	size_t shstrndx;
+	size_t strings; /* section last found to be a string table, 0 = none */
 	VEC(struct elf_load) loads;
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;
