@@ -190,20 +190,24 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 }
 
 /* Reads the part of @addr's page from @addr on; the whole page where the stack went on to it. */
-walk_inline bool load_stack(struct native *n, __u64 addr)
+walk_global int load_stack(__u64 addr)
 {
-	__u64 start = n->block_len ? addr & ~(__u64)(STACK_BLOCK - 1) : addr & ~7ull;
-	__u64 len = STACK_BLOCK - (start & (STACK_BLOCK - 1));
+	struct native *n = native_state();
+	__u64 start, len;
 
+	if (!n)
+		return -1;
+	start = n->block_len ? addr & ~(__u64)(STACK_BLOCK - 1) : addr & ~7ull;
+	len = STACK_BLOCK - (start & (STACK_BLOCK - 1));
 	opaque(len);
 	if (len > STACK_BLOCK)
-		return false;
+		return -1;
 	n->block_len = 0;
 	if (read_user(n->block, (__u32)len, start))
-		return false;
+		return -1;
 	n->block_start = start;
 	n->block_len = len;
-	return true;
+	return 0;
 }
 
 /* The word at @addr of the C stack; 0 and an outcome set if it can't be read. */
@@ -216,7 +220,7 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
 		return 0;
 	}
 	if (at >= n->block_len) {
-		if (!load_stack(n, addr)) {
+		if (load_stack(addr)) {
 			native_end(n, NATIVE_STACK_FAULT);
 			return 0;
 		}

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/cpus.h"
+#include "sampler/inner_maps.h"
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
@@ -70,21 +71,40 @@ static int map_ring(struct sampler *s, struct cpu_ring *ring)
 	return 0;
 }
 
-static int add_ring(struct sampler *s, uint32_t cpu)
+static int make_ring(struct sampler *s, int cpu)
 {
 	size_t bytes = ring_bytes(s);
 	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "krait_ring", 0, 0, bytes, NULL), r;
 
 	if (fd < 0)
-		return err_sys(fd, "can't create a ring of %zu bytes for CPU %u", bytes, cpu);
-	r = vec_push(&s->cpu_rings, (struct cpu_ring){(int)cpu, fd, NULL});
+		return err_sys(fd, "can't create a ring of %zu bytes for CPU %d", bytes, cpu);
+	r = vec_push(&s->cpu_rings, (struct cpu_ring){cpu, fd, NULL});
 	if (r) {
 		close(fd);
 		return err_sys(r, "rings");
 	}
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.rings), &cpu, &fd, BPF_ANY))
-		return err_sys(-errno, "can't hand the ring of CPU %u to the kernel", cpu);
 	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1]);
+}
+
+/* Hands the rings from number @first on to the kernel program. */
+static int put_rings(struct sampler *s, size_t first)
+{
+	VEC(uint32_t) number = {};
+	VEC(int) fds = {};
+	int r = 0;
+
+	for (size_t i = first; !r && i < s->cpu_rings.n; i++) {
+		const struct cpu_ring *ring = &s->cpu_rings.v[i];
+
+		r = vec_push(&number, (uint32_t)ring->cpu);
+		r = r ? r : vec_push(&fds, ring->fd);
+	}
+	if (!r && fds.n)
+		r = inner_maps_put(bpf_map__fd(s->skel->maps.rings), number.v, fds.v,
+				   (uint32_t)fds.n);
+	vec_fini(&number);
+	vec_fini(&fds);
+	return r ? err_sys(r, "can't hand the rings of the CPUs to the kernel") : 0;
 }
 
 static bool has_ring(const struct sampler *s, int cpu)
@@ -119,13 +139,14 @@ static int attach(struct sampler *s, const struct event_cpu *c)
 
 static int open_rings(struct sampler *s)
 {
+	size_t before = s->cpu_rings.n;
 	cpu_vec cpus = {};
 	int r = cpus_online(&cpus);
 
 	for (size_t i = 0; !r && i < cpus.n; i++)
-		r = has_ring(s, cpus.v[i]) ? 0 : add_ring(s, (uint32_t)cpus.v[i]);
+		r = has_ring(s, cpus.v[i]) ? 0 : make_ring(s, cpus.v[i]);
 	vec_fini(&cpus);
-	return r;
+	return r ? r : put_rings(s, before);
 }
 
 /* The links go first: they switch the events off. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sampler/inner_maps.h"
 #include "sampler/unwind_internal.h"
 
 #define SLAB_BYTES  (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
@@ -34,22 +35,15 @@ static int make_slab(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* In the kernel's map, which waits (see below): since Linux 6.8 once for all of them. */
 static int put_slabs(const struct unwind_store *s, uint32_t first, const int *fd, uint32_t n)
 {
 	_cleanup_free_ uint32_t *number = calloc(n, sizeof(*number));
-	uint32_t done = n;
-	int r = 0;
 
 	if (!number)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		number[i] = first + i;
-	if (n > 1 && !bpf_map_update_batch(s->maps.slabs, number, fd, &done, NULL))
-		return 0;
-	for (uint32_t i = 0; !r && i < n; i++) /* Linux before 5.14 */
-		r = unwind_put(s->maps.slabs, number[i], &fd[i]);
-	return r;
+	return inner_maps_put(s->maps.slabs, number, fd, n);
 }
 
 static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uint32_t n)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SAMPLER_INNER_MAPS_H
+#define SAMPLER_INNER_MAPS_H
+
+#include <stdint.h>
+
+/*
+ * Puts maps @fd, @n of them, into map of maps @outer at @number. The kernel then waits until no program uses what was
+ * there before (kernel/bpf/syscall.c, maybe_wait_bpf_programs()), 10 to 20 ms; since Linux 6.8 once for a
+ * batch. 0 or a negative errno.
+ */
+int inner_maps_put(int outer, const uint32_t *number, const int *fd, uint32_t n);
+
+#endif
