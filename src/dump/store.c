@@ -80,7 +80,9 @@ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 	int r = number_rules(s, rows, &number);
 
 	r = r ? r : unwind_entries_make(rows, eval, n_eval, &entries);
-	r = r ? r : unwind_tree_write(&entries, number, add_rows, s, &t);
+	if (!r)
+		unwind_entries_number(&entries, number);
+	r = r ? r : unwind_tree_write(&entries, add_rows, s, &t);
 	if (r)
 		return err_sys(r, "no room for %zu rows of unwind tables", rows->rows.n);
 	s->tables.v[table] = t;

@@ -69,6 +69,25 @@ size_t unwind_tree_chunks(size_t n)
 	return sum;
 }
 
+void unwind_entries_number(struct unwind_entries *e, const uint32_t *number)
+{
+	vec_foreach(at, &e->list)
+		at->rule = (at->rule & UNWIND_EVAL) | number[at->rule & UNWIND_RULE_MASK];
+}
+
+/* The chunk over the entries from @first on. */
+static void fill_chunk(struct unwind_chunk *c, const struct unwind_entries *e, size_t first)
+{
+	size_t n = MIN(e->list.n - first, (size_t)UNWIND_FANOUT);
+
+	memset(c, 0, sizeof(*c));
+	memset(c->key, 0xff, sizeof(c->key));
+	for (size_t k = 0; k < n; k++) {
+		c->key[k] = e->list.v[first + k].key;
+		c->value[k] = e->list.v[first + k].rule;
+	}
+}
+
 /* Writes @e as one level of the tree: after that it has an entry for each of its chunks. */
 static int write_level(struct unwind_entries *e, struct unwind_chunk *c, unwind_put_fn *put,
 		       void *ctx)
@@ -77,15 +96,9 @@ static int write_level(struct unwind_entries *e, struct unwind_chunk *c, unwind_
 	int r = 0;
 
 	for (size_t i = 0; !r && i < e->list.n; i += UNWIND_FANOUT) {
-		size_t n = MIN(e->list.n - i, (size_t)UNWIND_FANOUT);
 		uint32_t number = 0;
 
-		memset(c, 0, sizeof(*c));
-		memset(c->key, 0xff, sizeof(c->key));
-		for (size_t k = 0; k < n; k++) {
-			c->key[k] = e->list.v[i + k].key;
-			c->value[k] = e->list.v[i + k].rule;
-		}
+		fill_chunk(c, e, i);
 		r = put(ctx, c, &number);
 		e->list.v[up++] = (struct unwind_row){c->key[0], number};
 	}
@@ -93,15 +106,13 @@ static int write_level(struct unwind_entries *e, struct unwind_chunk *c, unwind_
 	return r;
 }
 
-int unwind_tree_write(struct unwind_entries *e, const uint32_t *number, unwind_put_fn *put,
-		      void *ctx, struct unwind_table *ret)
+int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, void *ctx,
+		      struct unwind_table *ret)
 {
 	_cleanup_free_ struct unwind_chunk *c = malloc(sizeof(*c));
 	int r = c ? 0 : -ENOMEM;
 
 	*ret = (struct unwind_table){.guarded = e->guarded, .check = e->check};
-	vec_foreach(at, &e->list)
-		at->rule = (at->rule & UNWIND_EVAL) | number[at->rule & UNWIND_RULE_MASK];
 	do {
 		r = r ? r : write_level(e, c, put, ctx);
 		ret->depth++;
@@ -113,6 +124,18 @@ int unwind_tree_write(struct unwind_entries *e, const uint32_t *number, unwind_p
 	else
 		ret->root = e->list.v[0].rule;
 	return r;
+}
+
+bool unwind_tree_is(const struct unwind_entries *e, unwind_get_fn *get, void *ctx)
+{
+	_cleanup_free_ struct unwind_chunk *c = calloc(2, sizeof(*c));
+	bool same = c;
+
+	for (size_t i = 0; same && i < e->list.n; i += UNWIND_FANOUT) {
+		fill_chunk(&c[0], e, i);
+		same = !get(ctx, i / UNWIND_FANOUT, &c[1]) && !memcmp(&c[0], &c[1], sizeof(*c));
+	}
+	return same;
 }
 
 void space_chunk_fill(struct space_chunk *c, const struct unwind_mapping *m, size_t n)

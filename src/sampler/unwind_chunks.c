@@ -174,6 +174,13 @@ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void 
 			  bytes);
 }
 
+int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, void *bytes)
+{
+	uint32_t i = chunk % UNWIND_SLAB_CHUNKS;
+
+	return bpf_map_lookup_elem(s->slabs.v[chunk / UNWIND_SLAB_CHUNKS], &i, bytes) ? -errno : 0;
+}
+
 size_t unwind_store_bytes(struct unwind_store *s)
 {
 	_locked_ held = unwind_lock(s);

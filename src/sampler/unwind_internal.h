@@ -12,9 +12,13 @@
 
 typedef VEC(uint32_t) chunk_vec;
 
-struct table {
-	struct unwind_table tree;
-	chunk_vec chunks; /* all of it */
+/* Rows in the kernel's maps: of one table, or of several with the same ones. */
+struct unwind_tree {
+	struct unwind_table table; /* all but .used */
+	chunk_vec chunks;	   /* all of it, the lowest level first; they don't change */
+	size_t entries;		   /* of the lowest level */
+	uint32_t refs;		   /* tables, and who compares it */
+	int32_t unused;		   /* seconds, for unwind_make_room() */
 };
 
 struct space {
@@ -28,8 +32,8 @@ struct unwind_store {
 		lock; /* of what follows; not held while the kernel waits or chunks are written */
 	pthread_mutex_t supply; /* who makes more chunks; taken before .lock */
 	VEC(int) slabs; /* doesn't move: a chunk that was taken is written without the lock */
-	chunk_vec free, limbo; /* chunks; in limbo a program may still read them */
-	VEC(struct table) tables;
+	chunk_vec free, limbo;		     /* chunks; in limbo a program may still read them */
+	VEC(struct unwind_tree *) tables;    /* by number; NULL = empty */
 	VEC(uint32_t) given_up;		     /* tables, until they are asked for */
 	chunk_vec free_tables, limbo_tables; /* as .free and .limbo */
 	struct map rule_index;		     /* rule_key(), the next free one after it -> number */
@@ -51,7 +55,7 @@ static inline void unwind_unlockp(struct unwind_store **s)
 }
 #define _locked_ _cleanup_(unwind_unlockp) struct unwind_store *
 
-/* All but unwind_put() and unwind_chunk_write() are called with the lock held. */
+/* All but unwind_put(), unwind_chunk_write() and unwind_chunk_read() are called with the lock held. */
 
 /* unwind_chunks.c: sets an entry of a map; 0 or -errno. */
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
@@ -70,9 +74,17 @@ _must_use_ int unwind_chunk_take(struct unwind_store *s, size_t keep, uint32_t *
 void unwind_chunks_supply(struct unwind_store *s, size_t keep, size_t n);
 void unwind_chunk_give_back(struct unwind_store *s, uint32_t chunk);
 _must_use_ int unwind_chunk_write(const struct unwind_store *s, uint32_t chunk, const void *bytes);
+_must_use_ int unwind_chunk_read(const struct unwind_store *s, uint32_t chunk, void *bytes);
+
+/* unwind_store.c: *ret[i], the caller's, is the kernel's number of rule i of @rows. 0 or -errno. */
+_must_use_ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows,
+				   uint32_t **ret);
+
+/* unwind_table.c: frees what is known of @table; the kernel isn't told. */
+void unwind_table_forget(struct unwind_store *s, uint32_t table);
 
 /*
- * unwind_store.c: gives up tables that haven't been looked into for longest until there are @need
+ * unwind_table.c: gives up tables that haven't been looked into for longest until there are @need
  * chunks. None that is in use: -ENOSPC if that isn't enough, and then none at all.
  */
 _must_use_ int unwind_make_room(struct unwind_store *s, size_t need);

@@ -35,7 +35,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 
 /*
  * Fills table @table with @rows, whose rows of code [from, to) in @eval (keys) are marked as the
- * evaluation loop's. Where there is no room, tables that no sample has looked into for
+ * evaluation loop's. Tables with the same rows take the memory of one. Where there is no room, tables that no sample has looked into for
  * UNWIND_KEEP_SECONDS are emptied for it, the longest first. -ENOSPC: all others are needed; -EFBIG:
  * more than there ever is; -errno: with a message. @table is empty then. May be called by a thread, beside all
  * others: they don't wait for what takes long.

@@ -65,17 +65,29 @@ static void need_store(void)
 	}
 }
 
-/* @n rows 16 bytes apart that alternate between two rules. */
-static int fill(uint32_t table, size_t n)
+/* Of row @i of @n: 16 bytes apart, the last one another one in each @kind. */
+static uint32_t key_of(uint32_t kind, size_t i, size_t n)
+{
+	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
+}
+
+/* @n rows of @kind that alternate between two rules. */
+static int fill_like(uint32_t table, uint32_t kind, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
 	int r = vec_push(&rows.rules, (struct unwind_rule){}) ||
 		vec_push(&rows.rules, (struct unwind_rule){.cfa = UNWIND_REG, .reg = 7, .off = 8});
 
 	for (uint32_t i = 0; !r && i < n; i++)
-		r = vec_push(&rows.rows, (struct unwind_row){16 * i, (i + 1) & 1});
+		r = vec_push(&rows.rows, (struct unwind_row){key_of(kind, i, n), (i + 1) & 1});
 	assert_int_equal(r, 0);
 	return unwind_store_fill(store, table, &rows, NULL, 0);
+}
+
+/* Unlike the fifteen tables before. */
+static int fill(uint32_t table, size_t n)
+{
+	return fill_like(table, table, n);
 }
 
 static uint32_t new_table(void)
@@ -117,8 +129,8 @@ static struct unwind_chunk chunk_at(uint32_t number)
 	return c;
 }
 
-/* The tree of a table with @n of fill()'s rows says what they say. */
-static void check(uint32_t table, uint32_t n)
+/* The tree of a table with @n of fill_like()'s rows says what they say. */
+static void check_like(uint32_t table, uint32_t kind, uint32_t n)
 {
 	struct unwind_table t = entry(table);
 	struct unwind_chunk root = chunk_at(t.root);
@@ -129,10 +141,15 @@ static void check(uint32_t table, uint32_t n)
 
 		assert_int_equal(root.key[i / UNWIND_FANOUT], 16 * i);
 		for (uint32_t j = 0; j < UNWIND_FANOUT && i + j < n; j++) {
-			assert_int_equal(c.key[j], 16 * (i + j));
+			assert_int_equal(c.key[j], key_of(kind, i + j, n));
 			assert_int_equal(c.value[j], (i + j + 1) & 1);
 		}
 	}
+}
+
+static void check(uint32_t table, uint32_t n)
+{
+	check_like(table, table, n);
 }
 
 static void test_least_recently_used(void **state)
@@ -267,6 +284,43 @@ static void test_round(void **state)
 	}
 }
 
+/*
+ * Twenty copies of a file take the room of one; the memory goes when the last one does, and not before the last one has been
+ * unused for long.
+ */
+static void test_copies(void **state)
+{
+	uint32_t t[20], other;
+
+	need_store();
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		t[i] = new_table();
+		assert_int_equal(fill_like(t[i], 1, SMALL), 0);
+		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
+	}
+	other = new_table();
+	assert_int_equal(fill_like(other, 2, SMALL), 0); /* as large, and the last row differs */
+	assert_int_not_equal(entry(other).root, entry(t[0]).root);
+	assert_int_equal(unwind_store_given_up(store), 0);
+	for (size_t i = 0; i + 1 < ARRAY_SIZE(t); i++)
+		unwind_store_free_table(store, t[i]);
+	check_like(t[19], 1, SMALL);
+	check_like(other, 2, SMALL);
+
+	t[0] = new_table();
+	assert_int_equal(fill_like(t[0], 1, SMALL), 0);
+	looked_into(t[19], UNWIND_KEEP_SECONDS + 5);
+	t[1] = new_table();
+	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), -ENOSPC); /* t[0] is in use */
+	check_like(t[19], 1, SMALL);
+	looked_into(t[0], UNWIND_KEEP_SECONDS + 5);
+	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), 0);
+	assert_int_equal(entry(t[0]).depth + entry(t[19]).depth, 0);
+	assert_int_equal(unwind_store_given_up(store) + unwind_store_given_up(store), t[0] + t[19]);
+	check_like(t[1], 3, 2 * SMALL);
+	check_like(other, 2, SMALL);
+}
+
 static void *fill_often(void *arg)
 {
 	const uint32_t *t = arg;
@@ -319,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mappings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_readings, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_round, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beside, set_up, tear_down),
 	};
 
