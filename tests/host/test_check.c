@@ -12,18 +12,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-/* The BPF side has global functions without prototypes. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "code.bpf.h"
-
 #include "base/cleanup.h"
+#include "code_seam.h"
 #include "python/code.h"
 #include "python/image.h"
-
-static struct walk the_walk;
-static struct walk_out the_out;
-static struct walk_addrs the_addrs;
-static struct py_layout the_layout;
 
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
@@ -31,26 +23,6 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 		return -EFAULT;
 	memcpy(dst, (const void *)(uintptr_t)addr, n);
 	return 0;
-}
-
-walk_inline struct walk *walk_state(void)
-{
-	return &the_walk;
-}
-
-__attribute__((unused)) walk_inline struct walk_out *walk_out(void)
-{
-	return &the_out;
-}
-
-__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(void)
-{
-	return &the_addrs;
-}
-
-walk_inline const struct py_layout *walk_layout(__u32 index)
-{
-	return &the_layout;
 }
 
 /* A code object and its strings, with the real offsets of a release. */

@@ -15,11 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The BPF side has global functions without prototypes. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "code.bpf.h"
-
 #include "base/cleanup.h"
+#include "code_seam.h"
 #include "python/code.h"
 #include "python/image.h"
 
@@ -28,10 +25,6 @@
 #define HEAPS	   300
 #define SAMPLES	   6
 
-static struct walk the_walk;
-static struct walk_out the_out;
-static struct walk_addrs the_addrs;
-static struct py_layout l;
 static uint8_t *heap;
 static size_t top;
 static unsigned fail_one_of; /* reads; 0 = none */
@@ -58,26 +51,6 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	if (below(2))
 		memset(dst, 0, n);
 	return -EFAULT;
-}
-
-walk_inline struct walk *walk_state(void)
-{
-	return &the_walk;
-}
-
-__attribute__((unused)) walk_inline struct walk_out *walk_out(void)
-{
-	return &the_out;
-}
-
-__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(void)
-{
-	return &the_addrs;
-}
-
-walk_inline const struct py_layout *walk_layout(__u32 index)
-{
-	return &l;
 }
 
 /* Mostly right behind the last one, now and then near the end of a page; NULL: the heap is full. */
@@ -116,36 +89,38 @@ static uint64_t hash_or_none(void)
 /* A str (2.7: a byte string); one of ten isn't compact: its characters are somewhere near. */
 static uint64_t make_str(void)
 {
-	unsigned kind = l.str_state ? 1u << below(3) : 1;
-	bool ascii = kind == 1 && below(2), compact = !l.str_state || below(10);
-	size_t len = below(below(3) ? 90 : 400), data = ascii ? l.str_ascii : l.str_compact;
+	unsigned kind = the_layout.str_state ? 1u << below(3) : 1;
+	bool ascii = kind == 1 && below(2), compact = !the_layout.str_state || below(10);
+	size_t len = below(below(3) ? 90 : 400),
+	       data = ascii ? the_layout.str_ascii : the_layout.str_compact;
 	uint8_t *s;
 
-	if (!l.str_state)
-		data = l.bytes_data;
+	if (!the_layout.str_state)
+		data = the_layout.bytes_data;
 	s = take(data + len * kind + 1);
 	if (!s)
 		return 0;
 	fill(s + data, len * kind);
-	put(s, l.str_length, len, 8);
-	put(s, l.str_hash, hash_or_none(), 8);
-	if (l.str_state)
-		put(s, l.str_state, (kind | compact * 8 | ascii * 16) << l.str_kind_shift, 4);
+	put(s, the_layout.str_length, len, 8);
+	put(s, the_layout.str_hash, hash_or_none(), 8);
+	if (the_layout.str_state)
+		put(s, the_layout.str_state,
+		    (kind | compact * 8 | ascii * 16) << the_layout.str_kind_shift, 4);
 	if (!compact)
-		put(s, l.str_compact, (uintptr_t)heap + below((uint32_t)top), 8);
+		put(s, the_layout.str_compact, (uintptr_t)heap + below((uint32_t)top), 8);
 	return (uintptr_t)s;
 }
 
 static uint64_t make_table(void)
 {
 	size_t len = below(below(3) ? 200 : 900);
-	uint8_t *b = take(l.bytes_data + len + 1);
+	uint8_t *b = take(the_layout.bytes_data + len + 1);
 
 	if (!b)
 		return 0;
-	fill(b + l.bytes_data, len);
-	put(b, l.str_length, len, 8);
-	put(b, l.str_hash, hash_or_none(), 8);
+	fill(b + the_layout.bytes_data, len);
+	put(b, the_layout.str_length, len, 8);
+	put(b, the_layout.str_hash, hash_or_none(), 8);
 	return (uintptr_t)b;
 }
 
@@ -156,12 +131,12 @@ static uint64_t make_code(uint64_t file)
 
 	if (!c || !name || !table)
 		return 0;
-	put(c, l.code_firstlineno, below(1000), 4);
-	put(c, l.code_filename, file, 8);
-	put(c, l.code_name, name, 8);
-	if (l.code_qualname)
-		put(c, l.code_qualname, name, 8);
-	put(c, l.code_linetable, table, 8);
+	put(c, the_layout.code_firstlineno, below(1000), 4);
+	put(c, the_layout.code_filename, file, 8);
+	put(c, the_layout.code_name, name, 8);
+	if (the_layout.code_qualname)
+		put(c, the_layout.code_qualname, name, 8);
+	put(c, the_layout.code_linetable, table, 8);
 	return (uintptr_t)c;
 }
 
@@ -171,8 +146,8 @@ static size_t make_heap(uint64_t code[CODES])
 	uint64_t file[4];
 	size_t n = 0;
 
-	l = *py_layout_table(releases[below(ARRAY_SIZE(releases))], 10);
-	py_layout_set_block(&l);
+	the_layout = *py_layout_table(releases[below(ARRAY_SIZE(releases))], 10);
+	py_layout_set_block(&the_layout);
 	mprotect(heap, HEAP_BYTES, PROT_READ | PROT_WRITE);
 	memset(heap, (int)below(256), HEAP_BYTES);
 	top = below(3) ? below(5000)
@@ -191,7 +166,7 @@ static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
 
-	return py_code_from_process(getpid(), &l, addr, 0, &code) ? 0 : code->check;
+	return py_code_from_process(getpid(), &the_layout, addr, 0, &code) ? 0 : code->check;
 }
 
 static void sample(const uint64_t *code, const uint64_t *want, size_t n)
@@ -199,12 +174,12 @@ static void sample(const uint64_t *code, const uint64_t *want, size_t n)
 	fail_one_of = below(3) ? 0 : 2 + below(20);
 	the_walk.sample++;
 	the_walk.hashed = 0;
-	forget_near(&the_walk, &l);
+	forget_near(&the_walk, &the_layout);
 	for (uint32_t k = below(40); n && k; k--) {
 		size_t i = below((uint32_t)n);
 		__u64 check = 0;
 
-		if (load_check(&the_walk, &l, 0, code[i], &check) && want[i]) {
+		if (load_check(&the_walk, &the_layout, 0, code[i], &check) && want[i]) {
 			assert_true(check == want[i]);
 			compared++;
 		}

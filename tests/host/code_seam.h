@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The seam of bpf/state.bpf.h for tests of bpf/code.bpf.h alone, which reads one layout; read_user() is the test's. */
+#ifndef TESTS_CODE_SEAM_H
+#define TESTS_CODE_SEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The BPF side has global functions without prototypes. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "code.bpf.h"
+
+static struct walk the_walk;
+static struct py_layout the_layout;
+
+walk_inline struct walk *walk_state(void)
+{
+	return &the_walk;
+}
+
+/* Code objects don't come here. */
+__attribute__((unused)) walk_inline struct walk_out *walk_out(void)
+{
+	return NULL;
+}
+
+__attribute__((unused)) walk_inline struct walk_addrs *walk_addrs(void)
+{
+	return NULL;
+}
+
+walk_inline const struct py_layout *walk_layout(__u32 index)
+{
+	return &the_layout;
+}
+
+#endif
