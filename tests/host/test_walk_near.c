@@ -61,7 +61,7 @@ static uint8_t *take(size_t n)
 	if (!below(4))
 		top += below(700);
 	if (!below(40))
-		top = (top | 4095) + 1 - below(300);
+		top = MAX(top, (top | 4095) + 1 - below(300)); /* never into the last one */
 	top = (top + 7) & ~(size_t)7;
 	if (top + n + 16 > HEAP_BYTES)
 		return NULL;
