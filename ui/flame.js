@@ -12,6 +12,7 @@ import {children, valueOf} from './tree.js';
 
 export const ROW = 18;
 const LEAST = 0.4; // px; narrower boxes aren't drawn
+export const TALLEST = 32000; // pixels of height; browsers make no larger canvas
 
 /**
  * @typedef {object} FlameHooks
@@ -48,6 +49,7 @@ export class Flame {
 		this.rows = 0;
 		this.hover = -1;
 		this.top = 0; // .scroller.scrollTop, which is slow to ask for
+		this.paper = 0; // height of all rows while it is printed
 		listenGestures(this);
 	}
 
@@ -71,7 +73,7 @@ export class Flame {
 	measure() {
 		const ratio = window.devicePixelRatio || 1, s = this.scroller;
 		this.width = s.clientWidth;
-		this.height = s.clientHeight;
+		this.height = this.paper || s.clientHeight;
 		const c = this.canvas, w = Math.round(this.width * ratio), h = Math.round(this.height * ratio);
 		if (c.width !== w || c.height !== h) {
 			c.width = w;
@@ -144,7 +146,7 @@ export class Flame {
 	paint() {
 		if (!this.tree)
 			return;
-		this.top = this.scroller.scrollTop;
+		this.top = !this.paper ? this.scroller.scrollTop : this.flip ? Math.max(this.rows * ROW - this.paper, 0) : 0;
 		this.paintRows();
 	}
 
@@ -247,12 +249,22 @@ export class Flame {
 		this.b = this.a + span;
 	}
 
+	/** Rows that a canvas has room for. */
+	room() {
+		return Math.floor(TALLEST / ROW / Math.max(window.devicePixelRatio || 1, 1));
+	}
+
+	/** Rows that paper has not. */
+	cut() {
+		return this.tree ? Math.max(this.rows - this.room(), 0) : 0;
+	}
+
 	/**
-	 * Paper has no scroll bar: all rows, as far as a page goes.
+	 * Paper has no scroll bar: all rows, which the layout has no room for as long as it is still the screen's.
 	 * @param {boolean} on
 	 */
 	forPrint(on) {
-		this.scroller.style.height = on ? Math.min(Math.max(this.rows, 10), 120) * ROW + 'px' : '';
+		this.paper = on ? Math.min(Math.max(this.rows, 10), this.room()) * ROW : 0;
 		this.toRoot();
 		this.draw();
 	}

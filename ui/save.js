@@ -4,7 +4,7 @@
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
 import {MARK} from './data.js';
-import {ROW} from './flame.js';
+import {ROW, TALLEST} from './flame.js';
 import {groupLabels} from './samples.js';
 import {insideLibrary} from './shape.js';
 import {above, flame, grouping, page, state} from './view.js';
@@ -63,8 +63,6 @@ function rowsSvg(root, flame, top) {
 				columns(f.name) <= room ? f.name : fit(f.name, room - 1) + '\u2026'));
 	}
 }
-
-const TALLEST = 32000; // pixels of height; browsers make no larger canvas
 
 /** @param {Flame[]} flames @param {(b: Blob) => void} done */
 function picturePng(flames, done) {

@@ -11,7 +11,7 @@ import {button, choice, showChips, showHelp} from './controls.js';
 import {TABLES, table} from './rows.js';
 import {PROGRAM, THREAD_NAME, isFiltered} from './samples.js';
 import {save} from './save.js';
-import {flame, page, shown, state, unit, weigh} from './view.js';
+import {above, flame, page, shown, state, unit, weigh} from './view.js';
 
 const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
 
@@ -123,6 +123,9 @@ export function chips() {
 	const notes = isAll || !page.total ? [] : [page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
 	if (page.paper && state.query) // its field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
+	const cut = page.paper ? flame.cut() + above.cut() : 0;
+	if (cut)
+		notes.push(counted(cut, 'deeper row') + ' of the picture left out');
 	showChips(list, notes.join(' \u00b7 '));
 	if (page.sides)
 		legend(); // pale only where noise was judged

@@ -386,6 +386,29 @@ def printed_more(b):
     no_errors(b)
 
 
+def printed_deep(b):
+    """Paper has all rows; of more than a canvas can have it says how many are left out."""
+    for n, left in ((400, 0), (2500, 2501 - 32000 // ROW)):
+        made("deep.html", [([f"f{i}" for i in range(n)], {}, [5])])
+        for flip in "", "#flip=1":
+            open_page(b, "deep.html", flip)
+            b.js("window.dispatchEvent(new Event('beforeprint'))")
+            high, first, last = b.js("""(() => { const c = document.querySelector('#canvas'), g = c.getContext('2d');
+                const blank = (y) => [...g.getImageData(c.width - 9, y, 1, 1).data].every((x) => x > 245);
+                return [c.height, blank(4), blank(c.height - 4)]; })()""")
+            equal([high // ROW, first, last], [n + 1 - left, False, False], (n, flip))
+            says = f"{left} deeper rows of the picture left out"
+            equal(says in b.js(CHIPS) if left else b.js(CHIPS), bool(left) or "", n)
+            b.js("window.dispatchEvent(new Event('afterprint'))")
+            equal(b.js(CHIPS), "", "on the screen")
+    made("deep.html", [([f"f{i}" for i in range(400)], {}, [5])])
+    open_page(b, "deep.html")
+    pdf = base64.b64decode(b.call("Page.printToPDF")["data"])
+    pages_of = max(int(n) for n in re.findall(rb"/Count (\d+)", pdf))
+    assert 9 <= pages_of <= 11, pages_of  # six of the picture, three of the table, which isn't in it
+    no_errors(b)
+
+
 def shown_of(b):
     """A box's share is of all, and of the box that is zoomed to or of what is shown."""
     open_page(b, "shares.html")
@@ -1255,7 +1278,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend,
-                  printed, printed_more, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
