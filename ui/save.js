@@ -5,7 +5,7 @@ import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
 import {MARK} from './data.js';
 import {ROW, TALLEST} from './flame.js';
-import {groupLabels} from './samples.js';
+import {PROGRAM, nameOf} from './samples.js';
 import {insideLibrary} from './shape.js';
 import {above, flame, grouping, page, state} from './view.js';
 
@@ -77,13 +77,49 @@ function picturePng(flames, done) {
 }
 
 /**
+ * As folded stacks have it.
+ * @param {string} text
+ */
+const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
+
+/**
  * A frame as render_names_frame() in src/render/names.c writes it.
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
 	const nameless = !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x'); // has its module in it
 	const where = f.root || f.kind === MARK || nameless ? '' : f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' || f.module === f.name ? '' : f.module;
-	return (f.name + (where && ` (${where})`)).replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
+	return cleaned(f.name + (where && ` (${where})`));
+}
+
+/** Whether samples of several processes are shown, which may have one name. */
+function severalProcesses() {
+	const {data: {labels, samples}, pass} = page, seen = new Set();
+	for (let s = 0; s < samples.n; s++) {
+		if (!pass || pass[s])
+			seen.add(samples.labels[s]);
+	}
+	return new Set([...seen].map((i) => labels[i]).filter((set) => set.process || set.pid).map((set) => nameOf(set, 'process'))).size > 1;
+}
+
+/**
+ * What stands above the stacks of each label set, the innermost first, as src/render/roots.c has it.
+ * @returns {{of: Int32Array, texts: string[][]}}
+ */
+function rootTexts() {
+	const {data, sides} = page, by = grouping(), list = by && by !== PROGRAM ? [by] : [];
+	if (sides ? by === PROGRAM : state.by !== 'none' && by !== 'process' && severalProcesses())
+		list.push(PROGRAM);
+	const ids = new Map(), texts = /** @type {string[][]} */ ([]);
+	const of = Int32Array.from(data.labels, (set) => {
+		const roots = list.map((key) => cleaned(nameOf(set, key))), key = roots.join(';');
+		if (!ids.has(key)) {
+			ids.set(key, texts.length);
+			texts.push(roots);
+		}
+		return ids.get(key);
+	});
+	return {of, texts};
 }
 
 /**
@@ -91,16 +127,15 @@ function frameText(f, line) {
  * for a count. Of two recordings both counts stand behind a stack, whose lines each of them may have elsewhere.
  */
 export function foldedText() {
-	const {data, functions, leaf, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
-	const by = grouping(), g = by ? groupLabels(data, by) : null, left = state.library === 'shown' ? null : insideLibrary(data);
+	const {data, leaf, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
+	const roots = rootTexts(), left = state.library === 'shown' ? null : insideLibrary(data);
 	const texts = Array.from(spotLine, (line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
-	const roots = functions.slice(data.functions.length).map((f) => frameText(f, 0));
 	/** @type {Map<number, number[]>} */
 	const byNode = new Map();
 	for (let s = 0; s < samples.n; s++) {
 		if (leaf[s] < 0 || pass && !pass[s])
 			continue;
-		const of = samples.labels[s], key = samples.node[s] * (roots.length + 1) + (g ? g.of[of] : 0);
+		const of = samples.labels[s], key = samples.node[s] * roots.texts.length + roots.of[of];
 		if (!byNode.has(key))
 			byNode.set(key, [0, 0]);
 		byNode.get(key)[sides ? sides.of[of] : 0] += samples.values[0][s];
@@ -109,12 +144,11 @@ export function foldedText() {
 	const byStack = new Map();
 	for (const [key, sums] of byNode) {
 		const path = [];
-		for (let i = Math.floor(key / (roots.length + 1)); i > 0; i = nodeParent[i]) {
+		for (let i = Math.floor(key / roots.texts.length); i > 0; i = nodeParent[i]) {
 			if (!left || !left[nodeBox[i]])
 				path.push(texts[nodeSpot[i]]);
 		}
-		if (g)
-			path.push(roots[key % (roots.length + 1)]);
+		path.push(...roots.texts[key % roots.texts.length]);
 		const stack = (path.length ? path.reverse().join(';') : '[no frames]').replace(/^#/, ' #'), was = byStack.get(stack) || [0, 0];
 		byStack.set(stack, was.map((x, i) => x + sums[i]));
 	}

@@ -922,6 +922,19 @@ def saved_folded(b):
         until(b, "'text/plain' in window.saved", "not saved")
         want = subprocess.run([KRAIT, "report", pages / (name + ".html"), "--format", "folded"], check=True, timeout=60, capture_output=True)
         equal(sorted(b.js("window.saved['text/plain']").splitlines()), sorted(want.stdout.decode().splitlines()), name)
+    made("same.html", [(["main", "f"], {"process": name, "pid": pid, "thread": thread, "tid": pid}, [n]) for n, (name, pid, thread) in
+                       enumerate((("app", "1", "x"), ("app", "2", "y"), ("web", "3", "x")), 1)])
+    one, two = "app (pid 1)", "app*"
+    for words, fragment in ((["--process", two], ""), (["--process", two, "--by", "process"], ""), (["--process", two, "--by", "thread"], ""),
+                            ([], ""), ([], "label=process%3D" + one.replace(" ", "+")), (["--by", "process"], ""), (["--by", "thread"], "")):
+        subprocess.run([KRAIT, "report", pages / "same.html", *words, "-o", pages / "part.html"], check=True, timeout=60)
+        open_page(b, "part.html", "#" + fragment if fragment else "")
+        b.js(CATCH_SAVED)
+        choose(b, "Save", "folded")
+        until(b, "'text/plain' in window.saved", "not saved")
+        want = subprocess.run([KRAIT, "report", pages / "part.html", "--format", "folded", *words[2 if two in words else 0:], *(["--process", one] if fragment else [])],
+                              check=True, timeout=60, capture_output=True)
+        equal(sorted(b.js("window.saved['text/plain']").splitlines()), sorted(want.stdout.decode().splitlines()), (words, fragment))
     open_page(b, "library.html", "#library=hidden")
     b.js(CATCH_SAVED)
     choose(b, "Save", "folded")
