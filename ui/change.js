@@ -109,7 +109,7 @@ export function show() {
 }
 
 export function showPath() {
-	const path = flame.path(flame.zoom), whole = flame.zoom === 0 && flame.a === 0 && flame.b === 1;
+	const path = flame.path(flame.zoom), whole = flame.zoom === 0 && [flame, above].every((f) => f.a === 0 && f.b === 1);
 	showCrumbs(path.map((node) => ({name: flame.fnOf(node).name, go: () => zoomTo(node)})), whole ? null : reset);
 }
 
@@ -202,7 +202,7 @@ export function keepPlace(make) {
 function unzoom() {
 	flame.zoom = above.zoom = flame.a = above.a = 0;
 	flame.b = above.b = 1;
-	flame.focus = -1;
+	flame.focus = above.focus = -1;
 }
 
 /** @param {number} node */
@@ -221,6 +221,8 @@ export function zoomTo(node) {
 }
 
 export function reset() {
+	Object.assign(above, {a: 0, b: 1, focus: -1});
+	above.draw();
 	zoomTo(0);
 	flame.focus = -1;
 	flame.paint();

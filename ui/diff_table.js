@@ -7,7 +7,7 @@ import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';
 import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
-import {TABLES, fnGroup, groupSums, showRows} from './rows.js';
+import {TABLES, fnGroup, groupSums, rowsAround, showRows, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
 import {page, state} from './view.js';
@@ -51,6 +51,12 @@ function functionChanges(which) {
 			choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
 		};
 	});
+}
+
+/** @param {string} which @returns {Change[]} */
+function changesAround(which) {
+	return rowsAround(which).map(({sides: [a, b], ...r}) =>
+		({...r, verdict: 0, cost: {self: costs(a.self, b.self), total: costs(a.total, b.total)}}));
 }
 
 /** @param {string} by @param {string} title before each name @returns {Change[]} */
@@ -100,13 +106,13 @@ function byChange(key) {
 }
 
 export function changeTable() {
-	const kind = TABLES[state.table], title = (/** @type {string} */ k) => state.table === 'labels' ? k + ': ' : '';
-	const rows = !kind.of ? functionChanges(state.table) :
+	const name = tableName(), kind = TABLES[name], title = (/** @type {string} */ k) => name === 'labels' ? k + ': ' : '';
+	const rows = kind.own ? changesAround(name) : !kind.of ? functionChanges(name) :
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
 	const longest = {self: most('self'), total: most('total')};
 	showRows(rows, {
-		order: byChange, caption: kind.title + ': change of the own cost and of the total; * is more than noise',
+		order: byChange, caption: `${kind.title}: change of the ${(kind.own || 'own').toLowerCase()} cost and of the total; * is more than noise`,
 		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3, longest[key]),
 	});
 }

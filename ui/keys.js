@@ -8,32 +8,35 @@ import {showHelp} from './controls.js';
 import {place, say} from './details.js';
 import {spokenChange} from './diff.js';
 import {valueOf} from './tree.js';
-import {flame, page, state} from './view.js';
+import {above, flame, page} from './view.js';
 
-/** @param {number} node @param {number} step */
-function beside(node, step) {
-	const all = node ? flame.order(page.tree, page.tree.parent[node]) : [0];
+/** The picture that the keyboard is in. */
+const here = () => above.tree && document.activeElement === above.canvas ? above : flame;
+
+/** @param {import('./flame.js').Flame} of @param {number} node @param {number} step */
+function beside(of, node, step) {
+	const all = node ? of.order(of.tree, of.tree.parent[node]) : [0];
 	return all[all.indexOf(node) + step] ?? node;
 }
 
 /** @param {string} key */
 function move(key) {
-	const at = flame.focus < 0 ? flame.zoom : flame.focus, towards = state.flip ? 'ArrowUp' : 'ArrowDown';
+	const of = here(), at = of.focus < 0 ? of.zoom : of.focus, towards = of.flip ? 'ArrowUp' : 'ArrowDown';
 	let to = at;
 	if (key === 'ArrowLeft' || key === 'ArrowRight')
-		to = beside(at, key === 'ArrowLeft' ? -1 : 1);
+		to = beside(of, at, key === 'ArrowLeft' ? -1 : 1);
 	else if (key === towards)
-		to = flame.order(page.tree, at)[0] ?? at;
+		to = of.order(of.tree, at)[0] ?? at;
 	else if (at > 0)
-		to = page.tree.parent[at];
-	flame.focus = to;
-	flame.paint();
-	flame.reveal(to);
+		to = of.tree.parent[at];
+	of.focus = to;
+	of.paint();
+	of.reveal(to);
 	if (page.sides) {
-		say(spokenChange(flame, to));
+		say(spokenChange(of, to));
 		return;
 	}
-	const n = numbersOf(flame, to), f = flame.fnOf(to);
+	const n = numbersOf(of, to), f = of.fnOf(to);
 	say(`${fit(f.name, 300)}, ${place(f)}, ${percent(n.value, page.total)} of all${n.self < 0 ? '' : ', itself ' + percent(n.self, page.total)}`);
 }
 
@@ -58,20 +61,28 @@ function nextHit(step) {
 
 /** @param {number} factor */
 function scale(factor) {
+	const of = here();
 	answer(() => {
-		flame.scale(factor, 0.5);
-		flame.draw();
+		of.scale(factor, 0.5);
+		of.draw();
 		showPath();
 	});
+}
+
+/** @param {(of: import('./flame.js').Flame, box: number) => void} what is done with the box that the keyboard is on */
+function atFocus(what) {
+	const of = here();
+	if (of.focus >= 0)
+		what(of, of.focus);
 }
 
 /** @type {Record<string, () => void>} */
 const KEYS = {
 	ArrowLeft: () => move('ArrowLeft'), ArrowRight: () => move('ArrowRight'), ArrowUp: () => move('ArrowUp'),
-	ArrowDown: () => move('ArrowDown'), Enter: () => flame.focus >= 0 && zoomTo(flame.focus),
+	ArrowDown: () => move('ArrowDown'), Enter: () => atFocus((of, box) => of.hooks.zoom(box)),
 	Backspace: () => zoomTo(flame.zoom ? page.tree.parent[flame.zoom] : 0), '0': reset, Escape: reset,
 	'+': () => scale(0.7), '=': () => scale(0.7), '-': () => scale(1 / 0.7), '/': () => byId('query').focus(),
-	n: () => nextHit(1), N: () => nextHit(-1), i: turn, '?': showHelp, s: () => flame.focus > 0 && choose(flame.tree.fn[flame.focus], true),
+	n: () => nextHit(1), N: () => nextHit(-1), i: turn, '?': showHelp, s: () => atFocus((of, box) => choose(of.tree.fn[box], true)),
 };
 
 export function listenKeys() {

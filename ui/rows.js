@@ -8,6 +8,7 @@ import {fillOf} from './colour.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
 import {lineSums, showLines} from './lines.js';
+import {isThere, relativeRows} from './relatives.js';
 import {groupLabels, groupWeights} from './samples.js';
 import {showTable} from './table.js';
 import {outermost, runsOf} from './tree.js';
@@ -15,15 +16,22 @@ import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-/** @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: () => string[]}>} .of: label keys */
+const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') || f.module;
+
+/** @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: () => string[], own?: string}>} .of: label keys; .own: heading */
 export const TABLES = {
-	functions: {title: 'Function', note: (f) => f.file + (f.file && f.line ? ':' + f.line : '') || f.module},
+	functions: {title: 'Function', note: whereOf},
+	callers: {title: 'Caller', note: whereOf, own: 'Direct'},
+	callees: {title: 'Callee', note: whereOf, own: 'Direct'},
 	files: {title: 'File', key: (f) => f.file, note: (f) => f.path === f.file ? '' : f.path},
 	modules: {title: 'Module', key: moduleOf, note: (f) => WORDS.kind(f)},
 	threads: {title: 'Thread', of: () => ['thread']},
 	processes: {title: 'Process', of: () => ['process']},
 	labels: {title: 'Label', of: () => page.labelKeys},
 };
+
+/** The table that is shown: the chosen one, if there is anything that it could be of. */
+export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
  * Functions by a word, and the boxes that have none of the same above them.
@@ -123,6 +131,9 @@ function frameRows(which) {
 	}));
 }
 
+/** @param {string} which */
+export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true), TABLES[which].note);
+
 /** @param {string} by @param {string} title before each name */
 function labelRows(by, title) {
 	const {data, pass} = page, g = groupLabels(data, by), sums = groupWeights(data, g, state.value, pass);
@@ -153,21 +164,21 @@ export function linesSoon() {
 
 export function table() {
 	lines();
-	const kind = TABLES[state.table];
+	const name = tableName(), kind = TABLES[name];
 	clearTimeout(tableTimer);
 	if (page.early || kind.of && !page.data.samples)
 		return;
 	if (page.sides)
 		changeTable();
 	else
-		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, state.table === 'labels' ? k + ': ' : '')) : frameRows(state.table));
+		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) : kind.own ? rowsAround(name) : frameRows(name));
 }
 
 /** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */
 export function showRows(rows, more) {
-	const kind = TABLES[state.table];
+	const kind = TABLES[tableName()];
 	showTable({
-		title: kind.title, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, own: kind.own, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
 			state.sort = by;
 			table();

@@ -6,7 +6,7 @@ import {valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
-const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'files', 'modules', 'threads', 'processes', 'labels'],
+const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes', 'labels'],
 	sort: ['self', 'total', 'name'], library: ['shown', 'folded', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
 
 /** A page of two recordings begins with what changed. */

@@ -18,6 +18,7 @@ const STEP = 60;
  * @property {number} all @property {number} shown
  * @property {'self'|'total'|'name'} sort @property {(by: any) => void} onSort
  * @property {boolean} selfless rows have no self
+ * @property {string} [own] what .self is called
  * @property {string} [caption] @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] instead of the share and the value
  * @property {(key: string) => (a: Row, b: Row) => number} [order] instead of the largest first
  */
@@ -60,7 +61,7 @@ export function showTable(t) {
 		rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
 	const body = el('tbody', {}, ...rows.slice(0, STEP).map((r) => line(r, t)));
 	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
-		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.cell ? 'Own' : 'Self')]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
+		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || (t.cell ? 'Own' : 'Self'))]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
 	const more = el('button', {type: 'button', class: 'more'});
 	let shown = STEP;
 	const tell = () => {

@@ -8,7 +8,8 @@ import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, 
 import {FAMILIES, family} from './colour.js';
 import {diffHeader, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
-import {TABLES, table} from './rows.js';
+import {isThere} from './relatives.js';
+import {TABLES, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, isFiltered} from './samples.js';
 import {save} from './save.js';
 import {above, flame, page, shown, state, unit, weigh} from './view.js';
@@ -16,10 +17,18 @@ import {above, flame, page, shown, state, unit, weigh} from './view.js';
 const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
 
 export function header() {
-	if (page.sides) {
+	if (page.sides)
 		diffHeader();
+	else
+		ownHeader();
+	if (!above.tree)
 		return;
-	}
+	const name = fit(page.functions[state.chosen].name, 200), says = ': a box is a function, its width its share. The table of ';
+	above.canvas.setAttribute('aria-label', 'Callers of ' + name + says + 'callers has the same numbers.');
+	flame.canvas.setAttribute('aria-label', 'Callees of ' + name + says + 'callees has the same numbers.');
+}
+
+function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
 	const parts = firstUnit !== 'count' ? [] : [first === 'samples' ? counted(data.totals[0], 'sample') : quantity(data.totals[0], 'count') + ' ' + first];
 	if (state.value || !parts.length)
@@ -88,13 +97,13 @@ export function tools() {
 	}));
 	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
 	refill(byId('tools'), ...parts);
-	refill(byId('tabs'), ...Object.entries(TABLES).filter(([, t]) => !t.of || t.of().length).map(([name]) =>
+	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) && (!t.of || t.of().length)).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();
 			table();
 			saveSoon();
-		}, state.table === name)));
+		}, tableName() === name)));
 	chips();
 }
 

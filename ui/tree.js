@@ -164,11 +164,11 @@ export function follow(t, path) {
 
 /**
  * The key of nodes with no caller of the same key, -1 of others.
- * @param {Tree} t @param {Int32Array} keyOf function, -1 = none @param {number} keys
+ * @param {Tree} t @param {Int32Array} keyOf function, -1 = none @param {number} keys @param {number} [from] node that is the first
  */
-export function outermost(t, keyOf, keys) {
+export function outermost(t, keyOf, keys, from = 1) {
 	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys); // the last one's subtree
-	for (let i = 1; i < t.n; i++) {
+	for (let i = from; i < t.n; i++) {
 		const k = keyOf[fn[i]];
 		if (k >= 0 && i >= until[k]) {
 			until[k] = end[i];

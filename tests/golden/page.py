@@ -742,6 +742,49 @@ def sandwich(b):
     no_errors(b)
 
 
+def around(b):
+    """Callers and callees without a mouse: their pictures by keys, their tables with the same numbers."""
+    open_page(b, "shares.html", "#view=sandwich&f=2")
+    name = b.js("document.querySelector('#lines h2').textContent")
+    for _ in range(3):
+        if name == "a":
+            break
+        press(b, "a")
+        name = b.js("document.querySelector('#lines h2').textContent")
+    equal(b.js("['#above', '#flame'].map((id) => { const c = document.querySelector(id + ' canvas'); return [c.tabIndex, c.getAttribute('aria-label').split(':')[0]]; })"),
+          [[0, "Callers of a"], [0, "Callees of a"]], "canvases")
+    said = "document.querySelector('#live').textContent.replace(/\\u00a0/g, ' ')"
+    b.js("document.querySelector('#above canvas').focus()")
+    for key, want in (("ArrowUp", "a, /srv/lib/a.py, 50.0 % of all"), ("ArrowUp", "main, /srv/app.py, 30.0 % of all"),
+                      ("ArrowRight", "b, /srv/lib/b.py, 20.0 % of all"), ("ArrowUp", "main, /srv/app.py, 20.0 % of all"), ("ArrowDown", "b, /srv/lib/b.py, 20.0 % of all")):
+        b.key(key)
+        equal(b.js(said), want, key)
+    b.key("+", "+")
+    press(b, "reset")
+    equal(b.js("document.querySelector('#reset')"), None, "a reset of what isn't zoomed")
+    for table, want in (("Callers", [["main", "30.0 %", "50.0 %"], ["b", "20.0 %", "20.0 %"]]), ("Callees", [])):
+        press(b, table)
+        equal(rows(b), want, table)
+    b.js("document.querySelector('#above canvas').focus()")
+    for key in ("ArrowUp", "ArrowUp", "ArrowRight", "Enter"):
+        b.key(key)
+    equal(b.js("document.querySelector('#above canvas').getAttribute('aria-label')").split(":")[0], "Callers of b", "after Enter")
+    equal(rows(b), [["a", "20.0 %", "20.0 %"]], "callees")
+    equal(b.js("[...document.querySelectorAll('#table thead th')].map((e) => e.textContent)"), ["Direct", "Total", "Callee"], "headings")
+    press(b, "a")
+    press(b, "Left heavy")
+    equal([r[0] for r in rows(b)], ["a", "deflate", "do_syscall_64", "b", "main"], "without a sandwich")
+    assert "Callers" not in b.js("document.querySelector('#tabs').textContent"), "a table of nothing"
+    made("again.html", [(["main", "f", "g", "f", "h"], {}, [6]), (["f", "h"], {}, [4])])
+    open_page(b, "again.html", "#table=callers")
+    press(b, "f")
+    press(b, "Sandwich")
+    for table, want in (("Callers", [["main", "60.0 %", "60.0 %"]]), ("Callees", [["g", "60.0 %", "60.0 %"], ["h", "40.0 %", "100.0 %"], ["f", "0.0 %", "60.0 %"]])):
+        press(b, table)
+        equal(sorted(rows(b)), sorted(want), table + " of a function that calls itself")
+    no_errors(b)
+
+
 def upwards(b):
     """From the leaf: a box is what ran below it, so none of it is a caller's own; leaves too narrow for boxes are of all."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
@@ -985,7 +1028,7 @@ def sizes(b):
     no_errors(b)
 
 
-VIEWS = (("shares.html", ""), ("timed.html", "#view=sandwich&f=1&t=0-5e9&label=thread%3Done (tid 1)"),
+VIEWS = (("shares.html", ""), ("timed.html", "#view=sandwich&f=1&t=0-5e9&label=thread%3Done (tid 1)"), ("shares.html", "#view=sandwich&f=2&table=callers"),
          ("source.html", "#table=files&f=1&q=work"), ("gil.html", "#colour=gil&by=thread&table=threads"))
 
 
@@ -1292,7 +1335,7 @@ def main():
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend,
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words,
-                  label_keys, library, recursion, mutual_recursion, pressed, sandwich, upwards, time_order, time_places, lines, colours, told_apart,
+                  label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):
             b.errors.clear()
