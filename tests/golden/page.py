@@ -564,6 +564,30 @@ def filters(b):
     no_errors(b)
 
 
+def machine(b):
+    """Of several processes: one of them, groups by control group, and another of the recording's values."""
+    made("machine.html", [(["f"], {"process": "api", "pid": "1", "cgroup": "/one"}, [1, 60]), (["g"], {"process": "api", "pid": "2", "cgroup": "/two"}, [2, 10]),
+                          (["h"], {"process": "web", "pid": "3", "cgroup": "/one"}, [5, 30])], (("samples", "count"), ("space", "bytes")))
+    open_page(b, "machine.html")
+    press(b, "Processes")
+    equal(rows(b), [["web (pid 3)", "62.5 %"], ["api (pid 2)", "25.0 %"], ["api (pid 1)", "12.5 %"]], "processes")
+    press(b, "api (pid 2)")
+    equal(b.js(CHIPS), "process: api (pid 2) \u00d725.0 % of all is shown", "the filter")
+    press(b, "Functions")
+    equal(rows(b), [["g", "100.0 %", "100.0 %"]], "functions of a process")
+    equal(boxes_below(b, 0.5, (1, 2, 3)), ["api", "g", ""], "its boxes")
+    press(b, "process: api (pid 2) \u00d7")
+    equal(rows(b), [["h", "62.5 %", "62.5 %"], ["g", "25.0 %", "25.0 %"], ["f", "12.5 %", "12.5 %"]], "all functions")
+    choose(b, "Group by", "cgroup")
+    equal([boxes_below(b, x, (1, 2)) for x in (0.2, 0.7, 0.9)], [["/one", "h"], ["/one", "f"], ["/two", "g"]], "control groups")
+    choose(b, "Value", "1")
+    equal(rows(b), [["f", "60.0 %", "60.0 %"], ["h", "30.0 %", "30.0 %"], ["g", "10.0 %", "10.0 %"]], "by bytes")
+    equal(boxes_below(b, 0.5, (1, 2)), ["/one", "f"], "the widest by bytes")
+    assert "total\t60 bytes\t1\t60.0 %" in tip_at(b, 0.5, 2), tip(b)
+    assert "100 bytes space" in b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"), "the header"
+    no_errors(b)
+
+
 def kind_and_module(b):
     """Both filters: a sample needs a frame of the kind and one of the module, which may be another."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
@@ -1334,7 +1358,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend,
-                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, kind_and_module, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, hostile, empty, chain):

@@ -224,6 +224,10 @@ def other_pictures(b):
     assert tip(b).startswith("work\n") and "total\t200 ms/s\t300 ms/s\t+50.0 %" in tip(b), tip(b)
     b.mouse("mouseMoved", *at(b, 0.2, 2))
     assert tip(b).startswith("deflate\n") and "total\t100 ms/s\t150 ms/s" in tip(b), tip(b)
+    for name, of, cost in (("Callers", "main", "200 ms/s \u2192 300 ms/s"), ("Callees", "deflate", "100 ms/s \u2192 150 ms/s")):
+        press(b, name)
+        equal({f: [cell[2] for cell in cells] for f, cells in table(b).items()}, {of: [cost, cost]}, name)
+    press(b, "Functions")
     lines = b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))")
     equal(sorted(lines), ["\t300 ms/s\tnew\t24", "200 ms/s\t\tgone\t22"], "lines: each side's own")
     no_errors(b)
@@ -399,7 +403,7 @@ def main():
             print(f"SKIP page-diff-accessible: {axe}")
         else:
             bad += page.run("page-diff-accessible", page.accessible, screen, axe,
-                            (("diff.html", ""), ("diff.html", "#view=sandwich&f=5&table=threads"), ("folded.html", "#table=files&q=a")))
+                            (("diff.html", ""), ("diff.html", "#view=sandwich&f=5&table=threads"), ("diff.html", "#view=sandwich&f=2&table=callers"), ("folded.html", "#table=files&q=a")))
     return bad
 
 

@@ -430,6 +430,52 @@ def filters(work, path):
                                                           code=2).stderr)
 
 
+def diff_filters(work, path):
+    """The filter words, given to diff: each function's total, before and after, against sums made in Python."""
+    other = os.path.join(work, "other.pb.gz")
+    w = pprof.Writer()
+    main, work_at = (w.location("[python 3.12]", name, "/srv/app/" + file, line, line, 1)
+                     for name, file, line in (("<module>", "app.py", 9), ("Worker.run", "lib/work.py", 5)))
+    for i in range(60):
+        w.sample([main, work_at] if i % 3 else [main], {"pid": "9", "process": "app.py", "tid": str(9 + i % 2),
+                                                        "thread": "worker" if i % 2 else "Main"}, 1)
+    w.save(other)
+    both, names_of = [pprof.read(p) for p in (path, other)], {"<module>": "app.<module>", "Worker.run": "work.Worker.run", "deflate": "deflate"}
+    for name, args, keep, hidden in (
+            ("process", ["--process", "app.*"], lambda l, n: True, ()),
+            ("process-id", ["--process", "9"], lambda l, n: l["pid"] == "9", ()),
+            ("thread", ["--thread", "worker"], lambda l, n: l["thread"] == "worker", ()),
+            ("label", ["--label", "thread=M*"], lambda l, n: l["thread"] == "Main", ()),
+            ("module", ["--module", "work"], lambda l, n: "Worker.run" in n, ()),
+            ("kind", ["--kind", "native"], lambda l, n: n[-1] == "deflate", ()),
+            ("focus", ["--focus", "Worker.run"], lambda l, n: "Worker.run" in n, ()),
+            ("ignore", ["--ignore", "Worker.run"], lambda l, n: "Worker.run" not in n, ()),
+            ("hide", ["--hide", "Worker.run"], lambda l, n: True, ("Worker.run",)),
+            ("show", ["--show", "Worker.run"], lambda l, n: True, ("<module>", "deflate"))):
+        want = {}
+        for side, profile in enumerate(both):
+            for s in profile.samples:
+                stack = [f.name for f in profile.stack(s)]
+                for f in set(stack) - set(hidden) if keep(s.labels, stack) else ():
+                    want.setdefault(names_of[f], [0, 0])[side] += s.values[0]
+        rows = json.loads(krait("diff", path, other, "--value", "samples", "--per", "runs=1,1", "--json", *args).stdout)["functions"]
+        got = {r["name"]: [round(r["total"][side]) for side in ("before", "after")] for r in rows if r["name"] != "[no frames]"}
+        check("diff-filter-" + name, got == want, "%s, not %s" % (got, want))
+
+
+def per_process(work):
+    """Shares of processes, those of one name apart; the last line sums up those beyond the limit."""
+    path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
+    at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
+    for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
+        w.sample([at], {"pid": pid, **({"process": name} if name else {})}, n)
+    w.save(path)
+    rows = ["50.0 % web.py (pid 4)", "30.0 % web.py (pid 5)", "15.0 % cron.py (pid 6)", "5.0 % pid 7"]
+    for args, want in ((["--per-process"], rows), (["--per-process", "-n", "2"], rows[:2] + ["20.0 % 2 more"])):
+        lines = krait("report", path, *args).stdout.decode().split("\n")
+        check(" ".join(args), [" ".join(line.split()) for line in lines[-1 - len(want):-1]] == want, "\n".join(lines))
+
+
 def owner(stack):
     """Whose a sample is: the innermost Python function, else the innermost frame."""
     python = [f for f in stack if f.kind == "python"]
@@ -869,6 +915,8 @@ def main():
         others(work)
         merges(work)
         filters(work, path)
+        diff_filters(work, path)
+        per_process(work)
         tables(work, path)
         gil(path)
         fits(work)
