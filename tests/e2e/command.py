@@ -187,6 +187,54 @@ def parts_of_the_cpu_time():
             check("alignment-faults" in done.stderr and "wait" not in done.stderr, done.stderr)
 
 
+# Two threads and a child, each with its own function and 0.2 s of CPU time.
+PARTS = {"left": "while time.thread_time() < .2: json.loads(text)", "right": "while time.thread_time() < .2: zlib.compress(data)"}
+PARENT = """
+import json, subprocess, sys, threading, time, zlib
+text, data = json.dumps(list(range(3000))), bytes(range(256)) * 400
+%s
+child = subprocess.Popen([sys.executable, sys.argv[1]])
+threads = [threading.Thread(target=f, name=f.__name__) for f in (left, right)]
+for t in threads: t.start()
+for t in threads: t.join()
+child.wait()
+""" % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
+CHILD = "import time\ndef child():\n    while time.thread_time() < .2: pass\nchild()\n"
+SHOWN = (  # words, which of the three functions are in the recording, what else each sample has to be
+    (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
+    (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
+    (["--label", "thread=r*"], "right", lambda s, names: s.labels["thread"] == "right"),
+    (["--module", "json"], "left", lambda s, names: any("/json/" in f.file for f in s.stack)),
+    (["--kind", "native"], "left right", lambda s, names: s.stack[-1].kind == "native"),
+    (["--focus", "left"], "left", lambda s, names: "left" in names),
+    (["--ignore", "left"], "right child", lambda s, names: "left" not in names),
+    (["--hide", "left"], "right child", lambda s, names: "left" not in names),
+    (["--show", "left"], "left", lambda s, names: set(names) <= {"left"}),
+    (["--since", "1h"], "", lambda s, names: False),
+    (["--until", "1h", "--thread", "left", "--thread", "right"], "left right", lambda s, names: s.labels["process"] == "parent.py"))
+
+
+@kit.case
+def words_for_a_part():
+    """The filter words, given to record: what they let through is in the file, and nothing else."""
+    with folder() as d:
+        for name, text in (("parent.py", PARENT), ("child.py", CHILD)):
+            with open("%s/%s" % (d, name), "w") as f:
+                f.write(text)
+        for words, present, fits in SHOWN:
+            done = krait("record", "-q", "-o", d + "/o.pb.gz", *words, "--", kit.PYTHON, d + "/parent.py", d + "/child.py")
+            check(done.returncode == 0, done.stderr)
+            profile, seen = kit.pprof.read(d + "/o.pb.gz"), dict.fromkeys(["left", "right", "child"], 0)
+            for s in profile.samples:
+                s.stack = profile.stack(s)
+                names = [f.name for f in s.stack]
+                check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
+                for name in seen.keys() & set(names):
+                    seen[name] += s.values[0]
+            # 200 samples each; a child's first ones may be before its name is known, the kernel's aren't native
+            check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
+
+
 @kit.case
 def named_late():
     """The main thread has its name also where `threading` is imported long after its first sample."""
