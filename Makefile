@@ -221,16 +221,18 @@ $(B)/share/krait.fish: $(KRAIT_HERE)
 
 INSTALL   ?= install
 share     := $(DESTDIR)$(PREFIX)/share
-install: all docs ## binary, manual page and completions below DESTDIR and PREFIX (/usr/local)
+install: all docs ## binary, manual page, completions and schemas below DESTDIR and PREFIX (/usr/local)
 	$(INSTALL) -D -m 755 $(B)/krait $(DESTDIR)$(PREFIX)/bin/krait
 	$(INSTALL) -D -m 644 $(B)/share/krait.1 $(share)/man/man1/krait.1
 	$(INSTALL) -D -m 644 $(B)/share/krait.bash $(share)/bash-completion/completions/krait
 	$(INSTALL) -D -m 644 $(B)/share/_krait $(share)/zsh/site-functions/_krait
 	$(INSTALL) -D -m 644 $(B)/share/krait.fish $(share)/fish/vendor_completions.d/krait.fish
+	$(INSTALL) -D -m 644 -t $(share)/krait/schema docs/schema/*.schema.json
 uninstall: ## what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/krait $(share)/man/man1/krait.1 \
 		$(share)/bash-completion/completions/krait $(share)/zsh/site-functions/_krait \
 		$(share)/fish/vendor_completions.d/krait.fish
+	rm -rf $(share)/krait
 
 ##@ Housekeeping
 clean: ## remove build/

@@ -28,6 +28,12 @@ all_options_documented() {
 no_markers_left() { ! grep -n '^@' "$share/man/man1/krait.1"; }
 lint_is_silent() { [ -z "$(groff -man -ww -z -Tutf8 "$share/man/man1/krait.1" 2>&1)" ]; }
 
+# Each schema that the repository has, where the manual says.
+schemas_are_there() {
+	local place
+	place=$(grep -oE '\(/usr/local/share/[a-z/]+' "$share/man/man1/krait.1") && diff -r docs/schema "$root/usr/${place#(/usr/local/}"
+}
+
 in_bash() { # LINE... : what Tab offers for these words
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _krait
 		echo "${COMPREPLY[*]}"' bash "$share/bash-completion/completions/krait" "$@"
@@ -72,6 +78,7 @@ equals() { # WANTED GOT
 check binary "$krait" --version
 check options-in-manual all_options_documented
 check manual-complete no_markers_left
+check schemas schemas_are_there
 have groff manual-lint && check manual-lint lint_is_silent
 check bash-command equals record "$(in_bash krait rec)"
 check bash-option equals --frequency "$(in_bash krait record --fre)"
@@ -95,5 +102,5 @@ if have zsh zsh; then
 	check zsh-event equals 'krait record -e cpu-clock' "$(in_zsh 'krait record -e cpu-cl')"
 fi
 make uninstall DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1
-check uninstall [ -z "$(find "$root/usr" -type f)" ]
+check uninstall [ -z "$(find "$root/usr" -type f -o -name krait)" ]
 exit $bad
