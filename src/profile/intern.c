@@ -8,7 +8,6 @@
 
 #include "profile/intern.h"
 
-#define CHUNK_ITEMS 1024u
 #define ARENA_BLOCK 65536u
 
 void intern_init(struct intern *t, size_t size)
@@ -46,7 +45,7 @@ static uint8_t *cell(const struct intern *t, uint32_t id)
 {
 	uint32_t i = id - 1;
 
-	return t->items.v[i / CHUNK_ITEMS] + (i % CHUNK_ITEMS) * stride(t);
+	return t->items.v[i / INTERN_CHUNK] + (i % INTERN_CHUNK) * stride(t);
 }
 
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n)
@@ -136,13 +135,13 @@ static int store(struct intern *t, const void *key, size_t n)
 	uint32_t len = (uint32_t)n;
 	uint8_t *at, *chunk;
 
-	if (t->n / CHUNK_ITEMS == t->items.n) {
-		chunk = malloc(CHUNK_ITEMS * stride(t));
+	if (t->n / INTERN_CHUNK == t->items.n) {
+		chunk = malloc(INTERN_CHUNK * stride(t));
 		if (!chunk || vec_push(&t->items, chunk)) {
 			free(chunk);
 			return -ENOMEM;
 		}
-		t->bytes += CHUNK_ITEMS * stride(t);
+		t->bytes += INTERN_CHUNK * stride(t);
 	}
 	if (t->size) {
 		memcpy(cell(t, t->n + 1), key, n);

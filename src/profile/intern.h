@@ -9,6 +9,8 @@
 
 #include "base/vec.h"
 
+#define INTERN_CHUNK 1024u /* items that lie together */
+
 struct intern {
 	size_t size; /* bytes of an item; 0: items of any length */
 	uint64_t seed;
@@ -36,5 +38,11 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n);
 
 /* The item's bytes, @id from 1 to t->n; items of any length are NUL-terminated. *n may be NULL. */
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
+
+/* The same of items of @size bytes each, for loops over millions: @id isn't checked. */
+static inline const void *intern_at(const struct intern *t, uint32_t id, size_t size)
+{
+	return t->items.v[(id - 1) / INTERN_CHUNK] + (id - 1) % INTERN_CHUNK * size;
+}
 
 #endif

@@ -16,7 +16,11 @@ struct profile {
 	struct profile_tables t;
 	struct samplelog log;
 	struct str scratch;
-	uint32_t *stack_buf[2]; /* for profile_get_stack(): each holds the deepest stack */
+	struct known_stack {
+		uint32_t *v;
+		size_t n;
+		uint32_t id; /* 0 = none yet */
+	} known[2];	     /* what profile_get_stack() gave last; each holds the deepest stack */
 	size_t stack_cap;
 	unsigned stack_turn;
 	VEC(uint64_t) ran_before; /* by function id - 1; shorter: 0 */
@@ -78,8 +82,8 @@ void profile_free(struct profile *p)
 	samplelog_fini(&p->log);
 	str_fini(&p->scratch);
 	vec_fini(&p->ran_before);
-	free(p->stack_buf[0]);
-	free(p->stack_buf[1]);
+	free(p->known[0].v);
+	free(p->known[1].v);
 	free(p);
 }
 
@@ -198,12 +202,12 @@ static int reserve_stack(struct profile *p, size_t n)
 
 	if (n <= p->stack_cap)
 		return 0;
-	for (unsigned i = 0; i < ARRAY_SIZE(p->stack_buf); i++) {
-		uint32_t *v = reallocarray(p->stack_buf[i], cap, sizeof(*v));
+	for (unsigned i = 0; i < ARRAY_SIZE(p->known); i++) {
+		uint32_t *v = reallocarray(p->known[i].v, cap, sizeof(*v));
 
 		if (!v)
 			return -ENOMEM;
-		p->stack_buf[i] = v;
+		p->known[i].v = v;
 	}
 	p->stack_cap = cap;
 	return 0;
@@ -313,22 +317,34 @@ const struct profile_location *profile_get_location(const struct profile *p, uin
 	return intern_get(&p->t.locations, id, NULL);
 }
 
-/* The buffers and whose turn it is are a cache: const to the caller. */
-const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
+static void walk_stack(const struct profile *p, uint32_t id, struct known_stack *to)
 {
-	struct profile *cache = (struct profile *)p;
-	uint32_t *buf = p->stack_buf[cache->stack_turn ^= 1];
 	uint32_t at = *(const uint32_t *)intern_get(&p->t.stacks, id, NULL);
 	size_t depth = 0;
 
 	while (at) {
-		const struct profile_node *node = intern_get(&p->t.nodes, at, NULL);
+		const struct profile_node *node = intern_at(&p->t.nodes, at, sizeof(*node));
 
-		buf[depth++] = node->location;
+		to->v[depth++] = node->location;
 		at = node->parent;
 	}
-	*n = depth;
-	return buf;
+	to->n = depth;
+	to->id = id;
+}
+
+/* The same stack is often asked for again at once. What is known is a cache: const to the caller. */
+const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n)
+{
+	struct profile *cache = (struct profile *)p;
+	struct known_stack *known = &cache->known[p->stack_turn];
+
+	if (known->id != id) {
+		known = &cache->known[cache->stack_turn ^= 1];
+		if (known->id != id)
+			walk_stack(p, id, known);
+	}
+	*n = known->n;
+	return known->v;
 }
 
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n)
@@ -434,7 +450,7 @@ size_t profile_bytes(const struct profile *p)
 	const struct profile_tables *t = &p->t;
 	const struct intern *const all[] = {&t->strings, &t->mappings, &t->functions, &t->locations,
 					    &t->nodes,	 &t->stacks,   &t->labels};
-	size_t n = 2 * p->stack_cap * sizeof(*p->stack_buf[0]);
+	size_t n = 2 * p->stack_cap * sizeof(*p->known[0].v);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		n += all[i]->bytes + all[i]->n_slots * sizeof(*all[i]->slots);

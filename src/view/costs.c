@@ -6,12 +6,6 @@
 #include "base/error.h"
 #include "view/view.h"
 
-static bool is_python(const struct costs *c, uint32_t location)
-{
-	return profile_get_mapping(c->p, profile_get_location(c->p, location)->mapping)->kind ==
-	       KIND_PYTHON;
-}
-
 void costs_name(const struct costs *c, uint32_t location, struct str *b)
 {
 	if (location)
@@ -51,6 +45,12 @@ static int rank_functions(struct costs *c, bool by_file)
 	return r ? r : rank_finish(&c->keys);
 }
 
+static bool is_python(const struct profile *p, uint32_t location)
+{
+	return profile_get_mapping(p, profile_get_location(p, location)->mapping)->kind ==
+	       KIND_PYTHON;
+}
+
 int costs_init(struct costs *c, struct profile *p, bool by_file)
 {
 	int r;
@@ -62,8 +62,11 @@ int costs_init(struct costs *c, struct profile *p, bool by_file)
 		r = vec_reserve(&c->functions, c->keys.n + 1);
 	c->seen = calloc(c->keys.n + 1, sizeof(*c->seen));
 	c->self_at = calloc(profile_n_locations(p) + 1, sizeof(*c->self_at));
-	if (r || !c->seen || !c->self_at)
+	c->python = calloc(profile_n_locations(p) + 1, sizeof(*c->python));
+	if (r || !c->seen || !c->self_at || !c->python)
 		return err_set(-ENOMEM, "out of memory");
+	for (uint32_t id = 1; id <= profile_n_locations(p); id++)
+		c->python[id] = is_python(p, id);
 	c->functions.n = c->keys.n;
 	for (uint32_t id = 0; id < c->keys.n; id++)
 		c->functions.v[id] = (struct cost){.key = id, .location = c->keys.first[id]};
@@ -80,6 +83,7 @@ void costs_fini(struct costs *c)
 	map_fini(&c->lines_at);
 	free(c->seen);
 	free(c->self_at);
+	free(c->python);
 	*c = (struct costs){};
 }
 
@@ -90,7 +94,7 @@ uint32_t costs_owner(const struct costs *c, uint32_t stack)
 
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++)
-		if (is_python(c, costs_frame(c, frames, n, i)))
+		if (costs_is_python(c, costs_frame(c, frames, n, i)))
 			return costs_frame(c, frames, n, i);
 	return n ? costs_frame(c, frames, n, 0) : 0;
 }

@@ -37,6 +37,7 @@ struct costs {
 	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
 
 	int64_t *self_at; /* by location */
+	bool *python;	  /* by location: is it a Python function's? */
 	struct map lines_at;
 	uint32_t *seen, stamp; /* by key */
 	VEC(uint32_t) unique;
@@ -55,6 +56,11 @@ static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames
 				   size_t i)
 {
 	return frames[c->inverted ? n - 1 - i : i];
+}
+
+static inline bool costs_is_python(const struct costs *c, uint32_t location)
+{
+	return c->python[location];
 }
 
 /* The owner's location of a stack, 0 = no frames. */

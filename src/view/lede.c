@@ -19,8 +19,9 @@ static bool is_launcher(const struct profile *p, const struct profile_function *
 }
 
 /* Functions of importlib are nobody's either, but for `import NAME`, which stands for them. */
-static bool is_importlib(const struct profile *p, const struct profile_location *l)
+static bool is_importlib(const struct profile *p, uint32_t location)
 {
+	const struct profile_location *l = profile_get_location(p, location);
 	const struct profile_function *fn =
 		l->function ? profile_get_function(p, l->function) : NULL;
 
@@ -28,8 +29,10 @@ static bool is_importlib(const struct profile *p, const struct profile_location 
 	       !str_starts(profile_get_string(p, fn->name), "import ");
 }
 
-static bool is_own(const struct costs *c, const struct profile_location *l)
+static bool is_own(const struct costs *c, uint32_t location)
 {
+	const struct profile_location *l = profile_get_location(c->p, location);
+
 	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN &&
 	       !is_launcher(c->p, profile_get_function(c->p, l->function));
 }
@@ -37,11 +40,6 @@ static bool is_own(const struct costs *c, const struct profile_location *l)
 static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
 {
 	return c->keys.of[a] == c->keys.of[b];
-}
-
-static bool is_python(const struct costs *c, const struct profile_location *l)
-{
-	return profile_get_mapping(c->p, l->mapping)->kind == KIND_PYTHON;
 }
 
 /* As costs_owner(), but importlib owns nothing: then it is whoever imports, 0 if nobody does. */
@@ -54,11 +52,10 @@ static uint32_t owner_of(const struct costs *c, uint32_t stack)
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t frame = costs_frame(c, frames, n, i);
-		const struct profile_location *l = profile_get_location(c->p, frame);
 
-		if (!is_python(c, l))
+		if (!costs_is_python(c, frame))
 			continue;
-		if (!is_importlib(c->p, l))
+		if (!is_importlib(c->p, frame))
 			return frame;
 		any = true;
 	}
@@ -79,9 +76,8 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t frame = costs_frame(c, frames, n, i);
-		const struct profile_location *l = profile_get_location(c->p, frame);
 
-		if (!is_python(c, l) || is_importlib(c->p, l))
+		if (!costs_is_python(c, frame) || is_importlib(c->p, frame))
 			continue;
 		if (choice.function && is_same(c, frame, choice.function))
 			continue; /* it calls itself */
@@ -89,9 +85,9 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 			choice.caller = frame;
 			return choice;
 		}
-		if (is_own(c, l) && inside)
+		if (is_own(c, frame) && inside)
 			return (struct choice){inside, frame};
-		if (is_own(c, l))
+		if (is_own(c, frame))
 			choice.function = frame;
 		inside = frame;
 	}
@@ -146,11 +142,10 @@ static bool is_without_own(const struct costs *c, uint32_t stack, uint32_t funct
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t frame = costs_frame(c, frames, n, i);
-		const struct profile_location *l = profile_get_location(c->p, frame);
 
 		if (is_same(c, frame, function))
 			return true;
-		if (is_python(c, l) && is_own(c, l))
+		if (costs_is_python(c, frame) && is_own(c, frame))
 			return false;
 	}
 	return false;

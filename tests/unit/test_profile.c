@@ -156,6 +156,28 @@ static void two_stacks_can_be_compared(void **state)
 	profile_free(p);
 }
 
+/* What was asked for again is one of the last two. */
+static void a_stack_asked_for_again_stays(void **state)
+{
+	struct profile *p = profile_new();
+	uint32_t a[] = {1, 2, 3}, b[] = {4, 2}, c[] = {5, 2, 3, 6};
+	uint32_t ids[] = {profile_stack(p, a, 3), profile_stack(p, b, 2), profile_stack(p, c, 4)};
+	size_t n;
+	const uint32_t *va, *vc;
+
+	profile_get_stack(p, ids[0], &n);
+	profile_get_stack(p, ids[1], &n);
+	va = profile_get_stack(p, ids[0], &n);
+	assert_int_equal(n, 3);
+	vc = profile_get_stack(p, ids[2], &n);
+	assert_int_equal(n, 4);
+	assert_memory_equal(va, a, sizeof(a));
+	assert_memory_equal(vc, c, sizeof(c));
+	assert_memory_equal(profile_get_stack(p, ids[1], &n), b, sizeof(b));
+	assert_int_equal(n, 2);
+	profile_free(p);
+}
+
 static void labels_have_one_value_a_key(void **state)
 {
 	struct profile *p = profile_new();
@@ -320,6 +342,7 @@ int main(void)
 		cmocka_unit_test(objects_are_interned),
 		cmocka_unit_test(stacks_keep_their_frames),
 		cmocka_unit_test(two_stacks_can_be_compared),
+		cmocka_unit_test(a_stack_asked_for_again_stays),
 		cmocka_unit_test(labels_have_one_value_a_key),
 		cmocka_unit_test(samples_come_back),
 		cmocka_unit_test(a_full_disk_loses_nothing),
