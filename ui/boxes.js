@@ -82,7 +82,9 @@ function groupLegend(by) {
  */
 function laneLegend() {
 	const there = new Set(page.data.labels.map((l) => l.gil)), known = GIL.filter((name) => there.has(name));
-	return known.length ? [['In the timeline, GIL:', []], ...known.map((name) => /** @type {[string, string[]]} */ ([name, [laneFill(name)]]))] : [];
+	const fills = [...new Set(known.map(laneFill))]; // two states may look alike there
+	return known.length ? [['In the timeline, GIL:', []],
+		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) => laneFill(name) === fill).join(' or '), [fill]]))] : [];
 }
 
 export function legend() {

@@ -545,6 +545,17 @@ def diff_legend(b):
     no_errors(b)
 
 
+def lane_legend(b):
+    """The timeline's legend says each colour once."""
+    states = ("held", "waiting", "released", "none", "unknown")
+    made("states.html", [(["f"], {"thread": "t", "tid": "1", "gil": gil}, [1], 10 ** 8 * i) for i, gil in enumerate(states)])
+    open_page(b, "states.html")
+    got = b.js("""[...document.querySelectorAll('#legend span:has(b)')].slice(-4).map((e) => [e.textContent, getComputedStyle(e.querySelector('b')).backgroundColor])""")
+    equal([name for name, _ in got], ["held", "waiting", "released", "none or unknown"], "states")
+    equal(len({fill for _, fill in got}), 4, "colours")
+    no_errors(b)
+
+
 def filters(b):
     """Threads, groups, kinds, and that percentages say of what."""
     open_page(b, "timed.html")
@@ -1357,7 +1368,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
