@@ -10,6 +10,7 @@ import {state} from './view.js';
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
+const BUCKET = 1e7; // ns: the steps of recordings without exact times
 
 /**
  * As much of a name as there is room for beside its lane; a number at its end stays. Of a thread with its process that
@@ -87,7 +88,8 @@ export class Strip {
 		let last = -1;
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
-		this.end = Math.max(last + data.header.timeUnitNs, data.header.durationNs);
+		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET : data.header.timeUnitNs; // within which a sample's time isn't known
+		this.end = Math.max(last + this.step, data.header.durationNs);
 		this.there = Boolean(data.header.timed);
 		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
 		byId('strip').replaceChildren(this.canvas);
@@ -120,13 +122,19 @@ export class Strip {
 		this.width = byId('strip').clientWidth;
 		this.bins = Math.max(Math.floor((this.width - NAMES - 16) / 2), 10);
 		this.states = states;
-		const per = this.bins / this.end;
+		const per = this.bins / this.end, step = this.step * per;
 		this.values = new Float64Array(this.names.length * this.bins * states);
 		for (let s = 0; s < n; s++) {
 			if (time[s] < 0 || pass && !pass[s])
 				continue;
-			const bin = Math.min(Math.floor(time[s] * per), this.bins - 1), lane = this.laneOf[labels[s]];
-			this.values[(lane * this.bins + bin) * states + (states > 1 ? this.stateOf[labels[s]] : 0)] += w[s];
+			const at = this.laneOf[labels[s]] * this.bins, k = states > 1 ? this.stateOf[labels[s]] : 0, from = time[s] * per;
+			const to = Math.min(from + step, this.bins), first = Math.min(Math.floor(from), this.bins - 1);
+			if (to <= first + 1) {
+				this.values[(at + first) * states + k] += w[s];
+				continue;
+			}
+			for (let bin = first; bin < to; bin++)
+				this.values[(at + bin) * states + k] += w[s] * (Math.min(to, bin + 1) - Math.max(from, bin)) / (to - from);
 		}
 		this.most = 0; // of all lanes: they are compared
 		for (let b = 0; b < this.values.length; b += states) {

@@ -527,6 +527,22 @@ def one_scale(b):
     no_errors(b)
 
 
+def even(b):
+    """What ran all the time is shown without gaps and peaks, though times are in steps of 10 ms, which a pixel knows nothing of."""
+    for seconds in 2, 4, 7, 20:
+        made("even.html", [(["f"], {"thread": "t", "tid": "1"}, [10], 10 ** 7 * i) for i in range(100 * seconds)], duration_nanos=seconds * 10 ** 9)
+        open_page(b, "even.html")
+        heights = b.js("""(() => {
+            const c = document.querySelector('#strip canvas'), {data, width} = c.getContext('2d').getImageData(0, 0, c.width, 15), out = [];
+            const inked = (x, y) => { const [r, g, b] = data.slice(4 * (y * width + x)); return Math.max(r, g, b) - Math.min(r, g, b) > 50; };
+            for (let x = 152; x < width - 24; x++)
+                out.push([...Array(15).keys()].filter((y) => inked(x, y)).length);
+            return [Math.min(...out), Math.max(...out)];
+        })()""")
+        assert heights[0] >= 12, (seconds, heights)
+    no_errors(b)
+
+
 def diff_legend(b):
     """Of two recordings the timeline's colours are in the legend too, and pale boxes only where there are any."""
     def said():
@@ -1368,7 +1384,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, diff_legend, lane_legend,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
