@@ -34,7 +34,9 @@ static void add_span(uint64_t ns, struct str *ret)
 {
 	double s = (double)ns / NSEC_PER_SEC;
 
-	if (s < 60)
+	if (ns < NSEC_PER_SEC / 10)
+		str_addf(ret, "%.1f ms", 1000 * s);
+	else if (s < 60)
 		str_addf(ret, "%.1f s", s);
 	else if (s < 3600)
 		str_addf(ret, "%d min %d s", (int)s / 60, (int)s % 60);

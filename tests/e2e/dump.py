@@ -4,6 +4,7 @@
 That its stacks are right is tests/oracle/dump.py's."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -194,6 +195,15 @@ lock.acquire()
     check(any("futex" in name for name in names(leaf, "kernel")), str(leaf))
     check(names(full, "native")[0] == "_start", str(full))
     check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
+
+
+@case
+def short_waits():
+    """For how long is told in milliseconds where tenths of a second would be none."""
+    with ready("import sys, time\nsys.stdout.write('ready'); sys.stdout.flush()\nwhile True: time.sleep(.03)\n") as target:
+        said = [krait("dump", "-p", target.pid).stdout for _ in range(20)]
+    spans = [float(ms) for text in said for ms in re.findall(r"sleeping for ([0-9.]+) ms", text)]
+    check(len(spans) > 10 and 1 < max(spans) < 95, "%s in %s" % (spans, said[0]))
 
 
 # Functions without unwind information, and so much other code of that kind that it's looked at in a second
