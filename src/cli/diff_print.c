@@ -113,12 +113,29 @@ static void add_cell(struct str *row, const struct str *cell, const char *mark, 
 	str_addf(row, "%*s%s%s", MAX(width - n, 0), "", str_cstr(cell), mark);
 }
 
+/* What costs nothing on either side: its total may have changed. */
+static bool is_nothing(const struct diff_cost *c)
+{
+	return c->value[DIFF_A] <= 0 && c->value[DIFF_B] <= 0;
+}
+
+static void add_cost(const struct diff_facts *f, const struct diff_cost *c, enum diff_side side,
+		     struct str *b)
+{
+	if (is_nothing(c))
+		str_add(b, "-");
+	else
+		diff_add_value(f, c->value[side], b);
+}
+
 static void add_change(struct str *row, const struct diff_cost *c, bool share, const char *mark,
 		       int width)
 {
 	_cleanup_str_ struct str cell = {};
 
-	if (share)
+	if (is_nothing(c))
+		str_add(&cell, "-");
+	else if (share)
 		str_addf(&cell, "%+.1f pt", 100 * diff_share_change(c));
 	else
 		diff_add_relative(c, &cell);
@@ -148,8 +165,8 @@ static void print_row(const struct diff_facts *f, const struct diff_row *r,
 	bool colored = style->colored && color != COLOR_OFF;
 	enum columns columns = columns_in(style->width);
 
-	diff_add_value(f, self->value[DIFF_A], &before);
-	diff_add_value(f, self->value[DIFF_B], &after);
+	add_cost(f, self, DIFF_A, &before);
+	add_cost(f, self, DIFF_B, &after);
 	add_cell(&row, &before, "", 10);
 	if (columns > WITHOUT_AFTER)
 		add_cell(&row, &after, "", 11);
@@ -239,9 +256,9 @@ static void print_md_row(const struct diff_facts *f, const struct diff_row *r, F
 	str_add(&row, "| ");
 	markup_add_md_code(&row, r->name, strlen(r->name));
 	str_add(&row, " | ");
-	diff_add_value(f, self->value[DIFF_A], &row);
+	add_cost(f, self, DIFF_A, &row);
 	str_add(&row, " | ");
-	diff_add_value(f, self->value[DIFF_B], &row);
+	add_cost(f, self, DIFF_B, &row);
 	str_add(&row, " | ");
 	add_change(&row, self, false, "!", 0);
 	str_add(&row, " | ");

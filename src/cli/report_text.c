@@ -317,7 +317,8 @@ static int print_tree(struct printer *p)
 		return r;
 	r = tree_build(&tree, &plan);
 	if (!r) {
-		fputs(p->md ? "\n```\n" : "\n  total    path\n", p->out);
+		fputs(p->md ? "\n```\n" : "\n  total    path (an only call isn't indented)\n",
+		      p->out);
 		r = print_nodes(p, &tree, &roots);
 		fputs(p->md ? "```\n" : "", p->out);
 		tree_fini(&tree);

@@ -156,6 +156,23 @@ def diff_by(work):
     check("diff-units", b"is in nanoseconds in " in krait("diff", paths[0], other, code=1).stderr)
 
 
+def diff_only_total(work):
+    """Native code has no cost of its own: where its total changed, the columns of the own cost have none, not noughts."""
+    paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
+    for path, native in zip(paths, (True, False)):
+        w = pprof.Writer()
+        f, deep = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1), w.location("/usr/lib/libz.so.1", "deflate", "", 0, 0, 0)
+        for i in range(4000):
+            w.sample([f, deep] if native and i % 2 else [f], {}, 1)
+        w.save(path)
+    os.environ["COLUMNS"] = "80"
+    text = krait("diff", *paths, "--value", "samples").stdout.decode()
+    rows = [line.split() for line in text.split("\n") if line.endswith(" deflate")]
+    check("diff-only-total", rows == [["-", "-", "-", "-", "gone*", "deflate"]], text)
+    text = krait("diff", *paths, "--value", "samples", "--format", "md").stdout.decode()
+    check("diff-only-total-md", "| <code>deflate</code> | - | - | - " in " ".join(text.split()), text)
+
+
 def diff_without_times(work):
     """A line of folded stacks is as many samples as it counts: 1,000 of 5,000, then 1,600 or 1,010."""
     paths = [os.path.join(work, x) for x in ("before.folded", "after.folded", "same.folded")]
@@ -556,12 +573,14 @@ def tables(work, path):
     nameless(work)
     json_described(path)
     diff_by(work)
+    diff_only_total(work)
     diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
     nothing_shown(work, path)
-    check("tree", b"work.Worker.run" in krait("report", path, "--tree").stdout)
+    text = krait("report", path, "--tree").stdout
+    check("tree", b"work.Worker.run" in text and b"path (an only call isn't indented)" in text)
     os.environ["COLUMNS"] = "80"
     script = os.path.join(work, "shown.py")
     with open(script, "w") as f:
