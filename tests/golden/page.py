@@ -363,6 +363,10 @@ def printed(b):
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
+    b.js("document.body.style.width = '700px'")  # as on paper, where no resize is told
+    wide, high = b.js("""(() => { const c = document.querySelector('#strip canvas'), r = c.getBoundingClientRect(); return [r.width / c.width, r.height / c.height]; })()""")
+    assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)  # paper is narrower, and what is written on it as narrow as high
+    b.js("document.body.style.width = ''")
     b.scheme(True)
     b.js("window.dispatchEvent(new Event('afterprint'))")
     assert max(darkest()) < 60, darkest()
