@@ -390,6 +390,14 @@ static void print_lede(struct printer *p)
 	end_row(p);
 }
 
+/* Not a second time, if --by has been asked for it too. */
+static int print_other_shares(struct printer *p, const char *of)
+{
+	const char *by = p->style->tree ? NULL : p->style->by;
+
+	return by && streq(by, of) ? 0 : print_shares(p, of);
+}
+
 static int print_tables(struct printer *p)
 {
 	int r;
@@ -404,9 +412,9 @@ static int print_tables(struct printer *p)
 	else if (!r && p->style->by)
 		r = print_shares(p, p->style->by);
 	if (!r && p->style->per_process)
-		r = print_shares(p, "process");
+		r = print_other_shares(p, "process");
 	if (!r && p->style->per_thread)
-		r = print_shares(p, "thread");
+		r = print_other_shares(p, "thread");
 	return r;
 }
 
