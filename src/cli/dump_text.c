@@ -9,6 +9,7 @@
 #include "cli/dump.h"
 
 #define SOURCE_COLUMNS 200 /* of a line that are shown */
+#define MOST_ALIKE     3 /* of frames one below the other that are shown: as CPython's tracebacks do */
 
 /* As fs/proc does with newlines: nothing that a terminal would obey. */
 static void put_clean(FILE *out, const char *s, size_t n)
@@ -247,14 +248,30 @@ const uint32_t *dump_frames(const struct dump_print *to, const struct dump_threa
 	return t->stack ? profile_get_stack(in->profile, t->stack, n) : NULL;
 }
 
+/* The same line of the same Python function. */
+static bool is_alike(const struct dump_print *in, uint32_t one, uint32_t other)
+{
+	const struct profile_location *a = profile_get_location(in->profile, one),
+				      *b = profile_get_location(in->profile, other);
+
+	return profile_get_mapping(in->profile, a->mapping)->kind == KIND_PYTHON && a->function &&
+	       a->function == b->function && a->line == b->line;
+}
+
 static void put_frames(const struct dump_print *to, const struct dump_thread *t)
 {
 	struct dump_print in;
-	size_t n;
+	size_t n, alike = 0;
 	const uint32_t *frames = dump_frames(to, t, &in, &n);
 
-	while (n)
-		put_frame(&in, frames[--n]);
+	for (size_t i = n; i--;) {
+		alike = i + 1 < n && is_alike(&in, frames[i + 1], frames[i]) ? alike + 1 : 1;
+		if (alike <= MOST_ALIKE)
+			put_frame(&in, frames[i]);
+		else if (!i || !is_alike(&in, frames[i], frames[i - 1]))
+			fprintf(to->out, "  [Previous line repeated %zu more time%s]\n",
+				alike - MOST_ALIKE, alike == MOST_ALIKE + 1 ? "" : "s");
+	}
 }
 
 static void put_thread(const struct dump_print *to, const struct dump_thread *t)

@@ -198,6 +198,33 @@ lock.acquire()
 
 
 @case
+def repeated():
+    """A function that calls itself from one line is summed up as CPython's own traceback does."""
+    source = """
+import sys, time, traceback
+def down(n):
+    if n:
+        return down(n - 1)
+    traceback.print_stack(file=sys.stdout); sys.stdout.flush(); time.sleep(60)
+def turn(n): return turn(n - 1) if n else down(%d)
+sys.stdout.write("ready"); turn(%d)
+"""
+    for down, turn in ((300, 2), (3, 3), (4, 9), (2, 4)):
+        with kit.folder() as d:
+            with open(d + "/deep.py", "w") as f:
+                f.write(source % (down, turn))
+            with kit.Background(kit.PYTHON, d + "/deep.py", stdout=subprocess.PIPE) as target:
+                wait_for(lambda: "sleep" in krait("dump", "-p", target.pid).stdout, 20)
+                shown = krait("dump", "-p", target.pid, "--no-kernel", "--native=none").stdout
+                target.process.kill()
+                truth = target.process.stdout.read().decode().removeprefix("ready")
+
+        def told(text):
+            return re.findall(r"line \d+, in \w+|\[Previous.*", text.replace("<module>", "module"))
+        check(told(shown) == told(truth) and ("repeated" in truth) == (max(down, turn) > 2), "%s, not %s" % (told(shown), told(truth)))
+
+
+@case
 def short_waits():
     """For how long is told in milliseconds where tenths of a second would be none."""
     with ready("import sys, time\nsys.stdout.write('ready'); sys.stdout.flush()\nwhile True: time.sleep(.03)\n") as target:
