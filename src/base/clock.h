@@ -14,12 +14,13 @@ static inline uint64_t timespec_ns(struct timespec t)
 	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static inline uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
+/*
+ * CLOCK_MONOTONIC as BPF programs and perf events read it, whatever this process's time namespace shifts it by.
+ * Other clocks as they are, so CLOCK_BOOTTIME as /proc/PID/stat tells start times in.
+ */
+uint64_t clock_ns(clockid_t id);
 
-	clock_gettime(id, &t);
-	return timespec_ns(t);
-}
+/* The shift of CLOCK_MONOTONIC that the text of timens_offsets (time_namespaces(7)) tells, 0 if none. */
+int64_t clock_shift_parse(const char *text);
 
 #endif

@@ -212,6 +212,20 @@ def krait_in_pid_namespace():
 
 
 @kit.case
+def krait_in_time_namespace():
+    """There the kernel's time isn't CLOCK_MONOTONIC: samples have the times at which they were taken all the same."""
+    flags = ["--time", "--monotonic=50000", "--boottime=100000", "--fork"]
+    with folder() as d, unshared(*flags) as target:
+        child = kit.child_of(target.pid)
+        done = subprocess.run(["unshare", *flags, kit.KRAIT, "record", "--times", "-p", str(child), "-d", "1",
+                               "-F", "499", "-o", d + "/o.pb.gz"], timeout=60, stderr=subprocess.PIPE, check=False)
+        check(done.returncode == 0, done.stderr.decode())
+        kit.sees(d + "/o.pb.gz")
+        times = [sample.labels["time"] for sample in kit.pprof.read(d + "/o.pb.gz").samples]
+        check(min(times) < 0.5e9 < max(times) < 1.5e9, "times from %d to %d ns" % (min(times), max(times)))
+
+
+@kit.case
 def user_namespace():
     with unshared("--user", "--map-root-user", "--pid", "--fork") as target:
         profiled(kit.child_of(target.pid))

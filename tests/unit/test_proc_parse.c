@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include "base/clock.h"
 #include "proc/container.h"
 #include "proc/cpus.h"
 #include "proc/stat.h"
@@ -17,6 +18,17 @@
 static int stat_of(const char *text, struct proc_stat *s)
 {
 	return proc_stat_parse(text, strlen(text), s);
+}
+
+static void test_time_namespace(void **state)
+{
+	assert_int_equal(
+		clock_shift_parse("monotonic       50000         7\nboottime        1         2\n"),
+		50000 * 1000000000LL + 7);
+	assert_int_equal(clock_shift_parse("monotonic           -2 500000000\n"), -1500000000);
+	assert_int_equal(clock_shift_parse("monotonic           0         0\n"), 0);
+	assert_int_equal(clock_shift_parse("boottime            3         0\n"), 0);
+	assert_int_equal(clock_shift_parse("monotonic x"), 0);
 }
 
 static void test_stat(void **state)
@@ -182,10 +194,10 @@ static void test_cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stat),	  cmocka_unit_test(test_stat_malformed),
-		cmocka_unit_test(test_status),	  cmocka_unit_test(test_cgroup),
-		cmocka_unit_test(test_container), cmocka_unit_test(test_mountinfo),
-		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_time_namespace), cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_stat_malformed), cmocka_unit_test(test_status),
+		cmocka_unit_test(test_cgroup),	       cmocka_unit_test(test_container),
+		cmocka_unit_test(test_mountinfo),      cmocka_unit_test(test_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
