@@ -137,11 +137,16 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	return stayed;
 }
 
+/* Version 1's freezer lets some sleep on, marked so (include/linux/sched.h, Linux 6.1; no state had this bit before). */
+#define TASK_FROZEN 0x8000
+
 static void show(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
 
 	t->wait = wait_of(&r->work->look, place);
+	if (rec && rec->state & TASK_FROZEN)
+		t->wait = (struct wait){.kind = WAIT_FROZEN, .fd = -1};
 	if (t->wait.kind == WAIT_RUNNING && t->steady)
 		t->wait.kind = WAIT_RUNNABLE;
 	/* Who waits wakes up every 5 ms, to wait again. */

@@ -10,6 +10,10 @@
 #define ANY	   .call = TASK_UNKNOWN, .fd = -1
 
 const struct wait_rule wait_rules[] = {
+	/* Within a call too, which goes on only once it's thawed. get_signal(): where do_freezer_trap() is inlined. */
+	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
+	{ANY, .wchan = "get_signal", .kind = WAIT_FROZEN},
+	{ANY, .wchan = "__refrigerator", .kind = WAIT_FROZEN},
 	{CALL(futex), .kind = WAIT_LOCK, NO_FD},
 #ifdef SYS_futex_waitv
 	{CALL(futex_waitv), .kind = WAIT_LOCK, NO_FD},
@@ -173,8 +177,6 @@ const struct wait_rule wait_rules[] = {
 #endif
 	{ANY, .wchan = "do_signal_stop", .kind = WAIT_STOPPED},
 	{ANY, .wchan = "ptrace_stop", .kind = WAIT_TRACED},
-	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
-	{ANY, .wchan = "__refrigerator", .kind = WAIT_FROZEN},
 	{ANY, .wchan = "futex", .kind = WAIT_LOCK},
 	{ANY, .wchan = "hrtimer_nanosleep", .kind = WAIT_SLEEP},
 	{ANY, .wchan = "ep_poll", .kind = WAIT_POLL},

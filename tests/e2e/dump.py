@@ -85,6 +85,69 @@ def stopped():
     check(all(names(t)[-1] == "sleeps_here" for t in threads), str(threads))
 
 
+def freezers():
+    """(directory of a new control group, file that freezes it, what is written there to freeze and to thaw)."""
+    with open("/proc/self/mountinfo") as f:
+        mounts = [line.split() for line in f]
+    for mount in mounts:
+        at = os.path.join(mount[4], "krait-frozen-%d" % os.getpid())
+        try:
+            if mount[mount.index("-") + 1] == "cgroup2":
+                os.mkdir(at)
+                yield at, at + "/cgroup.freeze", "1", "0"
+            elif "freezer" in mount[-1].split(","):
+                os.mkdir(at)
+                yield at, at + "/freezer.state", "FROZEN", "THAWED"
+        except OSError:
+            continue
+
+
+FROZEN = """
+import select, socket, sys, threading, time
+a, b = socket.socketpair()
+lock = threading.Lock()
+lock.acquire()
+def spins():
+    while True: pass
+for target, args in (time.sleep, (1000,)), (a.recv, (1,)), (select.select, ([b], [], [])), (lock.acquire, ()):
+    threading.Thread(target=target, args=args, daemon=True).start()
+threading.Thread(target=spins, daemon=True).start()
+sys.stdout.write("ready")
+sys.stdout.flush()
+time.sleep(1000)
+"""
+
+
+@case
+def frozen():
+    """As `docker pause' leaves a container: whatever a thread waits in, it is frozen."""
+    tried = 0
+    for at, control, freeze, thaw in freezers():
+        try:
+            with kit.Background(kit.PYTHON, "-c", FROZEN, stdout=subprocess.PIPE) as target:
+                check(target.process.stdout.read(5) == b"ready", "the program doesn't start")
+                time.sleep(0.1)
+                try:
+                    for path, text in (at + "/cgroup.procs", str(target.pid)), (control, freeze):
+                        with open(path, "w") as f:
+                            f.write(text)
+                    time.sleep(0.2)
+                    threads = dump("-p", target.pid)[target.pid]["threads"]
+                except OSError:
+                    continue  # no right to, as in a container
+                finally:
+                    with open(control, "w") as f:
+                        f.write(thaw)
+            tried += 1
+            found = [(t["state"], t["name"]) for t in threads]
+            check(len(found) == 6 and {state for state, _ in found} == {"frozen"}, "%s: %s" % (control, found))
+        finally:
+            wait_for(lambda: not open(at + "/cgroup.procs").read(), 5)
+            os.rmdir(at)
+    if not tried:
+        raise kit.Skip("no control group can be frozen here")
+
+
 def timed_dump(*args):
     """dump(), and the CPU time that it took: on a busy machine the wall's says nothing."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -121,6 +121,11 @@ static void test_waits(void **state)
 	assert_int_equal(w.fd, -1);
 	assert_int_equal(wait_in('S', TASK_UNKNOWN, 0, 0, "").kind, WAIT_BLOCKED);
 	assert_int_equal(wait_in('T', SYS_read, 0, 0, "").kind, WAIT_STOPPED);
+	/* Frozen within a call. */
+	w = wait_in('S', SYS_futex, 0x1000, 0, "get_signal");
+	assert_int_equal(w.kind, WAIT_FROZEN);
+	assert_null(w.call);
+	assert_int_equal(wait_in('S', SYS_read, 5, 0, "do_freezer_trap").kind, WAIT_FROZEN);
 	w = wait_of(&(struct task_look){.state = 'S'},
 		    &(struct task_place){.call = TASK_UNKNOWN, .runs = true});
 	assert_int_equal(w.kind, WAIT_RUNNING);
