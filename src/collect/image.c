@@ -80,15 +80,14 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	if (fstat(fd, &st))
 		return -errno;
 	f->version = file_version_of(&st);
-	r = elf_file_open(fd, path, &elf);
-	if (r)
-		return r;
-	elf_file_dynamic(elf, &f->dynamic);
-	f->exec_fixed = elf_file_is_exec(elf);
-	text = elf_file_text(elf);
-	if (text) {
-		f->text_start = text->vaddr;
-		f->text_offset = text->offset;
+	if (!elf_file_open(fd, path, &elf)) {
+		elf_file_dynamic(elf, &f->dynamic);
+		f->exec_fixed = elf_file_is_exec(elf);
+		text = elf_file_text(elf);
+		if (text) {
+			f->text_start = text->vaddr;
+			f->text_offset = text->offset;
+		}
 	}
 	r = py_image_read(fd, path, &f->image);
 	f->is_python = r > 0;

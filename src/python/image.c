@@ -3,9 +3,12 @@
  * Looking for an interpreter in one ELF file: is there one, which, and can krait walk it. Whatever
  * is recognised but not understood is returned with the reason, never guessed at.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "python/image_internal.h"
 
@@ -164,14 +167,23 @@ static void examine(struct image_ctx *c)
 		image_roots(c);
 }
 
-static void name_pypy(struct image_ctx *c)
+static void name_it(struct py_image *image, const char *what, unsigned version)
 {
-	unsigned version = image_pypy_version(c);
-
 	if (version)
-		image_unsupported(c->image, "PyPy %u.%u", version >> 8, version & 0xff);
+		image_unsupported(image, "%s %u.%u", what, version >> 8, version & 0xff);
 	else
-		image_unsupported(c->image, "PyPy");
+		image_unsupported(image, "%s", what);
+}
+
+/* An interpreter of 32 bits, by nothing but its name. */
+static bool is_32_bit_python(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	uint8_t ident[EI_NIDENT];
+
+	return (str_starts(name, "python") || str_starts(name, "libpython")) &&
+	       pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
 int py_image_read(int fd, const char *name, struct py_image *ret)
@@ -182,6 +194,10 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	r = elf_file_open(fd, name, &elf);
+	if (r == -ENOEXEC && is_32_bit_python(fd, name)) {
+		name_it(ret, "32-bit CPython", image_version_after(name, "python"));
+		return 1;
+	}
 	if (r)
 		return r;
 	if (needs_libpython(elf))
@@ -189,7 +205,7 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 	c.elf = elf;
 	find_all_symbols(&c);
 	if (is_pypy(&c)) {
-		name_pypy(&c);
+		name_it(ret, "PyPy", image_version_after(name, "pypy"));
 		return 1;
 	}
 	if (!find_runtime(&c) && !has_interpreter(&c))

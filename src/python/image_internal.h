@@ -97,8 +97,8 @@ _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debu
  */
 uint32_t image_version(struct image_ctx *c);
 
-/* major << 8 | minor of the language, by the file's name; 0 = not known. */
-unsigned image_pypy_version(struct image_ctx *c);
+/* major << 8 | minor, "3.8" after the first @prefix in the last part of the path @name; 0 = no. */
+unsigned image_version_after(const char *name, const char *prefix);
 
 /* Fills image->where for the image's version, or sets image->unsupported. */
 void image_roots(struct image_ctx *c);

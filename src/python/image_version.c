@@ -11,8 +11,7 @@
 #define RODATA_MAX    (64u << 20)
 #define VERSION_CHARS "0123456789.+abrc"
 
-/* "3.8" after the first @prefix in the last part of the path @name; 0 = no. */
-static unsigned version_after(const char *name, const char *prefix)
+unsigned image_version_after(const char *name, const char *prefix)
 {
 	const char *s = strrchr(name, '/');
 	unsigned major, minor;
@@ -27,14 +26,9 @@ static unsigned version_after(const char *name, const char *prefix)
 static unsigned version_by_name(struct image_ctx *c)
 {
 	const char *name = elf_file_name(c->elf), *soname = elf_file_soname(c->elf);
-	unsigned version = soname ? version_after(soname, "libpython") : 0;
+	unsigned version = soname ? image_version_after(soname, "libpython") : 0;
 
-	return version ? version : version_after(name, "python");
-}
-
-unsigned image_pypy_version(struct image_ctx *c)
-{
-	return version_after(elf_file_name(c->elf), "pypy");
+	return version ? version : image_version_after(name, "python");
 }
 
 /* "3.8.18", "3.8.0rc1", "3.9.2+": PY_VERSION_HEX without the serial number; 0 = something else. */

@@ -406,5 +406,21 @@ def other_interpreters_are_named():
     check("not examined" not in done.stderr, done.stderr)
 
 
+@kit.case
+def of_32_bits_is_named():
+    """An interpreter of 32 bits isn't understood, which isn't the same as not being Python."""
+    with folder() as d:
+        with open(d + "/program.c", "w") as f:
+            f.write('asm(".globl _start\\n_start: jmp _start");\n')
+        if subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-o", d + "/python3.9",
+                           d + "/program.c"], check=False).returncode:
+            raise Skip("no compiler for 32 bits")
+        with Background(d + "/python3.9") as target:
+            kit.runs(target.pid, 0.1)
+            done = krait("record", "-d", 1, "-F", 99, "-o", d + "/o.pb.gz")
+            check(done.returncode == 0 and "1 process not understood: 32-bit CPython 3.9" in done.stderr, done.stderr)
+            kit.refused(1, "32-bit CPython 3.9", "record", "-p", target.pid, "-o", d + "/p.pb.gz")
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())

@@ -126,6 +126,25 @@ static void test_arm64(void **state)
 	assert_int_equal(image.hex_version >> 16, 0x30a);
 }
 
+/* Of 32 bits nothing is read: its name says what it is. */
+static void test_32_bits(void **state)
+{
+	struct py_image image;
+	struct fake f = {0};
+	_cleanup_close_ int fd = -1;
+
+	ew_init(&f.w, ET_DYN);
+	fd = ew_write(&f.w);
+	assert_int_equal(pwrite(fd, &(char){ELFCLASS32}, 1, EI_CLASS), 1);
+	assert_int_equal(py_image_read(fd, "/usr/bin/python3.8", &image), 1);
+	assert_string_equal(image.unsupported, "32-bit CPython 3.8");
+	assert_int_equal(py_image_read(fd, "/lib/libpython3.11.so.1.0", &image), 1);
+	assert_string_equal(image.unsupported, "32-bit CPython 3.11");
+	assert_int_equal(py_image_read(fd, "python3", &image), 1);
+	assert_string_equal(image.unsupported, "32-bit CPython");
+	assert_int_equal(py_image_read(fd, "/lib/python3/app", &image), -ENOEXEC);
+}
+
 static void test_wrong_offset(void **state)
 {
 	struct py_image image;
@@ -285,17 +304,12 @@ static void test_unknown_debug_offsets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size_tells),
-		cmocka_unit_test(test_string_tells),
-		cmocka_unit_test(test_arm64),
-		cmocka_unit_test(test_wrong_offset),
-		cmocka_unit_test(test_trace_refs),
-		cmocka_unit_test(test_unknown_object),
-		cmocka_unit_test(test_old_and_unknown),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_section_and_scan),
-		cmocka_unit_test(test_cookie),
-		cmocka_unit_test(test_unknown_debug_offsets),
+		cmocka_unit_test(test_size_tells),     cmocka_unit_test(test_string_tells),
+		cmocka_unit_test(test_arm64),	       cmocka_unit_test(test_32_bits),
+		cmocka_unit_test(test_wrong_offset),   cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_unknown_object), cmocka_unit_test(test_old_and_unknown),
+		cmocka_unit_test(test_others),	       cmocka_unit_test(test_section_and_scan),
+		cmocka_unit_test(test_cookie),	       cmocka_unit_test(test_unknown_debug_offsets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
