@@ -103,7 +103,7 @@ _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, u
 /* Is it CPython's own helper code? For whoever changes texts; sets nothing. */
 bool py_code_is_internal(const struct py_code *code);
 
-/* Is the object at code->addr still the one whose check was taken? 0, -ESTALE, -errno. */
+/* Is the object at code->addr still the one whose check was taken, and not freed? 0, -ESTALE, -errno. */
 struct heap;
 _must_use_ int py_code_check_same(const struct py_code *code, struct heap *h);
 

@@ -70,6 +70,23 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 	return r;
 }
 
+/*
+ * What was freed keeps its version until something else lies there, but no reference count: that is 0, or pymalloc has
+ * put a pointer there, which is above 2^32. malloc's chunks may lie lower, but lose their type too. From 3.14 on the
+ * highest 16 bits are flags. Free-threaded builds (3.13+, with a longer head) aren't looked at.
+ */
+static bool is_alive(struct heap *h, uint64_t code)
+{
+	const struct py_layout *l = h->l;
+	uint64_t count;
+
+	if (l->version >= 0x030d && l->ob_type > sizeof(count))
+		return true;
+	count = heap_ptr(h, code + l->ob_type - sizeof(count)) & 0xffffffffffff;
+	return count && count <= UINT32_MAX &&
+	       heap_type_is(h, heap_ptr(h, code + l->ob_type), "code");
+}
+
 static int check_now(struct heap *h, uint64_t code, uint64_t *ret)
 {
 	const struct py_layout *l = h->l;
@@ -83,6 +100,8 @@ static int check_now(struct heap *h, uint64_t code, uint64_t *ret)
 		return r;
 	if (!version)
 		return check_contents(h, code, firstlineno, ret);
+	if (!is_alive(h, code))
+		return -ESTALE;
 	*ret = check_version(version, firstlineno, heap_ptr(h, code + l->code_qualname),
 			     heap_ptr(h, code + l->code_linetable));
 	return 0;

@@ -31,7 +31,7 @@ struct object {
 };
 
 struct target {
-	struct object code, file, name, table;
+	struct object code, file, name, table, type;
 };
 
 static void put(struct object *o, size_t off, const void *v, size_t n)
@@ -89,6 +89,10 @@ static void make_code(struct target *t, uint32_t version)
 	put_u64(&t->code, l->code_linetable, (uintptr_t)&t->table);
 	if (l->code_version)
 		put_u32(&t->code, l->code_version, version);
+	/* Not freed. */
+	put_u64(&t->code, l->ob_type - sizeof(uint64_t), 1);
+	put_u64(&t->code, l->ob_type, (uintptr_t)&t->type);
+	put_u64(&t->type, l->type_name, (uintptr_t) "code");
 }
 
 static uint64_t kernel_check(const struct target *t)

@@ -182,8 +182,14 @@ struct fake_str {
 	char data[64];
 };
 
+struct fake_type {
+	uint64_t pad[2];
+	const char *name;
+};
+
 struct fake_code {
-	uint64_t pad;
+	uint64_t count;
+	const struct fake_type *type;
 	uint32_t firstlineno, version;
 	struct fake_str *filename, *name, *qualname, *linetable;
 };
@@ -191,6 +197,8 @@ struct fake_code {
 static const struct py_layout fake_layout = {
 	.version = 0x30c,
 	.str_kind_shift = 2,
+	.ob_type = offsetof(struct fake_code, type),
+	.type_name = offsetof(struct fake_type, name),
 	.code_firstlineno = offsetof(struct fake_code, firstlineno),
 	.code_version = offsetof(struct fake_code, version),
 	.code_filename = offsetof(struct fake_code, filename),
@@ -216,13 +224,17 @@ struct fake {
 	struct fake_code code;
 };
 
+static const struct fake_type code_type = {.name = "code"}, other_type = {.name = "codec"};
+
 static void fake_init(struct fake *f)
 {
 	set_str(&f->file, "b.py");
 	set_str(&f->qualname, "D.g");
 	f->table = (struct fake_str){.len = 2, .hash = ~0ull};
 	memcpy(&f->table.state, "\x81\x12", 2);
-	f->code = (struct fake_code){.firstlineno = 5,
+	f->code = (struct fake_code){.count = 1,
+				     .type = &code_type,
+				     .firstlineno = 5,
 				     .version = 9,
 				     .filename = &f->file,
 				     .name = &f->qualname,
@@ -283,6 +295,32 @@ static void test_fill_stale(void **state)
 	py_code_free(code);
 }
 
+/* Freed, with nothing new in its place: only the reference count or the type tells. */
+static void test_fill_freed(void **state)
+{
+	static const uint64_t counts[] = {0, 0x7f1234567890, 0x5512345678};
+	struct fake f;
+	struct py_code *code;
+
+	for (size_t i = 0; i <= ARRAY_SIZE(counts); i++) {
+		fake_init(&f);
+		code = unfilled(&f, version_check(&f));
+		if (i < ARRAY_SIZE(counts))
+			f.code.count = counts[i];
+		else
+			f.code.type = &other_type;
+		assert_int_equal(py_code_fill_from_process(code, getpid(), &fake_layout), -ESTALE);
+		assert_null(code->name);
+		py_code_free(code);
+	}
+	/* 3.14's flags; an immortal one */
+	fake_init(&f);
+	f.code.count = 1ull << 55 | 0xc0000000;
+	code = unfilled(&f, version_check(&f));
+	assert_int_equal(py_code_fill_from_process(code, getpid(), &fake_layout), 0);
+	py_code_free(code);
+}
+
 /* The formula of the contents, written out here once more: co_version 0 proves nothing. */
 static void test_fill_by_contents(void **state)
 {
@@ -331,15 +369,11 @@ static void test_fill_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_record),
-		cmocka_unit_test(test_old_record),
-		cmocka_unit_test(test_being_built),
-		cmocka_unit_test(test_long_table),
-		cmocka_unit_test(test_internal),
-		cmocka_unit_test(test_hostile_records),
-		cmocka_unit_test(test_fill),
-		cmocka_unit_test(test_fill_stale),
-		cmocka_unit_test(test_fill_by_contents),
+		cmocka_unit_test(test_record),	    cmocka_unit_test(test_old_record),
+		cmocka_unit_test(test_being_built), cmocka_unit_test(test_long_table),
+		cmocka_unit_test(test_internal),    cmocka_unit_test(test_hostile_records),
+		cmocka_unit_test(test_fill),	    cmocka_unit_test(test_fill_stale),
+		cmocka_unit_test(test_fill_freed),  cmocka_unit_test(test_fill_by_contents),
 		cmocka_unit_test(test_fill_faults),
 	};
 
