@@ -29,7 +29,7 @@ struct diff_options {
 	enum source_mode source_mode;
 	unsigned limit;
 	enum color_mode color;
-	bool json;
+	bool json, quiet;
 	int (*print)(const struct diff_facts *f, const struct diff_style *style, FILE *out);
 };
 
@@ -87,7 +87,6 @@ static const struct option_row rows[] = {
 	 .initial = "10",
 	 .help = "rows of the table"},
 	SOURCE_ROWS(FIELD(source), "html: "),
-	VALUE_COLOR_ROW(FIELD(color)),
 	VIEW_SAMPLE_ROWS(FIELD(view)),
 	VIEW_TIME_ROWS(FIELD(view)),
 	VIEW_GRAIN_ROWS(FIELD(view)),
@@ -95,6 +94,8 @@ static const struct option_row rows[] = {
 	VIEW_BY_OWN_ROW(FIELD(view), NULL,
 			"a row for each process, thread or cgroup by name, state of the GIL (gil) "
 			"or value of another label; in a page a root frame"),
+	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
+	VALUE_COLOR_ROW(FIELD(color)),
 	OPTION_HELP,
 	{},
 };
@@ -402,6 +403,7 @@ static int run(const struct command *self, int argc, char **argv)
 		log_error("%s", err_msg());
 		return EXIT_USAGE;
 	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	if (caller_find(&caller)) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;

@@ -21,6 +21,7 @@ struct merge_options {
 	const struct render_format *format;
 	VEC(struct label_option) labels;
 	struct render_options render;
+	bool quiet;
 };
 
 typedef VEC(struct profile *) profiles;
@@ -45,6 +46,7 @@ static const struct option_row rows[] = {
 	 .set = value_times_none,
 	 .field = FIELD(render.times),
 	 .help = "write no times, for a smaller file"},
+	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	OPTION_HELP,
 	{},
 };
@@ -115,6 +117,7 @@ static int run(const struct command *self, int argc, char **argv)
 		log_error("%s", err_msg());
 		r = EXIT_USAGE;
 	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	if (r < 0) {
 		r = read_files(&operands, &all);
 		r = r ? r : merge(&o, &all);

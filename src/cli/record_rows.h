@@ -134,11 +134,7 @@
 	 .set = value_more,                                                                        \
 	 .field = RECORD_FIELD(verbose),                                                           \
 	 .help = "say more; -vv says everything"},                                                 \
-	{.name = "quiet",                                                                          \
-	 .letter = 'q',                                                                            \
-	 .set = value_flag,                                                                        \
-	 .field = RECORD_FIELD(quiet),                                                             \
-	 .help = "only warnings and errors"},                                                      \
+	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),                                                \
 	VALUE_COLOR_ROW(RECORD_FIELD(color))
 
 /* clang-format on */

@@ -35,6 +35,13 @@ int value_times_none(void *field, const char *text);
 		.help = "colours in the terminal: auto, always, never"                             \
 	}
 
+/* The row of every command that says more than it writes; @at is the offset of a bool. */
+#define VALUE_QUIET_ROW(at, heading)                                                               \
+	{                                                                                          \
+		.group = (heading), .name = "quiet", .letter = 'q', .set = value_flag,             \
+		.field = (at), .help = "only warnings and errors"                                  \
+	}
+
 /* The row of every command that writes a file; @at is the offset of a const char *. */
 #define VALUE_OUTPUT_ROW(at, otherwise, words)                                                     \
 	{                                                                                          \

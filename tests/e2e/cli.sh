@@ -76,6 +76,10 @@ helps() {
 	check help-names-commands grep -q doctor out
 	expect record-help 0 '' record --help
 	check help-names-options grep -q -- --duration out
+	printf 'a;b 5\n' >some.folded
+	expect quiet-merge 0 '' merge -q some.folded some.folded -o some.pb.gz
+	expect quiet-diff 0 '' diff -q some.folded some.pb.gz
+	check quiet-diff-says-nothing-else test ! -s err
 	expect version 0 '' --version
 	check version-has-a-number grep -qE '^krait [0-9]+\.[0-9]' out
 }
