@@ -459,6 +459,17 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	errno = ERROR;
 	return -errno;
 }
+/* Maps into a map of maps, one by one. */
+int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
+			 const struct bpf_map_batch_opts *opts)
+{
+	const __u32 *key = keys, *value = values;
+	int r = 0;
+
+	for (__u32 i = 0; !r && i < *n; i++)
+		r = bpf_map_update_elem(fd, &key[i], &value[i], 0);
+	return r;
+}
 """
 
 
