@@ -18,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import modules
 import oracle
@@ -39,6 +40,7 @@ UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 class Native(oracle.Oracle):
     folder, hz = "native", HZ
     machinery = True
+    building = threading.Lock()
 
     def interpreter(self, interpreter):
         """Profiles all programs at once until there are samples enough."""
@@ -111,10 +113,11 @@ class Native(oracle.Oracle):
         return ("--native=full", "--kernel") + ("--interpreter-frames",) * self.machinery
 
     def prepare(self, interpreter, program):
-        for source in program.libraries:
-            lacks = build(interpreter, source)
-            if lacks:
-                return lacks
+        with self.building:  # programs share libraries
+            for source in program.libraries:
+                lacks = build(interpreter, source)
+                if lacks:
+                    return lacks
         return None
 
     def checker(self, interpreter, program):

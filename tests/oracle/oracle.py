@@ -8,6 +8,7 @@ interpreter's own truth (truth.py, check.py). One line for each interpreter and 
 PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on: the same with the JIT and with trampolines.
 """
 import argparse
+import concurrent.futures
 import fnmatch
 import hashlib
 import os
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import check
@@ -169,7 +171,7 @@ def truth_of(interpreter, program):
         if not os.path.exists(file):
             os.makedirs(folder, exist_ok=True)
             os.makedirs(interpreter.scratch, exist_ok=True)
-            fresh = os.path.join(interpreter.scratch, name + ".json")
+            fresh = os.path.join(interpreter.scratch, "%s-%d.json" % (name, threading.get_ident()))
             subprocess.run([interpreter.path, os.path.join(HERE, "truth.py"), path, fresh],
                            env=interpreter.environment(), cwd=ROOT, check=True, timeout=300,
                            stdout=subprocess.DEVNULL)
@@ -297,11 +299,13 @@ class Oracle:
 
     def able(self, interpreter):
         """The programs that can run, with their truth made."""
-        able = []
-        for program in programs(self.options.program, self.folder):
-            lacks = program.lacks(interpreter)
+        able, all_programs = [], programs(self.options.program, self.folder)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = [pool.submit(lambda p: p.lacks(interpreter) or self.prepare(interpreter, p), p)
+                    for p in all_programs]
+        for program, lacks in zip(all_programs, made):
             try:
-                lacks = lacks or self.prepare(interpreter, program)
+                lacks = lacks.result()
                 if lacks:
                     print("SKIP oracle %s %s: %s" % (interpreter.name, program.name, lacks))
                 else:
