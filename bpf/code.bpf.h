@@ -204,7 +204,10 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 	return true;
 }
 
-/* The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. */
+/*
+ * The check by contents, for the code object whose offset 0 would be at @at in w->block: into w->acc. Global: inlined it
+ * is verified for each frame of a group and each way that leads there, 54,000 instructions of 170,000 and half of the time.
+ */
 walk_global int check_contents(__u32 at)
 {
 	struct walk *w = walk_state();
