@@ -3,6 +3,14 @@
 #include <elf.h>
 #include "elf/internal.h"
 
+/* Asked for each relocation: a file's are 30,000, all with one table. */
+static bool are_strings(struct elf_file *f, size_t i)
+{
+	if (i != f->strings && elf_is_string_table(f->elf, f->fd, i, SECTION_MAX_BYTES))
+		f->strings = i;
+	return i && i == f->strings;
+}
+
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg)
 {
 	GElf_Shdr sh;
@@ -10,7 +18,7 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
 	GElf_Sym sym;
 
-	if (data && !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
+	if (data && !are_strings(f, sh.sh_link))
 		return 0;
 
 	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
@@ -86,14 +94,6 @@ size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_sy
 bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *ret)
 {
 	return elf_file_find(f, &name, ret, 1) == 1;
-}
-
-/* Asked for each relocation: a file's are 30,000, all with one table. */
-static bool are_strings(struct elf_file *f, size_t i)
-{
-	if (i != f->strings && elf_is_string_table(f->elf, f->fd, i, SECTION_MAX_BYTES))
-		f->strings = i;
-	return i && i == f->strings;
 }
 
 /* Name and value of symbol @i in the table that a relocation section links to. */

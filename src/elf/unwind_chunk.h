@@ -24,9 +24,10 @@ struct unwind_entries {
 _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct unwind_fde *eval,
 				   size_t n_eval, struct unwind_entries *ret);
 void unwind_entries_fini(struct unwind_entries *e);
+#define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
+
 /* Rule i becomes @number[i]. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
-#define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
 
 /* Chunks of the tree over @n entries. */
 size_t unwind_tree_chunks(size_t n);

@@ -43,9 +43,7 @@ static size_t stride(const struct intern *t)
 
 static uint8_t *cell(const struct intern *t, uint32_t id)
 {
-	uint32_t i = id - 1;
-
-	return t->items.v[i / INTERN_CHUNK] + (i % INTERN_CHUNK) * stride(t);
+	return (uint8_t *)intern_at(t, id, stride(t));
 }
 
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n)

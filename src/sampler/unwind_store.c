@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "sampler/unwind_internal.h"
 
@@ -108,8 +108,5 @@ int unwind_number_rules(struct unwind_store *s, const struct unwind_rows *rows, 
 
 uint32_t unwind_store_epoch(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
+	return (uint32_t)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_SEC);
 }

@@ -117,11 +117,10 @@ static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
  */
 static struct unwind_tree *find_same(struct unwind_store *s, const struct unwind_entries *entries)
 {
-	for (uint32_t i = 0; i < s->tables.n; i++) {
+	for (uint32_t i = 0; !entries->guarded && i < s->tables.n; i++) {
 		struct unwind_tree *tree = s->tables.v[i];
 
-		if (!tree || tree->entries != entries->list.n || tree->table.guarded ||
-		    entries->guarded)
+		if (!tree || tree->entries != entries->list.n || tree->table.guarded)
 			continue;
 		tree->refs++;
 		if (has_rows(s, tree, entries))
