@@ -9,6 +9,7 @@ import json
 STARTUP_NS = 20 * 1000 * 1000  # after exec an interpreter that is being made may be incomplete
 UNREADABLE_NAMES = {"[name not readable]"}
 UNREADABLE = {"[incomplete: name not readable]", "[incomplete: line table not readable]"}
+PART = 64                      # frames
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
 
@@ -116,12 +117,13 @@ class Checker(object):
     """contract: frames of files that aren't the target's are left out before comparing.
 
     A stack is walked root first as by a finite automaton: a state is the set of the tree's nodes
-    that the frames so far can be. States and steps are kept: deep stacks share their beginnings.
+    that the frames so far can be. States, steps and those of parts of a stack are kept: deep stacks share
+    all but their ends.
     """
 
     def __init__(self, truth, contract=False):
         self.truth, self.contract = truth, contract
-        self.states, self.state_ids, self.steps = [], {}, {}
+        self.states, self.state_ids, self.steps, self.parts = [], {}, {}, {}
         for i, code in enumerate(truth.codes):
             code["index"] = i
 
@@ -173,25 +175,38 @@ class Checker(object):
                     for code in self.truth.by_key.get(callee.key, ()))
                 and any(line_ok(code, loc) for code in self.states[state].values()))
 
+    def along(self, state, part):
+        """The state after the calls from each frame to the next; else that of the caller where none goes on,
+        the kind of error and its index."""
+        for i, loc in enumerate(part[:-1]):
+            key = (state, loc, part[i + 1])
+            if key not in self.steps:
+                self.steps[key] = self.step(state, loc, part[i + 1])
+            if isinstance(self.steps[key], str):
+                return state, self.steps[key], i
+            state = self.steps[key]
+        return state, None, 0
+
     def walk(self, stack, cut):
         """None if the stack is a path; else (kind of error, index of the frame)."""
         state = self.starts(stack, cut)
         if not self.states[state]:
             return self.explain(stack, 0), 0
         last = len(stack) - 1
-        for i, loc in enumerate(stack[:-1]):
-            key = (state, id(loc), id(stack[i + 1]))
-            after = self.steps.get(key)
-            if after is None:
-                after = self.steps[key] = self.step(state, loc, stack[i + 1])
-            if isinstance(after, str):
-                if i + 1 == last and self.creates(state, loc, stack[last]):
-                    return None
-                if after == "wrong line":
-                    return after, i
-                kind = self.explain(stack, i + 1)
-                return (kind if kind == "wrong name" else after), i + 1
-            state = after
+        for first in range(0, last, PART):
+            part = tuple(stack[first:first + PART + 1])
+            if (state, part) not in self.parts:
+                self.parts[state, part] = self.along(state, part)
+            state, wrong, at = self.parts[state, part]
+            if not wrong:
+                continue
+            at += first
+            if at + 1 == last and self.creates(state, stack[at], stack[last]):
+                return None
+            if wrong == "wrong line":
+                return wrong, at
+            kind = self.explain(stack, at + 1)
+            return (kind if kind == "wrong name" else wrong), at + 1
         if not any(line_ok(code, stack[-1]) for code in self.states[state].values()):
             return "wrong line", last
         return None

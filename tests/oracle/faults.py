@@ -50,7 +50,7 @@ FAULTS = {
     "file_cut": ("chains", None, None),
 }
 RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn", "text", "threads")
-SECONDS = {"churn": 2.5}  # of the target's time; addresses must be used again
+SECONDS = {"churn": 1, "recursion": 0.8}  # of the target's time; addresses must be used again, deep stacks take long
 ENOUGH = 50  # samples to show a fault; a busy machine gives fewer in that time
 
 
@@ -58,7 +58,7 @@ def sampled(interpreter, program, fault, folder, times=1):
     """A report on the program, sampled from inside."""
     out = os.path.join(folder, "%s-%s.pb.gz" % (interpreter.name, fault or "right"))
     command = [interpreter.path, os.path.join(oracle.HERE, "sampler.py"), program.path,
-               str(times * SECONDS.get(program.name, 0.8)), out]
+               str(times * SECONDS.get(program.name, 0.3)), out]
     subprocess.run(command + ([fault] if fault else []), check=True, timeout=300, cwd=oracle.ROOT,
                    env=interpreter.environment(), stdout=subprocess.DEVNULL)
     checker = check.load(oracle.truth_of(interpreter, program), program.contract)

@@ -13,7 +13,7 @@ import threading
 import pprof
 import truth
 
-INTERVAL = 0.0005
+INTERVAL = 0.002  # seconds; ITIMER_PROF would round it up to ticks
 PYTHON = "[python %d.%d]" % sys.version_info[:2]
 
 
@@ -232,7 +232,7 @@ class Sampler(object):
         self.writer = pprof.Writer()
         self.main = threading.current_thread().ident
         self.counts = {}
-        self.busy = False
+        self.over = False
         self.fault = getattr(Faulty(), fault) if fault else None
 
     def stack(self, frame):
@@ -244,9 +244,13 @@ class Sampler(object):
         return tuple(self.writer.location(PYTHON, *each) for each in reversed(stack))
 
     def tick(self, _signal, frame):
-        if self.busy:
+        if self.over:
             return
-        self.busy = True
+        if frame.f_code not in OWN:  # else the machine was slow: it came before the last tick returned
+            self.sample(frame)
+        self.arm()
+
+    def sample(self, frame):
         if sys.version_info[0] == 2:
             interval = sys.getcheckinterval()
             sys.setcheckinterval(1 << 30)
@@ -259,12 +263,10 @@ class Sampler(object):
                 self.counts[stack] = self.counts.get(stack, 0) + 1
         if sys.version_info[0] == 2:
             sys.setcheckinterval(interval)
-        self.busy = False
-        self.arm()
 
     def arm(self):
         """One signal: a deep stack takes longer than the interval."""
-        signal.setitimer(signal.ITIMER_PROF, INTERVAL)
+        signal.setitimer(signal.ITIMER_REAL, INTERVAL)
 
     def save(self, path):
         for stack, count in self.counts.items():
@@ -272,20 +274,23 @@ class Sampler(object):
         self.writer.save(path)
 
 
+OWN = [function.__code__ for function in (Sampler.tick, Sampler.arm)]
+
+
 def main():
     target, seconds, out = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
     import rig
     rig.seconds = seconds
     sampler = Sampler(sys.argv[4] if len(sys.argv) > 4 else None)
-    signal.signal(signal.SIGPROF, sampler.tick)
-    signal.siginterrupt(signal.SIGPROF, False)
+    signal.signal(signal.SIGALRM, sampler.tick)
+    signal.siginterrupt(signal.SIGALRM, False)
     code, namespace, _old = truth.load(target)
     sampler.arm()
     try:
         exec(code, namespace)
     finally:
-        sampler.busy = True
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        sampler.over = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
     sampler.save(out)
 
 
