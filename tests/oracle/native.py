@@ -25,9 +25,10 @@ import oracle
 import order
 import pprof
 
-HZ = 2499            # of each of two recordings: a stack may have 2,048 native frames
+HZ = 2499            # at most, of each of two recordings: a stack may have 2,048 native frames
 CPUS = os.cpu_count() or 1
-SHORTEST, LONGEST = 2 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
+SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
+MORE = 1.2           # than an idle machine needs
 FAIR = 0.5           # of an equal share of the samples that each program must have
 BROKEN = 0.005       # share of samples whose native part breaks off
 TRUNCATED = "[incomplete: native stack: deeper than 2,048 frames]"
@@ -38,9 +39,14 @@ UNPACKED = os.path.join(oracle.CACHE, "sid", "root", "usr", "include")
 
 
 class Native(oracle.Oracle):
-    folder, hz = "native", HZ
+    folder = "native"
     machinery = True
     building = threading.Lock()
+
+    @property
+    def hz(self):
+        """What a few samples need in the shortest recording."""
+        return min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
         """Profiles all programs at once until there are samples enough."""
@@ -49,9 +55,9 @@ class Native(oracle.Oracle):
         running = []
         try:
             self.start(interpreter, running)
-            rate, lacking = 2 * HZ * CPUS, self.lacking(running)
+            rate, lacking = 2 * self.hz * CPUS, self.lacking(running)
             while lacking and rate:
-                seconds = min(max(1.2 * lacking / rate, SHORTEST), LONGEST)
+                seconds = min(max(MORE * lacking / rate, SHORTEST), LONGEST)
                 rate = self.round(running, seconds) / seconds
                 lacking = self.lacking(running)
         except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:

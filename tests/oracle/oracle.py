@@ -246,7 +246,7 @@ class Oracle:
     def batch(self, interpreter, some, samples):
         """Profiles some programs at once; {program: report}."""
         storm = some[0].storm
-        seconds = max(1.0 if storm else 0.7,
+        seconds = max(0.6 if storm else 0.5,
                       1.3 * samples * len(some) / self.hz / (os.cpu_count() or 1))
         running = [Running(interpreter, program, 900) for program in some]
         try:

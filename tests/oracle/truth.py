@@ -178,8 +178,9 @@ class Tracer(object):
         for code in self.codes:
             del code["object"]
         with open(path + ".new", "w") as f:
-            json.dump({"version": list(sys.version_info[:3]), "own": self.own,
-                       "codes": self.codes, "nodes": self.nodes, "anywhere": anywhere}, f)
+            # json.dump() is ten times slower.
+            f.write(json.dumps({"version": list(sys.version_info[:3]), "own": self.own,
+                                "codes": self.codes, "nodes": self.nodes, "anywhere": anywhere}))
         os.rename(path + ".new", path)
 
 
