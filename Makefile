@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds krait. `make help` lists the targets; everything made goes to build/<variant>/.
-#   VARIANT=release (default), asan, cov, fuzz; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu;
+#   VARIANT=release (default), asan, cov; STATIC=1 is the variant "static"; CROSS=aarch64-linux-gnu;
 #   BPF=no is "nobpf": report, diff and merge alone, which need neither clang nor libbpf nor libelf
 # Room order (base below cli) is kept by includes, not by this file: sources are found by name.
 
@@ -46,17 +46,15 @@ LDFLAGS ?=
 LDLIBS  := -lbpf -ldw -lelf -lz -lzstd -lcap -liberty -llzma -lm
 
 ifeq ($(VARIANT),asan)
-KCFLAGS += -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+CC      := $(CLANG)
+# NULL + 0 isn't undefined any more (C2y, N3322).
+KCFLAGS += -O1 -g1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize=pointer-overflow \
+	   -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=address,undefined
 endif
 ifeq ($(VARIANT),cov)
 KCFLAGS += -O0 --coverage
 LDFLAGS += --coverage
-endif
-ifeq ($(VARIANT),fuzz)
-CC      := $(CLANG)
-KCFLAGS += -O1 -fsanitize=fuzzer-no-link,address,undefined
-LDFLAGS += -fsanitize=address,undefined
 endif
 ifeq ($(VARIANT),static)
 LDFLAGS += -static
@@ -124,7 +122,7 @@ $(B)/%.o: %.c $(B)/flags | $(SKEL) $(ASSET_H)
 
 # The walkers of bpf/ compiled for user space. The BPF machine loads unaligned words.
 $(B)/src/dump/walker.o: CPPFLAGS += -Ibpf
-$(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=alignment)
+$(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=alignment)
 
 # target: BPF objects. -g is for BTF; DWARF is stripped by bpftool gen object.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
@@ -191,12 +189,12 @@ $(B)/tests/host/%.o: CPPFLAGS += -Ibpf
 # The BPF machine loads unaligned words.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
 
-fuzzers: ## libFuzzer programs in build/fuzz
-	$(Q)$(MAKE) --no-print-directory VARIANT=fuzz fuzz-build
-fuzz-build: $(FUZZ:%=$(B)/%)
+fuzzers: ## libFuzzer programs in build/asan/tests/fuzz
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan fuzz-build
+fuzz-build: $(FUZZ:%=$(B)/tests/fuzz/%)
 $(B)/tests/fuzz/fuzz_walk.o: CPPFLAGS += -Ibpf
 $(B)/tests/fuzz/fuzz_walk.o: KCFLAGS += -fno-sanitize=alignment
-$(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/libkrait.a
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 

@@ -77,7 +77,7 @@ static void start(struct elf_writer *w)
 	for (uint64_t i = 0; i < 0x60; i += 8)
 		ew_text(w, "\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3", 8);
 	ew_text(w, taker, sizeof(taker));
-	memcpy(w->text + NEW - EW_TEXT + 3, &to_taken, 4);
+	memcpy(&w->text[NEW - EW_TEXT + 3], &to_taken, 4);
 	ew_symbol(w, "PyCMethod_New", NEW, sizeof(taker), 1);
 	ew_symbol(w, "PyType_Ready", NEW, 1, 1);
 }

@@ -40,8 +40,9 @@ static void test_hostile_names(void **state)
 		"<script type=\"application/octet-stream\" id=\"krait-recording\">AAAA</script>",
 		"tab\tnewline\nescape\x1b[31m del\x7f",
 		"\xff\xfe broken \xc3( \xed\xa0\x80 \xf4\x90\x80\x80",
-		"\xf0\x9f\x90\x8d snake \xe8\x9b\x87 \xd7\xa0\xd7\x97\xd7\xa9 \xe2\x80\xaeright to "
-		"left",
+		("\xf0\x9f\x90\x8d snake \xe8\x9b\x87 \xd7\xa0\xd7\x97\xd7\xa9 \xe2\x80\xaeright "
+		 "to "
+		 "left"),
 		"\\u003cb\\\\\"",
 		"__proto__",
 		"constructor",
