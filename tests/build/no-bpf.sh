@@ -28,7 +28,7 @@ says_why() {
 	[ $rc = 3 ] && [[ $words == *"built without BPF"* ]]
 }
 
-check builds make BPF=no CLANG=false BPFTOOL=false
+check builds make -j"$(nproc)" BPF=no CLANG=false BPFTOOL=false
 check headers none grep -rlE --include='*.d' 'bpf/(bpf|libbpf)\.h|libelf\.h|gelf\.h|elfutils/|\.skel\.h' build/nobpf
 check libraries none grep -E 'lib(bpf|elf|dw)\.' <(ldd "$krait")
 check report same_report

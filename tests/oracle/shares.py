@@ -7,6 +7,7 @@ samples, no phase's share may be off by more than three standard errors. One of 
 profilers would fail somewhere among all phases and versions by chance, so that what is off is
 measured once more, and fails if it is off again.
 """
+import concurrent.futures
 import json
 import math
 import os
@@ -86,7 +87,8 @@ def main():
     rows = oracle.interpreters(bool(os.environ.get("KRAIT_TEST_FULL")), only)
     rows = [row for row in rows if row.kind in ("static", "shared")]
     with tempfile.TemporaryDirectory() as folder:
-        results = [test(krait, row, folder) for row in rows]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(lambda row: test(krait, row, folder), rows))
     return 0 if all(results) else 1
 
 
