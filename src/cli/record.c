@@ -71,12 +71,18 @@ static int sample(struct session *s)
 /* Filters leave out samples that were taken: it is said how many. */
 static int apply_filters(struct session *s)
 {
+	struct view_options upright = s->options->view;
 	struct view_totals totals;
 	int r;
 
 	if (!view_wanted(&s->options->view))
 		return 0;
 	r = view_apply(&s->profile, &s->options->view, &totals);
+	if (r == -E2BIG) {
+		log_warn("%s; they are written from the outermost function on", err_msg());
+		upright.invert = false;
+		r = view_apply(&s->profile, &upright, &totals);
+	}
 	if (!r && totals.shown_samples < totals.all_samples)
 		log_note("the filters let %llu of %llu samples through",
 			 (unsigned long long)totals.shown_samples,

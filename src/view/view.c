@@ -11,6 +11,12 @@
 
 #define NOT_SHOWN UINT32_MAX
 
+/*
+ * Stacks share their root ends, and turned around only their leaves: n nested calls, each with time of its own,
+ * are n frames one way and n * n / 2 the other. Of @n bytes; real profiles need two or three times as much.
+ */
+#define INVERTED_BUDGET(n) ((64ull << 20) + 16 * (n))
+
 struct viewer {
 	const struct view_options *o;
 	struct select select;
@@ -20,6 +26,7 @@ struct viewer {
 	uint32_t *stacks;	    /* id in .from → in .to, NOT_SHOWN, 0 = not yet */
 	uint32_t *parts;	    /* location in .from → in .to without .outer; 0 = not yet */
 	bool reframed;		    /* stacks aren't as they were */
+	size_t budget;		    /* bytes that .to may have */
 	uint64_t timed;		    /* samples with a time */
 	struct view_totals totals;
 };
@@ -217,6 +224,12 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	to.labels = profile_copy_labels(&v->copy, s->labels, NULL, 0);
 	if (!to.stack || profile_failed(v->to))
 		return err_set(-ENOMEM, "out of memory");
+	if (profile_bytes(v->to) > v->budget)
+		return err_set(
+			-E2BIG,
+			"--invert: stacks as deep as these turned around need more than %zu MiB; "
+			"--focus, --hide or --functions leaves less of them",
+			v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;
@@ -265,7 +278,11 @@ static int make(struct viewer *v)
 
 int view_apply(struct profile **p, const struct view_options *o, struct view_totals *ret)
 {
-	struct viewer v = {.o = o, .from = *p, .to = profile_new(), .reframed = reframes(o)};
+	struct viewer v = {.o = o,
+			   .from = *p,
+			   .to = profile_new(),
+			   .reframed = reframes(o),
+			   .budget = o->invert ? INVERTED_BUDGET(profile_bytes(*p)) : SIZE_MAX};
 	int r = make(&v);
 
 	if (r) {

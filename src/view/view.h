@@ -49,7 +49,8 @@ struct view_totals {
 /*
  * Replaces *p by what @o shows of it (also if that is all; the old one is freed), and says in @ret
  * (may be NULL) how much that is. With --since and --until the view's start and duration are theirs.
- * 0; -EINVAL + message (no times in the profile, ...), *p as it was; -ENOMEM + message.
+ * 0; -EINVAL + message (no times in the profile, ...), *p as it was; -E2BIG + message: .invert needs far
+ * more memory than of a real profile, *p as it was; -ENOMEM + message.
  */
 _must_use_ int view_apply(struct profile **p, const struct view_options *o,
 			  struct view_totals *ret);

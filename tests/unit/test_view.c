@@ -272,6 +272,40 @@ static void test_inlined(void **state)
 	}
 }
 
+/* n calls, each inside of the one before and with a sample: n frames, and n * n / 2 turned around. */
+static void test_deeply_nested(void **state)
+{
+	enum { DEPTH = 12000 };
+	uint32_t *stack = calloc(DEPTH, sizeof(*stack));
+	struct profile *p = test_profile();
+
+	assert_non_null(stack);
+	for (int i = 0; i < DEPTH; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%d", i);
+		stack[DEPTH - 1 - i] =
+			test_location(p, &(struct test_frame){name, "f.c", 1, KIND_NATIVE});
+		assert_int_equal(
+			profile_add(p, &(struct profile_sample){.stack = profile_stack(
+									p, stack + DEPTH - 1 - i,
+									(size_t)i + 1),
+								.time_ns = -1,
+								.values = {1, 1}}),
+			0);
+	}
+	assert_int_equal(view_apply(&p, VIEW(.invert = true), NULL), -E2BIG);
+	assert_non_null(strstr(err_msg(), "--invert: stacks as deep as these"));
+	assert_int_equal(profile_n_samples(p), DEPTH); /* as it was */
+	assert_int_equal(view_apply(&p,
+				    VIEW(.invert = true, .focus = TEXTS("f99"),
+					 .hide = TEXTS("/f[0-9]{4}/")),
+				    NULL),
+			 0);
+	profile_free(p);
+	free(stack);
+}
+
 static void test_bad(void **state)
 {
 	assert_int_equal(pattern_check("/(/"), -EINVAL);
@@ -283,11 +317,11 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples), cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),	cmocka_unit_test(test_archives),
-		cmocka_unit_test(test_native),	cmocka_unit_test(test_times),
-		cmocka_unit_test(test_inlined), cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_samples),	      cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_frames),	      cmocka_unit_test(test_archives),
+		cmocka_unit_test(test_native),	      cmocka_unit_test(test_times),
+		cmocka_unit_test(test_inlined),	      cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_deeply_nested), cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
