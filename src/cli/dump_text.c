@@ -3,32 +3,23 @@
  * `krait dump` for people: a traceback of each thread as Python prints it, native and kernel functions
  * behind it. What comes from the program (names, source) is shown without its control characters.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cli/color.h"
 #include "cli/dump.h"
+#include "live/text.h"
 
 #define SOURCE_COLUMNS 200 /* of a line that are shown */
 #define MOST_ALIKE     3 /* of frames one below the other that are shown: as CPython's tracebacks do */
 
-/* As fs/proc does with newlines: nothing that a terminal would obey. */
-static void put_clean(FILE *out, const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		/* C1 controls are 0xc2 0x80..0x9f in UTF-8 */
-		if (c < 0x20 || c == 0x7f ||
-		    (c == 0xc2 && i + 1 < n && ((unsigned char)s[i + 1] & 0xe0) == 0x80))
-			fputc('?', out);
-		else
-			fputc(c, out);
-	}
-}
-
+/* Nothing that a terminal would obey. */
 static void put_text(FILE *out, const char *s)
 {
-	put_clean(out, s, strlen(s));
+	_cleanup_str_ struct str clean = {};
+
+	text_clip(&clean, s, INT_MAX, true);
+	fputs(str_cstr(&clean), out);
 }
 
 static void add_span(uint64_t ns, struct str *ret)
@@ -97,61 +88,48 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 	}
 }
 
-/* Terminal columns of a code point: East Asian wide ones take two. */
-static unsigned width_of(uint32_t c)
+/* Columns of the first @n bytes. */
+static int columns_of(const char *s, size_t n)
 {
-	static const uint32_t wide[][2] = {
-		{0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
-		{0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-		{0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
+	_cleanup_str_ struct str part = {};
 
-	if (c >= 0x300 && c < 0x370)
-		return 0; /* combining */
-	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
-		if (c >= wide[i][0] && c <= wide[i][1])
-			return 2;
-	return 1;
+	str_add_n(&part, s, n);
+	return text_width(str_cstr(&part), true);
 }
 
-/* The same of @n bytes of text. */
-static unsigned columns_of(const char *s, size_t n)
-{
-	unsigned columns = 0;
-
-	for (size_t i = 0; i < n;) {
-		unsigned char c = (unsigned char)s[i];
-		unsigned len = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-		uint32_t point = len == 1 ? c : c & (0x7fu >> len);
-
-		for (unsigned k = 1; k < len && i + k < n; k++)
-			point = point << 6 | ((unsigned char)s[i + k] & 0x3f);
-		columns += width_of(point);
-		i += len;
-	}
-	return columns;
-}
-
-/* Carets below the executing expression, unless that is the whole line. */
+/* Carets below the executing expression, unless that is the whole line, which is @text behind @indent bytes. */
 static void put_carets(const struct dump_print *to, const struct profile_location *l,
-		       const char *line, size_t n, size_t indent)
+		       const struct str *text, size_t indent)
 {
-	size_t from = (size_t)l->column - 1, end = (size_t)l->end_column - 1;
+	size_t from = (size_t)l->column - 1 - indent, end = (size_t)l->end_column - 1 - indent;
+	int before, n;
 
 	if (l->end_line > l->line)
-		end = n;
-	if (!l->end_column || from < indent || end > n || end <= from ||
-	    (from == indent && end == n))
+		end = text->n;
+	if (!l->end_column || (size_t)l->column <= indent || end > text->n || end <= from ||
+	    (from == 0 && end == text->n))
 		return;
-	fprintf(to->out, "    %*s%s", (int)columns_of(line + indent, from - indent), "",
-		color_code(to->colored, COLOR_RED));
-	for (unsigned i = columns_of(line + from, end - from); i; i--)
+	before = columns_of(text->s, from);
+	n = MIN(columns_of(text->s + from, end - from), SOURCE_COLUMNS - before);
+	if (n <= 0)
+		return;
+	fprintf(to->out, "    %*s%s", before, "", color_code(to->colored, COLOR_RED));
+	while (n--)
 		fputc('^', to->out);
 	fprintf(to->out, "%s\n", color_code(to->colored, COLOR_OFF));
+}
+
+/* NUL would end it, and tabs have no width. */
+static void take_text(const char *line, size_t n, struct str *ret)
+{
+	for (size_t i = 0; i < n; i++)
+		str_add_c(ret, line[i] && line[i] != '\t' ? line[i] : ' ');
 }
 
 static void put_source(const struct dump_print *to, const struct profile_location *l,
 		       const char *file)
 {
+	_cleanup_str_ struct str text = {}, shown = {};
 	bool changed = false;
 	size_t n, indent = 0;
 	const char *line = source_line(to->source, file, l->line, &n, &changed);
@@ -168,11 +146,12 @@ static void put_source(const struct dump_print *to, const struct profile_locatio
 		fputs("    [the file was changed after the process began]\n", to->out);
 		return;
 	}
-	n = MIN(n, indent + SOURCE_COLUMNS);
-	fputs("    ", to->out);
-	put_clean(to->out, line + indent, n - indent);
-	fputc('\n', to->out);
-	put_carets(to, l, line, n, indent);
+	take_text(line + indent, n - indent, &text);
+	text_clip(&shown, str_cstr(&text), SOURCE_COLUMNS, true);
+	fprintf(to->out, "    %s%s\n", str_cstr(&shown),
+		text_width(str_cstr(&text), true) > SOURCE_COLUMNS ? "…" : "");
+	if (!text.failed)
+		put_carets(to, l, &text, indent);
 }
 
 static void put_python(const struct dump_print *to, const struct profile_location *l,

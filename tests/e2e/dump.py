@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 
 import kit
 from kit import case, check, krait, python, refused, wait_for
@@ -71,6 +72,39 @@ def text():
     if sys.version_info >= (3, 11):
         check("\n    print('ready', flush=True); (1, time.sleep(1000))\n"
               "                                    ^^^^^^^^^^^^^^^^\n" in said, said)
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+@case
+def odd_text():
+    """Source and names in the columns that they take; what a terminal would obey isn't there."""
+    call = "time.sleep(1000)"
+    lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
+             "d = ('%s', %s)" % ("\xe9" * 300, call)]
+    for line in lines:
+        with kit.folder() as folder:
+            script = os.path.join(folder, "app.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write("import threading, time\nthreading.current_thread().name = 'a\u202eb'\ndef sleeps():\n"
+                        "    print('ready', flush=True); time.sleep(.5)\n    " + line + "\nsleeps()\n")
+            os.utime(script, (1, 1))
+            with kit.Background(kit.PYTHON, script, stdout=subprocess.PIPE) as target:
+                target.process.stdout.readline()
+                time.sleep(1)
+                done = subprocess.run([kit.KRAIT, "dump", "-p", str(target.pid)], capture_output=True, timeout=60, check=False)
+        said = done.stdout.decode("utf-8").split("\n")  # fails if it isn't UTF-8
+        check(any('"a?b"' in row for row in said), said[:3])
+        at = next(i for i, row in enumerate(said) if row.endswith("line 5, in sleeps"))
+        clean = line.replace("\t", " ").replace("\u202e", "?").replace("\x9b", "?")
+        shown = clean if columns(clean) <= 200 else clean[:200] + "\u2026"
+        check(said[at + 1] == "    " + shown, "%r, not %r" % (said[at + 1], shown))
+        if sys.version_info < (3, 11) or call not in shown:
+            continue
+        carets = " " * columns(clean[:clean.index(call)]) + "^" * len(call)
+        check(said[at + 2] == "    " + carets, "%r below %r" % (said[at + 2], shown))
 
 
 @case
