@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit codes.
 That its stacks are right is tests/oracle/dump.py's."""
+import ctypes
 import json
 import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -259,6 +261,27 @@ sys.stdout.write("ready"); sys.stdout.flush()
 
 
 @case
+def ready_to_run():
+    """A thread that another one keeps from its CPU is ready to run; where it is then doesn't change."""
+    cpu = max(os.sched_getaffinity(0))
+
+    def least():
+        os.sched_setaffinity(0, [cpu])
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+    def most():
+        os.sched_setaffinity(0, [cpu])
+        os.nice(-20)
+
+    with python(preexec_fn=least) as target, python(preexec_fn=most) as other:
+        kit.runs(other.pid, 0.3)
+        found = dump("-p", target.pid)
+    thread, = found[target.pid]["threads"]
+    check(thread["state"] == "runnable" and thread["seconds"] > 0, thread["words"])
+    check(thread["steady"] and names(thread)[:2] == ["<module>", "main"], str(thread))
+
+
+@case
 def several_run():
     """Threads of several processes that run are sampled together."""
     with python() as one, python() as two:
@@ -292,6 +315,41 @@ lock.acquire()
     check(any("futex" in name for name in names(leaf, "kernel")), str(leaf))
     check(names(full, "native")[0] == "_start", str(full))
     check(not names(leaf, "mark") and not names(full, "mark"), "not whole: %s" % full)
+
+
+# kill, tkill, tgkill, ptrace, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal
+TO_STOP = {"x86_64": (62, 200, 234, 101, 129, 297, 424), "aarch64": (129, 130, 131, 117, 138, 240, 424)}
+
+
+def forbid_stopping():
+    """From now on the kernel ends this process if it makes one of these calls (seccomp)."""
+    calls = TO_STOP[os.uname().machine]
+    rows = [(0x20, 0, 0, 0)]  # the call's number
+    rows += [(0x15, len(calls) - i, 0, call) for i, call in enumerate(calls)]
+    rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]  # goes on; ends
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+    filters = struct.pack("HP", len(rows), ctypes.addressof(program))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filters, 0, 0):
+        os._exit(77)
+
+
+@case
+def stops_nobody():
+    """No thread is stopped, traced or sent a signal: krait couldn't do it, and shows everything."""
+    if os.uname().machine not in TO_STOP:
+        raise kit.Skip("the numbers of the calls aren't known")
+    done = subprocess.run([kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 0)"], preexec_fn=forbid_stopping,
+                          check=False)
+    if done.returncode == 77:
+        raise kit.Skip("no seccomp")
+    check(done.returncode == -signal.SIGSYS, "it may be done: %d" % done.returncode)
+    with ready(SLEEPS, "3") as sleeps, python() as runs:
+        done = krait("dump", "--json", "-p", sleeps.pid, "-p", runs.pid, preexec_fn=forbid_stopping)
+    check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+    found = {process["pid"]: process["threads"] for process in json.loads(done.stdout)["processes"]}
+    check([names(t)[-1] for t in found[sleeps.pid]] == ["sleeps_here"] * 4, str(found[sleeps.pid]))
+    check(names(found[runs.pid][0])[:2] == ["<module>", "main"], str(found[runs.pid]))
 
 
 @case
@@ -506,7 +564,7 @@ def ended():
         text = krait("dump", "-p", target.pid).stdout
     thread, = process["threads"]
     check(process["life"] == "had ended" and thread["state"] == "ended" and not thread["frames"], str(process))
-    check("its parent hasn't noticed" in text and re.search(r"has ended [\d.]+ m?s ago\n", text), text)
+    check("its parent hasn't noticed" in text and re.search("has ended [0-9.]+ m?s ago\n", text), text)
     check("not Python" not in text and "[incomplete" not in text, text)
     with kit.Background(kit.PYTHON, "-c", ENDS, stdout=subprocess.PIPE) as target:
         wait_for(lambda: state(target.pid) == "Z", 5)
@@ -674,6 +732,14 @@ def other_users():
                 check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
                 found, = json.loads(done.stdout)["processes"]
                 check([names(t)[-1] for t in found["threads"]] == ["sleeps_here"] * 2, str(found))
+            # Of a thread that runs on nothing is sampled then: what is read meanwhile is marked.
+            with kit.Background(*nobody, kit.PYTHON, "-c", kit.BUSY) as target:
+                kit.runs(target.pid, 0.3)
+                done = as_nobody("-p", target.pid, "--json")
+                thread, = json.loads(done.stdout)["processes"][0]["threads"]
+                check(thread["state"] == "running" and not thread["steady"], str(thread))
+                text = as_nobody("-p", target.pid).stdout
+                check("  [read while it ran: these frames may not belong together]\n" in text, text)
         finally:
             kit.KRAIT = original
 
