@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
 in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
+import fcntl
 import gzip
 import html
 import json
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -743,6 +747,55 @@ def imports_of_libraries(path, find):
     check("importlib-alone", got["summary"] == "No function stands out but importlib's", got["summary"])
 
 
+def trees(path):
+    """Each row of --tree, with its share and its depth, as a tree made here says; also from the innermost functions on."""
+    w = pprof.Writer()
+    at = {n: w.location("[python 3.12]", n, "/srv/app.py", 1, 1, 1) for n in ("main", "work", "deep", "deeper", "other", "rare")}
+    for names_, n in (("main work deep deeper", 300), ("main work", 200), ("main other deep", 290), ("main work deep", 204), ("main rare", 6)):
+        w.sample([at[n] for n in names_.split()], {}, n)
+    w.save(path)
+    profile = pprof.read(path)
+    for invert in False, True:
+        root = {}
+        for s in profile.samples:
+            children = root
+            for f in profile.stack(s)[::-1 if invert else 1]:
+                node = children.setdefault("app." + f.name, [0, {}])
+                node[0] += s.values[0]
+                children = node[1]
+
+        def rows(children, indent, first):
+            shown = sorted(((n, name, inner) for name, (n, inner) in children.items() if n >= 10), key=lambda x: (-x[0], x[1]))
+            indent += len(shown) > 1 and not first
+            for n, name, inner in shown:
+                yield "%6.1f %%   %s%s" % (n / 10, " " * indent, name)
+                yield from rows(inner, indent, False)
+        want = list(rows(root, 0, True))
+        text = krait("report", path, "--tree", "--value", "samples", *["--invert"] * invert).stdout.decode()
+        check("tree" + "-inverted" * invert, text.split(" total    path")[1].split("\n")[1:-1] == want and len(want) > 5, "%s\n%s" % (text, want))
+
+
+def on_terminal(path):
+    """There its width and colours count; not with NO_COLOR, or where the terminal knows none."""
+    for more, colored in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
+        env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+        child = subprocess.Popen([KRAIT, "report", path], stdin=subprocess.DEVNULL, stdout=theirs, env=dict(env, **more))
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 65536):
+                said += part
+        except OSError:
+            pass  # the other end is closed
+        os.close(ours)
+        text = said.decode().replace("\r", "")
+        plain = re.sub("\033\\[[0-9;]*m", "", text)
+        check("on-terminal-%s" % " ".join(more.values()), not child.wait() and (plain != text) == colored
+              and 40 < max(map(columns, plain.split("\n")[1:])) <= 61, text)
+
+
 def keys_of(value):
     """All members' names, however deep."""
     if isinstance(value, list):
@@ -947,6 +1000,8 @@ def main():
         long_names(path)
         sentences(path)
         parts_told(path)
+        trees(path)
+        on_terminal(path)
         markdown(work)
         diff_widths(work, path)
         made(path)
