@@ -78,7 +78,8 @@ static const struct option_row rows[] = {
 	{.name = "tree",
 	 .set = value_flag,
 	 .field = FIELD(style.tree),
-	 .help = "the heaviest paths too, as a tree; calls that are the only ones aren't indented"},
+	 .help = "the heaviest paths too, as a tree; an only call is marked instead of being "
+		 "indented"},
 	{.name = "per-process",
 	 .set = value_flag,
 	 .field = FIELD(style.per_process),

@@ -232,12 +232,17 @@ static int by_value(const void *arg, const struct tree_node *a, const struct tre
 struct visit {
 	uint32_t node;
 	int indent;
+	bool only; /* what the row above calls, and nothing else worth a row */
 };
+
+/* Else rows of one indentation may be calls of each other or one beside the other. */
+static const char only_call[] = "└ ";
 
 static void print_node(struct printer *p, const struct tree *t, const struct roots *roots,
 		       struct visit v)
 {
 	const struct tree_node *n = &t->nodes.v[v.node];
+	const char *mark = v.only ? only_call : "";
 	_cleanup_str_ struct str name = {};
 	int indent = MIN(v.indent, p->style->width / 3);
 	uint32_t location = 0;
@@ -249,13 +254,14 @@ static void print_node(struct printer *p, const struct tree *t, const struct roo
 		costs_name(&p->f->costs, location, &name);
 	}
 	if (p->md) {
-		str_addf(&p->row, "%5.1f %% %*s%s", report_percent(p->f, n->value), v.indent, "",
-			 str_cstr(&name));
+		str_addf(&p->row, "%5.1f %% %*s%s%s", report_percent(p->f, n->value), v.indent, "",
+			 mark, str_cstr(&name));
 	} else {
 		add_percent(p, n->value);
-		str_addf(&p->row, "   %*s", indent, "");
-		cells_add(&p->row, str_cstr(&name), p->style->width - 11 - indent,
-			  keep_end(p, location), false);
+		str_addf(&p->row, "   %*s%s", indent, "", mark);
+		cells_add(&p->row, str_cstr(&name),
+			  p->style->width - 11 - indent - (v.only ? 2 : 0), keep_end(p, location),
+			  false);
 	}
 	end_row(p);
 }
@@ -290,7 +296,8 @@ static int print_nodes(struct printer *p, const struct tree *t, const struct roo
 		}
 		for (uint32_t i = shown; !r && i--;)
 			r = vec_push(&todo, (struct visit){t->order[n->first + i],
-							   v.indent + (v.node && shown > 1)});
+							   v.indent + (v.node && shown > 1),
+							   v.node && shown == 1});
 	}
 	if (todo.n)
 		fprintf(p->out, "           ... and smaller ones\n");
@@ -317,7 +324,7 @@ static int print_tree(struct printer *p)
 		return r;
 	r = tree_build(&tree, &plan);
 	if (!r) {
-		fputs(p->md ? "\n```\n" : "\n  total    path (an only call isn't indented)\n",
+		fputs(p->md ? "\n```\n" : "\n  total    path (└: the only call of the row above)\n",
 		      p->out);
 		r = print_nodes(p, &tree, &roots);
 		fputs(p->md ? "```\n" : "", p->out);

@@ -587,7 +587,7 @@ def tables(work, path):
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
     nothing_shown(work, path)
     text = krait("report", path, "--tree").stdout
-    check("tree", b"work.Worker.run" in text and b"path (an only call isn't indented)" in text)
+    check("tree", b"work.Worker.run" in text and "path (└: the only call of the row above)".encode() in text)
     os.environ["COLUMNS"] = "80"
     script = os.path.join(work, "shown.py")
     with open(script, "w") as f:
@@ -767,8 +767,9 @@ def trees(path):
         def rows(children, indent, first):
             shown = sorted(((n, name, inner) for name, (n, inner) in children.items() if n >= 10), key=lambda x: (-x[0], x[1]))
             indent += len(shown) > 1 and not first
+            only = "\u2514 " if len(shown) == 1 and not first else ""
             for n, name, inner in shown:
-                yield "%6.1f %%   %s%s" % (n / 10, " " * indent, name)
+                yield "%6.1f %%   %s%s%s" % (n / 10, " " * indent, only, name)
                 yield from rows(inner, indent, False)
         want = list(rows(root, 0, True))
         text = krait("report", path, "--tree", "--value", "samples", *["--invert"] * invert).stdout.decode()
