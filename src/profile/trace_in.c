@@ -18,11 +18,12 @@
 #define US	  3    /* times are microseconds: power of ten to nanoseconds */
 #define CLIP_NS	  1000 /* what writers' rounding makes two slices overlap */
 #define NONE	  UINT32_MAX
+#define DEEPER	  "slices are nested far deeper"
 
 struct slice {
 	int64_t start, end; /* end < start: it is open */
+	uint64_t at;	    /* in the file: where its event ends */
 	uint32_t thread, location;
-	uint32_t order; /* in the file */
 	/* While reading the slice that was open before this one, then the node of the stack that it ends. */
 	uint32_t outer;
 };
@@ -227,7 +228,7 @@ static uint32_t location_of(struct reader *r, const struct event *e)
 static int add_slice(struct reader *r, const struct json_in *in, const struct event *e, bool begins)
 {
 	struct thread *t = thread_of(r, e);
-	struct slice s = {.start = e->ts, .end = e->ts - 1, .order = (uint32_t)r->slices.n};
+	struct slice s = {.start = e->ts, .end = e->ts - 1, .at = (uint64_t)(in->at - in->start)};
 
 	if (!t)
 		return NO_MEMORY;
@@ -235,7 +236,7 @@ static int add_slice(struct reader *r, const struct json_in *in, const struct ev
 	s.location = location_of(r, e);
 	s.outer = t->open;
 	if (begins)
-		t->open = s.order;
+		t->open = (uint32_t)r->slices.n;
 	else if (e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &s.end))
 		return bad(in, "dur", "it is below 0 or too large");
 	if (r->slices.n == NONE || vec_push(&r->slices, s))
@@ -384,7 +385,7 @@ static int by_time(const void *va, const void *vb)
 		return a->start < b->start ? -1 : 1;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
-	return a->order < b->order ? -1 : 1;
+	return a->at < b->at ? -1 : 1;
 }
 
 static bool is_made_up(const struct reader *r, uint32_t string)
@@ -416,24 +417,26 @@ static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 	return profile_labels(r->p, labels, n);
 }
 
-static int too_deep(void)
+static int too_much(const struct slice *s, const char *what)
 {
-	return err_set(-EINVAL, FORMAT ": traceEvents: slices are nested far deeper than in a file "
-				       "of this size they should be");
+	return err_set(-EINVAL,
+		       FORMAT ": traceEvents: byte %llu: %s than in a file of this size "
+			      "they should be",
+		       (unsigned long long)s->at, what);
 }
 
 /* The frames of what is open, the first time that the thread has that stack. */
-static int count_frames(struct reader *r, uint32_t stack, uint32_t thread)
+static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
 	while (r->counted.n <= stack)
 		if (vec_push(&r->counted, 0))
 			return NO_MEMORY;
-	if (r->counted.v[stack] == thread + 1)
+	if (r->counted.v[stack] == inner->thread + 1)
 		return 0;
 	if (r->open.n > r->steps)
-		return too_deep();
+		return too_much(inner, DEEPER);
 	r->steps -= r->open.n;
-	r->counted.v[stack] = thread + 1;
+	r->counted.v[stack] = inner->thread + 1;
 	return 0;
 }
 
@@ -447,16 +450,15 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 	if (to <= from || !r->open.n)
 		return 0;
 	s.values[r->slice_value] = to - from;
-	if (r->open.n > VIEWER_MAX_DEPTH)
-		return too_deep();
 	inner = &r->slices.v[r->open.v[r->open.n - 1]];
+	if (r->open.n > VIEWER_MAX_DEPTH)
+		return too_much(inner, DEEPER);
 	s.stack = profile_stack_at(r->p, inner->outer, r->open.n);
-	err = s.stack ? count_frames(r, s.stack, inner->thread) : NO_MEMORY;
+	err = s.stack ? count_frames(r, s.stack, inner) : NO_MEMORY;
 	if (err)
 		return err;
 	if (profile_bytes(r->p) > r->budget)
-		return err_set(-EINVAL, FORMAT ": traceEvents: they need far more memory than a "
-					       "file of this size should");
+		return too_much(inner, "stacks are far larger");
 	return profile_add(r->p, &s);
 }
 
