@@ -1,17 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""hostile_files.py: small files that say far more than their size are refused, or read, within seconds of CPU time; the limits are ten times
-what a slow machine takes."""
+"""hostile_files.py: small files that say far more than their size are refused, or read, within seconds of CPU time (the limits are ten times
+what a slow machine takes) and in little memory; what is damaged is refused with its byte and its field."""
 import gzip
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
+MEMORY = 128 << 20  # of address space: libraries take 30 MiB of it
+WHERE = re.compile(r"byte \d+|line \d+: \w+:|after \d+ bytes")
 failed = False
+
+
+def krait(*args, **kw):
+    """With no more memory than that: what needs more ends with other words."""
+    return subprocess.run([KRAIT, *args], capture_output=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
 
 def trace(n):
@@ -78,13 +88,13 @@ def check(directory, name, make, limit, words):
             json.dump(make(), f)
     before = os.times()
     try:
-        done = subprocess.run([KRAIT, "report", path], capture_output=True, text=True, timeout=120 + limit, check=False)
+        done = krait("report", path, text=True, timeout=120 + limit)
         said, code = done.stderr, done.returncode
     except subprocess.TimeoutExpired:
         said, code = "no end after %d s" % (120 + limit), None
     after = os.times()
     took = after.children_user + after.children_system - before.children_user - before.children_system
-    good = took <= limit and (code == 0 if words is None else code == 1 and words in said)
+    good = took <= limit and (code == 0 if words is None else code == 1 and words in said and WHERE.search(said))
     print("PASS hostile-file %s" % name if good else "FAIL hostile-file %s: %.1f s of CPU time, exit code %s: %s" % (
         name, took, code, said.strip()[:200]))
     failed |= not good
@@ -92,7 +102,107 @@ def check(directory, name, make, limit, words):
         print("%s: %d bytes, %.2f s" % (name, os.path.getsize(path), took))
 
 
+
+def message(number, data):
+    """A field of a protocol buffer; a number is a length without its bytes."""
+    n, head = data if isinstance(data, int) else len(data), b""
+    while n > 127:
+        head, n = head + bytes([n & 127 | 128]), n >> 7
+    return bytes([number << 3 | 2]) + head + bytes([n]) + (b"" if isinstance(data, int) else data)
+
+
+def node(i, *children):
+    return {"id": i, "children": children, "callFrame": {"functionName": "f", "scriptId": "1", "url": "x.js", "lineNumber": 1, "columnNumber": 1}}
+
+
+def prefixes(*prefix):
+    """A Firefox profile with such callers."""
+    profile = firefox(len(prefix))
+    profile["shared"]["stackTable"]["prefix"] = prefix
+    return json.dumps(profile).encode()
+
+
+HEAD = message(1, b"\x08\x01\x10\x02") + message(6, b"") + message(6, b"cpu") + message(6, b"nanoseconds")  # of pprof
+LINES = b'{"type":"krait","version":1,"sample_types":[{"type":"cpu","unit":"x"}]}\n{"type":"mapping","id":1,"name":"x"}\n'
+TEN_GB = 10 ** 10
+DAMAGED = (  # name, bytes, where and what
+    ("pprof-10-gb", HEAD + message(2, TEN_GB), "pprof: byte %d: Profile: field 2 says 10000000000 bytes" % len(HEAD)),
+    ("pprof-string-10-gb", HEAD + message(6, TEN_GB), "pprof: byte %d: Profile: field 6 says" % len(HEAD)),
+    ("pprof-inner-10-gb", HEAD + message(2, message(1, TEN_GB)), "pprof: byte %d: Sample: field 1 says" % (len(HEAD) + 2)),
+    ("pprof-inner-shorter", HEAD + message(4, message(4, b"") + message(4, 9)), "pprof: byte %d: Location: field 4 says" % (len(HEAD) + 4)),
+    ("pprof-zstd-2-gb-window", b"\x28\xb5\x2f\xfd\x00\xa8" + bytes(99), "the zstd data is damaged near byte"),
+    ("firefox-own-caller", prefixes(0), "firefox: prefix: byte"),
+    ("firefox-circle", prefixes(None, 2, 1), "firefox: prefix: byte"),
+    ("firefox-no-such-caller", prefixes(None, TEN_GB), "firefox: prefix: byte"),
+    ("cpuprofile-circle", json.dumps(dict(cpuprofile(1), nodes=[node(1, 2), node(2, 1)])).encode(), "cpuprofile: samples: byte"),
+    ("cpuprofile-own-child", json.dumps(dict(cpuprofile(1), nodes=[node(1, 1)])).encode(), "cpuprofile: samples: byte"),
+    ("jsonl-own-caller", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"f","inlined_into":1}\n', "line 3: inlined_into:"),
+    ("jsonl-own-stack", LINES + b'{"type":"stack","id":1,"frames":[1]}\n', "line 3: frames:"),
+    ("nested", b'{"$schema":"speedscope.app","x":' + b"[" * 10 ** 6, "speedscope: the file: byte"),
+    ("nested-trace", b'{"traceEvents":[{"ph":' + b'{"a":' * 10 ** 6, "trace: ph: byte"),
+)
+
+
+def refused(directory, name, data, words):
+    """One sentence with the words, which has a byte or a line, and nothing else."""
+    global failed
+    path = os.path.join(directory, name)
+    with open(path, "wb") as f:
+        f.write(data)
+    done = krait("report", path, timeout=60)
+    said = done.stderr.decode()
+    good = done.returncode == 1 and words in said and said.count("\n") == 1 and WHERE.search(said)
+    print("PASS hostile-file %s" % name if good else "FAIL hostile-file %s: exit code %s: %s" % (name, done.returncode, said[:300]))
+    failed |= not good
+
+
+def cuts(directory):
+    """What krait writes, cut anywhere."""
+    whole = os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")
+    for ext, words in (("pb.gz", "gzip data ends early"), ("jsonl", "JSON lines: line"), ("speedscope.json", "speedscope: "), ("firefox.json", "firefox: "),
+                       ("folded", "folded stacks: byte"), ("svg", "recording"), ("html", "recording")):
+        path = os.path.join(directory, "whole." + ext)
+        subprocess.run([KRAIT, "report", whole, "-o", path], check=True)
+        with open(path, "rb") as f:
+            data = f.read()
+        at = data.index(b'krait-recording">') if ext in ("svg", "html") else 0
+        end = data.index(b"<", at) if at else len(data)
+        # In folded stacks the end of a line takes nothing with it.
+        for share in 0.3, 0.6, 0.9:
+            cut = data[:at + int((end - at) * share)]
+            refused(directory, "cut-%s-%d" % (ext, 100 * share), cut.rstrip(b"0123456789\n") if ext == "folded" else cut, words)
+
+
+def not_text(directory):
+    """Names that aren't UTF-8, in each format that is text: what is shown of them is."""
+    global failed
+    bad = b"\xff\xc3(\xed\xa0\x80\xf8"
+    for name, data in (("folded", b"main;f%s (/srv/%s.py:3) 5\n" % (bad, bad)), ("jsonl", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"%s"}\n'
+                        b'{"type":"stack","id":1,"frames":[1]}\n{"type":"sample","stack":1,"values":[5]}\n' % bad),
+                       ("speedscope", json.dumps(speedscope(1)).encode().replace(b'"f"', b'"%s"' % bad)),
+                       ("firefox", json.dumps(firefox(1)).encode().replace(b'"f"', b'"%s"' % bad)),
+                       ("trace", json.dumps(trace(1)).encode().replace(b'"f0"', b'"%s"' % bad)),
+                       ("cpuprofile", json.dumps(cpuprofile(2)).encode().replace(b'"f"', b'"%s"' % bad))):
+        path = os.path.join(directory, "not-text-" + name)
+        with open(path, "wb") as f:
+            f.write(data)
+        said = []
+        for kind in "text", "json", "md", "folded", "jsonl", "speedscope", "firefox", "html", "svg":
+            done = krait("report", path, "-o", "-", "--format", kind, timeout=60)
+            try:
+                if done.returncode or "\ufffd" not in done.stdout.decode() and kind not in ("html", "text", "md", "svg"):
+                    said.append("%s: %s" % (kind, done.stderr.decode() or done.stdout[:200]))
+            except UnicodeDecodeError as error:
+                said.append("%s: %s" % (kind, error))
+        print("FAIL hostile-file not-text-%s: %s" % (name, said[:2]) if said else "PASS hostile-file not-text-" + name)
+        failed |= bool(said)
+
+
 with tempfile.TemporaryDirectory() as work:
     for case in CASES:
         check(work, *case)
+    for case in DAMAGED:
+        refused(work, *case)
+    cuts(work)
+    not_text(work)
 sys.exit(failed)
