@@ -68,13 +68,27 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 	return 0;
 }
 
-static void close_slices(struct trace *t, size_t keep)
+/*
+ * Nobody needs the name but speedscope, which finds by it what ends; not the arguments too, or what begins at the
+ * same time as another one of it ends would come first there.
+ */
+static int close_slices(struct trace *t, size_t keep)
 {
-	for (; t->open.n > keep; t->open.n--) {
+	struct frame_text text = {};
+	int r = 0;
+
+	for (; !r && t->open.n > keep; t->open.n--) {
+		uint32_t frame = t->open.v[t->open.n - 1];
+
+		r = frames_text(&t->frames, frames_location(&t->frames, frame), &text);
 		put_head(t, "E");
 		put_time(t);
+		fputs(",\"name\":", t->out);
+		json_put_string(t->out, str_cstr(&text.name));
 		fputc('}', t->out);
 	}
+	str_fini(&text.name);
+	return r;
 }
 
 static int open_slice(struct trace *t, uint32_t location)
@@ -126,11 +140,12 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	    duration_ns > INT64_MAX - run->time_ns)
 		return 0;
 	if (t->at_ns < 0 || run->time_ns - t->at_ns > t->slack_ns) {
-		close_slices(t, 0);
+		r = close_slices(t, 0);
 		t->at_ns = run->time_ns;
 	}
 	keep = common(t, stack, n);
-	close_slices(t, keep);
+	if (!r)
+		r = close_slices(t, keep);
 	for (size_t i = n - keep; i-- && !r;)
 		r = open_slice(t, stack[i]);
 	t->at_ns += duration_ns;
@@ -139,8 +154,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 
 static int end_thread(void *arg, const struct timeline_thread *thread)
 {
-	close_slices(arg, 0);
-	return 0;
+	return close_slices(arg, 0);
 }
 
 static int put_all(struct trace *t, const struct render_options *opt)
