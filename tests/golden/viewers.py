@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """viewers.py DIRECTORY: speedscope and the Firefox Profiler read what formats.py left in DIRECTORY.
 
-Their own code, from npm (tests/setup/viewers.sh): speedscope in a headless Chromium, the Firefox
-Profiler by its command line. What they show must be what the recording says.
+Their own code, from npm (tests/setup/viewers.sh): speedscope in a headless Chromium, which imports pprof, folded
+stacks and traces too, the Firefox Profiler by its command line. What they show must be what the recording says.
 """
 
 import base64
@@ -20,25 +20,26 @@ from truth import Results, Truth, difference, frame
 result = Results()
 
 
-def milliseconds(text):
-    """Of '158.16ms (45%)'."""
-    m = re.match(r"([\d.]+)(ns|\xb5s|ms|s) \(", text)
-    return float(m[1]) * {"ns": 1e-6, "\xb5s": 1e-3, "ms": 1, "s": 1000}[m[2]] if m else None
+def number(text):
+    """Of '158.16ms (45%)', in ms, or '1,234 (45%)'."""
+    m = re.match(r"([\d.,]+)(ns|\xb5s|ms|s|) \(", text)
+    return float(m[1].replace(",", "")) * {"ns": 1e-6, "\xb5s": 1e-3, "ms": 1, "s": 1000, "": 1}[m[2]] if m else None
 
 
 def rows(text):
     """(total, self, name) of the sandwich view's table, as far as it is on the screen."""
     lines = text[text.index("Symbol Name\n") + 12:].split("\n")
     for total, own, name in zip(lines[::3], lines[1::3], lines[2::3]):
-        if milliseconds(total) is not None:
-            yield milliseconds(total), milliseconds(own.strip()), name.strip("\t")
+        if number(total) is not None:
+            yield number(total), number(own.strip()), name.strip("\t")
 
 
 def near(shown, ns):
     return abs(shown - ns / 1e6) <= (0.006 if shown < 1000 else 6)
 
 
-def speedscope(name, truth, path, package, directory):
+def loaded(path, package, directory):
+    """What speedscope shows of a file in its sandwich view, and what went wrong."""
     script = os.path.join(directory, "load.js")
     with open(path, "rb") as f, open(script, "w", encoding="ascii") as out:
         out.write("speedscope.loadFileFromBase64(%s, %s)"
@@ -46,28 +47,67 @@ def speedscope(name, truth, path, package, directory):
     with browser.Browser(height=2000) as b:
         b.open(os.path.join(package, "dist/release/index.html"), "#localProfilePath=" + script)
         end = time.monotonic() + 40
-        while b.js("document.title") == "speedscope" and time.monotonic() < end:
-            time.sleep(0.2)
-        b.js("window.dispatchEvent(new KeyboardEvent('keypress', {key: '3'}))")
         text = ""
-        while "Symbol Name\n" not in text and time.monotonic() < end:
+        while b.js("document.title") == "speedscope" and "went wrong" not in text and time.monotonic() < end:
             time.sleep(0.2)
             text = b.js("document.body.innerText")
-        wrong = list(b.errors)
-    if f"(1/{len(truth.threads)})" not in text and len(truth.threads) > 1:
-        wrong.append(f"not {len(truth.threads)} threads: {text[:200]}")
-    result(f"{name} speedscope opens it", wrong)
-    if name == "odd":
+        b.js("window.dispatchEvent(new KeyboardEvent('keypress', {key: '3'}))")
+        while "Symbol Name\n" not in text and "went wrong" not in text and time.monotonic() < end:
+            time.sleep(0.2)
+            text = b.js("document.body.innerText")
+        return text, list(b.errors) + ([] if "Symbol Name\n" in text else [text[:200]])
+
+
+def speedscope(name, truth, path, package, directory):
+    """Its own format and traces have a thread a profile, of which the first is shown."""
+    kind = os.path.basename(path).split(".", 1)[1]
+    text, wrong = loaded(path, package, directory)
+    apart = kind in ("speedscope.json", "trace.json")
+    threads = {truth.thread(s) for s in truth.profile.samples if kind != "trace.json" or "time" in s.labels}
+    if apart and f"(1/{len(threads)})" not in text and len(threads) > 1:
+        wrong.append(f"not {len(threads)} threads: {text[:200]}")
+    result(f"{name} speedscope opens {kind}", wrong)
+    if name == "odd" or wrong:
         return  # on the screen its names aren't what they are
-    with open(path, encoding="utf-8") as f:
-        title = json.load(f)["profiles"][0]["name"]
-    ids = tuple(re.search(r"\(%s (\d+)\)" % key, title)[1] for key in ("pid", "tid"))
-    want = truth.sums(lambda l: frame(l) + (l.line,), lambda s: truth.thread(s) == ids)
+    ids = tuple(re.search(r"\b%s (\d+)\)" % key, text)[1] for key in ("pid", "tid")) if apart else ()
+    if kind == "folded":
+        want = collections.Counter()
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                stack, _, n = line.rpartition(" ")
+                want.update({frame: int(n) * 1j for frame in set(stack.split(";"))})
+                want[stack.split(";")[-1]] += int(n)
+        same, want = (lambda shown, n: shown == n), {(k,): (v.real, v.imag) for k, v in want.items()}
+    else:
+        same = near
+        key = {"speedscope.json": lambda l: frame(l) + (l.line,), "pb.gz": lambda l: (l.name, l.file), "trace.json": in_trace}[kind]
+        if kind == "pb.gz":  # what has no name yet it leaves out
+            truth.stacks = [(s, [l for l in stack if l.name]) for s, stack in truth.stacks]
+        want = truth.sums(key, lambda s: (not apart or truth.thread(s) == ids) and (kind != "trace.json" or "time" in s.labels))
     shown = list(rows(text))
-    result(f"{name} speedscope shows {len(shown)} functions",
+    result(f"{name} speedscope shows {len(shown)} functions of {kind}",
            [row for row in shown if not any(
-               key[0] == row[2] and near(row[0], total) and near(row[1], own)
+               key[0] == row[2] and same(row[0], total) and same(row[1], own)
                for key, (own, total) in want.items())] + ([] if len(shown) > 20 else ["too few"]))
+
+
+def schema(name, path, package):
+    """speedscope's own JSON schema."""
+    try:
+        import jsonschema
+    except ImportError:
+        print("SKIP formats by speedscope's schema: no jsonschema")
+        return
+    with open(os.path.join(package, "file-format-schema.json"), encoding="utf-8") as f, open(path, encoding="utf-8") as g:
+        problems = jsonschema.Draft7Validator(json.load(f)).iter_errors(json.load(g))
+    result(f"{name} speedscope's schema", [f"{list(e.absolute_path)}: {e.message[:200]}" for e in problems][:3])
+
+
+def in_trace(location):
+    """Its arguments are part of a slice's name."""
+    name, file = frame(location)
+    args = {"file": file} if file else {}
+    return (name + " " + json.dumps({**args, "line": location.first} if location.first else args, separators=(",", ":")),)
 
 
 def firefox(name, truth, path, cache, directory):
@@ -122,9 +162,9 @@ def main():
         if not os.path.exists(recording):
             continue
         truth = Truth(recording)
-        if browser.find():
-            speedscope(name, truth, os.path.join(directory, f"{name}.speedscope.json"),
-                       os.path.join(cache, "node_modules/speedscope"), directory)
+        for kind in ("speedscope.json", "trace.json", "folded", "pb.gz") if browser.find() else ():
+            speedscope(name, Truth(recording), os.path.join(directory, f"{name}.{kind}"), os.path.join(cache, "node_modules/speedscope"), directory)
+        schema(name, os.path.join(directory, f"{name}.speedscope.json"), os.path.join(cache, "node_modules/speedscope/dist/release"))
         firefox(name, truth, os.path.join(directory, f"{name}.firefox.json"), cache, directory)
     result.exit()
 
