@@ -160,8 +160,11 @@ static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 		depth -= s[i] == '(';
 		if (depth)
 			continue;
-		/* C++'s own "f(int)" has no blank before it and says no place. */
-		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n)
+		/*
+		 * C++'s own "f(int)" has no blank before it and says no place, nor does a number: of threads py-spy
+		 * makes slices "thread (12)".
+		 */
+		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n || digits_at_end(s, n - 1) == n - i - 2)
 			return false;
 		f->name = TEXT(s, i - 1);
 		take_place(s + i + 1, n - i - 2, f);
@@ -313,12 +316,12 @@ static bool root_without_name(const char *s, size_t n, struct folded_label ret[2
 	return true;
 }
 
-/* `process 12:"python app.py"`, `thread (0x7f): "Main"`, `thread (12)`; src/stack_trace.rs */
+/* `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; src/stack_trace.rs */
 static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 {
 	bool process = has_prefix(s, n, "process "), thread = has_prefix(s, n, "thread (");
 	size_t start = process ? strlen("process ") : strlen("thread (");
-	size_t end, quote;
+	size_t end, name;
 
 	if (!process && !thread)
 		return false;
@@ -326,10 +329,14 @@ static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 	if (end == n || end == start)
 		return false;
 	ret[0] = (struct folded_label){process ? "pid" : "tid", TEXT(s + start, end - start)};
-	quote = end + find(s + end, n - end, "\"");
-	if (quote + 2 < n && s[n - 1] == '"')
+	name = end + (process ? 1 : strlen("): "));
+	if (name + 1 < n && s[name] == '"' && s[n - 1] == '"') {
+		name++;
+		n--;
+	}
+	if (name < n)
 		ret[1] = (struct folded_label){process ? "process" : "thread",
-					       TEXT(s + quote + 1, n - quote - 2)};
+					       TEXT(s + name, n - name)};
 	return true;
 }
 

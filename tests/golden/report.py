@@ -411,6 +411,65 @@ def others(work):
         "f (/srv/a.py:3);g (/srv/a.py:9)": 1500})
 
 
+def by_stack(text, frames):
+    """{names of frames: count} of folded stacks that another tool wrote; @frames: of a line's parts the frames' names."""
+    out = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            stack, _, count = line.rpartition(" ")
+            key = tuple(frames(stack.split(";")))
+            out[key] = out.get(key, 0) + int(count)
+    return out
+
+
+def slices(events):
+    """{names of what is open: ns} of B and E."""
+    out, threads = {}, {}
+    for e in events:
+        stack, last = threads.setdefault(e["tid"], ([], [0]))
+        if stack and e["ts"] > last[0]:
+            out[tuple(stack)] = out.get(tuple(stack), 0) + (e["ts"] - last[0]) * 1000
+        last[0] = e["ts"]
+        stack.append(e["name"]) if e["ph"] == "B" else stack.pop()
+    return out
+
+
+def real_ones(work):
+    """What py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a program with two threads (tests/golden/others)."""
+    files = {}
+    for name in os.listdir(os.path.join(HERE, "others")):
+        with open(os.path.join(HERE, "others", name), "rb") as f:
+            data = f.read()
+        files[name.removesuffix(".gz")] = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+    scope = json.loads(files["py-spy.speedscope.json"])
+    names = [f["name"] for f in scope["shared"]["frames"]]
+    weights = {}
+    for p in scope["profiles"]:
+        for stack, weight in zip(p["samples"], p["weights"]):
+            key = tuple(names[i] for i in stack)
+            weights[key] = weights.get(key, 0) + round(weight * 1e9)
+
+    def of_pyspy(parts):
+        return [f.split(" (")[0] for f in parts if not f.startswith(("process ", "thread "))]
+    for name, truth, threads in (
+            ("py-spy.folded", by_stack(files["py-spy.folded"], of_pyspy), {"MainThread"}),
+            ("py-spy.speedscope.json", weights, {"MainThread", "worker"}),
+            ("py-spy.trace.json", slices(json.loads(files["py-spy.trace.json"])), None),
+            ("austin.folded", by_stack(files["austin.folded"], lambda parts: [f.split(":")[1] for f in parts[2:]]), None),
+            ("perf.folded", by_stack(files["perf.folded"], lambda parts: parts), None)):
+        path, back = os.path.join(work, name), os.path.join(work, "back.pb.gz")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(files[name])
+        krait("report", path, "-o", back)
+        got = pprof.read(back)
+        check("real-" + name, stacks(got) == truth and len(truth) > 5, str(set(stacks(got).items()) ^ set(truth.items()))[:300])
+        if threads:
+            # Those that nobody had told their name yet have none.
+            check("real-threads-" + name, {s.labels.get("thread") for s in got.samples} - {None} == threads)
+        lines = {(f.name, os.path.basename(f.file), f.line) for s in got.samples for f in got.stack(s)}
+        check("real-lines-" + name, ("leaf", "spin.py", 3) in lines or name in ("perf.folded", "py-spy.trace.json"), str(lines)[:300])
+
+
 def merges(work):
     a, b, out = (os.path.join(work, n) for n in ("a.pb.gz", "b.pb.gz", "ab.pb.gz"))
     made(a, start=10**18)
@@ -989,6 +1048,7 @@ def main():
         profile_in_trace(work)
         pstats_refused(work, path)
         others(work)
+        real_ones(work)
         merges(work)
         filters(work, path)
         diff_filters(work, path)

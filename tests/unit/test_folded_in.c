@@ -44,6 +44,7 @@ static void test_frames(void **state)
 	assert_frame("[kernel+0xffffffff81000010]", KIND_KERNEL, "", "kernel", 0);
 	assert_frame("std::sort<int>(int)", KIND_NATIVE, "std::sort<int>(int)", "", 0);
 	assert_frame("f(int) (libfoo.so)", KIND_NATIVE, "f(int)", "libfoo.so", 0);
+	assert_frame("thread (12)", KIND_NATIVE, "thread (12)", "", 0);
 	assert_frame("/srv/a.py:Spam.eggs:12", KIND_PYTHON, "Spam.eggs", "/srv/a.py", 12);
 	assert_frame("std::sort:12", KIND_NATIVE, "std::sort:12", "", 0);
 	assert_frame("()", KIND_NATIVE, "()", "", 0);
@@ -73,7 +74,9 @@ static void test_roots(void **state)
 	assert_root("web (pid 12)", LABELS("process", "web", "pid", "12"));
 	assert_root("Main (tid 3)", LABELS("thread", "Main", "tid", "3"));
 	assert_root("process 7:\"python a.py\"", LABELS("pid", "7", "process", "python a.py"));
-	assert_root("thread (0x7f1): \"Main\"", LABELS("tid", "0x7f1", "thread", "Main"));
+	assert_root("thread (22): Main", LABELS("tid", "22", "thread", "Main"));
+	assert_root("thread (22): \"a b\"", LABELS("tid", "22", "thread", "a b"));
+	assert_root("thread (22): \"", LABELS("tid", "22", "thread", "\""));
 	assert_root("thread (0x7f1)", LABELS("tid", "0x7f1"));
 	assert_root("P12", LABELS("pid", "12"));
 	assert_root("T34", LABELS("tid", "34"));
