@@ -22,6 +22,7 @@
 struct reader {
 	struct profile *p;
 	size_t budget, bytes; /* bytes: of the file */
+	int64_t scale;	      /* of counts */
 	VEC(uint32_t) frames; /* root first */
 	/* Most frames were there before: a text is taken apart once. */
 	struct intern texts;
@@ -147,6 +148,26 @@ static void reverse(uint32_t *v, size_t n)
 	}
 }
 
+/* Austin says what its counts are: microseconds, or bytes. */
+static void take_comment(struct reader *r, const char *s, size_t n)
+{
+	static const struct {
+		const char *text;
+		struct profile_value_type type;
+		int64_t scale;
+	} modes[] = {{"# mode: wall", {"time", "nanoseconds"}, 1000},
+		     {"# mode: cpu", {"cpu", "nanoseconds"}, 1000},
+		     {"# mode: memory", {"memory", "bytes"}, 1}};
+	struct profile_meta *meta = profile_meta(r->p);
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes) && !profile_n_samples(r->p); i++) {
+		if (n != strlen(modes[i].text) || memcmp(s, modes[i].text, n))
+			continue;
+		meta->values[0] = meta->period_type = modes[i].type;
+		r->scale = modes[i].scale;
+	}
+}
+
 static int take_line(void *arg, const struct line *line)
 {
 	struct profile_sample sample = {.time_ns = -1};
@@ -157,10 +178,14 @@ static int take_line(void *arg, const struct line *line)
 
 	while (n && s[n - 1] == '\r')
 		n--;
-	if (!n || s[0] == '#') /* Austin and Perfetto have comments */
+	if (!n || s[0] == '#') { /* Austin and Perfetto have comments */
+		take_comment(r, s, n);
 		return 0;
+	}
 	if (split_count(s, n, &stack_n, &sample.values[0]))
 		return bad(line->off, "the line doesn't end with a blank and a count");
+	if (__builtin_mul_overflow(sample.values[0], r->scale, &sample.values[0]))
+		return bad(line->off, "the count doesn't fit in 64 bits");
 	r->frames.n = r->labels.n = 0;
 	/* What krait writes for a stack without frames. */
 	if (stack_n != strlen("[no frames]") || memcmp(s, "[no frames]", stack_n)) {
@@ -199,8 +224,10 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 
 int folded_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {
-		.p = profile_new(), .budget = BUDGET_BASE + n * BUDGET_PER_BYTE, .bytes = n};
+	struct reader r = {.p = profile_new(),
+			   .budget = BUDGET_BASE + n * BUDGET_PER_BYTE,
+			   .bytes = n,
+			   .scale = 1};
 	int err;
 
 	intern_init(&r.texts, 0);

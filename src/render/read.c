@@ -140,6 +140,10 @@ static int check_known(const uint8_t *data, size_t n)
 		return err_set(-EINVAL,
 			       "it is perf's own; krait reads it as folded stacks: perf script "
 			       "| stackcollapse-perf.pl");
+	if (n >= 4 && !memcmp(data, "MOJ", 3) && data[3] < ' ')
+		return err_set(-EINVAL,
+			       "it is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
+			       "of the Python package austin-python, makes them");
 	if (is_pstats(data, n))
 		return err_set(-EINVAL,
 			       "it is Python's pstats, which has no stacks: krait would have to "

@@ -408,7 +408,7 @@ def others(work):
         krait("report", "-", "--format", "folded", stdin=perf).stdout).values()) == 7)
     austin = b"# austin: 3.6\n# mode: wall\nP7;T0:8;/srv/a.py:f:3;/srv/a.py:g:9 1500\n"
     check("austin", folded(krait("report", "-", "--format", "folded", stdin=austin).stdout) == {
-        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500})
+        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500000})  # it counts microseconds
 
 
 def by_stack(text, frames):
@@ -455,7 +455,7 @@ def real_ones(work):
             ("py-spy.folded", by_stack(files["py-spy.folded"], of_pyspy), {"MainThread"}),
             ("py-spy.speedscope.json", weights, {"MainThread", "worker"}),
             ("py-spy.trace.json", slices(json.loads(files["py-spy.trace.json"])), None),
-            ("austin.folded", by_stack(files["austin.folded"], lambda parts: [f.split(":")[1] for f in parts[2:]]), None),
+            ("austin.folded", {k: 1000 * v for k, v in by_stack(files["austin.folded"], lambda parts: [f.split(":")[1] for f in parts[2:]]).items()}, None),
             ("perf.folded", by_stack(files["perf.folded"], lambda parts: parts), None)):
         path, back = os.path.join(work, name), os.path.join(work, "back.pb.gz")
         with open(path, "w", encoding="utf-8") as f:
@@ -971,6 +971,7 @@ def refused(work):
             ("not-folded", b"f 1\nbroken\n", "folded stacks: byte 4"),
             ("binary", bytes(range(255, -1, -1)) * 9, "byte 0"),
             ("perf-data", b"PERFILE2" + bytes(200), "stackcollapse-perf.pl"),
+            ("austin-mojo", b"MOJ\x03\x01austin\x00", "mojo2austin"),
             ("speedscope", b'{"$schema":"speedscope.app","profiles":[{}]}', "speedscope: unit: byte 42"),
             ("html", b"<html><body>x</body></html>", "no recording")):
         path = os.path.join(work, name)

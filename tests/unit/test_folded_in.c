@@ -117,12 +117,25 @@ static void test_round_trip(void **state)
 static void test_lines(void **state)
 {
 	_cleanup_free_ char *got =
-		folded(read_text("# mode: wall\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
+		folded(read_text("# a: b\n\nf (a.py:1);;g (a.py:2) 3\r\nf (a.py:1) 2.6\n"
 				 " 5\ntail 12 (x.py:3) 4"));
 
 	/* py-spy's stack without frames */
 	assert_string_equal(
 		got, "[no frames] 5\nf (a.py:1) 3\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
+}
+
+/* Microseconds, as README.md of Austin 3 says; its mode tells of what. */
+static void test_austin(void **state)
+{
+	struct profile *p = read_text("# austin: 3.7.0\n# mode: cpu\n\nP1;T0:2;a.py:f:3 7\n");
+	const struct profile_value_type *v = profile_meta(p)->values;
+	_cleanup_free_ char *got = NULL;
+
+	assert_string_equal(v->type, "cpu");
+	assert_string_equal(v->unit, "nanoseconds");
+	got = folded(p);
+	assert_string_equal(got, "f (a.py:3) 7000\n");
 }
 
 static void refuse(const void *data, size_t n, const char *words)
@@ -219,10 +232,11 @@ static void test_inlined_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	      cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_inlined_again), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_frames),	   cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_austin),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packed),	   cmocka_unit_test(test_inlined_again),
+		cmocka_unit_test(test_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
