@@ -86,7 +86,34 @@ static int read_files(const struct operands *operands, profiles *all)
 	return EXIT_DONE;
 }
 
-static int merge(const struct merge_options *o, const profiles *all)
+static bool has_values(const struct profile_meta *m, const struct profile_value_type *type)
+{
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (streq(m->values[i].type, type->type) && streq(m->values[i].unit, type->unit))
+			return true;
+	return false;
+}
+
+/* What has none of the values that are shown of the whole isn't seen in it. */
+static void warn_of_values(struct profile *p, const profiles *all, const struct operands *operands)
+{
+	const struct profile_meta *m = profile_meta(p);
+	const struct profile_value_type *shown = &m->values[m->default_value];
+
+	for (unsigned i = 0; i < all->n; i++) {
+		const struct profile_meta *one = profile_meta(all->v[i]);
+
+		if (!has_values(one, shown))
+			log_warn(
+				"%s has no %s in %s: it isn't seen in the whole, unless --value %s "
+				"is asked for",
+				operands->words[i], shown->type, shown->unit,
+				one->values[one->default_value].type);
+	}
+}
+
+static int merge(const struct merge_options *o, const profiles *all,
+		 const struct operands *operands)
 {
 	VEC(struct merge_label) labels = {};
 	struct profile *p;
@@ -101,6 +128,7 @@ static int merge(const struct merge_options *o, const profiles *all)
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
 	}
+	warn_of_values(p, all, operands);
 	r = write_file(p, o->output, o->format, &o->render);
 	profile_free(p);
 	return r;
@@ -120,7 +148,7 @@ static int run(const struct command *self, int argc, char **argv)
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	if (r < 0) {
 		r = read_files(&operands, &all);
-		r = r ? r : merge(&o, &all);
+		r = r ? r : merge(&o, &all, &operands);
 	}
 	vec_fini(&o.labels);
 	return r;

@@ -479,6 +479,12 @@ def merges(work):
     check("merge-adds", stacks(both) == {k: 2 * v for k, v in stacks(one).items()})
     check("merge-labels", all(s.labels["job"] == "x" for s in both.samples))
     check("merge-start", both.time_nanos == 10**18)
+    folded_too = os.path.join(work, "a.folded")
+    with open(folded_too, "w") as f:
+        f.write("f (a.py:1) 3\n")
+    for files, unseen in (([a, folded_too], folded_too), ([a, b], None), ([folded_too, a], None)):
+        said = krait("merge", *files, "-o", out).stderr.decode()
+        check("merge-says-what-is-unseen", (unseen is None) == (said == "") and (unseen or "") in said, said)
     krait("merge", a, GO, "-o", out)
     types = [t for t, _ in pprof.read(out).sample_types]
     check("merge-any-tool", types[:2] == ["samples", "cpu"], str(types))
