@@ -161,6 +161,15 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	return r;
 }
 
+/* Before anything is printed. */
+static int check_per(const struct report_facts *f, bool wanted, const char *what)
+{
+	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
+
+	return r == -EINVAL ? err_set(r, "--per-%s: no sample says of which %s it is", what, what)
+			    : r;
+}
+
 static int find_facts(const struct report_options *o, struct report_facts *f)
 {
 	int r = o->render.value ? tree_value(f->p, o->render.value)
@@ -172,6 +181,8 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	r = profile_sums(f->p, &f->sums, &f->n_sums);
 	if (!r && o->style.by)
 		r = roots_check(f->p, f->sums, f->n_sums, o->style.by);
+	r = r ? r : check_per(f, o->style.per_process, "process");
+	r = r ? r : check_per(f, o->style.per_thread, "thread");
 	if (!r)
 		r = costs_init(&f->costs, f->p, true);
 	f->costs.inverted = o->view.invert;

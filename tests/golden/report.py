@@ -560,6 +560,9 @@ def per_process(work):
     for args, want in ((["--per-process"], rows), (["--per-process", "-n", "2"], rows[:2] + ["20.0 % 2 more"])):
         lines = krait("report", path, *args).stdout.decode().split("\n")
         check(" ".join(args), [" ".join(line.split()) for line in lines[-1 - len(want):-1]] == want, "\n".join(lines))
+    for what in "process", "thread":
+        done = krait("report", "-", "--per-" + what, stdin=b"f (a.py:1) 3\n", code=1)
+        check("per-unknown-" + what, b"--per-%s: no sample" % what.encode() in done.stderr and not done.stdout, str(done))
     for args in ["--by", "process"], ["--by", "pid"], ["--by", "process", "--tree"]:
         text = krait("report", path, "--per-process", *args).stdout.decode()
         check("per-process-once " + " ".join(args), text.count("  share    process\n") == 1, text)
