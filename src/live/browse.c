@@ -149,8 +149,7 @@ static int zoom_to(struct browse *b)
 	}
 	if (!v->rows.n)
 		return 0;
-	only = table_only(v, &v->live->rows.v[v->rows.v[b->at]]);
-	live_show(v->live, LIVE_FUNCTIONS, only);
+	v->live->only = table_only(v, &v->live->rows.v[v->rows.v[b->at]]);
 	return show_table(b, LIVE_FUNCTIONS);
 }
 

@@ -65,14 +65,34 @@ void table_sort_step(struct table *v, int step)
 	v->ascending = !c->value;
 }
 
+static bool is_code(enum live_table table)
+{
+	return TABLE_OF(table) & TABLE_OF_CODE;
+}
+
+/* CPU% of code is its total, and narrow terminals don't show it. */
+static void sort_like(struct table *v, const char *name)
+{
+	if (is_code(v->live->table) && streq(name, "cpu"))
+		name = "self";
+	if (!table_sort(v, name) && !table_sort(v, "self"))
+		(void)table_sort(v, "cpu");
+}
+
 void table_switch(struct table *v, enum live_table table)
 {
 	const char *by = v->sort ? v->sort->name : "self";
-	struct live_only only = v->live->only;
+	bool before = is_code(v->live->table), now = is_code(table);
+	struct table_order kept = v->orders[now];
 
-	live_show(v->live, table, only);
-	if (!table_sort(v, by) && !table_sort(v, "self"))
-		(void)table_sort(v, "cpu");
+	v->orders[before] = (struct table_order){v->sort, v->ascending};
+	live_show(v->live, table, v->live->only);
+	if (before == now || !kept.sort) {
+		sort_like(v, by);
+		return;
+	}
+	v->sort = kept.sort;
+	v->ascending = kept.ascending;
 }
 
 void table_init(struct table *v, struct live *l, bool clock)

@@ -38,6 +38,11 @@ struct table {
 	bool clock;			 /* values are CPU time */
 	const struct table_column *sort; /* one of the live table's */
 	bool ascending;
+	/* The same of tables of code, and of the others, when one was shown last; NULL: none was. */
+	struct table_order {
+		const struct table_column *sort;
+		bool ascending;
+	} orders[2];
 	char filter[128];   /* rows whose text has this, whatever its case; "" = all */
 	VEC(uint32_t) rows; /* of live->rows: those that are shown, in order */
 };
@@ -51,7 +56,10 @@ bool table_has(const struct table *v, const struct table_column *c, int width);
 /* After a tick and after each change: fills .rows. 0 or -ENOMEM + message. */
 _must_use_ int table_refresh(struct table *v);
 
-/* Shows another table; sorts by the column that means the same there. */
+/*
+ * Shows another table, sorted as one of its kind was last; if none was, by the column that means the
+ * same there.
+ */
 void table_switch(struct table *v, enum live_table table);
 
 /* Sorts by this column of the table, by name or "self", "total"; false if the table has none. */

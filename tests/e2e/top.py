@@ -228,6 +228,11 @@ def keys():
         t.type("\x1b[Z", "[modules]")
         t.type("l", "[lines]")
         t.type("l", "[functions]")
+        t.type("t", "by CPU%")
+        t.type("t", lambda text: "[functions]" in text and "by SELF%" in text)
+        t.type("t", "[threads]")
+        t.type("z", lambda text: "[functions]" in text and "by SELF%  tid" in text)
+        t.type("z", lambda text: "all processes and threads" in text and "  tid" not in text)
         t.type("/thr")
         text = t.wait(lambda text: "three (" in text and "one (" not in text)
         t.type("\r", lambda text: "/thr" in text and "q quit" in text)
@@ -261,6 +266,21 @@ def pause_and_reset():
         t.type(" ", lambda text: "paused" not in text and text.split("\n")[3:-1] != before)
         code, said = t.end("\x03")
         check(code == 0, said)
+
+
+@case
+def opened_goes_on():
+    """What was opened is live: in its tree and its flame graph the time grows, and the parts stay what they are."""
+    with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
+        t.wait("three (<string>")
+        t.type("/until\r", lambda text: len(rows_of(text)) == 1)
+        for key, shown in ("\r", r"([0-9.]+)s +[-+ ] +three "), ("f", r"% ([0-9.]+)s +until "):
+            text = t.type(key, lambda text, shown=shown: re.search(shown, text))
+            before = float(re.search(shown, text)[1])
+            t.wait(lambda text, shown=shown, before=before: float(re.search(shown, text)[1]) > before + .5)
+        boxes = re.search(r"^(\|three[^|]*)\|one", t.text(), re.M)
+        check(boxes and 50 < len(boxes[1]) < 70, "three has three parts of four of 80 columns: " + t.text())
+        check(t.end()[0] == 0, "exit code")
 
 
 @case

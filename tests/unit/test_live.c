@@ -557,6 +557,30 @@ static void test_sort_and_filter(void **state)
 	table_fini(&t);
 }
 
+/* Tables of code keep their order while others are looked at, and the other way round. */
+static void test_orders(void **state)
+{
+	struct table t;
+
+	table_init(&t, l, true);
+	assert_true(table_sort(&t, "total"));
+	table_switch(&t, LIVE_THREADS);
+	assert_string_equal(t.sort->name, "cpu");
+	assert_true(table_sort(&t, "name"));
+	table_switch(&t, LIVE_LINES);
+	assert_string_equal(t.sort->name, "total");
+	assert_false(t.ascending);
+	table_switch(&t, LIVE_PROCESSES);
+	assert_string_equal(t.sort->name, "name");
+	assert_true(t.ascending);
+	table_fini(&t);
+	table_init(&t, l, true);
+	assert_string_equal(t.sort->name, "cpu");
+	table_switch(&t, LIVE_FUNCTIONS);
+	assert_string_equal(t.sort->name, "self");
+	table_fini(&t);
+}
+
 static void assert_fits_by(int (*fit)(struct str *, const char *, int, bool), const char *s,
 			   int width, bool utf8, const char *shown)
 {
@@ -637,6 +661,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_condense_undone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condense_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sort_and_filter, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_orders, setup, teardown),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_screen),
 	};
