@@ -670,15 +670,22 @@ def gil_changes_hands():
 
 @case
 def stopped_without_gil():
-    """A thread that was stopped while it waited for the GIL: who holds it is said of that one too."""
+    """A program that hangs in C code with the GIL, and one whose threads are stopped then: who holds it is said of the other."""
     with kit.Background(kit.PYTHON, "-c", SPINS.replace("while True: pass", "import re; re.match('(a+)+$', 'a' * 60 + 'b')"),
                         stdout=subprocess.PIPE) as target:
         target.process.stdout.read(0)
         wait_for(lambda: len(os.listdir("/proc/%d/task" % target.pid)) == 2, 5)
         time.sleep(0.5)
+        hangs = dump("-p", target.pid)[target.pid]["threads"]
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
+    # So it hung before: in C code that never gives the GIL away.
+    holder, = (t for t in hangs if t["gil"] == "held")
+    waiter, = (t for t in hangs if t["gil"] == "waiting")
+    check(holder["state"] in ("running", "runnable") and holder["steady"] and names(holder)[-2:] == ["spin", "match"],
+          str(holder))
+    check(waiter["state"] == "gil" and waiter["gil_holder"] == holder["tid"] and waiter["steady"] and names(waiter), str(waiter))
     holder, = (t for t in threads if t["gil"] == "held")
     waiter, = (t for t in threads if t["gil"] == "waiting")
     check(waiter["state"] == "stopped" and waiter["gil_holder"] == holder["tid"], waiter["words"])
