@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import struct
 import subprocess
@@ -473,6 +474,73 @@ spawns()
     check(main["state"] == "child" and main["uninterruptible"], main["words"])
     check(names(main) == ["<module>", "spawns"] and main["steady"], str(main))
     check(names(other)[-1] == "other" and other["steady"], str(other))
+
+
+class Mute:
+    """A file system (FUSE 7.22) with one file, which can be opened and is never read: the answers stop there."""
+
+    ATTRIBUTES = struct.pack("=6Q10I", 2, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
+    ANSWERS = {26: struct.pack("=4I2HI", 7, 22, 0, 0, 1, 1, 4096),  # INIT
+               1: struct.pack("=4Q2I", 2, 0, 1000, 1000, 0, 0) + ATTRIBUTES,  # LOOKUP
+               3: struct.pack("=Q2I", 1000, 0, 0) + ATTRIBUTES, 14: bytes(16)}  # GETATTR, OPEN
+
+    def __init__(self, place):
+        self.place, self.libc = place.encode(), ctypes.CDLL(None, use_errno=True)
+
+    def __enter__(self):
+        try:
+            self.fd = os.open("/dev/fuse", os.O_RDWR)
+        except OSError as error:
+            raise kit.Skip(str(error)) from None
+        options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % self.fd
+        if self.libc.mount(b"mute", self.place, b"fuse.mute", 0, options):
+            os.close(self.fd)
+            raise kit.Skip("can't mount: " + os.strerror(ctypes.get_errno()))
+        return self
+
+    def __exit__(self, *_):
+        self.libc.umount2(self.place, 2)
+
+    def close(self):
+        """Reading fails: until then nothing ends who does, not even SIGKILL."""
+        os.close(self.fd)
+
+    def serve(self):
+        """Returns when somebody reads the file."""
+        while select.select([self.fd], [], [], 20)[0]:
+            _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))
+            if call == 15:  # READ
+                return
+            answer = self.ANSWERS.get(call, b"")
+            os.write(self.fd, struct.pack("=IiQ", 16 + len(answer), 0 if answer else -38, number) + answer)
+        raise AssertionError("nobody reads")
+
+
+@case
+def file_io():
+    """A thread that reads a file of a file system that doesn't answer, and one that waits for it with the GIL free."""
+    source = """
+import os, sys, threading
+def reads(fd):
+    os.read(fd, 100)
+fd = os.open(sys.argv[1] + "/file", os.O_RDONLY)
+thread = threading.Thread(target=reads, args=(fd,), name="reader", daemon=True)
+thread.start()
+thread.join()
+"""
+    with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
+        try:
+            mute.serve()
+            time.sleep(0.3)
+            main, reader = dump("-p", target.pid)[target.pid]["threads"]
+            mapped = os.readlink("/proc/%d/fd/%d" % (target.pid, reader["descriptor"]))
+        finally:
+            mute.close()
+    check((reader["state"], reader["system_call"]) == ("io", "read"), reader["words"])
+    check(mapped == reader["descriptor_is"] == place + "/file", reader["words"])
+    check(names(reader)[-1] == "reads" and reader["steady"] and reader["seconds"] > 0.2, str(reader))
+    check(any("folio" in name or "page" in name or "fuse" in name for name in names(reader, "kernel")), str(reader))
+    check(main["state"] == "lock" and names(main)[0] == "<module>", main["words"])
 
 
 @case
