@@ -144,6 +144,14 @@ def filters():
                           target.pid, "--focus", "three", "--hide", "until")
     check({r["function"] for r in shown["rows"]} == {"<module>", "work", "three"}, str(shown)[:900])
     check(row(shown, "three")["self"]["percent"] == 100, str(shown)[:900])
+    everything = {"<module>", "work", "three", "one", "until"}
+    with python(SHARES) as target:
+        for words, functions in (("--ignore three", everything - {"three"}), ("--show three", {"three"}), ("--module <string>", everything),
+                                 ("--module json", set()), ("--kind python", everything), ("--kind native", set()),
+                                 ("--label thread=python*", everything), ("--label thread=x", set()), ("--thread x", set()),
+                                 ("--process %d --thread /^python/" % target.pid, everything)):
+            shown, = top_json("-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--native=none", "--no-kernel", *words.split())
+            check({r["function"] for r in shown["rows"]} == functions, "%s: %s" % (words, str(shown)[:900]))
 
 
 @case
