@@ -232,19 +232,28 @@ static bool worth_reading(const struct bytes *b)
 	return b->n < HEAD || b->v[0] == '<' || find(b->v, b->n);
 }
 
+/* A file says it beforehand, a pipe doesn't. */
+static bool is_too_large(int fd, const struct bytes *b)
+{
+	struct stat st;
+
+	return b->n >= MAX_BYTES ||
+	       (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size >= (off_t)MAX_BYTES);
+}
+
 static int read_fd(int fd, struct bytes *b)
 {
 	int r = read_until(fd, b, HEAD);
 
 	if (!r && !worth_reading(b))
 		return -EINVAL;
-	if (!r)
+	if (!r && !is_too_large(fd, b))
 		r = read_until(fd, b, MAX_BYTES);
 	if (r)
 		return err_sys(r, "can't be read");
-	return b->n < MAX_BYTES
-		       ? 0
-		       : err_set(-E2BIG, "it has more than 2 GiB, which krait doesn't read");
+	return is_too_large(fd, b)
+		       ? err_set(-E2BIG, "it has more than 2 GiB, which krait doesn't read")
+		       : 0;
 }
 
 /* What is wanted of a file. */

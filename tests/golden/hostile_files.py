@@ -173,6 +173,18 @@ def cuts(directory):
             refused(directory, "cut-%s-%d" % (ext, 100 * share), cut.rstrip(b"0123456789\n") if ext == "folded" else cut, words)
 
 
+def large(directory):
+    """10 GB, nearly all of it a hole."""
+    global failed
+    path = os.path.join(directory, "large.pb.gz")
+    with open(os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz"), "rb") as f, open(path, "wb") as out:
+        out.write(f.read())
+        out.truncate(TEN_GB)
+    said = krait("report", path, timeout=60).stderr.decode()
+    print("PASS hostile-file large" if "more than 2 GiB" in said else "FAIL hostile-file large: %s" % said[:300])
+    failed |= "more than 2 GiB" not in said
+
+
 def not_text(directory):
     """Names that aren't UTF-8, in each format that is text: what is shown of them is."""
     global failed
@@ -204,5 +216,6 @@ with tempfile.TemporaryDirectory() as work:
     for case in DAMAGED:
         refused(work, *case)
     cuts(work)
+    large(work)
     not_text(work)
 sys.exit(failed)
