@@ -9,10 +9,11 @@
 #include "base/str.h"
 #include "dump/task.h"
 
-/* X(NAME, word in --json, words) */
+/* X(NAME, word in --json, words), in the order in which the manual tells their rules: the first that fits counts. */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
 	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
+	X(FROZEN, "frozen", "frozen by its control group")                                         \
 	X(GIL, "gil", "waiting for the GIL")                                                       \
 	X(LOCK, "lock", "waiting for a lock")                                                      \
 	X(SLEEP, "sleep", "sleeping")                                                              \
@@ -22,7 +23,6 @@
 	X(SIGNAL, "signal", "waiting for a signal")                                                \
 	X(STOPPED, "stopped", "stopped by a signal")                                               \
 	X(TRACED, "traced", "stopped by a debugger")                                               \
-	X(FROZEN, "frozen", "frozen by its control group")                                         \
 	X(ENDED, "ended", "has ended")                                                             \
 	X(BLOCKED, "blocked", "blocked")
 
