@@ -210,6 +210,10 @@ SHOWN = (  # words, which of the three functions are in the recording, what else
     (["--ignore", "left"], "right child", lambda s, names: "left" not in names),
     (["--hide", "left"], "right child", lambda s, names: "left" not in names),
     (["--show", "left"], "left", lambda s, names: set(names) <= {"left"}),
+    (["--lines"], "left right child", lambda s, names: all(f.line and not f.column for f in s.stack if f.name in PARTS)),
+    (["--functions"], "left right child", lambda s, names: not any(f.line for f in s.stack if f.kind == "python")),
+    (["--modules"], "", lambda s, names: not set(names) & set(PARTS)),
+    (["--invert"], "left right child", lambda s, names: "left" not in names or names.index("left") < names.index("Thread.run")),
     (["--since", "1h"], "", lambda s, names: False),
     (["--until", "1h", "--thread", "left", "--thread", "right"], "left right", lambda s, names: s.labels["process"] == "parent.py"))
 
