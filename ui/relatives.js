@@ -2,26 +2,36 @@
 // The tables of callers and callees in a sandwich: what its two pictures show, without eyes or a mouse.
 
 import {fillOf} from './colour.js';
-import {outermost, sideOf} from './tree.js';
+import {outermost, sideOf, valueOf} from './tree.js';
 import {above, page, state} from './view.js';
 
-/** @typedef {import('./tree.js').Tree} Tree */
+/** @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side: what each function has next to the chosen one, and in all */
 
-/** @type {Record<string, () => Tree>} by table */
-const TREES = {callers: () => above.tree, callees: () => above.tree && page.tree};
+/** Of its outermost boxes; what is too narrow for the picture is there too. @returns {Sums} */
+function callerSums() {
+	const {functions, stacks, outer} = page, {parent, fn, scale} = stacks, seen = new Int32Array(functions.length);
+	const out = stacks.sums.map(() => ({next: new Float64Array(functions.length), all: new Float64Array(functions.length)}));
+	for (let i = 1; i < stacks.n; i++) {
+		if (outer[i] !== state.chosen || !(valueOf(stacks, i) > 0))
+			continue;
+		const values = out.map((_, side) => sideOf(stacks, i, side) * scale[side]);
+		for (let k = parent[i]; k > 0; k = parent[k]) {
+			const f = fn[k];
+			if (functions[f].root || seen[f] === i)
+				continue;
+			seen[f] = i;
+			out.forEach(({next, all}, side) => {
+				all[f] += values[side];
+				next[f] += k === parent[i] ? values[side] : 0;
+			});
+		}
+	}
+	return out;
+}
 
-/**
- * Whether a table has something to be of: there are callers and callees in a sandwich only.
- * @param {string} table
- */
-export const isThere = (table) => !TREES[table] || TREES[table]() !== null;
-
-/**
- * What each function has next to the chosen one, and in all; as a caller or callee of itself too.
- * @param {Tree} t whose first box is the chosen function's
- */
-function sumsAround(t) {
-	const {functions} = page, keys = functions.length, outer = outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), keys, 2);
+/** As a callee of itself too. @returns {Sums} */
+function calleeSums() {
+	const {functions, tree: t} = page, keys = functions.length, outer = outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), keys, 2);
 	return t.sums.map((_, side) => {
 		const next = new Float64Array(keys), all = new Float64Array(keys);
 		for (let i = 2; i < t.n; i++) {
@@ -36,12 +46,21 @@ function sumsAround(t) {
 	});
 }
 
+/** @type {Record<string, () => Sums>} by table */
+const SUMS = {callers: callerSums, callees: calleeSums};
+
+/**
+ * Whether a table has something to be of: there are callers and callees in a sandwich only.
+ * @param {string} table
+ */
+export const isThere = (table) => !SUMS[table] || above.tree !== null;
+
 /**
  * @param {string} table @param {(f: number) => void} go @param {(f: import('./data.js').Fn) => string} note
  * @returns {Array<import('./table.js').Row & {sides: Array<{self: number, total: number}>}>} .self: next to the chosen function
  */
 export function relativeRows(table, go, note) {
-	const bySide = sumsAround(TREES[table]()), mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / list.length;
+	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / list.length;
 	return page.functions.map((f, i) => {
 		const sides = bySide.map(({next, all}) => ({self: next[i], total: all[i]}));
 		return {name: f.name, note: note(f), sides, self: mean(sides.map((s) => s.self)), total: mean(sides.map((s) => s.total)),

@@ -202,7 +202,8 @@ export function callersOf(t, f, outer) {
 			boxes.push(i);
 	}
 	const total = t.sums.map((_, side) => boxes.reduce((a, i) => a + sideOf(t, i, side), 0));
-	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, valueOf(t, 0) / 20000, total);
+	const least = boxes.reduce((a, i) => a + valueOf(t, i), 0) / 20000; // of the function: a rare one is as wide here as any
+	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, least, total);
 	for (let i = 1; i < t.n; i++) // what f called is where f is
 		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
 	return out;

@@ -1338,6 +1338,24 @@ def brushed(b):
     no_errors(b)
 
 
+def rare(b):
+    """A function with three samples of 100,003 has all its callers, as one with all of them has."""
+    made("rare.html", [(["main", "usual"], {}, [100000]), (["main", "first", "rare"], {}, [1]), (["main", "second", "rare", "below"], {}, [2])])
+    open_page(b, "rare.html", "#sort=name")
+    press(b, "rare")
+    press(b, "Sandwich")
+    x, y, w, h = b.js("(() => { const r = document.querySelector('#above').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
+    for row, share, name, total in ((1, 0.5, "rare", 3), (2, 0.3, "second", 2), (2, 0.9, "first", 1), (3, 0.3, "main", 2), (3, 0.9, "main", 1)):
+        b.mouse("mouseMoved", x + w * share, y + h - (row + 0.5) * ROW - 2)
+        assert tip(b).startswith(name + "\n") and f"total\t{total}\t" in tip(b), (row, share, tip(b))
+    amounts = """[...document.querySelectorAll('#table tbody tr')].map((tr) => [tr.querySelector('.name').textContent,
+        ...[...tr.querySelectorAll('.amount')].map((e) => e.textContent)])"""
+    for table, want in (("Callers", [["first", "1", "1"], ["main", "0", "3"], ["second", "2", "2"]]), ("Callees", [["below", "2", "2"]])):
+        press(b, table)
+        equal(b.js(amounts), want, table)
+    no_errors(b)
+
+
 def hostile(b):
     """Every name is text; none ran; the console is silent."""
     open_page(b, "hostile.html")
@@ -1392,7 +1410,7 @@ def main():
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
-                  address, early, steady, brushed, hostile, empty, chain):
+                  address, early, steady, brushed, rare, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()
