@@ -95,7 +95,7 @@ export function saveSoon() {
 	saveTimer = setTimeout(() => {
 		if (page.early)
 			return;
-		history.replaceState(null, '', '#' + writeState(state, flame, page.data));
+		history.replaceState(null, '', '#' + writeState(state, flame, above, page.data));
 	}, 200);
 }
 

@@ -91,7 +91,7 @@ function listen() {
 
 /** The state that the address has. @returns {boolean} whether it has any */
 function restore() {
-	if (page.early || !page.data.samples || !readState(state, flame, page.data))
+	if (page.early || !page.data.samples || !readState(state, flame, above, page.data))
 		return false;
 	byId('query').value = state.query;
 	answer(() => {
@@ -177,7 +177,7 @@ function endEarly() {
 	flame.draw();
 	showPath();
 	tableSoon();
-	if (writeState(state, flame, page.data))
+	if (writeState(state, flame, above, page.data))
 		saveSoon();
 }
 

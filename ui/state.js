@@ -5,6 +5,7 @@
 import {valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('./flame.js').Flame} Flame */
 
 const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes', 'labels'],
 	sort: ['self', 'total', 'name'], library: ['shown', 'folded', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
@@ -15,8 +16,8 @@ export function beginWithChange() {
 	STATES.colour.unshift('change');
 }
 
-/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d */
-export function writeState(state, flame, d) {
+/** @param {any} state @param {Flame} flame @param {Flame} above of callers, in a sandwich @param {Data} d */
+export function writeState(state, flame, above, d) {
 	const p = new URLSearchParams(), f = state.filter;
 	for (const [k, words] of Object.entries(STATES)) {
 		if (state[k] !== words[0])
@@ -50,11 +51,19 @@ export function writeState(state, flame, d) {
 	}
 	if (zoom || a > 0 || b < 1)
 		p.set('z', [zoom, +a.toFixed(9), +b.toFixed(9)].join('~'));
+	if (above.tree && (above.a > 0 || above.b < 1))
+		p.set('above', [+above.a.toFixed(9), +above.b.toFixed(9)].join('~'));
 	return p.toString();
 }
 
-/** @param {any} state @param {import('./flame.js').Flame} flame @param {Data} d @returns {boolean} whether it says anything */
-export function readState(state, flame, d) {
+/** @param {Flame} of @param {number} a @param {number} b the part of it that is shown */
+function showPart(of, a, b) {
+	of.a = a >= 0 && a < b ? a : 0;
+	of.b = b > of.a && b <= 1 ? b : 1;
+}
+
+/** @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d @returns {boolean} whether it says anything */
+export function readState(state, flame, above, d) {
 	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
 		const v = Number(p.get(k) ?? NaN);
 		return Number.isInteger(v) && v >= 0 && v < n ? v : -1;
@@ -83,7 +92,8 @@ export function readState(state, flame, d) {
 		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};
 	const [zoom, a, b] = (p.get('z') || '0~0~1').split('~').map(Number);
 	flame.zoom = Number.isInteger(zoom) && zoom >= 0 ? zoom : 0;
-	flame.a = a >= 0 && a < b ? a : 0;
-	flame.b = b > flame.a && b <= 1 ? b : 1;
+	showPart(flame, a, b);
+	const [from, to] = (p.get('above') || '0~1').split('~').map(Number);
+	showPart(above, from, to);
 	return true;
 }

@@ -1356,6 +1356,64 @@ def rare(b):
     no_errors(b)
 
 
+SHOWN = """(() => {
+    const text = (q) => [...document.querySelectorAll(q)].filter((e) => e.offsetParent).map((e) => e.innerText);
+    return [[...document.querySelectorAll('select')].map((e) => e.ariaLabel + ': ' + e.value), text('[aria-pressed=true]'), text('[aria-sort=descending], [aria-sort=ascending]'),
+        text('#crumbs'), text('#chips'), text('#matched'), text('#table'), text('#lines'), text('#legend'),
+        [...document.querySelectorAll('canvas')].filter((e) => e.offsetParent).map((e) => e.toDataURL())];
+})()"""
+
+
+def whole_address(b):
+    """All that can be chosen is in the address: another page opened with it shows the same."""
+    def narrow(selector, deltas):
+        x, y = b.js("(() => { const r = document.querySelector('%s').getBoundingClientRect(); return [r.x + r.width * 0.4, r.y + r.height - 40]; })()" % selector)
+        for delta in deltas:
+            b.mouse("mouseWheel", x, y, deltaX=0, deltaY=delta)
+
+    def shaped_():
+        for label, value in (("Value", "0"), ("Group by", "thread"), ("Library frames", "folded"), ("Colour", "module"), ("Only with", "your code")):
+            choose(b, label, value)
+        for button in "Collapse recursion", "Files", "Total", "Root below":
+            press(b, button)
+        find(b, "app.py")
+
+    def filtered():
+        for table, row in (("Threads", "worker (tid 2)"), ("Labels", "version: 1"), ("Modules", "worker.py"), ("Functions", "b")):
+            press(b, table)
+            press(b, row)
+        b.js("document.querySelector('#strip canvas').focus()")
+        for _ in range(20):
+            b.key("ArrowRight")
+        b.key("ArrowRight", modifiers=8)
+        press(b, "Function")
+
+    def in_time():
+        press(b, "Time order")
+        narrow("#canvas", (-120, -120))
+
+    def between():
+        press(b, "a")
+        press(b, "Sandwich")
+        press(b, "Callees")
+        narrow("#above canvas", (-120, -120))
+
+    for what, name, do in (("shape", "picture.html", shaped_), ("filters", "picture.html", filtered), ("zoom", "picture.html", lambda: narrow("#canvas", (-120, -120))),
+                           ("time", "picture.html", in_time), ("sandwich", "shares.html", between)):
+        open_page(b, name)
+        start = b.js(SHOWN)
+        do()
+        b.mouse("mouseMoved", 5, 5)
+        b.js("document.activeElement.blur(); new Promise((done) => setTimeout(done, 500))", wait=True)  # the address follows 200 ms later
+        shown_, link = b.js(SHOWN), b.js("location.hash")
+        assert shown_ != start and link, what
+        open_page(b, name, link)
+        b.js("new Promise((done) => setTimeout(done, 300))", wait=True)
+        for i, (got, want) in enumerate(zip(b.js(SHOWN), shown_)):
+            equal(got if i < 9 else got == want, want if i < 9 else True, f"{what}, part {i} of what {link} shows")
+    no_errors(b)
+
+
 def hostile(b):
     """Every name is text; none ran; the console is silent."""
     open_page(b, "hostile.html")
@@ -1410,7 +1468,7 @@ def main():
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
-                  address, early, steady, brushed, rare, hostile, empty, chain):
+                  address, early, steady, brushed, whole_address, rare, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()
