@@ -14,6 +14,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -1414,6 +1415,163 @@ def whole_address(b):
     no_errors(b)
 
 
+def origins(b):
+    """Library frames are those of site-packages, the standard library and what is frozen into the interpreter, wherever these lie."""
+    library = ("/srv/venv/lib/python3.12/site-packages/requests/api.py", "/usr/lib/python3/dist-packages/apt/cache.py", "/usr/lib/python3.12/json/decoder.py",
+               "/usr/lib64/python3.9/json/decoder.py", "<frozen importlib._bootstrap>", "<frozen os>")
+    own = ("/srv/lib/helper.py", "/home/me/site.py", "<string>")
+    python = "[python 3.12]"
+    made("origins.html", [(["main", {"mapping": python, "file": f, "name": "lib"}], {}, [10]) for f in library] +
+         [(["main", {"mapping": python, "file": f, "name": f"own{i}"}], {}, [20]) for i, f in enumerate(own)])
+    open_page(b, "origins.html")
+    choose(b, "Library frames", "folded")
+    equal(rows(b), [["main", "50.0 %", "100.0 %"], *[[f"own{i}", "16.7 %", "16.7 %"] for i in range(3)]], "folded")
+    choose(b, "Library frames", "hidden")
+    equal(rows(b), [*[[f"own{i}", "33.3 %", "33.3 %"] for i in range(3)], ["main", "0.0 %", "100.0 %"]], "hidden")
+    equal(b.js(CHIPS), "50.0 % of all is shown", "what is left")
+    no_errors(b)
+
+
+def answered(b):
+    """Each zoom, search, brush and filter sets one mark krait:answer, and the picture is drawn by then."""
+    open_page(b, "picture.html")
+    b.js("""window.pictures = []; const set = performance.mark;
+        performance.mark = function (name) {
+            if (name === 'krait:answer')
+                window.pictures.push(document.querySelector('#canvas').toDataURL());
+            return set.apply(this, arguments);
+        }; 0""")
+
+    def one(what, action):
+        before = b.js("[window.pictures.length, performance.getEntriesByName('krait:answer').length, document.querySelector('#canvas').toDataURL()]")
+        action()
+        time.sleep(0.15)
+        after = b.js("[window.pictures.length, performance.getEntriesByName('krait:answer').length, document.querySelector('#canvas').toDataURL()]")
+        equal([after[0] - before[0], after[1] - before[1]], [1, 1], "marks of a " + what)
+        assert after[2] != before[2], "nothing changed by a " + what
+        equal(b.js("window.pictures.at(-1)") == after[2], True, "the picture when the mark of a %s is set" % what)
+
+    def wheel():
+        b.mouse("mouseWheel", *at(b, 0.5, 2), deltaX=0, deltaY=-120)
+
+    def key(name, text=None):
+        b.js("document.querySelector('#canvas').focus()")
+        b.key(name, text)
+
+    b.mouse("mouseMoved", *at(b, 0.5, -2))
+    one("zoom by wheel", wheel)
+    one("zoom by key", lambda: key("-", "-"))
+    one("search", lambda: find(b, "loads"))
+    one("brush", lambda: (b.js("document.querySelector('#strip canvas').focus()"), b.key("ArrowRight")))
+    one("filter by kind", lambda: choose(b, "Only with", "standard library"))
+    one("filter taken off", lambda: press(b, "with standard library \u00d7"))
+    no_errors(b)
+
+
+APP, DECODER = "/srv/app.py", "/usr/lib/python3.12/json/decoder.py"
+# Functions of mixed(): mapping, file as recorded, file and module as shown.
+CODE = {"main": ("[python 3.12]", APP, APP, APP), "work": ("[python 3.12]", APP, APP, APP), "decode": ("[python 3.12]", DECODER, "json/decoder.py", "json"),
+        "inflate": ("/usr/lib/libz.so.1", "", "", "libz.so.1"), "page_fault": ("[kernel]", "", "", "[kernel]")}
+STACKS = [path.split() for path in ("main:1", "main:2 work:11", "main:2 work:12", "main:3 work:11 work:13", "main:2 work:12 decode:7", "main:3 decode:7 work:11",
+                                    "main:3 decode:8", "main:3 decode:7 inflate:0", "main:2 work:12 inflate:0", "main:2 work:12 decode:8 inflate:0 page_fault:0")]
+
+
+def mixed():
+    """Samples drawn from a seed, in a page: a stack of (function, line), labels, time, and how many."""
+    rng, out = random.Random(7), []
+    for _ in range(900):
+        pid, thread, version = rng.choice("12"), rng.choice(("in", "out")), rng.choice("ab")
+        labels_of = {"process": "api" if pid == "1" else "web", "pid": pid, "thread": thread, "tid": pid + ("1" if thread == "in" else "2"), "version": version}
+        stack = [(name, int(line)) for name, line in (f.split(":") for f in rng.choice(STACKS))]
+        out.append((stack, labels_of, rng.randrange(1000) * 10 ** 7, rng.randrange(1, 5)))
+    made("mixed.html", [([{"mapping": CODE[name][0], "name": name, **({"file": CODE[name][1], "line": line} if CODE[name][1] else {})} for name, line in stack],
+                         of, [n], when) for stack, of, when, n in out], duration_nanos=10 ** 10)
+    return out
+
+
+def counted_by(samples, keys, own=None):
+    """What the keys of each stack have in all, and the own one of it: {key: [own, total]}."""
+    out = collections.defaultdict(lambda: [0, 0])
+    for sample in samples:
+        for key in set(keys(sample)):
+            out[key][1] += sample[3]
+        if own:
+            out[own(sample)][0] += sample[3]
+    return {key: sums if own else sums[1:] for key, sums in out.items() if key is not None and key != ""}
+
+
+def tables_of(samples):
+    """The page's tables, counted from the samples."""
+    names, last = (lambda s: [f for f, _ in s[0]]), (lambda s: s[0][-1][0])
+    cut = [(*s, [f for f, _ in s[0]].index("work")) for s in samples if any(f == "work" for f, _ in s[0])]
+    above, below = (lambda s: [f for f, _ in s[0][:s[4]]]), (lambda s: [f for f, _ in s[0][s[4] + 1:]])
+    return {"Functions": counted_by(samples, names, last),
+            "Files": counted_by(samples, lambda s: [CODE[f][2] for f in names(s)], lambda s: CODE[last(s)][2]),
+            "Modules": counted_by(samples, lambda s: [CODE[f][3] for f in names(s)], lambda s: CODE[last(s)][3]),
+            "Threads": counted_by(samples, lambda s: ["%(thread)s (tid %(tid)s)" % s[1]]),
+            "Processes": counted_by(samples, lambda s: ["%(process)s (pid %(pid)s)" % s[1]]),
+            "Labels": counted_by(samples, lambda s: ["version: " + s[1]["version"]]),
+            "Callers": counted_by(cut, above, lambda s: above(s)[-1]),
+            "Callees": counted_by(cut, below, lambda s: (below(s) or [None])[0]),
+            "lines": counted_by(samples, lambda s: [n for f, n in s[0] if f == "work"], lambda s: s[0][-1][1] if last(s) == "work" else None),
+            "search": sum(s[3] for s in samples if "decode" in names(s))}
+
+
+def follows(b):
+    """A range and all filters, one after the other: every table, the lines and the search are of the samples that all of them let through."""
+    samples = mixed()
+    open_page(b, "mixed.html")
+    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")  # several programs: they come after the picture
+    press(b, "work")
+    find(b, "decode")
+
+    def same(got, want, what):
+        assert got.keys() == want.keys() and all(abs(x - y) < 0.051 for k in want for x, y in zip(got[k], want[k], strict=True)), (what, got, want)
+
+    def check(kept, what):
+        whole = sum(s[3] for s in kept)
+        of = {name: {k: [100 * n / whole for n in v] for k, v in table.items()} for name, table in tables_of(kept).items() if name != "search"}
+        for name in "Functions", "Files", "Modules", "Threads", "Processes", "Labels":
+            press(b, name)
+            same({r[0]: [float(x.split()[0]) for x in r[1:]] for r in rows(b)}, of[name], (what, name))
+        lines_shown = b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' ').split('\\t'))")
+        same({int(n): [float((x or "0").split()[0]) for x in shares] for *shares, n in lines_shown}, of["lines"], (what, "lines"))
+        equal(matched(b).split(", ")[0], "1 function", what)
+        assert abs(float(matched(b).split(", ")[1].split()[0]) - 100 * tables_of(kept)["search"] / whole) < 0.051, (what, matched(b))
+        press(b, "Sandwich")
+        for name in "Callers", "Callees":
+            press(b, name)
+            same({r[0]: [float(x.split()[0]) for x in r[1:]] for r in rows(b)}, of[name], (what, name))
+        press(b, "Left heavy")
+        share = 100 * whole / sum(s[3] for s in samples)
+        assert share > 99.9 or f"{share:.1f} % of all is shown" in b.js(CHIPS), (what, share, b.js(CHIPS))
+
+    def only(table, row):
+        press(b, table)
+        press(b, row)
+
+    check(samples, "all")
+    x, y, w = b.js("(() => { const r = document.querySelector('#strip canvas').getBoundingClientRect(); return [r.x, r.y, r.width]; })()")
+    b.mouse("mouseMoved", x + 150 + (w - 166) * 0.1, y + 9)
+    b.mouse("mousePressed", x + 150 + (w - 166) * 0.1, y + 9, button="left", buttons=1, clickCount=1)
+    b.mouse("mouseMoved", x + 150 + (w - 166) * 0.9, y + 9, button="left", buttons=1)
+    b.mouse("mouseReleased", x + 150 + (w - 166) * 0.9, y + 9, button="left", clickCount=1)
+    first, last = (1e9 * t for t in chosen(b))
+    kept = [s for s in samples if first <= s[2] < last]
+    assert 650 < len(kept) < 790, len(kept)
+    check(kept, "a range")
+    for table, row, keep in (("Processes", "web (pid 2)", lambda s: s[1]["pid"] == "2"), ("Labels", "version: a", lambda s: s[1]["version"] == "a"),
+                             ("Threads", "in (tid 21)", lambda s: s[1]["thread"] == "in"), ("Modules", "json", lambda s: any(f == "decode" for f, _ in s[0])),
+                             ("", "native", lambda s: any(f == "inflate" for f, _ in s[0]))):
+        kept = list(filter(keep, kept))
+        if table:
+            only(table, row)
+        else:
+            choose(b, "Only with", row)
+        check(kept, row)
+    no_errors(b)
+
+
 def hostile(b):
     """Every name is text; none ran; the console is silent."""
     open_page(b, "hostile.html")
@@ -1468,7 +1626,7 @@ def main():
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
-                  address, early, steady, brushed, whole_address, rare, hostile, empty, chain):
+                  address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()
