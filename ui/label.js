@@ -11,13 +11,19 @@ export const FONT = '12px "DejaVu Sans Mono", ui-monospace, SFMono-Regular, Menl
 /** @type {WeakMap<Fn, {name: string, short: string, where: string, n: number, shortN: number, whereN: number}>} */
 const labels = new WeakMap();
 
+/**
+ * Code without a name is called by its module and its place in it.
+ * @param {Fn} f
+ */
+export const nameless = (f) => !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x');
+
 /** @param {Fn} f */
 function labelOf(f) {
 	let l = labels.get(f);
 	if (!l) {
 		const dot = f.kind === 0 && !f.root ? f.name.lastIndexOf('.') : -1;
 		const short = dot >= 0 && dot + 1 < f.name.length ? f.name.slice(dot + 1) : f.name;
-		const where = f.root || f.kind === 5 ? '' : f.file || (f.kind ? f.module : '');
+		const where = f.root || f.kind === 5 || nameless(f) ? '' : f.file || (f.kind ? f.module : '');
 		l = {name: f.name, short, where, n: columns(f.name), shortN: columns(short), whereN: columns(where)};
 		labels.set(f, l);
 	}

@@ -5,6 +5,7 @@
 import {byId} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {fillOf} from './colour.js';
+import {nameless} from './label.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
 import {lineSums, showLines} from './lines.js';
@@ -16,7 +17,7 @@ import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view
 
 /** @typedef {import('./data.js').Fn} Fn */
 
-const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') || f.module;
+const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') || (nameless(f) ? '' : f.module);
 
 /** @type {Record<string, {title: string, key?: (f: Fn) => string, note?: (f: Fn) => string, of?: () => string[], own?: string}>} .of: label keys; .own: heading */
 export const TABLES = {

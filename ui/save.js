@@ -5,6 +5,7 @@ import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
 import {MARK} from './data.js';
 import {ROW, TALLEST} from './flame.js';
+import {nameless} from './label.js';
 import {PROGRAM, nameOf} from './samples.js';
 import {insideLibrary} from './shape.js';
 import {above, flame, grouping, page, state} from './view.js';
@@ -87,8 +88,7 @@ const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
-	const nameless = !f.file && f.name.startsWith('[' + f.module.replace(/^\[|\].*$/g, '') + '+0x'); // has its module in it
-	const where = f.root || f.kind === MARK || nameless ? '' : f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' || f.module === f.name ? '' : f.module;
+	const where = f.root || f.kind === MARK || nameless(f) ? '' : f.file ? f.file + (line > 0 ? ':' + line : '') : f.module === '[unknown]' || f.module === f.name ? '' : f.module;
 	return cleaned(f.name + (where && ` (${where})`));
 }
 

@@ -138,7 +138,7 @@ static int describe_location(struct functions *fs, uint32_t id, struct function 
 	const struct profile_function *pf;
 
 	f->kind = profile_get_mapping(fs->p, l->mapping)->kind;
-	f->module = render_names_mapping(fs->names, l->mapping);
+	f->module = f->mapping = render_names_mapping(fs->names, l->mapping);
 	if (!l->function)
 		return make_name(fs, id, f);
 	pf = profile_get_function(fs->p, l->function);
@@ -157,7 +157,8 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 	size_t made = fs->made.n;
 	int r = 0;
 
-	*ret = (struct function){.name = "", .file = "", .path = "", .module = "", .language = ""};
+	*ret = (struct function){
+		.name = "", .file = "", .path = "", .module = "", .mapping = "", .language = ""};
 	if (fs->keys.first[key] == 0) {
 		ret->name = "[no frames]";
 		ret->kind = KIND_MARK;

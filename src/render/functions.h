@@ -13,6 +13,7 @@
 /* Strings belong to the profile, the names, or to whoever made the function. */
 struct function {
 	const char *name, *file, *path, *module; /* file: shortened path; "" = none */
+	const char *mapping;			 /* as .module, which is "" where the name has it */
 	const char *language;			 /* of native code, "" = not known */
 	enum frame_kind kind;
 	enum render_origin origin;

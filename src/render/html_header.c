@@ -155,7 +155,7 @@ static void put_functions(struct header *d)
 		add_id(d, string(d, f.name));
 		add_id(d, string(d, f.file));
 		add_id(d, string(d, f.path));
-		add_id(d, string(d, f.module));
+		add_id(d, string(d, f.mapping));
 		add_id(d, string(d, f.language));
 		add_id(d, f.kind);
 		add_id(d, f.origin);

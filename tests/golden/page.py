@@ -633,6 +633,29 @@ def kind_and_module(b):
     no_errors(b)
 
 
+def nameless(b):
+    """Code without a name is of its library, in the table, the filter and the colours of modules; where a box stands its name says it."""
+    lib, other = "/usr/lib/libz.so.1", "/usr/lib/libm.so.6"
+    made("nameless.html", [(["main", {"mapping": lib, "address": "0x4970"}], {}, [3]), (["main", {"mapping": lib, "address": "0x5d80"}, {"mapping": lib, "address": "0x4970"}], {}, [2]),
+                           (["main", {"mapping": lib, "name": "inflate"}], {}, [4]), (["main", {"mapping": other, "address": "0x10"}], {}, [1])])
+    open_page(b, "nameless.html", "#colour=module")
+    equal(len({pixel(b, *at(b, x, 2)) for x in (0.2, 0.5, 0.8)}), 1, "colours of a library")
+    assert "libz.so.1 \u00b7 native" in tip_at(b, 0.5, 2), tip(b)
+    press(b, "Modules")
+    equal(rows(b), [["libz.so.1", "90.0 %", "90.0 %"], ["libm.so.6", "10.0 %", "10.0 %"], ["/srv/app.py", "0.0 %", "100.0 %"]], "modules")
+    press(b, "libz.so.1")
+    equal(b.js(CHIPS), "with libz.so.1 \u00d790.0 % of all is shown", "with a library")
+    press(b, "Functions")
+    equal(sorted(r[0] for r in rows(b)), ["[libz.so.1+0x4970]", "[libz.so.1+0x5d80]", "inflate", "main"], "functions")
+    no_errors(b)
+
+
+def pixel(b, x, y):
+    """The colour of a box, above its text."""
+    return tuple(b.js("(([x, y]) => { const c = document.querySelector('#canvas'), r = c.getBoundingClientRect();"
+                      "return [...c.getContext('2d').getImageData(x - r.x, y - r.y, 1, 1).data].slice(0, 3); })([%f, %f])" % (x, y - ROW / 2 + 1)))
+
+
 def kept_place(b):
     """What is zoomed to stays so under a filter, in views that make another tree; what isn't there any more isn't."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
@@ -1623,7 +1646,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
