@@ -2,7 +2,7 @@
 // What a box tells of itself: its colour, what the colours mean, its numbers and its hottest lines.
 
 import {fit} from './base.js';
-import {GIL, fillOf, gilFill, hash, heat, laneFill, nthFill} from './colour.js';
+import {GIL, fillOf, gilFill, heat, laneFill, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {changeFill, changeLegend} from './diff.js';
 import {nodesOf} from './lines.js';
@@ -31,12 +31,12 @@ export function colourOf(flame, node) {
 		return changeFill(flame, node);
 	if (mode === 'kind' || f.root && mode !== 'thread')
 		return fillOf(f);
-	if (mode === 'module')
-		return nthFill(hash(moduleOf(f)));
 	if (mode === 'self')
 		return heat(ownShare(flame, node));
 	if (!page.data.samples)
 		return fillOf(f);
+	if (mode === 'module')
+		return nthFill(moduleRanks().get(moduleOf(f)));
 	const votes = votesOf(flame.tree, mode), g = votes.of[node];
 	return g < 0 ? fillOf(f) : mode === 'gil' ? gilFill(votes.names[g]) : nthFill(g);
 }
@@ -54,6 +54,22 @@ function largestFirst(by) {
 	return {of: g.of.map((i) => i < 0 ? -1 : rank[i]), names: order.map((i) => g.names[i])};
 }
 
+/**
+ * Numbers modules: those whose code took most of the recording get the first colours.
+ * @returns {Map<string, number>}
+ */
+function moduleRanks() {
+	const {data} = page, {n, node, values} = data.samples;
+	if (!page.modules) {
+		const own = new Float64Array(data.functions.length), sums = new Map(data.functions.map((f) => [moduleOf(f), 0]));
+		for (let s = 0; s < n; s++)
+			own[data.fn[data.nodeBox[node[s]]]] += values[0][s];
+		data.functions.forEach((f, i) => sums.set(moduleOf(f), sums.get(moduleOf(f)) + own[i]));
+		page.modules = new Map([...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).map((name, i) => [name, i]));
+	}
+	return page.modules;
+}
+
 /** @param {import('./tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
 	const {data, stacks, whole, pass} = page;
@@ -68,12 +84,12 @@ const NAMED = 10; // groups in the legend; there are as many fills
 
 /**
  * The largest groups.
- * @param {string} by @returns {Array<[string, string[]]>}
+ * @param {string[]} names @param {(name: string, i: number) => string} fill @returns {Array<[string, string[]]>}
  */
-function groupLegend(by) {
-	const {names} = largestFirst(by), more = names.length - NAMED;
-	return [...names.slice(0, NAMED).map((name, i) => /** @type {[string, string[]]} */ ([fit(name, 30), [by === 'gil' ? gilFill(name) : nthFill(i)]])),
-		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more', []])] : [])];
+function groupLegend(names, fill) {
+	const more = names.length - NAMED;
+	return [...names.slice(0, NAMED).map((name, i) => /** @type {[string, string[]]} */ ([fit(name, 30), [fill(name, i)]])),
+		...(more > 0 ? [/** @type {[string, string[]]} */ (['and ' + more + ' more', [fill('', NAMED)]])] : [])];
 }
 
 /**
@@ -97,10 +113,9 @@ export function legend() {
 	}
 	if (mode === 'self')
 		own = [['own time: none', [heat(0)]], ['half', [heat(0.5)]], ['all', [heat(1)]]];
-	else if (mode === 'module')
-		own = [['a colour for each module', [0, 1, 2, 3, 4].map(nthFill)]];
 	else if (mode !== 'kind' && page.data.samples)
-		own = groupLegend(mode);
+		own = mode === 'module' ? groupLegend([...moduleRanks().keys()], (_, i) => nthFill(i)) :
+			groupLegend(largestFirst(mode).names, (name, i) => mode === 'gil' ? gilFill(name) : nthFill(i));
 	showLegend(page.functions, own, mode === 'gil' ? [] : laneLegend());
 }
 

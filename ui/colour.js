@@ -76,8 +76,8 @@ export function fillOf(f) {
 export const familyFills = (name) => FILLS[scheme][name];
 
 /** Text on all of these has a contrast of 4.5:1 too. */
-const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#a5d0f6', none: '#dcdce0', unknown: '#e4e4e7'},
-	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#265173', none: '#3f3f46', unknown: '#34343a'}};
+const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2', none: '#e4e4e7', unknown: '#c6c6cb'},
+	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a', unknown: '#4d4d54'}};
 
 const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1c7ed6', none: '#868e96', unknown: '#868e96'},
 	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296', unknown: '#909296'}};
@@ -94,25 +94,12 @@ export const laneFill = (state) => /** @type {Record<string, string>} */ (GIL_IN
 /** @param {string} state */
 export const gilFill = (state) => /** @type {Record<string, string>} */ (STATES_OF_GIL[scheme])[state] || familyFills('m')[0];
 
-/** Ten fills, each far from those before it. */
-const APART = /** @type {Array<[string, number]>} */ ([['p', 0], ['n', 0], ['p', 9], ['g', 0], ['k', 0], ['j', 0], ['q', 4], ['s', 4], ['n', 3], ['p', 5]]);
+/** Ten fills and that of all others, each far from those before it, also for whoever can't see red, green or blue. */
+const APART = split({light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa #33c8a5 #f8c9fc #f6d453 #b5f3ca #dcdce0',
+	dark: '#1368bd #5d2101 #7c6379 #422735 #0f2970 #4f6e10 #085a33 #ad4754 #4f0949 #994791 #4a4a51'});
 
-/**
- * One of ten fills.
- * @param {number} i
- */
-export function nthFill(i) {
-	const [name, member] = APART[i % APART.length];
-	return familyFills(name)[member];
-}
-
-/** @param {string} s */
-export function hash(s) {
-	let h = 2166136261;
-	for (let i = 0; i < s.length; i++)
-		h = Math.imul(h ^ s.charCodeAt(i), 16777619);
-	return (h ^ h >>> 16) >>> 0;
-}
+/** @param {number} i */
+export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1)];
 
 const STEPS = 255;
 /** @type {Map<string, string[]>} */

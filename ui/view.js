@@ -63,6 +63,8 @@ export const page = {
 	counts: null, // .whole with the sums of samples, made when first asked for
 	/** @type {[number, number]|null} */
 	window: null, // the part of time order that is drawn in full
+	/** @type {Map<string, number>|null} */
+	modules: null, // their numbers, for colours, made when first asked for
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	votes: new WeakMap(), // the group that most of each box is of, for colours
 };

@@ -915,6 +915,13 @@ def colours(b):
         seen.add(b.js("document.querySelector('#canvas').toDataURL()"))
     equal(len(seen), 5, "pictures")
     assert "waiting" in b.js("document.querySelector('#legend').textContent")
+    mixed()
+    open_page(b, "mixed.html", "#colour=module&by=none")
+    for share, row in itertools.product((0.013 + 0.04 * i for i in range(25)), range(1, 6)):  # no edge of a box
+        name = tip_at(b, share, row).split("\n")[0]
+        if name:
+            x, y = at(b, share, row)
+            equal(b.js(FILL % [x, y - ROW / 2 + 1]), CODE[name][3], "the legend's name of the colour of " + name)
     no_errors(b)
 
 
@@ -951,25 +958,26 @@ def lab(colour, by):
 
 
 def told_apart(b):
-    """Kinds of code, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76), text on each is
+    """Kinds of code, states of the GIL, and the ten fills of threads and modules with that of all others, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76), text on each is
     read, and the picture has the same."""
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
     style = pathlib.Path("src/render/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):
         b.scheme(dark)
         b.open("/dev/null")
-        fills, inks, gil = b.js(f"""import('data:text/javascript;base64,{source}').then((m) =>
-            [Object.fromEntries([...m.FAMILIES.map(([k]) => k), 'r'].map((k) => [k, m.familyFills(k)])), m.inks(), m.GIL.map(m.gilFill)])""", wait=True)
+        fills, inks, gil, apart = b.js(f"""import('data:text/javascript;base64,{source}').then((m) =>
+            [Object.fromEntries([...m.FAMILIES.map(([k]) => k), 'r'].map((k) => [k, m.familyFills(k)])), m.inks(), m.GIL.map(m.gilFill),
+             [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(m.nthFill)])""", wait=True)
         for name, members in fills.items():
             css = re.findall(r"\.%s\d?\{fill:(#[0-9a-f]{6})\}" % name, style[dark])
             equal(css, members, "the picture's fills of " + name)
-        for fill in [*sum(fills.values(), []), *gil]:
+        for fill in [*sum(fills.values(), []), *gil, *apart]:
             for ink in (inks["text"], inks["faint"]):
                 got = contrast_of(fill, ink)
                 assert got >= 4.5, (dark, fill, ink, got)
         del fills["r"]  # groups: their place tells
-        for by in SEEN_BY:
-            seen = {name: [lab(c, by) for c in members] for name, members in fills.items()}
+        for by, sets in itertools.product(SEEN_BY, (fills, dict(enumerate(map(lambda c: [c], gil))), dict(enumerate(map(lambda c: [c], apart))))):
+            seen = {name: [lab(c, by) for c in members] for name, members in sets.items()}
             least = min((math.dist(x, y), one, other) for one, other in itertools.combinations(seen, 2) for x in seen[one] for y in seen[other])
             assert least[0] >= 10, (dark, by, least)
     b.scheme(False)
