@@ -19,7 +19,7 @@ void diff_add_value(const struct diff_facts *f, double value, struct str *b)
 	else if (f->per)
 		markup_add_value(b, (int64_t)value, f->unit);
 	else
-		str_addf(b, value < 0.01 ? "%.2f ms/s" : "%.0f ms/s", 1000 * value);
+		str_addf(b, value > 0 && value < 0.01 ? "%.2f ms/s" : "%.0f ms/s", 1000 * value);
 }
 
 void diff_add_relative(const struct diff_cost *c, struct str *b)

@@ -133,6 +133,18 @@ def verdicts(b, a_path, b_path):
         equal(marks, told[name], name)
 
 
+def terminal(a_path, b_path):
+    """The same numbers, in the terminal."""
+    text = subprocess.run([KRAIT, "diff", a_path, b_path], check=True, capture_output=True, timeout=60, env={**os.environ, "COLUMNS": "100"}).stdout.decode()
+    got = {line.split()[-1].split(".")[-1]: " ".join(line.split()[:-1]) for line in text.split("\n\n")[1].split("\n")}
+    equal({name: got[name] for name in ("function", "work", "gone", "new", "same")}, {
+        "function": "before after own share total", "work": "200 ms/s 300 ms/s +50.0 %* +8.1 pt* +50.0 %*", "gone": "50 ms/s 0 ms/s gone* -14.3 pt* gone*",
+        "new": "0 ms/s 60 ms/s new* +13.0 pt* new*", "same": "100 ms/s 100 ms/s +0.0 % -6.8 pt* +0.0 %"}, "rows")
+    for name in ("main", "deflate"):
+        assert name not in got, "no cost of its own, and no change of the total that is more than noise"
+    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in text, text
+
+
 def pixel(b, share, depth, down):
     return b.js("""(() => { const c = document.querySelector('#canvas');
         return [...c.getContext('2d').getImageData(Math.round(c.width * %r), %d, 1, 1).data].slice(0, 3); })()""" % (share, 18 * depth + down))
@@ -390,6 +402,7 @@ def main():
     a, b = make()
     bad = page.run("page-diff-self-contained", page.self_contained)
     bad += page.run("page-diff-read-back", read_back, a, b)
+    bad += page.run("page-diff-terminal", terminal, a, b)
     if not browser.find():
         print("SKIP page-diff-browser: no Chromium")
         return bad

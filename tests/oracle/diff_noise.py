@@ -5,6 +5,7 @@ here: a program goes from task to task (each lasts a while, so that samples in t
 each calls functions by fixed shares. Pairs of the same program: at most 5 % may flag anything. A
 function with 5 points of share more: found in at least 90 %. --full: 200 pairs each, of several
 programs; else some. Real recordings: diff_real.py."""
+import collections
 import json
 import os
 import random
@@ -135,6 +136,14 @@ def limits(work):
     got = result["app.leaf0_0"]
     verdict("per-requests", got["before"] == truth[0] / 100.0 and got["after"] == truth[1] / 200.0,
             str(got))
+    # Of 20,000 samples 200, then 220: a tenth more, but one standard error, which is chance. 800 aren't.
+    for n, code in ((220, 0), (800, 4)):
+        for path, k in ((a, 200), (b, n)):
+            at = set(rng.sample(range(SAMPLES), k))
+            write(path, collections.Counter((i // 10, int(i not in at)) for i in range(SAMPLES)), SAMPLES)
+        for rule in "self:app.leaf0_0>+5%", "total:app.leaf0_0>+0.05points":
+            done = subprocess.run([KRAIT, "diff", a, b, "--fail-if", rule], capture_output=True, timeout=60)
+            verdict("fail-if-%d-%s" % (n, rule), done.returncode == code, "exit code %d" % done.returncode)
 
 
 def labels(work):
