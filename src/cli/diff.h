@@ -37,8 +37,12 @@ _must_use_ int diff_print_json(const struct diff_facts *f, const struct diff_sty
 _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_style *style,
 			       FILE *out);
 
-/* Appends a sentence: which function changed most; what all cost together. */
+/*
+ * Appends a sentence: which function changed most; which one chance may have changed by as much, if any;
+ * what all cost together.
+ */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
+void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
 
 /* Appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %"; and what it is of. */

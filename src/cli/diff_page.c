@@ -215,7 +215,7 @@ static const char **all_files(const struct page *g, enum diff_side of)
 
 static int write_page(struct page *g, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {}, title = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, title = {};
 	const struct diff_facts *f = g->f;
 	_cleanup_free_ uint8_t *changed = all_flags(g);
 	_cleanup_free_ const char **before = all_files(g, DIFF_A), **after = all_files(g, DIFF_B);
@@ -228,9 +228,13 @@ static int write_page(struct page *g, FILE *out)
 				     .by = f->by};
 
 	diff_add_verdict(f, &verdict);
+	diff_add_doubt(f, &doubt);
+	if (doubt.n)
+		str_addf(&verdict, " %s", str_cstr(&doubt));
 	diff_add_sum(f, &sum);
 	str_addf(&title, "%s \u2192 %s", f->name[DIFF_A], f->name[DIFF_B]);
-	if (!changed || !before || !after || verdict.failed || sum.failed || title.failed)
+	if (!changed || !before || !after || verdict.failed || doubt.failed || sum.failed ||
+	    title.failed)
 		return no_memory();
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		d.name[side] = f->name[side];

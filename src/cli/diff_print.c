@@ -105,6 +105,32 @@ void diff_add_verdict(const struct diff_facts *f, struct str *b)
 	str_add(b, ").");
 }
 
+static const struct diff_row *most_doubtful(const struct diff_facts *f, enum diff_what what)
+{
+	const struct diff_row *most = NULL;
+
+	vec_foreach(row, &f->diff.rows)
+		if (row->of[what].doubtful &&
+		    (!most || fabs(diff_share_change(&row->of[what])) >
+				      fabs(diff_share_change(&most->of[what]))))
+			most = row;
+	return most;
+}
+
+/* What one stretch of time did, another one of the same program may do otherwise. */
+void diff_add_doubt(const struct diff_facts *f, struct str *b)
+{
+	enum diff_what what = most_doubtful(f, DIFF_SELF) ? DIFF_SELF : DIFF_TOTAL;
+	const struct diff_row *row = most_doubtful(f, what);
+
+	if (row)
+		str_addf(b,
+			 "%s%s went from %.1f to %.1f %% of all, but in too few stretches of time "
+			 "to tell that from chance; repeat the work.",
+			 what == DIFF_TOTAL ? "The total of " : "", row->name,
+			 100 * row->of[what].share[DIFF_A], 100 * row->of[what].share[DIFF_B]);
+}
+
 /* A cell and its mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
@@ -238,11 +264,14 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 
 int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {};
 
 	diff_add_verdict(f, &verdict);
+	diff_add_doubt(f, &doubt);
 	diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
+	if (doubt.n)
+		print_words(out, str_cstr(&doubt), style->width);
 	print_words(out, str_cstr(&sum), style->width);
 	print_table(f, style, out);
 	return flush(out);
@@ -288,11 +317,14 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 
 int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, sum = {}, words = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, words = {};
 
 	diff_add_verdict(f, &verdict);
+	diff_add_doubt(f, &doubt);
 	diff_add_sum(f, &sum);
 	markup_add_md(&words, str_cstr(&verdict), verdict.n);
+	str_add(&words, doubt.n ? "\n\n" : "");
+	markup_add_md(&words, str_cstr(&doubt), doubt.n);
 	fprintf(out, "%s\n\n%s\n", str_cstr(&words), str_cstr(&sum));
 	print_md_table(f, style, out);
 	return flush(out);

@@ -10,6 +10,8 @@
 
 #define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
 #define MIN_SAMPLES   10     /* of both sides; fewer tell nothing */
+#define FAR	      5	     /* standard errors, beyond which no function is by chance */
+#define FEW	      6 /* stretches of time; of a function that runs all the time there are some 20 */
 
 struct maker {
 	struct diff *d;
@@ -184,6 +186,34 @@ static bool enough(const struct maker *m, const struct noise_row *row)
 	       MIN_SAMPLES;
 }
 
+/* How often a function began to take more than it does on average. */
+static int stretches(const struct noise_row *row, int side)
+{
+	int n = 0;
+	bool was = false;
+
+	for (int i = 0; i < NOISE_BLOCKS; i++) {
+		bool is = row->in[side][i] * NOISE_BLOCKS > row->sum[side];
+
+		n += is && !was;
+		was = is;
+	}
+	return n;
+}
+
+static bool is_doubtful(const struct maker *m, const struct noise_row *row,
+			const struct diff_cost *c)
+{
+	double p = (c->share[DIFF_A] + c->share[DIFF_B]) / 2;
+	double v = 2 * p * (1 - p) / NOISE_RUN_SAMPLES;
+
+	for (int side = 0; side < DIFF_SIDES; side++)
+		v += p * (1 - p) * sample_value(m, side) / m->noise.sum[side];
+	return m->d->timed && !c->value_changed && !c->share_changed &&
+	       MAX(stretches(row, 0), stretches(row, 1)) <= FEW &&
+	       fabs(diff_share_change(c)) > FAR * sqrt(v);
+}
+
 /* Has the rows judged that have enough samples, self and total of all functions together. */
 static int judge(struct maker *m)
 {
@@ -215,6 +245,7 @@ static int judge(struct maker *m)
 
 		c->share_changed = rows[k].share_changed;
 		c->value_changed = d->by_share ? c->share_changed : rows[k].value_changed;
+		c->doubtful = is_doubtful(m, &rows[k], c);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!memcmp(m->self[i].in, m->total[i].in, sizeof(m->self[i].in)))

@@ -19,6 +19,11 @@ struct diff_cost {
 	double value[DIFF_SIDES];	   /* of the measure: value / per */
 	double share[DIFF_SIDES];	   /* of the side's sum, 0 to 1 */
 	bool value_changed, share_changed; /* by more than noise */
+	/*
+	 * Neither, though the share differs by far more than that of single samples and runs does: it
+	 * is of too few stretches of time to tell.
+	 */
+	bool doubtful;
 };
 
 struct diff_row {

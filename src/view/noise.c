@@ -15,14 +15,9 @@
 #define REPLICATES 1000 /* ways to swap blocks */
 #define LEVEL	   0.03 /* chance that anything at all is flagged where nothing changed */
 #define LARGE	   0.05 /* functions with this share of all have half of that chance to themselves */
-/*
- * Addresses, hash seeds, the machine: two runs differ as if no more samples than these, each
- * independent of the others, came from either.
- */
-#define RUN_SAMPLES 2000
-#define SPEED	    0.03 /* and the machine's speed for the same work by this part */
-#define LARGER	    1.5	 /* what explains a row has this many times its share, at least */
-#define WIDTHS	    3	 /* blocks by one, two and four */
+#define SPEED	   0.03 /* and the machine's speed for the same work by this part */
+#define LARGER	   1.5	/* what explains a row has this many times its share, at least */
+#define WIDTHS	   3	/* blocks by one, two and four */
 
 /* By block, of A and of B. */
 typedef double block_errors[2][NOISE_BLOCKS];
@@ -304,7 +299,7 @@ static void yardsticks(struct state *s, double c[2])
 static double between_runs(const struct noise *n, const struct test *t)
 {
 	const struct noise_row *row = &n->rows[t->row];
-	double p = pooled_share(n, t->row), v = 2 * p * (1 - p) / RUN_SAMPLES;
+	double p = pooled_share(n, t->row), v = 2 * p * (1 - p) / NOISE_RUN_SAMPLES;
 
 	if (t->share)
 		return sqrt(v);

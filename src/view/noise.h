@@ -7,6 +7,12 @@
 
 #define NOISE_BLOCKS 48
 
+/*
+ * Addresses, hash seeds, the machine: two runs differ as if no more samples than these, each
+ * independent of the others, came from either.
+ */
+#define NOISE_RUN_SAMPLES 2000
+
 /* What one function costs in each block of time of the two profiles. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
