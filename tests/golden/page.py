@@ -288,6 +288,56 @@ def keyboard(b):
     no_errors(b)
 
 
+def turned(b):
+    """An icicle's root is on top, a flame graph's below, by key and by button; arrows go to the callees of either."""
+    open_page(b, "shares.html")
+    high = b.js("document.querySelector('#canvas').clientHeight") / ROW
+
+    def names(*rows_up):
+        return [tip_at(b, 0.1, high - up - 1).split("\n")[0] for up in rows_up]
+
+    equal(boxes_below(b, 0.1, (0, 1, 2)), ["app.py", "main", "a"], "an icicle")
+    for turn in (lambda: b.key("i", "i"), lambda: press(b, "Root below")):
+        turn()
+        equal(names(0, 1, 2), ["app.py", "main", "a"], "a flame graph")
+        b.js("document.querySelector('#canvas').focus()")
+        b.key("ArrowUp")
+        assert b.js("document.querySelector('#live').textContent").startswith("main,"), "up is to the callee"
+        press(b, "Root on top")
+        equal(boxes_below(b, 0.1, (0, 1, 2)), ["app.py", "main", "a"], "an icicle again")
+        b.js("document.activeElement.blur()")
+        b.key("0", "0")
+    no_errors(b)
+
+
+def hover_line(b):
+    """A box says the line of its function's def, whole path before it; the row of the table too."""
+    made("def.html", [([{"mapping": "[python 3.12]", "file": "/srv/lib/deep/app.py", "name": "f", "start_line": 41, "line": 42}], {}, [5])])
+    open_page(b, "def.html")
+    assert tip_at(b, 0.5, 1).startswith("f\n/srv/lib/deep/app.py:41\n") and "line 42\t" in tip(b), tip(b)
+    equal(b.js("document.querySelector('#table tbody .note').textContent"), "/srv/lib/deep/app.py:41", "the row")
+    no_errors(b)
+
+
+def slept(b):
+    """A recording that has time off the CPU shows in the timeline when a thread slept: one ran from 0 to 2 s, slept from 2 to 6 s of 8."""
+    made("slept.html", [(["run"], {"thread": "t", "tid": "1"}, [10 ** 7, 0], 10 ** 7 * i) for i in range(200)] +
+         [(["wait"], {"thread": "t", "tid": "1"}, [0, 10 ** 7], 10 ** 7 * i) for i in range(200, 600)],
+         (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
+    open_page(b, "slept.html")
+    for value, want in ("0", (0, 2)), ("1", (2, 6)):
+        choose(b, "Value", value)
+        first, last = b.js("""(() => {
+            const c = document.querySelector('#strip canvas'), wide = c.width - 166, {data} = c.getContext('2d').getImageData(150, 10, wide, 1), on = [];
+            for (let x = 0; x < wide; x++)
+                Math.max(...data.slice(4 * x, 4 * x + 3)) - Math.min(...data.slice(4 * x, 4 * x + 3)) > 50 && on.push(8 * x / wide);
+            return [on[0], on.at(-1)];
+        })()""")
+        assert abs(first - want[0]) < 0.03 and abs(last - want[1]) < 0.03, (value, first, last)
+        equal([r[0] for r in rows(b)], [("run", "wait")[int(value)]], "functions")
+    no_errors(b)
+
+
 def keyboard_in_controls(b):
     """A control that is used by keyboard keeps it: a choice can be gone through, a table gone on with."""
     open_page(b, "timed.html")
@@ -1653,7 +1703,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
+        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,

@@ -124,9 +124,10 @@ def rules(work):
     page = os.path.join(work, "x.html")
     check("own", "return wanted(1)" in report(path), report(path))
     check("no-source", "wanted" not in report(path, "--no-source"))
-    for mode, args, shown in (("own", [], 1), ("none", ["--no-source"], 0)):
-        report(path, "-o", page, *args)
-        check("page " + mode, source_of(page).count("return wanted(1)") == shown)
+    for name, mode, args, shown in (("mine.py", "own", [], 1), ("mine.py", "none", ["--no-source"], 0), ("mine.pyx", "own", [], 1), ("mine.wsgi", "all", ["--source"], 0)):
+        report(module(work, name)[1], "-o", page, *args)
+        check("page %s of %s" % (mode, name), source_of(page).count("return wanted(1)") == shown)
+    file, path = module(work, "mine.py")
     check("excluded", "exclude each other" in report(path, "--source", "--no-source")
           and "for the report" in report(path, "--source", "--json"))
     os.utime(file, (1, 1))  # its time of change can't be set
