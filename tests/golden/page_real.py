@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""page_real.py: what `krait record -- python app.py` leaves, in a headless Chromium: the page of a program of which it is
+known which line is hot and which expression of it was executing. Every command that reads profiles reads the page.
+"""
+
+import ast
+import collections
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
+import browser  # noqa: E402  pylint: disable=wrong-import-position
+import page  # noqa: E402  pylint: disable=wrong-import-position
+from page import equal, no_errors, open_page, press, until  # noqa: E402  pylint: disable=wrong-import-position
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
+PROGRAM = '''\
+import time
+
+
+def spin(n):
+    return sum(i * i for i in range(n))
+
+
+def cheap(n):
+    return n
+
+
+def work(n):
+    name = "\u00fc\u4e00"; made = [cheap(n), spin(n), cheap(n)]
+    return name, made
+
+
+while time.process_time() < 1:
+    work(2000)
+'''
+HOT = {"work": (13, "spin(n)"), "spin": (5, "sum(i * i for i in range(n))")}  # line, and what of it was executing nearly always
+
+
+def krait(*args):
+    return subprocess.run([KRAIT, *args], check=True, capture_output=True, timeout=60).stdout.decode()
+
+
+def record(folder):
+    """The page, by the name that was told last."""
+    (folder / "app.py").write_text(PROGRAM, encoding="utf-8")
+    done = subprocess.run([KRAIT, "record", "--", sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
+    told = done.stderr.splitlines()[-1].split()[-1]
+    equal(glob.glob("krait-app.py-*.html", root_dir=folder), [told], "the page beside the program")
+    return folder / told
+
+
+def lines(b, path):
+    """The hottest line of a function has nearly all of its time, its text is the file's, the expression is underlined."""
+    open_page(b, path.name)
+    until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
+    press(b, "Total")
+    text = PROGRAM.splitlines()
+    for name, (line, expression) in HOT.items():
+        press(b, name)
+        shown = b.js("""[...document.querySelectorAll('#lines tbody tr')].map((tr) => [tr.querySelector('th').textContent,
+            parseFloat(tr.querySelectorAll('.n')[1].textContent || '0'), tr.querySelector('code').textContent, tr.querySelector('u') && tr.querySelector('u').textContent])""")
+        for n, _, code, _ in shown:
+            equal(code, text[int(n) - 1], f"line {n}")
+        n, total, _, underlined = max(shown, key=lambda row: row[1])
+        equal([int(n), underlined], [line, expression], f"the hottest line of {name}")
+        assert total > 80, (name, total)
+    no_errors(b)
+
+
+def read_back(path):
+    """report, merge and diff read the page: all samples once, twice, and no change."""
+    def counts(*args):
+        out = collections.Counter()
+        for line in krait(*args, "--format", "folded", "-o", "-").splitlines():
+            stack, n = line.rsplit(" ", 1)
+            out[stack] += int(n)
+        return out
+
+    samples = sum(sum(s["values"][:1]) for s in map(json.loads, krait("report", path, "--format", "jsonl", "-o", "-").splitlines()) if s["type"] == "sample")
+    once, twice = counts("report", path), counts("merge", path, path)
+    assert samples > 500, samples
+    equal(sum(once.values()), samples, "samples")
+    equal(twice, once + once, "merged")
+    assert krait("diff", path, path).startswith("No function changed"), "diff"
+
+
+def main():
+    if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
+        print("SKIP page-real: krait can't record here")
+        return 0
+    page.pages.chmod(0o755)  # of root's files those are shown that everybody may read
+    path = record(page.pages)
+    bad = page.run("page-real-read-back", read_back, path)
+    if not browser.find():
+        print("SKIP page-real-lines: no Chromium")
+    elif sys.version_info < (3, 11):
+        print("SKIP page-real-lines: this python3 has no columns")
+    else:
+        assert ast.get_source_segment(PROGRAM, ast.parse(PROGRAM).body[3].body[1].value.elts[1]) == HOT["work"][1]
+        with browser.Browser(1400, 800) as b:
+            bad += page.run("page-real-lines", lines, b, path)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main() else 0)
