@@ -1166,6 +1166,7 @@ def sizes(b):
 
 
 VIEWS = (("shares.html", ""), ("timed.html", "#view=sandwich&f=1&t=0-5e9&label=thread%3Done (tid 1)"), ("shares.html", "#view=sandwich&f=2&table=callers"),
+         ("picture.html", "#view=sandwich&f=1&table=callees"), ("picture.html", "#colour=module&view=time&table=labels&label=version%3D1"),
          ("source.html", "#table=files&f=1&q=work"), ("gil.html", "#colour=gil&by=thread&table=threads"))
 
 
