@@ -484,6 +484,14 @@ def whole_names(b):
         assert name in tip_at(b, 0.5, 1), tip(b)
         equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
                    "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
+    # Wherever else a name stands, the page is as wide as its window.
+    name = "x" * 1500 + "\u754c" * 1500 + "\U0001f40d" * 1000 + " \u202e<b>"
+    made("whole.html", [([name + "1", name + "2"], {"process": name, "pid": "1", "thread": name, "tid": "1", name[:300]: name, "version": str(i)}, [5], 10 ** 8 * i) for i in range(2)])
+    for width in 1400, 320:
+        b.resize(width, 800)
+        for fragment in ("#view=sandwich&f=1&q=" + "y" * 4000, "#by=thread&colour=thread&table=threads", "#colour=module&table=labels&label=version%3D1", "#view=time&z=2~0~1"):
+            open_page(b, "whole.html", fragment)
+            assert b.js("document.documentElement.scrollWidth <= innerWidth"), (width, fragment[:40])
     made("whole.html", [(["short"], {}, [5])])
     b.resize(1400, 800)
     no_errors(b)

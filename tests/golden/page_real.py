@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,8 @@ def main():
         assert ast.get_source_segment(PROGRAM, ast.parse(PROGRAM).body[3].body[1].value.elts[1]) == HOT["work"][1]
         with browser.Browser(1400, 800) as b:
             bad += page.run("page-real-lines", lines, b, path)
+    if not os.environ.get("KEEP"):
+        shutil.rmtree(page.pages)
     return bad
 
 
