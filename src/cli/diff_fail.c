@@ -66,12 +66,16 @@ static double relative(const struct diff_cost *c)
 	return before > 0 ? 100 * change / before : change > 0 ? INFINITY : 0;
 }
 
-static bool hits(const struct fail_rule *r, const struct diff_cost *c)
+static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
 {
 	double change = r->points ? 100 * diff_share_change(c) : relative(c);
-	bool sure = r->points ? c->share_changed : c->value_changed;
 
-	return sure && (r->less ? change < r->limit : change > r->limit);
+	return r->less ? change < r->limit : change > r->limit;
+}
+
+static bool hits(const struct fail_rule *r, const struct diff_cost *c)
+{
+	return (r->points ? c->share_changed : c->value_changed) && is_beyond(r, c);
 }
 
 static void explain(const struct fail_rule *r, const struct diff_facts *f,
@@ -98,7 +102,7 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct str *why)
 {
 	struct patterns p;
-	const char *name = r->name;
+	const char *name = r->name, *doubtful = NULL;
 	bool found = false;
 	int hit = patterns_init(&p, &(pattern_texts){.v = &name, .n = 1, .cap = 1});
 
@@ -106,11 +110,17 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 		if (hit || !patterns_match(&p, row->name))
 			continue;
 		found = true;
+		if (row->of[r->what].doubtful && is_beyond(r, &row->of[r->what]))
+			doubtful = row->name;
 		if (hits(r, &row->of[r->what])) {
 			explain(r, f, row, why);
 			hit = 1;
 		}
 	}
+	if (!hit && doubtful)
+		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
+			 "it from chance; repeat the work",
+			 r->text, doubtful);
 	if (!hit && !found)
 		log_warn("--fail-if '%s': no function of that name is in the profiles", r->text);
 	patterns_fini(&p);

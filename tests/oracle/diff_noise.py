@@ -156,6 +156,9 @@ def batches(work):
             write(path, collections.Counter((i // 10, leaf) for i, leaf in enumerate(leaves)), len(leaves))
         text = subprocess.run([KRAIT, "diff", a, b], capture_output=True, timeout=60).stdout.decode()
         verdict("batch-%d" % times, words in text and ("No function" in text) == (times == 1), text.replace("\n", " ")[:170])
+        done = subprocess.run([KRAIT, "diff", a, b, "--fail-if", "self:app.leaf1_0<-5%"], capture_output=True, timeout=60)
+        verdict("batch-%d-fail-if" % times, (done.returncode, b"app.leaf1_0 went beyond that in too few" in done.stderr) == ((0, True) if times == 1 else (4, False)),
+                done.stderr.decode().strip())
         text = subprocess.run([KRAIT, "diff", a, a], capture_output=True, timeout=60).stdout.decode()
         verdict("batch-%d-same" % times, "No function" in text and "stretches" not in text, text.split("\n")[0])
 
