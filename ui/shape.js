@@ -127,6 +127,8 @@ function filled(parent, fn, self, scale, of, from) {
 	return t;
 }
 
+const PARTS = 4000; // of a picture's width; what is narrower than one isn't seen
+
 /**
  * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
  * followed up: nobody could see it.
@@ -188,7 +190,7 @@ export function inverted(t) {
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / 4000, t.sums.map((_, side) => sideOf(t, 0, side)));
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / PARTS, t.sums.map((_, side) => sideOf(t, 0, side)));
 }
 
 /**
@@ -202,7 +204,7 @@ export function callersOf(t, f, outer) {
 			boxes.push(i);
 	}
 	const total = t.sums.map((_, side) => boxes.reduce((a, i) => a + sideOf(t, i, side), 0));
-	const least = boxes.reduce((a, i) => a + valueOf(t, i), 0) / 20000; // of the function: a rare one is as wide here as any
+	const least = boxes.reduce((a, i) => a + valueOf(t, i), 0) / PARTS; // of the function: a rare one is as wide here as any
 	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, least, total);
 	for (let i = 1; i < t.n; i++) // what f called is where f is
 		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
