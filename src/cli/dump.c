@@ -12,6 +12,7 @@
 #include "cli/exit.h"
 #include "cli/record_rows.h"
 #include "cli/rights.h"
+#include "proc/locked.h"
 #include "proc/match.h"
 
 struct run {
@@ -58,12 +59,30 @@ static void add_tree(struct run *x, pid_t pid)
 	vec_fini(&tree);
 }
 
+static void warn_of_locked(const struct proc *p)
+{
+	char comm[PROC_COMM_BYTES];
+
+	if (proc_comm(p, p->tgid, comm))
+		return;
+	log_warn("process %d, %s, hangs while it changes its list of mappings, so that nobody can "
+		 "tell "
+		 "whether it is Python; `krait dump -p %d` shows what the kernel says of it",
+		 p->tgid, comm, p->tgid);
+}
+
 static bool is_wanted(const struct run *x, pid_t pid)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc p = PROC_INIT;
 
-	if (proc_open(&p, pid) || proc_facts_read(&p, NULL, &facts) || facts.kernel_thread)
+	if (proc_open(&p, pid))
+		return false;
+	if (proc_is_locked(&p)) {
+		warn_of_locked(&p);
+		return false;
+	}
+	if (proc_facts_read(&p, NULL, &facts) || facts.kernel_thread)
 		return false;
 	return proc_match(&x->match, &facts);
 }
@@ -119,7 +138,7 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 	struct source source = {.root = -1, .cwd = -1};
 
 	to->source = &source;
-	if (!x->o->json)
+	if (!x->o->json && !p->locked)
 		source_init(&source, dump_proc(x->dump, i));
 	/* After that, or an end in between would go unsaid. */
 	to->life = dump_life(x->dump, i);

@@ -140,8 +140,9 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t before = x->threads.n;
 
+		if (list[i].locked) /* samples want to know whose they are: that can't be read */
+			continue;
 		x->options.all |= !list[i].version;
-
 		vec_foreach(t, &list[i].threads)
 			if (!r && runs(t))
 				r = map_put(&x->threads, dump_thread_key(list[i].pid, t->tid),

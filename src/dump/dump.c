@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dump/internal.h"
+#include "proc/locked.h"
 #include "proc/stat.h"
 #include "python/peek.h"
 
@@ -145,14 +146,18 @@ static int check_readable(const struct dump *d, pid_t pid)
 	return r == -ESRCH ? err_set(r, "process %d has ended", pid) : 1;
 }
 
+static int check_seen(const struct dump *d, const struct proc *proc)
+{
+	if (d->config.may_see && !d->config.may_see(proc->dirfd))
+		return denied(proc->tgid, "it is another user's");
+	return 0;
+}
+
 static int examine(struct dump *d, const struct proc *proc)
 {
 	_cleanup_free_ char *why = NULL;
-	int r;
+	int r = collect_examine(d->collect, proc->tgid);
 
-	if (d->config.may_see && !d->config.may_see(proc->dirfd))
-		return denied(proc->tgid, "it is another user's");
-	r = collect_examine(d->collect, proc->tgid);
 	if (r == 1)
 		return check_readable(d, proc->tgid);
 	if (r != -EPERM && r != -EACCES)
@@ -173,9 +178,15 @@ static void introduce(struct dump *d, const struct target *t)
 	collect_record(d->collect, &rec, sizeof(rec));
 }
 
-static int add_target(struct dump *d, struct target *t)
+const char *dump_text(struct dump *d, const char *text)
 {
-	struct dump_process p = {.pid = t->proc.tgid, .name = "", .cgroup = "", .container = ""};
+	return profile_get_string(d->profile, profile_string(d->profile, text));
+}
+
+static int add_target(struct dump *d, struct target *t, bool locked)
+{
+	struct dump_process p = {
+		.pid = t->proc.tgid, .locked = locked, .name = "", .cgroup = "", .container = ""};
 	const struct py_layout *l = t->python ? dump_layout(d, t->where.layout) : NULL;
 	struct proc_stat stat;
 	int r = proc_stat_read(t->proc.dirfd, &stat);
@@ -183,6 +194,8 @@ static int add_target(struct dump *d, struct target *t)
 	if (r)
 		return r;
 	p.version = l ? l->version : 0;
+	if (locked)
+		p.name = dump_text(d, stat.comm);
 	t->zombie = stat.state == 'Z' || stat.state == 'X';
 	t->key = (struct proc_key){.start_ns = proc_stat_start_ns(&stat) + 1,
 				   .tgid = (uint32_t)p.pid};
@@ -193,7 +206,8 @@ static int add_target(struct dump *d, struct target *t)
 		return r;
 	d->targets.v[d->targets.n++] = *t;
 	t->proc = PROC_INIT;
-	introduce(d, &d->targets.v[d->targets.n - 1]);
+	if (!locked)
+		introduce(d, &d->targets.v[d->targets.n - 1]);
 	return 1;
 }
 
@@ -203,11 +217,16 @@ int dump_add(struct dump *d, pid_t pid)
 	int r = proc_open(&t.proc, pid);
 
 	d->found = (struct py_where){};
-	r = r ? r : examine(d, &t.proc);
-	t.where = d->found;
-	t.python = true;
-	if (r == 1)
-		r = add_target(d, &t);
+	r = r ? r : check_seen(d, &t.proc);
+	if (!r && proc_is_locked(&t.proc)) {
+		r = add_target(d, &t, true);
+	} else if (!r) {
+		r = examine(d, &t.proc);
+		t.where = d->found;
+		t.python = true;
+		if (r == 1)
+			r = add_target(d, &t, false);
+	}
 	proc_close(&t.proc);
 	return r;
 }
@@ -217,9 +236,8 @@ int dump_add_other(struct dump *d, pid_t pid)
 	struct target t = {.proc = PROC_INIT};
 	int r = proc_open(&t.proc, pid);
 
-	if (!r && d->config.may_see && !d->config.may_see(t.proc.dirfd))
-		r = denied(pid, "it is another user's");
-	r = r ? r : add_target(d, &t);
+	r = r ? r : check_seen(d, &t.proc);
+	r = r ? r : add_target(d, &t, proc_is_locked(&t.proc));
 	proc_close(&t.proc);
 	return r;
 }

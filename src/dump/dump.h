@@ -40,7 +40,10 @@ struct dump_thread {
 	X(GOES_ON, "goes on", "")                                                                  \
 	X(ENDED, "ended", "it ended while it was read: names, frames and source may be missing")   \
 	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
-	X(LEADERLESS, "leaderless", "its first thread has ended; others go on")
+	X(LEADERLESS, "leaderless", "its first thread has ended; others go on")                    \
+	X(LOCKED, "locked",                                                                        \
+	  "it hangs while it changes its list of mappings: nobody can read its memory meanwhile, " \
+	  "so that there are no frames")
 
 enum dump_life {
 #define X(name, word, words) LIFE_##name,
@@ -50,7 +53,8 @@ enum dump_life {
 
 struct dump_process {
 	pid_t pid;
-	uint16_t version;		       /* of its Python, major << 8 | minor; 0: it isn't */
+	uint16_t version; /* of its Python, major << 8 | minor; 0: it isn't */
+	bool locked;	  /* as proc_is_locked(): no thread has frames or a name */
 	const char *name, *cgroup, *container; /* the profile's */
 	VEC(struct dump_thread) threads;       /* ascending by tid, the first one first */
 };
@@ -72,8 +76,8 @@ _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
 void dump_close(struct dump *d); /* NULL is fine */
 
 /*
- * Takes in process @pid: 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP
- * (not understood), -errno, with a message.
+ * Takes in process @pid: 1, also if its memory can't be read now; 0 if it isn't Python; -ESRCH, -EPERM (its
+ * stacks can't be read), -ENOTSUP (not understood), -errno, with a message.
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 

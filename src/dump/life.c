@@ -8,6 +8,8 @@ enum dump_life dump_life(const struct dump *d, size_t i)
 	const struct target *t = &d->targets.v[i];
 	struct proc_stat stat;
 
+	if (d->processes.v[i].locked)
+		return LIFE_LOCKED;
 	if (proc_has_ended(&t->proc))
 		return t->zombie ? LIFE_HAD_ENDED : LIFE_ENDED;
 	return !proc_stat_read(t->proc.dirfd, &stat) && stat.state == 'Z' ? LIFE_LEADERLESS

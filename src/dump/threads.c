@@ -164,6 +164,25 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 
 enum tried { DONE, AGAIN, NEEDS_ROWS };
 
+/* What the kernel says of a thread whose memory can't be read. */
+static enum tried look_only(struct reader *r)
+{
+	const struct rec_task *rec = dump_blocked(r->d, r->thread->tid, &r->work->look);
+	struct task_place place = {.call = TASK_UNKNOWN};
+	char comm[PROC_COMM_BYTES];
+
+	if (r->work->look.state != 'R')
+		task_place_read(r->t->proc.dirfd, r->thread->tid, &place);
+	r->thread->wait = wait_of(&r->work->look, &place);
+	r->thread->since_ns = rec ? dump_since_ns(r->d, rec->off_ns) : 0;
+	r->thread->steady = true;
+	if (!proc_comm(&r->t->proc, r->thread->tid, comm))
+		r->thread->name = dump_text(r->d, comm);
+	read_target(r);
+	r->work->done = true;
+	return DONE;
+}
+
 static enum tried try_thread(struct reader *r)
 {
 	struct task_place place = {.call = TASK_UNKNOWN};
@@ -175,6 +194,8 @@ static enum tried try_thread(struct reader *r)
 		r->work->done = r->work->gone = true;
 		return DONE;
 	}
+	if (r->p->locked)
+		return look_only(r);
 	rec = dump_blocked(r->d, r->thread->tid, look);
 	if (look->state == 'R' && !(rec && rec->runs) && !r->last)
 		return AGAIN;

@@ -477,12 +477,13 @@ spawns()
 
 
 class Mute:
-    """A file system (FUSE 7.22) with one file, which can be opened and is never read: the answers stop there."""
+    """A file system (FUSE 7.22) with one file of zeros. The answers stop at the call that .serve() waits for."""
 
     ATTRIBUTES = struct.pack("=6Q10I", 2, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
     ANSWERS = {26: struct.pack("=4I2HI", 7, 22, 0, 0, 1, 1, 4096),  # INIT
                1: struct.pack("=4Q2I", 2, 0, 1000, 1000, 0, 0) + ATTRIBUTES,  # LOOKUP
-               3: struct.pack("=Q2I", 1000, 0, 0) + ATTRIBUTES, 14: bytes(16)}  # GETATTR, OPEN
+               3: struct.pack("=Q2I", 1000, 0, 0) + ATTRIBUTES, 15: bytes(4096)}  # GETATTR, READ
+    READ, WRITE = 15, 16
 
     def __init__(self, place):
         self.place, self.libc = place.encode(), ctypes.CDLL(None, use_errno=True)
@@ -505,15 +506,19 @@ class Mute:
         """Reading fails: until then nothing ends who does, not even SIGKILL."""
         os.close(self.fd)
 
-    def serve(self):
-        """Returns when somebody reads the file."""
+    def serve(self, until):
+        """The file is read and written past the page cache by who opened it first (FOPEN_DIRECT_IO)."""
+        opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))
-            if call == 15:  # READ
+            if call == until:
                 return
             answer = self.ANSWERS.get(call, b"")
+            if call == 14:  # OPEN
+                answer = struct.pack("=QII", opened, not opened, 0)
+                opened += 1
             os.write(self.fd, struct.pack("=IiQ", 16 + len(answer), 0 if answer else -38, number) + answer)
-        raise AssertionError("nobody reads")
+        raise AssertionError("nobody reads or writes")
 
 
 @case
@@ -523,14 +528,14 @@ def file_io():
 import os, sys, threading
 def reads(fd):
     os.read(fd, 100)
-fd = os.open(sys.argv[1] + "/file", os.O_RDONLY)
+direct, fd = [os.open(sys.argv[1] + "/file", os.O_RDONLY) for i in range(2)]
 thread = threading.Thread(target=reads, args=(fd,), name="reader", daemon=True)
 thread.start()
 thread.join()
 """
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
-            mute.serve()
+            mute.serve(mute.READ)
             time.sleep(0.3)
             main, reader = dump("-p", target.pid)[target.pid]["threads"]
             mapped = os.readlink("/proc/%d/fd/%d" % (target.pid, reader["descriptor"]))
@@ -541,6 +546,41 @@ thread.join()
     check(names(reader)[-1] == "reads" and reader["steady"] and reader["seconds"] > 0.2, str(reader))
     check(any("folio" in name or "page" in name or "fuse" in name for name in names(reader, "kernel")), str(reader))
     check(main["state"] == "lock" and names(main)[0] == "<module>", main["words"])
+
+
+@case
+def locked():
+    """A process that hangs in mmap, its list of mappings locked: nobody can read its memory, and krait doesn't wait."""
+    source = """
+import mmap, os, sys, threading
+def maps():
+    direct, cached = [os.open(sys.argv[1] + "/file", os.O_RDWR) for i in range(2)]
+    written = mmap.mmap(cached, 4096)
+    written[0] = 1
+    mmap.mmap(direct, 4096, flags=mmap.MAP_PRIVATE) # writes back first
+thread = threading.Thread(target=maps)
+thread.start()
+thread.join()
+"""
+    with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
+        try:
+            mute.serve(mute.WRITE)
+            time.sleep(0.3)
+            process = dump("-p", target.pid)[target.pid]
+            text = krait("dump", "-p", target.pid)
+            everything = krait("dump", "--comm", "python*")
+            waits = subprocess.Popen(["cat", "/proc/%d/cmdline" % target.pid], stdout=subprocess.DEVNULL)
+            time.sleep(0.2)
+            check(waits.poll() is None, "it isn't locked")
+        finally:
+            mute.close()
+        waits.wait(10)
+    main, other = process["threads"]
+    check(process["life"] == "locked" and process["python"] is None and not main["frames"], str(process))
+    check(main["state"] == "lock" and main["system_call"] == "futex", main["words"])
+    check(other["uninterruptible"] and other["seconds"] > 0.2, other["words"])
+    check(text.returncode == 0 and "  [it hangs while it changes its list of mappings" in text.stdout, text.stdout)
+    check("process %d, python" % target.pid in everything.stderr, everything.stderr)
 
 
 @case
