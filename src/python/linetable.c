@@ -173,7 +173,7 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti)
 {
-	if (lasti < 0)
+	if (lasti < 0 || !n) /* Nuitka makes empty ones up to 3.11 */
 		return only_line(firstlineno);
 	if (version >= 0x30b)
 		return from_locations(table, n, firstlineno, lasti);

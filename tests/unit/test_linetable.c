@@ -44,6 +44,8 @@ static void test_lnotab(void **state)
 	/* An odd last byte is no pair; an empty table means the first line everywhere. */
 	assert_line(py_linetable_position(0x309, table, 3, 10, 6), 11);
 	assert_line(py_linetable_position(0x309, table, 0, 10, 6), 10);
+	assert_line(py_linetable_position(0x30a, table, 0, 10, 6), 10);
+	assert_line(py_linetable_position(0x30b, table, 0, 10, 6), 10);
 }
 
 static void test_ranges(void **state)
