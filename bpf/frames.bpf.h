@@ -306,11 +306,11 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * The chain ended. A whole one ends in a frame that a C evaluation loop began with. Only the
  * innermost frame can have no caller for a moment (a generator that is being left, a frame that is
  * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
- * caller may be the last.
+ * caller may be the last. 3.11, 3.12: what no loop runs isn't entered by one.
  */
-walk_inline bool is_whole(const struct walk *w)
+walk_inline bool is_whole(const struct walk *w, const struct py_layout *l)
 {
-	if (w->closed)
+	if (w->closed || (l->walk == PY_WALK_CFRAME && !w->loop))
 		return true;
 	return w->n > 1 && (w->inner == INNER_PROVED || !w->outer);
 }
@@ -332,7 +332,7 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			if (l->walk == PY_WALK_OBJECT || is_whole(w))
+			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else
 				fail(w, WALK_FRAME_TORN);

@@ -300,9 +300,9 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 		walk_end(w, WALK_TSTATE_FAULT);
 		return false;
 	}
-	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
-		return true; /* the one in the thread state: no loop runs */
 	w->frame = pair[0];
+	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
+		return true; /* the one in the thread state: no loop runs, functions that Nuitka has compiled may */
 	w->loop = cframe;
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;

@@ -404,6 +404,24 @@ static void not_set_up(void)
 	assert_outcome(WALK_FRAME_TORN, 0);
 }
 
+/* 3.11, 3.12: functions that Nuitka has compiled run in no loop; the _PyCFrame in the thread state has their frames. */
+static void no_loop(void)
+{
+	uint64_t root;
+
+	build();
+	if (image.l->walk != PY_WALK_CFRAME)
+		return;
+	root = image.tstate + IMAGE_ROOT_CFRAME;
+	put_u64(image.tstate + image.l->tstate_frame, root);
+	put_u64(root + image.l->cframe_current_frame, expected.addr[0]);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(expected.addr[0] + image.l->frame_back, 0);
+	assert_outcome(WALK_OK, 1);
+	put_u64(root + image.l->cframe_current_frame, 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
 /* Both of them: what lay there is another loop's, that frames are left over of. */
 static void neither_set_up(void)
 {
@@ -584,7 +602,7 @@ static void every_page_missing(void)
 	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(not_set_up) X(left_over) X(neither_set_up) X(called_by_nobody) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */

@@ -180,6 +180,8 @@ static inline void image_tss(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
 }
 
+#define IMAGE_ROOT_CFRAME 336
+
 /* 3.11, 3.12: one _PyCFrame per C evaluation loop; the first one lies in the thread state. */
 static inline void image_set_cframe(uint64_t cframe)
 {
@@ -194,7 +196,7 @@ static inline void image_set_cframe(uint64_t cframe)
 static inline void image_no_loop(void)
 {
 	image.cframe = 0;
-	image_set_cframe(image.tstate + 336);
+	image_set_cframe(image.tstate + IMAGE_ROOT_CFRAME);
 }
 
 static inline void image_begin(const struct release *r)
