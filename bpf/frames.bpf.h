@@ -101,7 +101,8 @@ walk_global int walk_outer_loop(void)
 
 /*
  * The walk can't go on. If all there is so far is an innermost loop that wasn't set up yet, its
- * frames are dropped: the thread is still in the frame that called.
+ * frames are dropped: the thread is still in the frame that called. What was read and is no code object shows
+ * that too; what couldn't be read doesn't.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
@@ -109,7 +110,8 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 		walk_end(w, outcome);
 		return;
 	}
-	if (w->inner == INNER_UNPROVED && (!w->n || outcome == WALK_FRAME_TORN)) {
+	if (w->inner == INNER_UNPROVED &&
+	    (!w->n || outcome == WALK_FRAME_TORN || outcome == WALK_NOT_CODE)) {
 		start_stack(w);
 		walk_outer_loop();
 		return;

@@ -285,12 +285,15 @@ static void no_frames(void)
 
 /*
  * What a walk must find if frame @i can't be read. 3.11, 3.12: an innermost loop of which not even
- * the first frame is there wasn't set up yet, so the thread is still in the frame that called. If
- * it breaks off later it may be left over from another call: none of it is shown.
+ * the first frame is there wasn't set up yet, so the thread is still in the frame that called; the
+ * same where something else is in a code object's place. If it breaks off later it may be left over
+ * from another call: none of it is shown.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
 {
-	if (i || image.l->walk != PY_WALK_CFRAME) {
+	bool is_stale = !i || (outcome == WALK_NOT_CODE && i < OUTER_LOOP);
+
+	if (!is_stale || image.l->walk != PY_WALK_CFRAME) {
 		assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
 		return;
 	}
