@@ -3,6 +3,7 @@
 #include "dump/source.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +11,45 @@
 #include "base/clock.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
+#include "proc/stat.h"
 
-#define SOURCE_BYTES (8u << 20) /* of one file */
-#define SOURCE_FILES 4096
-#define CLOCK_STEPS  (20 * NSEC_PER_MSEC) /* in which start and file times are told */
+#define SOURCE_BYTES  (8u << 20) /* of one file */
+#define SOURCE_FILES  4096
+#define ENVIRON_BYTES (1u << 20)
+#define CLOCK_STEPS   (20 * NSEC_PER_MSEC) /* in which start and file times are told */
+
+/* What shells keep the name of the directory in. NULL: it isn't there. */
+static const char *started_in(const struct str *environment)
+{
+	static const char name[] = "PWD=";
+	const char *at = str_cstr(environment), *end = at + environment->n;
+
+	for (; at < end; at += strlen(at) + 1)
+		if (!strncmp(at, name, strlen(name)))
+			return at + strlen(name);
+	return NULL;
+}
+
+/*
+ * Is the process where its shell started it? A relative name is of there: once it has gone elsewhere, a file that is
+ * called so there is another one.
+ */
+static bool is_where_it_began(int procdir)
+{
+	_cleanup_str_ struct str environment = {}, place = {};
+	char cwd[PATH_MAX] = "", root[PATH_MAX] = "";
+	const char *began;
+
+	if (readlinkat(procdir, "cwd", cwd, sizeof(cwd) - 1) <= 0 ||
+	    readlinkat(procdir, "root", root, sizeof(root) - 1) <= 0 ||
+	    proc_file_read(procdir, "environ", ENVIRON_BYTES, &environment))
+		return false;
+	began = started_in(&environment);
+	if (!began)
+		return false;
+	str_addf(&place, "%s%s", streq(root, "/") ? "" : root, began);
+	return streq(str_cstr(&place), cwd);
+}
 
 void source_init(struct source *s, const struct proc *proc)
 {
@@ -27,7 +63,8 @@ void source_init(struct source *s, const struct proc *proc)
 		clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + f.start_boot_ns + CLOCK_STEPS;
 	(void)proc_use_another_thread(&seen);
 	s->root = openat(seen.dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	s->cwd = openat(seen.dirfd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (is_where_it_began(seen.dirfd))
+		s->cwd = openat(seen.dirfd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void free_file(struct source_file *f)

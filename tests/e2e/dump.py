@@ -82,6 +82,32 @@ def columns(text):
 
 
 @case
+def relative_names():
+    """Up to 3.8 a script's own name is as it was typed: once the program has gone elsewhere, that's another file's."""
+    executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
+    if not executable:
+        raise kit.Skip("no Python 3.8")
+    # Itself: a shell in between would set PWD.
+    executable = subprocess.check_output([executable, "-c", "import sys; print(sys.executable)"], text=True).strip()
+    with kit.folder() as folder:
+        here, there = [os.path.join(folder, name) for name in ("here", "there")]
+        for place, text in ((here, "import os, sys, time\nos.chdir(sys.argv[1])\ntime.sleep(1000)\n"),
+                            (there, "import sys\n\nprint('of another program')\n")):
+            os.mkdir(place)
+            with open(place + "/app.py", "w") as f:
+                f.write(text)
+            os.utime(place + "/app.py", (1, 1))
+        for goes_to, environment, line in ((".", {"PWD": here}, "    time.sleep(1000)\n"), (there, {"PWD": here}, ""),
+                                           (".", {"PWD": there}, ""), (".", {}, "")):
+            with kit.Background(executable, "app.py", goes_to, cwd=here, env=environment) as target:
+                place = 'File "app.py", line 3, in <module>\n'
+                wait_for(lambda pid=target.pid: place in krait("dump", "-p", pid).stdout, 5)
+                said = krait("dump", "-p", target.pid).stdout
+            check(place + line in said and "of another" not in said, "%s %s: %s" % (goes_to, environment, said))
+            check(bool(line) == ("time.sleep" in said), "%s %s: %s" % (goes_to, environment, said))
+
+
+@case
 def odd_text():
     """Source and names in the columns that they take; what a terminal would obey isn't there."""
     call = "time.sleep(1000)"
