@@ -5,9 +5,9 @@
 import {byId} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {fillOf} from './colour.js';
-import {nameless} from './label.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
+import {nameless} from './label.js';
 import {lineSums, showLines} from './lines.js';
 import {isThere, relativeRows} from './relatives.js';
 import {groupLabels, groupWeights} from './samples.js';

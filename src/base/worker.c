@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 
 struct queue {
 	struct worker_job *first, **end;
@@ -144,14 +144,7 @@ static void *work(void *arg)
 
 static bool start(struct lane *l)
 {
-	sigset_t all, before;
-
-	if (l->started)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	l->started = !pthread_create(&l->thread, NULL, work, l);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	l->started = l->started || !thread_start(&l->thread, work, l);
 	return l->started;
 }
 

@@ -120,8 +120,9 @@ static const struct diff_row *most_doubtful(const struct diff_facts *f, enum dif
 /* What one stretch of time did, another one of the same program may do otherwise. */
 void diff_add_doubt(const struct diff_facts *f, struct str *b)
 {
-	enum diff_what what = most_doubtful(f, DIFF_SELF) ? DIFF_SELF : DIFF_TOTAL;
-	const struct diff_row *row = most_doubtful(f, what);
+	const struct diff_row *own = most_doubtful(f, DIFF_SELF);
+	const struct diff_row *row = own ? own : most_doubtful(f, DIFF_TOTAL);
+	enum diff_what what = own ? DIFF_SELF : DIFF_TOTAL;
 
 	if (row)
 		str_addf(b,

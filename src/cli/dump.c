@@ -34,6 +34,15 @@ static void failed(struct run *x, int r)
 	x->code = x->code ? x->code : code_of(r);
 }
 
+static int add(struct run *x, pid_t pid)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+
+	if (!proc_open(&p, pid) && proc_is_locked(&p))
+		return dump_add_locked(x->dump, pid);
+	return dump_add(x->dump, pid);
+}
+
 /* One process that was asked for, with its children. */
 static void add_tree(struct run *x, pid_t pid)
 {
@@ -42,7 +51,7 @@ static void add_tree(struct run *x, pid_t pid)
 	int r = proc_asked(pid, x->o->record.no_children, &tree);
 
 	for (size_t i = 0; !r && i < tree.n; i++) {
-		int is = dump_add(x->dump, tree.v[i]);
+		int is = add(x, tree.v[i]);
 
 		any |= is == 1;
 		other |= !is && tree.v[i] == pid;
@@ -66,8 +75,7 @@ static void warn_of_locked(const struct proc *p)
 	if (proc_comm(p, p->tgid, comm))
 		return;
 	log_warn("process %d, %s, hangs while it changes its list of mappings, so that nobody can "
-		 "tell "
-		 "whether it is Python; `krait dump -p %d` shows what the kernel says of it",
+		 "tell whether it is Python; `krait dump -p %d` shows what the kernel says of it",
 		 p->tgid, comm, p->tgid);
 }
 

@@ -89,7 +89,7 @@ static int read_files(const struct operands *operands, profiles *all)
 static bool has_values(const struct profile_meta *m, const struct profile_value_type *type)
 {
 	for (unsigned i = 0; i < m->n_values; i++)
-		if (streq(m->values[i].type, type->type) && streq(m->values[i].unit, type->unit))
+		if (profile_same_type(&m->values[i], type))
 			return true;
 	return false;
 }

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dump/internal.h"
-#include "proc/locked.h"
 #include "proc/stat.h"
 #include "python/peek.h"
 
@@ -178,11 +177,6 @@ static void introduce(struct dump *d, const struct target *t)
 	collect_record(d->collect, &rec, sizeof(rec));
 }
 
-const char *dump_text(struct dump *d, const char *text)
-{
-	return profile_get_string(d->profile, profile_string(d->profile, text));
-}
-
 static int add_target(struct dump *d, struct target *t, bool locked)
 {
 	struct dump_process p = {
@@ -218,28 +212,34 @@ int dump_add(struct dump *d, pid_t pid)
 
 	d->found = (struct py_where){};
 	r = r ? r : check_seen(d, &t.proc);
-	if (!r && proc_is_locked(&t.proc)) {
-		r = add_target(d, &t, true);
-	} else if (!r) {
-		r = examine(d, &t.proc);
-		t.where = d->found;
-		t.python = true;
-		if (r == 1)
-			r = add_target(d, &t, false);
-	}
+	r = r ? r : examine(d, &t.proc);
+	t.where = d->found;
+	t.python = true;
+	if (r == 1)
+		r = add_target(d, &t, false);
+	proc_close(&t.proc);
+	return r;
+}
+
+static int add_unexamined(struct dump *d, pid_t pid, bool locked)
+{
+	struct target t = {.proc = PROC_INIT};
+	int r = proc_open(&t.proc, pid);
+
+	r = r ? r : check_seen(d, &t.proc);
+	r = r ? r : add_target(d, &t, locked);
 	proc_close(&t.proc);
 	return r;
 }
 
 int dump_add_other(struct dump *d, pid_t pid)
 {
-	struct target t = {.proc = PROC_INIT};
-	int r = proc_open(&t.proc, pid);
+	return add_unexamined(d, pid, false);
+}
 
-	r = r ? r : check_seen(d, &t.proc);
-	r = r ? r : add_target(d, &t, proc_is_locked(&t.proc));
-	proc_close(&t.proc);
-	return r;
+int dump_add_locked(struct dump *d, pid_t pid)
+{
+	return add_unexamined(d, pid, true);
 }
 
 int dump_read(struct dump *d)

@@ -76,13 +76,16 @@ _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
 void dump_close(struct dump *d); /* NULL is fine */
 
 /*
- * Takes in process @pid: 1, also if its memory can't be read now; 0 if it isn't Python; -ESRCH, -EPERM (its
- * stacks can't be read), -ENOTSUP (not understood), -errno, with a message.
+ * Takes in process @pid: 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP
+ * (not understood), -errno, with a message. Waits with one that proc_is_locked().
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
 /* The same of any other process: its threads have native and kernel stacks. 1 or -errno + message. */
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
+
+/* The same of one that proc_is_locked(): what the kernel says of its threads, without frames. */
+_must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 
 /* Reads the stacks of all of them. 0 or -errno + message. Then these hold until dump_close(). */
 _must_use_ int dump_read(struct dump *d);

@@ -73,10 +73,9 @@ void dump_blocked_call(const struct rec_task *rec, struct task_place *ret);
 /* threads.c: reads the stacks of all threads. 0 or -errno + message. */
 _must_use_ int dump_threads(struct dump *d);
 
-/* A copy that holds as long as the profile; "" without memory. */
-const char *dump_text(struct dump *d, const char *text);
-
 /* names.c: takes over what the profile says of them. */
 void dump_take_names(struct dump *d);
+/* A copy that holds as long as the profile; "" without memory. */
+const char *dump_text(struct dump *d, const char *text);
 
 #endif

@@ -5,6 +5,11 @@
 #include "base/map.h"
 #include "dump/internal.h"
 
+const char *dump_text(struct dump *d, const char *text)
+{
+	return profile_get_string(d->profile, profile_string(d->profile, text));
+}
+
 uint64_t dump_thread_key(pid_t pid, pid_t tid)
 {
 	return (uint64_t)pid << 32 | (uint32_t)tid;

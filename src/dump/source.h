@@ -16,8 +16,8 @@
 /* The files of one process that were looked at. */
 struct source {
 	const struct proc *proc; /* borrowed */
-	int root,
-		cwd; /* its directories, -1 = not to be had; .cwd: if relative names are of there */
+	int root;		 /* its root directory, -1 = not to be had */
+	int cwd;		 /* where relative names are, -1 = not known */
 	struct proc_owner owner; /* whose rights count */
 	uint64_t
 		start_ns; /* of the process, since the epoch; a file that is newer may be another */

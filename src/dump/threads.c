@@ -140,7 +140,8 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 /* Version 1's freezer lets some sleep on, marked so (include/linux/sched.h, Linux 6.1; no state had this bit before). */
 #define TASK_FROZEN 0x8000
 
-static void show(struct reader *r, const struct rec_task *rec, const struct task_place *place)
+/* What it is doing, and for how long. */
+static void tell_wait(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
 
@@ -158,7 +159,12 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 	if (rec && t->wait.kind != WAIT_GIL)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
 										: rec->off_ns);
-	walker_send(r->d->walker, t->tid, clock_ns(CLOCK_MONOTONIC));
+}
+
+static void show(struct reader *r, const struct rec_task *rec, const struct task_place *place)
+{
+	tell_wait(r, rec, place);
+	walker_send(r->d->walker, r->thread->tid, clock_ns(CLOCK_MONOTONIC));
 	r->work->done = true;
 }
 
@@ -173,12 +179,10 @@ static enum tried look_only(struct reader *r)
 
 	if (r->work->look.state != 'R')
 		task_place_read(r->t->proc.dirfd, r->thread->tid, &place);
-	r->thread->wait = wait_of(&r->work->look, &place);
-	r->thread->since_ns = rec ? dump_since_ns(r->d, rec->off_ns) : 0;
+	tell_wait(r, rec, &place);
 	r->thread->steady = true;
 	if (!proc_comm(&r->t->proc, r->thread->tid, comm))
 		r->thread->name = dump_text(r->d, comm);
-	read_target(r);
 	r->work->done = true;
 	return DONE;
 }

@@ -2,15 +2,14 @@
 /* Reads a byte in a thread that may wait forever; see locked.h. */
 #include "proc/locked.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 #define PATIENCE_MS 1000
 
@@ -40,22 +39,11 @@ static void *probe(void *arg)
 	return NULL;
 }
 
-/* With all signals blocked: they are for the main thread. */
-static int start(struct probe *p)
+static bool start(struct probe *p)
 {
-	pthread_attr_t attr;
-	sigset_t all, old;
 	pthread_t thread;
-	int r;
 
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, probe, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return r;
+	return !thread_start(&thread, probe, p) && !pthread_detach(thread);
 }
 
 bool proc_is_locked(const struct proc *proc)
@@ -70,7 +58,7 @@ bool proc_is_locked(const struct proc *proc)
 			    .done = eventfd(0, EFD_CLOEXEC),
 			    .users = 2};
 	wait = (struct pollfd){.fd = p->done, .events = POLLIN};
-	if (p->fd < 0 || p->done < 0 || start(p))
+	if (p->fd < 0 || p->done < 0 || !start(p))
 		p->users = 1;
 	else
 		answered = poll(&wait, 1, PATIENCE_MS) != 0;

@@ -20,11 +20,6 @@ struct merge {
 	unsigned value_at[PROFILE_MAX_VALUES]; /* ours of each of its values */
 };
 
-static bool same_type(const struct profile_value_type *a, const struct profile_value_type *b)
-{
-	return streq(a->type, b->type) && streq(a->unit, b->unit);
-}
-
 static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -42,7 +37,7 @@ static int find_type(struct merge *m, const struct profile_value_type *type, uns
 	struct profile_meta *meta = profile_meta(m->to);
 
 	for (unsigned i = 0; i < meta->n_values; i++)
-		if (same_type(&meta->values[i], type) && !is_taken(m, n, i))
+		if (profile_same_type(&meta->values[i], type) && !is_taken(m, n, i))
 			return (int)i;
 	if (meta->n_values == PROFILE_MAX_VALUES)
 		return err_set(-E2BIG,

@@ -21,6 +21,12 @@ struct profile_value_type {
 	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds"; outlive the profile */
 };
 
+static inline bool profile_same_type(const struct profile_value_type *a,
+				     const struct profile_value_type *b)
+{
+	return streq(a->type, b->type) && streq(a->unit, b->unit);
+}
+
 #define PROFILE_MAX_VALUES 4
 
 /* What krait records has values[0] = samples/count; another tool's file need not have it. */

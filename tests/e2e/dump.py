@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit codes.
 That its stacks are right is tests/oracle/dump.py's."""
+import contextlib
 import ctypes
 import json
 import os
@@ -77,10 +78,6 @@ def text():
               "                                    ^^^^^^^^^^^^^^^^\n" in said, said)
 
 
-def columns(text):
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 @case
 def relative_names():
     """Up to 3.8 a script's own name is as it was typed: once the program has gone elsewhere, that's another file's."""
@@ -105,6 +102,10 @@ def relative_names():
                 said = krait("dump", "-p", target.pid).stdout
             check(place + line in said and "of another" not in said, "%s %s: %s" % (goes_to, environment, said))
             check(bool(line) == ("time.sleep" in said), "%s %s: %s" % (goes_to, environment, said))
+
+
+def columns(text):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 @case
@@ -547,6 +548,18 @@ class Mute:
         raise AssertionError("nobody reads or writes")
 
 
+@contextlib.contextmanager
+def hanging(source, call):
+    """The program, whose argument is the file system's directory, while this call of it isn't answered."""
+    with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
+        try:
+            mute.serve(call)
+            time.sleep(0.3)
+            yield target, place
+        finally:
+            mute.close()
+
+
 @case
 def file_io():
     """A thread that reads a file of a file system that doesn't answer, and one that waits for it with the GIL free."""
@@ -559,14 +572,9 @@ thread = threading.Thread(target=reads, args=(fd,), name="reader", daemon=True)
 thread.start()
 thread.join()
 """
-    with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
-        try:
-            mute.serve(mute.READ)
-            time.sleep(0.3)
-            main, reader = dump("-p", target.pid)[target.pid]["threads"]
-            mapped = os.readlink("/proc/%d/fd/%d" % (target.pid, reader["descriptor"]))
-        finally:
-            mute.close()
+    with hanging(source, Mute.READ) as (target, place):
+        main, reader = dump("-p", target.pid)[target.pid]["threads"]
+        mapped = os.readlink("/proc/%d/fd/%d" % (target.pid, reader["descriptor"]))
     check((reader["state"], reader["system_call"]) == ("io", "read"), reader["words"])
     check(mapped == reader["descriptor_is"] == place + "/file", reader["words"])
     check(names(reader)[-1] == "reads" and reader["steady"] and reader["seconds"] > 0.2, str(reader))
@@ -588,19 +596,15 @@ thread = threading.Thread(target=maps)
 thread.start()
 thread.join()
 """
-    with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
-        try:
-            mute.serve(mute.WRITE)
-            time.sleep(0.3)
-            process = dump("-p", target.pid)[target.pid]
-            text = krait("dump", "-p", target.pid)
-            everything = krait("dump", "--comm", "python*")
-            waits = subprocess.Popen(["cat", "/proc/%d/cmdline" % target.pid], stdout=subprocess.DEVNULL)
-            time.sleep(0.2)
-            check(waits.poll() is None, "it isn't locked")
-        finally:
-            mute.close()
-        waits.wait(10)
+    with hanging(source, Mute.WRITE) as (target, _):
+        process = dump("-p", target.pid)[target.pid]
+        text = krait("dump", "-p", target.pid)
+        everything = krait("dump", "--comm", "python*")
+        waits = subprocess.Popen(["cat", "/proc/%d/cmdline" % target.pid], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(0.2)
+        check(waits.poll() is None, "it isn't locked")
+    waits.wait(10)
     main, other = process["threads"]
     check(process["life"] == "locked" and process["python"] is None and not main["frames"], str(process))
     check(main["state"] == "lock" and main["system_call"] == "futex", main["words"])

@@ -102,7 +102,6 @@ def check(directory, name, make, limit, words):
         print("%s: %d bytes, %.2f s" % (name, os.path.getsize(path), took))
 
 
-
 def message(number, data):
     """A field of a protocol buffer; a number is a length without its bytes."""
     n, head = data if isinstance(data, int) else len(data), b""

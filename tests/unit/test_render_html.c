@@ -41,8 +41,7 @@ static void test_hostile_names(void **state)
 		"tab\tnewline\nescape\x1b[31m del\x7f",
 		"\xff\xfe broken \xc3( \xed\xa0\x80 \xf4\x90\x80\x80",
 		("\xf0\x9f\x90\x8d snake \xe8\x9b\x87 \xd7\xa0\xd7\x97\xd7\xa9 \xe2\x80\xaeright "
-		 "to "
-		 "left"),
+		 "to left"),
 		"\\u003cb\\\\\"",
 		"__proto__",
 		"constructor",

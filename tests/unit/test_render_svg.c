@@ -141,8 +141,7 @@ static void test_hostile_names(void **state)
 		"\xff\xfe broken \xc3( \xed\xa0\x80 \xf4\x90\x80\x80",
 		"\xef\xbf\xbe\xef\xbf\xbf not characters",
 		("\xf0\x9f\x90\x8d snake \xe8\x9b\x87 \xd7\xa0\xd7\x97\xd7\xa9 \xe2\x80\xaeright "
-		 "to "
-		 "left"),
+		 "to left"),
 		"\\u003cb\\\\\"",
 		"__proto__",
 		"",

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads beside the main one. */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <pthread.h>
+
+/* No signal is delivered to it: they are for the main thread. 0 or errno, as pthread_create(). */
+int thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg);
+
+#endif
