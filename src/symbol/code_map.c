@@ -22,14 +22,20 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Ranges added since the last time: in order of time, they may cover each other. */
+struct late {
+	const struct code_range *v;
+	size_t n;
+};
+
 /* All the addresses at which a range begins or ends, ascending, each once. Their number. */
-static size_t cut_points(const struct code_map *m, uint64_t *points)
+static size_t cut_points(const struct late *late, uint64_t *points)
 {
 	size_t n = 0, unique = 0;
 
-	vec_foreach(e, &m->list) {
-		points[n++] = e->start;
-		points[n++] = e->end;
+	for (size_t i = 0; i < late->n; i++) {
+		points[n++] = late->v[i].start;
+		points[n++] = late->v[i].end;
 	}
 	qsort(points, n, sizeof(*points), compare);
 	for (size_t i = 0; i < n; i++)
@@ -56,17 +62,16 @@ static uint32_t next_free(uint32_t *next, uint32_t i)
 }
 
 /* The latest range takes its cells first, each earlier one what is left. owner[]: range + 1. */
-static void paint(const struct code_map *m, const uint64_t *points, size_t n, uint32_t *next,
+static void paint(const struct late *late, const uint64_t *points, size_t n, uint32_t *next,
 		  uint32_t *owner)
 {
 	for (size_t i = 0; i < n; i++) {
 		next[i] = (uint32_t)i;
 		owner[i] = 0;
 	}
-	for (size_t i = m->list.n; i-- > 0;) {
-		const struct code_range *e = &m->list.v[i];
-		uint32_t end = point_index(points, n, e->end);
-		uint32_t c = next_free(next, point_index(points, n, e->start));
+	for (size_t i = late->n; i-- > 0;) {
+		uint32_t end = point_index(points, n, late->v[i].end);
+		uint32_t c = next_free(next, point_index(points, n, late->v[i].start));
 
 		for (; c < end; c = next_free(next, c)) {
 			owner[c] = (uint32_t)i + 1;
@@ -76,8 +81,8 @@ static void paint(const struct code_map *m, const uint64_t *points, size_t n, ui
 }
 
 /* Neighbouring cells of one owner as one range. */
-static int collect(const struct code_map *m, const uint64_t *points, size_t n,
-		   const uint32_t *owner, struct code_map *ret)
+static int collect(const struct late *late, const uint64_t *points, size_t n, const uint32_t *owner,
+		   struct code_map *ret)
 {
 	for (size_t i = 0; i + 1 < n; i++) {
 		struct code_range e;
@@ -89,7 +94,7 @@ static int collect(const struct code_map *m, const uint64_t *points, size_t n,
 			ret->list.v[ret->list.n - 1].end = points[i + 1];
 			continue;
 		}
-		e = m->list.v[owner[i] - 1];
+		e = late->v[owner[i] - 1];
 		e.start = points[i];
 		e.end = points[i + 1];
 		r = vec_push(&ret->list, e);
@@ -99,31 +104,69 @@ static int collect(const struct code_map *m, const uint64_t *points, size_t n,
 	return 0;
 }
 
-int code_map_settle(struct code_map *m)
+/* What of @late is to be seen: ascending, apart. */
+static int uncover(const struct late *late, struct code_map *ret)
 {
-	_cleanup_free_ uint64_t *points = NULL;
-	_cleanup_free_ uint32_t *next = NULL, *owner = NULL;
-	struct code_map settled = {};
-	size_t n = 2 * m->list.n;
-	int r;
+	_cleanup_free_ uint64_t *points = calloc(2 * late->n, sizeof(*points));
+	_cleanup_free_ uint32_t *next = calloc(2 * late->n, sizeof(*next));
+	_cleanup_free_ uint32_t *owner = calloc(2 * late->n, sizeof(*owner));
+	size_t n;
 
-	if (m->sorted == m->list.n)
-		return 0;
-	points = reallocarray(NULL, n, sizeof(*points));
-	next = reallocarray(NULL, n, sizeof(*next));
-	owner = reallocarray(NULL, n, sizeof(*owner));
 	if (!points || !next || !owner)
 		return -ENOMEM;
-	n = cut_points(m, points);
-	paint(m, points, n, next, owner);
-	r = collect(m, points, n, owner, &settled);
-	if (r) {
-		code_map_fini(&settled);
-		return r;
+	n = cut_points(late, points);
+	paint(late, points, n, next, owner);
+	return collect(late, points, n, owner, ret);
+}
+
+/* Appends what of @e is left from @start to @end. */
+static int push_part(struct code_map *ret, const struct code_range *e, uint64_t start, uint64_t end)
+{
+	return start < end
+		       ? vec_push(&ret->list, (struct code_range){start, end, e->first, e->name})
+		       : 0;
+}
+
+/* @ret: @fresh, and of the settled ranges of @m what it leaves of them. Both ascend. */
+static int overlay(const struct code_map *m, const struct code_map *fresh, struct code_map *ret)
+{
+	const struct code_range *f = fresh->list.v, *end = f + fresh->list.n;
+	int r = vec_reserve(&ret->list, m->sorted + 2 * fresh->list.n);
+
+	for (const struct code_range *e = m->list.v; !r && e < m->list.v + m->sorted; e++) {
+		uint64_t from = e->start;
+
+		for (; !r && f < end && f->start < e->end; f++) {
+			r = push_part(ret, e, from, f->start);
+			from = MAX(from, f->end);
+			if (f->end > e->end)
+				break; /* covers of the next one too */
+			r = r ? r : vec_push(&ret->list, *f);
+		}
+		r = r ? r : push_part(ret, e, from, e->end);
 	}
+	for (; !r && f < end; f++)
+		r = vec_push(&ret->list, *f);
+	return r;
+}
+
+int code_map_settle(struct code_map *m)
+{
+	struct late late = {m->list.v + m->sorted, m->list.n - m->sorted};
+	_cleanup_(code_map_fini) struct code_map fresh = {}, settled = {};
+	int r;
+
+	if (!late.n)
+		return 0;
+	r = uncover(&late, &fresh);
+	if (!r)
+		r = overlay(m, &fresh, &settled);
+	if (r)
+		return r;
+	settled.sorted = settled.list.n;
 	code_map_fini(m);
 	*m = settled;
-	m->sorted = m->list.n;
+	settled = (struct code_map){};
 	return 0;
 }
 

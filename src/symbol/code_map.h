@@ -24,7 +24,7 @@ void code_map_fini(struct code_map *m);
 /* Later than all before. @start + @size doesn't wrap, @size isn't 0. 0 or -ENOMEM. */
 _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, uint32_t name);
 
-/* Before a search, when ranges were added: n log n. 0 or -ENOMEM (nothing is lost). */
+/* Before a search: n log n of what was added since, n of the others. 0 or -ENOMEM (nothing is lost). */
 _must_use_ int code_map_settle(struct code_map *m);
 
 /* The range that holds @addr, or NULL; of what is settled. */
