@@ -101,6 +101,9 @@ _must_use_ int collect_condense(struct collect *c, struct condense *condense);
 /* A flush then has more to do, CLOCK_MONOTONIC; UINT64_MAX: it doesn't. */
 uint64_t collect_due_ns(const struct collect *c);
 
+/* The profile's stack of the kernel's frames alone, innermost first: where of its process nothing can be read. */
+uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
+
 /*
  * For who walks stacks itself: the rows for the code at @pc in mappings @version are wanted. True if some may
  * come: when collect_await() returns, they have; there may be more then.

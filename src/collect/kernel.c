@@ -55,3 +55,13 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 					   .function = profile_function(c->profile, &fn),
 					   .address = pc});
 }
+
+uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n)
+{
+	uint32_t locations[ABI_MAX_KERNEL];
+
+	n = MIN(n, (size_t)ABI_MAX_KERNEL);
+	for (size_t i = 0; i < n; i++)
+		locations[i] = kernel_location(c, pc[i]);
+	return profile_stack(c->profile, locations, n);
+}

@@ -43,7 +43,7 @@ struct dump_thread {
 	X(LEADERLESS, "leaderless", "its first thread has ended; others go on")                    \
 	X(LOCKED, "locked",                                                                        \
 	  "it hangs while it changes its list of mappings: nobody can read its memory meanwhile, " \
-	  "so that there are no frames")
+	  "so that there are no frames but the kernel's")
 
 enum dump_life {
 #define X(name, word, words) LIFE_##name,
@@ -54,7 +54,7 @@ enum dump_life {
 struct dump_process {
 	pid_t pid;
 	uint16_t version; /* of its Python, major << 8 | minor; 0: it isn't */
-	bool locked;	  /* as proc_is_locked(): no thread has frames or a name */
+	bool locked;	  /* as proc_is_locked(): threads have the kernel's frames and names */
 	const char *name, *cgroup, *container; /* the profile's */
 	VEC(struct dump_thread) threads;       /* ascending by tid, the first one first */
 };
@@ -84,7 +84,7 @@ _must_use_ int dump_add(struct dump *d, pid_t pid);
 /* The same of any other process: its threads have native and kernel stacks. 1 or -errno + message. */
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 
-/* The same of one that proc_is_locked(): what the kernel says of its threads, without frames. */
+/* The same of one that proc_is_locked(): what the kernel says of its threads, its frames included. */
 _must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 
 /* Reads the stacks of all of them. 0 or -errno + message. Then these hold until dump_close(). */

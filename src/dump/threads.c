@@ -180,6 +180,8 @@ static enum tried look_only(struct reader *r)
 	if (r->work->look.state != 'R')
 		task_place_read(r->t->proc.dirfd, r->thread->tid, &place);
 	tell_wait(r, rec, &place);
+	if (rec && r->d->config.kernel)
+		r->thread->stack = collect_kernel_stack(r->d->collect, rec->kernel, rec->n_kernel);
 	r->thread->steady = true;
 	if (!proc_comm(&r->t->proc, r->thread->tid, comm))
 		r->thread->name = dump_text(r->d, comm);

@@ -606,7 +606,11 @@ thread.join()
         check(waits.poll() is None, "it isn't locked")
     waits.wait(10)
     main, other = process["threads"]
-    check(process["life"] == "locked" and process["python"] is None and not main["frames"], str(process))
+    check(process["life"] == "locked" and process["python"] is None, str(process))
+    for thread in main, other:
+        check({frame["kind"] for frame in thread["frames"]} == {"kernel"}, str(thread))
+    check(any("futex" in name for name in names(main, "kernel")), str(main))
+    check(any("mmap" in name for name in names(other, "kernel")), str(other))
     check(main["state"] == "lock" and main["system_call"] == "futex", main["words"])
     check(other["uninterruptible"] and other["seconds"] > 0.2, other["words"])
     check(text.returncode == 0 and "  [it hangs while it changes its list of mappings" in text.stdout, text.stdout)
