@@ -16,6 +16,29 @@ const char *embedded_find(const char *data, size_t n, const char *tag)
 	return at ? at + strlen(tag) : NULL;
 }
 
+#define END	  "krait-pb" /* behind the recording and its length in 8 bytes, the lowest first */
+#define END_BYTES (sizeof(uint64_t) + sizeof(END) - 1)
+
+void embedded_put_end(FILE *out, uint64_t n)
+{
+	for (unsigned i = 0; i < sizeof(n); i++)
+		fputc(n >> 8 * i & 0xff, out);
+	fputs(END, out);
+}
+
+const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n)
+{
+	const uint8_t *end = n >= END_BYTES ? data + n - END_BYTES : NULL;
+	uint64_t length = 0;
+
+	if (!end || memcmp(end + sizeof(length), END, sizeof(END) - 1))
+		return NULL;
+	for (unsigned i = sizeof(length); i--;)
+		length = length << 8 | end[i];
+	*ret_n = (size_t)length;
+	return length <= n - END_BYTES ? end - length : NULL;
+}
+
 /* Where the recording begins, or NULL. */
 static const char *find_start(const char *data, size_t n)
 {

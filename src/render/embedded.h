@@ -6,6 +6,7 @@
 #ifndef RENDER_EMBEDDED_H
 #define RENDER_EMBEDDED_H
 
+#include <stdio.h>
 #include "base/util.h"
 
 #define EMBEDDED_SVG  "<metadata id=\"krait-recording\">"
@@ -27,6 +28,14 @@
  */
 bool embedded_probe(const char *data, size_t n);
 _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_t *ret_n);
+
+/*
+ * In a file that isn't text: the recording as it is, behind all else. embedded_put_end() appends the end of such a file;
+ * @n: bytes of the recording before it. embedded_at_end(): where a whole file's recording begins and its length; NULL:
+ * there is none.
+ */
+void embedded_put_end(FILE *out, uint64_t n);
+const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);
 
 /* What follows the first @tag in a file, or NULL. */
 const char *embedded_find(const char *data, size_t n, const char *tag);

@@ -4,7 +4,8 @@
  * seconds, seconds, {caller: the same four})} by the marshal module, in the form of its version 2,
  * which every Python from 2.5 on reads (CPython, Python/marshal.c). Python functions only: native
  * code counts for the function that called it, as it does for cProfile. Nobody counted calls: the
- * number is that of samples.
+ * number is that of samples. Who reads the dict stops where it ends (marshal.load()); the recording
+ * follows, for krait.
  */
 #include "render/formats.h"
 
@@ -13,7 +14,10 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "profile/pprof.h"
+#include "render/embedded.h"
 #include "render/frames.h"
+#include "render/spool.h"
 #include "render/tree.h"
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for the functions")
@@ -268,6 +272,23 @@ static int write_pstats(struct pstats *s, const struct render_options *opt)
 	return r ? r : put_all(s);
 }
 
+static int put_recording(struct profile *p, FILE *out, const struct render_options *opt)
+{
+	FILE *spool = spool_open();
+	long n = 0;
+	int r;
+
+	if (!spool)
+		return -EIO;
+	r = pprof_write(p, spool, opt->times);
+	if (!r && (n = ftell(spool)) < 0)
+		r = err_sys(-errno, "temporary file");
+	r = r ? r : spool_move(spool, out);
+	fclose(spool);
+	embedded_put_end(out, (uint64_t)n);
+	return r;
+}
+
 int pstats_write(struct profile *p, FILE *out, const struct render_options *opt)
 {
 	struct pstats s = {.p = p, .out = out};
@@ -279,6 +300,7 @@ int pstats_write(struct profile *p, FILE *out, const struct render_options *opt)
 	vec_fini(&s.edges);
 	map_fini(&s.edge_at);
 	frames_fini(&s.frames);
+	r = r ? r : put_recording(p, out, opt);
 	if (!r && (fflush(out) || ferror(out)))
 		r = err_sys(errno ? -errno : -EIO, "can't write the pstats file");
 	return r;

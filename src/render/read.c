@@ -45,6 +45,23 @@ static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
 	return r ? err_wrap(r, "the recording in the picture") : 0;
 }
 
+/* krait's own pstats: a recording is behind it. */
+static bool has_end(const struct read_input *in)
+{
+	size_t n;
+
+	return embedded_at_end(in->data, in->n, &n) != NULL;
+}
+
+static int read_end(const uint8_t *data, size_t n, struct profile **ret)
+{
+	size_t pprof_n;
+	const uint8_t *pprof = embedded_at_end(data, n, &pprof_n);
+	int r = pprof ? pprof_read(pprof, pprof_n, ret) : -EINVAL;
+
+	return r ? err_wrap(r, "the recording at the file's end") : 0;
+}
+
 static bool is_jsonl(const struct read_input *in)
 {
 	return jsonl_probe(in->head, in->head_n);
@@ -96,6 +113,7 @@ static bool is_pprof(const struct read_input *in)
 static const struct read_format formats[] = {
 	{"html", is_two, read_two_as_one},
 	{"svg", is_svg, read_svg},
+	{"pstats", has_end, read_end},
 	{"jsonl", is_jsonl, jsonl_read},
 	{"speedscope", is_speedscope, speedscope_read},
 	{"firefox", is_firefox, firefox_read},
@@ -133,9 +151,11 @@ static bool is_pstats(const uint8_t *data, size_t n)
 	       ((data[1] & 0x7f) == ')' && data[2] == 3);
 }
 
-/* Other tools' files that krait knows and doesn't read. */
+/* Other tools' files that krait knows and doesn't read; pstats of krait's own ends with a recording. */
 static int check_known(const uint8_t *data, size_t n)
 {
+	size_t end;
+
 	if (is_perf_data(data, n))
 		return err_set(-EINVAL,
 			       "it is perf's own; krait reads it as folded stacks: perf script "
@@ -144,10 +164,11 @@ static int check_known(const uint8_t *data, size_t n)
 		return err_set(-EINVAL,
 			       "it is Austin's MOJO; krait reads it as folded stacks: mojo2austin, "
 			       "of the Python package austin-python, makes them");
-	if (is_pstats(data, n))
+	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
 		return err_set(-EINVAL,
-			       "it is Python's pstats, which has no stacks: krait would have to "
-			       "make them up; python3 -m pstats shows it");
+			       "it is Python's pstats, which has no stacks; krait reads only what "
+			       "it wrote itself, whole: a recording ends it. python3 -m pstats "
+			       "shows it");
 	return 0;
 }
 
@@ -224,12 +245,12 @@ static int read_until(int fd, struct bytes *b, size_t want)
 }
 
 /*
- * A picture's recording may come late in it, so text goes on to the end; what no format begins with
- * doesn't: /dev/zero and disk images end here.
+ * A picture's recording may come late in it, so text goes on to the end, as does pstats; what no format
+ * begins with doesn't: /dev/zero and disk images end here.
  */
 static bool worth_reading(const struct bytes *b)
 {
-	return b->n < HEAD || b->v[0] == '<' || find(b->v, b->n);
+	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
 /* A file says it beforehand, a pipe doesn't. */

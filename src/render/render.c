@@ -30,7 +30,8 @@ const struct render_format render_formats[] = {
 	 .needs_times = true},
 	{"pstats",
 	 {".pstats"},
-	 "native frames, lines, times, labels; call counts are samples",
+	 "native frames, lines, times, labels; call counts are samples (krait itself: nothing, "
+	 "the recording follows)",
 	 pstats_write,
 	 .no_by = true},
 };

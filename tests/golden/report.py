@@ -97,7 +97,7 @@ def same_as_pprof(name, path, stdin=b""):
 def round_trips(work, path, name):
     """Through every format that holds the recording, then pprof: the counts are the same."""
     truth = stacks(pprof.read(path))
-    for ext in ("pb.gz", "svg", "html", "jsonl"):
+    for ext in ("pb.gz", "svg", "html", "jsonl", "pstats"):
         out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
         krait("report", path, "-o", out)
         krait("report", out, "-o", back)
@@ -362,11 +362,18 @@ def profile_in_trace(work):
 
 
 def pstats_refused(work, path):
-    """What has no stacks is told so: krait's own, cProfile's."""
-    own, theirs = os.path.join(work, "own.pstats"), os.path.join(work, "c.pstats")
+    """What has no stacks is told so: cProfile's, krait's own without its end; one whose end claims more than there is."""
+    own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
-    for file in own, theirs:
+    with open(own, "rb") as f:
+        data = f.read()
+    check("pstats-end", data[-8:] == b"krait-pb" and gzip.decompress(
+        data[-16 - int.from_bytes(data[-16:-8], "little"):-16]), str(data[-32:]))
+    for file, text in (cut, data[:-1]), (claims, data[:-16] + b"\xff" * 8 + b"krait-pb"):
+        with open(file, "wb") as f:
+            f.write(text)
+    for file in theirs, cut, claims:
         check("no-stacks-" + os.path.basename(file), b"has no stacks" in krait("report", file, code=1).stderr)
 
 
