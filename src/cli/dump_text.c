@@ -175,9 +175,8 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 {
 	const char *mapping =
 		profile_get_string(to->profile, profile_get_mapping(to->profile, l->mapping)->name);
-	const char *base = strrchr(mapping, '/');
+	const char *base = path_base(mapping);
 
-	base = base ? base + 1 : mapping;
 	fprintf(to->out, "  %s ", kind == KIND_KERNEL ? "kernel:" : "native:");
 	if (name) {
 		put_text(to->out, name);

@@ -39,17 +39,10 @@ static int open_unnamed(struct output *o)
 	return fd >= 0 ? fd : -errno;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* So much of @path that a suffix behind it still makes a name: file names end at NAME_MAX. */
 static int stem(const char *path)
 {
-	const char *name = last_part(path);
+	const char *name = path_base(path);
 
 	return (int)(name - path + MIN(strlen(name), (size_t)NAME_MAX - MAX_SUFFIX));
 }
@@ -262,7 +255,7 @@ bool output_same(const struct output *a, const struct output *b)
 	struct stat in_a, in_b;
 
 	return (a->unnamed || a->temporary) && (b->unnamed || b->temporary) &&
-	       streq(last_part(a->path), last_part(b->path)) && !stat_folder(a->path, &in_a) &&
+	       streq(path_base(a->path), path_base(b->path)) && !stat_folder(a->path, &in_a) &&
 	       !stat_folder(b->path, &in_b) && in_a.st_dev == in_b.st_dev &&
 	       in_a.st_ino == in_b.st_ino;
 }

@@ -221,16 +221,15 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 
 static bool named_python(const char *path)
 {
-	const char *base = strrchr(path, '/');
+	const char *base = path_base(path);
 
-	return strstr(base ? base : path, "python") || strstr(base ? base : path, "pypy");
+	return strstr(base, "python") || strstr(base, "pypy");
 }
 
 bool image_runs_once(const char *exe)
 {
-	const char *p = strrchr(exe, '/');
+	const char *p = path_base(exe);
 
-	p = p ? p + 1 : exe;
 	if (!str_starts(p, "python"))
 		return false;
 	p += strlen("python");

@@ -69,11 +69,10 @@ void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 
 static bool is_dump_name(const char *path)
 {
-	const char *name = strrchr(path, '/');
-	size_t n = name ? strlen(name) : 0;
+	const char *name = path_base(path);
 
-	return n > strlen("/jit-.dump") && str_starts(name, "/jit-") &&
-	       streq(name + n - strlen(".dump"), ".dump");
+	return strlen(name) > strlen("jit-.dump") && str_starts(name, "jit-") &&
+	       str_ends(name, ".dump");
 }
 
 /* As perf_map_open() would have it: the process's own, and a regular file. */

@@ -67,8 +67,7 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 
 	*ret = LIBC_NONE;
 	vec_foreach(e, &m->list) {
-		const char *path = maps_path(m, e), *slash = strrchr(path, '/');
-		const char *base = slash ? slash + 1 : path;
+		const char *base = path_base(maps_path(m, e));
 
 		if (!e->ino || !(e->prot & PROT_EXEC))
 			continue;

@@ -178,7 +178,7 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 /* An interpreter of 32 bits, by nothing but its name. */
 static bool is_32_bit_python(int fd, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_base(path);
 	uint8_t ident[EI_NIDENT];
 
 	return (str_starts(name, "python") || str_starts(name, "libpython")) &&

@@ -13,11 +13,10 @@
 
 unsigned image_version_after(const char *name, const char *prefix)
 {
-	const char *s = strrchr(name, '/');
+	const char *s = strstr(path_base(name), prefix);
 	unsigned major, minor;
 	int end = 0;
 
-	s = strstr(s ? s : name, prefix);
 	if (!s || sscanf(s + strlen(prefix), "%1u.%2u%n", &major, &minor, &end) != 2 || !end)
 		return 0;
 	return major << 8 | minor;

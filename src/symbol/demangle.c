@@ -96,7 +96,7 @@ static char *shown_linkage(const char *name)
 /* runtime.goexit, main.(*T).Run, github.com/a/b.F: a path, a package, a dot, a name. */
 static bool looks_go(const char *name)
 {
-	const char *slash = strrchr(name, '/'), *package = slash ? slash + 1 : name;
+	const char *package = path_base(name);
 	const char *dot = package + strspn(package, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
 	return dot > package && dot[0] == '.' && (isalpha((unsigned char)dot[1]) || dot[1] == '(');

@@ -6,9 +6,9 @@
 
 static bool is_greenlet(const char *path)
 {
-	const char *file = strrchr(path, '/');
+	const char *file = path_base(path);
 
-	return file && (str_starts(file, "/_greenlet.") || str_starts(file, "/greenlet."));
+	return str_starts(file, "_greenlet.") || str_starts(file, "greenlet.");
 }
 
 bool greenlet_is_start(const char *path, const char *name)
