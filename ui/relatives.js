@@ -9,10 +9,10 @@ import {above, page, state} from './view.js';
 
 /** Of its outermost boxes; what is too narrow for the picture is there too. @returns {Sums} */
 function callerSums() {
-	const {functions, stacks, outer} = page, {parent, fn, scale} = stacks, seen = new Int32Array(functions.length);
+	const {functions, stacks, around} = page, {parent, fn, scale} = stacks, seen = new Int32Array(functions.length);
 	const out = stacks.sums.map(() => ({next: new Float64Array(functions.length), all: new Float64Array(functions.length)}));
-	for (let i = 1; i < stacks.n; i++) {
-		if (outer[i] !== state.chosen || !(valueOf(stacks, i) > 0))
+	for (const i of around.boxes) {
+		if (!(valueOf(stacks, i) > 0))
 			continue;
 		const values = out.map((_, side) => sideOf(stacks, i, side) * scale[side]);
 		for (let k = parent[i]; k > 0; k = parent[k]) {
@@ -29,9 +29,20 @@ function callerSums() {
 	return out;
 }
 
+/** @type {{of: import('./tree.js').Tree, outer: Int32Array}} */
+let last = null;
+
+/** Function of the outermost boxes below the chosen one's; a brush makes no other tree. */
+function calleeBoxes() {
+	const {functions, tree: t} = page;
+	if (!last || last.of !== t)
+		last = {of: t, outer: outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), functions.length, 2)};
+	return last.outer;
+}
+
 /** As a callee of itself too. @returns {Sums} */
 function calleeSums() {
-	const {functions, tree: t} = page, keys = functions.length, outer = outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), keys, 2);
+	const {functions, tree: t} = page, keys = functions.length, outer = calleeBoxes();
 	return t.sums.map((_, side) => {
 		const next = new Float64Array(keys), all = new Float64Array(keys);
 		for (let i = 2; i < t.n; i++) {

@@ -253,7 +253,10 @@ export function leaves(d, whole, t) {
 		return t.leaf;
 	const {n, node} = d.samples, out = new Int32Array(n), {leaf, of} = whole;
 	for (let s = 0; s < n; s++) {
-		const box = d.nodeBox[node[s]], at = leaf ? leaf[s] : of ? of[box] : box;
+		const box = d.nodeBox[node[s]];
+		let at = leaf ? leaf[s] : of ? of[box] : box;
+		while (t.around && at > 0 && t.of[at] < 0)
+			at = whole.parent[at];
 		out[s] = t === whole || at < 0 ? at : t.of[at];
 	}
 	return out;

@@ -3,8 +3,8 @@
 // callees of a function, stacks from the leaf.
 
 import {PYTHON} from './data.js';
-import {leaves} from './samples.js';
-import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, valueOf} from './tree.js';
+import {leaves, sortSamples} from './samples.js';
+import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -55,34 +55,42 @@ export function shaped(d, library, recursion) {
 }
 
 /**
- * Callees of a function, over all places that it is called from; recursion counts once. The sums are
- * there, .of is by node of @t, as it is of all trees that are made of one.
- * @param {Tree} t @param {number} f @param {number} keys functions
+ * Callees of a function from its outermost boxes, over all places that it is called from; recursion counts once. .of is by node
+ * of @t, as it is of all trees that are made of one; .order has places in that of @t, whose sums addUp() takes over.
+ * @param {Tree} t @param {number} f @param {number[]} boxes @param {number} keys functions
  */
-export function callees(t, f, keys) {
-	const parent = [0, 0], fn = [-1, f], at = new Map(), self = t.sums.map(() => [0, 0]), to = new Int32Array(t.n).fill(-1);
-	for (let i = 1; i < t.n; i++) {
-		const up = to[t.parent[i]];
-		if (up < 0) {
-			if (t.fn[i] !== f)
-				continue;
-			to[i] = 1;
-		} else {
-			const key = up * keys + t.fn[i];
+export function callees(t, f, boxes, keys) {
+	const parent = [0, 0], fn = [-1, f], at = new Map(), to = new Int32Array(t.n).fill(-1), places = new Int32Array(t.first[t.n]).fill(-1);
+	for (const box of boxes) {
+		to[box] = 1;
+		for (let i = box + 1; i < t.end[box]; i++) {
+			const key = to[t.parent[i]] * keys + t.fn[i];
 			let node = at.get(key);
 			if (node === undefined) {
 				node = parent.length;
 				at.set(key, node);
-				parent.push(up);
+				parent.push(to[t.parent[i]]);
 				fn.push(t.fn[i]);
-				self.forEach((of) => of.push(0));
 			}
 			to[i] = node;
 		}
-		for (let side = 0; side < self.length; side++)
-			self[side][to[i]] += sideSelfOf(t, i, side);
 	}
-	return filled(parent, fn, self, t.scale, to);
+	const out = ordered(parent, fn, to);
+	for (const box of boxes) {
+		for (let i = box; i < t.end[box]; i++)
+			places.fill(to[i], t.first[i], t.first[i + 1]);
+	}
+	return Object.assign(out, sortSamples(places, out.n));
+}
+
+/**
+ * The sums of callees() as those of the tree that it was made of are now.
+ * @param {Tree} out @param {Tree} t
+ */
+export function addUp(out, t) {
+	out.scale = t.scale;
+	out.sums = t.sums.map((of) => sumsFrom(Float64Array.from(out.order, (k) => of[k + 1] - of[k])));
+	return out;
 }
 
 /**
@@ -97,7 +105,7 @@ export function collapsed(t, functions) {
 			self[out.of[i]] += sideSelfOf(t, i, side);
 		return self;
 	}));
-	return {...out, scale: t.scale, upwards: t.upwards, of: t.of.map((i) => i < 0 ? -1 : out.of[i])};
+	return {...out, scale: t.scale, upwards: t.upwards, around: t.around, of: t.of.map((i) => i < 0 ? -1 : out.of[i])};
 }
 
 /**
@@ -195,20 +203,12 @@ export function inverted(t) {
 
 /**
  * Callers of a function, from its outermost boxes.
- * @param {Tree} t @param {number} f @param {Int32Array} outer function, of the outermost boxes
+ * @param {Tree} t @param {number} f @param {number[]} boxes
  */
-export function callersOf(t, f, outer) {
-	const boxes = /** @type {number[]} */ ([]);
-	for (let i = 1; i < t.n; i++) {
-		if (outer[i] === f && valueOf(t, i) > 0)
-			boxes.push(i);
-	}
-	const total = t.sums.map((_, side) => boxes.reduce((a, i) => a + sideOf(t, i, side), 0));
-	const least = boxes.reduce((a, i) => a + valueOf(t, i), 0) / PARTS; // of the function: a rare one is as wide here as any
-	const out = callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, least, total);
-	for (let i = 1; i < t.n; i++) // what f called is where f is
-		out.of[i] = out.of[i] < 0 ? out.of[t.parent[i]] : out.of[i];
-	return out;
+export function callersOf(t, f, boxes) {
+	const from = boxes.filter((i) => valueOf(t, i) > 0), total = t.sums.map((_, side) => from.reduce((a, i) => a + sideOf(t, i, side), 0));
+	const least = from.reduce((a, i) => a + valueOf(t, i), 0) / PARTS; // of the function: a rare one is as wide here as any
+	return {...callers(t, [[f, from]], {all: valueOf, side: sideOf}, least, total), around: true};
 }
 
 const COLUMNS = 2000; // that anyone could tell apart

@@ -21,6 +21,7 @@
  * @property {Runs|null} runs made when first asked for
  * @property {Float64Array} [at] in time order: what there is before each box, which is its place
  * @property {[number, number]|null} [window] the part of it, as .at, that is there to the last sample that can be told apart
+ * @property {boolean} [around] .of has only its function's boxes: what they called is where they are
  * @property {boolean} [upwards] below a box are its callers: what isn't below one isn't its function's own
  *
  * @typedef {object} Runs boxes one below the other that have the same samples: most have one child
@@ -160,6 +161,19 @@ export function follow(t, path) {
 			best = at;
 	}
 	return best;
+}
+
+/**
+ * The boxes of a function that have none of the same above them.
+ * @param {Tree} t @param {number} f @returns {number[]}
+ */
+export function boxesOf({n, fn, end}, f) {
+	const out = [];
+	for (let i = 1; i < n; i = fn[i] === f ? end[i] : i + 1) {
+		if (fn[i] === f)
+			out.push(i);
+	}
+	return out;
 }
 
 /**

@@ -7,8 +7,8 @@ import {FAMILIES, family} from './colour.js';
 import {Flame} from './flame.js';
 import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
-import {callees, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
-import {baseTree, children, inOrder, outermost, sumsFrom, valueOf} from './tree.js';
+import {addUp, callees, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
+import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
 /** @typedef {import('./data.js').Data} Data */
@@ -50,8 +50,8 @@ export const page = {
 	 * sums: {pass: Uint8Array|null, value: number, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
 	 * .outer: of the outermost boxes, -1 of others; .sums: the last, and what they are of */
 	groups: new Map(), // of functions, by table
-	/** @type {Int32Array|null} */
-	outer: null, // function of the outermost boxes, for a sandwich
+	/** @type {{f: number, boxes: number[], callees: Tree}|null} */
+	around: null, // what a sandwich is made of, whatever is filtered: the function's outermost boxes, what they called
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
@@ -136,7 +136,7 @@ export function structure() {
 		const leaf = data.samples && leaves(data, t, t);
 		Object.assign(t, leaf ? sortSamples(leaf, t.n) : {first: data.firstNode}, {runs: null});
 	}
-	page.outer = null;
+	page.around = null;
 	page.groups.clear();
 	if (state.chosen >= page.functions.length) // from an address
 		state.chosen = -1;
@@ -193,6 +193,12 @@ export function weigh() {
 	picture();
 }
 
+/** @param {number} f */
+function makeAround(f) {
+	const {stacks, functions} = page, boxes = boxesOf(stacks, f);
+	return {f, boxes, callees: callees(stacks, f, boxes, functions.length)};
+}
+
 /** The tree that is drawn. */
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples, f = state.chosen;
@@ -204,13 +210,13 @@ export function picture() {
 		page.tree = inTime(data, whole, samples.values[state.value].map((w, s) => !pass || pass[s] ? w : 0), page.window);
 	else if (state.view === 'callers')
 		page.tree = inverted(whole);
-	else if (state.view === 'sandwich' && f >= 0)
-		page.tree = made(callees(stacks, f, functions.length));
 	else
 		page.tree = whole;
 	if (state.view === 'sandwich' && f >= 0) {
-		page.outer = page.outer || outermost(stacks, Int32Array.from(functions.keys()), functions.length);
-		above.set(made(callersOf(stacks, f, page.outer)), functions, 'all callers');
+		if (!page.around || page.around.f !== f)
+			page.around = makeAround(f);
+		page.tree = made(addUp(page.around.callees, stacks));
+		above.set(made(callersOf(stacks, f, page.around.boxes)), functions, 'all callers');
 		above.flip = true;
 	}
 	byId('above').hidden = !above.tree;
