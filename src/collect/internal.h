@@ -71,10 +71,11 @@ struct collect {
 	unsigned held;	/* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
-	struct worker *worker; /* NULL: no native frames */
-	struct kernel_names *kernel;
-	bool kernel_tried;
-	uint64_t kernel_retry_ns, kernel_wait_ns; /* its names aren't read again before */
+	struct worker *worker;	     /* NULL: no native frames */
+	struct kernel_names *kernel; /* NULL: not read yet, or there are none */
+	bool kernel_tried, kernel_asked;
+	uint64_t kernel_unknown;		  /* what they are read for */
+	uint64_t kernel_retry_ns, kernel_wait_ns; /* they aren't read again before */
 	uint32_t marks;				  /* profile mapping of marks */
 	VEC(struct collect_unsupported) unsupported;
 	struct collect_stats stats;

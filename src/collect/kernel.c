@@ -1,39 +1,69 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of kernel frames; what was loaded while krait records has its name too. */
+/*
+ * Names of kernel frames; what was loaded while krait records has its name too. Reading all of them takes a tenth
+ * of a second, in which a thread does it: the first stack of the kernel comes soon, as do questions about new processes.
+ */
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
 #include "symbol/kernel_names.h"
 
-#define WAIT_MIN_NS NSEC_PER_SEC /* as kernel_names_refresh() */
+#define WAIT_MIN_NS NSEC_PER_SEC
 #define WAIT_MAX_NS (60 * WAIT_MIN_NS)
 
-/*
- * What isn't known may have been loaded since: a module, a BPF program. Reading all names again takes
- * tens of milliseconds; what has no name at all mustn't keep krait at it.
- */
-static const char *kernel_symbol(struct collect *c, uint64_t pc, const char **module)
+static const char *find(const struct collect *c, uint64_t pc, const char **module)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	const char *name;
+	return c->kernel ? kernel_names_find(c->kernel, pc, module) : NULL;
+}
 
-	if (!c->kernel_tried && c->config.kallsyms >= 0 &&
-	    kernel_names_open(c->config.kallsyms, &c->kernel)) {
-		log_info("%s", err_msg());
-		c->kernel = NULL;
+/* The first of @pc[@n] that has no name; 0: none. */
+static uint64_t first_unknown(const struct collect *c, const uint64_t *pc, size_t n)
+{
+	const char *module;
+
+	for (size_t i = 0; i < n; i++)
+		if (!find(c, pc[i], &module))
+			return pc[i];
+	return 0;
+}
+
+void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
+{
+	const char *module;
+
+	if (*why)
+		log_info("%s", why);
+	if (names) {
+		kernel_names_free(c->kernel);
+		c->kernel = names;
 	}
+	/* What has no name at all mustn't keep krait at it. */
+	c->kernel_wait_ns = !c->kernel_tried || find(c, c->kernel_unknown, &module)
+				    ? WAIT_MIN_NS
+				    : MIN(c->kernel_wait_ns * 2, WAIT_MAX_NS);
+	c->kernel_retry_ns = clock_ns(CLOCK_MONOTONIC) + c->kernel_wait_ns;
 	c->kernel_tried = true;
-	name = c->kernel ? kernel_names_find(c->kernel, pc, module) : NULL;
-	if (name || !c->kernel || now < c->kernel_retry_ns)
-		return name;
-	if (kernel_names_refresh(c->kernel))
-		log_info("%s", err_msg());
-	name = kernel_names_find(c->kernel, pc, module);
-	c->kernel_wait_ns =
-		name ? WAIT_MIN_NS : MIN(MAX(c->kernel_wait_ns, WAIT_MIN_NS) * 2, WAIT_MAX_NS);
-	c->kernel_retry_ns = now + c->kernel_wait_ns;
-	return name;
+	c->kernel_asked = false;
+}
+
+/* What isn't known may have been loaded since: a module, a BPF program. */
+bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
+{
+	uint64_t unknown;
+
+	if (!n || c->config.kallsyms < 0 || (c->kernel_tried && !c->kernel))
+		return true;
+	unknown = first_unknown(c, pc, n);
+	if (!unknown)
+		return true;
+	if (!c->kernel_asked) {
+		if (c->kernel_tried && clock_ns(CLOCK_MONOTONIC) < c->kernel_retry_ns)
+			return true;
+		c->kernel_asked = true;
+		c->kernel_unknown = unknown;
+		native_work_kernel(c);
+	}
+	return !c->kernel_asked;
 }
 
 /* Kernel addresses have no file: their mapping is "[kernel]" or, of a module, "[kernel MODULE]". */
@@ -44,7 +74,7 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 	struct profile_mapping mapping = {.kind = KIND_KERNEL};
 	char text[80];
 
-	symbol = kernel_symbol(c, pc, &module);
+	symbol = find(c, pc, &module);
 	snprintf(text, sizeof(text), *module ? "[kernel %.64s]" : "[kernel]", module);
 	mapping.name = profile_string(c->profile, text);
 	snprintf(text, sizeof(text), "[kernel+0x%llx]", (unsigned long long)pc);
@@ -59,9 +89,14 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n)
 {
 	uint32_t locations[ABI_MAX_KERNEL];
+	uint64_t at[ABI_MAX_KERNEL];
 
 	n = MIN(n, (size_t)ABI_MAX_KERNEL);
 	for (size_t i = 0; i < n; i++)
-		locations[i] = kernel_location(c, pc[i]);
+		at[i] = pc[i];
+	while (!kernel_ready(c, at, n))
+		collect_await(c);
+	for (size_t i = 0; i < n; i++)
+		locations[i] = kernel_location(c, at[i]);
 	return profile_stack(c->profile, locations, n);
 }

@@ -439,7 +439,7 @@ static bool is_name_late(struct collect *c, const struct raw_stack *raw, uint64_
 
 bool merge_ready(struct collect *c, const struct raw_stack *raw)
 {
-	bool ready = true;
+	bool ready = !raw->native || kernel_ready(c, raw->native->pc, raw->native->n_kernel);
 
 	for (size_t i = 0; raw->native && i < raw->native->n; i++) {
 		uint64_t vaddr, pc = raw->native->pc[raw->native->n_kernel + i];

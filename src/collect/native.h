@@ -131,6 +131,8 @@ void native_rows_given_up(struct collect *c);
 void native_work_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
 void native_work_list(struct collect *c, struct native_file *f);
+/* The kernel's symbols, for kernel_take(). At once where there is no thread. */
+void native_work_kernel(struct collect *c);
 /* What has been done; once a flush. @all: waits until everything is. */
 void native_work_take(struct collect *c, bool all);
 void native_work_fini(struct collect *c);

@@ -15,6 +15,7 @@
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_names.h"
 #include "symbol/gdb_jit.h"
+#include "symbol/kernel_names.h"
 #include "symbol/method_names.h"
 
 struct job {
@@ -25,6 +26,7 @@ struct job {
 	struct elf_names *names;
 	struct method_names *methods;
 	struct dwarf_file *lines;
+	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
 	int r;
@@ -113,19 +115,27 @@ static void find_list(struct worker_job *job)
 		j->list = sym.value;
 }
 
+static void read_kernel(struct worker_job *job)
+{
+	struct job *j = (struct job *)job;
+
+	note(j, kernel_names_open(j->config->kallsyms, &j->kernel));
+}
+
 /* Without memory for it there are no rows and no names: that isn't tried again. */
-static void give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
+static bool give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
 		 bool urgent)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
 	if (!j)
-		return;
+		return false;
 	j->file = f;
 	j->config = &c->config;
 	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	j->job.run = run;
 	worker_give(c->worker, &j->job, urgent);
+	return true;
 }
 
 void native_work_rows(struct collect *c, struct native_file *f)
@@ -149,6 +159,17 @@ void native_work_list(struct collect *c, struct native_file *f)
 		give(c, f, find_list, false);
 	else
 		f->list_found = LIST_TRIED;
+}
+
+void native_work_kernel(struct collect *c)
+{
+	struct kernel_names *names = NULL;
+	int r;
+
+	if (c->worker && give(c, NULL, read_kernel, false))
+		return;
+	r = kernel_names_open(c->config.kallsyms, &names);
+	kernel_take(c, names, r ? err_msg() : "");
 }
 
 static void take_names(struct collect *c, struct native_file *f, struct job *j)
@@ -187,6 +208,7 @@ static void job_free(struct job *j)
 {
 	native_rows_fini(&j->rows);
 	drop_names(j);
+	kernel_names_free(j->kernel);
 	free(j->why);
 	free(j);
 }
@@ -211,15 +233,17 @@ static void take(struct collect *c, struct job *j)
 		take_rows(c, j->file, j);
 	else if (j->job.run == prove_rows)
 		take_proven(c, j->file, j);
+	else if (j->job.run == read_kernel)
+		kernel_take(c, TAKE_PTR(j->kernel), j->why ? j->why : "");
 	else if (j->r)
 		log_info("%s: its unwind tables aren't kept: %s", j->file->path,
 			 j->why ? j->why : "");
 	j->job.run = next_step(j);
-	j->file->proving |= j->job.run == prove_rows;
 	if (!j->job.run) {
 		job_free(j);
 		return;
 	}
+	j->file->proving |= j->job.run == prove_rows;
 	worker_give(c->worker, &j->job, false);
 }
 

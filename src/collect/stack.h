@@ -71,7 +71,14 @@ typedef VEC(struct import_body) import_bodies;
 _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 			   struct merged *loc);
 
-/* kernel.c: profile location of the kernel's code at @pc. */
+/*
+ * kernel.c: are the names of the kernel's code at @pc[@n] there, as far as they may come? Else they are being read.
+ * kernel_take(): they have been; NULL: not, @why says why ("": nothing to say).
+ */
+struct kernel_names;
+bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n);
+void kernel_take(struct collect *c, struct kernel_names *names, const char *why);
+/* Profile location of the kernel's code at @pc. */
 uint32_t kernel_location(struct collect *c, uint64_t pc);
 
 /* known.c: what was found of a place; an entry is zero but for its key where nothing is known. */

@@ -2,7 +2,6 @@
 /* Names of kernel addresses; see kernel_names.h. */
 #include "symbol/kernel_names.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -23,10 +22,9 @@ struct kernel_symbol {
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_NOT_CODE };
 
 struct kernel_names {
-	int fd;				/* -1: there is none */
 	VEC(struct kernel_symbol) list; /* ascending, one at an address */
 	struct str text;
-	uint64_t read_ns, any_addr; /* any_addr: all of them or-ed */
+	uint64_t any_addr; /* all of them or-ed */
 };
 
 static uint32_t add_text(struct str *s, const char *p, size_t n)
@@ -135,10 +133,8 @@ static struct kernel_names *new_names(void)
 {
 	struct kernel_names *k = calloc(1, sizeof(*k));
 
-	if (k) {
-		k->fd = -1;
+	if (k)
 		add_text(&k->text, "", 0);
-	}
 	return k;
 }
 
@@ -215,31 +211,12 @@ int kernel_names_open(int fd, struct kernel_names **ret)
 		return err_sys(r, "can't read the kernel's symbols");
 	}
 	sort(k);
-	k->fd = fd;
-	k->read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (k->list.n && !k->any_addr) {
 		kernel_names_free(k);
 		return err_set(-EPERM, "the kernel hides its addresses (kernel.kptr_restrict): "
 				       "kernel frames have no names");
 	}
 	*ret = k;
-	return 0;
-}
-
-int kernel_names_refresh(struct kernel_names *k)
-{
-	struct kernel_names *fresh, old = *k;
-	int r;
-
-	if (k->fd < 0 || clock_ns(CLOCK_MONOTONIC) - k->read_ns < NSEC_PER_SEC)
-		return 0;
-	k->read_ns = clock_ns(CLOCK_MONOTONIC);
-	r = kernel_names_open(k->fd, &fresh);
-	if (r)
-		return r;
-	*k = *fresh;
-	*fresh = old;
-	kernel_names_free(fresh);
 	return 0;
 }
 

@@ -8,28 +8,22 @@
 struct kernel_names;
 
 /*
- * Reads @fd: /proc/kallsyms, borrowed as long as the names live. It shows addresses by the rights of
+ * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. It shows addresses by the rights of
  * who opened it, when that was done. 0; -EPERM where it shows zeros; -errno; with a message.
  */
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
 void kernel_names_free(struct kernel_names *k); /* NULL is fine */
 
-/* The same from @n bytes of text, which may end anywhere; it can't be refreshed. */
+/* The same from @n bytes of text, which may end anywhere. */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*
  * Name of the function that holds @addr; NULL if none does. *module: "" for the kernel itself, "bpf",
- * "ftrace", a module's name. Both valid until the next kernel_names_refresh(). kallsyms has no
+ * "ftrace", a module's name. Both are @k's. kallsyms has no
  * sizes: a function reaches to the next symbol of its module; the last one before another module,
  * and every BPF program, no further than 64 KiB.
  */
 const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module);
-
-/*
- * Modules and BPF programs may have been loaded since: reads again, at most once a second (then 0).
- * 0 or -errno with a message; after a failure the old names stay. Takes tens of milliseconds.
- */
-_must_use_ int kernel_names_refresh(struct kernel_names *k);
 
 size_t kernel_names_bytes(const struct kernel_names *k); /* memory held */
 
