@@ -293,17 +293,19 @@ def ready_to_run():
     """A thread that another one keeps from its CPU is ready to run; where it is then doesn't change."""
     cpu = max(os.sched_getaffinity(0))
 
-    def least():
+    def there():
         os.sched_setaffinity(0, [cpu])
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
-    def most():
-        os.sched_setaffinity(0, [cpu])
+    def there_first():
+        there()
         os.nice(-20)
 
-    with python(preexec_fn=least) as target, python(preexec_fn=most) as other:
-        kit.runs(other.pid, 0.3)
-        found = dump("-p", target.pid)
+    with python(preexec_fn=there) as target:
+        kit.runs(target.pid, 0.2)
+        os.sched_setscheduler(target.pid, os.SCHED_IDLE, os.sched_param(0))
+        with python(preexec_fn=there_first) as other:
+            kit.runs(other.pid, 0.3)
+            found = dump("-p", target.pid)
     thread, = found[target.pid]["threads"]
     check(thread["state"] == "runnable" and thread["seconds"] > 0, thread["words"])
     check(thread["steady"] and names(thread)[:2] == ["<module>", "main"], str(thread))
