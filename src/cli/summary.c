@@ -25,9 +25,15 @@
 
 typedef unsigned long long ull;
 
-static const char *const outcome_names[] = {
+static const char *const outcome_names[] =
+	{
 #define X(name, words) #name,
-	WALK_OUTCOMES(X)
+		WALK_OUTCOMES(X)
+#undef X
+},
+			 *const native_names[] = {
+#define X(name, words) #name,
+				 NATIVE_OUTCOMES(X)
 #undef X
 };
 
@@ -344,11 +350,12 @@ void summary_print(const struct summary *m)
 		log_at(l->level, "%s", l->text);
 }
 
-static void json_outcomes(FILE *f, const struct collect_stats *st)
+static void json_counts(FILE *f, const char *key, const char *const *names, const uint64_t *counts,
+			unsigned n)
 {
-	fputs("  \"outcomes\": {", f);
-	for (unsigned i = 0; i < WALK_OUTCOME_MAX; i++)
-		fprintf(f, "%s\"%s\": %llu", i ? ", " : "", outcome_names[i], (ull)st->outcomes[i]);
+	fprintf(f, "  \"%s\": {", key);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(f, "%s\"%s\": %llu", i ? ", " : "", names[i], (ull)counts[i]);
 	fputs("},\n", f);
 }
 
@@ -377,7 +384,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"lost_records\": %llu,\n  \"throttled\": %llu,\n",
 		(ull)(m->kernel.counters[COUNT_RING_FULL] + m->kernel.counters[COUNT_NO_RING]),
 		(ull)m->kernel.throttled);
-	json_outcomes(f, st);
+	json_counts(f, "outcomes", outcome_names, st->outcomes, WALK_OUTCOME_MAX);
+	json_counts(f, "native_outcomes", native_names, st->native, NATIVE_OUTCOME_MAX);
 	json_unsupported(f, st);
 	fprintf(f, "  \"not_python\": %llu,\n  \"unknown\": %llu,\n", (ull)st->not_python,
 		(ull)st->unknown);

@@ -46,7 +46,7 @@ struct process {
 	VEC(uint32_t)
 	old_tables;	      /* that the kernel program may know until it has its mappings anew */
 	uint64_t space_ns;    /* when they were read last */
-	uint64_t read_ns;     /* how long that took */
+	uint64_t read_ns;     /* CPU time that it took; the kernel may let it wait, too */
 	VEC(uint32_t) spaces; /* versions, the latest last */
 	uint64_t seen_ns;     /* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */

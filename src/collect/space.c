@@ -17,7 +17,7 @@
 
 #define SPACES_KEPT	16 /* readings of one process, and those that its unnamed stacks need */
 #define READ_SOON_NS	(5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
-#define READ_SHARE	10		      /* and so many times as long as one takes, */
+#define READ_SHARE	10		      /* and so many times as long as one takes of a CPU, */
 #define READ_APART_NS	(100 * NSEC_PER_MSEC) /* but not longer than this */
 #define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
 #define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
@@ -284,13 +284,13 @@ static int try_to_read(struct collect *c, struct process *p)
 
 void space_read(struct collect *c, struct process *p)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	p->space_stale = SPACE_FRESH;
-	p->space_ns = now;
+	p->space_ns = clock_ns(CLOCK_MONOTONIC);
 	if (try_to_read(c, p))
 		log_debug("mappings of process %u can't be read: %s", p->key.tgid, err_msg());
-	p->read_ns = clock_ns(CLOCK_MONOTONIC) - now;
+	p->read_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
 /* Not all the time; and code that stays unknown (made at run time) mustn't keep krait reading. */
