@@ -29,6 +29,7 @@ struct native_file {
 	struct elf_names *names;
 	struct dwarf_file *lines;     /* NULL: none, or not wanted */
 	struct method_names *methods; /* of functions without a symbol, or NULL */
+	struct function_parts *parts; /* of those, or NULL */
 	uint32_t mapped;	      /* so often by processes that were examined beforehand */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	uint64_t exit;		      /* exit(), if it is the C library; 0 */

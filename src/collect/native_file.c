@@ -19,6 +19,7 @@
 #include "elf/dwarf_file.h"
 #include "proc/files.h"
 #include "symbol/elf_names.h"
+#include "symbol/function_parts.h"
 #include "symbol/greenlet.h"
 #include "symbol/machinery.h"
 #include "symbol/method_names.h"
@@ -72,6 +73,7 @@ void native_file_free(struct native_file *f)
 	elf_names_free(f->names);
 	dwarf_file_free(f->lines);
 	method_names_free(f->methods);
+	function_parts_free(f->parts);
 	vec_fini(&f->loads);
 	vec_fini(&f->fdes);
 	free(f->path);
@@ -239,16 +241,25 @@ static uint64_t gap_start(const struct native_file *f, uint64_t vaddr)
 	return !f->fdes.n ? vaddr : f->base + (i ? f->fdes.v[i - 1].end : 0);
 }
 
+/* The function that @fde is a part of, or @fde. */
+static const struct unwind_fde *whole_of(const struct native_file *f, const struct unwind_fde *fde)
+{
+	uint64_t start = fde && f->parts ? function_parts_find(f->parts, f->base + fde->start) : 0;
+
+	return start ? find_fde(f, start) : fde;
+}
+
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 {
-	const struct unwind_fde *fde = find_fde(f, vaddr);
+	const struct unwind_fde *own = find_fde(f, vaddr), *fde = whole_of(f, own);
+	uint64_t at = fde != own ? f->base + fde->start : vaddr;
 	struct native_name ret = {.start = fde ? f->base + fde->start : gap_start(f, vaddr)};
 	struct elf_range range;
 	struct elf_name name;
 
 	if (fde)
 		range = (struct elf_range){f->base + fde->start, f->base + fde->end};
-	if (f->names && elf_names_find(f->names, vaddr, fde ? &range : NULL, &name))
+	if (f->names && elf_names_find(f->names, at, fde ? &range : NULL, &name))
 		ret = (struct native_name){.text = name.name, .symbol = true, .start = vaddr};
 	else if (fde && f->methods)
 		ret.text = method_names_find(f->methods, ret.start);

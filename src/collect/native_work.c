@@ -14,6 +14,7 @@
 #include "collect/internal.h"
 #include "symbol/dwarf_lines.h"
 #include "symbol/elf_names.h"
+#include "symbol/function_parts.h"
 #include "symbol/gdb_jit.h"
 #include "symbol/kernel_names.h"
 #include "symbol/method_names.h"
@@ -25,6 +26,7 @@ struct job {
 	struct native_rows rows;
 	struct elf_names *names;
 	struct method_names *methods;
+	struct function_parts *parts;
 	struct dwarf_file *lines;
 	struct kernel_names *kernel;
 	uint64_t list;
@@ -75,6 +77,8 @@ static int read_names(struct job *j, int root)
 
 	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
 		j->methods = NULL;
+	if (elf && function_parts_open(elf, &j->parts))
+		log_info("%s: %s", f->path, err_msg());
 	if (j->config->native_lines && dwarf_lines_open(f->fd, f->path, root, &j->lines)) {
 		log_info("%s: no lines: %s", f->path, err_msg());
 		j->lines = NULL;
@@ -88,6 +92,7 @@ static void drop_names(struct job *j)
 	elf_names_free(TAKE_PTR(j->names));
 	dwarf_file_free(TAKE_PTR(j->lines));
 	method_names_free(TAKE_PTR(j->methods));
+	function_parts_free(TAKE_PTR(j->parts));
 }
 
 static void open_names(struct worker_job *job)
@@ -178,6 +183,7 @@ static void take_names(struct collect *c, struct native_file *f, struct job *j)
 		log_info("%s: no symbols: %s", f->path, j->why ? j->why : "");
 	f->names = TAKE_PTR(j->names);
 	f->methods = TAKE_PTR(j->methods);
+	f->parts = TAKE_PTR(j->parts);
 	f->lines = TAKE_PTR(j->lines);
 	f->named = NAMES_TRIED;
 	known_forget(c);

@@ -376,6 +376,45 @@ def mappings_are_read_soon():
         check(min(counts) <= 25, "samples without mappings: %s" % counts)
 
 
+COLLECTS = """
+import gc, sys, time
+spent, since = 0, 0
+def note(phase, info):
+    global spent, since
+    now = time.thread_time()
+    if phase == "start":
+        since = now
+    else:
+        spent += now - since
+class Node: pass
+def build():
+    for i in range(2000):
+        node = Node()
+        node.me = node
+gc.callbacks.append(note)
+print("ready", flush=True)
+begin = time.thread_time()
+while time.thread_time() < begin + 2:
+    build()
+with open(sys.argv[1], "w") as f:
+    f.write(str(spent / (time.thread_time() - begin)))
+"""
+
+
+@kit.case
+def the_collector():
+    """The share of time that Python's own clock says the collector took; BOLT has split it in python-build-standalone's 3.14."""
+    for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
+        with folder() as d:
+            done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
+            check(done.returncode == 0, done.stderr)
+            with open(d + "/share") as f:
+                true = float(f.read())
+            profile = kit.pprof.read(d + "/o.pb.gz")
+            seen = share(profile, lambda stack: any(frame.kind == "gc" for frame in stack))
+        check(true > 0.3 and abs(seen - true) < 0.08, "%s: %.1f %% for %.1f" % (executable, 100 * seen, 100 * true))
+
+
 GREENLETS = """
 import greenlet
 def work():

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "../unit/cfi_writer.h"
+#include "symbol/function_parts.h"
 
 #define HDR 0xff0 /* in the data, of .eh_frame_hdr */
 
@@ -56,6 +57,24 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 	check(!unwind_rows_find(r, r->base - 1) && !unwind_rows_fde(r, r->base - 1));
 }
 
+/* The same bytes are the code. */
+static void check_parts(int fd, const struct unwind_rows *rows)
+{
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct function_parts *p = NULL;
+
+	if (elf_file_open(fd, "test", &f) || function_parts_open(f, &p) || !p)
+		return;
+	vec_foreach(fde, &rows->fdes) {
+		uint64_t whole = function_parts_find(p, rows->base + fde->start);
+		const struct unwind_fde *found = whole ? unwind_rows_fde(rows, whole) : NULL;
+
+		check(!whole || (found && found != fde && rows->base + found->start == whole &&
+				 !function_parts_find(p, whole)));
+	}
+	function_parts_free(p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -76,8 +95,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (data[0] & 8)
 		ew.named_sh.sh_flags = SHF_COMPRESSED;
 	memcpy(ew.data + HDR, "\x01\x1b\x03\x3b\x0c\xf0\xff\xff", 8); /* leads to EW_DATA */
+	ew_text(&ew, data + 1, n - 1);
 	fd = ew_write(&ew);
-	if (!cw_read(fd, &rows))
-		check_rows(&rows, data[0] & 1);
+	if (cw_read(fd, &rows))
+		return 0;
+	check_rows(&rows, data[0] & 1);
+	check_parts(fd, &rows);
 	return 0;
 }

@@ -6,18 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/oracle/lib.sh
 
-# The file with the interpreter: a shared library or the program.
-find_file='import os
-for line in open("/proc/self/maps"):
-    if "/libpython" in line:
-        print(line.split()[-1])
-        break
-else:
-    print(os.readlink("/proc/self/exe"))'
-
 check() { # NAME PATH
 	local file
-	file=$("$2" -W ignore -c "$find_file") || { echo "FAIL method-names $1: it doesn't run"; return 1; }
+	file=$("$2" -W ignore -c "$INTERPRETER_FILE") || { echo "FAIL method-names $1: it doesn't run"; return 1; }
 	if [ "$(nm "$file" 2>/dev/null | wc -l)" = 0 ]; then
 		echo "SKIP method-names $1: it has no symbols to compare with"
 		return 0

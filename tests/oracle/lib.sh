@@ -17,6 +17,16 @@ tool_build() {
 		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma
 }
 
+# For python -c: says the file with the interpreter, a shared library or the program.
+# shellcheck disable=SC2034
+INTERPRETER_FILE='import os
+for line in open("/proc/self/maps"):
+    if "/libpython" in line:
+        print(line.split()[-1])
+        break
+else:
+    print(os.readlink("/proc/self/exe"))'
+
 # truth_start FILE COMMAND...: what it says until "ready" goes to FILE; $truth_PID runs on.
 truth_start() {
 	local file=$1 line; shift
