@@ -160,6 +160,25 @@ class Files:
                 return path, vaddr, described[i] if i >= 0 and vaddr < described[i][1] else None
         return None
 
+    def is_piece(self, path, start, whole):
+        """Is what begins at @start no function, by its first row, but jumped to from that at @whole or another piece of it?"""
+        said = subprocess.run(["readelf", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
+        row = re.search(r" FDE .*pc=0*%x\.\..*\n.*\n0*%x (\S+)" % (start, start), said)
+        if not row or row[1] == "rsp+8":
+            return False
+        ends, todo, seen = dict(self.ranges[path][1]), [whole], set()
+        while todo and len(seen) < 32:
+            at = todo.pop()
+            seen.add(at)
+            said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--start-address=0x%x" % at,
+                                   "--stop-address=0x%x" % ends.get(at, at), path], stdout=subprocess.PIPE, check=False).stdout.decode()
+            jumps = {int(to, 16) for to in re.findall(r"\tj\w+ +([0-9a-f]+)\b", said)}
+            if start in jumps:
+                return True
+            todo += [to for to in jumps if to in ends and to not in seen]
+        return False
+
     def lacks(self, pc):
         found = self.find(pc)
         return found is not None and found[2] is None
