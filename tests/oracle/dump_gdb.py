@@ -54,7 +54,7 @@ def wrong_frame(ours, pc, caller, files):
     # A function without a symbol is told by its first instruction.
     if address in (vaddr, vaddr + caller) or described and address == described[0]:
         return None
-    if described and not ours["function"] and files.is_piece(path, described[0], address):
+    if described and files.is_piece(path, described[0], address):
         return None
     return "0x%x (%s), not 0x%x of %s" % (address, ours["function"], vaddr, path)
 
