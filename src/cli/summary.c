@@ -25,15 +25,14 @@
 
 typedef unsigned long long ull;
 
-static const char *const outcome_names[] =
-	{
+static const char *const outcome_names[] = {
 #define X(name, words) #name,
-		WALK_OUTCOMES(X)
+	WALK_OUTCOMES(X)
 #undef X
-},
-			 *const native_names[] = {
+};
+static const char *const native_names[] = {
 #define X(name, words) #name,
-				 NATIVE_OUTCOMES(X)
+	NATIVE_OUTCOMES(X)
 #undef X
 };
 

@@ -73,9 +73,9 @@ struct collect {
 	uint32_t last_version;
 	struct worker *worker;	     /* NULL: no native frames */
 	struct kernel_names *kernel; /* NULL: not read yet, or there are none */
-	bool kernel_tried, kernel_asked;
+	bool kernel_asked;
 	uint64_t kernel_unknown;		  /* what they are read for */
-	uint64_t kernel_retry_ns, kernel_wait_ns; /* they aren't read again before */
+	uint64_t kernel_retry_ns, kernel_wait_ns; /* they aren't read again before; 0: never read */
 	uint32_t marks;				  /* profile mapping of marks */
 	VEC(struct collect_unsupported) unsupported;
 	struct collect_stats stats;

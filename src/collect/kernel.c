@@ -38,11 +38,10 @@ void kernel_take(struct collect *c, struct kernel_names *names, const char *why)
 		c->kernel = names;
 	}
 	/* What has no name at all mustn't keep krait at it. */
-	c->kernel_wait_ns = !c->kernel_tried || find(c, c->kernel_unknown, &module)
+	c->kernel_wait_ns = !c->kernel_wait_ns || find(c, c->kernel_unknown, &module)
 				    ? WAIT_MIN_NS
 				    : MIN(c->kernel_wait_ns * 2, WAIT_MAX_NS);
 	c->kernel_retry_ns = clock_ns(CLOCK_MONOTONIC) + c->kernel_wait_ns;
-	c->kernel_tried = true;
 	c->kernel_asked = false;
 }
 
@@ -51,13 +50,13 @@ bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 {
 	uint64_t unknown;
 
-	if (!n || c->config.kallsyms < 0 || (c->kernel_tried && !c->kernel))
+	if (!n || c->config.kallsyms < 0 || (c->kernel_wait_ns && !c->kernel))
 		return true;
 	unknown = first_unknown(c, pc, n);
 	if (!unknown)
 		return true;
 	if (!c->kernel_asked) {
-		if (c->kernel_tried && clock_ns(CLOCK_MONOTONIC) < c->kernel_retry_ns)
+		if (clock_ns(CLOCK_MONOTONIC) < c->kernel_retry_ns)
 			return true;
 		c->kernel_asked = true;
 		c->kernel_unknown = unknown;

@@ -107,9 +107,9 @@ static int collect(const struct late *late, const uint64_t *points, size_t n, co
 /* What of @late is to be seen: ascending, apart. */
 static int uncover(const struct late *late, struct code_map *ret)
 {
-	_cleanup_free_ uint64_t *points = calloc(2 * late->n, sizeof(*points));
-	_cleanup_free_ uint32_t *next = calloc(2 * late->n, sizeof(*next));
-	_cleanup_free_ uint32_t *owner = calloc(2 * late->n, sizeof(*owner));
+	_cleanup_free_ uint64_t *points = reallocarray(NULL, 2 * late->n, sizeof(*points));
+	_cleanup_free_ uint32_t *next = reallocarray(NULL, 2 * late->n, sizeof(*next));
+	_cleanup_free_ uint32_t *owner = reallocarray(NULL, 2 * late->n, sizeof(*owner));
 	size_t n;
 
 	if (!points || !next || !owner)
