@@ -11,17 +11,26 @@
 #include "proc.bpf.h"
 
 #if defined(__TARGET_ARCH_arm64)
+walk_inline void take_regs(struct native *n, __u64 pc)
+{
+	n->regs = (struct unwind_regs){.pc = pc,
+				       .sp = n->leaf[31],
+				       .fp = n->leaf[29],
+				       .bx = n->leaf[19],
+				       .lr = n->leaf[30]};
+}
+
 walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *ctx)
 {
+	__u64 pc = ctx->pc;
+
 #pragma unroll
 	for (int i = 0; i < 31; i++)
 		n->leaf[i] = ctx->regs[i];
 	n->leaf[31] = ctx->sp;
-	n->regs = (struct unwind_regs){.pc = ctx->pc,
-				       .sp = ctx->sp,
-				       .fp = ctx->regs[29],
-				       .bx = ctx->regs[19],
-				       .lr = ctx->regs[30]};
+	/* Or clang makes the ends of both functions one, which read through a pointer into the context, or not. */
+	barrier();
+	take_regs(n, pc);
 }
 
 walk_inline bool read_saved(struct native *n, const void *at)
@@ -31,11 +40,7 @@ walk_inline bool read_saved(struct native *n, const void *at)
 	if (bpf_core_read(n->leaf, sizeof(__u64) * 31, &regs->regs))
 		return false;
 	n->leaf[31] = BPF_CORE_READ(regs, sp);
-	n->regs = (struct unwind_regs){.pc = BPF_CORE_READ(regs, pc),
-				       .sp = n->leaf[31],
-				       .fp = n->leaf[29],
-				       .bx = n->leaf[19],
-				       .lr = n->leaf[30]};
+	take_regs(n, BPF_CORE_READ(regs, pc));
 	return true;
 }
 #else
