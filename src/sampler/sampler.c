@@ -17,15 +17,29 @@
 #include "sampler/internal.h"
 #include "sample.skel.h"
 
+/* Its last lines say why a program was refused; all that precedes them can be megabytes. */
+#define LIBBPF_TAIL 4000
+
 int sampler_log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	char text[512];
+	enum log_level as = level == LIBBPF_DEBUG ? LOG_DEBUG : LOG_INFO;
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest;
+	int n;
 
-	if (log_level() < (level == LIBBPF_DEBUG ? LOG_DEBUG : LOG_INFO))
+	if (log_level() < as)
 		return 0;
-	vsnprintf(text, sizeof(text), fmt, ap);
-	text[strcspn(text, "\n")] = '\0';
-	log_debug("%s", text);
+	n = vasprintf(&text, fmt, ap);
+	if (n < 0) {
+		text = NULL;
+		return 0;
+	}
+	rest = text;
+	if (n > LIBBPF_TAIL)
+		rest = strchrnul(text + n - LIBBPF_TAIL, '\n');
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_at(as, "%s", line);
 	return 0;
 }
 
@@ -57,12 +71,15 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 	return false;
 }
 
-/* By the first that this kernel has. */
+/* By the first that this kernel has; that it lacks one is nothing that libbpf need complain of. */
 static void watch_unmap(struct sampler *s)
 {
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+
 	s->sees_unmaps = attach_watch(s, s->skel->progs.on_munmap);
 	if (!s->sees_unmaps && !attach_watch(s, s->skel->progs.on_place))
 		log_info("this kernel doesn't let unmapping be watched");
+	libbpf_set_print(print);
 }
 
 bool sampler_sees_unmaps(const struct sampler *s)
