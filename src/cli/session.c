@@ -290,6 +290,12 @@ static int make_event(struct session *s)
 	return r ? r : event_set_rate(&s->event, s->options->freq_hz, s->options->count);
 }
 
+/* A counter that counts in user code alone runs over there, and interrupts a little later, in the kernel too. */
+static bool wants_kernel(const struct session *s)
+{
+	return s->options->kernel && !s->event.exclude_kernel;
+}
+
 static int open_kernel_side(struct session *s)
 {
 	struct sampler_config config = {
@@ -301,7 +307,7 @@ static int open_kernel_side(struct session *s)
 		.patient = s->patient,
 		.native = s->options->native,
 		.native_instructions = s->options->native_lines,
-		.kernel = s->options->kernel,
+		.kernel = wants_kernel(s),
 		.unwind_bytes = s->options->unwind_memory,
 		.record = on_record,
 		.ctx = s,
@@ -368,7 +374,7 @@ static int make_collector(struct session *s)
 	};
 
 	/* Before krait gives up the right to see addresses. */
-	if (s->options->kernel)
+	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	s->collect = collect_new(&config);
 	return s->collect ? 0 : err_sys(-ENOMEM, "collector");
