@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The slowest hundredth of a web server's answers at a fixed load, with krait at 999 Hz against
-without: one server, krait's events switched on in every other window. Latency counts from the
+without, and against bare perf record at the same rate, which is what the kernel's timer costs: one
+server, the events switched on in turn. Latency counts from the
 moment a request was due. A window's beginning doesn't count: krait still works on the samples of
 the one before (it empties its rings every 100 ms)."""
 
 import contextlib
+import itertools
 import os
 import random
 import socket
@@ -14,6 +16,7 @@ import time
 
 import lib
 
+HZ = 999
 CONNECTIONS = 4
 PER_SECOND = 50  # on each connection
 WINDOW = 0.6  # seconds
@@ -62,51 +65,54 @@ def p99(windows):
     return lib.quantile([latency for w in windows for latency in w], 0.99)
 
 
-def ratio_interval(pairs, repeats=1000):
-    """p99 of all answers with krait by that of all without, and its 95 % interval: pairs of
+def ratio_interval(rounds, a, b, repeats=1000):
+    """p99 of all answers of arm @a by that of all of arm @b, and its 95 % interval: rounds of
     neighbouring windows, drawn again and again."""
     rng = random.Random(1)
 
     def ratio(drawn):
-        return p99([on for _, on in drawn]) / p99([off for off, _ in drawn])
+        return p99([r[a] for r in drawn]) / p99([r[b] for r in drawn])
 
-    drawn = sorted(ratio(rng.choices(pairs, k=len(pairs))) for _ in range(repeats))
-    return ratio(pairs), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
+    drawn = sorted(ratio(rng.choices(rounds, k=len(rounds))) for _ in range(repeats))
+    return ratio(rounds), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
+
+
+ALONE, PERF, KRAIT = range(3)
 
 
 def measure(port, pid, seconds):
-    """[(latencies without, latencies with krait)]"""
-    pairs, end = [], time.monotonic() + seconds
-    with lib.Krait(["-p", str(pid), "-F", "999"]) as k:
-        k.program()
-        time.sleep(0.3)
-        with lib.PerfEvents(k.pid) as events:
+    """[(latencies alone, under perf, under krait)]"""
+    rounds, end = [], time.monotonic() + seconds
+    orders = itertools.cycle(itertools.permutations((ALONE, PERF, KRAIT)))
+    with lib.perf_events(pid, HZ) as p, lib.krait_events(pid, HZ) as k:
+        for events in (p, k):
             events.switch(False)
-            while time.monotonic() < end or len(pairs) < 4:
-                both = [None, None]
-                for on in (0, 1) if len(pairs) % 2 else (1, 0):
-                    with events.on() if on else contextlib.nullcontext():
-                        both[on] = window(port)
-                pairs.append(both)
-    return pairs
+        while time.monotonic() < end or len(rounds) < 4:
+            got = [None] * 3
+            for who in next(orders):
+                with contextlib.nullcontext() if who == ALONE else (p, k)[who - 1].on():
+                    got[who] = window(port)
+            rounds.append(got)
+    return rounds
 
 
-def row(python, kind, seconds):
+def rows(python, kind, seconds):
     server = subprocess.Popen(
         [python, os.path.join(lib.ROOT, "bench/http_server.py"), kind],
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
-        pairs = measure(int(server.stdout.readline()), server.pid, seconds)
+        rounds = measure(int(server.stdout.readline()), server.pid, seconds)
     finally:
         server.kill()
         server.wait()
-    middle, low, high = ratio_interval(pairs)
-    return lib.Row(
-        "%s server, 999 Hz: p99 latency" % kind,
-        middle,
-        "x without",
-        1.03,
-        note="95 %%: %.2f..%.2f, %d pairs of %g s" % (low, high, len(pairs), WINDOW),
-    )
+    name = "%s server, %d Hz: p99 latency" % (kind, HZ)
+    for what, a, b, unit, most in (
+        (name, KRAIT, ALONE, "x without", 1.03),
+        (name + ", bare perf", PERF, ALONE, "x without", None),
+        (name + ", krait", KRAIT, PERF, "x perf's", None),
+    ):
+        middle, low, high = ratio_interval(rounds, a, b)
+        note = "95 %%: %.2f..%.2f, %d rounds of 3 x %g s" % (low, high, len(rounds), WINDOW)
+        yield lib.Row(what, middle, unit, most, note=note)

@@ -331,6 +331,31 @@ def perf_command(pids, hz):
     return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null", "-p", pids]
 
 
+@contextlib.contextmanager
+def perf_events(pid, hz, *options):
+    """The events of a perf record, without call graphs if no option wants them."""
+    process = in_background(perf_command([pid], hz) + list(options))
+    time.sleep(0.5)
+    with PerfEvents(process.pid) as events:
+        yield events
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+
+
+def recorder(pid, hz, *options):
+    return Krait(["-F", str(hz), "-p", str(pid), *options])
+
+
+@contextlib.contextmanager
+def krait_events(pid, hz, *options):
+    """The events of a krait record."""
+    with recorder(pid, hz, *options) as k:
+        k.program()
+        time.sleep(0.3)
+        with PerfEvents(k.pid) as events:
+            yield events
+
+
 class Target:
     """bench/target.py, spinning at a depth. A process of its own interpreter."""
 

@@ -7,7 +7,6 @@ what BPF time x Hz says of it. Last, the slowest hundredth of a server's answers
 import contextlib
 import itertools
 import shutil
-import signal
 import time
 
 import http_load
@@ -24,36 +23,14 @@ def most_percent(hz, depth):
     return 12 if hz > 999 else 1.5
 
 
-@contextlib.contextmanager
-def perf(pid, hz, *options):
-    """The events of a perf record, without call graphs if no option wants them."""
-    process = lib.in_background(lib.perf_command([pid], hz) + list(options))
-    time.sleep(0.5)
-    with lib.PerfEvents(process.pid) as events:
-        yield events
-    process.send_signal(signal.SIGINT)
-    process.communicate()
-
-
-@contextlib.contextmanager
-def krait(pid, hz, *options):
-    """The events of a krait record."""
-    with recorder(pid, hz, *options) as k:
-        k.program()
-        time.sleep(0.3)
-        with lib.PerfEvents(k.pid) as events:
-            yield events
-
-
-def recorder(pid, hz, *options):
-    return lib.Krait(["-F", str(hz), "-p", str(pid), *options])
-
-
 def windows(target, depth, hz, perf_options=(), krait_options=()):
     """[(perf, krait, nothing)] of ROUND windows each: the target's speed."""
     got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
     target.depth(depth)
-    with perf(target.pid, hz, *perf_options) as p, krait(target.pid, hz, *krait_options) as k:
+    with (
+        lib.perf_events(target.pid, hz, *perf_options) as p,
+        lib.krait_events(target.pid, hz, *krait_options) as k,
+    ):
         for events in (p, k):
             events.switch(False)
         for _ in range(ROUND):
@@ -92,7 +69,7 @@ def rows(got, hz):
 def sample_ns(target, hz, depth):
     """BPF time of one sample of the target, without krait's runs for other processes (about 300
     ns)."""
-    with recorder(target.pid, hz) as k:
+    with lib.recorder(target.pid, hz) as k:
         program = k.program()
         target.depth(depth)
         time.sleep(0.3)
@@ -127,4 +104,4 @@ def run(options):
         for t in targets:
             t.close()
     for kind in ("asyncio", "threads"):
-        yield http_load.row(python, kind, options.seconds * 0.1)
+        yield from http_load.rows(python, kind, options.seconds * 0.1)
