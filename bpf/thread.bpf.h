@@ -80,24 +80,27 @@ walk_inline __u64 key_value(struct walk *w)
 	return tls_u64(w, tls_u64(w, w->tp + (__s64)w->where.tsd_offset) + 8 * (__u64)key);
 }
 
+/* Of the DTV's address, from the thread pointer: glibc's tcbhead_t.dtv, musl's struct pthread.dtv. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
-#define DTV_OFFSET 0 /* glibc's tcbhead_t.dtv; the same in musl on x86-64 */
+#define DTV_GLIBC 0
+#define DTV_MUSL  -8
 #else
-#define DTV_OFFSET 8
+#define DTV_GLIBC 8
+#define DTV_MUSL  8
 #endif
 
 /* Dynamic TLS: DTV entries are {pointer, to_free} in glibc, pointers in musl. */
 walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 {
 	__u64 pair[2] = {}, dtv = 0, block = 0;
-	__u64 slot = w->where.tss == PY_TSS_TLS_DTV_MUSL ? 8 : 16;
+	bool musl = w->where.tss == PY_TSS_TLS_DTV_MUSL;
 
 	if (read_user(pair, sizeof(pair), pair_addr)) {
 		w->outcome = WALK_TLS_FAULT;
 		return 0;
 	}
-	dtv = tls_u64(w, w->tp + DTV_OFFSET);
-	block = tls_u64(w, dtv + slot * pair[0]);
+	dtv = tls_u64(w, w->tp + (__s64)(musl ? DTV_MUSL : DTV_GLIBC));
+	block = tls_u64(w, dtv + (musl ? 8 : 16) * pair[0]);
 	if (!block || block == ~0ull) /* glibc TLS_DTV_UNALLOCATED */
 		return 0;
 	return tls_u64(w, block + pair[1] + w->where.tls_offset);

@@ -18,27 +18,31 @@
 
 struct usual {
 	enum elf_machine machine;
-	int32_t glibc, musl;
+	enum libc_kind kind;
+	int32_t tsd_offset, self_offset;
 };
 
 /*
  * glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64 struct pthread
- * begins at the thread pointer, on AArch64 it ends there.
+ * begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856 bytes, musl's 200.
  */
 static const struct usual usual[] = {
-	{ELF_X86_64, 0x310, 0x80},
-	{ELF_AARCH64, -1552, -88},
+	{ELF_X86_64, LIBC_GLIBC, 0x310, 0},
+	{ELF_X86_64, LIBC_MUSL, 0x80, 0},
+	{ELF_AARCH64, LIBC_GLIBC, -1552, -1824},
+	{ELF_AARCH64, LIBC_MUSL, -88, -200},
 };
 
 static struct libc_info usual_of(enum libc_kind kind, enum elf_machine machine)
 {
 	struct libc_info ret = {.kind = kind};
 
-	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-		if (usual[i].machine == machine)
-			ret.tsd_offset = kind == LIBC_GLIBC  ? usual[i].glibc
-					 : kind == LIBC_MUSL ? usual[i].musl
-							     : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		if (usual[i].machine != machine || usual[i].kind != kind)
+			continue;
+		ret.tsd_offset = usual[i].tsd_offset;
+		ret.self_offset = usual[i].self_offset;
+	}
 	return ret;
 }
 
@@ -94,7 +98,7 @@ static bool read_u32(const struct elf_file *f, const struct elf_symbol *s, uint3
 	return s->value && elf_file_read(f, s->value, ret, n * sizeof(*ret)) == n * sizeof(*ret);
 }
 
-static bool learn_glibc(struct elf_file *f, int32_t *ret)
+static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 {
 	struct elf_symbol at_specific, at_size;
 	uint32_t specific[3], size;
@@ -109,15 +113,14 @@ static bool learn_glibc(struct elf_file *f, int32_t *ret)
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;
 	/* specific_1stblock comes right before specific (nptl/descr.h) */
-	*ret = (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
-	if (elf_file_machine(f) == ELF_AARCH64)
-		*ret -= (int32_t)size;
+	ret->self_offset = elf_file_machine(f) == ELF_AARCH64 ? -(int32_t)size : 0;
+	ret->tsd_offset = ret->self_offset + (int32_t)specific[2] - KEYS_1STBLOCK * KEY_BYTES;
 	return true;
 }
 
 /* x86-64: mov %fs:0,%rax; mov DISP(%rax),%rax: "64 48 8b 04 25 00000000  48 8b 40 80" or 80 and 32
  * bits. */
-static bool learn_musl(struct elf_file *f, int32_t *ret)
+static bool learn_musl(struct elf_file *f, struct libc_info *ret)
 {
 	static const uint8_t self[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0};
 	struct elf_symbol sym;
@@ -141,7 +144,7 @@ static bool learn_musl(struct elf_file *f, int32_t *ret)
 		memcpy(&disp, p + 3, sizeof(disp));
 	if (disp <= 0 || disp > 4096 || disp % 8)
 		return false;
-	*ret = disp;
+	ret->tsd_offset = disp;
 	return true;
 }
 
@@ -160,7 +163,6 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
 	struct libc_info ret = libc_default(kind);
-	int32_t offset = 0;
 
 	if (elf_file_open(fd, "C library", &f))
 		return ret;
@@ -168,12 +170,20 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 		kind = linked_in(f);
 	ret = usual_of(kind, elf_file_machine(f));
 	if (kind == LIBC_GLIBC)
-		ret.learnt = learn_glibc(f, &offset);
+		ret.learnt = learn_glibc(f, &ret);
 	else if (kind == LIBC_MUSL)
-		ret.learnt = learn_musl(f, &offset);
-	if (ret.learnt)
-		ret.tsd_offset = offset;
+		ret.learnt = learn_musl(f, &ret);
 	return ret;
+}
+
+/* @m NULL: static, the library is in the executable. */
+static struct libc_info read_mapping(const struct proc *proc, const struct maps *maps,
+				     const struct mapping *m, enum libc_kind kind)
+{
+	_cleanup_close_ int fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
+				   : file_open_exe(proc->dirfd);
+
+	return fd >= 0 ? libc_read(fd, kind) : libc_default(kind);
 }
 
 int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
@@ -181,15 +191,13 @@ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linke
 {
 	enum libc_kind kind = LIBC_NONE;
 	const struct mapping *threads = NULL, *m = libc_find(maps, &kind, &threads);
-	_cleanup_close_ int fd = -1;
 
 	if (!m && linked)
 		return -EAGAIN;
-	if (threads)
-		m = threads;
-	fd = m ? file_open_mapping(proc->dirfd, m, maps_path(maps, m), NULL)
-	       : file_open_exe(proc->dirfd); /* static: the library is in the executable */
-	*ret = fd >= 0 ? libc_read(fd, kind) : libc_default(kind);
+	/* From glibc 2.34 on libpthread is an empty file, for programs that are linked with it. */
+	*ret = read_mapping(proc, maps, threads ? threads : m, kind);
+	if (threads && !ret->learnt)
+		*ret = read_mapping(proc, maps, m, kind);
 	if (ret->kind == LIBC_NONE)
 		*ret = libc_default(LIBC_GLIBC);
 	return 0;
@@ -199,11 +207,7 @@ void libc_set_where(struct py_where *w, const struct libc_info *info)
 {
 	w->tsd_offset = info->tsd_offset;
 	w->stack_waits = info->kind == LIBC_MUSL;
-#if defined(__aarch64__)
-	/* struct pthread ends at the thread pointer; its specific_1stblock lies 272 from its start.
-	 */
-	w->self_offset = info->tsd_offset - 272;
-#endif
+	w->self_offset = info->self_offset;
 	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_KEY_GLIBC)
 		w->tss = PY_TSS_KEY_MUSL;
 	if (info->kind == LIBC_MUSL && w->tss == PY_TSS_TLS_DTV)

@@ -20,13 +20,14 @@ struct libc_info {
 	 * table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
 	 */
 	int32_t tsd_offset;
+	int32_t self_offset; /* of what pthread_self() returns, from there too */
 	bool learnt; /* from the file's own descriptors, not the architecture's usual value */
 };
 
 /*
  * The mapping whose file is the C library: ld-musl-*.so.1, libc.musl-*, libc.so.6, libpthread.so.0,
- * ... by name. NULL for a static executable. For glibc before 2.34 @ret_threads (may be NULL) is
- * libpthread's.
+ * ... by name. NULL for a static executable. @ret_threads (may be NULL) is libpthread's, if it is mapped: it has the
+ * pthread functions of glibc before 2.34.
  */
 const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 				const struct mapping **ret_threads);

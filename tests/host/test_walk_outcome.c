@@ -176,7 +176,8 @@ static void dynamic_tls(void)
 	w->tls_offset = 24;
 	put_u64(w->tls_got, 3);
 	put_u64(w->tls_got + 8, 40);
-	put_u64(IMAGE_TP + DTV_OFFSET, dtv);
+	put_u64(IMAGE_TP + DTV_GLIBC, dtv);
+	put_u64(IMAGE_TP + (uint64_t)DTV_MUSL, dtv);
 	put_u64(block + 64, image.tstate);
 	for (int i = 0; i < 2; i++) {
 		uint64_t slot = dtv + (i ? 8 : 16) * 3;
@@ -214,7 +215,7 @@ static void tls_word(void)
 	put_u64(w->tls_got, pair);
 	put_u64(pair, 3);
 	put_u64(pair + 8, 40);
-	put_u64(IMAGE_TP + DTV_OFFSET, dtv);
+	put_u64(IMAGE_TP + DTV_GLIBC, dtv);
 	put_u64(dtv + 16 * 3, block);
 	put_u64(block + 64, image.tstate);
 	assert_outcome(WALK_OK, FRAMES);
