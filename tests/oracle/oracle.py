@@ -3,7 +3,7 @@
 """Runs krait on every target program under every interpreter and holds what it saw against the
 interpreter's own truth (truth.py, check.py). One line for each interpreter and program.
 
-    oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--krait FILE] [--keep DIR]
+    oracle.py [--full] [--only GLOB] [--program GLOB] [--samples N] [--hz N] [--krait FILE] [--keep DIR]
 
 PYTHON_JIT=1 and PYTHONPERFSUPPORT=1 are passed on: the same with the JIT and with trampolines.
 """
@@ -140,7 +140,8 @@ def programs(pattern, folder="targets"):
     folder = os.path.join(HERE, folder)
     found = [Program(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
              if name.endswith(".py")]
-    return [p for p in found if not p.is_part and fnmatch.fnmatch(p.name, pattern or "*")]
+    patterns = (pattern or "*").split(",")
+    return [p for p in found if not p.is_part and any(fnmatch.fnmatch(p.name, each) for each in patterns)]
 
 
 def odd_leaves(program, report):
@@ -220,6 +221,7 @@ class Oracle:
 
     def __init__(self, options):
         self.options = options
+        self.hz = options.hz or self.hz
         self.failed = False
         self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
         os.makedirs(self.work, exist_ok=True)
@@ -359,8 +361,9 @@ def arguments(full_samples):
     parser.add_argument("--full", action="store_true", help="every interpreter, %d samples each"
                         % full_samples)
     parser.add_argument("--only", help="interpreters: a glob of names, or a version's beginning")
-    parser.add_argument("--program", help="a glob of target programs")
+    parser.add_argument("--program", help="target programs: globs, a comma between them")
     parser.add_argument("--samples", type=int, help="in each interpreter, all programs together")
+    parser.add_argument("--hz", type=int, help="where the usual rate is more than the machine can do")
     parser.add_argument("--krait", default=os.path.join(ROOT, "build", "release", "krait"))
     parser.add_argument("--keep", metavar="DIR", help="leave the profiles there")
     parser.add_argument("--batch", type=int, default=16, help="programs profiled at once")

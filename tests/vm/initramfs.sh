@@ -7,15 +7,17 @@
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info
 	./usr/share/perl5 ./usr/share/zoneinfo"
 
-# initramfs_base: prints the path of the archive that stays the same.
+# initramfs_base NAME SUITE PACKAGE...: prints the path of an archive with these packages, which stays the same.
 initramfs_base() {
-	local base=$VM_CACHE/base.cpio suite root=$VM_CACHE/root
+	local base=$VM_CACHE/$1.cpio suite=$2 root=$VM_CACHE/root python
+	shift 2
 	if [ ! -s "$base" ]; then
-		suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 		apt_root "$VM_CACHE/apt-$suite" "$suite" >&2
 		rm -rf "$root"
-		apt_unpack "$root" python3 busybox-static >&2
-		compile_library "$root" >&2
+		apt_unpack "$root" busybox-static "$@" >&2
+		for python in "$root"/usr/lib/python3.*; do
+			compile_library "$root" "${python##*/}" >&2
+		done
 		initramfs_pack "$root" >"$base.new"
 		mv "$base.new" "$base"
 		rm -rf "$root"
@@ -24,14 +26,16 @@ initramfs_base() {
 }
 
 # The packages compile the standard library when they're configured, which they never are here.
-# Only the host's own Python of the same version can do it; without, the machine starts slowly.
+# Only a Python of the same version can do it, the host's or a test interpreter; without, the machine starts slowly.
 # Unchecked: newer kernels give the files of an initramfs new times.
 compile_library() {
-	local minor
-	minor=$(/usr/bin/python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
-	[ ! -d "$1/usr/lib/$minor" ] || /usr/bin/python3 -m compileall -q -s "$1" -p / \
-		--invalidation-mode unchecked-hash \
-		"$1/usr/lib/$minor"/{*.py,encodings,importlib,collections,json} || true
+	local python
+	for python in "/usr/bin/$2" "$KRAIT_TEST_CACHE/bin/$2-sid"; do
+		[ -x "$python" ] || continue
+		"$python" -m compileall -q -s "$1" -p / --invalidation-mode unchecked-hash \
+			"$1/usr/lib/$2"/{*.py,encodings,importlib,collections,json,re,ctypes} || true
+		return 0
+	done
 }
 
 # initramfs_pack ROOT: ROOT as an archive on stdout.
@@ -43,21 +47,17 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make OUT: base, then the guest's script, krait and the BPF objects, each if it's there.
+# initramfs_make OUT BASE: the base, then the guest's scripts and krait, if it's there, and what lies in $VM_OVER, if that is set.
 initramfs_make() {
-	local base over object
-	base=$(initramfs_base)
+	local over
 	over=$(mktemp -d)
 	mkdir -p "$over/t"
-	cp "$VM_DIR/guest/init" "$over/init"
-	cp "$VM_DIR"/guest/*.py "$over/t/"
+	cp -a "$VM_DIR"/guest/. "$over/t/"
+	mv "$over/t/init" "$over/init"
 	chmod +x "$over/init"
 	[ ! -x "$VM_KRAIT" ] || cp "$VM_KRAIT" "$over/t/krait"
-	for object in $(bpf_objects); do
-		cp "$object" "$over/t/"
-		[ -x "$over/t/verify" ] || verifier_build "$over/t/verify"
-	done
-	{ cat "$base"; initramfs_pack "$over"; } >"$1"
+	[ -z "${VM_OVER:-}" ] || cp -a "$VM_OVER/." "$over/t/"
+	{ cat "$2"; initramfs_pack "$over"; } >"$1"
 	rm -rf "$over"
 }
 

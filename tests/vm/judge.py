@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """judge.py NAME CONSOLE: says whether the stacks in what a test machine said are those that the
-profiled program says it had (guest/prog.py prints the truth, guest/init the lines read here).
+profiled program says it had (guest/prog.py prints the truth, guest/profile the lines read here).
 judge.py --self-test: whether this judge sees the faults that it is there for."""
 import ast
 import math
@@ -21,7 +21,7 @@ NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """What the machine said; @word says of which of its profiles (guest/init)."""
+    """What the machine said; @word says of which of its profiles (guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]

@@ -54,3 +54,11 @@ verifier_build() {
 	arm64) "$SETUP_DIR/cross-arm64.sh" cc -o "$1" "$source" ;;
 	esac
 }
+
+# boot VMLINUZ OUT JOB: the machine runs it for $VM_LIMIT_S at most; all that it says goes to OUT.console.
+boot() {
+	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
+		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \
+		-append "console=$VM_CONSOLE quiet panic=-1 rdinit=/init job=$3" </dev/null >"$2.qemu" 2>&1 ||
+		echo "qemu ended with $?" >>"$2.qemu"
+}

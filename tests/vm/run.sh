@@ -12,7 +12,7 @@ VM_DIR=$(cd "$(dirname "$0")" && pwd)
 . "$VM_DIR/kernels.sh"
 . "$VM_DIR/initramfs.sh"
 
-VM_LIMIT_S=${VM_LIMIT_S:-150}
+VM_LIMIT_S=${VM_LIMIT_S:-150} VM_MEMORY=1024
 
 main() {
 	local spec bad=0
@@ -25,10 +25,19 @@ main() {
 
 # prepare SERIES OUT: what stands in the way is the last line on stderr.
 prepare() {
+	local suite base VM_OVER object
 	machine_needs
 	[ -x "$VM_KRAIT" ] || [ -n "$(bpf_objects)" ] || fail "nothing is built ($VM_BUILD)"
 	kernel_get "$1" >"$2.image"
-	initramfs_make "$2.cpio"
+	VM_OVER=$(mktemp -d)
+	for object in $(bpf_objects); do
+		cp "$object" "$VM_OVER/"
+		[ -x "$VM_OVER/verify" ] || verifier_build "$VM_OVER/verify"
+	done
+	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
+	base=$(initramfs_base base "$suite" python3)
+	initramfs_make "$2.cpio" "$base"
+	rm -rf "$VM_OVER"
 }
 
 one() {
@@ -48,22 +57,14 @@ one() {
 		echo "SKIP vm-$1: $(tail -n 1 "$out.setup")"
 		return 0
 	fi
-	boot "$(cat "$out.image")" "$out"
+	boot "$(cat "$out.image")" "$out" profile
 	if ! grep -aq '^KERNEL ' "$out.console"; then
 		mv "$out.console" "$out.console.first"
 		echo "vm-$1: the emulated machine never got to init, once more ($out.console.first)"
-		boot "$(cat "$out.image")" "$out"
+		boot "$(cat "$out.image")" "$out" profile
 	fi
 	rm -f "$out.cpio"
 	/usr/bin/python3 "$VM_DIR/judge.py" "vm-$1" "$out.console"
-}
-
-# boot VMLINUZ OUT: all that the machine says goes to OUT.console.
-boot() {
-	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m 1024 -display none -no-reboot -nodefaults \
-		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \
-		-append "console=$VM_CONSOLE quiet panic=-1 rdinit=/init" </dev/null >"$2.qemu" 2>&1 ||
-		echo "qemu ended with $?" >>"$2.qemu"
 }
 
 main "$@"
