@@ -77,20 +77,25 @@ def ratio_interval(rounds, a, b, repeats=1000):
     return ratio(rounds), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
 
 
-ALONE, PERF, KRAIT = range(3)
+# perf's events belong to threads (-p) or to CPUs (-a), as krait's do.
+ALONE, PERF, PERF_ALL, KRAIT = range(4)
 
 
 def measure(port, pid, seconds):
-    """[(latencies alone, under perf, under krait)]"""
+    """[(latencies alone, under perf -p, under perf -a, under krait)]"""
     rounds, end = [], time.monotonic() + seconds
-    orders = itertools.cycle(itertools.permutations((ALONE, PERF, KRAIT)))
-    with lib.perf_events(pid, HZ) as p, lib.krait_events(pid, HZ) as k:
-        for events in (p, k):
+    orders = itertools.cycle(itertools.permutations((ALONE, PERF, PERF_ALL, KRAIT)))
+    with (
+        lib.perf_events(pid, HZ) as p,
+        lib.perf_events(None, HZ) as a,
+        lib.krait_events(pid, HZ) as k,
+    ):
+        for events in (p, a, k):
             events.switch(False)
         while time.monotonic() < end or len(rounds) < 4:
-            got = [None] * 3
+            got = [None] * 4
             for who in next(orders):
-                with contextlib.nullcontext() if who == ALONE else (p, k)[who - 1].on():
+                with contextlib.nullcontext() if who == ALONE else (p, a, k)[who - 1].on():
                     got[who] = window(port)
             rounds.append(got)
     return rounds
@@ -110,9 +115,11 @@ def rows(python, kind, seconds):
     name = "%s server, %d Hz: p99 latency" % (kind, HZ)
     for what, a, b, unit, most in (
         (name, KRAIT, ALONE, "x without", 1.03),
-        (name + ", bare perf", PERF, ALONE, "x without", None),
-        (name + ", krait", KRAIT, PERF, "x perf's", None),
+        (name + ", bare perf -p", PERF, ALONE, "x without", None),
+        (name + ", bare perf -a", PERF_ALL, ALONE, "x without", None),
+        (name + ", krait", KRAIT, PERF, "x perf -p's", None),
+        (name + ", krait", KRAIT, PERF_ALL, "x perf -a's", None),
     ):
         middle, low, high = ratio_interval(rounds, a, b)
-        note = "95 %%: %.2f..%.2f, %d rounds of 3 x %g s" % (low, high, len(rounds), WINDOW)
+        note = "95 %%: %.2f..%.2f, %d rounds of 4 x %g s" % (low, high, len(rounds), WINDOW)
         yield lib.Row(what, middle, unit, most, note=note)

@@ -326,15 +326,15 @@ def pidfd_getfd(process, fd):
 
 
 def perf_command(pids, hz):
-    """perf record without call graphs."""
-    pids = ",".join(str(p) for p in pids)
-    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null", "-p", pids]
+    """perf record without call graphs, of the whole machine without pids."""
+    whose = ["-p", ",".join(str(p) for p in pids)] if pids else ["-a"]
+    return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null"] + whose
 
 
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
-    """The events of a perf record, without call graphs if no option wants them."""
-    process = in_background(perf_command([pid], hz) + list(options))
+    """The events of a perf record, without call graphs if no option wants them; pid None: of the whole machine."""
+    process = in_background(perf_command([pid] if pid else [], hz) + list(options))
     time.sleep(0.5)
     with PerfEvents(process.pid) as events:
         yield events
