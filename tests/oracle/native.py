@@ -46,7 +46,7 @@ class Native(oracle.Oracle):
     @property
     def hz(self):
         """What a few samples need in the shortest recording."""
-        return min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
+        return self.options.hz or min(HZ, int(MORE * self.options.samples / (2 * CPUS * SHORTEST)))
 
     def interpreter(self, interpreter):
         """Profiles all programs at once until there are samples enough."""

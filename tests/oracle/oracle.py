@@ -216,15 +216,18 @@ class Running:
 
 class Oracle:
     """Of the programs in folder, recorded with these options."""
-    folder, hz, record_options = "targets", HZ, ()
+    folder, record_options = "targets", ()
     report = check.Report
 
     def __init__(self, options):
         self.options = options
-        self.hz = options.hz or self.hz
         self.failed = False
         self.work = options.keep or tempfile.mkdtemp(prefix="krait-oracle.")
         os.makedirs(self.work, exist_ok=True)
+
+    @property
+    def hz(self):
+        return self.options.hz or HZ
 
     def say(self, good, what, text):
         self.failed |= not good
