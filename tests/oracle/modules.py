@@ -3,6 +3,8 @@
 
 By this machine's pip, unpacked into the test cache: the interpreters stay as they are, and those
 without a pip of their own have the modules too.
+
+    modules.py CACHE VERSION [PLATFORM...]
 """
 import os
 import subprocess
@@ -17,8 +19,8 @@ def folder(cache, version):
     return os.path.join(cache, "oracle", "modules", "%d.%d" % version[:2])
 
 
-def fetch(cache, version):
-    """Makes folder(), with what can be had; tried once."""
+def fetch(cache, version, platforms=()):
+    """Makes folder(), with what can be had; tried once. @platforms: pip's names, of another machine than this one."""
     target = folder(cache, version)
     if os.path.isdir(target):
         return
@@ -28,6 +30,8 @@ def fetch(cache, version):
             command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps",
                        "--disable-pip-version-check", "--only-binary=:all:", "--python-version",
                        "%d.%d" % version[:2], "-d", fresh, name]
+            for platform in platforms:
+                command += ["--platform", platform]
             if version[0] == 2:
                 command += ["--abi", "cp27mu", "--abi", "cp27m"]
             done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -53,3 +57,7 @@ def package(cache, version, name):
                            stdin=subprocess.DEVNULL, timeout=600, check=False)
             os.rename(where, target)
     return target if os.listdir(target) else None
+
+
+if __name__ == "__main__":
+    fetch(sys.argv[1], tuple(int(part) for part in sys.argv[2].split(".")), sys.argv[3:])

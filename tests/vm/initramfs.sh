@@ -47,7 +47,7 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make OUT BASE: the base, then the guest's scripts and krait, if it's there, and what lies in $VM_OVER, if that is set.
+# initramfs_make OUT BASE DIR: the base, then the guest's scripts, krait, if it's there, and what lies in DIR.
 initramfs_make() {
 	local over
 	over=$(mktemp -d)
@@ -56,7 +56,7 @@ initramfs_make() {
 	mv "$over/t/init" "$over/init"
 	chmod +x "$over/init"
 	[ ! -x "$VM_KRAIT" ] || cp "$VM_KRAIT" "$over/t/krait"
-	[ -z "${VM_OVER:-}" ] || cp -a "$VM_OVER/." "$over/t/"
+	cp -a "$3/." "$over/t/"
 	{ cat "$2"; initramfs_pack "$over"; } >"$1"
 	rm -rf "$over"
 }

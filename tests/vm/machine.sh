@@ -35,6 +35,13 @@ machine_arm64() {
 	VM_CONSOLE=ttyAMA0
 }
 
+# machine_take: for this run alone; two would share kernels and logs.
+machine_take() {
+	mkdir -p "$VM_CACHE/log"
+	exec 9>"$VM_CACHE/lock"
+	flock 9
+}
+
 # machine_needs: the packages that run it.
 machine_needs() {
 	case $VM_ARCH in

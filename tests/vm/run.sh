@@ -5,12 +5,7 @@
 # PASS/FAIL/SKIP vm-KERNEL[-load]: ... ; exits 1 if one failed. KRAIT= (for arm64
 # KRAIT_ARM64=) names the binary, which has to be static; the logs stay in the cache's vm/log.
 set -euo pipefail
-VM_DIR=$(cd "$(dirname "$0")" && pwd)
-. "$VM_DIR/../setup/common.sh"
-. "$VM_DIR/../setup/apt.sh"
-. "$VM_DIR/machine.sh"
-. "$VM_DIR/kernels.sh"
-. "$VM_DIR/initramfs.sh"
+. "$(dirname "$0")/lib.sh"
 
 VM_LIMIT_S=${VM_LIMIT_S:-150} VM_MEMORY=1024
 
@@ -25,27 +20,25 @@ main() {
 
 # prepare SERIES OUT: what stands in the way is the last line on stderr.
 prepare() {
-	local suite base VM_OVER object
+	local suite base over object
 	machine_needs
 	[ -x "$VM_KRAIT" ] || [ -n "$(bpf_objects)" ] || fail "nothing is built ($VM_BUILD)"
 	kernel_get "$1" >"$2.image"
-	VM_OVER=$(mktemp -d)
+	over=$(mktemp -d)
 	for object in $(bpf_objects); do
-		cp "$object" "$VM_OVER/"
-		[ -x "$VM_OVER/verify" ] || verifier_build "$VM_OVER/verify"
+		cp "$object" "$over/"
+		[ -x "$over/verify" ] || verifier_build "$over/verify"
 	done
 	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 	base=$(initramfs_base base "$suite" python3)
-	initramfs_make "$2.cpio" "$base"
-	rm -rf "$VM_OVER"
+	initramfs_make "$2.cpio" "$base" "$over"
+	rm -rf "$over"
 }
 
 one() {
 	local rc out
 	machine_of "$1"
-	mkdir -p "$VM_CACHE/log"
-	exec 9>"$VM_CACHE/lock"
-	flock 9 # two runs would share kernels and logs
+	machine_take
 	out=$VM_CACHE/log/${1##*:}
 	rm -f "$out".*
 	# Not in an `if`: errexit would be off in all that this calls.
