@@ -93,7 +93,7 @@ let saveTimer = 0;
 export function saveSoon() {
 	clearTimeout(saveTimer);
 	saveTimer = setTimeout(() => {
-		if (page.early)
+		if (page.early || !page.data.samples) // the address isn't read yet
 			return;
 		history.replaceState(null, '', '#' + writeState(state, flame, above, page.data));
 	}, 200);
@@ -103,7 +103,7 @@ export function show() {
 	flame.draw();
 	above.draw();
 	if (above.tree)
-		above.scroller.scrollTop = 1e6;
+		above.scrollTo(0);
 	showPath();
 	page.parts.table();
 }
@@ -302,6 +302,6 @@ export function turn() {
 		flame.flip = state.flip = !state.flip;
 		page.parts.tools();
 		flame.draw();
-		flame.toRoot();
+		flame.scrollTo(0);
 	});
 }

@@ -2,6 +2,7 @@
 // A call tree on a canvas: only what can be seen is placed and drawn, so that a zoom costs as much as
 // the picture, not as the recording.
 
+import {el} from './base.js';
 import {inks} from './colour.js';
 import {listenGestures} from './gestures.js';
 import {FONT, drawLabel} from './label.js';
@@ -13,12 +14,14 @@ import {children, valueOf} from './tree.js';
 export const ROW = 18;
 const LEAST = 0.4; // px; narrower boxes aren't drawn
 export const TALLEST = 32000; // pixels of height; browsers make no larger canvas
+const ON_PAPER = 1800; // rows that are printed
 
 /**
  * @typedef {object} FlameHooks
  * @property {(node: number) => void} zoom a box was chosen
  * @property {(node: number, x: number, y: number) => void} hover -1 = none
  * @property {() => void} moved a, b changed by wheel, drag or key
+ * @property {() => void} scrolled
  * @property {(node: number) => string} fill
  * @property {(node: number) => [number, number]} [bars] lengths of two bars at the bottom, of the box's
  * @property {(node: number) => string} [note] behind the name, instead of where it is
@@ -34,6 +37,7 @@ export class Flame {
 		this.tree = null;
 		this.canvas = /** @type {HTMLCanvasElement} */ (scroller.querySelector('canvas'));
 		this.spacer = /** @type {HTMLElement} */ (scroller.querySelector('.spacer'));
+		this.sheet = scroller.querySelector('.sheet');
 		this.flip = false;
 		this.zoom = 0;
 		this.a = 0; // the part of the zoomed box that is shown
@@ -49,7 +53,6 @@ export class Flame {
 		this.rows = 0;
 		this.hover = -1;
 		this.top = 0; // .scroller.scrollTop, which is slow to ask for
-		this.paper = 0; // height of all rows while it is printed
 		listenGestures(this);
 	}
 
@@ -73,7 +76,7 @@ export class Flame {
 	measure() {
 		const ratio = window.devicePixelRatio || 1, s = this.scroller;
 		this.width = s.clientWidth;
-		this.height = this.paper || s.clientHeight;
+		this.height = s.clientHeight;
 		const c = this.canvas, w = Math.round(this.width * ratio), h = Math.round(this.height * ratio);
 		if (c.width !== w || c.height !== h) {
 			c.width = w;
@@ -146,17 +149,17 @@ export class Flame {
 	paint() {
 		if (!this.tree)
 			return;
-		this.top = !this.paper ? this.scroller.scrollTop : this.flip ? Math.max(this.rows * ROW - this.paper, 0) : 0;
+		this.top = this.scroller.scrollTop;
 		this.paintRows();
 	}
 
 	/**
-	 * All rows, also those that are scrolled away, at the top of a canvas.
-	 * @param {CanvasRenderingContext2D} g
+	 * Rows at the top of another canvas, also those that are scrolled away.
+	 * @param {CanvasRenderingContext2D} g @param {number} first from the top @param {number} n
 	 */
-	paintAll(g) {
+	paintOn(g, first, n) {
 		const seen = {g: this.g, height: this.height, top: this.top};
-		Object.assign(this, {g, height: this.rows * ROW, top: 0});
+		Object.assign(this, {g, height: n * ROW, top: first * ROW});
 		g.font = FONT;
 		g.textBaseline = 'middle';
 		this.paintRows();
@@ -249,29 +252,40 @@ export class Flame {
 		this.b = this.a + span;
 	}
 
-	/** Rows that a canvas has room for. */
-	room() {
-		return Math.floor(TALLEST / ROW / Math.max(window.devicePixelRatio || 1, 1));
-	}
-
 	/** Rows that paper has not. */
 	cut() {
-		return this.tree ? Math.max(this.rows - this.room(), 0) : 0;
+		return this.tree ? Math.max(this.rows - ON_PAPER, 0) : 0;
 	}
 
 	/**
-	 * Paper has no scroll bar: all rows, which the layout has no room for as long as it is still the screen's.
+	 * Paper has no scroll bar: all rows, each on a canvas of its own, so that a page ends between two of them.
 	 * @param {boolean} on
 	 */
 	forPrint(on) {
-		this.paper = on ? Math.min(Math.max(this.rows, 10), this.room()) * ROW : 0;
-		this.toRoot();
-		this.draw();
+		const n = on && this.tree ? Math.min(this.rows, ON_PAPER) : 0, ratio = n > 400 ? 1 : 2; // memory
+		const first = this.flip ? this.rows - n : 0;
+		this.sheet.replaceChildren(...Array.from({length: n}, (_, i) => {
+			const row = el('canvas', {width: this.width * ratio, height: ROW * ratio}), g = row.getContext('2d', {alpha: false});
+			g.scale(ratio, ratio);
+			this.paintOn(g, first + i, 1);
+			return row;
+		}));
 	}
 
-	/** Scrolls to where all stacks begin. */
-	toRoot() {
-		this.scroller.scrollTop = this.flip ? 1e6 : 0;
+	/** How far it can be scrolled. */
+	most() {
+		return Math.max(this.rows * ROW - this.height, 0);
+	}
+
+	/** Pixels between the root's end of the picture and what is seen of it. */
+	scrolled() {
+		const {scrollTop} = this.scroller;
+		return Math.max(Math.round(this.flip ? this.most() - scrollTop : scrollTop), 0);
+	}
+
+	/** @param {number} fromRoot pixels, 0: where all stacks begin */
+	scrollTo(fromRoot) {
+		this.scroller.scrollTop = this.flip ? this.most() - fromRoot : fromRoot;
 		this.top = this.scroller.scrollTop; // its event comes later
 	}
 

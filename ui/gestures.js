@@ -9,7 +9,10 @@ export function listenGestures(flame) {
 	/** @type {{x: number, y: number, a: number, top: number}|null} */
 	let drag = null;
 	let moved = false;
-	flame.scroller.addEventListener('scroll', () => flame.paint(), {passive: true});
+	flame.scroller.addEventListener('scroll', () => {
+		flame.paint();
+		flame.hooks.scrolled();
+	}, {passive: true});
 	c.addEventListener('wheel', (e) => {
 		if (!flame.tree || e.shiftKey && !e.ctrlKey)
 			return;

@@ -30,6 +30,7 @@ const hooks = (flame) => ({
 		flame.draw();
 		showPath();
 	}),
+	scrolled: saveSoon,
 	fill: (/** @type {number} */ node) => colourOf(flame, node),
 });
 
@@ -65,15 +66,22 @@ function recolour() {
 	show();
 }
 
+let kept = [0, 0]; // where pictures are scrolled to on the screen, while they are printed
+
 /** @param {boolean} on */
 function print(on) {
+	const both = [flame, above];
+	if (on)
+		kept = both.map((f) => f.scrolled());
 	page.paper = on;
 	forPaper(on);
 	recolour();
 	chips();
-	flame.forPrint(on);
-	if (above.tree)
-		above.forPrint(on);
+	both.forEach((f, i) => {
+		f.forPrint(on);
+		if (!on)
+			f.scrollTo(kept[i]);
+	});
 }
 
 function listen() {
@@ -91,7 +99,8 @@ function listen() {
 
 /** The state that the address has. @returns {boolean} whether it has any */
 function restore() {
-	if (page.early || !page.data.samples || !readState(state, flame, above, page.data))
+	const places = page.early || !page.data.samples ? null : readState(state, flame, above, page.data);
+	if (!places)
 		return false;
 	byId('query').value = state.query;
 	answer(() => {
@@ -108,8 +117,10 @@ function restore() {
 		legend();
 		sumStrip();
 		show();
-		flame.toRoot();
-		flame.reveal(flame.zoom);
+		flame.scrollTo(places.flame ?? 0);
+		if (places.flame === undefined)
+			flame.reveal(flame.zoom);
+		above.scrollTo(places.above ?? 0);
 	});
 	return true;
 }

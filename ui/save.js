@@ -71,7 +71,7 @@ function picturePng(flames, done) {
 	const canvas = el('canvas', {width: Math.ceil(width * ratio), height: Math.ceil(height * ratio)}), g = canvas.getContext('2d', {alpha: false});
 	g.scale(ratio, ratio);
 	for (const flame of flames) {
-		flame.paintAll(g);
+		flame.paintOn(g, 0, flame.rows);
 		g.translate(0, flame.rows * ROW);
 	}
 	canvas.toBlob(done);

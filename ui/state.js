@@ -49,10 +49,11 @@ export function writeState(state, flame, above, d) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];
 	}
-	if (zoom || a > 0 || b < 1)
-		p.set('z', [zoom, +a.toFixed(9), +b.toFixed(9)].join('~'));
-	if (above.tree && (above.a > 0 || above.b < 1))
-		p.set('above', [+above.a.toFixed(9), +above.b.toFixed(9)].join('~'));
+	const place = (/** @type {number} */ a, /** @type {number} */ b, /** @type {Flame} */ of) => [+a.toFixed(9), +b.toFixed(9), of.scrolled()];
+	if (zoom || a > 0 || b < 1 || flame.scrolled())
+		p.set('z', [zoom, ...place(a, b, flame)].join('~'));
+	if (above.tree && (above.a > 0 || above.b < 1 || above.scrolled()))
+		p.set('above', place(above.a, above.b, above).join('~'));
 	return p.toString();
 }
 
@@ -62,14 +63,15 @@ function showPart(of, a, b) {
 	of.b = b > of.a && b <= 1 ? b : 1;
 }
 
-/** @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d @returns {boolean} whether it says anything */
+/** @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d
+ * @returns {{flame?: number, above?: number}|null} where the pictures are scrolled to; null: it says nothing */
 export function readState(state, flame, above, d) {
 	const p = new URLSearchParams(location.hash.slice(1)), number = (/** @type {string} */ k, /** @type {number} */ n) => {
 		const v = Number(p.get(k) ?? NaN);
 		return Number.isInteger(v) && v >= 0 && v < n ? v : -1;
 	};
 	if (![...p.keys()].length)
-		return false;
+		return null;
 	for (const [k, words] of Object.entries(STATES))
 		state[k] = words.includes(p.get(k)) ? p.get(k) : words[0];
 	if (state.view === 'time' && !d.header.timed)
@@ -90,10 +92,10 @@ export function readState(state, flame, above, d) {
 	}
 	state.filter = {labels, kind: p.get('kind') || '', module: p.get('module') || '',
 		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};
-	const [zoom, a, b] = (p.get('z') || '0~0~1').split('~').map(Number);
+	const [zoom, a, b, ...at] = (p.get('z') || '0~0~1').split('~').map(Number);
 	flame.zoom = Number.isInteger(zoom) && zoom >= 0 ? zoom : 0;
 	showPart(flame, a, b);
-	const [from, to] = (p.get('above') || '0~1').split('~').map(Number);
+	const [from, to, ...aboveAt] = (p.get('above') || '0~1').split('~').map(Number);
 	showPart(above, from, to);
-	return true;
+	return {flame: at.find((y) => y >= 0), above: aboveAt.find((y) => y >= 0)};
 }

@@ -23,6 +23,7 @@ import traceback
 import xml.etree.ElementTree as ET
 
 import browser
+import pdf
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
 import pprof  # noqa: E402  pylint: disable=wrong-import-position
@@ -399,17 +400,22 @@ def timeline(b):
 
 def printed(b):
     """On paper: light whatever the screen is, with the filters that the numbers are of."""
-    def darkest():
-        return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
+    def darkest(picture="#canvas"):
+        return b.js("""(() => ['%s', '#strip canvas'].map((name) => {
             const c = document.querySelector(name);
             return Math.min(...c.getContext('2d').getImageData(0, c.height - 3, c.width, 1).data);
-        }))()""")
+        }))()""" % picture)
 
     b.scheme(True)
     open_page(b, "timed.html", "#t=0-5e9")
     assert max(darkest()) < 60, darkest()
     b.js("window.dispatchEvent(new Event('beforeprint'))")
-    assert min(darkest()) > 200, darkest()
+    assert darkest("#flame .sheet canvas")[1] > 200, "the timeline"
+    darkest_box = b.js("""Math.min(...[...document.querySelectorAll('#flame .sheet canvas')].map((c) => {
+        const {data} = c.getContext('2d').getImageData(0, c.height - 3, c.width, 1);
+        return Math.min(...Array.from({length: c.width}, (_, i) => Math.max(...data.slice(4 * i, 4 * i + 3))));
+    }))""")
+    assert darkest_box > 190, darkest_box
     b.scheme(True, "print")
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
@@ -432,8 +438,10 @@ def printed_more(b):
     b.js("window.dispatchEvent(new Event('beforeprint'))")
     b.scheme(False, "print")
     bottom, top, legend = b.js("""(() => { const r = (id) => document.querySelector(id).getBoundingClientRect();
-        return [r('#above canvas').bottom, r('#flame canvas').top, r('#legend').top - r('#flame canvas').bottom]; })()""")
+        return [r('#above .sheet').bottom, r('#flame .sheet').top, r('#legend').top - r('#flame .sheet').bottom]; })()""")
     assert bottom <= top and legend >= 0, (bottom, top, legend)
+    above, below = b.js("[...document.querySelectorAll('.sheet')].map((e) => e.children.length)")
+    equal([above + below, min(above, below) > 40], [103, True], "rows, two of them the root's and two the function's")
     assert "search: f7, 11 functions, 100.0 % of shown" in b.js(CHIPS), b.js(CHIPS)
     b.scheme(False)
     b.js("window.dispatchEvent(new Event('afterprint'))")
@@ -443,24 +451,57 @@ def printed_more(b):
 
 def printed_deep(b):
     """Paper has all rows; of more than a canvas can have it says how many are left out."""
-    for n, left in ((400, 0), (2500, 2501 - 32000 // ROW)):
+    for n, left in ((400, 0), (2500, 2501 - 1800)):
         made("deep.html", [([f"f{i}" for i in range(n)], {}, [5])])
         for flip in "", "#flip=1":
             open_page(b, "deep.html", flip)
             b.js("window.dispatchEvent(new Event('beforeprint'))")
-            high, first, last = b.js("""(() => { const c = document.querySelector('#canvas'), g = c.getContext('2d');
-                const blank = (y) => [...g.getImageData(c.width - 9, y, 1, 1).data].every((x) => x > 245);
-                return [c.height, blank(4), blank(c.height - 4)]; })()""")
-            equal([high // ROW, first, last], [n + 1 - left, False, False], (n, flip))
+            equal(b.js("""(() => { const all = [...document.querySelectorAll('#flame .sheet canvas')];
+                const blank = (c) => [...c.getContext('2d').getImageData(c.width - 9, 4, 1, 1).data].every((x) => x > 245);
+                return [all.length, all.filter(blank).length]; })()"""), [n + 1 - left, 0], (n, flip))
             says = f"{left} deeper rows of the picture left out"
             equal(says in b.js(CHIPS) if left else b.js(CHIPS), bool(left) or "", n)
             b.js("window.dispatchEvent(new Event('afterprint'))")
-            equal(b.js(CHIPS), "", "on the screen")
-    made("deep.html", [([f"f{i}" for i in range(400)], {}, [5])])
-    open_page(b, "deep.html")
-    pdf = base64.b64decode(b.call("Page.printToPDF")["data"])
-    pages_of = max(int(n) for n in re.findall(rb"/Count (\d+)", pdf))
-    assert 9 <= pages_of <= 11, pages_of  # six of the picture, three of the table, which isn't in it
+            equal([b.js(CHIPS), b.js("document.querySelectorAll('.sheet canvas').length")], ["", 0], "on the screen")
+    no_errors(b)
+
+
+def printed_whole(b):
+    """The picture begins where it stands, on the first page, and no row of it is cut by a page's end, which would be on two."""
+    made("deep.html", [([f"f{i}" for i in range(k)], {}, [1]) for k in (300, 400)])
+    for fragment, first in ("#table=files", "f0"), ("#table=files&flip=1", "f399"), ("#table=files&view=sandwich&f=200", "f0"):
+        open_page(b, "deep.html", fragment)
+        sheets = pdf.Pdf(base64.b64decode(b.call("Page.printToPDF")["data"])).pages()
+        names = [[w for w in words if re.fullmatch(r"f\d+", w)] for words in sheets]
+        chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 2  # in both pictures of a sandwich, and among the filters
+        seen, want = collections.Counter(itertools.chain(*names)), collections.Counter([f"f{i}" for i in range(400)] + chosen_one)
+        equal([seen - want, want - seen], [{}, {}], "rows" + fragment)
+        assert names[0][0] == first and 6 <= len(sheets) <= 8, (fragment, len(sheets), names[0][:3])
+    no_errors(b)
+
+
+def scrolled(b):
+    """A link keeps how far the pictures are scrolled, and printing leaves them so."""
+    where = "['#flame', '#above'].map((e) => document.querySelector(e)).filter((e) => !e.hidden).map((e) => e.scrollTop)"
+    made("deep.html", [([f"f{i}" for i in range(300)], {}, [5])])
+    for fragment, places, want in (("", [500], "z=0~0~1~500"), ("#flip=1", [700], "z=0~0~1~%d"), ("#z=200~0~1", [0], "z=200~0~1~0"),
+                                   ("#view=sandwich&f=150", [500, 300], "z=0~0~1~500")):
+        open_page(b, "deep.html", fragment)
+        if "flip" in fragment:
+            want %= b.js("(({scrollHeight, clientHeight}) => scrollHeight - clientHeight - 700)(document.querySelector('#flame'))")
+        b.js("%s.forEach((y, i) => { document.querySelector(['#flame', '#above'][i]).scrollTop = y; })" % places)
+        until(b, "decodeURIComponent(location.hash).includes('%s')" % want, want)
+        link = b.js("location.hash")
+        equal("above=" in link, len(places) > 1, link)
+        b.call("Page.printToPDF")
+        equal(b.js(where), places, "after printing" + fragment)
+        time.sleep(0.4)
+        equal(b.js("location.hash"), link, "the address then")
+        open_page(b, "deep.html", link)
+        equal(b.js(where), places, "from the address " + link)
+        time.sleep(0.4)
+        equal(b.js("location.hash"), link, "the link of the link")
+    open_page(b, "deep.html", "#z=0~0~1~1e99&above=0~1~-1~x")
     no_errors(b)
 
 
@@ -1236,7 +1277,7 @@ def time_places(b):
     time.sleep(0.5)
     link = b.js("decodeURIComponent(location.hash)")
     place = link.split("z=3~")[1].split("&")[0].split("~")
-    equal([round(float(x) * n) for x in place], [n // 2 + 2, n // 2 + 3], "the address")
+    equal([round(float(x) * n) for x in place[:2]], [n // 2 + 2, n // 2 + 3], "the address")
     equal(crumbs(b)[1:], ["main", "b", "y"], "crumbs")
     lines = "document.querySelector('#lines h2').textContent"
     equal(b.js(lines), "y", "lines")
@@ -1714,7 +1755,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
