@@ -3,6 +3,7 @@
 known which line is hot and which expression of it was executing. Every command that reads profiles reads the page.
 """
 
+import atexit
 import ast
 import collections
 import glob
@@ -15,6 +16,8 @@ import sys
 import tempfile
 
 sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
+if not os.environ.get("KEEP"):
+    atexit.register(shutil.rmtree, sys.argv[1], ignore_errors=True)
 import browser  # noqa: E402  pylint: disable=wrong-import-position
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import equal, no_errors, open_page, press, until  # noqa: E402  pylint: disable=wrong-import-position
@@ -107,8 +110,6 @@ def main():
         assert ast.get_source_segment(PROGRAM, ast.parse(PROGRAM).body[3].body[1].value.elts[1]) == HOT["work"][1]
         with browser.Browser(1400, 800) as b:
             bad += page.run("page-real-lines", lines, b, path)
-    if not os.environ.get("KEEP"):
-        shutil.rmtree(page.pages)
     return bad
 
 
