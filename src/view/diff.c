@@ -205,7 +205,7 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 			const struct diff_cost *c)
 {
 	double p = (c->share[DIFF_A] + c->share[DIFF_B]) / 2;
-	double v = 2 * p * (1 - p) / NOISE_RUN_SAMPLES;
+	double v = noise_between_runs(p);
 
 	for (int side = 0; side < DIFF_SIDES; side++)
 		v += p * (1 - p) * sample_value(m, side) / m->noise.sum[side];

@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 
-#define REPLICATES 1000 /* ways to swap blocks */
-#define LEVEL	   0.03 /* chance that anything at all is flagged where nothing changed */
-#define LARGE	   0.05 /* functions with this share of all have half of that chance to themselves */
-#define SPEED	   0.03 /* and the machine's speed for the same work by this part */
-#define LARGER	   1.5	/* what explains a row has this many times its share, at least */
-#define WIDTHS	   3	/* blocks by one, two and four */
+#define REPLICATES  1000 /* ways to swap blocks */
+#define LEVEL	    0.03 /* chance that anything at all is flagged where nothing changed */
+#define LARGE	    0.05 /* functions with this share of all have half of that chance to themselves */
+#define SPEED	    0.03 /* and the machine's speed for the same work by this part */
+#define LARGER	    1.1
+#define WIDTHS	    3	 /* blocks by one, two and four */
+#define RUN_SAMPLES 2000 /* two runs differ as if so many independent samples came of each, */
+#define RUN_MOST    0.08
 
 /* By block, of A and of B. */
 typedef double block_errors[2][NOISE_BLOCKS];
@@ -295,11 +297,16 @@ static void yardsticks(struct state *s, double c[2])
 	}
 }
 
+double noise_between_runs(double share)
+{
+	return 2 * MIN(share * (1 - share), RUN_MOST) / RUN_SAMPLES;
+}
+
 /* One standard deviation of what differs between two runs. */
 static double between_runs(const struct noise *n, const struct test *t)
 {
 	const struct noise_row *row = &n->rows[t->row];
-	double p = pooled_share(n, t->row), v = 2 * p * (1 - p) / NOISE_RUN_SAMPLES;
+	double p = pooled_share(n, t->row), v = noise_between_runs(p);
 
 	if (t->share)
 		return sqrt(v);

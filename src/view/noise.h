@@ -7,12 +7,6 @@
 
 #define NOISE_BLOCKS 48
 
-/*
- * Addresses, hash seeds, the machine: two runs differ as if no more samples than these, each
- * independent of the others, came from either.
- */
-#define NOISE_RUN_SAMPLES 2000
-
 /* What one function costs in each block of time of the two profiles. */
 struct noise_row {
 	double in[2][NOISE_BLOCKS];
@@ -30,6 +24,12 @@ struct noise {
 	double poisson
 		[2]; /* not 0: no times; the value of one sample, each independent of others */
 };
+
+/*
+ * What blocks of time can't show (addresses, hash seeds, the machine): variance of what @share, of all, differs by between two
+ * runs of one program.
+ */
+double noise_between_runs(double share);
 
 /* Sets the verdicts. 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);

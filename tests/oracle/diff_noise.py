@@ -6,6 +6,7 @@ each calls functions by fixed shares. Pairs of the same program: at most 5 % may
 function with 5 points of share more: found in at least 90 %. --full: 200 pairs each, of several
 programs; else some. Real recordings: diff_real.py."""
 import collections
+import itertools
 import json
 import os
 import random
@@ -31,13 +32,14 @@ def verdict(name, true, words):
 
 
 class Program:
-    """Shares of tasks and of the leaves in each; the first leaf of the first task is the one that
-    changes by @points (0.05: from 10 to 15 % of all)."""
+    """Shares of tasks and of the leaves in each; the first leaf of the first task, with @share of all, is the one that changes
+    by @points (0.05: from 10 to 15 % of all)."""
 
-    def __init__(self, dwell_ms, points=0.0, idle=0.0):
+    def __init__(self, dwell_ms, points=0.0, idle=0.0, share=0.1):
         self.dwell, self.idle = dwell_ms, idle
-        self.tasks = [0.4] + [0.6 / (TASKS - 1)] * (TASKS - 1)
-        first = 0.25 + points / 0.4
+        task = max(0.4, share ** 0.5)
+        self.tasks = [task] + [(1 - task) / (TASKS - 1)] * (TASKS - 1)
+        first = (share + points) / task
         rest = [(k + 1) for k in range(LEAVES - 1)]
         self.leaves = [[first] + [(1 - first) * r / sum(rest) for r in rest]]
         self.leaves += [[(k + 1) / (LEAVES * (LEAVES + 1) / 2) for k in range(LEAVES)]
@@ -105,12 +107,12 @@ def nothing_changed(work, name, pairs, seed, **program):
         flagged, pairs))
 
 
-def changed(work, name, pairs, seed, **program):
+def changed(work, name, pairs, seed, points=0.05, **program):
     a, b = os.path.join(work, "a.pb.gz"), os.path.join(work, "b.pb.gz")
     rng, hits = random.Random(seed), 0
     for _ in range(pairs):
         Program(**program).record(a, rng)
-        Program(points=0.05, **program).record(b, rng)
+        Program(points=points, **program).record(b, rng)
         hits += found(diff(a, b), "app.leaf0_0")
     verdict("five-points-" + name, hits >= pairs * 0.9, "found in %d of %d pairs" % (hits, pairs))
 
@@ -193,6 +195,8 @@ def main():
         # 5 points need.
         for seed, name in enumerate(["10ms", "20ms"] if full else ["10ms"]):
             changed(work, name, 200 if full else 8, seed + 100, **programs[name])
+        for percent, points in itertools.product((20, 30, 50, 70) if full else (50,), (0.05, -0.05)):
+            changed(work, "%s-of-%d" % ("up" if points > 0 else "down", percent), 60 if full else 8, percent, points, share=percent / 100, **programs["10ms"])
     sys.exit(failed)
 
 

@@ -7,7 +7,8 @@ in turns; then every two neighbours of a program are compared:
 
 same: nothing changed, so at most 5 % of the pairs may flag anything.
 five-points: one function got 5 points of share dearer in the second recording (its samples come
-more often, and what is behind them later); it is found in at least 90 %.
+more often, and what is behind them later); it is found in at least 90 %. The same of the largest
+function, if it has a fifth of all or more.
 
 Recording wants root; a folder with recordings is judged by whoever can read it."""
 import argparse
@@ -65,6 +66,14 @@ def job():
     random.choice((parse, match, digest, order, query, pack, fill, dump))()
     if random.random() < .05: time.sleep(random.expovariate(200))
 until(float(sys.argv[1]), job)
+""",
+    # Half of all in one function, and a quarter in another.
+    "large": STEPS + r"""
+def score(n): return sum([i * i % 7 for i in range(n)])
+def large():
+    steps(); score(100000)
+    for i in range(8): json.dumps([{"a": i, "b": [i] * 3} for i in range(300)])
+until(float(sys.argv[1]), large)
 """,
 }
 
@@ -155,11 +164,18 @@ class Recording:
         return b"".join(out)
 
 
-def five_points(a, b, work, rng):
-    """(found, in words): a function of @b that is large enough to be one gets dearer."""
+# What a function that gets dearer has of all before: most are smaller than LARGE.
+SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
+
+
+def five_points(a, b, work, rng, sizes):
+    """(found, in words): a function of @b gets dearer, of @sizes, LARGE: the largest. None if there is none."""
     r = Recording(b)
     total = sum(s.values[0] for s in r.read.samples)
-    leaf = rng.choice(sorted(k for k, n in r.owners().items() if 0.03 <= n / total <= 0.3))
+    leaves = sorted(((n, k) for k, n in r.owners().items() if sizes[0] <= n / total <= sizes[1]))
+    if not leaves:
+        return None
+    leaf = leaves[-1][1] if sizes == LARGE else rng.choice(sorted(k for _, k in leaves))
     path = os.path.join(work, "dearer.pb.gz")
     r.save_dearer(path, leaf, POINTS, rng)
     # krait puts the module in front; of several with the name, the one whose cost rose is meant.
@@ -175,20 +191,23 @@ def words(f):
 
 
 def judge(folder, name, verbose):
-    """Pairs of a program, those that flag anything, and those in which five points are found."""
+    """Pairs of a program, those that flag anything, and (those in which five points are found, those in which they are looked for)
+    of SOME functions, of LARGE ones."""
     files, rng = recordings(folder, name), random.Random(name)
-    pairs, flagged, found = list(zip(files, files[1:])), 0, 0
+    pairs, flagged, found = list(zip(files, files[1:])), 0, {SOME: [0, 0], LARGE: [0, 0]}
     with tempfile.TemporaryDirectory() as work:
         for a, b in pairs:
             changed = [f for f in diff(a, b)["functions"]
                        if is_flagged(f["own"]) or is_flagged(f["total"])]
             flagged += bool(changed)
-            hit, what = five_points(a, b, work, rng)
-            found += hit
             for f in changed if verbose else []:
                 print("  %s flags %s" % (os.path.basename(b), words(f)))
-            if verbose and not hit:
-                print("  %s misses %s" % (os.path.basename(b), what))
+            for sizes, counts in found.items():
+                hit, what = five_points(a, b, work, rng, sizes) or (None, "")
+                counts[0] += bool(hit)
+                counts[1] += hit is not None
+                if verbose and hit is False:
+                    print("  %s misses %s" % (os.path.basename(b), what))
     return len(pairs), flagged, found
 
 
@@ -210,12 +229,13 @@ def run(o, folder):
     pairs = sum(r[1] for r in results)
     if not pairs:
         sys.exit("diff_real.py: no two recordings of a program; see --record")
-    flagged, found = sum(r[2] for r in results), sum(r[3] for r in results)
+    flagged = sum(r[2] for r in results)
     same = verdict("real-same", flagged <= max(0.05 * pairs, 1), "something is flagged",
                    [(name, n, all_) for name, all_, n, _ in results])
-    more = verdict("real-five-points", found >= 0.9 * pairs, "they are found",
-                   [(name, n, all_) for name, all_, _, n in results])
-    return same and more
+    for what, sizes in ("real-five-points", SOME), ("real-five-points-of-a-large-one", LARGE):
+        counts = [(name, *found[sizes]) for name, _, _, found in results if found[sizes][1]]
+        same &= verdict(what, sum(n for _, n, _ in counts) >= 0.9 * sum(n for _, _, n in counts), "they are found", counts)
+    return same
 
 
 def main():
