@@ -34,25 +34,36 @@ def read_answer(f):
     f.read(length)
 
 
-def drive(port, offset, latencies, seconds):
-    with socket.create_connection(("127.0.0.1", port)) as s, s.makefile("rb") as f:
-        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        begin = time.perf_counter() + offset
-        for i in range(int(seconds * PER_SECOND)):
-            due = begin + i / PER_SECOND
-            time.sleep(max(0.0, due - time.perf_counter()))
-            s.sendall(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % i)
-            read_answer(f)
-            if due >= begin - offset + SETTLE:
-                latencies.append(time.perf_counter() - due)
+@contextlib.contextmanager
+def connections(port):
+    """They stay, as those of a proxy do: a server's threads are the same all the time."""
+    with contextlib.ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            for _ in range(CONNECTIONS)
+        ]
+        for s in sockets:
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield [(s, stack.enter_context(s.makefile("rb"))) for s in sockets]
 
 
-def window(port):
+def drive(s, f, offset, latencies, seconds):
+    begin = time.perf_counter() + offset
+    for i in range(int(seconds * PER_SECOND)):
+        due = begin + i / PER_SECOND
+        time.sleep(max(0.0, due - time.perf_counter()))
+        s.sendall(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % i)
+        read_answer(f)
+        if due >= begin - offset + SETTLE:
+            latencies.append(time.perf_counter() - due)
+
+
+def window(clients):
     """Seconds that each answer took."""
     latencies = []
     threads = [
-        threading.Thread(target=drive, args=(port, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
-        for i in range(CONNECTIONS)
+        threading.Thread(target=drive, args=(*c, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
+        for i, c in enumerate(clients)
     ]
     for t in threads:
         t.start()
@@ -78,27 +89,37 @@ def ratio_interval(rounds, a, b, repeats=1000):
 
 
 # perf's events belong to threads (-p) or to CPUs (-a), as krait's do.
-ALONE, PERF, PERF_ALL, KRAIT = range(4)
+ALONE, PERF, PERF_ALL, KRAIT, KRAIT_PYTHON = range(5)
+
+
+def orders(n):
+    """All begin equally often, and each follows each other one."""
+    for i in itertools.count():
+        step = 1 + i // n % (n - 1)
+        yield [(i + k * step) % n for k in range(n)]
 
 
 def measure(port, pid, seconds):
-    """[(latencies alone, under perf -p, under perf -a, under krait)]"""
+    """[latencies by arm] of each round"""
     rounds, end = [], time.monotonic() + seconds
-    orders = itertools.cycle(itertools.permutations((ALONE, PERF, PERF_ALL, KRAIT)))
     with (
         lib.perf_events(pid, HZ) as p,
         lib.perf_events(None, HZ) as a,
         lib.krait_events(pid, HZ) as k,
+        lib.krait_events(pid, HZ, "--native", "none") as python,
+        connections(port) as clients,
     ):
-        for events in (p, a, k):
+        arms = (None, p, a, k, python)
+        for events in arms[1:]:
             events.switch(False)
-        while time.monotonic() < end or len(rounds) < 4:
-            got = [None] * 4
-            for who in next(orders):
-                with contextlib.nullcontext() if who == ALONE else (p, a, k)[who - 1].on():
-                    got[who] = window(port)
+        for order in orders(len(arms)):
+            got = [None] * len(arms)
+            for who in order:
+                with arms[who].on() if arms[who] else contextlib.nullcontext():
+                    got[who] = window(clients)
             rounds.append(got)
-    return rounds
+            if time.monotonic() > end and len(rounds) >= 4:
+                return rounds
 
 
 def rows(python, kind, seconds):
@@ -115,11 +136,12 @@ def rows(python, kind, seconds):
     name = "%s server, %d Hz: p99 latency" % (kind, HZ)
     for what, a, b, unit, most in (
         (name, KRAIT, ALONE, "x without", 1.03),
+        (name + ", --native none", KRAIT_PYTHON, ALONE, "x without", 1.03),
         (name + ", bare perf -p", PERF, ALONE, "x without", None),
         (name + ", bare perf -a", PERF_ALL, ALONE, "x without", None),
         (name + ", krait", KRAIT, PERF, "x perf -p's", None),
         (name + ", krait", KRAIT, PERF_ALL, "x perf -a's", None),
     ):
         middle, low, high = ratio_interval(rounds, a, b)
-        note = "95 %%: %.2f..%.2f, %d rounds of 4 x %g s" % (low, high, len(rounds), WINDOW)
+        note = "95 %%: %.2f..%.2f, %d rounds of 5 x %g s" % (low, high, len(rounds), WINDOW)
         yield lib.Row(what, middle, unit, most, note=note)

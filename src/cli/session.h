@@ -57,6 +57,7 @@ struct session {
 	int kallsyms_fd;		     /* /proc/kallsyms, -1: none */
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	bool more;			     /* is in the rings */
+	uint64_t news_ns;		     /* when something unknown came last */
 	uint64_t trim_ns;		     /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;

@@ -15,7 +15,15 @@
 #include "proc/proc.h"
 
 #define PREPARE_NS (100 * NSEC_PER_MSEC) /* so long the first sample waits for unwind tables */
-#define POLL_MS	   100 /* rings are emptied this often; nothing wakes krait up for a sample */
+
+/*
+ * Rings are emptied this often; nothing wakes krait up for a sample. Where nothing unknown came for SETTLED_NS, whatever is
+ * to be looked at before it ends has been: as seldom as their size allows, as each time keeps a target from a CPU.
+ */
+#define POLL_MS		100
+#define POLL_SETTLED_MS 400
+#define POLL_SAMPLES	400 /* of a CPU, until then */
+#define SETTLED_NS	NSEC_PER_SEC
 
 int session_exit_of(int r)
 {
@@ -127,15 +135,27 @@ static void follow_cpus(struct session *s)
 		log_warn("other CPUs are online: %s", err_msg());
 }
 
+static uint64_t poll_ms(const struct session *s, uint64_t now)
+{
+	uint32_t hz = s->options->freq_hz;
+
+	if (!hz || now - s->news_ns < SETTLED_NS)
+		return POLL_MS;
+	return MIN(MAX(POLL_SAMPLES * 1000ull / hz, (uint64_t)POLL_MS), (uint64_t)POLL_SETTLED_MS);
+}
+
 int session_drain(struct session *s)
 {
 	int r;
 
+	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	/* Side band first: a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
 	r = sampler_drain(s->sampler);
 	s->more = r > 0;
 	r = r < 0 ? r : collect_flush(s->collect, false);
+	if (collect_news(s->collect))
+		s->news_ns = clock_ns(CLOCK_MONOTONIC);
 	follow_cpus(s);
 	give_back_memory(s);
 	return r;
@@ -154,7 +174,7 @@ bool session_finished(struct session *s, uint64_t now)
 
 int session_wait_ms(const struct session *s, uint64_t now)
 {
-	uint64_t end = MIN(now + POLL_MS * NSEC_PER_MSEC, collect_due_ns(s->collect));
+	uint64_t end = MIN(now + poll_ms(s, now) * NSEC_PER_MSEC, collect_due_ns(s->collect));
 
 	if (s->more)
 		return 0;

@@ -177,6 +177,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 		return;
 	}
 	look_into(c, code, rec, layout);
+	c->news = true;
 	if (c->processes.v[p].version != layout->version)
 		process_is_python(c, &c->processes.v[p], layout->version);
 	keep_code(c, &c->processes.v[p], code);
@@ -304,6 +305,7 @@ static void on_proc(struct collect *c, const struct rec_proc *rec)
 {
 	long p = owner_of(c, &rec->proc);
 
+	c->news = true;
 	if (p >= 0)
 		process_met(c, p, rec);
 }
@@ -585,6 +587,14 @@ int collect_flush(struct collect *c, bool last)
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;
 	return r;
+}
+
+bool collect_news(struct collect *c)
+{
+	bool news = c->news || c->waiting.n || c->raw.n;
+
+	c->news = false;
+	return news;
 }
 
 void collect_stats(struct collect *c, struct collect_stats *ret)

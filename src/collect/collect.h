@@ -87,6 +87,9 @@ void collect_record(struct collect *c, const void *data, size_t n);
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
+/* Since it was asked last, did anything come but samples of processes, threads and code that were known? */
+bool collect_news(struct collect *c);
+
 /* Memory of the profile's tables and of code objects. */
 size_t collect_bytes(const struct collect *c);
 

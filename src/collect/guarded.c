@@ -51,6 +51,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
+	c->news = true; /* to be read soon */
 }
 
 static void drop(struct process *p, size_t i)

@@ -328,6 +328,7 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 			      .prot = PROT_EXEC | PROT_READ};
 
 	if (p && has_stacks(p)) {
+		c->news = true;
 		space_wanted(c, p, SPACE_GROWN);
 		space_made_executable(c, p, map.start, map.end, m->time_ns);
 	}
@@ -362,6 +363,7 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 		snprintf(p->comm, sizeof(p->comm), "%s", comm);
 		p->facts_due_ns = 0;
 	}
+	c->news = true;
 	thread_comm(c, p, tid, comm);
 }
 

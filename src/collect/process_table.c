@@ -90,6 +90,7 @@ void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_
 		map_del(&c->execs, tgid);
 	if (!p)
 		return;
+	c->news = true;
 	thread_ended(c, p, tid, time_ns);
 	thread_give_up(c, time_ns);
 	/* An exec by another thread ends the first one: the new image's records may have come first. */

@@ -85,6 +85,7 @@ static struct thread *thread_of(struct collect *c, struct process *p, uint32_t t
 	if (map_put(&p->threads, tid, i + 1))
 		return NULL;
 	c->free_threads.n--;
+	c->news = true;
 	t = &c->threads.v[i];
 	*t = (struct thread){.tid = tid,
 			     .process = (uint32_t)(p - c->processes.v),

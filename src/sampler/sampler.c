@@ -282,6 +282,11 @@ void sampler_send_again(struct sampler *s)
 	s->skel->bss->sent_epoch++;
 }
 
+void sampler_settle(struct sampler *s, bool on)
+{
+	s->skel->bss->settled = on;
+}
+
 int sampler_fd(const struct sampler *s)
 {
 	return s->rings_fd;

@@ -90,6 +90,12 @@ _must_use_ int sampler_renew_cpus(struct sampler *s);
  */
 void sampler_send_again(struct sampler *s);
 
+/*
+ * The caller sleeps longer than usual from its next sampler_drain() on: a code object that is new, or a thread, makes
+ * sampler_fd() readable then.
+ */
+void sampler_settle(struct sampler *s, bool on);
+
 /* Readable when user space was asked something (PENDING process). */
 int sampler_fd(const struct sampler *s);
 

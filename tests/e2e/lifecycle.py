@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind."""
+"""Starts and stops, some by kill -9: no BPF program, map or link and no file is left behind. And how often krait is awake."""
 import glob
 import json
 import os
@@ -96,6 +96,43 @@ def children_have_no_descriptors():
                      "os.listdir('/proc/self/fd') if int(f) > 2 and "
                      "os.path.exists('/proc/self/fd/' + f)])")
         check(done.stdout.strip() == "[]", done.stdout)
+
+
+SETTLES = """import sys, threading, time
+def busy(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end: pass
+def short(): busy(0.2)
+for i in range(3):
+    busy(2.6)
+    print(i, flush=True)
+    busy(1)
+    thread = threading.Thread(target=short, name="short %d" % i)
+    thread.start()
+    thread.join()
+"""
+
+
+@kit.case
+def woken_rarely():
+    """Where all is known, krait wakes two or three times a second; a thread that begins then is named, though it is short."""
+    def woken(pid):
+        with open("/proc/%d/status" % pid) as f:
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
+
+    with folder() as d, subprocess.Popen([kit.PYTHON, "-u", "-c", SETTLES], stdout=subprocess.PIPE) as target:
+        with kit.recorder(d + "/o.pb.gz", "-F", "499", "-p", target.pid) as running:
+            for i in range(3):
+                target.stdout.readline()
+                before = woken(running.pid)
+                time.sleep(0.9)
+                n = woken(running.pid) - before
+                check(n <= 5 or not i, "woken %d times in 0.9 s" % n)
+            code = running.process.wait(20)
+            check(code == 0, "exit code %d" % code)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        named = {s.labels.get("thread") for s in profile.samples}
+        check({"short %d" % i for i in range(3)} <= named, "threads %s" % sorted(map(str, named)))
 
 
 if __name__ == "__main__":
