@@ -431,6 +431,9 @@ void session_fini(struct session *s)
 	caller_fini(&s->caller);
 	if (s->kallsyms_fd >= 0)
 		close(s->kallsyms_fd);
+	vec_foreach(fd, &s->target_fds)
+		close(*fd);
+	vec_fini(&s->target_fds);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }

@@ -52,6 +52,7 @@ struct session {
 	char *path;		       /* of the output */
 	char *title;		       /* the command line, NULL = made from the profile */
 	int epoll_fd;
+	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */
 	struct cpus_watch cpus;
 	uint64_t cpus_ns;		     /* not looked at again before, CLOCK_MONOTONIC */
 	int kallsyms_fd;		     /* /proc/kallsyms, -1: none */
