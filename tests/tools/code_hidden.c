@@ -2,8 +2,8 @@
 /*
  * What instructions prove of a file whose call frame information is hidden, against what that says; for
  * tests/oracle/code_rows.py. code_hidden FILE HIDDEN: HIDDEN is FILE without it and without symbols, so that only pointers and
- * calls say where functions begin. Prints "hidden BYTES KNOWN DIFFERING" and a line "at ADDRESS" for the first that differ in
- * where the frame is from the stack pointer.
+ * calls say where functions begin. Prints, for each function in which the frame is elsewhere from the stack pointer,
+ * "differs START FIRST BYTES": where it begins, the first such place, how many there are; then "hidden BYTES KNOWN".
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@
 #include "elf/internal.h"
 #include "elf/unwind_rows.h"
 
-#define SP	7 /* DWARF's number of rsp */
-#define AT_MOST 10
+#define SP 7 /* DWARF's number of rsp */
 
 typedef int read_fn(struct elf_file *f, struct unwind_rows *ret);
 
@@ -34,12 +33,14 @@ static bool by_sp(const struct unwind_rule *u)
 int main(int argc, char **argv)
 {
 	_cleanup_unwind_rows_ struct unwind_rows said = {}, found = {};
-	unsigned long bytes = 0, known = 0, differing = 0;
+	unsigned long bytes = 0, known = 0;
 
 	if (argc != 3 || read_rows(argv[1], unwind_rows_read_tables, &said) ||
 	    read_rows(argv[2], unwind_rows_read, &found))
 		return 1;
-	vec_foreach(fde, &said.fdes)
+	vec_foreach(fde, &said.fdes) {
+		unsigned long first = 0, differing = 0;
+
 		for (uint64_t at = said.base + fde->start; at < said.base + fde->end; at++) {
 			const struct unwind_rule *u = unwind_rows_find(&said, at),
 						 *w = unwind_rows_find(&found, at);
@@ -48,9 +49,13 @@ int main(int argc, char **argv)
 			if (!by_sp(u) || !by_sp(w))
 				continue;
 			known++;
-			if (u->off != w->off && differing++ < AT_MOST)
-				printf("at %llx\n", (unsigned long long)at);
+			if (u->off != w->off && !differing++)
+				first = at;
 		}
-	printf("hidden %lu %lu %lu\n", bytes, known, differing);
+		if (differing)
+			printf("differs %lx %lx %lu\n", (unsigned long)(said.base + fde->start),
+			       first, differing);
+	}
+	printf("hidden %lu %lu\n", bytes, known);
 	return 0;
 }
