@@ -82,8 +82,8 @@ static int make_epoll(struct session *s)
 static void watch_targets(struct session *s)
 {
 	vec_foreach(pid, &s->options->pids) {
-		struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT};
 		int fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+		struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = fd};
 
 		if (fd >= 0 && vec_push(&s->target_fds, fd))
 			close(fd);
