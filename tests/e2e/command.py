@@ -188,7 +188,7 @@ def parts_of_the_cpu_time():
 
 
 # Two threads and a child, each with its own function and 0.2 s of CPU time.
-PARTS = {"left": "while time.thread_time() < .2: json.loads(text)", "right": "while time.thread_time() < .2: zlib.compress(data)"}
+PARTS = {"left": "while time.thread_time() < .4: json.loads(text)", "right": "while time.thread_time() < .4: zlib.compress(data)"}
 PARENT = """
 import json, subprocess, sys, threading, time, zlib
 text, data = json.dumps(list(range(3000))), bytes(range(256)) * 400
@@ -199,7 +199,7 @@ for t in threads: t.start()
 for t in threads: t.join()
 child.wait()
 """ % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
-CHILD = "import time\ndef child():\n    while time.thread_time() < .2: pass\nchild()\n"
+CHILD = "import time\ndef child():\n    while time.thread_time() < .4: pass\nchild()\n"
 SHOWN = (  # words, which of the three functions are in the recording, what else each sample has to be
     (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
     (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
@@ -235,7 +235,7 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # 200 samples each; a child's first ones may be before its name is known, the kernel's aren't native
+            # 400 samples each, so that a thread lives long enough to be named beside other work; a child's first ones may be before its name is known, the kernel's aren't native
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 
