@@ -187,7 +187,7 @@ def parts_of_the_cpu_time():
             check("alignment-faults" in done.stderr and "wait" not in done.stderr, done.stderr)
 
 
-# Two threads and a child, each with its own function and 0.2 s of CPU time.
+# Two threads and a child, each with its own function and 0.4 s of CPU time.
 PARTS = {"left": "while time.thread_time() < .4: json.loads(text)", "right": "while time.thread_time() < .4: zlib.compress(data)"}
 PARENT = """
 import json, subprocess, sys, threading, time, zlib
