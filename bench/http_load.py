@@ -3,7 +3,7 @@
 without, and against bare perf record at the same rate, which is what the kernel's timer costs: one
 server, the events switched on in turn. Latency counts from the
 moment a request was due. A window's beginning doesn't count: krait still works on the samples of
-the one before (it empties its rings every 100 ms)."""
+the one before. It wakes now and then in the windows of the others too, as its process goes on."""
 
 import contextlib
 import itertools

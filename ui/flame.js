@@ -13,7 +13,6 @@ import {children, valueOf} from './tree.js';
 
 export const ROW = 18;
 const LEAST = 0.4; // px; narrower boxes aren't drawn
-export const TALLEST = 32000; // pixels of height; browsers make no larger canvas
 const ON_PAPER = 1800; // rows that are printed
 
 /**

@@ -4,13 +4,15 @@
 import {columns, el, fit} from './base.js';
 import {inks} from './colour.js';
 import {MARK} from './data.js';
-import {ROW, TALLEST} from './flame.js';
+import {ROW} from './flame.js';
 import {nameless} from './label.js';
 import {PROGRAM, nameOf} from './samples.js';
 import {insideLibrary} from './shape.js';
 import {above, flame, grouping, page, state} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
+
+const TALLEST = 32000; // pixels of height; browsers make no larger canvas
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
 function download(parts, type, name) {

@@ -16,10 +16,10 @@
 #define LEVEL	    0.03 /* chance that anything at all is flagged where nothing changed */
 #define LARGE	    0.05 /* functions with this share of all have half of that chance to themselves */
 #define SPEED	    0.03 /* and the machine's speed for the same work by this part */
-#define LARGER	    1.1
+#define LARGER	    1.1	 /* what explains a row has this many times its share, at least */
 #define WIDTHS	    3	 /* blocks by one, two and four */
 #define RUN_SAMPLES 2000 /* two runs differ as if so many independent samples came of each, */
-#define RUN_MOST    0.08
+#define RUN_MOST    0.08 /* and large functions as if their p (1 - p) were no more than this */
 
 /* By block, of A and of B. */
 typedef double block_errors[2][NOISE_BLOCKS];

@@ -235,7 +235,8 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # 400 samples each, so that a thread lives long enough to be named beside other work; a child's first ones may be before its name is known, the kernel's aren't native
+            # 400 samples each, so that a thread lives long enough to be named beside other work; a child's first ones may be
+            # before its name is known, the kernel's aren't native
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 

@@ -4,6 +4,7 @@
 Nothing but Python's standard library, so that a picture can be tried wherever there is a Chromium.
 """
 
+import atexit
 import base64
 import json
 import os
@@ -12,6 +13,15 @@ import shutil
 import subprocess
 import tempfile
 import time
+
+
+def folder():
+    """Where a test leaves its pages: KEEP=, or a folder that goes with it."""
+    if os.environ.get("KEEP"):
+        return os.environ["KEEP"]
+    made = tempfile.mkdtemp(prefix="krait-page-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def find():

@@ -400,17 +400,17 @@ def timeline(b):
 
 def printed(b):
     """On paper: light whatever the screen is, with the filters that the numbers are of."""
-    def darkest(picture="#canvas"):
-        return b.js("""(() => ['%s', '#strip canvas'].map((name) => {
+    def darkest():
+        return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
             const c = document.querySelector(name);
             return Math.min(...c.getContext('2d').getImageData(0, c.height - 3, c.width, 1).data);
-        }))()""" % picture)
+        }))()""")
 
     b.scheme(True)
     open_page(b, "timed.html", "#t=0-5e9")
     assert max(darkest()) < 60, darkest()
     b.js("window.dispatchEvent(new Event('beforeprint'))")
-    assert darkest("#flame .sheet canvas")[1] > 200, "the timeline"
+    assert darkest()[1] > 200, "the timeline"
     darkest_box = b.js("""Math.min(...[...document.querySelectorAll('#flame .sheet canvas')].map((c) => {
         const {data} = c.getContext('2d').getImageData(0, c.height - 3, c.width, 1);
         return Math.min(...Array.from({length: c.width}, (_, i) => Math.max(...data.slice(4 * i, 4 * i + 3))));
@@ -450,7 +450,7 @@ def printed_more(b):
 
 
 def printed_deep(b):
-    """Paper has all rows; of more than a canvas can have it says how many are left out."""
+    """Paper has all rows; of more than 1,800 it says how many are left out."""
     for n, left in ((400, 0), (2500, 2501 - 1800)):
         made("deep.html", [([f"f{i}" for i in range(n)], {}, [5])])
         for flip in "", "#flip=1":

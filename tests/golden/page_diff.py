@@ -14,7 +14,6 @@ In large.html both sides have main > many > x > y > z 1 too, of 28 functions eac
 than is shown at once: many 2195.2 and 2744, all 2545.2 and 3204, their means 2469.6 and 2874.6.
 """
 
-import atexit
 import base64
 import collections
 import itertools
@@ -23,16 +22,13 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
-if not os.environ.get("KEEP"):
-    atexit.register(shutil.rmtree, sys.argv[1], ignore_errors=True)
-import browser  # noqa: E402  pylint: disable=wrong-import-position
+import browser
+
+sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import at, equal, find, matched, no_errors, open_page, press, rows, tip  # noqa: E402  pylint: disable=wrong-import-position
 

@@ -3,22 +3,18 @@
 known which line is hot and which expression of it was executing. Every command that reads profiles reads the page.
 """
 
-import atexit
 import ast
 import collections
 import glob
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
 
-sys.argv[1:] = [os.environ.get("KEEP") or tempfile.mkdtemp(prefix="krait-page-")]
-if not os.environ.get("KEEP"):
-    atexit.register(shutil.rmtree, sys.argv[1], ignore_errors=True)
-import browser  # noqa: E402  pylint: disable=wrong-import-position
+import browser
+
+sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import equal, no_errors, open_page, press, until  # noqa: E402  pylint: disable=wrong-import-position
 
