@@ -51,8 +51,8 @@ def ready(source, *args, executable=kit.PYTHON):
     return running
 
 
-def state(pid):
-    with open("/proc/%d/stat" % pid) as f:
+def state(pid, tid=None):
+    with open("/proc/%d/task/%d/stat" % (pid, tid or pid)) as f:
         return f.read().rsplit(")", 1)[1].split()[0]
 
 
@@ -556,6 +556,7 @@ def hanging(source, call):
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
             mute.serve(call)
+            wait_for(lambda: all(state(target.pid, int(t)) in "SD" for t in os.listdir("/proc/%d/task" % target.pid)), 5)
             time.sleep(0.3)
             yield target, place
         finally:
