@@ -492,8 +492,10 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		w->rec.outcome = WALK_UNSUPPORTED;
 	}
 	s.stack = stack_of(c, w, p, last, &native);
-	if (!s.stack)
+	if (!s.stack) {
+		thread_meet(c, w->process, &w->rec);
 		return 0;
+	}
 	s.labels = thread_labels(c, w->process, &w->rec);
 	if (profile_failed(c->profile))
 		return err_set(-ENOMEM, "out of memory for the profile");

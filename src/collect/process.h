@@ -54,6 +54,7 @@ struct process {
 	uint64_t facts_due_ns, facts_samples;
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
+	uint64_t names_samples; /* that were met, and again while they wait */
 	VEC(struct py_code *) codes;
 	struct map code_index; /* code_key() -> index + 1 in codes */
 	uint8_t ended;	       /* flushes since its end, 0 = it runs */

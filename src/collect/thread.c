@@ -16,7 +16,7 @@
  * imports that: looked for after this time, then after twice as long each time.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
-#define NAMES_SAMPLES  3	    /* of its process: the first time waits for so many, */
+#define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
 #define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
@@ -244,11 +244,21 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 	t->own[gil] = profile_n_labels(c->profile) > before && !is_full(c);
 }
 
+/* What looks for its name has to know of it while it runs. */
+void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)
+{
+	struct process *p = &c->processes.v[process];
+
+	(void)thread_of(c, p, rec->tid, rec->time_ns);
+	p->names_samples++;
+}
+
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	struct process *p = &c->processes.v[process];
 	struct thread *t = thread_of(c, p, rec->tid, rec->time_ns);
 
+	p->names_samples++;
 	if (!t)
 		return 0;
 	add_runtime(t, rec->runtime_ns);
@@ -338,7 +348,7 @@ static void name_threads(struct collect *c, struct process *p)
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
-	return now >= p->names_due_ns || (!p->names_looked_ns && p->samples >= NAMES_SAMPLES);
+	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= NAMES_SAMPLES);
 }
 
 void thread_names(struct collect *c, bool last)

@@ -33,6 +33,9 @@ struct thread_end {
 /* Profile labels of the sampled thread; notes what it ran. */
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
+/* A sample of it came whose stack has to wait. */
+void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
+
 /* @p's labels aren't what they were. */
 void thread_forget_labels(struct collect *c, struct process *p);
 

@@ -558,6 +558,30 @@ static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 	collect_record(f->collect, &rec, sizeof(rec));
 }
 
+/* A name is told or looked for while its thread runs; its stack may be known later than that. */
+static void test_thread_of_a_waiting_stack(void **state)
+{
+	struct fixture *f = *state;
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .tid = 7,
+				 .time_ns = 2500,
+				 .stack = 99,
+				 .proc = key,
+				 .weight = 1000};
+	struct profile_sample s;
+
+	send_proc(f);
+	collect_record(f->collect, &rec, sizeof(rec));
+	assert_int_equal(flushed(f, false).samples, 0);
+	collect_comm(f->collect, key.tgid, 7, "worker");
+	collect_exit(f->collect, key.tgid, 7, 2600);
+	send_code(f, 0x10, "leaf");
+	send_stack(f, 99, (uint64_t[]){0x10}, 1, WALK_OK);
+	assert_int_equal(flushed(f, false).samples, 1);
+	s = samples(f).last;
+	assert_string_equal(profile_label_text(f->profile, s.labels, "thread"), "worker");
+}
+
 /* A thread's number is used again: another name, another CPU time. */
 static void test_tid_again(void **state)
 {
@@ -693,6 +717,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
+		cmocka_unit_test_setup_teardown(test_thread_of_a_waiting_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tid_again_soon, setup, teardown),
 	};
 
