@@ -272,7 +272,7 @@ def layers_of_an_overlay():
             if len(numbers) != 2 or numbers[paths[0]] != numbers[paths[1]]:
                 raise kit.Skip("the files have different numbers")
             with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "199") as running:
-                time.sleep(3)
+                kit.runs(target.pid, 3)
                 held = ["/both/" in os.readlink("/proc/%d/fd/%s" % (running.pid, fd))
                         for fd in os.listdir("/proc/%d/fd" % running.pid)]
                 code, said = running.finish()
