@@ -51,6 +51,24 @@ function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
 	return false;
 }
 
+/** @type {{of: Int32Array, f: number, boxes: number[]}} */
+let lineBoxes = null;
+
+/**
+ * All boxes of a function; a brush asks for the same ones again.
+ * @param {Int32Array} fn of the boxes @param {number} f
+ */
+function allBoxesOf(fn, f) {
+	if (!lineBoxes || lineBoxes.of !== fn || lineBoxes.f !== f) {
+		lineBoxes = {of: fn, f, boxes: []};
+		for (let box = 1; box < fn.length; box++) {
+			if (fn[box] === f)
+				lineBoxes.boxes.push(box);
+		}
+	}
+	return lineBoxes.boxes;
+}
+
 /**
  * What each line of a function has: .self where it is the innermost, .total where it is in the stack, a sample counted once.
  * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @returns {Map<number, Line>}
@@ -58,8 +76,8 @@ function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
 export function lineSums(d, t, f, sums, side) {
 	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, of = sums.sums[side], {first} = sums, out = new Map();
 	let outer = 0; // end of the outermost call's subtree
-	for (let box = 1; box < t.n; box++) {
-		if (fn[box] !== f || first[firstNode[box]] === first[firstNode[t.end[box]]])
+	for (const box of allBoxesOf(fn, f)) {
+		if (first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
 		const inner = box < outer, all = nodesOf(d, t, sums, box, side);
 		outer = inner ? outer : t.end[box];

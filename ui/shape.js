@@ -110,77 +110,84 @@ export function collapsed(t, functions) {
 
 /**
  * @param {number[]} parent @param {number[]} fn @param {number[][]} self by side @param {number[]} scale
- * @param {Int32Array} of node of each node, or sample, that the tree is made of; numbered anew
  * @param {number[]} [from] places of its nodes
+ * @returns {Tree} .of is by their number here
  */
-function filled(parent, fn, self, scale, of, from) {
+function filled(parent, fn, self, scale, from) {
 	const t = ordered(parent, fn, Int32Array.from(parent, (_, i) => i));
-	for (let i = 0; i < of.length; i++)
-		of[i] = of[i] < 0 ? -1 : t.of[of[i]];
-	setSelf(t, self.map((from) => {
+	const numbered = (/** @type {number[]} */ list) => {
 		const out = new Float64Array(t.n);
-		from.forEach((x, i) => {
-			out[t.of[i]] = x;
-		});
+		for (let i = 0; i < t.n; i++)
+			out[t.of[i]] = list[i];
 		return out;
-	}));
-	if (from) {
-		t.at = new Float64Array(t.n);
-		from.forEach((x, i) => {
-			t.at[t.of[i]] = x;
-		});
-	}
+	};
+	setSelf(t, self.map(numbered));
+	if (from)
+		t.at = numbered(from);
 	t.scale = scale;
-	t.of = of;
 	return t;
 }
 
 const PARTS = 4000; // of a picture's width; what is narrower than one isn't seen
 
+/** @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} Weight of boxes */
+/** @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}} Stacks .from: numbers of the boxes that they start from, .at: how far up each is */
+
 /**
  * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
  * followed up: nobody could see it.
  * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
- * @param {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} weight of boxes @param {number} least
+ * @param {Weight} weight @param {number} least
  * @param {number[]} total by side, of what starts are too narrow for too
+ * @param {Int32Array} of what becomes its .of: -1 for each node of @t
  */
-export function callers(t, starts, weight, least, total) {
-	const parent = [0], fn = [-1], self = t.sums.map((_, side) => [total[side]]), to = new Int32Array(t.n).fill(-1);
-	const sumOf = (/** @type {number[]} */ from) => from.reduce((a, i) => a + weight.all(t, i), 0);
-	const sideSum = (/** @type {number[]} */ from, /** @type {number} */ side) => from.reduce((a, i) => a + weight.side(t, i, side), 0);
-	/** @type {Array<{up: number, f: number, at: number[], from: number[]}>} */
-	const todo = starts.map(([f, from]) => ({up: 0, f, at: from, from}));
-	while (todo.length) {
-		const {up, f, at, from} = todo.pop(), node = parent.length;
-		if (sumOf(from) <= least)
-			continue;
+function callers(t, starts, weight, least, total, of) {
+	const parent = [0], fn = [-1], self = total.map((all) => [all]), boxes = starts.flatMap(([, from]) => from);
+	const all = boxes.map((i) => weight.all(t, i)), sides = total.map((_, side) => boxes.map((i) => weight.side(t, i, side)));
+	const to = new Int32Array(boxes.length).fill(-1);
+	const none = (/** @type {number} */ up, /** @type {number} */ f) => /** @type {Stacks} */ ({up, f, at: [], from: [], all: 0, sides: total.map(() => 0)});
+	const add = (/** @type {Stacks} */ g, /** @type {number} */ at, /** @type {number} */ k) => {
+		g.at.push(at);
+		g.from.push(k);
+		g.all += all[k];
+		for (let side = 0; side < sides.length; side++)
+			g.sides[side] += sides[side][k];
+	};
+	let begun = 0;
+	const todo = starts.map(([f, from]) => {
+		const g = none(0, f);
 		for (const i of from)
-			to[i] = node;
+			add(g, i, begun++);
+		return g;
+	}).filter((g) => g.all > least);
+	for (const g of todo)
+		g.sides.forEach((x, side) => self[side][0] -= x);
+	while (todo.length) {
+		const {up, f, at, from, sides: own} = todo.pop(), node = parent.length;
 		parent.push(up);
 		fn.push(f);
-		if (!up) {
-			self.forEach((out, side) => {
-				out[0] -= sideSum(from, side);
-			});
-		}
-		/** @type {Map<number, {at: number[], from: number[]}>} */
+		/** @type {Map<number, Stacks>} */
 		const groups = new Map();
 		for (let k = 0; k < at.length; k++) {
 			const p = t.parent[at[k]];
+			to[from[k]] = node;
 			if (p <= 0)
 				continue;
 			let g = groups.get(t.fn[p]);
 			if (!g)
-				groups.set(t.fn[p], g = {at: [], from: []});
-			g.at.push(p);
-			g.from.push(from[k]);
+				groups.set(t.fn[p], g = none(node, t.fn[p]));
+			add(g, p, from[k]);
 		}
-		const below = [...groups].filter(([, g]) => sumOf(g.from) > least);
-		for (const [pf, g] of below)
-			todo.push({up: node, f: pf, ...g});
-		self.forEach((out, side) => out.push(sideSum(from, side) - below.reduce((a, [, g]) => a + sideSum(g.from, side), 0)));
+		const below = [...groups.values()].filter((g) => g.all > least);
+		todo.push(...below);
+		own.forEach((x, side) => self[side].push(x - below.reduce((sum, g) => sum + g.sides[side], 0)));
 	}
-	return {...filled(parent, fn, self, t.scale, to), upwards: true};
+	const out = filled(parent, fn, self, t.scale);
+	boxes.forEach((i, k) => {
+		if (to[k] >= 0)
+			of[i] = out.of[to[k]];
+	});
+	return {...out, of, upwards: true};
 }
 
 /**
@@ -198,17 +205,21 @@ export function inverted(t) {
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / PARTS, t.sums.map((_, side) => sideOf(t, 0, side)));
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / PARTS, t.sums.map((_, side) => sideOf(t, 0, side)),
+		new Int32Array(t.n).fill(-1));
 }
 
 /**
  * Callers of a function, from its outermost boxes.
  * @param {Tree} t @param {number} f @param {number[]} boxes
+ * @param {Int32Array} of what becomes its .of, as callersOf() left it for the same boxes; at first -1 for each node of @t
  */
-export function callersOf(t, f, boxes) {
+export function callersOf(t, f, boxes, of) {
 	const from = boxes.filter((i) => valueOf(t, i) > 0), total = t.sums.map((_, side) => from.reduce((a, i) => a + sideOf(t, i, side), 0));
 	const least = from.reduce((a, i) => a + valueOf(t, i), 0) / PARTS; // of the function: a rare one is as wide here as any
-	return {...callers(t, [[f, from]], {all: valueOf, side: sideOf}, least, total), around: true};
+	for (const i of boxes)
+		of[i] = -1;
+	return {...callers(t, [[f, from]], {all: valueOf, side: sideOf}, least, total, of), around: true};
 }
 
 const COLUMNS = 2000; // that anyone could tell apart
@@ -271,5 +282,6 @@ export function inTime(d, t, w, window) {
 		last = have;
 		before = after;
 	}
-	return {...filled(parent, fn, [self], t.scale, to, from), leaf: to, window};
+	const out = filled(parent, fn, [self], t.scale, from), leafOf = to.map((i) => i < 0 ? -1 : out.of[i]);
+	return {...out, of: leafOf, leaf: leafOf, window};
 }

@@ -50,8 +50,8 @@ export const page = {
 	 * sums: {pass: Uint8Array|null, value: number, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
 	 * .outer: of the outermost boxes, -1 of others; .sums: the last, and what they are of */
 	groups: new Map(), // of functions, by table
-	/** @type {{f: number, boxes: number[], callees: Tree}|null} */
-	around: null, // what a sandwich is made of, whatever is filtered: the function's outermost boxes, what they called
+	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
+	around: null, // what a sandwich is made of, whatever is filtered: the function's outermost boxes, what they called; .of of callers
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
@@ -196,7 +196,7 @@ export function weigh() {
 /** @param {number} f */
 function makeAround(f) {
 	const {stacks, functions} = page, boxes = boxesOf(stacks, f);
-	return {f, boxes, callees: callees(stacks, f, boxes, functions.length)};
+	return {f, boxes, callees: callees(stacks, f, boxes, functions.length), ofCallers: new Int32Array(stacks.n).fill(-1)};
 }
 
 /** The tree that is drawn. */
@@ -216,7 +216,7 @@ export function picture() {
 		if (!page.around || page.around.f !== f)
 			page.around = makeAround(f);
 		page.tree = made(addUp(page.around.callees, stacks));
-		above.set(made(callersOf(stacks, f, page.around.boxes)), functions, 'all callers');
+		above.set(made(callersOf(stacks, f, page.around.boxes, page.around.ofCallers)), functions, 'all callers');
 		above.flip = true;
 	}
 	byId('above').hidden = !above.tree;
