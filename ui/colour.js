@@ -102,8 +102,8 @@ const APART = split({light: '#87c0ca #efa149 #bfb47a #f59aff #cbf086 #85fbaa #33
 export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1)];
 
 const STEPS = 255;
-/** @type {Map<string, string[]>} */
-const ramps = new Map();
+/** @type {Map<string, Map<string, string[]>>} */
+const ramps = new Map(); // by both ends: text made for a key would cost more than all the rest of a box's colour
 
 /**
  * All colours between two: a picture asks for thousands.
@@ -118,8 +118,9 @@ function ramp(from, to) {
  * @param {string} from @param {string} to @param {number} share
  */
 export function mix(from, to, share) {
-	const key = from + to, colours = ramps.get(key) || ramp(from, to);
-	ramps.set(key, colours);
+	const others = ramps.get(from) || new Map(), colours = others.get(to) || ramp(from, to);
+	others.set(to, colours);
+	ramps.set(from, others);
 	return colours[Math.round(share * STEPS)];
 }
 

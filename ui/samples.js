@@ -159,17 +159,19 @@ export function sortSamples(at, places) {
  * @param {Uint8Array|null} sideOf label sets; null: there is one side
  */
 export function sumSamples(d, order, v, pass, sideOf) {
-	const {labels, values} = d.samples, w = values[v], sums = (sideOf ? [0, 1] : [0]).map(() => new Float64Array(order.length + 1));
-	const now = [0, 0], [before, after] = sums;
+	const {labels, values} = d.samples, w = values[v], first = new Float64Array(order.length + 1), second = sideOf && new Float64Array(order.length + 1);
+	let one = 0, other = 0;
 	for (let k = 0; k < order.length; k++) {
-		const s = order[k];
-		if (!pass || pass[s])
-			now[sideOf ? sideOf[labels[s]] : 0] += w[s];
-		before[k + 1] = now[0];
-		if (after)
-			after[k + 1] = now[1];
+		const s = order[k], value = !pass || pass[s] ? w[s] : 0;
+		if (sideOf && sideOf[labels[s]])
+			other += value;
+		else
+			one += value;
+		first[k + 1] = one;
+		if (second)
+			second[k + 1] = other;
 	}
-	return sums;
+	return second ? [first, second] : [first];
 }
 
 /**

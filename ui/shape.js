@@ -4,7 +4,7 @@
 
 import {PYTHON} from './data.js';
 import {leaves, sortSamples} from './samples.js';
-import {ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom, valueOf} from './tree.js';
+import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -109,21 +109,15 @@ export function collapsed(t, functions) {
 }
 
 /**
+ * A tree of nodes that are there in preorder.
  * @param {number[]} parent @param {number[]} fn @param {number[][]} self by side @param {number[]} scale
- * @param {number[]} [from] places of its nodes
- * @returns {Tree} .of is by their number here
  */
-function filled(parent, fn, self, scale, from) {
-	const t = ordered(parent, fn, Int32Array.from(parent, (_, i) => i));
-	const numbered = (/** @type {number[]} */ list) => {
-		const out = new Float64Array(t.n);
-		for (let i = 0; i < t.n; i++)
-			out[t.of[i]] = list[i];
-		return out;
-	};
-	setSelf(t, self.map(numbered));
-	if (from)
-		t.at = numbered(from);
+function filled(parent, fn, self, scale) {
+	const depth = new Int32Array(parent.length);
+	for (let i = 1; i < parent.length; i++)
+		depth[i] = depth[parent[i]] + 1;
+	const t = makeTree(parent.length, Int32Array.from(parent), Int32Array.from(fn), depth);
+	setSelf(t, self);
 	t.scale = scale;
 	return t;
 }
@@ -137,15 +131,13 @@ const PARTS = 4000; // of a picture's width; what is narrower than one isn't see
  * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
  * followed up: nobody could see it.
  * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
- * @param {Weight} weight @param {number} least
- * @param {number[]} total by side, of what starts are too narrow for too
+ * @param {Weight} weight @param {number[]} rest by side, what isn't of any start
  * @param {Int32Array} of what becomes its .of: -1 for each node of @t
  */
-function callers(t, starts, weight, least, total, of) {
-	const parent = [0], fn = [-1], self = total.map((all) => [all]), boxes = starts.flatMap(([, from]) => from);
-	const all = boxes.map((i) => weight.all(t, i)), sides = total.map((_, side) => boxes.map((i) => weight.side(t, i, side)));
-	const to = new Int32Array(boxes.length).fill(-1);
-	const none = (/** @type {number} */ up, /** @type {number} */ f) => /** @type {Stacks} */ ({up, f, at: [], from: [], all: 0, sides: total.map(() => 0)});
+function callers(t, starts, weight, rest, of) {
+	const parent = [0], fn = [-1], boxes = /** @type {number[]} */ ([]), all = /** @type {number[]} */ ([]);
+	const sides = t.sums.map(() => /** @type {number[]} */ ([]));
+	const none = (/** @type {number} */ up, /** @type {number} */ f) => /** @type {Stacks} */ ({up, f, at: [], from: [], all: 0, sides: sides.map(() => 0)});
 	const add = (/** @type {Stacks} */ g, /** @type {number} */ at, /** @type {number} */ k) => {
 		g.at.push(at);
 		g.from.push(k);
@@ -153,19 +145,38 @@ function callers(t, starts, weight, least, total, of) {
 		for (let side = 0; side < sides.length; side++)
 			g.sides[side] += sides[side][k];
 	};
-	let begun = 0;
-	const todo = starts.map(([f, from]) => {
+	const begin = (/** @type {number} */ f, /** @type {number[]} */ from) => {
 		const g = none(0, f);
-		for (const i of from)
-			add(g, i, begun++);
+		for (const i of from) {
+			const value = weight.all(t, i);
+			if (!(value > 0))
+				continue;
+			all.push(value);
+			sides.forEach((list, side) => list.push(weight.side(t, i, side)));
+			add(g, i, boxes.push(i) - 1);
+		}
 		return g;
-	}).filter((g) => g.all > least);
-	for (const g of todo)
-		g.sides.forEach((x, side) => self[side][0] -= x);
-	while (todo.length) {
-		const {up, f, at, from, sides: own} = todo.pop(), node = parent.length;
-		parent.push(up);
+	};
+	const begun = starts.map(([f, from]) => begin(f, from)), least = begun.reduce((sum, g) => sum + g.all, 0) / PARTS;
+	const todo = begun.filter((g) => g.all > least), narrow = begun.filter((g) => !(g.all > least));
+	const self = rest.map((x, side) => [narrow.reduce((sum, g) => sum + g.sides[side], x)]), to = new Int32Array(boxes.length).fill(-1);
+	const put = (/** @type {number} */ up, /** @type {number} */ f, /** @type {number[]} */ own) => {
 		fn.push(f);
+		self.forEach((list, side) => list.push(own[side]));
+		return parent.push(up) - 1;
+	};
+	while (todo.length) {
+		const {up, f, at, from, sides: own} = todo.pop();
+		let node = put(up, f, own);
+		if (at.every((i) => i === at[0])) { // they have all further callers in common
+			for (let p = t.parent[at[0]]; p > 0; p = t.parent[p]) {
+				self.forEach((list) => list[node] = 0);
+				node = put(node, t.fn[p], own);
+			}
+			for (const k of from)
+				to[k] = node;
+			continue;
+		}
 		/** @type {Map<number, Stacks>} */
 		const groups = new Map();
 		for (let k = 0; k < at.length; k++) {
@@ -178,16 +189,17 @@ function callers(t, starts, weight, least, total, of) {
 				groups.set(t.fn[p], g = none(node, t.fn[p]));
 			add(g, p, from[k]);
 		}
-		const below = [...groups.values()].filter((g) => g.all > least);
-		todo.push(...below);
-		own.forEach((x, side) => self[side].push(x - below.reduce((sum, g) => sum + g.sides[side], 0)));
+		for (const g of groups.values()) {
+			if (!(g.all > least))
+				continue;
+			todo.push(g);
+			self.forEach((list, side) => list[node] -= g.sides[side]);
+		}
 	}
-	const out = filled(parent, fn, self, t.scale);
 	boxes.forEach((i, k) => {
-		if (to[k] >= 0)
-			of[i] = out.of[to[k]];
+		of[i] = to[k];
 	});
-	return {...out, of, upwards: true};
+	return {...filled(parent, fn, self, t.scale), of, upwards: true};
 }
 
 /**
@@ -205,8 +217,7 @@ export function inverted(t) {
 			starts.set(f, []);
 		starts.get(f).push(i);
 	}
-	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, valueOf(t, 0) / PARTS, t.sums.map((_, side) => sideOf(t, 0, side)),
-		new Int32Array(t.n).fill(-1));
+	return callers(t, [...starts], {all: selfOf, side: sideSelfOf}, t.sums.map((_, side) => sideSelfOf(t, 0, side)), new Int32Array(t.n).fill(-1));
 }
 
 /**
@@ -215,11 +226,9 @@ export function inverted(t) {
  * @param {Int32Array} of what becomes its .of, as callersOf() left it for the same boxes; at first -1 for each node of @t
  */
 export function callersOf(t, f, boxes, of) {
-	const from = boxes.filter((i) => valueOf(t, i) > 0), total = t.sums.map((_, side) => from.reduce((a, i) => a + sideOf(t, i, side), 0));
-	const least = from.reduce((a, i) => a + valueOf(t, i), 0) / PARTS; // of the function: a rare one is as wide here as any
 	for (const i of boxes)
 		of[i] = -1;
-	return {...callers(t, [[f, from]], {all: valueOf, side: sideOf}, least, total, of), around: true};
+	return {...callers(t, [[f, boxes]], {all: valueOf, side: sideOf}, t.sums.map(() => 0), of), around: true};
 }
 
 const COLUMNS = 2000; // that anyone could tell apart
@@ -282,6 +291,5 @@ export function inTime(d, t, w, window) {
 		last = have;
 		before = after;
 	}
-	const out = filled(parent, fn, [self], t.scale, from), leafOf = to.map((i) => i < 0 ? -1 : out.of[i]);
-	return {...out, of: leafOf, leaf: leafOf, window};
+	return {...filled(parent, fn, [self], t.scale), at: Float64Array.from(from), of: to, leaf: to, window};
 }

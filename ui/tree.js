@@ -68,7 +68,9 @@ export function sumsFrom(values) {
  */
 export function setSelf(t, self) {
 	t.order = NONE;
-	t.first = Int32Array.from({length: t.n + 1}, (_, i) => i);
+	t.first = new Int32Array(t.n + 1);
+	for (let i = 0; i <= t.n; i++)
+		t.first[i] = i;
 	t.sums = self.map(sumsFrom);
 }
 
