@@ -57,10 +57,14 @@ export function writeState(state, flame, above, d) {
 	return p.toString();
 }
 
-/** @param {Flame} of @param {number} a @param {number} b the part of it that is shown */
-function showPart(of, a, b) {
+/**
+ * @param {Flame} of @param {number[]} place the part of it that is shown, then where it is scrolled to
+ * @returns {number|undefined} that
+ */
+function showPart(of, [a, b, ...at]) {
 	of.a = a >= 0 && a < b ? a : 0;
 	of.b = b > of.a && b <= 1 ? b : 1;
+	return at.find((y) => y >= 0);
 }
 
 /** @param {any} state @param {Flame} flame @param {Flame} above @param {Data} d
@@ -92,10 +96,8 @@ export function readState(state, flame, above, d) {
 	}
 	state.filter = {labels, kind: p.get('kind') || '', module: p.get('module') || '',
 		range: range.length === 2 && range.every(Number.isFinite) && range[0] < range[1] ? range : null};
-	const [zoom, a, b, ...at] = (p.get('z') || '0~0~1').split('~').map(Number);
+	const numbers = (/** @type {string} */ k, /** @type {string} */ usual) => (p.get(k) || usual).split('~').map(Number);
+	const [zoom, ...place] = numbers('z', '0~0~1');
 	flame.zoom = Number.isInteger(zoom) && zoom >= 0 ? zoom : 0;
-	showPart(flame, a, b);
-	const [from, to, ...aboveAt] = (p.get('above') || '0~1').split('~').map(Number);
-	showPart(above, from, to);
-	return {flame: at.find((y) => y >= 0), above: aboveAt.find((y) => y >= 0)};
+	return {flame: showPart(flame, place), above: showPart(above, numbers('above', '0~1'))};
 }

@@ -353,7 +353,7 @@ class Oracle:
             due = INCOMPLETE * total
             good = not wrong and bad <= by_chance(due) and total >= self.options.samples
         else:
-            good = not wrong
+            good = not wrong and total > 0
         self.say(good, interpreter.name + " total", "%d samples of %d wanted, %d wrong, "
                  "%d incomplete (%.3f %%)" % (total, self.options.samples, wrong, bad,
                                               100 * bad / max(1, total)))
