@@ -9,6 +9,7 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {string} file shortened path, '' if there is none
  * @property {string} path
  * @property {string} module mapping: '[python 3.12]', 'libz.so.1'
+ * @property {string} imported Python's name of the module: 'json.decoder', '' = none
  * @property {string} language
  * @property {number} kind as enum frame_kind
  * @property {number} origin as enum render_origin
@@ -97,11 +98,11 @@ async function unpacked(stream) {
 /** @param {any} header @returns {Fn[]} */
 function readFunctions(header) {
 	const s = header.strings, f = header.functions, out = [];
-	for (let i = 0; i < f.length; i += 9) {
+	for (let i = 0; i < f.length; i += 10) {
 		out.push({
 			name: s[f[i]], file: s[f[i + 1]], path: s[f[i + 2]], module: s[f[i + 3]],
-			language: s[f[i + 4]], kind: f[i + 5], origin: f[i + 6], member: f[i + 7],
-			line: f[i + 8], root: false,
+			imported: s[f[i + 4]], language: s[f[i + 5]], kind: f[i + 6], origin: f[i + 7],
+			member: f[i + 8], line: f[i + 9], root: false,
 		});
 	}
 	return out;

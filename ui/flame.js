@@ -59,7 +59,7 @@ export class Flame {
 	set(tree, functions, rootName) {
 		this.tree = tree;
 		this.functions = functions;
-		this.root = {name: rootName, file: '', path: '', module: '', language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
+		this.root = {name: rootName, file: '', path: '', module: '', imported: '', language: '', kind: 0, origin: 0, member: 0, line: 0, root: true};
 		if (this.zoom >= tree.n) {
 			this.zoom = this.a = 0;
 			this.b = 1;

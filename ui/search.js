@@ -9,6 +9,12 @@ import {sideOf} from './tree.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
+ * What a text is looked for in.
+ * @param {Fn} f
+ */
+const texts = (f) => [f.imported ? f.imported + '.' + f.name : f.name, f.file, f.module];
+
+/**
  * @param {string} query
  * @returns {{test: (f: Fn) => boolean, line: number}|null|string} null: nothing asked; a string: why not
  */
@@ -19,7 +25,7 @@ export function parseQuery(query) {
 	if (regex) {
 		try {
 			const r = new RegExp(regex[1], regex[2] + 'u');
-			return {test: (f) => r.test(f.name) || r.test(f.file) || r.test(f.module), line: 0};
+			return {test: (f) => r.test(f.name) || texts(f).some((t) => r.test(t)), line: 0};
 		} catch (e) {
 			return 'not a regular expression';
 		}
@@ -29,8 +35,7 @@ export function parseQuery(query) {
 		return {test: (f) => f.path === file || f.file === file || f.path.endsWith('/' + file), line: +place[2]};
 	}
 	const text = q.toLowerCase();
-	return {test: (f) => f.name.toLowerCase().includes(text) || f.file.toLowerCase().includes(text) ||
-		f.module.toLowerCase().includes(text), line: 0};
+	return {test: (f) => texts(f).some((t) => t.toLowerCase().includes(text)), line: 0};
 }
 
 /**

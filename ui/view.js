@@ -87,8 +87,7 @@ export function moduleOf(f) {
 		return '';
 	if (f.kind || !f.file)
 		return f.module || f.name;
-	const part = f.file.split('/').filter(Boolean);
-	return f.origin ? part[0].replace(/\.py$/, '') : f.file;
+	return f.origin ? f.imported.split('.')[0] : f.file;
 }
 
 /** What root frames are made of, '' = none. */
@@ -115,7 +114,7 @@ function programsOfSides() {
  * All functions and, behind them, the groups.
  * @param {string[]} names @returns {Fn[]}
  */
-export const withGroups = (names) => page.data.functions.concat(names.map((name) => ({name, file: '', path: '', module: '', language: '',
+export const withGroups = (names) => page.data.functions.concat(names.map((name) => ({name, file: '', path: '', module: '', imported: '', language: '',
 	kind: 0, origin: 0, member: 0, line: 0, root: true})));
 
 export function structure() {

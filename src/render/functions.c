@@ -149,6 +149,8 @@ static int describe_location(struct functions *fs, uint32_t id, struct function 
 	f->path = profile_get_string(fs->p, pf->file);
 	f->file = render_names_file(fs->names, l->function);
 	f->origin = render_names_origin(fs->names, l->function);
+	if (f->kind == KIND_PYTHON)
+		f->imported = render_names_module(fs->names, l->function);
 	return 0;
 }
 
@@ -157,8 +159,13 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 	size_t made = fs->made.n;
 	int r = 0;
 
-	*ret = (struct function){
-		.name = "", .file = "", .path = "", .module = "", .mapping = "", .language = ""};
+	*ret = (struct function){.name = "",
+				 .file = "",
+				 .path = "",
+				 .module = "",
+				 .mapping = "",
+				 .imported = "",
+				 .language = ""};
 	if (fs->keys.first[key] == 0) {
 		ret->name = "[no frames]";
 		ret->kind = KIND_MARK;

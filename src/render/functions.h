@@ -14,7 +14,8 @@
 struct function {
 	const char *name, *file, *path, *module; /* file: shortened path; "" = none */
 	const char *mapping;			 /* as .module, which is "" where the name has it */
-	const char *language;			 /* of native code, "" = not known */
+	const char *imported; /* Python's name of the module: "json.decoder", "" = none */
+	const char *language; /* of native code, "" = not known */
 	enum frame_kind kind;
 	enum render_origin origin;
 	bool root;     /* all, a process, a label: no function at all */

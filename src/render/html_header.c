@@ -143,7 +143,7 @@ static uint32_t member(const struct function *f)
 	return f->class[1] ? f->class[1] - '0' : 0;
 }
 
-/* Of each function: name, file, path, module, language; then kind, origin, colour, first line. */
+/* Of each function: name, file, path, mapping, module, language; then kind, origin, colour, first line. */
 static void put_functions(struct header *d)
 {
 	for (uint32_t key = 0; key < d->h->functions.keys.n; key++) {
@@ -156,6 +156,7 @@ static void put_functions(struct header *d)
 		add_id(d, string(d, f.file));
 		add_id(d, string(d, f.path));
 		add_id(d, string(d, f.mapping));
+		add_id(d, string(d, f.imported));
 		add_id(d, string(d, f.language));
 		add_id(d, f.kind);
 		add_id(d, f.origin);

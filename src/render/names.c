@@ -10,16 +10,18 @@
 #include "render/dirs.h"
 #include "render/rank.h"
 
-/* Both texts point into the profile's string. */
+/* .file and .from point into the profile's string. */
 struct name {
 	const char *file;
-	const char *module; /* the file from where its module's name begins */
+	const char *from; /* the file from where its module's name begins */
+	char *module;	  /* owned */
 	enum render_origin origin;
 };
 
 struct render_names {
 	struct profile *p;
 	struct name *of_string; /* by string id; filled for file names only */
+	size_t n;
 };
 
 /* Bytes up to and including the last "/NAME/" of @path, or 0. Debian's is "dist-packages". */
@@ -94,18 +96,24 @@ static struct name shorten(const char *path, const struct dirs *dirs)
 		name.origin = ORIGIN_PACKAGE;
 	else if ((stdlib && stdlib == cut) || str_starts(path, "<frozen "))
 		name.origin = ORIGIN_STDLIB;
+	name.from = name.file;
 	return name;
 }
 
 /* What two files may not have in common, and what each has for itself otherwise. */
 static const char **text_of(struct name *name, bool module)
 {
-	return module ? &name->module : &name->file;
+	return module ? &name->from : &name->file;
 }
 
+/* A library's module is the same one wherever it is installed: of two Pythons, of two virtual environments. */
 static const char *longer(const struct render_names *names, uint32_t file, bool module)
 {
-	return module ? names->of_string[file].file : profile_get_string(names->p, file);
+	const struct name *name = &names->of_string[file];
+
+	if (!module)
+		return profile_get_string(names->p, file);
+	return name->origin == ORIGIN_OWN ? name->file : name->from;
 }
 
 /*
@@ -149,9 +157,60 @@ static int separate_all(struct render_names *names, const dirs_files *files, boo
 	return r;
 }
 
+/* What lies in an archive is imported from there: of app.pyz/pkg/core.py that is pkg/core.py. */
+static const char *below_archive(const char *file)
+{
+	static const char *const ends[] = {".zip/", ".pyz/", ".whl/", ".egg/", ".pex/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		for (const char *end; (end = strstr(file, ends[i]));)
+			file = end + strlen(ends[i]);
+	return file;
+}
+
+/*
+ * "json/decoder.py" as Python imports it. A path from / or from above the process's directory says nothing
+ * of packages: its last part.
+ */
+static void add_module_of_file(const char *file, struct str *b)
+{
+	const char *slash;
+	size_t n;
+
+	if (str_starts(file, "<frozen ")) {
+		file += strlen("<frozen ");
+		str_add_n(b, file, strcspn(file, ">"));
+		return;
+	}
+	file = below_archive(file);
+	n = strlen(file);
+	if (str_ends(file, ".py"))
+		n -= 3;
+	else if (str_ends(file, ".pyx"))
+		n -= 4;
+	if (n > strlen("/__init__") && !strncmp(file + n - strlen("/__init__"), "/__init__", 9))
+		n -= strlen("/__init__");
+	slash = memrchr(file, '/', n);
+	if (slash && (file[0] == '/' || str_starts(file, "../"))) {
+		n -= (size_t)(slash + 1 - file);
+		file = slash + 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		str_add_c(b, file[i] == '/' ? '.' : file[i]);
+}
+
+static int name_module(struct name *name)
+{
+	_cleanup_str_ struct str b = {};
+
+	add_module_of_file(name->from, &b);
+	name->module = str_take(&b);
+	return name->module ? 0 : -ENOMEM;
+}
+
 /*
  * Python looks for modules beside its script first: of `python old/app.py` they are app and what app
- * imports from there, not old.app. A full path says nothing of packages: see view/names.c.
+ * imports from there, not old.app.
  */
 static int name_modules(struct render_names *names, const dirs_files *files)
 {
@@ -162,12 +221,16 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 		const char *path = profile_get_string(names->p, *file);
 		struct name *name = &names->of_string[*file];
 
-		name->module = name->file;
-		if (name->origin == ORIGIN_OWN && *name->file != '/')
-			name->module = MAX(name->file, path + dirs_after(&dirs, path));
+		if (name->origin == ORIGIN_OWN)
+			name->from = *name->file == '/'
+					     ? name->file
+					     : MAX(name->file, path + dirs_after(&dirs, path));
 	}
 	dirs_fini(&dirs);
-	return r ? r : separate_all(names, files, true);
+	r = r ? r : separate_all(names, files, true);
+	for (size_t i = 0; !r && i < files->n; i++)
+		r = name_module(&names->of_string[files->v[i]]);
+	return r;
 }
 
 /* Which strings are file names, each once; @names gets their short forms. */
@@ -200,7 +263,8 @@ struct render_names *render_names_new(struct profile *p)
 	if (!names)
 		goto out;
 	names->p = p;
-	names->of_string = calloc(profile_n_strings(p) + 1, sizeof(*names->of_string));
+	names->n = profile_n_strings(p) + 1;
+	names->of_string = calloc(names->n, sizeof(*names->of_string));
 	if (!names->of_string)
 		goto out;
 	r = dirs_of_processes(&dirs, p);
@@ -220,6 +284,8 @@ void render_names_free(struct render_names *n)
 {
 	if (!n)
 		return;
+	for (size_t i = 0; n->of_string && i < n->n; i++)
+		free(n->of_string[i].module);
 	free(n->of_string);
 	free(n);
 }

@@ -65,8 +65,8 @@ void render_names_free(struct render_names *n);
 const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*
- * The part of that file which names its module: "json/decoder.py". Behind the directory of the script that
- * ran, never so that two files coincide.
+ * The module that the file is, as Python imports it: "json.decoder". Behind the directory of the script that ran; two
+ * files of the project never coincide, those of a library do that is installed twice. "" if it has no file.
  */
 const char *render_names_module(const struct render_names *n, uint32_t function);
 

@@ -138,6 +138,39 @@ static void test_archives(void **state)
 	}
 }
 
+/* Two Pythons, two virtual environments: the same module. Two scripts of one name are two. */
+static void test_installed_twice(void **state)
+{
+	static const struct {
+		const char *files[2], *modules[2];
+	} cases[] = {
+		{{"/opt/a/lib/python3.13/json/encoder.py", "/opt/b/lib/python3.9/json/encoder.py"},
+		 {"json.encoder", "json.encoder"}},
+		{{"/a/lib/python3.9/site-packages/pkg/core.py",
+		  "/b/lib/python3.9/site-packages/pkg/core.py"},
+		 {"pkg.core", "pkg.core"}},
+		{{"/srv/old/app.py", "old/app.py"}, {"app", "old.app"}}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile *p = test_profile();
+		uint32_t id[2];
+		struct render_names *names;
+
+		for (size_t k = 0; k < 2; k++)
+			id[k] = test_location(p, &(struct test_frame){"f", cases[i].files[k], 1});
+		names = render_names_new(p);
+		assert_non_null(names);
+		for (size_t k = 0; k < 2; k++) {
+			_cleanup_str_ struct str module = {};
+
+			view_module(p, names, id[k], &module);
+			assert_string_equal(str_cstr(&module), cases[i].modules[k]);
+		}
+		render_names_free(names);
+		profile_free(p);
+	}
+}
+
 static void test_native(void **state)
 {
 	static const struct {
@@ -317,11 +350,17 @@ static void test_bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),	      cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_frames),	      cmocka_unit_test(test_archives),
-		cmocka_unit_test(test_native),	      cmocka_unit_test(test_times),
-		cmocka_unit_test(test_inlined),	      cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_deeply_nested), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_archives),
+		cmocka_unit_test(test_installed_twice),
+		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_inlined),
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_deeply_nested),
+		cmocka_unit_test(test_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
