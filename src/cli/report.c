@@ -184,7 +184,8 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	r = r ? r : check_per(f, o->style.per_process, "process");
 	r = r ? r : check_per(f, o->style.per_thread, "thread");
 	if (!r)
-		r = costs_init(&f->costs, f->p, true);
+		r = costs_init(&f->costs, f->p,
+			       o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE);
 	f->costs.inverted = o->view.invert;
 	if (!r)
 		r = costs_add(&f->costs, f->sums, f->n_sums, f->value);
@@ -208,6 +209,7 @@ static int print(void *arg, FILE *out)
 	const struct print_arg *a = arg;
 	struct report_style style = a->o->style;
 
+	style.grain = a->o->view.grain;
 	style.colored = color_wanted(a->o->color, out);
 	style.width = cells_terminal_width(out);
 	return a->o->print(a->f, &style, out);

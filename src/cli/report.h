@@ -27,6 +27,7 @@ struct report_style {
 	unsigned limit; /* rows of a table */
 	bool fit;	/* fewer lines where all would be more than a terminal's rows */
 	bool tree, per_process, per_thread;
+	enum view_grain grain; /* what a row is */
 	bool colored;
 	int width;
 	const char *by;

@@ -91,10 +91,15 @@ static void print_function(struct printer *p, const struct cost *c)
 
 static void print_functions(struct printer *p)
 {
+	const char *noun = p->style->grain == VIEW_MODULES ? "module"
+			   : p->style->grain == VIEW_LINES ? "line"
+							   : "function";
+	char md[80], text[80];
 	unsigned n = 0;
 
-	heading(p, "| own | total | function | file |\n|---:|---:|---|---|",
-		"    own    total    function");
+	snprintf(md, sizeof(md), "| own | total | %s | file |\n|---:|---:|---|---|", noun);
+	snprintf(text, sizeof(text), "    own    total    %s", noun);
+	heading(p, md, text);
 	vec_foreach(c, &p->f->costs.functions) {
 		if (n == p->style->limit || c->self <= 0)
 			break;
@@ -360,7 +365,7 @@ static void print_head(struct printer *p)
 		markup_add_count(&b, count_samples(f));
 		str_addf(&b, " %s", m->values[0].type);
 	}
-	if (f->filtered) {
+	if (f->filtered && f->costs.all < f->totals.all[f->value]) {
 		str_add(&b, "; ");
 		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
 		str_add(&b, " of all; shares are of that");

@@ -8,10 +8,14 @@
 
 void costs_name(const struct costs *c, uint32_t location, struct str *b)
 {
+	int32_t line = location ? profile_get_location(c->p, location)->line : 0;
+
 	if (location)
 		view_dotted(c->p, c->names, location, b);
 	else
 		str_add(b, "[no frames]");
+	if (c->by == COSTS_BY_LINE && line > 0)
+		str_addf(b, ":%d", line);
 }
 
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b)
@@ -28,7 +32,7 @@ void costs_place(const struct costs *c, uint32_t location, int32_t line, struct 
 		str_addf(b, ":%d", line);
 }
 
-static int rank_functions(struct costs *c, bool by_file)
+static int rank_functions(struct costs *c)
 {
 	_cleanup_str_ struct str b = {};
 	int r = 0;
@@ -36,7 +40,7 @@ static int rank_functions(struct costs *c, bool by_file)
 	for (uint32_t id = 0; !r && id <= profile_n_locations(c->p); id++) {
 		str_clear(&b);
 		costs_name(c, id, &b);
-		if (by_file) {
+		if (c->by != COSTS_BY_NAME) {
 			str_add_c(&b, '\1');
 			costs_place(c, id, 0, &b);
 		}
@@ -51,13 +55,13 @@ static bool is_python(const struct profile *p, uint32_t location)
 	       KIND_PYTHON;
 }
 
-int costs_init(struct costs *c, struct profile *p, bool by_file)
+int costs_init(struct costs *c, struct profile *p, enum costs_by by)
 {
 	int r;
 
-	*c = (struct costs){.p = p, .names = render_names_new(p)};
+	*c = (struct costs){.p = p, .by = by, .names = render_names_new(p)};
 	map_init(&c->lines_at);
-	r = c->names ? rank_functions(c, by_file) : -ENOMEM;
+	r = c->names ? rank_functions(c) : -ENOMEM;
 	if (!r)
 		r = vec_reserve(&c->functions, c->keys.n + 1);
 	c->seen = calloc(c->keys.n + 1, sizeof(*c->seen));

@@ -26,8 +26,12 @@ struct cost_line {
 	int64_t self;
 };
 
+/* What is one row: a function of one dotted name; those in files of different names differ; a line of such a one. */
+enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
+
 struct costs {
 	struct profile *p;
+	enum costs_by by;
 	struct render_names *names;
 	struct rank keys;		    /* input 0: no frames; input id: location */
 	VEC(struct cost) functions;	    /* by key; after costs_sort() by self */
@@ -43,12 +47,8 @@ struct costs {
 	VEC(uint32_t) unique;
 };
 
-/*
- * Functions of @p, without figures yet. @by_file: functions of the same dotted name in files of
- * different names differ. @p must not be added to afterwards. 0 or -ENOMEM + message; fini in any
- * case.
- */
-_must_use_ int costs_init(struct costs *c, struct profile *p, bool by_file);
+/* Functions of @p, without figures yet. @p must not be added to afterwards. 0 or -ENOMEM + message; fini in any case. */
+_must_use_ int costs_init(struct costs *c, struct profile *p, enum costs_by by);
 void costs_fini(struct costs *c);
 
 /* The frame with @i others inside of it, of the @n of a stack of .p. */
@@ -75,7 +75,7 @@ _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t
 /* Largest self first, then total, then name. */
 void costs_sort(struct costs *c);
 
-/* Appends "json.decoder.JSONDecoder.decode"; "[no frames]". */
+/* Appends "json.decoder.JSONDecoder.decode", by line with ":355"; "[no frames]". */
 void costs_name(const struct costs *c, uint32_t location, struct str *b);
 
 /* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */

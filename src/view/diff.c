@@ -328,9 +328,9 @@ static int make(struct maker *m)
 int diff_make(struct diff *d)
 {
 	struct maker m = {.d = d};
-	int r = costs_init(&d->costs[DIFF_A], d->p[DIFF_A], false);
+	int r = costs_init(&d->costs[DIFF_A], d->p[DIFF_A], COSTS_BY_NAME);
 
-	r = r ? r : costs_init(&d->costs[DIFF_B], d->p[DIFF_B], false);
+	r = r ? r : costs_init(&d->costs[DIFF_B], d->p[DIFF_B], COSTS_BY_NAME);
 	r = r ? r : make(&m);
 	free(m.row_of[DIFF_A]);
 	free(m.row_of[DIFF_B]);

@@ -575,6 +575,21 @@ def per_process(work):
         check("per-process-once " + " ".join(args), text.count("  share    process\n") == 1, text)
 
 
+def lines_as_rows(work):
+    """With --lines a row of the table and of the tree is a line, with --modules a module, and the table says so."""
+    path, w = os.path.join(work, "rows.pb.gz"), pprof.Writer()
+    root, *leaves = [w.location("[python 3.12]", name, "/srv/app.py", 1, line, 1) for name, line in (("run", 3), ("leaf", 7), ("leaf", 8))]
+    for leaf, n in zip(leaves, (3, 1)):
+        w.sample([root, leaf], {}, n)
+    w.save(path)
+    for word, noun, rows in (("--lines", "line", ["app.leaf:7", "app.leaf:8", "app.run:3"]), ("--functions", "function", ["app.leaf", "app.run"]),
+                             ("--modules", "module", ["app"])):
+        text = krait("report", path, word, "--tree").stdout.decode()
+        table, tree = text.split("  total    path")
+        check("rows" + word, " total    %s\n" % noun in table and all(" %s" % r in tree for r in rows) and
+              [r for r in rows if " %s  " % r in table] == rows[:len(rows) - (word != "--modules")] and "of all" not in text, text)
+
+
 def owner(stack):
     """Whose a sample is: the innermost Python function, else the innermost frame."""
     python = [f for f in stack if f.kind == "python"]
@@ -1070,6 +1085,7 @@ def main():
         filters(work, path)
         diff_filters(work, path)
         per_process(work)
+        lines_as_rows(work)
         tables(work, path)
         gil(path)
         fits(work)
