@@ -177,7 +177,7 @@ static int write_with_summary(struct session *s, const struct summary *m)
 
 	vec_foreach(l, &m->lines)
 		if (l->level <= LOG_NOTE)
-			session_add_comment(s, "note", l->text);
+			profile_add_comment(s->profile, "note", l->text);
 	r = apply_filters(s);
 	if (r) {
 		log_error("%s", err_msg());

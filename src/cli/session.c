@@ -250,35 +250,19 @@ static int make_profile(struct session *s)
 	return 0;
 }
 
-/* Appends a comment to the recording; what doesn't fit is left out. */
-void session_add_comment(struct session *s, const char *key, const char *value)
-{
-	struct profile_meta *m = profile_meta(s->profile);
-
-	if (!value || m->n_comments == ARRAY_SIZE(m->comment))
-		return;
-	if (asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
-		m->n_comments++;
-}
-
 /* What was profiled, for the picture's title and for whoever reads the recording later. */
 void session_describe_target(struct session *s)
 {
-	char cwd[PATH_MAX], link[64] = "/proc/self/cwd";
+	char cwd[PATH_MAX];
 	_cleanup_str_ struct str title = {};
-	ssize_t n;
 
 	for (char **arg = s->options->cmd; arg && *arg; arg++)
 		str_addf(&title, "%s%s", title.n ? " " : "", *arg);
-	if (s->options->pids.n)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", s->options->pids.v[0]);
-	n = readlink(link, cwd, sizeof(cwd) - 1);
-	if (n > 0 && (s->options->cmd || s->options->pids.n)) {
-		cwd[n] = '\0';
-		session_add_comment(s, "cwd", cwd);
-	}
+	/* Processes tell theirs as they are met; a short one has ended by then. */
+	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
+		profile_add_comment(s->profile, "cwd", cwd);
 	if (title.n && !title.failed) {
-		session_add_comment(s, "command", title.s);
+		profile_add_comment(s->profile, "command", title.s);
 		s->title = str_take(&title);
 	}
 }

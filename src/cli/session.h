@@ -78,9 +78,6 @@ void session_end_sampling(struct session *s);
 /* What was profiled, for the picture's title and for whoever reads the recording later. */
 void session_describe_target(struct session *s);
 
-/* Adds "key: value" to the recording's comments; what doesn't fit is left out. */
-void session_add_comment(struct session *s, const char *key, const char *value);
-
 /* Tells the kernel programs which processes are wanted and what is known of them. 0 or -errno. */
 _must_use_ int session_add_targets(struct session *s);
 

@@ -40,7 +40,7 @@ int session_condense(struct session *s, struct condense *c)
 					    profile_copy_string(&c->copy, l->value)};
 	s->trim_ns = 0;
 	if (!s->condensed++)
-		session_add_comment(s, "note",
+		profile_add_comment(s->profile, "note",
 				    "what was rare is summed up as [rare code] and [ended]");
 	return collect_condense(s->collect, c);
 }

@@ -65,7 +65,7 @@ static int bound_samples(struct top *t)
 	if (profile_n_samples(p) < t->fold_at)
 		return 0;
 	if (t->fold_at == KEEP_SAMPLES)
-		session_add_comment(t->session, "note",
+		profile_add_comment(t->session->profile, "note",
 				    "older samples were summed up without their times");
 	r = profile_forget_times(p);
 	t->fold_at = profile_n_samples(p) + KEEP_SAMPLES + 1;

@@ -463,6 +463,24 @@ static bool is_newest(const struct collect *c, uint32_t process)
 	return i && *i - 1 == process;
 }
 
+#define DIRECTORIES 8 /* that a recording tells, of those that processes with samples run in */
+
+static void note_directory(struct collect *c, const struct process *p)
+{
+	const struct profile_meta *meta = profile_meta(c->profile);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < meta->n_comments; i++) {
+		if (!str_starts(meta->comment[i], "cwd: "))
+			continue;
+		if (streq(meta->comment[i] + strlen("cwd: "), p->directory))
+			return;
+		n++;
+	}
+	if (n < DIRECTORIES)
+		profile_add_comment(c->profile, "cwd", p->directory);
+}
+
 /* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {
@@ -511,6 +529,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return r;
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);
+	if (!p->samples && p->directory)
+		note_directory(c, p);
 	c->stats.samples++;
 	c->stats.weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;

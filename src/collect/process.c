@@ -85,6 +85,16 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
+/* Its files are cut after it (render/dirs.h). */
+static void read_directory(struct process *p, const struct proc *proc)
+{
+	char path[PATH_MAX];
+	ssize_t n = p->directory ? 0 : readlinkat(proc->dirfd, "cwd", path, sizeof(path));
+
+	if (n > 1 && (size_t)n < sizeof(path) && *path == '/')
+		p->directory = strndup(path, (size_t)n);
+}
+
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct maps *maps, const struct image_file *f, const struct mapping *at,
 		    const struct exe_key *exe)
@@ -98,6 +108,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	set_python(c, p, f->image.layout.version);
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(c, p, SPACE_GONE);
+	read_directory(p, proc);
 	return r ? r : 1;
 }
 
@@ -224,6 +235,7 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		(void)!ignore(c, p);
 		return;
 	}
+	read_directory(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
 	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,

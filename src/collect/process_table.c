@@ -129,6 +129,7 @@ void process_fini(struct collect *c, struct process *p)
 	free(p->name);
 	free(p->cgroup);
 	free(p->container);
+	free(p->directory);
 	*p = (struct process){};
 }
 

@@ -66,6 +66,15 @@ struct profile *profile_new(void)
 	return p;
 }
 
+void profile_add_comment(struct profile *p, const char *key, const char *value)
+{
+	struct profile_meta *m = &p->meta;
+
+	if (value && m->n_comments < ARRAY_SIZE(m->comment) &&
+	    asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
+		m->n_comments++;
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)

@@ -196,6 +196,9 @@ _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);
 
+/* Adds "key: value" to the comments; what doesn't fit is left out. */
+void profile_add_comment(struct profile *p, const char *key, const char *value);
+
 /*
  * Sums the samples up by stack and labels, without their times: what bounds the samples of a profile
  * that grows for days. 0; -errno + message, then the profile is as it was.

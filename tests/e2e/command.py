@@ -241,6 +241,26 @@ def words_for_a_part():
 
 
 @kit.case
+def directories():
+    """Files are cut after the directory of their own process, of each that is recorded."""
+    with folder() as d:
+        programs = []
+        for name in "one", "two":
+            os.mkdir(d + "/" + name)
+            with open("%s/%s/%s.py" % (d, name, name), "w") as f:
+                f.write("while True: pass\n")
+            programs.append(Background(kit.PYTHON, name + ".py", cwd=d + "/" + name))
+        with programs[0] as one, programs[1] as two:
+            kit.runs([one.pid, two.pid], 0.2)
+            for target in ("-p", one.pid, "-p", two.pid), ("--comm", "one.py", "--comm", "two.py"):
+                done = krait("record", *target, "-d", 0.5, "--native", "none", "--no-kernel", "-o", d + "/o.folded")
+                check(done.returncode == 0, done.stderr)
+                with open(d + "/o.folded") as f:
+                    text = f.read()
+                check("<module> (one.py:1)" in text and "<module> (two.py:1)" in text, text)
+
+
+@kit.case
 def named_late():
     """The main thread has its name also where `threading` is imported long after its first sample."""
     source = "import time\n" \
