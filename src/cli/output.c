@@ -114,6 +114,15 @@ static int check_name(const char *path)
 	return stat(path, &st) && errno != ENOENT ? -errno : 0;
 }
 
+/* A page that nobody else was to read stays that. */
+static void keep_mode(const char *path, int fd)
+{
+	struct stat old;
+
+	if (!stat(path, &old) && S_ISREG(old.st_mode))
+		(void)!fchmod(fd, old.st_mode & 0666);
+}
+
 static int open_file(struct output *o)
 {
 	int fd;
@@ -124,7 +133,11 @@ static int open_file(struct output *o)
 	if (fd)
 		return fd;
 	fd = open_unnamed(o);
-	return fd >= 0 ? fd : open_temporary(o);
+	if (fd < 0)
+		fd = open_temporary(o);
+	if (fd >= 0)
+		keep_mode(o->path, fd);
+	return fd;
 }
 
 /* Where a shell's `>` or `>>` leads: others write there too, so it isn't replaced. */

@@ -74,6 +74,7 @@ void signals_take(void)
 		if (stopping[i] == SIGINT || !is_ignored(stopping[i]))
 			sigaction(stopping[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error as a full disk is */
 }
 
 /* With SA_RESETHAND: what it does by itself comes next. */
@@ -121,6 +122,7 @@ void signals_give_back(void)
 {
 	/* exec() resets handlers by itself, and keeps what is ignored. */
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	if (ignores_terminal)
 		signal(SIGINT, SIG_IGN);
 }

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pwd
+import resource
 import shlex
 import shutil
 import signal
@@ -134,6 +135,34 @@ def full_disk():
             check(open(d + "/x.svg").read() == "old", "the older file was changed")
         finally:
             subprocess.run(["umount", d], check=True)
+
+
+@kit.case
+def size_limit():
+    """A limit of file sizes is an error as a full disk is, and doesn't end krait; the command gets the signal as ever."""
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+    with folder() as d:
+        with open(d + "/x.html", "w") as f:
+            f.write("old")
+        done = krait("record", "-o", d + "/x.html", "--", kit.PYTHON, "-c", "sum(range(10**7))", preexec_fn=limited)
+        check(done.returncode == 1 and "too large" in done.stderr and " samples of " in done.stderr, done.stderr)
+        check(open(d + "/x.html").read() == "old" and os.listdir(d) == ["x.html"], str(os.listdir(d)))
+        done = krait("record", "-o", d + "/o.folded", "--", "sh", "-c", "head -c 50000 /dev/zero > %s/f" % d, preexec_fn=limited)
+        check(done.returncode == 128 + signal.SIGXFSZ, "%d: %s" % (done.returncode, done.stderr))
+
+
+@kit.case
+def private_output():
+    """What nobody else may read isn't made readable by writing it anew; what is new is as the umask has it."""
+    with folder() as d, python() as target:
+        with open(d + "/o.html", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+            f.write("old")
+        for name, mode in ("o.html", 0o600), ("new.html", 0o644):
+            done = krait("record", "-p", target.pid, "-d", 0.2, "-o", d + "/" + name, umask=0o022)
+            check(done.returncode == 0, done.stderr)
+            check(stat.S_IMODE(os.stat(d + "/" + name).st_mode) == mode, "%s: %o" % (name, os.stat(d + "/" + name).st_mode))
 
 
 def saved(d, name, done):
