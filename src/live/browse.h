@@ -40,6 +40,7 @@ struct tree_line {
 	uint32_t node;
 	uint16_t indent;
 	bool has_children, open;
+	bool only; /* what the line above calls, or is called by, alone: stands as far left as that */
 };
 
 /* A box of the flame view, as it was drawn last. */

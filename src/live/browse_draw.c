@@ -172,8 +172,8 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 		screen_at(s, top + 1);
 		screen_put(s, STYLE_DIM,
 			   *v->filter ? "  no row has that text; c shows all again"
-				      : "  nothing has run on a CPU yet; krait shows where "
-					"programs run, not where they wait",
+				      : "  nothing has run on a CPU yet; where programs "
+					"wait isn't shown",
 			   -1);
 	}
 }

@@ -76,6 +76,7 @@ static bool is_open(const struct browse *b, uint32_t node)
 struct todo {
 	uint32_t node;
 	uint16_t indent;
+	bool only;
 };
 
 /*
@@ -92,7 +93,7 @@ static int list(struct browse *b)
 	while (!r && todo.n) {
 		struct todo t = todo.v[--todo.n];
 		struct tree_line line = {t.node, t.indent, b->tree.nodes.v[t.node].first != 0,
-					 t.node == 0 || is_open(b, t.node)};
+					 t.node == 0 || is_open(b, t.node), t.only};
 
 		if (t.node)
 			r = vec_push(&b->lines, line);
@@ -101,7 +102,8 @@ static int list(struct browse *b)
 		r = calltree_children(&b->tree, t.node, false, &children);
 		for (size_t i = children.n; !r && i--;)
 			r = vec_push(&todo, (struct todo){children.v[i],
-							  t.indent + (t.node && children.n > 1)});
+							  t.indent + (t.node && children.n > 1),
+							  t.node && children.n == 1});
 	}
 	vec_fini(&todo);
 	vec_fini(&children);
@@ -208,7 +210,8 @@ static void draw_line(struct browse *b, struct screen *s, const struct tree_line
 	draw_share(s, n->since, live->all[LIVE_SINCE].value);
 	table_number(b->shown, UNIT_VALUE, n->since, &time);
 	screen_put_right(s, STYLE_PLAIN, str_cstr(&time), 9);
-	screen_pad(s, STYLE_PLAIN, 25 + MIN(l->indent, s->cols / 3));
+	screen_pad(s, STYLE_PLAIN, 24 + MIN(l->indent, s->cols / 3));
+	screen_put(s, STYLE_DIM, l->only ? "└" : " ", -1);
 	screen_put(s, STYLE_DIM, !l->has_children ? "  " : l->open ? "- " : "+ ", 2);
 	table_location_name(b->shown, b->tree.table, n->location, &name);
 	screen_put_frame(s, draw_style(b->shown->p, n->location), str_cstr(&name), -1);
