@@ -53,6 +53,11 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 		return 0;
 	if (why)
 		return err_set(r, "%s", why);
+	if (s->options->no_children)
+		return err_set(r,
+			       "process %d isn't running Python; if a child of it is, leave out "
+			       "--no-children",
+			       pid);
 	return err_set(r,
 		       "process %d isn't running Python, nor is a child of it; "
 		       "`krait record` without -p shows which processes are",

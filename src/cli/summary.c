@@ -301,8 +301,9 @@ static void compose(const struct session *s, struct summary *m)
 	const struct collect_stats *st = &m->collect;
 
 	add_presence(s, m);
-	line(m, LOG_NOTE, "%llu samples of %u process%s in %.1f s", (ull)st->samples, st->processes,
-	     st->processes == 1 ? "" : "es", seconds(m->wall_ns));
+	line(m, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s", (ull)st->samples,
+	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
+	     seconds(m->wall_ns));
 	if (m->reached_hz > 0)
 		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
 		     (double)NSEC_PER_SEC / s->event.period);

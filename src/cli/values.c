@@ -186,6 +186,16 @@ int value_count(void *field, const char *text)
 	return 0;
 }
 
+int value_times(void *field, const char *text)
+{
+	uint64_t n;
+
+	if (read_scaled(text, 1000, 1ull << 62, &n) || n == 0)
+		return err_set(-EINVAL, "'%s' is not a number of times from 1 on", text);
+	*(uint64_t *)field = n;
+	return 0;
+}
+
 int value_memory(void *field, const char *text)
 {
 	uint64_t n;

@@ -18,6 +18,7 @@ int value_strings(void *field, const char *text);     /* VEC(const char *): appe
 int value_pid(void *field, const char *text);	      /* VEC(pid_t): 1 to 2^31-1, each once */
 int value_duration(void *field, const char *text);    /* uint64_t ns: 10, 1.5s, 500ms, 2m; > 0 */
 int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
+int value_times(void *field, const char *text);	      /* uint64_t, from 1 on */
 int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */
 int value_label(void *field, const char *text);	      /* VEC(struct label_option): KEY=VALUE */
 int value_memory(void *field, const char *text);      /* uint64_t bytes: 8M to 4G; K M G */
