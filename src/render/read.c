@@ -2,6 +2,7 @@
 /* The table of formats that can be read, and getting a file's bytes; see read.h. */
 #include "render/read.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -172,6 +173,26 @@ static int check_known(const uint8_t *data, size_t n)
 	return 0;
 }
 
+/* A page or picture without a recording: krait's own has it near its end. */
+static void refuse_markup(const char *data, size_t n)
+{
+	static const char *const ends[] = {"</html>", "</svg>"};
+	size_t end = n;
+
+	while (end && isspace((unsigned char)data[end - 1]))
+		end--;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t k = strlen(ends[i]);
+
+		if (end >= k && !memcmp(data + end - k, ends[i], k)) {
+			err_set(-EINVAL,
+				"no recording is in it; krait's own pages and pictures hold one");
+			return;
+		}
+	}
+	err_set(-EINVAL, "byte %zu: the page or picture ends there, cut off before a recording", n);
+}
+
 /* The format of a file of which at least the beginning is there, or NULL + message. */
 static const struct read_format *find(const uint8_t *data, size_t n)
 {
@@ -204,7 +225,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 		return NULL; /* damaged, as the message says */
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
-		err_set(-EINVAL, "no recording is in it; krait's own pictures hold one");
+		refuse_markup((const char *)data, n);
 	else if (in.head_n && head[0] == '<')
 		err_set(-EINVAL, "a page or picture is read unpacked only");
 	else
