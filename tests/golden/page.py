@@ -206,6 +206,23 @@ def search(b):
     no_errors(b)
 
 
+def installed_twice(b):
+    """A library of two Pythons, and of two virtual environments, is one module; search finds Python's dotted names."""
+    def frame(name, file):
+        return {"mapping": "[python 3.12]", "file": file, "name": name}
+    stacks = [(3, "dumps", "/opt/a/lib/python3.13/json/encoder.py"), (2, "dumps", "/opt/b/lib/python3.9/json/encoder.py"),
+              (4, "work", "/venv/a/lib/python3.9/site-packages/pkg/core.py"), (1, "work", "/venv/b/lib/python3.9/site-packages/pkg/core.py")]
+    made("twice.html", [([frame(name, file), "main"], {}, [n]) for n, name, file in stacks])
+    open_page(b, "twice.html")
+    press(b, "Modules")
+    equal(sorted(r[0] for r in rows(b)), ["/srv/app.py", "json", "pkg"], "modules")
+    for text, want in (("json.encoder.dumps", "2 functions, 50.0 % of shown"), ("/^pkg[.]core[.]work$/", "2 functions, 50.0 % of shown"),
+                       ("/^work$/", "2 functions, 50.0 % of shown"), ("app.main", "1 function, 100.0 % of shown")):
+        find(b, text)
+        equal(matched(b), want, text)
+    no_errors(b)
+
+
 def hover(b):
     open_page(b, "shares.html")
     b.mouse("mouseMoved", *at(b, 0.45, 2))
@@ -1754,7 +1771,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
+        for t in (numbers, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
