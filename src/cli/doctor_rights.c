@@ -44,10 +44,14 @@ static bool own_container(const struct doctor *d, struct str *ret)
 	       container_from_mountinfo(text, strlen(text), ret);
 }
 
+static bool in_user_namespace(const struct doctor *d)
+{
+	return in_namespace(d, "user", HOST_USER_NS);
+}
+
 static bool is_contained(const struct doctor *d, struct str *id)
 {
-	return own_container(d, id) || in_namespace(d, "pid", HOST_PID_NS) ||
-	       in_namespace(d, "user", HOST_USER_NS);
+	return own_container(d, id) || in_namespace(d, "pid", HOST_PID_NS) || in_user_namespace(d);
 }
 
 /* What to run where the rights can't be had here: outside. */
@@ -60,13 +64,17 @@ static void remedy_on_host(struct finding *f, const struct str *id)
 		finding_remedy(f, "on the host: sudo krait record");
 }
 
-static void check_user_namespace(struct doctor *d, const struct str *id)
+/* False: what capabilities there are don't count. */
+static bool check_user_namespace(struct doctor *d, const struct str *id)
 {
-	if (in_namespace(d, "user", HOST_USER_NS))
+	bool its_own = in_user_namespace(d);
+
+	if (its_own)
 		remedy_on_host(finding_add(d, "user namespace", FINDING_FAIL,
 					   "krait is in a user namespace of its own, where "
 					   "capabilities don't reach BPF and perf"),
 			       id);
+	return !its_own;
 }
 
 void check_rights(struct doctor *d)
@@ -75,7 +83,8 @@ void check_rights(struct doctor *d)
 	bool contained = is_contained(d, &id);
 	struct finding *f;
 
-	check_user_namespace(d, &id);
+	if (!check_user_namespace(d, &id))
+		return;
 	if (rights_missing(&d->rights, RIGHT_NEEDED, &missing)) {
 		f = finding_add(d, "rights", FINDING_FAIL, "missing: %s", str_cstr(&missing));
 		if (contained)
@@ -113,7 +122,7 @@ void check_programs(struct doctor *d)
 	struct finding *f;
 	int r;
 
-	if (*d->root || rights_check(&d->rights))
+	if (*d->root || rights_check(&d->rights) || in_user_namespace(d))
 		return; /* about the running kernel; and without rights the answer is known */
 	r = event_parse(&config.event, "cpu-clock");
 	if (!r)
@@ -213,7 +222,7 @@ void check_place(struct doctor *d)
 	struct finding *f;
 
 	if (!is_contained(d, &id)) {
-		finding_add(d, "place", FINDING_OK, "the host: every process can be seen");
+		finding_add(d, "place", FINDING_OK, "the host, no container");
 		return;
 	}
 	f = finding_add(d, "place", FINDING_WARN,

@@ -136,7 +136,7 @@ static int load(struct sampler *s)
 		return err_set(r, "too few files may be open for krait's programs; raise the limit "
 				  "with `ulimit -n 65536`");
 	if (r)
-		return err_sys(r, "the kernel refused krait's programs; `krait doctor` says why");
+		return err_sys(r, "the kernel refused krait's programs");
 	return 0;
 }
 
