@@ -16,7 +16,7 @@
 	X(HIT, 4, "a --fail-if of krait diff was hit")                                             \
 	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
 	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \
-	X(ABORTED, 130, "aborted by a second Ctrl-C; nothing was written")
+	X(ABORTED, 130, "aborted by a second Ctrl-C; what was not written by then is lost")
 
 enum exit_code {
 #define X(name, code, words) EXIT_##name = code,

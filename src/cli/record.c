@@ -225,6 +225,15 @@ static int open_outputs(struct session *s)
 	return r;
 }
 
+/* Between fork and exec. Where the recording goes to standard output, what the command says doesn't. */
+static int become_command(void *arg)
+{
+	struct session *s = arg;
+	int r = s->path && streq(s->path, "-") ? spawn_say_to(STDERR_FILENO) : 0;
+
+	return r ? r : caller_become(&s->caller);
+}
+
 /* Who asks, and the files: before anything is started, so that what can't be written is said now. */
 static int prepare(struct session *s)
 {
@@ -241,7 +250,7 @@ static int prepare(struct session *s)
 	caller_leave(&s->caller);
 	if (q || !s->options->cmd)
 		return q;
-	return spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+	return spawn_start(&s->spawn, s->options->cmd, become_command, s);
 }
 
 /* --if-permitted: the command runs all the same. It may wait for its start already. */

@@ -61,6 +61,18 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	_exit(r == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
 }
 
+/* Standard output becomes @fd. What krait holds for a closed one (main.c) isn't for the command. */
+int spawn_say_to(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH) {
+		close(STDOUT_FILENO);
+		return 0;
+	}
+	return dup2(fd, STDOUT_FILENO) < 0 ? -errno : 0;
+}
+
 static void close_pair(int pair[2])
 {
 	cleanup_close(&pair[0]);

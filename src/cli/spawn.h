@@ -27,6 +27,9 @@ struct spawn {
  */
 _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *arg);
 
+/* For @prepare: the command's standard output becomes @fd. 0 or -errno. */
+_must_use_ int spawn_say_to(int fd);
+
 /*
  * Lets the child become the command; returns when it has. -errno + message if it can't, with
  * s->exit_code EXIT_NOT_RUNNABLE or EXIT_NOT_FOUND as a shell has them.

@@ -23,18 +23,6 @@ struct child {
 	int null, out; /* of its standard input; of what it says; -1: krait's own */
 };
 
-/* Standard output becomes @fd. What krait holds for a closed one (main.c) isn't for the command. */
-static int say_to(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || flags & O_PATH) {
-		close(STDOUT_FILENO);
-		return 0;
-	}
-	return dup2(fd, STDOUT_FILENO) < 0 ? -errno : 0;
-}
-
 /* Between fork and exec. */
 static int prepare(void *arg)
 {
@@ -43,7 +31,7 @@ static int prepare(void *arg)
 
 	if (c->null >= 0 && dup2(c->null, STDIN_FILENO) < 0)
 		return -errno;
-	r = say_to(c->out >= 0 ? c->out : STDERR_FILENO);
+	r = spawn_say_to(c->out >= 0 ? c->out : STDERR_FILENO);
 	if (r)
 		return r;
 	if (c->out >= 0 && dup2(c->out, STDERR_FILENO) < 0)

@@ -241,6 +241,16 @@ def words_for_a_part():
 
 
 @kit.case
+def output_apart():
+    """Where the recording goes to standard output, what the command says doesn't; elsewhere it says it as ever."""
+    with folder() as d:
+        for output, out in ("-", False), (d + "/o.folded", True):
+            done = krait("record", "-q", "--format", "folded", "-o", output, "--", kit.PYTHON, "-c", "print('said by it');" + SHORT)
+            check(done.returncode == 0 and ("said by it" in done.stdout) == out and ("said by it" in done.stderr) != out, str(done))
+            check(out or "<module> (<string>:1)" in done.stdout, done.stdout)
+
+
+@kit.case
 def directories():
     """Files are cut after the directory of their own process, of each that is recorded."""
     with folder() as d:
