@@ -38,9 +38,14 @@ static void add_percent(struct printer *p, int64_t value)
 	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
 }
 
-static void add_code(struct str *b, const char *s)
+#define MD_COLUMNS 200 /* of a name: a summary is to be read */
+
+static void add_code(struct str *b, const char *s, bool keep_end)
 {
-	markup_add_md_code(b, s, strlen(s));
+	_cleanup_str_ struct str shown = {};
+
+	cells_add(&shown, s, MD_COLUMNS, keep_end, false);
+	markup_add_md_code(b, str_cstr(&shown), shown.n);
 }
 
 static void heading(struct printer *p, const char *md, const char *text)
@@ -69,9 +74,9 @@ static void print_function(struct printer *p, const struct cost *c)
 		add_percent(p, c->self);
 		add_percent(p, c->total);
 		str_add(&p->row, "| ");
-		add_code(&p->row, str_cstr(&name));
+		add_code(&p->row, str_cstr(&name), keep_end(p, c->location));
 		str_add(&p->row, " | ");
-		add_code(&p->row, str_cstr(&place));
+		add_code(&p->row, str_cstr(&place), true);
 		str_add(&p->row, " |");
 	} else {
 		add_percent(p, c->self);
@@ -193,7 +198,7 @@ static void print_share(struct printer *p, int64_t value, const char *name, bool
 	if (p->md) {
 		str_add(&p->row, "| ");
 		if (code)
-			add_code(&p->row, name);
+			add_code(&p->row, name, false);
 		else
 			str_add(&p->row, name);
 		str_add(&p->row, " |");
@@ -379,13 +384,14 @@ static void print_head(struct printer *p)
 
 static void print_lede(struct printer *p)
 {
-	_cleanup_str_ struct str b = {};
+	_cleanup_str_ struct str b = {}, md = {};
 
 	report_add_lede(p->f, &b);
 	str_add_c(&b, '.');
 	if (p->md) {
 		str_add(&p->row, "**");
-		markup_add_md(&p->row, str_cstr(&b), b.n);
+		cells_add(&md, str_cstr(&b), 2 * MD_COLUMNS, false, false);
+		markup_add_md(&p->row, str_cstr(&md), md.n);
 		str_add(&p->row, "**\n");
 	} else {
 		/*

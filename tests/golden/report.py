@@ -958,6 +958,8 @@ def markdown(work):
         for i, name in enumerate(names):
             w.sample([main, w.location("[python 3.12]", name, "/srv/_app_.py", 1, 3, 1)], {}, 200 + i * i * step)
         w.save(path)
+    text = krait("report", "-", "--format", "md", stdin=("f;" + "x" * 4000 + " 5\n").encode()).stdout.decode()
+    check("md-long-name", text.count("x" * 150) >= 2 and len(text) < 2000, text)
     for args in ["report", paths[0]], ["diff", *paths]:
         text = krait(*args, "-n", "20", "--format", "md").stdout.decode()
         cells = re.findall("<code>(.*?)</code>", text)
