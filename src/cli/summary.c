@@ -156,6 +156,11 @@ static void add_outcomes(struct summary *m)
 		     "%llu sample%s more of processes that were gone before it was known what they "
 		     "ran",
 		     (ull)st->unknown, st->unknown == 1 ? "" : "s");
+	if (st->foreign && st->samples)
+		line(m, LOG_NOTE,
+		     "%u process%s of other users left out, Python or not; sudo krait record shows "
+		     "them",
+		     st->foreign, st->foreign == 1 ? "" : "es");
 	if (st->not_python)
 		line(m, st->samples ? LOG_INFO : LOG_NOTE,
 		     "%llu sample%s of processes that don't run Python", (ull)st->not_python,
@@ -259,6 +264,10 @@ static void say_nothing_came(const struct session *s, struct summary *m)
 		     "no samples: no %s, or too few of them for one sample, came while Python ran; "
 		     "without -e CPU time is sampled",
 		     o->event);
+	else if (o->cmd && m->collect.foreign)
+		line(m, LOG_WARN,
+		     "no samples: what '%s' ran is another user's; sudo krait record shows it too",
+		     o->cmd[0]);
 	else if (o->cmd)
 		line(m, LOG_WARN,
 		     "no samples: '%s' ran no Python, or less than it takes to be sampled; "

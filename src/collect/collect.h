@@ -176,6 +176,7 @@ struct collect_stats {
 	uint64_t native[NATIVE_OUTCOME_MAX]; /* by how unwinding ended */
 	uint64_t not_python; /* samples of processes that turned out not to be Python */
 	uint64_t unknown;    /* samples of processes that were gone before that could be told */
+	unsigned foreign;    /* processes that .may_see left out, Python or not */
 	uint64_t broken_records, lost_stacks, lost_names;
 	uint64_t map_malformed,
 		map_dropped;	 /* entries of perf maps and jitdumps: not one; beyond a limit */

@@ -163,8 +163,12 @@ static bool read_facts(struct collect *c, struct process *p, const struct proc *
 
 static bool is_wanted(struct collect *c, struct process *p, const struct proc *proc)
 {
-	p->unwanted =
-		!read_facts(c, p, proc) || (c->config.may_see && !c->config.may_see(proc->dirfd));
+	bool wanted = read_facts(c, p, proc);
+	bool foreign = wanted && c->config.may_see && !c->config.may_see(proc->dirfd);
+
+	c->stats.foreign += foreign && !p->foreign;
+	p->foreign |= foreign;
+	p->unwanted = !wanted || foreign;
 	return !p->unwanted;
 }
 

@@ -23,6 +23,7 @@ struct process {
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
 	bool unwanted;	  /* not to be shown */
+	bool foreign;	  /* because it is another user's */
 	bool replaced;	  /* by an exec: it has ended, its number hasn't */
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
