@@ -254,15 +254,17 @@ static int make_profile(struct session *s)
 void session_describe_target(struct session *s)
 {
 	char cwd[PATH_MAX];
-	_cleanup_str_ struct str title = {};
+	_cleanup_str_ struct str words = {}, title = {};
 
-	for (char **arg = s->options->cmd; arg && *arg; arg++)
-		str_addf(&title, "%s%s", title.n ? " " : "", *arg);
+	for (char **arg = s->options->cmd; arg && *arg; arg++) {
+		str_addf(&words, "%s%s", words.n ? " " : "", *arg);
+		str_addf(&title, "%s%s", title.n ? " " : "", title.n ? *arg : path_base(*arg));
+	}
 	/* Processes tell theirs as they are met; a short one has ended by then. */
 	if (s->options->cmd && getcwd(cwd, sizeof(cwd)))
 		profile_add_comment(s->profile, "cwd", cwd);
-	if (title.n && !title.failed) {
-		profile_add_comment(s->profile, "command", title.s);
+	if (words.n && !words.failed) {
+		profile_add_comment(s->profile, "command", words.s);
 		s->title = str_take(&title);
 	}
 }

@@ -238,7 +238,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	if (r)
 		return s->v->ascending ? r : -r;
 	if (a->since != b->since)
-		return a->since > b->since ? -1 : 1;
+		return (a->since > b->since) == (s->v->ascending && s->v->sort->value) ? 1 : -1;
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
