@@ -283,6 +283,11 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 			return err_wrap(r, "%s", f->name[side]);
 	}
 	f->source[side].p = f->diff.p[side];
+	if (o->side[side].n && !profile_n_samples(f->diff.p[side]))
+		return err_set(-ENOENT, "no sample has the label %s%s", f->name[side],
+			       totals.all_samples && o->view.labels.n
+				       ? " and what the filters ask for"
+				       : "");
 	if (!profile_n_samples(f->diff.p[side]))
 		log_warn("%s has no samples%s", f->name[side],
 			 totals.all_samples ? " that the filters let through" : "");

@@ -148,6 +148,7 @@ def diff_by(work):
     check("diff-by-words", "2 groups changed" in text and " thread\n" in text, text)
     check("diff-by-unknown", b"no sample has the label 'x'" in krait("diff", *paths, "--by", "x",
                                                                      code=1).stderr)
+    check("diff-of-nothing", b"no sample has the label gil=nix" in krait("diff", paths[0], "--a", "gil=nix", "--b", "gil=held", code=1).stderr)
     check("diff-by-lines", b"leave one of the two out" in krait(
         "diff", *paths, "--by", "thread", "--lines", code=2).stderr)
     check("diff-invert", b"no direction" in krait("diff", *paths, "--invert", code=2).stderr)
