@@ -283,14 +283,15 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 			return err_wrap(r, "%s", f->name[side]);
 	}
 	f->source[side].p = f->diff.p[side];
-	if (o->side[side].n && !profile_n_samples(f->diff.p[side]))
+	if (profile_n_samples(f->diff.p[side]))
+		return 0;
+	if (o->side[side].n)
 		return err_set(-ENOENT, "no sample has the label %s%s", f->name[side],
 			       totals.all_samples && o->view.labels.n
 				       ? " and what the filters ask for"
 				       : "");
-	if (!profile_n_samples(f->diff.p[side]))
-		log_warn("%s has no samples%s", f->name[side],
-			 totals.all_samples ? " that the filters let through" : "");
+	log_warn("%s has no samples%s", f->name[side],
+		 totals.all_samples ? " that the filters let through" : "");
 	return 0;
 }
 

@@ -173,26 +173,30 @@ int value_frequency(void *field, const char *text)
 	return 0;
 }
 
-int value_count(void *field, const char *text)
+static bool read_number(const char *text, uint64_t *ret)
 {
 	uint64_t n;
 
 	if (read_scaled(text, 1000, 1ull << 62, &n) || n == 0)
+		return false;
+	*ret = n;
+	return true;
+}
+
+int value_count(void *field, const char *text)
+{
+	if (!read_number(text, field))
 		return err_set(-EINVAL,
 			       "'%s' is not a count; write how many events make one sample, as in "
 			       "`-c 1000000` or `-c 1M`",
 			       text);
-	*(uint64_t *)field = n;
 	return 0;
 }
 
 int value_times(void *field, const char *text)
 {
-	uint64_t n;
-
-	if (read_scaled(text, 1000, 1ull << 62, &n) || n == 0)
+	if (!read_number(text, field))
 		return err_set(-EINVAL, "'%s' is not a number of times from 1 on", text);
-	*(uint64_t *)field = n;
 	return 0;
 }
 

@@ -245,20 +245,22 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 }
 
 /* What looks for its name has to know of it while it runs. */
+static struct thread *meet(struct collect *c, struct process *p, const struct rec_sample *rec)
+{
+	p->names_samples++;
+	return thread_of(c, p, rec->tid, rec->time_ns);
+}
+
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
-	struct process *p = &c->processes.v[process];
-
-	(void)thread_of(c, p, rec->tid, rec->time_ns);
-	p->names_samples++;
+	(void)meet(c, &c->processes.v[process], rec);
 }
 
 uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sample *rec)
 {
 	struct process *p = &c->processes.v[process];
-	struct thread *t = thread_of(c, p, rec->tid, rec->time_ns);
+	struct thread *t = meet(c, p, rec);
 
-	p->names_samples++;
 	if (!t)
 		return 0;
 	add_runtime(t, rec->runtime_ns);
