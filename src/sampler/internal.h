@@ -7,13 +7,14 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include "base/vec.h"
+#include "sampler/record_ring.h"
 #include "sampler/sampler.h"
 
 struct sample_bpf;
 
 struct cpu_ring {
 	int cpu, fd;
-	struct ring_buffer *records; /* of this ring alone: each gets its turn */
+	struct record_ring records;
 };
 
 struct sampler {

@@ -21,13 +21,12 @@
 #define TURN_LEAST (5 * NSEC_PER_MSEC)
 #define TURN_CHECK 32 /* records */
 
-/* What was handed over is taken: libbpf goes on behind it the next time. */
-static int on_record(void *ctx, void *data, size_t n)
+static bool on_record(void *ctx, const void *data, size_t n)
 {
 	struct sampler *s = ctx;
 
 	s->config.record(s->config.ctx, data, n);
-	return ++s->taken % TURN_CHECK || clock_ns(CLOCK_MONOTONIC) < s->turn_ends_ns ? 0 : -ETIME;
+	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
 /* Nothing is added any more once sampling has stopped: then all is taken. */
@@ -41,10 +40,10 @@ int per_cpu_drain(struct sampler *s)
 		int r;
 
 		s->turn_ends_ns = s->enabled ? clock_ns(CLOCK_MONOTONIC) + turn_ns : UINT64_MAX;
-		r = ring_buffer__consume(ring->records);
-		if (r < 0 && r != -ETIME)
-			return err_sys(r, "can't read the rings");
-		more |= r == -ETIME;
+		r = record_ring_read(&ring->records, on_record, s);
+		if (r < 0)
+			return err_sys(r, "can't read the ring of CPU %d", ring->cpu);
+		more |= r;
 	}
 	return more;
 }
@@ -63,12 +62,11 @@ static size_t ring_bytes(const struct sampler *s)
 static int map_ring(struct sampler *s, struct cpu_ring *ring)
 {
 	struct epoll_event e = {.events = EPOLLIN};
+	int r = record_ring_map(&ring->records, ring->fd, ring_bytes(s));
 
-	ring->records = ring_buffer__new(ring->fd, on_record, s, NULL);
-	if (!ring->records ||
-	    epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring_buffer__epoll_fd(ring->records), &e))
-		return err_sys(-errno, "can't map the ring of CPU %d", ring->cpu);
-	return 0;
+	if (!r && epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring->fd, &e))
+		r = -errno;
+	return r ? err_sys(r, "can't map the ring of CPU %d", ring->cpu) : 0;
 }
 
 static int make_ring(struct sampler *s, int cpu)
@@ -78,7 +76,7 @@ static int make_ring(struct sampler *s, int cpu)
 
 	if (fd < 0)
 		return err_sys(fd, "can't create a ring of %zu bytes for CPU %d", bytes, cpu);
-	r = vec_push(&s->cpu_rings, (struct cpu_ring){cpu, fd, NULL});
+	r = vec_push(&s->cpu_rings, (struct cpu_ring){.cpu = cpu, .fd = fd});
 	if (r) {
 		close(fd);
 		return err_sys(r, "rings");
@@ -188,7 +186,7 @@ void per_cpu_close(struct sampler *s)
 {
 	close_events(s);
 	vec_foreach(ring, &s->cpu_rings) {
-		ring_buffer__free(ring->records);
+		record_ring_unmap(&ring->records);
 		close(ring->fd);
 	}
 	if (s->rings_fd >= 0)

@@ -31,7 +31,7 @@ struct sampler_config {
 
 /*
  * All rings together, but at least SAMPLER_RING_LEAST each: a second of samples, and new stacks of
- * 24 KiB in a burst. They count twice in resident memory, as they are mapped twice.
+ * 24 KiB in a burst.
  */
 #define SAMPLER_RINGS_BYTES (8u << 20)
 #define SAMPLER_RING_LEAST  (1u << 20)
