@@ -78,6 +78,25 @@ export function percent(part, whole) {
 /** @param {number} n @param {string} one @param {string} [many] */
 export const counted = (n, one, many) => grouped(n) + '\u00a0' + (n === 1 ? one : many || one + 's');
 
+/**
+ * Has the last answer: a brush asks for the same again and again.
+ * @template T
+ * @returns {(asked: unknown[], make: () => T) => T}
+ */
+export function lastAnswer() {
+	/** @type {unknown[]} */
+	let last = null;
+	/** @type {T} */
+	let answer;
+	return (asked, make) => {
+		if (!last || asked.some((x, i) => x !== last[i])) {
+			answer = make();
+			last = asked;
+		}
+		return answer;
+	};
+}
+
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ASCII = /^[\x20-\x7e]*$/;
 

@@ -2,7 +2,7 @@
 // The lines of a function: their shares, the source text where the file has it, and below it what was
 // being executed.
 
-import {byId, el, percent} from './base.js';
+import {byId, el, lastAnswer, percent} from './base.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
@@ -51,22 +51,21 @@ function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
 	return false;
 }
 
-/** @type {{of: Int32Array, f: number, boxes: number[]}} */
-let lineBoxes = null;
+const lastBoxes = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * All boxes of a function; a brush asks for the same ones again.
+ * All boxes of a function.
  * @param {Int32Array} fn of the boxes @param {number} f
  */
 function allBoxesOf(fn, f) {
-	if (!lineBoxes || lineBoxes.of !== fn || lineBoxes.f !== f) {
-		lineBoxes = {of: fn, f, boxes: []};
+	return lastBoxes([fn, f], () => {
+		const boxes = [];
 		for (let box = 1; box < fn.length; box++) {
 			if (fn[box] === f)
-				lineBoxes.boxes.push(box);
+				boxes.push(box);
 		}
-	}
-	return lineBoxes.boxes;
+		return boxes;
+	});
 }
 
 /**

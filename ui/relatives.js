@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of callers and callees in a sandwich: what its two pictures show, without eyes or a mouse.
 
+import {lastAnswer} from './base.js';
 import {fillOf} from './colour.js';
 import {outermost, sideOf, valueOf} from './tree.js';
 import {above, page, state} from './view.js';
@@ -29,15 +30,12 @@ function callerSums() {
 	return out;
 }
 
-/** @type {{of: import('./tree.js').Tree, outer: Int32Array}} */
-let last = null;
+const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** Function of the outermost boxes below the chosen one's; a brush makes no other tree. */
+/** Function of the outermost boxes below the chosen one's. */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
-	if (!last || last.of !== t)
-		last = {of: t, outer: outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), functions.length, 2)};
-	return last.outer;
+	return lastCallees([t], () => outermost(t, Int32Array.from(functions, (f, i) => f.root ? -1 : i), functions.length, 2));
 }
 
 /** As a callee of itself too. @returns {Sums} */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What follows from the single samples and their labels: filters, groups, threads and processes.
 
+import {lastAnswer} from './base.js';
 import {makeTree} from './tree.js';
 
 // Not labels, but by what they say without numbers: words that nobody takes for a label of their own. html_header.c has them too.
@@ -113,8 +114,7 @@ export function passing(d, f, words, anyTime) {
 	return out;
 }
 
-/** @type {{kind: string, module: string, nodes: Uint8Array}} */
-let lastWith = null;
+const lastWith = /** @type {typeof lastAnswer<Uint8Array>} */ (lastAnswer)();
 const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
 
 /**
@@ -122,14 +122,13 @@ const OF_KIND = 1, OF_MODULE = 2, BOTH = 3;
  * @param {Data} d @param {Filter} f @param {{kind: (f: Fn) => string, module: (f: Fn) => string}} words
  */
 function nodesWith(d, f, words) {
-	if (lastWith && lastWith.kind === f.kind && lastWith.module === f.module)
-		return lastWith.nodes;
-	const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind ? OF_KIND : 0) | (!f.module || words.module(g) === f.module ? OF_MODULE : 0));
-	const out = new Uint8Array(d.nodes);
-	for (let i = 1; i < d.nodes; i++)
-		out[i] = out[d.nodeParent[i]] | fits[d.spotFn[d.nodeSpot[i]]];
-	lastWith = {kind: f.kind, module: f.module, nodes: out};
-	return out;
+	return lastWith([f.kind, f.module], () => {
+		const fits = Uint8Array.from(d.functions, (g) => (!f.kind || words.kind(g) === f.kind ? OF_KIND : 0) | (!f.module || words.module(g) === f.module ? OF_MODULE : 0));
+		const out = new Uint8Array(d.nodes);
+		for (let i = 1; i < d.nodes; i++)
+			out[i] = out[d.nodeParent[i]] | fits[d.spotFn[d.nodeSpot[i]]];
+		return out;
+	});
 }
 
 /**

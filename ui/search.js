@@ -2,6 +2,7 @@
 // Search: text, /regular expression/, file.py:42. Which functions match, and what share of what is
 // shown has one of them in its stack.
 
+import {lastAnswer} from './base.js';
 import {sideOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
@@ -72,25 +73,23 @@ export function matchedValues(t, hit) {
 	return out;
 }
 
-/** @type {{hit: string, line: number, first: Int32Array, nodes: number[]}} a brush asks for the same again */
-let lastLine = null;
+const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
  * Nodes with samples that are a line of a matching function, or below one.
  * @param {Data} d @param {Int32Array} first sample of each node @param {Uint8Array} hit @param {number} line
  */
 function nodesOfLine(d, first, hit, line) {
-	const {nodeParent, nodeSpot, spotLine, spotFn} = d, key = hit.join('');
-	if (lastLine && lastLine.hit === key && lastLine.line === line && lastLine.first === first)
-		return lastLine.nodes;
-	const nodes = [], on = new Uint8Array(d.nodes), is = spotLine.map((n, s) => n === line && hit[spotFn[s]] ? 1 : 0);
-	for (let i = 1; i < d.nodes; i++) {
-		on[i] = on[nodeParent[i]] || is[nodeSpot[i]];
-		if (on[i] && first[i] !== first[i + 1])
-			nodes.push(i);
-	}
-	lastLine = {hit: key, line, first, nodes};
-	return nodes;
+	const {nodeParent, nodeSpot, spotLine, spotFn} = d;
+	return lastLine([hit.join(''), line, first], () => {
+		const nodes = [], on = new Uint8Array(d.nodes), is = spotLine.map((n, s) => n === line && hit[spotFn[s]] ? 1 : 0);
+		for (let i = 1; i < d.nodes; i++) {
+			on[i] = on[nodeParent[i]] || is[nodeSpot[i]];
+			if (on[i] && first[i] !== first[i + 1])
+				nodes.push(i);
+		}
+		return nodes;
+	});
 }
 
 /**

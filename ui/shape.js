@@ -125,80 +125,101 @@ function filled(parent, fn, self, scale) {
 const PARTS = 4000; // of a picture's width; what is narrower than one isn't seen
 
 /** @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) => number}} Weight of boxes */
-/** @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}} Stacks .from: numbers of the boxes that they start from, .at: how far up each is */
+/** @typedef {{boxes: number[], all: number[], sides: number[][]}} Starts boxes, and what each is worth, in all and by side */
+/** @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}} Stacks .from: numbers of their starts, .at: how far up each is */
+
+/**
+ * @param {number} up @param {number} f @param {number} sides @returns {Stacks}
+ */
+const noStacks = (up, f, sides) => ({up, f, at: [], from: [], all: 0, sides: new Array(sides).fill(0)});
+
+/**
+ * @param {Stacks} g @param {Starts} starts @param {number} at @param {number} k number of its start
+ */
+function addStack(g, {all, sides}, at, k) {
+	g.at.push(at);
+	g.from.push(k);
+	g.all += all[k];
+	for (let side = 0; side < sides.length; side++)
+		g.sides[side] += sides[side][k];
+}
+
+/**
+ * Boxes that are worth nothing start no stack.
+ * @param {Tree} t @param {Array<[number, number[]]>} boxesOf a function @param {Weight} weight
+ * @returns {{starts: Starts, begun: Stacks[]}} .begun: of each function
+ */
+function begin(t, boxesOf, weight) {
+	const starts = {boxes: /** @type {number[]} */ ([]), all: /** @type {number[]} */ ([]), sides: t.sums.map(() => /** @type {number[]} */ ([]))};
+	const begun = boxesOf.map(([f, boxes]) => {
+		const g = noStacks(0, f, t.sums.length);
+		for (const i of boxes) {
+			const value = weight.all(t, i);
+			if (!(value > 0))
+				continue;
+			starts.all.push(value);
+			starts.sides.forEach((list, side) => list.push(weight.side(t, i, side)));
+			addStack(g, starts, i, starts.boxes.push(i) - 1);
+		}
+		return g;
+	});
+	return {starts, begun};
+}
+
+/**
+ * Those that go on, a box further up, by its function.
+ * @param {Tree} t @param {Stacks} stacks @param {number} node theirs @param {Starts} starts
+ */
+function byCaller(t, {at, from}, node, starts) {
+	/** @type {Map<number, Stacks>} */
+	const groups = new Map();
+	for (let k = 0; k < at.length; k++) {
+		const p = t.parent[at[k]];
+		if (p <= 0)
+			continue;
+		let g = groups.get(t.fn[p]);
+		if (!g)
+			groups.set(t.fn[p], g = noStacks(node, t.fn[p], t.sums.length));
+		addStack(g, starts, p, from[k]);
+	}
+	return groups.values();
+}
 
 /**
  * Stacks from places upwards: below each node the callers. What is narrower than a part of all isn't
  * followed up: nobody could see it.
- * @param {Tree} t @param {Array<[number, number[]]>} starts function and its boxes
+ * @param {Tree} t @param {Array<[number, number[]]>} boxesOf a function, where stacks start
  * @param {Weight} weight @param {number[]} rest by side, what isn't of any start
  * @param {Int32Array} of what becomes its .of: -1 for each node of @t
  */
-function callers(t, starts, weight, rest, of) {
-	const parent = [0], fn = [-1], boxes = /** @type {number[]} */ ([]), all = /** @type {number[]} */ ([]);
-	const sides = t.sums.map(() => /** @type {number[]} */ ([]));
-	const none = (/** @type {number} */ up, /** @type {number} */ f) => /** @type {Stacks} */ ({up, f, at: [], from: [], all: 0, sides: sides.map(() => 0)});
-	const add = (/** @type {Stacks} */ g, /** @type {number} */ at, /** @type {number} */ k) => {
-		g.at.push(at);
-		g.from.push(k);
-		g.all += all[k];
-		for (let side = 0; side < sides.length; side++)
-			g.sides[side] += sides[side][k];
-	};
-	const begin = (/** @type {number} */ f, /** @type {number[]} */ from) => {
-		const g = none(0, f);
-		for (const i of from) {
-			const value = weight.all(t, i);
-			if (!(value > 0))
-				continue;
-			all.push(value);
-			sides.forEach((list, side) => list.push(weight.side(t, i, side)));
-			add(g, i, boxes.push(i) - 1);
-		}
-		return g;
-	};
-	const begun = starts.map(([f, from]) => begin(f, from)), least = begun.reduce((sum, g) => sum + g.all, 0) / PARTS;
+function callers(t, boxesOf, weight, rest, of) {
+	const {starts, begun} = begin(t, boxesOf, weight), least = begun.reduce((sum, g) => sum + g.all, 0) / PARTS;
 	const todo = begun.filter((g) => g.all > least), narrow = begun.filter((g) => !(g.all > least));
-	const self = rest.map((x, side) => [narrow.reduce((sum, g) => sum + g.sides[side], x)]), to = new Int32Array(boxes.length).fill(-1);
+	const parent = [0], fn = [-1], self = rest.map((x, side) => [narrow.reduce((sum, g) => sum + g.sides[side], x)]);
 	const put = (/** @type {number} */ up, /** @type {number} */ f, /** @type {number[]} */ own) => {
 		fn.push(f);
 		self.forEach((list, side) => list.push(own[side]));
 		return parent.push(up) - 1;
 	};
 	while (todo.length) {
-		const {up, f, at, from, sides: own} = todo.pop();
-		let node = put(up, f, own);
-		if (at.every((i) => i === at[0])) { // they have all further callers in common
+		const g = todo.pop(), {at, sides: own} = g;
+		const alike = at.every((i) => i === at[0]); // they have all further callers in common
+		let node = put(g.up, g.f, own);
+		if (alike) {
 			for (let p = t.parent[at[0]]; p > 0; p = t.parent[p]) {
 				self.forEach((list) => list[node] = 0);
 				node = put(node, t.fn[p], own);
 			}
-			for (const k of from)
-				to[k] = node;
-			continue;
 		}
-		/** @type {Map<number, Stacks>} */
-		const groups = new Map();
-		for (let k = 0; k < at.length; k++) {
-			const p = t.parent[at[k]];
-			to[from[k]] = node;
-			if (p <= 0)
+		for (const k of g.from)
+			of[starts.boxes[k]] = node;
+		for (const further of alike ? [] : byCaller(t, g, node, starts)) {
+			if (!(further.all > least))
 				continue;
-			let g = groups.get(t.fn[p]);
-			if (!g)
-				groups.set(t.fn[p], g = none(node, t.fn[p]));
-			add(g, p, from[k]);
-		}
-		for (const g of groups.values()) {
-			if (!(g.all > least))
-				continue;
-			todo.push(g);
-			self.forEach((list, side) => list[node] -= g.sides[side]);
+			todo.push(further);
+			self.forEach((list, side) => list[node] -= further.sides[side]);
 		}
 	}
-	boxes.forEach((i, k) => {
-		of[i] = to[k];
-	});
 	return {...filled(parent, fn, self, t.scale), of, upwards: true};
 }
 
