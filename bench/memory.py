@@ -15,7 +15,7 @@ SETTLE = 15  # seconds in which tables and the log of samples reach their size
 
 
 def per_cpu(cpus):
-    """Bytes that depend on the number of CPUs: rings (src/sampler/sampler.c, ring_bytes(): once in
+    """Bytes that depend on the number of CPUs: rings (src/sampler/per_cpu.c, ring_bytes(): once in
     the kernel's count, once in the resident memory), staging and walk state."""
     ring = max(1 << 20, 1 << ((8 << 20) // cpus).bit_length() - 1)
     return cpus * (2 * ring + (192 << 10))

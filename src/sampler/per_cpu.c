@@ -59,10 +59,10 @@ static size_t ring_bytes(const struct sampler *s)
 	return bytes;
 }
 
-static int map_ring(struct sampler *s, struct cpu_ring *ring)
+static int map_ring(struct sampler *s, struct cpu_ring *ring, size_t bytes)
 {
 	struct epoll_event e = {.events = EPOLLIN};
-	int r = record_ring_map(&ring->records, ring->fd, ring_bytes(s));
+	int r = record_ring_map(&ring->records, ring->fd, bytes);
 
 	if (!r && epoll_ctl(s->rings_fd, EPOLL_CTL_ADD, ring->fd, &e))
 		r = -errno;
@@ -81,7 +81,7 @@ static int make_ring(struct sampler *s, int cpu)
 		close(fd);
 		return err_sys(r, "rings");
 	}
-	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1]);
+	return map_ring(s, &s->cpu_rings.v[s->cpu_rings.n - 1], bytes);
 }
 
 /* Hands the rings from number @first on to the kernel program. */

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "sampler/wrapped.h"
 
 #define RECORD_MAX 65536 /* perf_event_header.size is 16 bits */
 
@@ -109,7 +110,7 @@ bool perf_ring_begin(struct perf_ring *r)
 const struct perf_event_header *perf_ring_peek(struct perf_ring *r)
 {
 	uint64_t mask = r->bytes - 1, left = r->head - r->tail;
-	size_t at = r->tail & mask, size, first;
+	size_t at = r->tail & mask, size;
 	struct perf_event_header h;
 
 	if (!left)
@@ -122,12 +123,7 @@ const struct perf_event_header *perf_ring_peek(struct perf_ring *r)
 		r->malformed++;
 		return NULL;
 	}
-	if (at + size <= r->bytes)
-		return (const struct perf_event_header *)(r->data + at);
-	first = r->bytes - at;
-	memcpy(r->wrapped, r->data + at, first);
-	memcpy(r->wrapped + first, r->data, size - first);
-	return (const struct perf_event_header *)r->wrapped;
+	return ring_record(r->data, r->bytes, at, size, r->wrapped);
 }
 
 void perf_ring_next(struct perf_ring *r)

@@ -9,9 +9,10 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "sampler/wrapped.h"
 
 int record_ring_map(struct record_ring *r, int fd, size_t bytes)
 {
@@ -53,13 +54,8 @@ void record_ring_unmap(struct record_ring *r)
 /* The @n bytes behind the header at @at. */
 static const void *record_at(struct record_ring *r, uint64_t at, size_t n)
 {
-	size_t from = (at + BPF_RINGBUF_HDR_SZ) & (r->bytes - 1), first = r->bytes - from;
-
-	if (n <= first)
-		return r->data + from;
-	memcpy(r->wrapped, r->data + from, first);
-	memcpy(r->wrapped + first, r->data, n - first);
-	return r->wrapped;
+	return ring_record(r->data, r->bytes, (at + BPF_RINGBUF_HDR_SZ) & (r->bytes - 1), n,
+			   r->wrapped);
 }
 
 int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
