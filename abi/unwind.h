@@ -23,14 +23,15 @@ enum unwind_cfa {
 	UNWIND_PLT,	    /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
 	UNWIND_SIGNAL,	    /* signal frame: all registers lie in a ucontext at sp + off */
 	UNWIND_INDEXED,	    /* *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
+	UNWIND_CLONE, /* reg + off; where a system call returned 0, in the new thread, as UNWIND_END */
 };
 
 /* Registers by their DWARF numbers: x86-64 6 = rbp, 7 = rsp, 3 = rbx; aarch64 29 = fp, 30 = lr, 31 = sp. */
 struct unwind_rule {
 	__u8 cfa;   /* enum unwind_cfa */
 	__u8 reg;   /* DWARF number */
-	__u8 slots; /* UNWIND_*_FROM_FP */
-	__u8 index; /* UNWIND_INDEXED: DWARF number, else 0 */
+	__u8 slots; /* UNWIND_*_FROM_FP, UNWIND_RA_IN_INDEX */
+	__u8 index; /* DWARF number: UNWIND_INDEXED, UNWIND_RA_IN_INDEX; else 0 */
 	__s32 off;
 	__s16 off2;
 	__s16 ra, fp,
@@ -45,6 +46,9 @@ struct unwind_rule {
  */
 #define UNWIND_FP_FROM_FP 1
 #define UNWIND_BX_FROM_FP 2
+
+/* .ra is UNWIND_SAME, in register .index (x86-64: glibc's vfork() keeps it in rdi during the system call). */
+#define UNWIND_RA_IN_INDEX 4
 
 /* A row holds from .key (address in the file - the table's base) up to the next row's. */
 #define UNWIND_RULE_BITS 24

@@ -22,6 +22,7 @@ struct unwind_regs {
 #define REG_FP	     29
 #define REG_SP	     31
 #define REG_BX	     19
+#define REG_RESULT   0	 /* of a system call */
 #define SIGNAL_PC    440 /* in a ucontext: uc_mcontext at 176, regs at 8, sp, pc behind 31 of them */
 #define SIGNAL_SP    432
 #define SIGNAL_FP    416
@@ -32,6 +33,7 @@ struct unwind_regs {
 #else
 #define UNWIND_REGS  16
 #define SAVED_REGS   21 /* words of struct pt_regs */
+#define REG_RESULT   0
 #define REG_BX	     3
 #define REG_FP	     6
 #define REG_SP	     7

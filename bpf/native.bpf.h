@@ -342,7 +342,8 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 		return;
 	bx = saved(n, rule->slots & UNWIND_BX_FROM_FP ? n->regs.fp : cfa, rule->bx, n->regs.bx);
 	fp = saved(n, rule->slots & UNWIND_FP_FROM_FP ? n->regs.fp : cfa, rule->fp, n->regs.fp);
-	pc = saved(n, cfa, rule->ra, n->regs.lr);
+	pc = rule->slots & UNWIND_RA_IN_INDEX ? reg_value(n, rule->index)
+					      : saved(n, cfa, rule->ra, n->regs.lr);
 	if (n->done)
 		return;
 	n->regs = (struct unwind_regs){.pc = code_address(pc), .sp = cfa, .fp = fp, .bx = bx};
@@ -352,6 +353,13 @@ walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *ou
 	if (!pc)
 		native_end(n,
 			   NATIVE_WHOLE); /* the C library clears it below a thread's first frame */
+}
+
+/* Is it the first frame of its thread? */
+walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_END ||
+	       (rule->cfa == UNWIND_CLONE && !reg_value(n, REG_RESULT) && !n->done);
 }
 
 /*
@@ -415,7 +423,7 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 		return;
 	if (n->leaf_only && w->n && (row->value & UNWIND_EVAL) && !w->groups)
 		native_end(n, NATIVE_LEAF); /* up to 3.10 each is one Python frame's */
-	else if (rule->cfa == UNWIND_END)
+	else if (is_outermost(n, rule))
 		native_end(n, NATIVE_WHOLE);
 	else
 		native_up(n, w, out, addrs, rule);

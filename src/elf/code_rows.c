@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "check.h" /* abi */
+#include "elf/clone_rows.h"
 #include "elf/code_flow.h"
 #include "elf/code_starts.h"
 #include "elf/internal.h"
@@ -31,19 +32,13 @@ struct finder {
 	VEC(struct unwind_fde) functions;
 };
 
-static bool is_start_state(const struct unwind_rule *u)
-{
-	return u && u->cfa == UNWIND_REG && u->reg == 7 && u->off == 8 && u->ra == -1 &&
-	       u->fp == UNWIND_SAME && u->bx == UNWIND_SAME;
-}
-
 /* Where the stack is as at a function's start: what call frame information says, or another gap's function. */
 static bool is_start(void *ctx, uint32_t key)
 {
 	const struct finder *s = ctx;
 	const struct unwind_rule *u = unwind_rows_find(s->rows, s->rows->base + key);
 
-	return is_start_state(u) || (u && u->cfa == UNWIND_PLT && !(key % ALIGNMENT)) ||
+	return unwind_rule_is_start(u) || (u && u->cfa == UNWIND_PLT && !(key % ALIGNMENT)) ||
 	       key_vec_has(&s->starts, key);
 }
 
@@ -379,6 +374,7 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	if (!r && gaps.n)
 		r = code_starts(f, rows, &gaps, !s.named && sum_of(&gaps) >= WORTH_CALLERS,
 				&s.starts);
+	r = r ? r : clone_rows(f, rows, &s.ranges);
 	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);
 	finder_fini(&s);

@@ -96,8 +96,8 @@ static bool fits(const struct header *h, const struct unwind_cache_key *key, uin
 
 static bool rule_makes_sense(const struct unwind_rule *u)
 {
-	return u->cfa <= UNWIND_INDEXED && u->reg < REGISTERS && u->index < REGISTERS &&
-	       !(u->slots & ~(UNWIND_FP_FROM_FP | UNWIND_BX_FROM_FP));
+	return u->cfa <= UNWIND_CLONE && u->reg < REGISTERS && u->index < REGISTERS &&
+	       !(u->slots & ~(UNWIND_FP_FROM_FP | UNWIND_BX_FROM_FP | UNWIND_RA_IN_INDEX));
 }
 
 static bool makes_sense(const struct unwind_rows *r)

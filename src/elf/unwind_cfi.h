@@ -49,6 +49,7 @@ enum cfi_how {
 	CFI_AT_CFA,    /* in memory at CFA + off */
 	CFI_AT_REG,    /* in memory at reg + off */
 	CFI_IS_CFA,    /* is CFA + off */
+	CFI_IN_REG,    /* in reg */
 	CFI_OTHER,     /* told in a way that rules can't hold */
 };
 

@@ -69,6 +69,15 @@ static void set_plain(struct cfi_run *r, uint64_t reg, enum cfi_how how)
 	set_place(r, reg, how, 0, 1);
 }
 
+static void set_register(struct cfi_run *r, uint64_t reg, uint64_t in)
+{
+	size_t col = column(r, reg);
+
+	set_plain(r, reg, in < CFI_NONE ? CFI_IN_REG : CFI_OTHER);
+	if (col != CFI_COLUMNS)
+		r->st.col[col].reg = (uint8_t)in;
+}
+
 static void set_expression(struct cfi_run *r)
 {
 	size_t col = column(r, cfi_uleb(&r->in));
@@ -174,8 +183,7 @@ static void step_register(struct cfi_run *r, uint8_t op)
 	case CFA_SAME_VALUE:
 		return set_plain(r, reg, CFI_SAME);
 	case CFA_REGISTER:
-		cfi_uleb(&r->in);
-		return set_plain(r, reg, CFI_OTHER);
+		return set_register(r, reg, cfi_uleb(&r->in));
 	case CFA_VAL_EXPRESSION:
 		cfi_block(&r->in, cfi_uleb(&r->in));
 		return set_plain(r, reg, CFI_OTHER);

@@ -268,6 +268,12 @@ const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t
 	return n && vaddr >= r->base ? &r->rules.v[r->rows.v[n - 1].rule] : NULL;
 }
 
+bool unwind_rule_is_start(const struct unwind_rule *u)
+{
+	return u && u->cfa == UNWIND_REG && u->reg == 7 && u->off == 8 && u->ra == -1 &&
+	       u->fp == UNWIND_SAME && u->bx == UNWIND_SAME;
+}
+
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key)
 {
 	size_t i = count_upto(fdes, n, end, key);

@@ -95,6 +95,9 @@ _must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
 /* The rule at @vaddr; NULL: outside of all rows. */
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
 
+/* Is the stack as at a function's start (x86-64)? Not of NULL. */
+bool unwind_rule_is_start(const struct unwind_rule *u);
+
 /* Of @n FDEs, ascending, the one that holds @key, or NULL. */
 const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
 

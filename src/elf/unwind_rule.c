@@ -155,19 +155,33 @@ static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place,
 	return at;
 }
 
+/* The return address; false if it can't be told. A register other than that of the machine: x86-64's have 16. */
+static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
+		       struct unwind_rule *ret)
+{
+	if (!arch->ra_in_register && ra->how == CFI_IN_REG && ra->reg < 16 &&
+	    ret->cfa != UNWIND_INDEXED) {
+		ret->ra = UNWIND_SAME;
+		ret->index = ra->reg;
+		ret->slots |= UNWIND_RA_IN_INDEX;
+		return true;
+	}
+	ret->ra = slot(ra, CFI_NONE);
+	return ret->ra != UNWIND_LOST && (ret->ra != UNWIND_SAME || arch->ra_in_register);
+}
+
 /* Saved registers; false if the caller can't be told. */
 static bool set_slots(const struct cfi_arch *arch, const struct cfi_state *st,
 		      struct unwind_rule *ret)
 {
-	const struct cfi_place *ra = &st->col[CFI_RA], *sp = &st->col[CFI_SP];
+	const struct cfi_place *sp = &st->col[CFI_SP];
 
 	/* The caller's stack pointer is the CFA, unless somebody says otherwise. */
 	if (sp->how != CFI_UNSET && !(sp->how == CFI_IS_CFA && !sp->off))
 		return false;
 	ret->fp = saved(arch, &st->col[CFI_FP], UNWIND_FP_FROM_FP, ret);
 	ret->bx = saved(arch, &st->col[CFI_BX], UNWIND_BX_FROM_FP, ret);
-	ret->ra = slot(ra, CFI_NONE);
-	return ret->ra != UNWIND_LOST && (ret->ra != UNWIND_SAME || arch->ra_in_register);
+	return set_return(arch, &st->col[CFI_RA], ret);
 }
 
 static bool set_cfa(const struct cfi_state *st, struct unwind_rule *ret)

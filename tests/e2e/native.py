@@ -376,6 +376,59 @@ def mappings_are_read_soon():
         check(min(counts) <= 25, "samples without mappings: %s" % counts)
 
 
+MAKES = """
+import subprocess, sys, threading, time
+def nothing():
+    pass
+def make_thread():
+    thread = threading.Thread(target=nothing)
+    thread.start()
+    thread.join()
+def make_process():
+    subprocess.run(["/bin/true"])
+make, end = globals()[sys.argv[1]], time.time() + 2
+while time.time() < end:
+    make()
+"""
+
+
+def made_by(d, function, system_call, hz):
+    """(label, functions) of the samples in @system_call of a program that calls @function all the time; of all others."""
+    done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
+                 "--", kit.PYTHON, "-c", MAKES, function)
+    check(done.returncode == 0, done.stderr)
+    with open(d + "/s.json") as f:
+        found = json.load(f)["native_outcomes"]
+    check(found["NO_RULE"] <= 0.003 * found["WHOLE"], "code without unwind information: %s" % found)
+    inside, other, profile = [], [], kit.pprof.read(d + "/o.pb.gz")
+    for sample in profile.samples:
+        functions = [frame.name for frame in profile.stack(sample)]
+        (inside if any(system_call in f for f in functions) else other).append((sample.labels, functions))
+    check(len(inside) > 20, "only %d stacks in %s" % (len(inside), system_call))
+    return inside, other
+
+
+@kit.case
+def where_threads_begin():
+    """glibc's clone3() has no unwind information from its system call on: the old thread goes on, the new one begins."""
+    with folder() as d:
+        inside, other = made_by(d, "make_thread", "sys_clone", 4999)
+        lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
+        check(not lost, "%d of %d stacks of the old thread end: %s" % (len(lost), len(inside), lost[:2]))
+        new = [f for labels, f in inside + other if labels["tid"] != labels["pid"]]
+        wrong = [f for f in new if "make_thread" in f]
+        check(len(new) > 100 and not wrong, "%d of %d stacks of new threads go on: %s" % (len(wrong), len(new), wrong[:2]))
+
+
+@kit.case
+def where_processes_begin():
+    """glibc's vfork() has its return address in a register during the system call."""
+    with folder() as d:
+        inside, _ = made_by(d, "make_process", "sys_vfork", 1999)
+        lost = [f for _, f in inside if not {"Popen._execute_child", "make_process", "_start"} <= set(f)]
+        check(not lost, "%d of %d stacks end: %s" % (len(lost), len(inside), lost[:2]))
+
+
 COLLECTS = """
 import gc, sys, time
 spent, since = 0, 0

@@ -23,13 +23,17 @@ static void check_rule(const struct unwind_rule *u, bool aarch64)
 {
 	static const struct unwind_rule none = {};
 
-	check(u->cfa <= UNWIND_SIGNAL && !(u->slots & ~(UNWIND_FP_FROM_FP | UNWIND_BX_FROM_FP)) &&
-	      (u->cfa == UNWIND_INDEXED || !u->index));
+	check(u->cfa <= UNWIND_INDEXED &&
+	      !(u->slots & ~(UNWIND_FP_FROM_FP | UNWIND_BX_FROM_FP | UNWIND_RA_IN_INDEX)) &&
+	      (u->cfa == UNWIND_INDEXED || u->slots & UNWIND_RA_IN_INDEX || !u->index));
 	check(u->cfa != UNWIND_UNKNOWN || !memcmp(u, &none, sizeof(*u)));
 	check(u->cfa != UNWIND_PLT || (!aarch64 && u->reg == 7 && u->off >= 0 && u->off < 16));
 	check(u->cfa != UNWIND_SIGNAL || (!aarch64 && u->off >= 0));
-	check(u->cfa == UNWIND_DEREF || !u->off2);
-	check(u->ra != UNWIND_LOST && (aarch64 || u->ra != UNWIND_SAME));
+	check(u->cfa == UNWIND_DEREF || u->cfa == UNWIND_INDEXED || !u->off2);
+	check(u->ra != UNWIND_LOST &&
+	      (aarch64 || u->ra != UNWIND_SAME || u->slots & UNWIND_RA_IN_INDEX));
+	check(!(u->slots & UNWIND_RA_IN_INDEX) ||
+	      (!aarch64 && u->ra == UNWIND_SAME && u->index < 16));
 }
 
 static void check_rows(const struct unwind_rows *r, bool aarch64)

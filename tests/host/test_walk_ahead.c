@@ -61,18 +61,6 @@ static uint64_t put_code(uint64_t at, const struct instruction *code, size_t n)
 	return at;
 }
 
-static void add_code(size_t i, uint64_t start, struct unwind_rule rule, uint32_t to)
-{
-	_cleanup_unwind_rows_ struct unwind_rows rows = {};
-
-	assert_false(vec_push(&rows.rules, (struct unwind_rule){}) || vec_push(&rows.rules, rule) ||
-		     vec_push(&rows.rows, (struct unwind_row){0, 1}) ||
-		     vec_push(&rows.rows, (struct unwind_row){to, 0}));
-	native_add_mapping(i, (struct unwind_mapping){.start = start,
-						      .end = start + HOST_PAGE,
-						      .table = native_add_table(&rows)});
-}
-
 static int setup(void **state)
 {
 	struct unwind_rule entered = {.cfa = UNWIND_REG,
@@ -86,8 +74,8 @@ static int setup(void **state)
 	native_init();
 	native_no_mappings();
 	host.native->epoch = 1;
-	add_code(0, TEXT, entered, sizeof(closure));
-	add_code(1, CALLER, (struct unwind_rule){.cfa = UNWIND_END}, HOST_PAGE);
+	native_add_code(0, TEXT, entered, sizeof(closure));
+	native_add_code(1, CALLER, (struct unwind_rule){.cfa = UNWIND_END}, HOST_PAGE);
 	native_add_mapping(2, (struct unwind_mapping){TRAMPOLINE, TRAMPOLINE + HOST_PAGE, 0, 0});
 	put(CLOSURE, closure, sizeof(closure));
 	put_code(ALT, alternative, ARRAY_SIZE(alternative));

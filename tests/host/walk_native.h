@@ -90,4 +90,18 @@ static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 		.pages = (uint32_t)((m.end - m.start) >> 12), .table = m.table, .key = m.key};
 }
 
+/* The next mapping, number @i: a page at @start, in which @rule holds up to key @to. */
+static inline void native_add_code(size_t i, uint64_t start, struct unwind_rule rule, uint32_t to)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+
+	host_must(!vec_push(&rows.rules, (struct unwind_rule){}) && !vec_push(&rows.rules, rule) &&
+			  !vec_push(&rows.rows, (struct unwind_row){0, 1}) &&
+			  !vec_push(&rows.rows, (struct unwind_row){to, 0}),
+		  "out of memory");
+	native_add_mapping(i, (struct unwind_mapping){.start = start,
+						      .end = start + HOST_PAGE,
+						      .table = native_add_table(&rows)});
+}
+
 #endif

@@ -18,7 +18,7 @@ import tempfile
 LOSSES = {
     "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
                       "binutils' PLT",
-    "ra-not-in-memory": "the return address is in another register (vfork) or behind an expression",
+    "ra-not-in-memory": "the return address is behind an expression",
     "sp-saved": "the caller's stack pointer is saved somewhere (longjmp, context switches)",
     "fp-lost": "rbp is in another register, behind an expression or not at a multiple of 8; or it is "
                "said to be at its own value where that may be the caller's already (GCC)",
@@ -190,15 +190,19 @@ class Rules:
             return self.lose("cfa-expression")
         if row.get(mc.sp) not in (None, "u", "n", "v+0"):
             return self.lose("sp-saved")
-        ra, _ = self.slot(ra, expression, mc.pc)
-        if ra == LOST or ra == SAME and mc.x86:
+        in_register = re.match(r"r(\d+)\(\w+\)$", ra) if mc.x86 and cfa[0] != INDEXED else None  # vfork()
+        if in_register:
+            cfa, ra = (cfa[0], cfa[1] | int(in_register[1]) << 8, *cfa[2:]), SAME
+        else:
+            ra, _ = self.slot(ra, expression, mc.pc)
+        if ra == LOST or ra == SAME and mc.x86 and not in_register:
             return self.lose("ra-not-in-memory")
         fp, fp_from_fp = self.slot(row.get(mc.fp), expression, mc.fp, cfa[:2])
         bx, bx_from_fp = self.slot(row.get(mc.bx), expression, mc.bx, cfa[:2])
         for name, v in (("fp", fp), ("bx", bx)):
             if v == LOST:
                 self.lose(name + "-lost")
-        return cfa + (fp_from_fp + 2 * bx_from_fp, ra, fp, bx)
+        return cfa + (fp_from_fp + 2 * bx_from_fp + 4 * bool(in_register), ra, fp, bx)
 
 
 def functions(path):

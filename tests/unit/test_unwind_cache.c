@@ -160,7 +160,7 @@ static void test_nonsense(void **state)
 			rows.rules.v[0].off = 1;
 			break;
 		case 5:
-			rows.rules.v[1].cfa = UNWIND_INDEXED + 1;
+			rows.rules.v[1].cfa = UNWIND_CLONE + 1;
 			break;
 		case 6:
 			rows.rules.v[1].reg = 200;

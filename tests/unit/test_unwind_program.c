@@ -146,8 +146,14 @@ static void test_return_address(void **state)
 {
 	/* At CFA-16; in rdi; behind an expression; same as before. */
 	PROGRAM("\x41\x90\x02\x41\x09\x10\x05\x41\xd0\x41\x10\x10\x02\x77\x00\x41\x06\x10",
-		{0, RSP(8)}, {1, {UNWIND_REG, 7, 0, 0, 8, 0, -2, S, S}}, {2, UNKNOWN}, {3, RSP(8)},
+		{0, RSP(8)}, {1, {UNWIND_REG, 7, 0, 0, 8, 0, -2, S, S}},
+		{2, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {3, RSP(8)},
 		{4, UNKNOWN}, {5, RSP(8)});
+	/* In r15; in what isn't a general register; where a rule needs .index for the CFA. */
+	PROGRAM("\x41\x09\x10\x0f\x41\x09\x10\x10\x41\x09\x10\x85\x02", {0, RSP(8)},
+		{1, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 15, 8, 0, S, S, S}}, {2, UNKNOWN});
+	PROGRAM("\x09\x10\x05\x41\x0f\x0a\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08",
+		{0, {UNWIND_REG, 7, UNWIND_RA_IN_INDEX, 5, 8, 0, S, S, S}}, {1, UNKNOWN});
 	PROGRAM("\x07\x10", {0, END});
 	PROGRAM("\x08\x10", {0, UNKNOWN});
 	PROGRAM("\x41\x07\x10\x41\x90\x01", {0, RSP(8)}, {1, END}, {2, RSP(8)});

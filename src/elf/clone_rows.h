@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows for the few instructions of the C library between which a thread begins. Call frame information can't describe
+ * them, as it would be wrong in one of the two threads, so glibc's clone() and clone3() have none from the system call on
+ * (sysdeps/unix/sysv/linux/x86_64/clone3.S, 2.36: "End FDE now, because in the child the unwind info will be wrong").
+ * UNWIND_CLONE can. x86-64 only.
+ */
+#ifndef ELF_CLONE_ROWS_H
+#define ELF_CLONE_ROWS_H
+
+#include "elf/unwind_rows.h"
+
+/* Appends to @ret what lies so between the functions of @rows, in order of address. 0 or -ENOMEM. */
+_must_use_ int clone_rows(struct elf_file *f, const struct unwind_rows *rows,
+			  unwind_range_vec *ret);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a thread begins. The bytes are those of Debian 12's glibc 2.36: clone3() from its system call on, and what
+ * could be mistaken for it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "cfi_writer.h"
+
+#define CALL  0x1117u /* a function begins 0x17 bytes before */
+#define BEGIN "\x41\x0e\x10\x41\x0e\x08"
+#define END   "\x07\x10" /* undefined: the return address */
+
+static const uint8_t clone3[] = {
+	0x0f, 0x05,	  /* syscall */
+	0x48, 0x85, 0xc0, /* test %rax,%rax */
+	0x7c, 0x1b,	  /* jl, to the error */
+	0x74, 0x01,	  /* je, to the new thread */
+	0xc3,		  /* ret */
+};
+
+/* The rows of @bytes between a function that ends with @program and one whose return address is undefined. */
+static void compile(const uint8_t *bytes, size_t n, const char *program, size_t program_n,
+		    struct unwind_rows *ret)
+{
+	struct cfi_writer w = {};
+	struct elf_writer ew;
+	_cleanup_close_ int fd = -1;
+
+	cw_usual(&w);
+	cw_fde(&w, CALL - 0x17, 0x17, program, program_n);
+	cw_fde(&w, CALL + n, 0x17, END, 2);
+	cw_fde(&w, CALL + n + 0x18, 0x10, "", 0); /* error */
+	ew_init(&ew, ET_DYN);
+	cw_place(&w, &ew);
+	memset(ew.text, 0xcc, sizeof(ew.text));
+	memcpy(ew.text + (CALL - EW_TEXT), bytes, n);
+	ew.text_n = sizeof(ew.text);
+	fd = ew_write(&ew);
+	assert_int_equal(cw_read(fd, ret), 0);
+	assert_int_equal(ret->bad, 0);
+}
+
+static void test_clone3(void **state)
+{
+	static const struct unwind_rule want = {UNWIND_CLONE, 7,	   0,	       0, 8, 0,
+						-1,	      UNWIND_SAME, UNWIND_SAME};
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+
+	compile(clone3, sizeof(clone3), BEGIN, sizeof(BEGIN) - 1, &rows);
+	assert_memory_equal(unwind_rows_find(&rows, CALL), &want, sizeof(want));
+	assert_memory_equal(unwind_rows_find(&rows, CALL + sizeof(clone3) - 1), &want,
+			    sizeof(want));
+	assert_int_equal(unwind_rows_find(&rows, CALL - 1)->cfa, UNWIND_REG);
+	assert_int_equal(unwind_rows_find(&rows, CALL + sizeof(clone3))->cfa, UNWIND_END);
+}
+
+static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size_t program_n)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+
+	compile(bytes, n, program, program_n, &rows);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(unwind_rows_find(&rows, CALL + i)->cfa, UNWIND_UNKNOWN);
+}
+
+/* One byte is another: what it was, where, what it is. */
+static void test_others(void **state)
+{
+	static const struct {
+		uint8_t was, at, is;
+	} others[] = {
+		{0x05, 1, 0x0b}, /* ud2 */
+		{0xc0, 4, 0xc1}, /* test %rax,%rcx */
+		{0x7c, 5, 0x74}, /* the new thread begins where the error is */
+		{0x1b, 6, 0x60}, /* an error, where nothing is */
+		{0x74, 7, 0x75}, /* jne */
+		{0x01, 8, 0x40}, /* a new thread, where nothing is */
+		{0xc3, 9, 0x90}, /* runs on */
+		{0xc3, 9, 0xcc},
+	};
+	uint8_t bytes[sizeof(clone3)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		memcpy(bytes, clone3, sizeof(bytes));
+		assert_int_equal(bytes[others[i].at], others[i].was);
+		bytes[others[i].at] = others[i].is;
+		is_nothing(bytes, sizeof(bytes), BEGIN, sizeof(BEGIN) - 1);
+	}
+	for (size_t n = 1; n < sizeof(clone3); n++)
+		is_nothing(clone3, n, BEGIN, sizeof(BEGIN) - 1);
+	/* Something is on the stack still. */
+	is_nothing(clone3, sizeof(clone3), BEGIN, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clone3),
+		cmocka_unit_test(test_others),
+	};
+
+	return cmocka_run_group_tests_name("where threads begin", tests, NULL, NULL);
+}
