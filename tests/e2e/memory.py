@@ -14,7 +14,8 @@ import kit
 from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
-# In turn a function that has a name and a file of its own, long ones, and one that stays.
+# In turn a function that has a name and a file of its own, long ones, and one that stays. That takes another time in each
+# turn: else a turn and the time between two samples, some 50 us both, stay in step, and shares are off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -38,7 +39,7 @@ def main(seconds):
         make(code, {"range": range})(400)
         before = time.thread_time()
         begin = time.thread_time()
-        steady(1000)
+        steady(made * 7919 % 2000)
         in_steady += time.thread_time() - begin - (begin - before)  # without what the clock costs
     print(json.dumps({"made": made, "steady": in_steady, "all": time.thread_time()}))
 main(float(sys.argv[1]))
@@ -89,7 +90,7 @@ def rare_code_is_summed_up():
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})
         check(count(profile, "[rare code]") > 0.01 * samples, "nothing is [rare code]")
         truth, found = program["steady"] / program["all"], count(profile, "steady") / samples
-        check(abs(truth - found) < 0.1, "steady has %.3f, not %.3f" % (found, truth))
+        check(abs(truth - found) < 0.03, "steady has %.3f, not %.3f" % (found, truth))
         check_read(d + "/o.pb.gz", samples)
         # 8 MiB, what malloc() rounds up, and tables of fixed size that a short run doesn't fill.
         grown = summary["krait_rss_bytes"] - least
