@@ -9,6 +9,53 @@
 static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 				      0xc0 /* test %rax,%rax */};
 
+#define ON_STACK                                                                                   \
+	{                                                                                          \
+		.cfa = UNWIND_REG, .reg = 7, .off = 8, .ra = -1, .fp = UNWIND_SAME,                \
+		.bx = UNWIND_SAME                                                                  \
+	}
+#define CLONE                                                                                      \
+	{                                                                                          \
+		.cfa = UNWIND_CLONE, .reg = 7, .off = 8, .ra = -1, .fp = UNWIND_SAME,              \
+		.bx = UNWIND_SAME                                                                  \
+	}
+#define IN_RDX                                                                                     \
+	{                                                                                          \
+		.cfa = UNWIND_REG, .reg = 7, .slots = UNWIND_RA_IN_INDEX, .index = 1,              \
+		.ra = UNWIND_SAME, .fp = UNWIND_SAME, .bx = UNWIND_SAME                            \
+	}
+#define OUTERMOST                                                                                  \
+	{                                                                                          \
+		.cfa = UNWIND_END                                                                  \
+	}
+
+/* musl 1.1.16 to 1.2.5, src/thread/x86_64/clone.s, from the system call on, and src/process/x86_64/vfork.s. */
+static const uint8_t musl_clone[] = {
+	0x0f, 0x05,	  /* syscall */
+	0x85, 0xc0,	  /* test %eax,%eax */
+	0x75, 0x0f,	  /* jne, to the return */
+	0x31, 0xed,	  /* xor %ebp,%ebp */
+	0x5f,		  /* pop %rdi */
+	0x41, 0xff, 0xd1, /* call *%r9 */
+	0x89, 0xc7,	  /* mov %eax,%edi */
+	0x31, 0xc0,	  /* xor %eax,%eax */
+	0xb0, 0x3c,	  /* mov $60,%al: exit */
+	0x0f, 0x05, 0xf4, /* syscall; hlt */
+	0xc3,		  /* ret */
+};
+static const struct unwind_range musl_clone_rows[] = {
+	{0, 6, CLONE}, {6, 21, OUTERMOST}, {21, 22, ON_STACK}};
+
+static const uint8_t musl_vfork[] = {
+	0x5a,			   /* pop %rdx */
+	0xb8, 0x3a, 0,	  0,	0, /* mov $58,%eax */
+	0x0f, 0x05,		   /* syscall */
+	0x52,			   /* push %rdx */
+	0x48, 0x89, 0xc7, 0xe9,	   /* mov %rax,%rdi; jmp */
+};
+static const struct unwind_range musl_vfork_rows[] = {
+	{0, 1, ON_STACK}, {1, 9, IN_RDX}, {9, 13, ON_STACK}};
+
 struct gap {
 	const struct unwind_rows *rows;
 	uint32_t start, end; /* keys */
@@ -70,12 +117,7 @@ static bool is_worth_reading(const struct unwind_rows *rows, const struct unwind
 
 int clone_rows(struct elf_file *f, const struct unwind_rows *rows, unwind_range_vec *ret)
 {
-	static const struct unwind_rule rule = {.cfa = UNWIND_CLONE,
-						.reg = 7, /* rsp */
-						.off = 8,
-						.ra = -1,
-						.fp = UNWIND_SAME,
-						.bx = UNWIND_SAME};
+	static const struct unwind_rule rule = CLONE;
 	int r = 0;
 
 	for (size_t i = 1; !r && i < rows->fdes.n; i++) {
@@ -90,4 +132,34 @@ int clone_rows(struct elf_file *f, const struct unwind_rows *rows, unwind_range_
 			r = vec_push(ret, (struct unwind_range){g.start, g.end, rule});
 	}
 	return r;
+}
+
+static int add_ranges(const struct unwind_range *ranges, size_t n, uint32_t at,
+		      unwind_range_vec *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = vec_push(ret, (struct unwind_range){at + ranges[i].start, at + ranges[i].end,
+							ranges[i].rule});
+	return r;
+}
+
+int clone_rows_musl(const uint8_t *bytes, uint32_t n, uint32_t start, unwind_range_vec *ret,
+		    uint32_t *at, uint32_t *len)
+{
+	const uint8_t *clone = memmem(bytes, n, musl_clone, sizeof(musl_clone)),
+		      *vfork = memmem(bytes, n, musl_vfork, sizeof(musl_vfork));
+
+	*len = 0;
+	if (clone && (!vfork || clone < vfork)) {
+		*at = start + (uint32_t)(clone - bytes);
+		*len = sizeof(musl_clone);
+		return add_ranges(musl_clone_rows, ARRAY_SIZE(musl_clone_rows), *at, ret);
+	}
+	if (!vfork)
+		return 0;
+	*at = start + (uint32_t)(vfork - bytes);
+	*len = sizeof(musl_vfork);
+	return add_ranges(musl_vfork_rows, ARRAY_SIZE(musl_vfork_rows), *at, ret);
 }

@@ -14,4 +14,12 @@
 _must_use_ int clone_rows(struct elf_file *f, const struct unwind_rows *rows,
 			  unwind_range_vec *ret);
 
+/*
+ * musl has no call frame information at all, and a clone() and a vfork() of its own. Looks for the first of them in the @n
+ * bytes of code from key @start on: appends its rows to @ret; *@at is where it begins, *@len its length, 0 if there is none.
+ * 0 or -ENOMEM.
+ */
+_must_use_ int clone_rows_musl(const uint8_t *bytes, uint32_t n, uint32_t start,
+			       unwind_range_vec *ret, uint32_t *at, uint32_t *len);
+
 #endif

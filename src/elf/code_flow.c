@@ -71,6 +71,17 @@ uint32_t code_flow_next_seen(const struct code_region *r, uint32_t key)
 	return key;
 }
 
+uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key)
+{
+	struct x86_insn insn;
+
+	while (key < r->end && !(r->info[key - r->start] & CODE_START) &&
+	       x86_decode(r->bytes + (key - r->start), r->end - key, &insn) && !insn.writes &&
+	       !insn.stores && (insn.kind == X86_PLAIN || insn.kind == X86_TRAP))
+		key += insn.len;
+	return key;
+}
+
 static bool decode(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	return x86_decode(f->r->bytes + (key - f->r->start), f->r->end - key, insn);
@@ -86,6 +97,39 @@ static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *ins
 	if (!is_inside(f, to) && !f->r->is_start(f->r->ctx, to))
 		f->why = "a jump into the middle of another function";
 	return NOWHERE;
+}
+
+/*
+ * Does @insn, a call up to @next, come back? Not where only padding follows up to another function: compilers put a call
+ * last that doesn't (abort(), a stack protector's).
+ */
+static bool comes_back(const struct flow *f, uint32_t next, const struct x86_insn *insn)
+{
+	const struct code_region *r = f->r;
+	uint32_t end;
+
+	if (insn->kind == X86_CALL && r->never_returns &&
+	    r->never_returns(r->ctx, next + (uint32_t)insn->imm))
+		return false;
+	end = code_flow_padding_end(r, next);
+	return end < r->end && !(*info(f, end) & CODE_START);
+}
+
+/* Is the instruction behind @insn, at @next, executed after it? */
+static bool goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn)
+{
+	switch (insn->kind) {
+	case X86_JUMP:
+	case X86_RET:
+	case X86_TRAP:
+	case X86_JUMP_GOT:
+		return false;
+	case X86_CALL:
+	case X86_CALL_ANY:
+		return comes_back(f, next, insn);
+	default:
+		return true;
+	}
 }
 
 static int add_leader(struct flow *f, uint32_t key)
@@ -126,29 +170,13 @@ static int follow(struct flow *f, uint32_t next, const struct x86_insn *insn, bo
 {
 	int r = 0;
 
-	*on = true;
-	switch (insn->kind) {
-	case X86_JUMP_ANY:
+	*on = goes_on(f, next, insn);
+	if (insn->kind == X86_JUMP_ANY)
 		f->why = "a jump to where a table or a register says";
-		break;
-	case X86_JUMP:
-	case X86_BRANCH:
+	else if (insn->kind == X86_JUMP || insn->kind == X86_BRANCH)
 		r = add_leader(f, target(f, next, insn));
-		*on = insn->kind == X86_BRANCH;
-		break;
-	case X86_RET:
-	case X86_TRAP:
-	case X86_JUMP_GOT:
-		*on = false;
-		break;
-	case X86_CALL:
-	case X86_CALL_ANY:
-		if (f->guess)
-			f->why = "calls, and may begin elsewhere";
-		break;
-	default:
-		break;
-	}
+	else if ((insn->kind == X86_CALL || insn->kind == X86_CALL_ANY) && f->guess)
+		f->why = "calls, and may begin elsewhere";
 	if (*on && !f->why && (next >= f->r->end || (*info(f, next) & CODE_START)))
 		f->why = "runs into another function";
 	return r || f->why || insn->kind != X86_BRANCH ? r : add_leader(f, next);
@@ -224,18 +252,15 @@ static void connect(struct flow *f, struct code_block *b)
 {
 	struct x86_insn insn;
 	uint32_t to = NOWHERE;
-	bool on;
 
 	if (!decode(f, b->last, &insn))
 		return;
-	on = insn.kind != X86_RET && insn.kind != X86_TRAP && insn.kind != X86_JUMP_GOT &&
-	     insn.kind != X86_JUMP;
 	if (insn.kind == X86_JUMP || insn.kind == X86_BRANCH) {
 		to = target(f, b->end, &insn);
 		b->exits = to == NOWHERE;
 	}
 	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT;
-	b->next[0] = on ? block_at(f, b->end) : NOWHERE;
+	b->next[0] = goes_on(f, b->end, &insn) ? block_at(f, b->end) : NOWHERE;
 	b->next[1] = to == NOWHERE ? NOWHERE : block_at(f, to);
 }
 
@@ -319,6 +344,16 @@ static void spread_exits(struct flow *f)
 	}
 }
 
+/* A function without an end is proven by its beginning alone, if that is certain. */
+static void let_endless_be(struct flow *f)
+{
+	vec_foreach(b, &f->blocks)
+		if (b->exits)
+			return;
+	vec_foreach(b, &f->blocks)
+		b->exits = true;
+}
+
 static int analyze(struct flow *f)
 {
 	int r = discover(f);
@@ -330,14 +365,19 @@ static int analyze(struct flow *f)
 	vec_foreach(b, &f->blocks)
 		connect(f, b);
 	r = solve(f);
-	if (!r && !f->why)
-		spread_exits(f);
-	return r;
+	if (r || f->why)
+		return r;
+	spread_exits(f);
+	if (*info(f, f->start) & CODE_CERTAIN)
+		let_endless_be(f);
+	return 0;
 }
 
-/* Where @insn, up to @end, calls another function. */
+/* Where @insn, up to @end, calls another function, or hands on its address (a thread's first one). */
 static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t end)
 {
+	if (f->r->calls && insn->kind == X86_LEA_RIP)
+		return f->r->calls(f->r->ctx, end + (uint32_t)insn->disp);
 	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
 		return 0; /* a call of what follows asks for the address */
 	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);

@@ -15,15 +15,18 @@
 struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* keys, of .bytes[0] and behind the last */
-	uint16_t *info;	     /* for each byte, zero or CODE_START at first; see code_flow.c */
+	uint16_t *info;	     /* for each byte, zero or CODE_* at first; see code_flow.c */
 	uint64_t budget;     /* instructions that may still be looked at: bounds the time */
 	/* Does a function begin at @key, outside of this region? */
 	bool (*is_start)(void *ctx, uint32_t key);
-	/* Or NULL. A function that is understood calls another one at @key. 0 or what ends it all. */
+	/* Or NULL. Is the function at @key one that never returns? */
+	bool (*never_returns)(void *ctx, uint32_t key);
+	/* Or NULL. A function that is understood calls what is at @key, or has its address. 0 or what ends it all. */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
 };
-#define CODE_START 0x8000 /* a function begins there */
+#define CODE_START   0x8000 /* a function begins there */
+#define CODE_CERTAIN 0x4000 /* for sure: one without an end is believed */
 
 /*
  * What is known before each instruction of the function at @start (within @r), and its rule; in order of
@@ -47,6 +50,9 @@ _must_use_ int code_flow_visit(struct code_region *r, uint32_t start, bool guess
 /* Appends to @ret the function's ranges. The rest as above. */
 _must_use_ int code_flow(struct code_region *r, uint32_t start, bool guess, unwind_range_vec *ret,
 			 const char **why);
+
+/* Behind the padding at @key, up to where a function begins: no operations, traps. @key itself where there is none. */
+uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 
 /* Has an instruction at @key been looked at, for any function? */
 bool code_flow_seen(const struct code_region *r, uint32_t key);

@@ -20,16 +20,25 @@
 /* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
 #define BUDGET_LEAST 4096
 
+/* Functions that never return, as C, POSIX and the LSB say. */
+static const char *const no_return[] = {
+	"__stack_chk_fail", "abort",	     "exit",	"_exit",      "_Exit",
+	"quick_exit",	    "__assert_fail", "longjmp", "siglongjmp", "pthread_exit",
+};
+
 struct finder {
 	struct elf_file *f;		/* or NULL, and ... */
 	const struct code_memory *code; /* ... where the bytes are */
 	size_t n_code;
 	const struct unwind_rows *rows;
-	key_vec starts; /* ascending */
+	struct code_starts starts;
 	key_vec called; /* by functions that are understood; as they come */
 	bool named;	/* it has a .symtab: what isn't in .starts is no function */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
+	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
+	bool has_entry;
+	uint32_t entry; /* the kernel begins a program there */
 };
 
 /* Where the stack is as at a function's start: what call frame information says, or another gap's function. */
@@ -39,7 +48,7 @@ static bool is_start(void *ctx, uint32_t key)
 	const struct unwind_rule *u = unwind_rows_find(s->rows, s->rows->base + key);
 
 	return unwind_rule_is_start(u) || (u && u->cfa == UNWIND_PLT && !(key % ALIGNMENT)) ||
-	       key_vec_has(&s->starts, key);
+	       key_vec_has(&s->starts.all, key);
 }
 
 static int add_function(struct finder *s, uint32_t start, size_t first)
@@ -58,22 +67,18 @@ static int try(struct finder *s, struct code_region *r, uint32_t start, bool gue
 	const char *why;
 	int ret = code_flow(r, start, guess, &s->ranges, &why);
 
+	for (size_t i = first; s->has_entry && start == s->entry && i < s->ranges.n; i++)
+		s->ranges.v[i].rule = (struct unwind_rule){.cfa = UNWIND_END};
 	return ret ? ret : add_function(s, start, first);
 }
 
-/* Is all from @key to the next multiple of 16 padding: no operations, or traps? */
+/* Is all from @key to the next multiple of 16 padding? */
 static bool is_padded(const struct code_region *r, uint32_t key)
 {
-	uint32_t to = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
-	struct x86_insn insn;
+	struct code_region until = *r;
 
-	while (key < to && key < r->end) {
-		if (!x86_decode(r->bytes + (key - r->start), r->end - key, &insn) || insn.writes ||
-		    insn.stores || (insn.kind != X86_PLAIN && insn.kind != X86_TRAP))
-			return false;
-		key += insn.len;
-	}
-	return key == to && key < r->end;
+	until.end = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+	return until.end < r->end && code_flow_padding_end(&until, key) == until.end;
 }
 
 /*
@@ -117,6 +122,16 @@ static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, s
 	return false;
 }
 
+static bool never_returns(void *ctx, uint32_t key)
+{
+	const struct finder *s = ctx;
+
+	for (size_t i = 0; i < ARRAY_SIZE(no_return); i++)
+		if (s->no_return[i].value && s->no_return[i].value == s->rows->base + key)
+			return true;
+	return false;
+}
+
 static int note_call(void *ctx, uint32_t key)
 {
 	struct finder *s = ctx;
@@ -134,23 +149,46 @@ static int try_called(struct finder *s, struct code_region *r)
 
 		if (key < r->start || key >= r->end || (r->info[key - r->start] & CODE_START))
 			continue;
-		r->info[key - r->start] |= CODE_START;
+		r->info[key - r->start] |= CODE_START | CODE_CERTAIN;
 		ret = try(s, r, key, false);
 	}
 	return ret;
 }
 
-static int read_region(struct finder *s, uint32_t start, uint32_t end, struct code_region *r,
-		       uint8_t *bytes)
+/* Where musl makes threads and processes: as if a function began there. */
+static int find_musl(struct finder *s, struct code_region *r)
 {
-	const uint32_t *at = key_vec_from(&s->starts, start), *last = s->starts.v + s->starts.n;
-	int ret = 0;
+	uint32_t from = r->start, at, len;
+	int ret;
 
-	if (!read_bytes(s, s->rows->base + start, bytes, end - start))
-		return 0;
-	for (const uint32_t *i = at; i < last && *i < end; i++)
-		r->info[*i - start] = CODE_START;
-	for (; !ret && at < last && *at < end; at++)
+	do {
+		ret = clone_rows_musl(r->bytes + (from - r->start), r->end - from, from, &s->ranges,
+				      &at, &len);
+		if (ret || !len)
+			break;
+		r->info[at - r->start] = CODE_START;
+		from = at + len;
+	} while (from < r->end);
+	return ret;
+}
+
+static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
+{
+	const uint32_t *at = key_vec_from(keys, r->start), *last = keys->v + keys->n;
+
+	for (; at < last && *at < r->end; at++)
+		r->info[*at - r->start] |= as;
+}
+
+static int read_region(struct finder *s, struct code_region *r)
+{
+	const key_vec *starts = &s->starts.all;
+	const uint32_t *at = key_vec_from(starts, r->start), *last = starts->v + starts->n;
+	int ret = find_musl(s, r);
+
+	mark(r, starts, CODE_START);
+	mark(r, &s->starts.certain, CODE_CERTAIN);
+	for (; !ret && at < last && *at < r->end; at++)
 		ret = try(s, r, *at, false);
 	if (!ret)
 		ret = try_called(s, r);
@@ -165,19 +203,20 @@ static int look_into(struct finder *s, uint32_t start, uint32_t end)
 	struct code_region r = {.start = start,
 				.end = end,
 				.is_start = is_start,
+				.never_returns = never_returns,
 				.calls = s->named ? NULL : note_call,
 				.ctx = s};
-	int ret;
 
 	bytes = malloc(end - start);
 	info = calloc(end - start, sizeof(*info));
 	if (!bytes || !info)
 		return -ENOMEM;
+	if (!read_bytes(s, s->rows->base + start, bytes, end - start))
+		return 0;
 	r.bytes = bytes;
 	r.info = info;
 	r.budget = BUDGET_LEAST + (end - start);
-	ret = read_region(s, start, end, &r, bytes);
-	return ret;
+	return read_region(s, &r);
 }
 
 static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
@@ -352,9 +391,19 @@ static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unw
 	return r ? r : merge_functions(s, rows);
 }
 
+static void find_special(struct finder *s, bool dynamic)
+{
+	GElf_Ehdr eh;
+	uint64_t key = gelf_getehdr(s->f->elf, &eh) ? eh.e_entry - s->rows->base : 0;
+
+	s->entry = (uint32_t)key;
+	s->has_entry = key && key == s->entry;
+	(void)elf_file_find_in(s->f, dynamic, no_return, s->no_return, ARRAY_SIZE(no_return));
+}
+
 static void finder_fini(struct finder *s)
 {
-	vec_fini(&s->starts);
+	code_starts_fini(&s->starts);
 	vec_fini(&s->called);
 	vec_fini(&s->ranges);
 	vec_fini(&s->functions);
@@ -374,6 +423,8 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 	if (!r && gaps.n)
 		r = code_starts(f, rows, &gaps, !s.named && sum_of(&gaps) >= WORTH_CALLERS,
 				&s.starts);
+	if (!r && gaps.n)
+		find_special(&s, !s.named);
 	r = r ? r : clone_rows(f, rows, &s.ranges);
 	r = r ? r : look_into_all(&s, &gaps, rows);
 	vec_fini(&gaps);

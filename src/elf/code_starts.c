@@ -12,7 +12,7 @@
 struct starts {
 	uint64_t base;
 	const key_range_vec *within;
-	key_vec *ret;
+	struct code_starts *ret;
 };
 
 static bool is_within(const struct starts *s, uint64_t key)
@@ -22,34 +22,30 @@ static bool is_within(const struct starts *s, uint64_t key)
 	return i < s->within->n && s->within->v[i].start <= key;
 }
 
-static int add(const struct starts *s, uint64_t vaddr)
+static int add(const struct starts *s, key_vec *to, uint64_t vaddr)
 {
 	uint64_t key = vaddr - s->base;
 
-	return is_within(s, key) ? vec_push(s->ret, (uint32_t)key) : 0;
+	return is_within(s, key) ? vec_push(to, (uint32_t)key) : 0;
 }
 
-/* Local symbols without a type are labels within functions. */
-static bool is_function(const GElf_Sym *sym)
+/*
+ * Local symbols without a type are labels within functions, and the part of a function that GCC and clang put elsewhere
+ * begins with that one's frame.
+ */
+static bool is_function(const char *name, const struct elf_symbol *sym)
 {
-	uint8_t type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
-
-	return sym->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC ||
-					      (type == STT_NOTYPE && bind != STB_LOCAL));
+	if (sym->bind == STB_LOCAL && strstr(name, ".cold"))
+		return false;
+	return sym->type == STT_FUNC || sym->type == STT_GNU_IFUNC ||
+	       (sym->type == STT_NOTYPE && sym->bind != STB_LOCAL);
 }
 
-static int add_symbols(struct starts *s, struct elf_file *f, uint32_t type)
+static int add_symbol(const char *name, const struct elf_symbol *sym, void *arg)
 {
-	GElf_Shdr sh;
-	Elf_Scn *scn = elf_next_section(f, NULL, type, &sh);
-	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
-	GElf_Sym sym;
-	int r = 0;
+	const struct starts *s = arg;
 
-	for (int i = 1; data && !r && gelf_getsym(data, i, &sym); i++)
-		if (is_function(&sym))
-			r = add(s, sym.st_value);
-	return r;
+	return is_function(name, sym) ? add(s, &s->ret->certain, sym->value) : 0;
 }
 
 /* Tables of functions (OpenBLAS's of each processor) hold their addresses. */
@@ -66,7 +62,7 @@ static int add_pointers(struct starts *s, struct elf_file *f)
 		for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++)
 			if (GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE ||
 			    GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE)
-				r = add(s, (uint64_t)rela.r_addend);
+				r = add(s, &s->ret->all, (uint64_t)rela.r_addend);
 	}
 	return r;
 }
@@ -79,7 +75,7 @@ static int add_sections(struct starts *s, struct elf_file *f)
 
 	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
 		if (sh.sh_flags & SHF_EXECINSTR)
-			r = add(s, sh.sh_addr);
+			r = add(s, &s->ret->all, sh.sh_addr);
 	return r;
 }
 
@@ -101,18 +97,19 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 /* What the function at @start calls, or jumps to for good. One that holds what isn't an instruction tells nothing. */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {
-	size_t before = s->ret->n;
+	key_vec *called = &s->ret->certain;
+	size_t before = called->n;
 	struct x86_insn insn;
 	int r = 0;
 
 	for (uint32_t at = 0; !r && at < n;) {
 		if (!x86_decode(bytes + at, n - at, &insn)) {
-			s->ret->n = before;
+			called->n = before;
 			return 0;
 		}
 		at += insn.len;
 		if (insn.kind == X86_CALL || insn.kind == X86_JUMP)
-			r = add(s, s->base + start + at + (uint64_t)insn.imm);
+			r = add(s, called, s->base + start + at + (uint64_t)insn.imm);
 	}
 	return r;
 }
@@ -155,36 +152,48 @@ static void sort(key_vec *v)
 	v->n = n;
 }
 
+static int finish(struct code_starts *s)
+{
+	int r = 0;
+
+	vec_foreach(key, &s->certain)
+		if (!r)
+			r = vec_push(&s->all, *key);
+	sort(&s->all);
+	sort(&s->certain);
+	return r;
+}
+
 int code_starts(struct elf_file *f, const struct unwind_rows *rows, const key_range_vec *within,
-		bool calls, key_vec *ret)
+		bool calls, struct code_starts *ret)
 {
 	struct starts s = {rows->base, within, ret};
-	int r = add_symbols(&s, f, SHT_DYNSYM);
+	int r = elf_file_symbols(f, add_symbol, &s);
 
-	if (!r)
-		r = add_symbols(&s, f, SHT_SYMTAB);
 	if (!r)
 		r = add_pointers(&s, f);
 	if (!r)
 		r = add_sections(&s, f);
 	if (!r && calls)
 		r = add_calls(&s, f, rows);
-	if (!r)
-		sort(ret);
-	return r;
+	return r ? r : finish(ret);
 }
 
 int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base, const key_range_vec *within,
-		     key_vec *ret)
+		     struct code_starts *ret)
 {
 	struct starts s = {base, within, ret};
 	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++)
-		r = add(&s, vaddrs[i]);
-	if (!r)
-		sort(ret);
-	return r;
+		r = add(&s, &ret->certain, vaddrs[i]);
+	return r ? r : finish(ret);
+}
+
+void code_starts_fini(struct code_starts *s)
+{
+	vec_fini(&s->all);
+	vec_fini(&s->certain);
 }
 
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key)

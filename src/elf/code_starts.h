@@ -12,17 +12,24 @@ struct key_range {
 };
 typedef VEC(struct key_range) key_range_vec;
 
+/* Ascending, each once, as addresses from the rows' base on. */
+struct code_starts {
+	key_vec all;
+	key_vec certain; /* of these; the others may be labels, or the rest of a function that was split */
+};
+void code_starts_fini(struct code_starts *s);
+
 /*
- * Appends, ascending and once, as addresses from @rows' base on: symbols of functions, global ones without a type (assembly), what
- * relative relocations point to in executable memory, beginnings of executable sections. @calls: also what functions that have
- * call frame information call (some ms a MB). Only those @within ranges (ascending). 0 or -ENOMEM.
+ * Symbols of functions, global ones without a type (assembly); not certain: what relative relocations point to in executable
+ * memory, beginnings of executable sections. @calls: also what functions that have call frame information call (some ms a MB).
+ * Only those @within ranges (ascending). *@ret: zeros. 0 or -ENOMEM.
  */
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
-			   const key_range_vec *within, bool calls, key_vec *ret);
+			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
-/* Those of @n addresses in any order. */
+/* Those of @n addresses in any order, all certain. */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
-				const key_range_vec *within, key_vec *ret);
+				const key_range_vec *within, struct code_starts *ret);
 
 const uint32_t *key_vec_from(const key_vec *v,
 			     uint32_t key); /* the first that isn't below @key, or the end */

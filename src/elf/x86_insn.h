@@ -46,6 +46,7 @@ enum x86_kind {
 	X86_LOAD,     /* .reg = what is at .base + .disp */
 	X86_STORE,    /* .reg to there */
 	X86_LEA,      /* .reg = .base + .disp */
+	X86_LEA_RIP,  /* .reg = an address, .disp from the next instruction on */
 	X86_ADD,      /* .reg += .imm */
 	X86_AND,      /* .reg &= .imm, negative */
 	X86_SUB_REG,  /* .reg -= .from */

@@ -350,7 +350,7 @@ static void wide_effect(const struct x86_decode *d, struct x86_insn *ret)
 	else if (d->op == 0x87 && reg)
 		set_regs(ret, X86_EXCHANGE, d->reg, d->rm);
 	else if (d->op == 0x8d)
-		set_regs(ret, X86_LEA, d->reg, 0);
+		set_regs(ret, d->rip ? X86_LEA_RIP : X86_LEA, d->reg, 0);
 	else if (d->op == 0x29 && reg)
 		set_regs(ret, X86_SUB_REG, d->rm, d->reg);
 	else if (d->op == 0x2b && reg)

@@ -137,6 +137,40 @@ def musl():
                 check(got > 0.9, "%s: %.1f %% are whole" % (name, 100 * got))
 
 
+THREADS_C = """
+#include <pthread.h>
+static volatile unsigned long total;
+__attribute__((noinline)) static void work(void) { for (int i = 0; i < 100000; i++) total += i; }
+static void *working(void *a) { for (;;) work(); return a; }
+static void *nothing(void *a) { return a; }
+static void make(void) { pthread_t t; pthread_create(&t, 0, nothing, 0); pthread_join(t, 0); }
+int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make(); }
+"""
+
+
+@kit.case
+def musl_threads():
+    """Its clone(), what runs a thread, what waits: functions with a stack protector, or that never return."""
+    with folder() as d:
+        with open(d + "/threads.c", "w") as f:
+            f.write(THREADS_C)
+        for name, link in (("static", ["-static"]), ("dynamic", [])):
+            tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/threads.c", *link)
+            with Background(d + "/" + name) as target:
+                time.sleep(0.3)
+                done = krait("record", "--all", "--comm", name, "-F", 999, "-d", 3, "--native=full",
+                             "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz")
+                check(done.returncode == 0, done.stderr)
+            with open(d + "/s.json") as f:
+                found = json.load(f)["native_outcomes"]
+            check(found["WHOLE"] > 300 and found["NO_RULE"] < 0.06 * found["WHOLE"], "%s: %s" % (name, found))
+            profile = kit.pprof.read(d + "/o.pb.gz")
+            stacks = [({f.name for f in profile.stack(s)}, s.labels) for s in profile.samples if s.labels["pid"] == str(target.pid)]
+            mixed = [names for names, labels in stacks if "main" in names and (
+                labels["tid"] != labels["pid"] or names & {"working", "nothing"})]
+            check(not mixed, "%s: %d stacks of two threads: %s" % (name, len(mixed), mixed[:2]))
+
+
 # As a machine with many containers has them.
 MANY_LIBRARIES = """
 import glob, mmap, shutil, sys, zlib

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "elf/code_flow.h"
+#include "elf/code_starts.h"
 #include "elf/internal.h"
 
 #define WHYS	  32
@@ -155,14 +156,20 @@ static int check_section(struct check *c, struct elf_file *f, const GElf_Shdr *s
 				.info = info,
 				.is_start = is_start,
 				.ctx = c};
+	const key_range_vec within = {.v = &(struct key_range){r.start, r.end}, .n = 1};
+	struct code_starts starts = {};
 	int ret = 0;
 
 	if (!bytes || !info || elf_file_read(f, sh->sh_addr, bytes, sh->sh_size) != sh->sh_size)
 		return -EIO;
 	c->r = &r;
+	ret = code_starts(f, c->rows, &within, true, &starts);
 	vec_foreach(fde, &c->rows->fdes)
 		if (fde->start >= r.start && fde->start < r.end)
 			info[fde->start - r.start] = CODE_START;
+	vec_foreach(key, &starts.certain)
+		info[*key - r.start] |= CODE_CERTAIN;
+	code_starts_fini(&starts);
 	vec_foreach(fde, &c->rows->fdes)
 		if (!ret && fde->start >= r.start && fde->end <= r.end)
 			ret = check_function(c, fde);

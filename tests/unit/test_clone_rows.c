@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cfi_writer.h"
+#include "elf/clone_rows.h"
 
 #define CALL  0x1117u /* a function begins 0x17 bytes before */
 #define BEGIN "\x41\x0e\x10\x41\x0e\x08"
@@ -96,11 +97,45 @@ static void test_others(void **state)
 	is_nothing(clone3, sizeof(clone3), BEGIN, 3);
 }
 
+/* Debian 12's musl 1.2.3. */
+static void test_musl(void **state)
+{
+	static const uint8_t clone[] = {0x0f, 0x05, 0x85, 0xc0, 0x75, 0x0f, 0x31, 0xed,
+					0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0,
+					0xb0, 0x3c, 0x0f, 0x05, 0xf4, 0xc3},
+			     vfork[] = {0x5a, 0xb8, 0x3a, 0x00, 0x00, 0x00, 0x0f,
+					0x05, 0x52, 0x48, 0x89, 0xc7, 0xe9};
+	uint8_t bytes[100] = {};
+	unwind_range_vec ranges = {};
+	uint32_t at, n;
+
+	memcpy(bytes + 10, vfork, sizeof(vfork));
+	memcpy(bytes + 60, clone, sizeof(clone));
+	assert_int_equal(clone_rows_musl(bytes, sizeof(bytes), 0x1000, &ranges, &at, &n), 0);
+	assert_int_equal(at, 0x100a);
+	assert_int_equal(n, sizeof(vfork));
+	assert_int_equal(clone_rows_musl(bytes + 20, 80, 0x1014, &ranges, &at, &n), 0);
+	assert_int_equal(at, 0x103c);
+	assert_int_equal(n, sizeof(clone));
+	assert_int_equal(clone_rows_musl(bytes + 61, 39, 0x103d, &ranges, &at, &n), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(ranges.n, 6);
+	assert_int_equal(ranges.v[1].start, 0x100b); /* behind the pop, up to behind the push */
+	assert_int_equal(ranges.v[1].end, 0x1013);
+	assert_int_equal(ranges.v[1].rule.slots, UNWIND_RA_IN_INDEX);
+	assert_int_equal(ranges.v[3].rule.cfa, UNWIND_CLONE);
+	assert_int_equal(ranges.v[4].start, 0x103c + 6); /* from the branch's other way on */
+	assert_int_equal(ranges.v[4].end, 0x103c + 21);
+	assert_int_equal(ranges.v[4].rule.cfa, UNWIND_END);
+	vec_fini(&ranges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clone3),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_musl),
 	};
 
 	return cmocka_run_group_tests_name("where threads begin", tests, NULL, NULL);

@@ -29,8 +29,12 @@ static bool nothing_starts(void *ctx, uint32_t key)
 
 static void look(struct fixture *x, const char *bytes, size_t n, bool guess)
 {
-	*x = (struct fixture){.r = {(const uint8_t *)bytes, BASE, BASE + (uint32_t)n, calloc(n, 2),
-				    1000, nothing_starts, NULL}};
+	*x = (struct fixture){.r = {.bytes = (const uint8_t *)bytes,
+				    .start = BASE,
+				    .end = BASE + (uint32_t)n,
+				    .info = calloc(n, 2),
+				    .budget = 1000,
+				    .is_start = nothing_starts}};
 	assert_non_null(x->r.info);
 	assert_int_equal(code_flow(&x->r, BASE, guess, &x->ranges, &x->why), 0);
 	assert_int_equal(x->why == NULL, x->ranges.n > 0);
@@ -244,6 +248,74 @@ static void calls(void **state)
 	vec_fini(&ranges);
 }
 
+static bool is_abort(void *ctx, uint32_t key)
+{
+	(void)ctx;
+	return key == BASE + 0x100;
+}
+
+/* Looks at @n bytes, with another function from @next on and what @info says of the first byte. */
+static void look_before(struct fixture *x, const char *bytes, size_t n, uint32_t next,
+			uint16_t info)
+{
+	*x = (struct fixture){.r = {.bytes = (const uint8_t *)bytes,
+				    .start = BASE,
+				    .end = BASE + (uint32_t)n,
+				    .info = calloc(n, 2),
+				    .budget = 1000,
+				    .is_start = nothing_starts,
+				    .never_returns = is_abort}};
+	assert_non_null(x->r.info);
+	x->r.info[next] = CODE_START;
+	x->r.info[0] = info;
+	assert_int_equal(code_flow(&x->r, BASE, false, &x->ranges, &x->why), 0);
+}
+
+static void never_returning(void **state)
+{
+	/* push rbx; jne +2; pop rbx; ret; call; then what follows */
+	static const char padded[] = "\x53\x75\x02\x5b\xc3\xe8\x10\x00\x00\x00\x0f\x1f\x00\xcc\xc3",
+			  other[] = "\x53\x75\x02\x5b\xc3\xe8\x10\x00\x00\x00\x31\xc0\x90\x90\xc3",
+			  abort[] = "\x53\x75\x02\x5b\xc3\xe8\xf6\x00\x00\x00\x31\xc0\x90\x90\xc3";
+	struct fixture x;
+
+	(void)state;
+	/* Padding up to another function: the call was the last thing, and what it leaves on the stack is no end's. */
+	look_before(&x, padded, sizeof(padded) - 1, 14, CODE_START);
+	assert_null(x.why);
+	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	assert_int_equal(at(&x, 5)->cfa, UNWIND_UNKNOWN);
+	done(&x);
+	/* What isn't padding: it comes back, to a return with something on the stack. */
+	look_before(&x, other, sizeof(other) - 1, 0, CODE_START);
+	assert_string_equal(x.why, "an end with another stack pointer than at the start");
+	done(&x);
+	/* A function that never returns, whatever follows. */
+	look_before(&x, abort, sizeof(abort) - 1, 0, CODE_START);
+	assert_null(x.why);
+	is(&x, 1, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	assert_int_equal(at(&x, 5)->cfa, UNWIND_UNKNOWN);
+	done(&x);
+}
+
+/* A thread's first function: push rbx; call *rdi; call abort; */
+static void endless(void **state)
+{
+	static const char bytes[] = "\x53\xff\xd7\xe8\xf8\x00\x00\x00\xc3";
+	struct fixture x;
+
+	(void)state;
+	look_before(&x, bytes, sizeof(bytes) - 1, 8, CODE_START | CODE_CERTAIN);
+	assert_null(x.why);
+	is(&x, 0, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 3, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+	/* It may begin elsewhere. */
+	look_before(&x, bytes, sizeof(bytes) - 1, 8, CODE_START);
+	assert_int_equal(x.ranges.n, 0);
+	done(&x);
+}
+
 static void budget(void **state)
 {
 	static char bytes[3000];
@@ -293,6 +365,8 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(guesses),
 		cmocka_unit_test(calls),
+		cmocka_unit_test(never_returning),
+		cmocka_unit_test(endless),
 		cmocka_unit_test(budget),
 		cmocka_unit_test(guarded),
 	};
