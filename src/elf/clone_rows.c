@@ -29,7 +29,7 @@ static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 		.cfa = UNWIND_END                                                                  \
 	}
 
-/* musl 1.1.16 to 1.2.5, src/thread/x86_64/clone.s, from the system call on, and src/process/x86_64/vfork.s. */
+/* musl 1.1.0 to 1.2.5, src/thread/x86_64/clone.s, from the system call on, and src/process/x86_64/vfork.s. */
 static const uint8_t musl_clone[] = {
 	0x0f, 0x05,	  /* syscall */
 	0x85, 0xc0,	  /* test %eax,%eax */
