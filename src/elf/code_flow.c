@@ -368,7 +368,7 @@ static int analyze(struct flow *f)
 	if (r || f->why)
 		return r;
 	spread_exits(f);
-	if (*info(f, f->start) & CODE_CERTAIN)
+	if (!f->guess && (*info(f, f->start) & CODE_CERTAIN))
 		let_endless_be(f);
 	return 0;
 }

@@ -97,19 +97,20 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 /* What the function at @start calls, or jumps to for good. One that holds what isn't an instruction tells nothing. */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {
-	key_vec *called = &s->ret->certain;
-	size_t before = called->n;
+	size_t jumped = s->ret->all.n, called = s->ret->certain.n;
 	struct x86_insn insn;
 	int r = 0;
 
 	for (uint32_t at = 0; !r && at < n;) {
 		if (!x86_decode(bytes + at, n - at, &insn)) {
-			called->n = before;
+			s->ret->all.n = jumped;
+			s->ret->certain.n = called;
 			return 0;
 		}
 		at += insn.len;
 		if (insn.kind == X86_CALL || insn.kind == X86_JUMP)
-			r = add(s, called, s->base + start + at + (uint64_t)insn.imm);
+			r = add(s, insn.kind == X86_CALL ? &s->ret->certain : &s->ret->all,
+				s->base + start + at + (uint64_t)insn.imm);
 	}
 	return r;
 }

@@ -21,7 +21,8 @@ void code_starts_fini(struct code_starts *s);
 
 /*
  * Symbols of functions, global ones without a type (assembly); not certain: what relative relocations point to in executable
- * memory, beginnings of executable sections. @calls: also what functions that have call frame information call (some ms a MB).
+ * memory, beginnings of executable sections. @calls: also what functions that have call frame information call (some ms a MB),
+ * and, not certain, what they jump to.
  * Only those @within ranges (ascending). *@ret: zeros. 0 or -ENOMEM.
  */
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
