@@ -87,7 +87,7 @@ enum gil_state {
 		GIL_STATE_MAX
 };
 
-enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC, REC_NATIVE };
+enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC, REC_NATIVE, REC_SAMPLE_END };
 
 /* One image of one process: pid reuse and exec give another one. */
 struct proc_key {
@@ -97,7 +97,7 @@ struct proc_key {
 };
 
 struct rec_sample {
-	__u8 type;    /* REC_SAMPLE */
+	__u8 type;    /* REC_SAMPLE; REC_SAMPLE_END: the thread is in do_exit() */
 	__u8 outcome; /* enum walk_outcome */
 	__u8 gil;     /* enum gil_state */
 	__u8 native;  /* enum native_outcome */

@@ -16,7 +16,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 walk_inline void send_sample(struct rec_sample *rec, const struct walk *w,
 			     const struct bpf_perf_event_data *ctx)
 {
-	rec->type = REC_SAMPLE;
 	rec->time_ns = bpf_ktime_get_ns();
 	rec->outcome = w->outcome;
 	rec->stack = w->hash;
@@ -84,26 +83,56 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 	return true;
 }
 
+/*
+ * The same of a thread that is in do_exit(): its memory may be gone, what the kernel does there is shown. A process that
+ * nothing is known of isn't looked at any more.
+ */
+walk_inline bool take_end(struct bpf_perf_event_data *ctx, struct rec_sample *rec, struct walk *w)
+{
+	__u32 tgid = rec->proc.tgid;
+	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	int state = p ? copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc) : 0;
+
+	if (state != PROC_PYTHON && state != PROC_NATIVE && state != PROC_UNSUPPORTED)
+		return false;
+	w->n = w->groups = 0;
+	w->urgent = false;
+	walk_begin(w);
+	if (state == PROC_PYTHON)
+		w->outcome = WALK_NO_PYTHON;
+	rec->type = REC_SAMPLE_END;
+	rec->gil = GIL_NONE;
+	rec->native = take_kernel_only(ctx);
+	return true;
+}
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct rec_sample rec = {};
+	struct rec_sample rec = {.type = REC_SAMPLE};
 	const struct proc_entry *p;
 	struct walk_out *out = walk_out();
 	struct walk *w = walk_state();
+	__u32 flags;
 
 	if (!armed || !w || !out)
 		return 0;
-	if (read_task(task, &rec, w) & (PF_KTHREAD | PF_EXITING) || !rec.proc.tgid)
+	flags = read_task(task, &rec, w);
+	if (flags & PF_KTHREAD || !rec.proc.tgid)
 		return 0;
-	p = current_proc(task, &w->proc);
-	if (!p) {
-		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
-		return 0;
+	if (flags & PF_EXITING) {
+		if (!take_end(ctx, &rec, w))
+			return 0;
+	} else {
+		p = current_proc(task, &w->proc);
+		if (!p) {
+			count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
+			return 0;
+		}
+		if (!take_stack(ctx, &rec, w, p))
+			return 0;
 	}
-	if (!take_stack(ctx, &rec, w, p))
-		return 0;
 	count(COUNT_SAMPLES);
 	if (w->hash) /* before the code objects' are: a stack's epoch isn't later than theirs */
 		w->hash = in_epoch(w->hash);

@@ -187,11 +187,27 @@ walk_inline bool is_urgent(struct native *n, __u32 slot)
 	return true;
 }
 
+/* The id of @w's stack covers native and kernel frames from then on. */
+walk_inline void identify_native(struct walk *w, struct native *n, const struct native_out *no)
+{
+	if (no->head.n_kernel)
+		hash_kernel();
+	if (n->n || no->head.n_kernel) {
+		if (!w->n)
+			w->hash = w->proc_hash;
+		w->hash = check_mix(check_mix(w->hash, n->hash),
+				    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
+			  1;
+	} else if (!w->n) {
+		w->hash = 0;
+	}
+}
+
 /*
- * Adds the native and the kernel's frames to the stack of @w, whose Python frames were walked; its
- * id covers them from then on. Returns enum native_outcome.
+ * Adds the native and the kernel's frames to the stack of @w, whose Python frames were walked, native ones only
+ * where @user. Returns enum native_outcome.
  */
-walk_global int take_native(struct bpf_perf_event_data *ctx)
+walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct walk *w = walk_state();
@@ -204,7 +220,7 @@ walk_global int take_native(struct bpf_perf_event_data *ctx)
 	n->hash = 0;
 	n->outcome = NATIVE_NONE;
 	no->head.n_kernel = take_kernel(ctx, no);
-	if (native_mode != NATIVE_MODE_NONE && read_user_regs(n, task, ctx)) {
+	if (user && native_mode != NATIVE_MODE_NONE && read_user_regs(n, task, ctx)) {
 		n->leaf_only = native_mode == NATIVE_MODE_LEAF;
 		n->instructions = native_instructions;
 		n->epoch = unwind_epoch;
@@ -212,18 +228,18 @@ walk_global int take_native(struct bpf_perf_event_data *ctx)
 		walk_native(n, w);
 		w->urgent = is_urgent(n, w->space);
 	}
-	if (no->head.n_kernel)
-		hash_kernel();
-	if (n->n || no->head.n_kernel) {
-		if (!w->n)
-			w->hash = w->proc_hash;
-		w->hash = check_mix(check_mix(w->hash, n->hash),
-				    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
-			  1;
-	} else if (!w->n) {
-		w->hash = 0;
-	}
+	identify_native(w, n, no);
 	return n->outcome;
+}
+
+walk_global int take_native(struct bpf_perf_event_data *ctx)
+{
+	return add_native(ctx, true);
+}
+
+walk_global int take_kernel_only(struct bpf_perf_event_data *ctx)
+{
+	return add_native(ctx, false);
 }
 
 #endif

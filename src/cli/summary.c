@@ -126,13 +126,14 @@ static void take_figures(struct summary *m, struct session *s)
 	m->own_rss_bytes = peak_rss();
 	/*
 	 * A sample that comes late, after a switch, is the next thread's. Within a process that
-	 * evens out; between threads that are counted and threads too short for it, it doesn't.
+	 * evens out; between threads that are counted and threads too short for it, it doesn't: all samples of
+	 * these may be such.
 	 */
 	if (!is_cpu_time(&s->event) || !s->event.period || m->collect.came * 2 < m->collect.samples)
 		return;
 	m->due = m->collect.cpu_ns / s->event.period;
 	m->reached_hz = m->collect.cpu_ns ? m->collect.came / seconds(m->collect.cpu_ns) : 0;
-	m->missing = summary_missing(m->due, m->collect.came);
+	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
 static void add_outcomes(struct summary *m)

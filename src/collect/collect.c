@@ -313,6 +313,7 @@ static void on_proc(struct collect *c, const struct rec_proc *rec)
 void collect_record(struct collect *c, const void *data, size_t n)
 {
 	static const size_t least[] = {[REC_SAMPLE] = sizeof(struct rec_sample),
+				       [REC_SAMPLE_END] = sizeof(struct rec_sample),
 				       [REC_STACK] = sizeof(struct rec_stack),
 				       [REC_CODE] = sizeof(struct rec_code),
 				       [REC_PROC] = sizeof(struct rec_proc),
@@ -325,6 +326,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 	}
 	switch (type) {
 	case REC_SAMPLE:
+	case REC_SAMPLE_END:
 		on_sample(c, data);
 		break;
 	case REC_STACK:

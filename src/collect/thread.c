@@ -70,26 +70,40 @@ static uint64_t end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uin
 	return 0;
 }
 
-static struct thread *thread_of(struct collect *c, struct process *p, uint32_t tid,
-				uint64_t time_ns)
+/* The side band says in the middle of do_exit() that a thread ended: REC_SAMPLE_END is its still. */
+static bool is_its(const struct thread *t, const struct rec_sample *rec)
 {
-	struct thread *t = find_thread(c, p, tid);
+	return !t->ended_ns || rec->time_ns < t->ended_ns || rec->type == REC_SAMPLE_END;
+}
+
+/* When the thread of @rec, which is met, ends; 0: not yet, as far as is known. */
+static uint64_t its_end(const struct collect *c, const struct process *p,
+			const struct rec_sample *rec)
+{
+	uint64_t end = end_of(c, p->key.tgid, rec->tid, rec->time_ns);
+
+	return !end && rec->type == REC_SAMPLE_END ? rec->time_ns : end;
+}
+
+static struct thread *thread_of(struct collect *c, struct process *p, const struct rec_sample *rec)
+{
+	struct thread *t = find_thread(c, p, rec->tid);
 	uint32_t i;
 
-	if (t && (!t->ended_ns || time_ns < t->ended_ns))
+	if (t && is_its(t, rec))
 		return t;
 	if (!c->free_threads.n && (vec_push(&c->threads, (struct thread){}) ||
 				   vec_push(&c->free_threads, (uint32_t)c->threads.n - 1)))
 		return NULL;
 	i = c->free_threads.v[c->free_threads.n - 1];
-	if (map_put(&p->threads, tid, i + 1))
+	if (map_put(&p->threads, rec->tid, i + 1))
 		return NULL;
 	c->free_threads.n--;
 	c->news = true;
 	t = &c->threads.v[i];
-	*t = (struct thread){.tid = tid,
+	*t = (struct thread){.tid = rec->tid,
 			     .process = (uint32_t)(p - c->processes.v),
-			     .ended_ns = end_of(c, p->key.tgid, tid, time_ns)};
+			     .ended_ns = its_end(c, p, rec)};
 	read_name(p, t);
 	p->names_apart_ns = NAMES_APART_NS;
 	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
@@ -248,7 +262,7 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 static struct thread *meet(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	p->names_samples++;
-	return thread_of(c, p, rec->tid, rec->time_ns);
+	return thread_of(c, p, rec);
 }
 
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec)

@@ -463,6 +463,39 @@ def where_processes_begin():
         check(not lost, "%d of %d stacks end: %s" % (len(lost), len(inside), lost[:2]))
 
 
+EXITS = """
+import os, resource, time
+read, write = os.pipe()
+pid = os.fork()
+if not pid:
+    memory = [bytearray(1 << 20) for _ in range(500)]
+    for block in memory:
+        block[::4096] = bytes(256)
+    os.write(write, b"%f" % time.process_time())
+    os._exit(0)
+before = float(os.read(read, 100))
+os.waitpid(pid, 0)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(pid, used.ru_utime + used.ru_stime - before)
+"""
+
+
+@kit.case
+def the_end_of_a_process():
+    """What the kernel does when a process ends, giving back its memory, is its time too."""
+    with folder() as d:
+        done = krait("record", "-F", 1999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", EXITS)
+        check(done.returncode == 0, done.stderr)
+        pid, took = done.stdout.split()
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        ends = [(sample.values[0], [f.name for f in profile.stack(sample)]) for sample in profile.samples
+                if sample.labels["pid"] == pid and "do_exit" in [f.name for f in profile.stack(sample)]]
+        seen = sum(n for n, _ in ends) / 1999
+        check(0.5 * float(took) < seen < 1.1 * float(took) + 0.01, "%.3f of %s s" % (seen, took))
+        wrong = [names for _, names in ends if "[no Python]" not in names or "<module>" in names]
+        check(not wrong, "%d with Python frames: %s" % (len(wrong), wrong[:2]))
+
+
 COLLECTS = """
 import gc, sys, time
 spent, since = 0, 0

@@ -546,9 +546,9 @@ static void test_short_threads(void **state)
 	assert_true(st.kept.threads < 2500);
 }
 
-static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
+static void send_thread_as(struct fixture *f, uint8_t type, uint32_t tid, uint64_t time_ns)
 {
-	struct rec_sample rec = {.type = REC_SAMPLE,
+	struct rec_sample rec = {.type = type,
 				 .outcome = WALK_NO_PYTHON,
 				 .tid = tid,
 				 .time_ns = time_ns,
@@ -556,6 +556,11 @@ static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 				 .weight = 1000};
 
 	collect_record(f->collect, &rec, sizeof(rec));
+}
+
+static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
+{
+	send_thread_as(f, REC_SAMPLE, tid, time_ns);
 }
 
 /* A name is told or looked for while its thread runs; its stack may be known later than that. */
@@ -593,8 +598,25 @@ static void test_tid_again(void **state)
 	collect_exit(f->collect, key.tgid, 7, 2600); /* told before its last sample is read */
 	send_thread(f, 7, 2550);
 	assert_int_equal(flushed(f, false).threads, 1);
+	send_thread_as(f, REC_SAMPLE_END, 7, 2640); /* it isn't over when the side band says so */
+	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 7, 2650);
 	assert_int_equal(flushed(f, false).threads, 2);
+}
+
+/* Met in do_exit() alone, behind what the side band says: it is known to have ended, and forgotten. */
+static void test_end_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	send_proc(f);
+	collect_exit(f->collect, key.tgid, 7, 2600);
+	send_thread_as(f, REC_SAMPLE_END, 7, 2640);
+	assert_int_equal(flushed(f, false).kept.threads, 1);
+	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
+	assert_int_equal(flushed(f, false).threads, 1);
+	send_thread(f, 9, 20 * NSEC_PER_SEC);
+	assert_int_equal(flushed(f, false).kept.threads, 1); /* in its place */
 }
 
 /* Threads that begin and end between two readings of the side band, one number for all. */
@@ -718,6 +740,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_thread_of_a_waiting_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tid_again_soon, setup, teardown),
 	};
 
