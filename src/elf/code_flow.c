@@ -99,6 +99,15 @@ static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *ins
 	return NOWHERE;
 }
 
+/* Does a function begin within the @len bytes at @key? They are no instruction then. */
+static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
+{
+	for (uint32_t i = 1; i < len; i++)
+		if (r->info[key + i - r->start] & CODE_START)
+			return true;
+	return false;
+}
+
 /*
  * Does @insn, a call up to @next, come back? Not where only padding follows up to another function: compilers put a call
  * last that doesn't (abort(), a stack protector's).
@@ -106,13 +115,17 @@ static uint32_t target(struct flow *f, uint32_t next, const struct x86_insn *ins
 static bool comes_back(const struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
 	const struct code_region *r = f->r;
+	struct x86_insn behind;
 	uint32_t end;
 
 	if (insn->kind == X86_CALL && r->never_returns &&
 	    r->never_returns(r->ctx, next + (uint32_t)insn->imm))
 		return false;
 	end = code_flow_padding_end(r, next);
-	return end < r->end && !(*info(f, end) & CODE_START);
+	if (end >= r->end || *info(f, end) & CODE_START)
+		return false;
+	return !x86_decode(r->bytes + (end - r->start), r->end - end, &behind) ||
+	       !is_cut(r, end, behind.len);
 }
 
 /* Is the instruction behind @insn, at @next, executed after it? */
@@ -155,7 +168,7 @@ static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	uint16_t *at = info(f, key);
 
-	if (!decode(f, key, insn)) {
+	if (!decode(f, key, insn) || is_cut(f->r, key, insn->len)) {
 		f->why = "an instruction that isn't known";
 		return false;
 	}

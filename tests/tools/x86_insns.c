@@ -35,7 +35,9 @@ static size_t parse(char *line, uint8_t *bytes, char **text)
 	for (at++; isxdigit((unsigned char)*at) && n < BYTES_MAX; at = end + (*end == ' '))
 		bytes[n++] = (uint8_t)strtoul(at, &end, 16);
 	*text = strchr(at, '\t');
-	*text = *text ? *text + 1 : at;
+	if (!*text) /* data among the code is shown as characters */
+		return 0;
+	++*text;
 	return n;
 }
 
