@@ -105,7 +105,9 @@ class Program:
 
 
 def cause_of(stack):
-    """Why a native stack (root first) isn't whole; "" if it is."""
+    """Why a native stack (root first) isn't whole; "" if it is. Of a thread that ends the kernel's part is all there is."""
+    if any(l.kind == "kernel" and l.name == "do_exit" for l in stack):
+        return ""
     marks = [l.name[len(MARK):-1] for l in stack if l.kind == "mark" and l.name.startswith(MARK)]
     outermost = next((l for l in stack if l.kind not in ("mark", "kernel")), None)
     if marks:

@@ -161,6 +161,7 @@ struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
 	struct task_struct *group_leader, *real_parent;
+	struct completion *vfork_done;
 	__u64 start_time;
 	__u64 parent_exec_id, self_exec_id;
 	struct pid *thread_pid;

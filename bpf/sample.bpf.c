@@ -84,10 +84,23 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 }
 
 /*
- * The same of a thread that is in do_exit(): its memory may be gone, what the kernel does there is shown. A process that
- * nothing is known of isn't looked at any more.
+ * Is what the process's memory holds its parent's? In execve() after vfork() the parent runs on as soon as the child won't
+ * need it any more (fs/exec.c, exec_mm_release()), a moment before the child has its own. That costs a few reads of processes
+ * that are young alone.
  */
-walk_inline bool take_end(struct bpf_perf_event_data *ctx, struct rec_sample *rec, struct walk *w)
+walk_inline bool is_in_parents_memory(struct task_struct *task, const struct rec_sample *rec)
+{
+	return rec->tid == rec->proc.tgid && rec->runtime_ns < NEW_THREAD_NS &&
+	       !BPF_CORE_READ(task, vfork_done) &&
+	       BPF_CORE_READ(task, mm) == BPF_CORE_READ(task, real_parent, mm);
+}
+
+/*
+ * The same where that can't be told from memory: the thread is in do_exit(), its own may be gone, or it's its parent's. What
+ * the kernel does is shown. A process that nothing is known of isn't looked at any more.
+ */
+walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sample *rec,
+				  struct walk *w)
 {
 	__u32 tgid = rec->proc.tgid;
 	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
@@ -100,7 +113,6 @@ walk_inline bool take_end(struct bpf_perf_event_data *ctx, struct rec_sample *re
 	walk_begin(w);
 	if (state == PROC_PYTHON)
 		w->outcome = WALK_NO_PYTHON;
-	rec->type = REC_SAMPLE_END;
 	rec->gil = GIL_NONE;
 	rec->native = take_kernel_only(ctx);
 	return true;
@@ -121,8 +133,10 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	flags = read_task(task, &rec, w);
 	if (flags & PF_KTHREAD || !rec.proc.tgid)
 		return 0;
-	if (flags & PF_EXITING) {
-		if (!take_end(ctx, &rec, w))
+	if (flags & PF_EXITING || is_in_parents_memory(task, &rec)) {
+		if (flags & PF_EXITING)
+			rec.type = REC_SAMPLE_END;
+		if (!take_kernel_part(ctx, &rec, w))
 			return 0;
 	} else {
 		p = current_proc(task, &w->proc);

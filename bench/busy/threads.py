@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A thread for each task: half of the time is clone() and what a thread begins and ends with."""
+import threading
+import zlib
+
+import busy
+
+DATA = bytes(range(256)) * 8
+
+
+def task():
+    zlib.crc32(DATA)
+
+
+def round_():
+    threads = [threading.Thread(target=task) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+busy.run(round_)
