@@ -17,6 +17,8 @@
 /* Fewer bytes without call frame information are a library's own beginning and end. */
 #define WORTH_CALLERS 4096
 
+#define PASSES	      8 /* from gap to gap */
+
 /* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
 #define BUDGET_LEAST 4096
 
@@ -32,8 +34,10 @@ struct finder {
 	size_t n_code;
 	const struct unwind_rows *rows;
 	struct code_starts starts;
-	key_vec called; /* by functions that are understood; as they come */
-	bool named;	/* it has a .symtab: what isn't in .starts is no function */
+	const key_range_vec *gaps;
+	key_vec called;	   /* by functions that are understood; as they come */
+	key_vec elsewhere; /* of these, what lies in other gaps */
+	bool named;	   /* it has a .symtab: what isn't in .starts is no function */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
@@ -147,7 +151,12 @@ static int try_called(struct finder *s, struct code_region *r)
 	while (!ret && s->called.n) {
 		uint32_t key = s->called.v[--s->called.n];
 
-		if (key < r->start || key >= r->end || (r->info[key - r->start] & CODE_START))
+		if (key < r->start || key >= r->end) {
+			if (key_range_vec_has(s->gaps, key))
+				ret = vec_push(&s->elsewhere, key);
+			continue;
+		}
+		if (r->info[key - r->start] & CODE_START)
 			continue;
 		r->info[key - r->start] |= CODE_START | CODE_CERTAIN;
 		ret = try(s, r, key, false);
@@ -180,24 +189,25 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 		r->info[*at - r->start] |= as;
 }
 
-static int read_region(struct finder *s, struct code_region *r)
+/* The functions that begin at @keys, and what they call. @again: it was done with other keys. */
+static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {
-	const key_vec *starts = &s->starts.all;
-	const uint32_t *at = key_vec_from(starts, r->start), *last = starts->v + starts->n;
-	int ret = find_musl(s, r);
+	const uint32_t *at = key_vec_from(keys, r->start), *last = keys->v + keys->n;
+	int ret = again ? 0 : find_musl(s, r);
 
-	mark(r, starts, CODE_START);
+	mark(r, &s->starts.all, CODE_START);
 	mark(r, &s->starts.certain, CODE_CERTAIN);
 	for (; !ret && at < last && *at < r->end; at++)
 		ret = try(s, r, *at, false);
 	if (!ret)
 		ret = try_called(s, r);
-	return ret || s->named ? ret : guess(s, r);
+	return ret || s->named || again ? ret : guess(s, r);
 }
 
-/* Functions in [start, end), which no call frame information covers. */
-static int look_into(struct finder *s, uint32_t start, uint32_t end)
+/* Functions in @gap, which no call frame information covers. */
+static int look_into(struct finder *s, const struct key_range *gap, const key_vec *keys, bool again)
 {
+	uint32_t start = gap->start, end = gap->end;
 	_cleanup_free_ uint8_t *bytes = NULL;
 	_cleanup_free_ uint16_t *info = NULL;
 	struct code_region r = {.start = start,
@@ -216,7 +226,34 @@ static int look_into(struct finder *s, uint32_t start, uint32_t end)
 	r.bytes = bytes;
 	r.info = info;
 	r.budget = BUDGET_LEAST + (end - start);
-	return read_region(s, &r);
+	return read_region(s, &r, keys, again);
+}
+
+static bool has_any(const key_vec *keys, const struct key_range *gap)
+{
+	const uint32_t *at = key_vec_from(keys, gap->start);
+
+	return at < keys->v + keys->n && *at < gap->end;
+}
+
+/* What functions in one gap call in another, and so on. */
+static int look_elsewhere(struct finder *s)
+{
+	key_vec keys = {};
+	int r = 0;
+
+	for (int pass = 0; !r && s->elsewhere.n && pass < PASSES; pass++) {
+		keys.n = 0;
+		vec_foreach(key, &s->elsewhere)
+			r = r ? r : vec_push(&keys, *key);
+		s->elsewhere.n = 0;
+		r = r ? r : code_starts_add(&s->starts, &keys);
+		vec_foreach(gap, s->gaps)
+			if (!r && has_any(&keys, gap))
+				r = look_into(s, gap, &keys, true);
+	}
+	vec_fini(&keys);
+	return r;
 }
 
 static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
@@ -381,9 +418,12 @@ static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unw
 {
 	int r = 0;
 
+	s->gaps = gaps;
 	vec_foreach(gap, gaps)
 		if (!r)
-			r = look_into(s, gap->start, gap->end);
+			r = look_into(s, gap, &s->starts.all, false);
+	if (!r)
+		r = look_elsewhere(s);
 	if (!r && s->ranges.n) {
 		settle(&s->ranges);
 		r = unwind_rows_merge(rows, &s->ranges);
@@ -405,6 +445,7 @@ static void finder_fini(struct finder *s)
 {
 	code_starts_fini(&s->starts);
 	vec_fini(&s->called);
+	vec_fini(&s->elsewhere);
 	vec_fini(&s->ranges);
 	vec_fini(&s->functions);
 }

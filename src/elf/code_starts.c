@@ -15,11 +15,16 @@ struct starts {
 	struct code_starts *ret;
 };
 
+bool key_range_vec_has(const key_range_vec *v, uint64_t key)
+{
+	size_t i = count_upto(v->v, v->n, end, key);
+
+	return i < v->n && v->v[i].start <= key;
+}
+
 static bool is_within(const struct starts *s, uint64_t key)
 {
-	size_t i = count_upto(s->within->v, s->within->n, end, key);
-
-	return i < s->within->n && s->within->v[i].start <= key;
+	return key_range_vec_has(s->within, key);
 }
 
 static int add(const struct starts *s, key_vec *to, uint64_t vaddr)
@@ -189,6 +194,21 @@ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base, const key_
 	for (size_t i = 0; !r && i < n; i++)
 		r = add(&s, &ret->certain, vaddrs[i]);
 	return r ? r : finish(ret);
+}
+
+int code_starts_add(struct code_starts *s, key_vec *keys)
+{
+	size_t n = 0;
+	int r = 0;
+
+	sort(keys);
+	for (size_t i = 0; i < keys->n; i++)
+		if (!key_vec_has(&s->certain, keys->v[i]))
+			keys->v[n++] = keys->v[i];
+	keys->n = n;
+	for (size_t i = 0; !r && i < n; i++)
+		r = vec_push(&s->certain, keys->v[i]);
+	return r ? r : finish(s);
 }
 
 void code_starts_fini(struct code_starts *s)

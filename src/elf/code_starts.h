@@ -12,12 +12,18 @@ struct key_range {
 };
 typedef VEC(struct key_range) key_range_vec;
 
+/* In one of the ranges, which are ascending? */
+bool key_range_vec_has(const key_range_vec *v, uint64_t key);
+
 /* Ascending, each once, as addresses from the rows' base on. */
 struct code_starts {
 	key_vec all;
 	key_vec certain; /* of these; the others may be labels, or the rest of a function that was split */
 };
 void code_starts_fini(struct code_starts *s);
+
+/* *@keys, in any order, become those that weren't known, ascending and once; they are certain from then on. 0 or -ENOMEM. */
+_must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 
 /*
  * Symbols of functions, global ones without a type (assembly); not certain: what relative relocations point to in executable

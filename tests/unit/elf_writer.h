@@ -35,6 +35,8 @@ struct elf_writer {
 	size_t dyn_n;
 	uint8_t note[64];
 	size_t note_n;
+	uint64_t entry;
+	bool text_section;
 	bool symtab; /* .symtab instead of .dynsym */
 	bool no_sections;
 	uint64_t eh_frame_hdr;	 /* address for PT_GNU_EH_FRAME; 0 = none */
@@ -190,6 +192,13 @@ static inline size_t ew_headers(struct elf_writer *w, Elf64_Phdr *ph, Elf64_Shdr
 		w->named_sh.sh_name = ew_str(w, w->named);
 		sh[n++] = w->named_sh;
 	}
+	if (w->text_section)
+		sh[n++] = (Elf64_Shdr){ew_str(w, ".text"),
+				       SHT_PROGBITS,
+				       SHF_ALLOC | SHF_EXECINSTR,
+				       EW_TEXT,
+				       EW_TEXT,
+				       4096};
 	sh[str] = (Elf64_Shdr){ew_str(w, ".dynstr"), SHT_STRTAB, SHF_ALLOC, 0, EW_AT_STR, w->str_n};
 	return n;
 }
@@ -211,6 +220,7 @@ static inline int ew_write(struct elf_writer *w)
 	eh.e_type = w->type;
 	eh.e_machine = w->machine;
 	eh.e_version = EV_CURRENT;
+	eh.e_entry = w->entry;
 	eh.e_phoff = sizeof(eh);
 	eh.e_ehsize = sizeof(eh);
 	eh.e_phentsize = sizeof(ph[0]);
