@@ -239,20 +239,18 @@ static bool has_any(const key_vec *keys, const struct key_range *gap)
 /* What functions in one gap call in another, and so on. */
 static int look_elsewhere(struct finder *s)
 {
-	key_vec keys = {};
 	int r = 0;
 
 	for (int pass = 0; !r && s->elsewhere.n && pass < PASSES; pass++) {
-		keys.n = 0;
-		vec_foreach(key, &s->elsewhere)
-			r = r ? r : vec_push(&keys, *key);
-		s->elsewhere.n = 0;
-		r = r ? r : code_starts_add(&s->starts, &keys);
+		key_vec keys = s->elsewhere;
+
+		s->elsewhere = (key_vec){};
+		r = code_starts_add(&s->starts, &keys);
 		vec_foreach(gap, s->gaps)
 			if (!r && has_any(&keys, gap))
 				r = look_into(s, gap, &keys, true);
+		vec_fini(&keys);
 	}
-	vec_fini(&keys);
 	return r;
 }
 
