@@ -47,6 +47,12 @@ def record(pid, d, *args, seconds=1):
     return kit.pprof.read(d + "/o.pb.gz")
 
 
+def outcomes(d):
+    """How unwinding ended, of a recording with --summary-json d/s.json."""
+    with open(d + "/s.json") as f:
+        return json.load(f)["native_outcomes"]
+
+
 def share(profile, wanted, pid=None):
     """Part of the samples, of one process or all, whose stack (root first) wanted() likes."""
     n = [0, 0]
@@ -120,14 +126,20 @@ int main(void) { for (;;) work(); }
 """
 
 
+def built_with_musl(d, source):
+    """Names of the programs in @d, linked in both ways."""
+    with open(d + "/source.c", "w") as f:
+        f.write(source)
+    for name, link in (("static", ["-static"]), ("dynamic", [])):
+        tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/source.c", *link)
+        yield name
+
+
 @kit.case
 def musl():
     """A C library without unwind tables: the frame that called main() is the last one there is."""
     with folder() as d:
-        with open(d + "/busy.c", "w") as f:
-            f.write(BUSY_C)
-        for name, link in (("static", ["-static"]), ("dynamic", [])):
-            tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/busy.c", *link)
+        for name in built_with_musl(d, BUSY_C):
             with Background(d + "/" + name) as target:
                 done = krait("record", "--all", "-F", 499, "-d", 1, "--native=full", "-o", d + "/o.pb.gz")
                 check(done.returncode == 0, done.stderr)
@@ -152,17 +164,13 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 def musl_threads():
     """Its clone(), what runs a thread, what waits: functions with a stack protector, or that never return."""
     with folder() as d:
-        with open(d + "/threads.c", "w") as f:
-            f.write(THREADS_C)
-        for name, link in (("static", ["-static"]), ("dynamic", [])):
-            tool("musl-gcc", "-O1", "-o", d + "/" + name, d + "/threads.c", *link)
+        for name in built_with_musl(d, THREADS_C):
             with Background(d + "/" + name) as target:
                 time.sleep(0.3)
                 done = krait("record", "--all", "--comm", name, "-F", 999, "-d", 3, "--native=full",
                              "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz")
                 check(done.returncode == 0, done.stderr)
-            with open(d + "/s.json") as f:
-                found = json.load(f)["native_outcomes"]
+            found = outcomes(d)
             check(found["WHOLE"] > 300 and found["NO_RULE"] < 0.06 * found["WHOLE"], "%s: %s" % (name, found))
             profile = kit.pprof.read(d + "/o.pb.gz")
             stacks = [({f.name for f in profile.stack(s)}, s.labels) for s in profile.samples if s.labels["pid"] == str(target.pid)]
@@ -399,8 +407,7 @@ def mappings_are_read_soon():
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import json, sqlite3, decimal, time\nend = time.time() + .4\nwhile time.time() < end: pass")
         check(done.returncode == 0, done.stderr)
-        with open(d + "/s.json") as f:
-            found = json.load(f)["native_outcomes"]
+        found = outcomes(d)
         check(found["LEAF"] > 100, str(found))
         return found["NO_SPACE"]
     with folder() as d:
@@ -431,8 +438,7 @@ def made_by(d, function, system_call, hz):
     done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
                  "--", kit.PYTHON, "-c", MAKES, function)
     check(done.returncode == 0, done.stderr)
-    with open(d + "/s.json") as f:
-        found = json.load(f)["native_outcomes"]
+    found = outcomes(d)
     check(found["NO_RULE"] <= 0.003 * found["WHOLE"], "code without unwind information: %s" % found)
     inside, other, profile = [], [], kit.pprof.read(d + "/o.pb.gz")
     for sample in profile.samples:
