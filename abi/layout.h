@@ -36,7 +36,10 @@ enum py_walk {
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* and, behind it, datastack_limit; 3.11, 3.12 */                  \
+	X(tstate_datastack_top) /* between datastack_chunk and datastack_limit; 3.11, 3.12 */      \
+	X(tstate_exc_info)  /* pointer to the innermost running generator's, or to .exc_state; */  \
+	X(tstate_exc_state) /* 3.11, 3.12 */                                                       \
+	X(tstate_root_cframe) /* the one of no loop; 3.11, 3.12 */                                 \
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 with gil_bit; 3.12+ */                                      \
 	X(tstate_gil_requested) /* int, 3.15+ */                                                   \
@@ -62,6 +65,7 @@ enum py_walk {
 	X(code_version)	       /* u32, 3.12+ */                                                    \
 	X(code_adaptive)       /* 3.11+: first instruction inside the object */                    \
 	X(code_firsttraceable) /* int, 3.11+ */                                                    \
+	X(code_stacksize)      /* int; two ints further is co_nlocalsplus; 3.11, 3.12 */           \
 	X(code_tlbc)	       /* 3.14t+ */                                                        \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \

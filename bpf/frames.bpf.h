@@ -8,6 +8,7 @@
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
+#include "caller.bpf.h"
 #include "code.bpf.h"
 #include "thread.bpf.h"
 
@@ -73,6 +74,7 @@ walk_inline void start_stack(struct walk *w)
 {
 	w->n = w->groups = 0;
 	w->mark = 0;
+	w->fresh = FRESH_NOT;
 	w->hash = w->proc_hash;
 }
 
@@ -81,13 +83,15 @@ walk_global int walk_outer_loop(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
+	__u64 loop;
 
 	if (!w)
 		return 0;
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	w->frame = w->outer_loop;
+	loop = w->outer_loop;
+	w->frame = loop;
 	if (!load_cframe(w, l)) {
 		w->outcome = WALK_FRAME_TORN;
 		return 0;
@@ -95,7 +99,9 @@ walk_global int walk_outer_loop(void)
 	w->inner = INNER_DROPPED;
 	w->closed = 1;
 	if (!w->frame)
-		walk_end(w, WALK_NO_PYTHON);
+		walk_end(w, loop == w->tstate + l->tstate_root_cframe && is_first_loop(w, l)
+				    ? WALK_NO_PYTHON
+				    : WALK_FRAME_TORN);
 	return 0;
 }
 
@@ -236,36 +242,35 @@ walk_inline bool is_left_over(const struct walk *w, const struct py_layout *l,
 	return w->n ? !w->closed && f->lasti == NO_INSTRUCTION : was_left(w, l, frame);
 }
 
-#define PY312_FOR_ITER_GEN 65 /* Include/opcode.h */
-#define PY312_SEND_GEN	   168
-
 /*
- * A frame becomes current before its caller is noted in it, as compilers order it (3.11: CALL_PY_EXACT_ARGS in
- * Python/ceval.c; 3.12: Python/ceval_macros.h, DISPATCH_INLINED); what is noted until then is the caller of the frame
- * that lay there before. Two things show that @f, the caller of a frame that hasn't run an instruction yet, is the
- * wrong one: it's a generator that nobody resumed; 3.12: it isn't calling but resumes a generator.
+ * A generator that nobody resumed called nobody: what is noted in a frame that hasn't run an instruction yet is the
+ * caller of the frame that lay there before (caller.bpf.h).
  */
-walk_inline bool is_stale_caller(const struct walk *w, const struct py_layout *l,
-				 const struct frame_view *f)
+walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
+				 const struct frame_view *f, __u64 frame)
 {
-	__u8 opcode = 0; /* prev_instr is the instruction's one cache entry */
-
-	if (w->n != 1 || !w->fresh || f->shim)
+	if (!w->fresh || f->shim)
 		return false;
-	if (!f->stacked && !f->caller)
-		return true;
-	if (l->version != 0x30c || read_user(&opcode, 1, f->code + l->code_adaptive + f->lasti - 2))
-		return false;
-	return opcode == PY312_FOR_ITER_GEN || opcode == PY312_SEND_GEN;
+	if (l->walk == PY_WALK_CFRAME)
+		return !is_caller(w, frame, f->code, f->stacked);
+	return w->n == 1 && !f->stacked && !f->caller;
 }
 
 /*
- * 3.11: that a frame is its loop's outermost is said in the frame, and may be left over as its caller may. With no caller at all
- * it would be the thread's first frame, before its first instruction: that moment isn't worth a wrong stack.
+ * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has one that calls a trace
+ * function.
  */
-walk_inline bool is_stale_root(const struct walk *w, const struct py_layout *l)
+walk_inline bool see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
+			   __u64 frame)
 {
-	return l->frame_is_entry && w->n == 1 && w->fresh && !w->frame && !w->outer;
+	if (w->n || f->shim || w->inner == INNER_DROPPED || l->walk == PY_WALK_OBJECT)
+		return true;
+	w->fresh = f->lasti < 0 ? FRESH : FRESH_NOT;
+	if (!w->fresh || l->walk != PY_WALK_CFRAME)
+		return true;
+	w->caller = frame;
+	w->caller_code = f->code;
+	return f->stacked && meet_fresh();
 }
 
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -282,11 +287,14 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		fail(w, WALK_FRAME_TORN);
 		return;
 	}
-	if (is_stale_caller(w, l, &f)) {
+	if (is_stale_caller(w, l, &f, frame)) {
 		walk_end(w, WALK_FRAME_TORN);
 		return;
 	}
-	w->fresh = l->walk != PY_WALK_OBJECT && !w->n && f.lasti < 0;
+	if (!see_fresh(w, l, &f, frame)) {
+		fail(w, WALK_FRAME_TORN);
+		return;
+	}
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
@@ -298,10 +306,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	}
 	if (!f.entry || w->done)
 		return;
-	if (is_stale_root(w, l))
-		walk_end(w, WALK_FRAME_TORN);
-	else
-		close_group(w, out, addrs, f.shim ? frame : 0);
+	close_group(w, out, addrs, f.shim ? frame : 0);
 }
 
 /*
@@ -310,8 +315,10 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
  * caller may be the last. 3.11, 3.12: what no loop runs isn't entered by one.
  */
-walk_inline bool is_whole(const struct walk *w, const struct py_layout *l)
+walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
+	if (w->fresh && l->walk == PY_WALK_CFRAME && !is_first(w))
+		return false;
 	if (w->closed || (l->walk == PY_WALK_CFRAME && !w->loop))
 		return true;
 	return w->n > 1 && (w->inner == INNER_PROVED || !w->outer);

@@ -38,6 +38,13 @@ enum inner {
 	INNER_DROPPED,	/* the walk began again at `outer`, which isn't found to lead on yet */
 };
 
+/* Has the innermost frame not run an instruction yet, so that what it says of its caller has to be proved? */
+enum fresh {
+	FRESH_NOT, /* it has, or its callers are proved */
+	FRESH,	   /* no caller was met yet */
+	FRESH_RESUMED, /* called by the generator that was resumed last; callers further out aren't proved yet */
+};
+
 /* What was found of the sampled thread's PyThreadState. */
 enum walk_thread { THREAD_UNKNOWN, THREAD_NONE, THREAD_STATE };
 
@@ -104,18 +111,23 @@ struct walk {
 	__u64 made_hash;	      /* over proc_hash and codes_made */
 	__u32 codes_made;	      /* code objects so far; 0 = not known */
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
-	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
-	__u64 outer_loop;    /* and of the next one further out */
-	__u32 loop_previous; /* offset of _PyCFrame.previous */
-	__u32 groups;	     /* evaluation loops in walk_addrs */
-	__u32 n;	     /* frames in walk_out */
+	__u64 callers_end; /* where the nearest caller in the data stack ends, 0 = it isn't known */
+	__u64 resumed;	   /* frame of the generator that was resumed last, 0 = none runs */
+	__u64 caller,
+		caller_code; /* meet_fresh(), called_by_stacked(): frame and code object to judge */
+	__u64 chunk, stack_top; /* 3.11, 3.12: of the data stack */
+	__u64 loop;		/* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
+	__u64 outer_loop;	/* and of the next one further out */
+	__u32 loop_previous;	/* offset of _PyCFrame.previous */
+	__u32 groups;		/* evaluation loops in walk_addrs */
+	__u32 n;		/* frames in walk_out */
 	__u8 outcome, done;
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];
-	__u8 fresh;   /* the last frame is the innermost and hasn't run an instruction yet */
+	__u8 fresh;   /* enum fresh */
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */

@@ -10,7 +10,6 @@
 #include "state.bpf.h"
 
 #define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
-#define ROOT_CFRAME_BYTES    1024	 /* PyThreadState.root_cframe lies within (3.11: at 336) */
 #define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
 #define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
@@ -304,8 +303,8 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 		return false;
 	}
 	w->frame = pair[0];
-	if (cframe - w->tstate < ROOT_CFRAME_BYTES)
-		return true; /* the one in the thread state: no loop runs, functions that Nuitka has compiled may */
+	if (cframe == w->tstate + l->tstate_root_cframe)
+		return true; /* no loop runs, functions that Nuitka has compiled may */
 	w->loop = cframe;
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;

@@ -416,7 +416,7 @@ static void no_loop(void)
 	build();
 	if (image.l->walk != PY_WALK_CFRAME)
 		return;
-	root = image.tstate + IMAGE_ROOT_CFRAME;
+	root = image.tstate + image.l->tstate_root_cframe;
 	put_u64(image.tstate + image.l->tstate_frame, root);
 	put_u64(root + image.l->cframe_current_frame, expected.addr[0]);
 	assert_outcome(WALK_OK, FRAMES);
@@ -510,8 +510,7 @@ static void resumed_by_nobody(void)
 	generator = chain_iframe(&ended, 0);
 	if (l->frame_is_entry)
 		put_u8(generator + l->frame_is_entry, 1);
-	expected.frame[0].lasti = -2;
-	put_u64(expected.addr[0] + l->frame_lasti, expected.frame[0].code + l->code_adaptive - 2);
+	put_first_instruction(0);
 	put_u64(expected.addr[0] + l->frame_back, generator);
 	assert_outcome(WALK_FRAME_TORN, 1);
 }
@@ -526,14 +525,115 @@ static void entry_left_over(void)
 		return;
 	/* One C evaluation loop. */
 	put_u64(get_u64(image.cframe + l->cframe_current_frame + 8) + l->cframe_current_frame, 0);
-	expected.frame[0].lasti = -2;
-	put_u64(expected.addr[0] + l->frame_lasti, expected.frame[0].code + l->code_adaptive - 2);
+	put_first_instruction(0);
 	put_u64(expected.addr[0] + l->frame_back, 0);
+	expected.frame[0].flags = FRAME_ENTRY;
 	for (uint8_t owner = 0; owner < 5; owner++) {
 		put_u8(expected.addr[0] + l->frame_owner, owner);
 		put_u8(expected.addr[0] + l->frame_is_entry, owner + 1);
+		assert_outcome(WALK_FRAME_TORN, !owner);
+	}
+}
+
+/* Four frames: two called from C, the innermost has run no instruction. */
+static void build_fresh(enum link caller, bool new_chunk)
+{
+	plan.n = 0;
+	for (size_t i = 0; i < 4; i++)
+		plan_add(&plan, (enum link[]){FROM_C, CALL, caller, CALL}[i],
+			 image_code((const char *[]){"first", "second", "third", "fourth"}[i]),
+			 i < 3 ? 4 : -2);
+	plan.frame[3].new_chunk = new_chunk;
+	put_u64(image.tstate + image.l->tstate_exc_info, image.tstate + image.l->tstate_exc_state);
+	chain_build(&plan, &expected);
+}
+
+/* Makes expected.addr[@i] the generator that was resumed last. */
+static void resume(size_t i)
+{
+	put_u64(image.tstate + image.l->tstate_exc_info, expected.addr[i] - 32);
+}
+
+/* 3.11, 3.12: who called what hasn't run an instruction yet is believed if it is proved. */
+static void called_just_now(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t back;
+
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	for (int new_chunk = 0; new_chunk < 2; new_chunk++) {
+		build_fresh(CALL, new_chunk);
+		assert_outcome(WALK_OK, 4);
+		put_u64(expected.addr[0] + l->frame_back, expected.addr[2]);
+		assert_outcome(WALK_FRAME_TORN, 1);
+		put_u64(expected.addr[0] + l->frame_back, 0);
+		assert_outcome(WALK_FRAME_TORN, 0);
+
+		build_fresh(FROM_C, new_chunk);
+		assert_outcome(WALK_OK, 4);
+		back = get_u64(expected.addr[1] + l->frame_back);
+		put_u64(expected.addr[0] + l->frame_back, back);
+		expected.frame[0].flags = l->frame_is_entry ? 0 : FRAME_ENTRY; /* by its shim */
+		assert_outcome(WALK_FRAME_TORN, 1);
+
+		build_fresh(GENERATOR, new_chunk);
+		resume(1);
+		assert_outcome(WALK_OK, 4);
+		put_u64(expected.addr[0] + l->frame_back, expected.addr[2]);
 		assert_outcome(WALK_FRAME_TORN, 1);
 	}
+}
+
+/* The same where a loop's own frame is left over: alive, or something else written over what says what it is. */
+static void called_by_a_shim(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t shim;
+
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	build_fresh(GENERATOR, false);
+	resume(1);
+	shim = chain_shim(expected.addr[1]);
+	put_u64(expected.addr[0] + l->frame_back, shim);
+	for (uint8_t owner = 0; owner < 3; owner++) {
+		put_u8(shim + l->frame_owner, owner);
+		assert_outcome(WALK_FRAME_TORN, 1);
+	}
+}
+
+/* Nor is a frame innermost that isn't the last on the data stack: then its loop isn't set up yet. */
+static void not_the_last(void)
+{
+	const struct py_layout *l = image.l;
+
+	build();
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	put_first_instruction(0);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(image.tstate + l->tstate_datastack_top, image.stack + 8);
+	assert_broken(WALK_FRAME_TORN, 0);
+}
+
+/* A loop that seems to be the thread's first isn't, if the data stack has others' frames. */
+static void not_the_first(void)
+{
+	const struct py_layout *l = image.l;
+
+	build();
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	put_u64(image.cframe + l->cframe_current_frame, 0);
+	put_u64(image.cframe + l->cframe_current_frame + 8, image.tstate + l->tstate_root_cframe);
+	assert_outcome(WALK_FRAME_TORN, 0);
+	put_u64(image.tstate + l->tstate_datastack_top, expected.addr[FRAMES - 2]);
+	put_u32(expected.frame[FRAMES - 1].code + l->code_stacksize,
+		(uint32_t)plan.frame[0].locals / 8);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_u64(image.tstate + l->tstate_datastack_top, expected.addr[FRAMES - 1]);
+	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
 /* greenlet takes the loops' own frames out of a chain while it switches. */
@@ -607,7 +707,7 @@ static void every_page_missing(void)
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
 	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) X(called_by_nobody) \
-	X(resumed_by_nobody) X(entry_left_over) X(switching) \
+	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(not_the_last) X(not_the_first) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */
 TESTS(RELEASE_TEST)

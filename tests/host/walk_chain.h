@@ -51,6 +51,22 @@ static inline uint64_t data_stack(size_t n)
 	return at;
 }
 
+#define CHUNK_HEAD                                                                                 \
+	24 /* _PyStackChunk: previous, size, top; behind the first one's a word is left out */
+
+/* 3.11, 3.12: what the thread state says of the data stack: chunk, top, limit. */
+static inline void set_data_stack(void)
+{
+	uint64_t at = image.tstate + image.l->tstate_datastack_top;
+
+	if (image.l->walk != PY_WALK_CFRAME)
+		return;
+	put_u64(at - 8, image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8));
+	put_u64(at, image.stack);
+	put_u64(at + 8, image.stack + 4096);
+	put_u64(image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8), image.previous_chunk);
+}
+
 /* PyFrameObject; in no order, as free lists give them. */
 static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 {
@@ -81,6 +97,10 @@ static inline uint64_t chain_shim(uint64_t back)
 static inline void next_chunk(void)
 {
 	uint64_t far = (uint64_t)++image.chunks << 20;
+	uint64_t left = image.chunk - CHUNK_HEAD - (image.previous_chunk ? 0 : 8);
+
+	put_u64(left + 16, (image.stack - left - CHUNK_HEAD) / 8); /* top */
+	image.previous_chunk = left;
 
 	if (image.chunks % 3 == 0)
 		image.stack = image.chunk - 0x8000;
@@ -102,6 +122,8 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 	put_u64(f + l->frame_back, back);
 	put_u64(f + l->frame_lasti, p->code + l->code_adaptive + (uint64_t)p->lasti);
 	put_u8(f + l->frame_owner, p->link == GENERATOR ? 1 : 0);
+	if (l->code_stacksize)
+		put_u32(p->code + l->code_stacksize, (uint32_t)(p->locals / 8));
 	if (l->frame_is_entry)
 		put_u8(f + l->frame_is_entry, p->link == FROM_C);
 	return f;
@@ -131,6 +153,7 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 		e->addr[p->n - 1 - i] = back;
 	}
 	image_enter(back);
+	set_data_stack();
 }
 
 /* Index of the first frame in host.out that isn't the expected one; the number of frames if all

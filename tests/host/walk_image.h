@@ -52,8 +52,9 @@ static struct image {
 	const struct py_layout *l; /* of host */
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
-	uint64_t cframe; /* 3.11, 3.12: of the C evaluation loop that was entered last */
-	uint64_t chunk;	 /* where the present chunk of the data stack begins */
+	uint64_t cframe;	 /* 3.11, 3.12: of the C evaluation loop that was entered last */
+	uint64_t chunk;		 /* where the present chunk of the data stack begins */
+	uint64_t previous_chunk; /* its _PyStackChunk.previous */
 	unsigned chunks;
 	uint32_t next_version;
 } image;
@@ -180,8 +181,6 @@ static inline void image_tss(void)
 	put_u64(IMAGE_TP + IMAGE_TSD + 16 * IMAGE_KEY + 8, image.tstate);
 }
 
-#define IMAGE_ROOT_CFRAME 336
-
 /* 3.11, 3.12: one _PyCFrame per C evaluation loop; the first one lies in the thread state. */
 static inline void image_set_cframe(uint64_t cframe)
 {
@@ -196,7 +195,7 @@ static inline void image_set_cframe(uint64_t cframe)
 static inline void image_no_loop(void)
 {
 	image.cframe = 0;
-	image_set_cframe(image.tstate + IMAGE_ROOT_CFRAME);
+	image_set_cframe(image.tstate + image.l->tstate_root_cframe);
 }
 
 static inline void image_begin(const struct release *r)
@@ -225,6 +224,9 @@ static inline void image_begin(const struct release *r)
 	image.none = image_alloc(16);
 	image.tstate = image_alloc(512);
 	put_u64(image.tstate + image.l->tstate_thread_id, IMAGE_TP);
+	if (image.l->tstate_exc_info)
+		put_u64(image.tstate + image.l->tstate_exc_info,
+			image.tstate + image.l->tstate_exc_state);
 	image_tss();
 	image_no_loop();
 }

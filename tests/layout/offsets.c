@@ -49,13 +49,22 @@ static void states(void)
 	AT("tstate_native_thread_id", PyThreadState, native_thread_id);
 #if VERSION <= 0x030c
 	AT("tstate_datastack_top", PyThreadState, datastack_top);
+	AT("tstate_exc_info", PyThreadState, exc_info);
+	AT("tstate_exc_state", PyThreadState, exc_state);
+	AT("tstate_root_cframe", PyThreadState, root_cframe);
 #else
 	NO("tstate_datastack_top");
+	NO("tstate_exc_info");
+	NO("tstate_exc_state");
+	NO("tstate_root_cframe");
 #endif
 #else
 	AT("interp_tstate_head", PyInterpreterState, tstate_head);
 	NO("tstate_native_thread_id");
 	NO("tstate_datastack_top");
+	NO("tstate_exc_info");
+	NO("tstate_exc_state");
+	NO("tstate_root_cframe");
 #endif
 #if VERSION >= 0x030c
 	AT("interp_modules", PyInterpreterState, imports.modules);
@@ -185,6 +194,11 @@ static void code(void)
 	AT("code_varnames", PyCodeObject, co_varnames);
 	NO("code_adaptive");
 	NO("code_firsttraceable");
+#endif
+#if VERSION == 0x030b || VERSION == 0x030c
+	AT("code_stacksize", PyCodeObject, co_stacksize);
+#else
+	NO("code_stacksize");
 #endif
 #if VERSION >= 0x030a
 	AT("code_linetable", PyCodeObject, co_linetable);
