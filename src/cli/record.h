@@ -43,7 +43,7 @@ struct record_options {
 	bool native_lines; /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
 	bool kernel;	   /* true unless --no-kernel */
 	bool all;	   /* other processes than Python too; no pids, no cmd */
-	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB; BPF maps included */
+	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: by what there is */
 
 	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
 

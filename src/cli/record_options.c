@@ -15,9 +15,6 @@
 #define FREQ_PROCESS_HZ 999
 #define FREQ_MACHINE_HZ 99
 
-/* Python, numpy, polars, pyarrow and OpenSSL fit. */
-#define UNWIND_MEMORY ((uint64_t)64 << 20)
-
 static const struct option_row rows[] = {
 	RECORD_ROWS_TARGETS,
 
@@ -107,10 +104,8 @@ static const struct option_row rows[] = {
 
 void record_options_init(struct record_options *o)
 {
-	*o = (struct record_options){.event = "cpu-clock",
-				     .native = NATIVE_MODE_LEAF,
-				     .kernel = true,
-				     .unwind_memory = UNWIND_MEMORY};
+	*o = (struct record_options){
+		.event = "cpu-clock", .native = NATIVE_MODE_LEAF, .kernel = true};
 }
 
 void record_options_fini(struct record_options *o)

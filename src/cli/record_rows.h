@@ -124,7 +124,7 @@
 	 .arg = "SIZE",                                                                            \
 	 .set = value_memory,                                                                      \
 	 .field = RECORD_FIELD(unwind_memory),                                                     \
-	 .initial = "64M",                                                                         \
+	 .initial = "64M, or a 256th of what there is if that is more",                            \
 	 .help = "most memory for the tables that native stacks are unwound with, from 8M to 4G; " \
 		 "K, M and G multiply by 1024"}
 

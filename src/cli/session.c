@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "elf/unwind_cache.h"
+#include "proc/memory.h"
 
 static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
 {
@@ -282,6 +283,18 @@ static bool wants_kernel(const struct session *s)
 	return s->options->kernel && !s->event.exclude_kernel;
 }
 
+#define UNWIND_LEAST ((uint64_t)64 << 20)
+#define UNWIND_MOST  ((uint64_t)512 << 20)
+#define UNWIND_SHARE 256
+
+/* Python, numpy, polars, pyarrow and OpenSSL fit in the least; PyTorch with CUDA and Triton don't. */
+static uint64_t unwind_bytes(const struct session *s)
+{
+	if (s->options->unwind_memory)
+		return s->options->unwind_memory;
+	return MAX(MIN(memory_allowed() / UNWIND_SHARE, UNWIND_MOST), UNWIND_LEAST);
+}
+
 static int open_kernel_side(struct session *s)
 {
 	struct sampler_config config = {
@@ -294,7 +307,7 @@ static int open_kernel_side(struct session *s)
 		.native = s->options->native,
 		.native_instructions = s->options->native_lines,
 		.kernel = wants_kernel(s),
-		.unwind_bytes = s->options->unwind_memory,
+		.unwind_bytes = unwind_bytes(s),
 		.record = on_record,
 		.ctx = s,
 	};

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const char magic[8] = "krait-r\1"; /* the last byte: version of this format */
+static const char magic[8] =
+	"krait-r\2"; /* the last byte: of this format, and of what rows are made of a file */
 
 #define REGISTERS 33 /* DWARF numbers that rules use are below */
 

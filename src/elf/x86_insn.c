@@ -153,6 +153,8 @@ static unsigned immediate_bytes(const struct x86_decode *d, uint32_t flags)
 		bytes = word ? 2 : 4;
 	else if (flags & X86_IMMV)
 		bytes = w ? 8 : word ? 2 : 4;
+	else if (flags & X86_IMM16)
+		bytes = 2;
 	else if (flags & X86_IMM32)
 		bytes = 4;
 	else if (flags & X86_MOFFS)

@@ -29,7 +29,7 @@ enum x86_reg {
 
 enum x86_kind {
 	X86_PLAIN,    /* changes nothing but .writes and .stores bytes at .base */
-	X86_RET,      /* without an operand */
+	X86_RET,      /* that takes no arguments off the stack */
 	X86_TRAP,     /* ud2, hlt, int3: nothing follows */
 	X86_JUMP,     /* to .target */
 	X86_BRANCH,   /* to .target, or not */

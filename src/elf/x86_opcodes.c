@@ -46,7 +46,7 @@ static const uint32_t one_byte[256] = {
 	[0xac ... 0xad] = W(X86_AX) | W(X86_SI) | W(X86_CX),
 	[0xae ... 0xaf] = W(X86_DI) | W(X86_CX),
 	[0xb0 ... 0xb7] = I8 | X86_W_LOW | X86_BYTE, [0xb8 ... 0xbf] = X86_IMMV | X86_W_LOW,
-	[0xc0] = RM8 | I8, [0xc1] = RM | I8, [0xc2] = BAD, [0xc3] = W(X86_SP),
+	[0xc0] = RM8 | I8, [0xc1] = RM | I8, [0xc2] = X86_IMM16 | W(X86_SP), [0xc3] = W(X86_SP),
 	[0xc4 ... 0xc5] = BAD, [0xc6] = RM8 | I8, [0xc7] = RM | IZ,
 	[0xc8] = BAD, [0xc9] = W(X86_SP) | W(X86_BP), [0xca ... 0xcb] = BAD, [0xcc] = 0,
 	[0xcd ... 0xcf] = BAD,
@@ -292,9 +292,9 @@ static bool moves_control(const struct x86_decode *d)
 {
 	if (d->map == 1)
 		return (d->op & 0xf0) == 0x80;
-	return d->op == 0xc3 || d->op == 0xc9 || (d->op & 0xf0) == 0x70 || (d->op & 0xf0) == 0x50 ||
-	       d->op == 0x68 || d->op == 0x6a || d->op == 0x9c || d->op == 0x9d ||
-	       (d->op >= 0xe0 && d->op <= 0xeb) || (d->op == 0xff && d->ext >= 2);
+	return d->op == 0xc2 || d->op == 0xc3 || d->op == 0xc9 || (d->op & 0xf0) == 0x70 ||
+	       (d->op & 0xf0) == 0x50 || d->op == 0x68 || d->op == 0x6a || d->op == 0x9c ||
+	       d->op == 0x9d || (d->op >= 0xe0 && d->op <= 0xeb) || (d->op == 0xff && d->ext >= 2);
 }
 
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags)
@@ -391,6 +391,10 @@ static void one_byte_effect(const struct x86_decode *d, struct x86_insn *ret)
 	case 0x70 ... 0x7f:
 	case 0xe0 ... 0xe3:
 		ret->kind = X86_BRANCH;
+		return;
+	case 0xc2: /* takes arguments off the stack; MKL's assembly none */
+		if (!d->imm)
+			ret->kind = X86_RET;
 		return;
 	case 0xc3:
 		ret->kind = X86_RET;

@@ -38,7 +38,8 @@ enum {
 	X86_W_REG = 1 << 9,
 	X86_W_VVVV = 1 << 10,
 	X86_W_LOW = 1 << 11, /* the register in the opcode's low three bits */
-	X86_W_SHIFT = 16,    /* of registers in X86_W() */
+	X86_IMM16 = 1 << 12,
+	X86_W_SHIFT = 16, /* of registers in X86_W() */
 };
 #define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* X86_AX to X86_R11 */
 

@@ -202,7 +202,7 @@ static void test_native(void **state)
 	assert_int_equal(parse(""), 0);
 	assert_int_equal(o.native, NATIVE_MODE_LEAF);
 	assert_true(o.kernel);
-	assert_int_equal(o.unwind_memory, 64 << 20);
+	assert_int_equal(o.unwind_memory, 0);
 	assert_int_equal(parse("--native=full --interpreter-frames --native-lines --no-kernel "
 			       "--all --unwind-memory=1G"),
 			 0);

@@ -139,11 +139,11 @@ static void end_in_the_middle(void **state)
 	struct fixture x;
 
 	(void)state;
-	/* push rbx; je +2; pop rbx; ret; nop; pop rbx; ret */
-	LOOK(&x, "\x53\x74\x02\x5b\xc3\x90\x5b\xc3");
+	/* push rbx; je +4; pop rbx; ret $0; pop rbx; ret */
+	LOOK(&x, "\x53\x74\x04\x5b\xc2\x00\x00\x5b\xc3");
 	is(&x, 4, 7, 8, UNWIND_SAME, UNWIND_SAME);
-	is(&x, 5, 7, 16, UNWIND_SAME, UNWIND_SAME);
-	is(&x, 7, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 7, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 8, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	done(&x);
 }
 
@@ -182,6 +182,7 @@ static void refusals(void **state)
 	REFUSED("\xff\xe0", "a jump to where a table or a register says");
 	REFUSED("\x48\x8b\x27\xc3", "the stack pointer comes from elsewhere"); /* mov (%rdi),%rsp */
 	REFUSED("\x40\xb4\x01\xc3", "the stack pointer comes from elsewhere"); /* mov $1,%spl */
+	REFUSED("\xc2\x08\x00\xc3", "the stack pointer comes from elsewhere");     /* ret $8 */
 	REFUSED("\x06\xc3", "an instruction that isn't known");
 	REFUSED("\x74\x01\x48\x31\xc0\xc3", "a jump into the middle of an instruction");
 	REFUSED("\x74\x40\xc3", "a jump into the middle of another function");
