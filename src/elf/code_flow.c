@@ -6,6 +6,8 @@
  */
 #include "elf/code_flow.h"
 
+#include "elf/code_table.h"
+
 #define NOWHERE UINT32_MAX
 #define PASSES                                                                                     \
 	64 /* of spread_exits(); code that leads to the end through more jumps back isn't proven */
@@ -23,9 +25,16 @@ struct code_run {
 	uint32_t start, end;
 };
 
+/* Where a jump through a table leads: .n of flow.targets. */
+struct code_switch {
+	uint32_t jump, since; /* keys; see code_table.h */
+	uint32_t first, n;
+};
+
 struct code_block {
 	uint32_t start, end, last; /* .last: its last instruction */
 	uint32_t next[2];	   /* blocks, or NOWHERE */
+	uint32_t first, n;	   /* and of flow.targets, whose blocks come after it too */
 	bool known, queued;
 	bool exits; /* leaves the function where the stack is balanced; or a block behind it does */
 	struct code_state st;
@@ -39,6 +48,8 @@ struct flow {
 	uint16_t lost; /* registers that have another value at an end */
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
+	VEC(struct code_switch) switches;
+	VEC(uint32_t) targets; /* keys */
 	VEC(struct code_block) blocks;
 };
 
@@ -136,6 +147,7 @@ static bool goes_on(const struct flow *f, uint32_t next, const struct x86_insn *
 	case X86_RET:
 	case X86_TRAP:
 	case X86_JUMP_GOT:
+	case X86_JUMP_ANY:
 		return false;
 	case X86_CALL:
 	case X86_CALL_ANY:
@@ -178,14 +190,66 @@ static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return true;
 }
 
-/* What follows @insn; *on: the next instruction does. */
-static int follow(struct flow *f, uint32_t next, const struct x86_insn *insn, bool *on)
+/* Where the next function begins, or the region ends. */
+static uint32_t function_end(const struct flow *f)
 {
+	uint32_t key = f->start + 1;
+
+	while (key < f->r->end && !(*info(f, key) & CODE_START))
+		key++;
+	return key;
+}
+
+/* Entries that lead elsewhere are another table's, or behind the bound that isn't known. */
+static int add_targets(struct flow *f, const struct code_table *table, struct code_switch *sw)
+{
+	int32_t entry[CODE_TABLE_MOST];
+	uint32_t n = table->bound ? MIN(table->bound, CODE_TABLE_MOST) : CODE_TABLE_MOST;
+	uint32_t end = function_end(f);
+	int r = 0;
+
+	n = (uint32_t)(f->r->read(f->r->ctx, table->at, entry, n * sizeof(*entry)) /
+		       sizeof(*entry));
+	for (; !r && sw->n < n; sw->n++) {
+		int64_t to = table->at + entry[sw->n];
+
+		if (to < f->start || to >= end)
+			break;
+		r = vec_push(&f->targets, (uint32_t)to);
+		r = r ? r : add_leader(f, (uint32_t)to);
+	}
+	return r;
+}
+
+/* The jump at @jump goes to where a table says. */
+static int follow_table(struct flow *f, const struct code_run *run, uint32_t jump)
+{
+	const uint8_t *bytes = f->r->bytes + (run->start - f->r->start);
+	struct code_switch sw = {.jump = jump, .first = (uint32_t)f->targets.n};
+	struct code_table table;
+	int r;
+
+	f->why = "a jump to where a table or a register says";
+	if (!f->r->read ||
+	    !code_table_find(bytes, jump - run->start, f->r->end - run->start, run->start, &table))
+		return 0;
+	sw.since = table.since;
+	r = add_targets(f, &table, &sw);
+	if (r || !sw.n)
+		return r;
+	f->why = NULL;
+	return vec_push(&f->switches, sw);
+}
+
+/* What follows @insn, the last of @run; *on: the next instruction does. */
+static int follow(struct flow *f, const struct code_run *run, const struct x86_insn *insn, bool *on)
+{
+	uint32_t next = run->end;
 	int r = 0;
 
 	*on = goes_on(f, next, insn);
 	if (insn->kind == X86_JUMP_ANY)
-		f->why = "a jump to where a table or a register says";
+		r = follow_table(f, run, next - insn->len);
 	else if (insn->kind == X86_JUMP || insn->kind == X86_BRANCH)
 		r = add_leader(f, target(f, next, insn));
 	else if ((insn->kind == X86_CALL || insn->kind == X86_CALL_ANY) && f->guess)
@@ -207,7 +271,7 @@ static int run(struct flow *f, uint32_t key)
 		if (!spend(f) || !visit(f, run.end, &insn))
 			break;
 		run.end += insn.len;
-		r = follow(f, run.end, &insn, &on);
+		r = follow(f, &run, &insn, &on);
 	}
 	return r || run.end == run.start ? r : vec_push(&f->runs, run);
 }
@@ -231,6 +295,10 @@ static int discover(struct flow *f)
 	for (size_t i = 1; i < f->runs.n; i++)
 		if (f->runs.v[i].start < f->runs.v[i - 1].end)
 			f->why = "a jump into the middle of an instruction";
+	vec_foreach(sw, &f->switches)
+		for (uint32_t key = sw->since + 1; key <= sw->jump; key++)
+			if (*info(f, key) & LEADER)
+				f->why = "a jump to where a table or a register says";
 	return 0;
 }
 
@@ -275,6 +343,17 @@ static void connect(struct flow *f, struct code_block *b)
 	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT;
 	b->next[0] = goes_on(f, b->end, &insn) ? block_at(f, b->end) : NOWHERE;
 	b->next[1] = to == NOWHERE ? NOWHERE : block_at(f, to);
+	vec_foreach(sw, &f->switches)
+		if (sw->jump == b->last) {
+			b->first = sw->first;
+			b->n = sw->n;
+		}
+}
+
+/* The @i-th block after it, or NOWHERE; 2 + .n of them. */
+static uint32_t successor(const struct flow *f, const struct code_block *b, uint32_t i)
+{
+	return i < 2 ? b->next[i] : block_at(f, f->targets.v[b->first + i - 2]);
 }
 
 /* The state at the block's end. */
@@ -333,9 +412,12 @@ static int solve(struct flow *f)
 		run_block(f, b, &st);
 		if (!f->why && b->exits)
 			judge_end(f, &st);
-		for (int i = 0; i < 2 && !r && !f->why; i++)
-			if (b->next[i] != NOWHERE)
-				r = enter(f, b->next[i], &st);
+		for (uint32_t i = 0; i < 2 + b->n && !r && !f->why; i++) {
+			uint32_t next = successor(f, b, i);
+
+			if (next != NOWHERE)
+				r = enter(f, next, &st);
+		}
 	}
 	return r;
 }
@@ -350,9 +432,12 @@ static void spread_exits(struct flow *f)
 		for (size_t i = f->blocks.n; i-- > 0;) {
 			struct code_block *b = &f->blocks.v[i];
 
-			for (int k = 0; k < 2 && !b->exits; k++)
-				if (b->next[k] != NOWHERE && f->blocks.v[b->next[k]].exits)
+			for (uint32_t k = 0; k < 2 + b->n && !b->exits; k++) {
+				uint32_t next = successor(f, b, k);
+
+				if (next != NOWHERE && f->blocks.v[next].exits)
 					more = b->exits = true;
+			}
 		}
 	}
 }
@@ -437,6 +522,8 @@ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visi
 	forget(&f);
 	vec_fini(&f.todo);
 	vec_fini(&f.runs);
+	vec_fini(&f.switches);
+	vec_fini(&f.targets);
 	vec_fini(&f.blocks);
 	return ret;
 }

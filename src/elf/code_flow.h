@@ -19,6 +19,8 @@ struct code_region {
 	uint64_t budget;     /* instructions that may still be looked at: bounds the time */
 	/* Does a function begin at @key, outside of this region? */
 	bool (*is_start)(void *ctx, uint32_t key);
+	/* Or NULL. Bytes of memory that is never written, at @key; how many of @n there are. */
+	size_t (*read)(void *ctx, int64_t key, void *ret, size_t n);
 	/* Or NULL. Is the function at @key one that never returns? */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/* Or NULL. A function that is understood calls what is at @key, or has its address. 0 or what ends it all. */

@@ -126,6 +126,13 @@ static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, s
 	return false;
 }
 
+static size_t read_constant(void *ctx, int64_t key, void *ret, size_t n)
+{
+	const struct finder *s = ctx;
+
+	return elf_file_read_constant(s->f, s->rows->base + (uint64_t)key, ret, n);
+}
+
 static bool never_returns(void *ctx, uint32_t key)
 {
 	const struct finder *s = ctx;
@@ -213,6 +220,7 @@ static int look_into(struct finder *s, const struct key_range *gap, const key_ve
 	struct code_region r = {.start = start,
 				.end = end,
 				.is_start = is_start,
+				.read = s->f ? read_constant : NULL,
 				.never_returns = never_returns,
 				.calls = s->named ? NULL : note_call,
 				.ctx = s};

@@ -211,6 +211,13 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 	return n;
 }
 
+size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n)
+{
+	const struct elf_load *load = load_at(f, vaddr);
+
+	return load && !load->write ? elf_file_read(f, vaddr, buf, n) : 0;
+}
+
 bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret)
 {
 	return elf_file_read(f, vaddr, ret, sizeof(*ret)) == sizeof(*ret);

@@ -84,6 +84,9 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
  */
 size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
+/* The same, but nothing of memory that a process may write. */
+size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
+
 /* True and the u64 at @vaddr if all 8 bytes can be read. */
 bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 

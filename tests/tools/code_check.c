@@ -20,6 +20,7 @@
 #define DIFFS_MAX 40
 
 struct check {
+	struct elf_file *f;
 	const struct unwind_rows *rows;
 	const struct unwind_fde *fde;
 	struct code_region *r;
@@ -145,6 +146,13 @@ static int check_function(struct check *c, const struct unwind_fde *fde)
 	return r;
 }
 
+static size_t read_constant(void *ctx, int64_t key, void *ret, size_t n)
+{
+	const struct check *c = ctx;
+
+	return elf_file_read_constant(c->f, c->rows->base + (uint64_t)key, ret, n);
+}
+
 static int check_section(struct check *c, struct elf_file *f, const GElf_Shdr *sh)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(sh->sh_size);
@@ -155,6 +163,7 @@ static int check_section(struct check *c, struct elf_file *f, const GElf_Shdr *s
 				.end = start + (uint32_t)sh->sh_size,
 				.info = info,
 				.is_start = is_start,
+				.read = read_constant,
 				.ctx = c};
 	const key_range_vec within = {.v = &(struct key_range){r.start, r.end}, .n = 1};
 	struct code_starts starts = {};
@@ -188,6 +197,7 @@ static int check(const char *name)
 
 	if (fd < 0 || elf_file_open(fd, name, &f) || unwind_rows_read_tables(f, &rows))
 		return 1;
+	c.f = f;
 	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
 		if ((sh.sh_flags & SHF_EXECINSTR) && sh.sh_size && sh.sh_addr >= rows.base)
 			r = check_section(&c, f, &sh);

@@ -182,7 +182,7 @@ static void refusals(void **state)
 	REFUSED("\xff\xe0", "a jump to where a table or a register says");
 	REFUSED("\x48\x8b\x27\xc3", "the stack pointer comes from elsewhere"); /* mov (%rdi),%rsp */
 	REFUSED("\x40\xb4\x01\xc3", "the stack pointer comes from elsewhere"); /* mov $1,%spl */
-	REFUSED("\xc2\x08\x00\xc3", "the stack pointer comes from elsewhere");     /* ret $8 */
+	REFUSED("\xc2\x08\x00\xc3", "the stack pointer comes from elsewhere"); /* ret $8 */
 	REFUSED("\x06\xc3", "an instruction that isn't known");
 	REFUSED("\x74\x01\x48\x31\xc0\xc3", "a jump into the middle of an instruction");
 	REFUSED("\x74\x40\xc3", "a jump into the middle of another function");
@@ -247,6 +247,77 @@ static void calls(void **state)
 	assert_non_null(why);
 	assert_int_equal(told.n, 1);
 	vec_fini(&ranges);
+}
+
+#define TABLE 0x1000 /* its key */
+
+static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
+{
+	/* Three cases, the last of them the default; what follows is another table's. */
+	static const int32_t table[] = {BASE + 21 - TABLE, BASE + 24 - TABLE, BASE + 28 - TABLE,
+					BASE + 4 - TABLE};
+
+	(void)ctx;
+	assert_int_equal(key, TABLE);
+	n = MIN(n, sizeof(table));
+	memcpy(ret, table, n);
+	return n;
+}
+
+static void look_at_table(struct fixture *x, const char *bytes, size_t n, bool read)
+{
+	*x = (struct fixture){.r = {.bytes = (const uint8_t *)bytes,
+				    .start = BASE,
+				    .end = BASE + (uint32_t)n,
+				    .info = calloc(n, 2),
+				    .budget = 1000,
+				    .is_start = nothing_starts,
+				    .read = read ? read_table : NULL}};
+	assert_non_null(x->r.info);
+	assert_int_equal(code_flow(&x->r, BASE, false, &x->ranges, &x->why), 0);
+}
+
+/* A switch's jump goes where its table says. */
+static void tables(void **state)
+{
+	static const char says[] = "a jump to where a table or a register says";
+	/* cmp $2,%edi; ja default; lea TABLE(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx; jmp *%rdx */
+	char code[] = "\x83\xff\x02\x77\x17\x48\x8d\x05\xf4\x0e\x00\x00\x48\x63\x14\xb8\x48\x01\xc2"
+		      "\xff\xe2"
+		      "\x53\x5b\xc3"	 /* push rbx; pop rbx; ret */
+		      "\x53\x90\x5b\xc3" /* push rbx; nop; pop rbx; ret */
+		      "\xc3";
+	size_t n = sizeof(code) - 1;
+	struct fixture x;
+
+	(void)state;
+	look_at_table(&x, code, n, true);
+	assert_null(x.why);
+	is(&x, 20, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 22, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 26, 7, 16, UNWIND_SAME, UNWIND_SAME);
+	is(&x, 28, 7, 8, UNWIND_SAME, UNWIND_SAME);
+	done(&x);
+
+	look_at_table(&x, code, n, false);
+	assert_string_equal(x.why, says);
+	done(&x);
+
+	code[18] = (char)0xca; /* add %rcx,%rdx */
+	look_at_table(&x, code, n, true);
+	assert_string_equal(x.why, says);
+	done(&x);
+	code[18] = (char)0xc2;
+
+	memcpy(code, "\x39\xf7\x90", 3); /* cmp %esi,%edi: how many isn't known */
+	look_at_table(&x, code, n, true);
+	assert_string_equal(x.why, "an instruction that isn't known");
+	done(&x);
+
+	memcpy(code, "\x83\xff\x02\x77\x07", 5); /* to movslq: with another %rax */
+	look_at_table(&x, code, n, true);
+	assert_string_equal(x.why, says);
+	done(&x);
 }
 
 static bool is_abort(void *ctx, uint32_t key)
@@ -366,6 +437,7 @@ int main(void)
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(guesses),
 		cmocka_unit_test(calls),
+		cmocka_unit_test(tables),
 		cmocka_unit_test(never_returning),
 		cmocka_unit_test(endless),
 		cmocka_unit_test(budget),
