@@ -64,7 +64,9 @@ void collect_free(struct collect *c)
 		close(root->fd);
 	vec_fini(&c->roots);
 	vec_fini(&c->trampolines);
-	free(c->native);
+	vec_foreach(native, &c->unpaired)
+		free(*native);
+	vec_fini(&c->unpaired);
 	kernel_names_free(c->kernel);
 	vec_foreach(file, &c->files)
 		image_file_free(*file);
@@ -206,19 +208,41 @@ static void want_rows_again(struct collect *c, uint64_t stack)
 		native_rows_want(c, c->natives.v[*file - 1]);
 }
 
+/* A stack's record comes next after it in its ring; but a reader may come in between, and go on with another ring. */
+#define UNPAIRED_MOST 64
+
+static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
+{
+	for (size_t i = c->unpaired.n; i-- > 0;) {
+		struct raw_native *native = c->unpaired.v[i];
+
+		if (native->id != stack)
+			continue;
+		memmove(&c->unpaired.v[i], &c->unpaired.v[i + 1],
+			(--c->unpaired.n - i) * sizeof(native));
+		return native;
+	}
+	return NULL;
+}
+
+/* Until its stack comes. Those whose stacks were lost make room. */
+static int keep_unpaired(struct collect *c, struct raw_native *native)
+{
+	free(take_unpaired(c, native->id));
+	if (c->unpaired.n >= UNPAIRED_MOST)
+		free(take_unpaired(c, c->unpaired.v[0]->id));
+	return vec_push(&c->unpaired, native);
+}
+
 static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 {
 	size_t bytes = (size_t)rec->n * sizeof(struct wire_frame);
 	struct raw_stack raw = {
 		.id = rec->stack, .n = rec->n, .outcome = rec->outcome, .flush = c->flushes};
-	struct raw_native *native = TAKE_PTR(c->native);
+	struct raw_native *native = take_unpaired(c, rec->stack);
 	long p = owner_of(c, &rec->proc);
 	const uint64_t *known;
 
-	if (native && native->id != rec->stack) {
-		free(native);
-		native = NULL;
-	}
 	if (p < 0 || !(rec->n || native) || n < sizeof(*rec) + bytes ||
 	    rec->outcome >= WALK_OUTCOME_MAX) {
 		free(native);
@@ -249,7 +273,6 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	}
 }
 
-/* Kept for the stack, whose record comes next. */
 static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 {
 	size_t frames = (size_t)rec->n + rec->n_kernel;
@@ -272,8 +295,11 @@ static void on_native(struct collect *c, const struct rec_native *rec, size_t n)
 				      .n_kernel = rec->n_kernel,
 				      .outcome = rec->outcome};
 	memcpy(native->pc, rec + 1, frames * sizeof(native->pc[0]));
-	free(c->native);
-	c->native = native;
+	if (keep_unpaired(c, native)) {
+		free(native);
+		c->no_memory = true;
+		return;
+	}
 	if (rec->outcome == NATIVE_NO_ROWS && rec->n)
 		want_rows(c, native);
 }

@@ -55,7 +55,7 @@ struct collect {
 		stacks; /* wire id -> STACK_UNNAMED: it is in raw; else profile stack id, above that native_outcome */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
-	struct raw_native *native; /* the latest that came: of the stack that comes next */
+	VEC(struct raw_native *) unpaired; /* whose stacks haven't come yet, oldest first */
 	VEC(struct native_file *) natives;
 	size_t natives_open;	 /* of which .fd was kept */
 	struct map native_index; /* hash of dev and ino -> index + 1 */

@@ -153,6 +153,18 @@ static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, ui
 	collect_record(f->collect, out.s, out.n);
 }
 
+/* One kernel frame. */
+static void send_native(struct fixture *f, uint64_t id)
+{
+	struct {
+		struct rec_native head;
+		uint64_t pc;
+	} rec = {{.type = REC_NATIVE, .n_kernel = 1, .stack = id, .proc = key},
+		 0xffffffff81000000 + 16 * id};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+}
+
 static void send_sample(struct fixture *f, uint64_t stack, uint8_t outcome)
 {
 	struct rec_sample rec = {.type = REC_SAMPLE,
@@ -654,6 +666,35 @@ static void test_exec(void **state)
 	assert_int_equal(st.unknown, 1);
 }
 
+/* A reader that comes between the two records of a stack goes on with another CPU's. */
+static void test_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct collect_stats st;
+	size_t n;
+
+	send_proc(f);
+	for (uint64_t id = 1; id <= 3; id++)
+		send_native(f, id);
+	for (uint64_t id = 1; id <= 3; id++) {
+		send_stack(f, id, NULL, 0, WALK_NO_PYTHON);
+		send_sample(f, id, WALK_NO_PYTHON);
+	}
+	st = flushed(f, true);
+	assert_int_equal(st.broken_records, 0);
+	assert_int_equal(st.lost_stacks, 0);
+	assert_int_equal(samples(f).n, 3);
+	profile_get_stack(f->profile, samples(f).last.stack, &n);
+	assert_int_equal(n, 2); /* its mark, and the kernel's */
+	/* Stacks that never came make room. */
+	for (uint64_t id = 100; id < 300; id++)
+		send_native(f, id);
+	send_stack(f, 100, NULL, 0, WALK_NO_PYTHON);
+	send_stack(f, 299, NULL, 0, WALK_NO_PYTHON);
+	st = flushed(f, true);
+	assert_int_equal(st.broken_records, 1);
+}
+
 /* This very process, which maps a PyPy, was met and is looked at. */
 static struct collect_stats met_pypy(struct fixture *f, struct proc_key own)
 {
@@ -724,6 +765,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_before_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_later, setup, teardown),
