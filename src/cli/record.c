@@ -206,6 +206,7 @@ static int finish(struct session *s)
 	if (!s->options->cmd)
 		return code;
 	spawn_pass_on_stop(&s->spawn);
+	spawn_say_goes_on(&s->spawn);
 	r = spawn_wait(&s->spawn);
 	return code ? code : r;
 }

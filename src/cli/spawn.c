@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/exit.h"
 #include "cli/options.h"
 #include "cli/signals.h"
@@ -187,6 +188,12 @@ void spawn_pass_on_stop(struct spawn *s)
 {
 	if (s->pid && !s->ended && signals_stop_was_sent())
 		kill(s->pid, signals_stop());
+}
+
+void spawn_say_goes_on(struct spawn *s)
+{
+	if (!spawn_ended(s) && !signals_stop())
+		log_note("the command goes on; Ctrl-C ends it");
 }
 
 int spawn_wait(struct spawn *s)

@@ -48,6 +48,9 @@ int spawn_wait(struct spawn *s);
 /* Passes on to the command the signal that asked krait to stop, if it hasn't got it itself. */
 void spawn_pass_on_stop(struct spawn *s);
 
+/* Says so, if the command runs on though nobody has asked krait to stop. */
+void spawn_say_goes_on(struct spawn *s);
+
 /* Ends a child that still waits, and closes what is open; a running command runs on. */
 void spawn_fini(struct spawn *s);
 

@@ -106,8 +106,7 @@ int top_command_finish(struct top *t)
 	struct spawn *s = &t->session->spawn;
 
 	spawn_pass_on_stop(s);
-	if (!spawn_ended(s) && !signals_stop())
-		log_note("the command goes on; Ctrl-C ends it");
+	spawn_say_goes_on(s);
 	while (t->said_fd >= 0 && !spawn_ended(s)) {
 		bool stopped = signals_stop();
 

@@ -97,6 +97,7 @@ def duration_ends_the_recording():
                      "import time\nend = time.time() + 2\nwhile time.time() < end: pass\nexit(5)")
         check(done.returncode == 5, "exit code %d: %s" % (done.returncode, done.stderr))
         check(time.time() - started > 1.9, "the command was ended")
+        check(done.stderr.endswith("krait: the command goes on; Ctrl-C ends it\n"), done.stderr)
 
 
 AGAIN = """
