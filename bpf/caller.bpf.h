@@ -17,6 +17,8 @@
 #define FRAME_OWN_BYTES 72 /* FRAME_SPECIALS_SIZE words */
 #define GENERATOR_FRAME 32 /* gi_iframe - gi_exc_state */
 #define RESUMED_STEPS	16
+#define SCAN_FRAMES	16
+#define SCANS		16 /* a chunk has 16 KiB, a frame 80 bytes at least */
 
 /* _PyStackChunk: previous, size, top; the first one's first word isn't used. */
 #define CHUNK_TOP   16 /* words in use, when another one follows */
@@ -153,6 +155,72 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, __u64 code, bool stacked
 		return false;
 	w->fresh = FRESH_RESUMED;
 	return true;
+}
+
+/*
+ * From w->caller on, which begins a frame: frames lie next to each other up to w->callers_end. 1: w->caller is the last of
+ * them, 0 = that can't be told.
+ */
+walk_global int scan_frames(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+
+	if (!w)
+		return 1;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 1;
+	for (int i = 0; i < SCAN_FRAMES; i++) {
+		__u64 end = 0;
+
+		if (w->caller < w->callers_end &&
+		    !read_user(w->object, 8, w->caller + l->frame_code))
+			end = frame_end(w, l, w->caller, object_u64(w, 0));
+		if (end && end == w->callers_end)
+			return 1;
+		if (end <= w->caller) {
+			w->caller = 0;
+			return 1;
+		}
+		w->caller = end;
+	}
+	return 0;
+}
+
+/* Of frame w->caller, which hasn't run and doesn't say it: w->caller is the one that is proved then, 0 = none is. */
+walk_global int find_caller(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u64 top, by = 0, end = 0;
+
+	if (!w)
+		return 0;
+	top = w->caller;
+	w->caller = 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	if (w->resumed) {
+		if (!resumed_by(l, w->resumed, &by) ||
+		    (by && read_user(w->object, 8, by + l->frame_code)))
+			return 0;
+		if (by)
+			end = frame_end(w, l, by, object_u64(w, 0));
+		if (end == w->callers_end && !by == !end) {
+			w->caller = w->resumed;
+			return 0;
+		}
+	}
+	if (w->callers_end != top || read_user(w->object, 8, w->chunk))
+		return 0;
+	w->caller = w->chunk + CHUNK_BYTES + (object_u64(w, 0) ? 0 : 8);
+	for (int i = 0; i < SCANS; i++)
+		if (scan_frames())
+			return 0;
+	w->caller = 0;
+	return 0;
 }
 
 /* The chain ends with none of the data stack's. */

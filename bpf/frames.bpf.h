@@ -256,6 +256,28 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 	return w->n == 1 && !f->stacked && !f->caller;
 }
 
+/* 3.11, 3.12: aren't the innermost frame's callers known yet? */
+walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
+{
+	return w->fresh && l->walk == PY_WALK_CFRAME;
+}
+
+/* The innermost frame's caller is another one than it says. */
+walk_inline void call_again(struct walk *w, const struct py_layout *l,
+			    const struct walk_addrs *addrs)
+{
+	bool by_call = is_unproved(w, l) && w->fresh == FRESH && w->n == 1 && !w->closed;
+
+	w->caller = addrs->frame[0];
+	if (by_call)
+		find_caller();
+	w->frame = by_call ? w->caller : 0;
+	w->fresh = FRESH_NOT;
+	w->mark = 0; /* what was noted may be met further out */
+	if (!w->frame)
+		walk_end(w, WALK_FRAME_TORN);
+}
+
 /*
  * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has one that calls a trace
  * function.
@@ -280,15 +302,18 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	struct frame_view f;
 
 	if (!(l->walk == PY_WALK_OBJECT ? read_object(w, l, &f) : read_iframe(w, l, &f))) {
-		fail(w, WALK_FRAME_FAULT);
+		if (is_unproved(w, l))
+			call_again(w, l, addrs);
+		else
+			fail(w, WALK_FRAME_FAULT);
+		return;
+	}
+	if (is_stale_caller(w, l, &f, frame)) {
+		call_again(w, l, addrs);
 		return;
 	}
 	if (l->walk == PY_WALK_CFRAME && is_left_over(w, l, &f, frame)) {
 		fail(w, WALK_FRAME_TORN);
-		return;
-	}
-	if (is_stale_caller(w, l, &f, frame)) {
-		walk_end(w, WALK_FRAME_TORN);
 		return;
 	}
 	if (!see_fresh(w, l, &f, frame)) {
@@ -317,7 +342,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
-	if (w->fresh && l->walk == PY_WALK_CFRAME && !is_first(w))
+	if (is_unproved(w, l) && !is_first(w))
 		return false;
 	if (w->closed || (l->walk == PY_WALK_CFRAME && !w->loop))
 		return true;
@@ -343,6 +368,8 @@ walk_global int walk_group(void)
 		if (!w->frame) {
 			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
+			else if (is_unproved(w, l))
+				call_again(w, l, addrs);
 			else
 				fail(w, WALK_FRAME_TORN);
 			continue;
