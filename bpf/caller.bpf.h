@@ -44,44 +44,90 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
-/* Where the frame below the first one in w->chunk ends; 0 = there is none, 1 = not readable. */
-walk_inline __u64 end_below(struct walk *w)
+/*
+ * From w->nearest on, which begins a frame: frames lie next to each other up to w->callers_end. 1: w->nearest is the last of
+ * them, 0 = that can't be told.
+ */
+walk_global int scan_frames(void)
 {
-	__u64 previous;
+	struct walk *w = walk_state();
+	const struct py_layout *l;
 
-	if (read_user(w->object, 8, w->chunk))
+	if (!w)
 		return 1;
-	previous = object_u64(w, 0);
-	if (!previous)
-		return 0;
-	if (read_user(w->object, 8, previous + CHUNK_TOP))
+	l = walk_layout(w->where.layout);
+	if (!l)
 		return 1;
-	return previous + CHUNK_BYTES + 8 * object_u64(w, 0);
+	for (int i = 0; i < SCAN_FRAMES; i++) {
+		__u64 end = 0;
+
+		if (w->nearest < w->callers_end &&
+		    !read_user(w->object, 8, w->nearest + l->frame_code))
+			end = frame_end(w, l, w->nearest, object_u64(w, 0));
+		if (end && end == w->callers_end)
+			return 1;
+		if (end <= w->nearest) {
+			w->nearest = 0;
+			return 1;
+		}
+		w->nearest = end;
+	}
+	return 0;
 }
 
 /*
- * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the data stack. 0: it
- * isn't.
+ * The frame that ends at w->callers_end, into w->nearest, by adding sizes from the chunk's beginning on: what ends there may also be
+ * left over, in a part of the last frame that hasn't been used yet. False: it can't be told.
  */
+walk_inline bool find_nearest(struct walk *w, __u64 chunk)
+{
+	if (read_user(w->object, 8, chunk))
+		return false;
+	w->nearest = chunk + CHUNK_BYTES + (object_u64(w, 0) ? 0 : 8);
+	for (int i = 0; i < SCANS; i++)
+		if (scan_frames())
+			return w->nearest;
+	return false;
+}
+
+/*
+ * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the data stack. Sets
+ * w->nearest and w->resumed. Returns enum met.
+ */
+enum met { MET_FRESH, MET_LEFT, MET_FAULT };
+
 walk_global int meet_fresh(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
-	__u64 top;
+	__u64 top, chunk;
 
 	if (!w)
-		return 0;
+		return MET_FAULT;
 	l = walk_layout(w->where.layout);
 	top = w->caller;
+	if (!l || !load_data_stack(w, l) || frame_end(w, l, top, w->caller_code) != w->stack_top)
+		return MET_LEFT;
 	w->fresh = FRESH;
-	if (!l || !load_data_stack(w, l) || frame_end(w, l, top, w->caller_code) != w->stack_top ||
-	    read_user(w->object, 8, w->tstate + l->tstate_exc_info))
-		return 0;
+	w->nearest = 0;
+	w->callers_end = top;
+	chunk = w->chunk;
+	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
+		return MET_FAULT;
 	w->resumed = object_u64(w, 0) + GENERATOR_FRAME;
 	if (w->resumed == w->tstate + l->tstate_exc_state + GENERATOR_FRAME)
 		w->resumed = 0;
-	w->callers_end = top - w->chunk - CHUNK_BYTES > 8 ? top : end_below(w);
-	return w->callers_end != 1;
+	if (top - chunk - CHUNK_BYTES <= 8) { /* the chunk's first one */
+		if (read_user(w->object, 8, chunk))
+			return MET_FAULT;
+		chunk = object_u64(w, 0);
+		if (!chunk)
+			return MET_FRESH;
+		if (read_user(w->object, 8, chunk + CHUNK_TOP))
+			return MET_FAULT;
+		w->callers_end = chunk + CHUNK_BYTES + 8 * object_u64(w, 0);
+	}
+	return find_nearest(w, chunk) ? MET_FRESH : MET_FAULT;
 }
 
 /*
@@ -97,13 +143,13 @@ walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 	if (!w->chunk)
 		return true;
 	first = w->chunk + CHUNK_BYTES + 8;
-	if (end_below(w))
+	if (read_user(w->object, 8, w->chunk) || object_u64(w, 0))
 		return false;
 	return w->stack_top == first || (!read_user(w->object, 8, first + l->frame_code) &&
 					 frame_end(w, l, first, object_u64(w, 0)) == w->stack_top);
 }
 
-/* The frame of the data stack, 0 = none, that resumed the generator which was resumed last. */
+/* The frame of the data stack, 0 = none, that resumed generator @frame or called what did. */
 walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 {
 	for (int i = 0; i < RESUMED_STEPS; i++) {
@@ -121,113 +167,66 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 	return false;
 }
 
-/* Is the nearest frame of the data stack, w->caller, 0 = there is none, behind the frame called from there? */
-walk_global int called_by_stacked(void)
+/*
+ * Does the generator that was resumed last stand above the nearest frame, which then resumed it or called what did? Then it
+ * has called.
+ */
+enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
+
+walk_global int resumed_is_above(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
 	__u64 by = 0;
 
-	if (!w)
-		return 0;
+	if (!w || !w->resumed)
+		return NOT_ABOVE;
 	l = walk_layout(w->where.layout);
-	if (!l)
-		return 0;
-	if (w->callers_end &&
-	    (!w->caller || frame_end(w, l, w->caller, w->caller_code) != w->callers_end))
-		return 0;
-	return w->fresh == FRESH_RESUMED || !w->resumed ||
-	       (resumed_by(l, w->resumed, &by) && by != w->caller);
+	if (!l || !resumed_by(l, w->resumed, &by))
+		return NOT_KNOWN;
+	return by == w->nearest ? ABOVE : NOT_ABOVE;
 }
 
-/* Can @frame, of @code, be among the callers of a frame that hasn't run yet, next to those that were believed before? */
-walk_inline bool is_caller(struct walk *w, __u64 frame, __u64 code, bool stacked)
+/* Can @frame be among the callers of a frame that hasn't run yet, next to those that were believed before? */
+walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 {
-	if (stacked) {
-		w->caller = frame;
-		w->caller_code = code;
-		if (!called_by_stacked())
+	if (!stacked) {
+		if (w->fresh == FRESH && frame != w->resumed)
 			return false;
-		w->fresh = FRESH_NOT;
+		w->fresh = FRESH_RESUMED;
 		return true;
 	}
-	if (w->fresh == FRESH && frame != w->resumed)
+	if (frame != w->nearest || (w->fresh == FRESH && resumed_is_above() != NOT_ABOVE))
 		return false;
-	w->fresh = FRESH_RESUMED;
+	w->fresh = FRESH_NOT;
 	return true;
 }
 
-/*
- * From w->caller on, which begins a frame: frames lie next to each other up to w->callers_end. 1: w->caller is the last of
- * them, 0 = that can't be told.
- */
-walk_global int scan_frames(void)
+/* The frame that called, 0 = that can't be told. */
+walk_inline __u64 find_caller(struct walk *w)
 {
-	struct walk *w = walk_state();
-	const struct py_layout *l;
+	int above = resumed_is_above();
 
-	if (!w)
-		return 1;
-	l = walk_layout(w->where.layout);
-	if (!l)
-		return 1;
-	for (int i = 0; i < SCAN_FRAMES; i++) {
-		__u64 end = 0;
-
-		if (w->caller < w->callers_end &&
-		    !read_user(w->object, 8, w->caller + l->frame_code))
-			end = frame_end(w, l, w->caller, object_u64(w, 0));
-		if (end && end == w->callers_end)
-			return 1;
-		if (end <= w->caller) {
-			w->caller = 0;
-			return 1;
-		}
-		w->caller = end;
-	}
-	return 0;
+	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
 
-/* Of frame w->caller, which hasn't run and doesn't say it: w->caller is the one that is proved then, 0 = none is. */
-walk_global int find_caller(void)
+/* Is generator @frame, which says of no caller, running? Then it's just being resumed, or left. */
+walk_global int is_running(__u64 frame)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
-	__u64 top, by = 0, end = 0;
 
 	if (!w)
 		return 0;
-	top = w->caller;
-	w->caller = 0;
 	l = walk_layout(w->where.layout);
-	if (!l)
-		return 0;
-	if (w->resumed) {
-		if (!resumed_by(l, w->resumed, &by) ||
-		    (by && read_user(w->object, 8, by + l->frame_code)))
-			return 0;
-		if (by)
-			end = frame_end(w, l, by, object_u64(w, 0));
-		if (end == w->callers_end && !by == !end) {
-			w->caller = w->resumed;
-			return 0;
-		}
-	}
-	if (w->callers_end != top || read_user(w->object, 8, w->chunk))
-		return 0;
-	w->caller = w->chunk + CHUNK_BYTES + (object_u64(w, 0) ? 0 : 8);
-	for (int i = 0; i < SCANS; i++)
-		if (scan_frames())
-			return 0;
-	w->caller = 0;
-	return 0;
+	return l && !read_user(w->object, 8, w->tstate + l->tstate_exc_info) &&
+	       object_u64(w, 0) + GENERATOR_FRAME == frame;
 }
 
 /* The chain ends with none of the data stack's. */
 walk_inline bool is_first(struct walk *w)
 {
-	w->caller = 0;
-	return !w->callers_end && called_by_stacked();
+	return !w->nearest && (w->fresh == FRESH_RESUMED || resumed_is_above() == NOT_ABOVE);
 }
 
 #endif

@@ -249,10 +249,13 @@ walk_inline bool is_left_over(const struct walk *w, const struct py_layout *l,
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)
 {
-	if (!w->fresh || f->shim)
+	if (!w->fresh)
 		return false;
+	if (f->shim) /* of the innermost loop, or of none */
+		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
+		       f->caller != w->outer;
 	if (l->walk == PY_WALK_CFRAME)
-		return !is_caller(w, frame, f->code, f->stacked);
+		return !is_caller(w, frame, f->stacked);
 	return w->n == 1 && !f->stacked && !f->caller;
 }
 
@@ -263,36 +266,35 @@ walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 }
 
 /* The innermost frame's caller is another one than it says. */
-walk_inline void call_again(struct walk *w, const struct py_layout *l,
-			    const struct walk_addrs *addrs)
+walk_global int call_again(void)
 {
-	bool by_call = is_unproved(w, l) && w->fresh == FRESH && w->n == 1 && !w->closed;
+	struct walk *w = walk_state();
 
-	w->caller = addrs->frame[0];
-	if (by_call)
-		find_caller();
-	w->frame = by_call ? w->caller : 0;
+	if (!w)
+		return 0;
+	w->frame = w->fresh == FRESH && w->n == 1 && !w->closed ? find_caller(w) : 0;
 	w->fresh = FRESH_NOT;
 	w->mark = 0; /* what was noted may be met further out */
 	if (!w->frame)
 		walk_end(w, WALK_FRAME_TORN);
+	return 0;
 }
 
 /*
  * Notes whether @f is the innermost frame and hasn't run an instruction yet. A loop further out has one that calls a trace
- * function.
+ * function. Returns enum met.
  */
-walk_inline bool see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
-			   __u64 frame)
+walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
+			  __u64 frame)
 {
 	if (w->n || f->shim || w->inner == INNER_DROPPED || l->walk == PY_WALK_OBJECT)
-		return true;
+		return MET_FRESH;
 	w->fresh = f->lasti < 0 ? FRESH : FRESH_NOT;
 	if (!w->fresh || l->walk != PY_WALK_CFRAME)
-		return true;
+		return MET_FRESH;
 	w->caller = frame;
 	w->caller_code = f->code;
-	return f->stacked && meet_fresh();
+	return f->stacked ? meet_fresh() : MET_LEFT;
 }
 
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -300,26 +302,33 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 {
 	__u64 frame = w->frame, check = 0;
 	struct frame_view f;
+	int met;
 
 	if (!(l->walk == PY_WALK_OBJECT ? read_object(w, l, &f) : read_iframe(w, l, &f))) {
 		if (is_unproved(w, l))
-			call_again(w, l, addrs);
+			call_again();
 		else
 			fail(w, WALK_FRAME_FAULT);
 		return;
 	}
 	if (is_stale_caller(w, l, &f, frame)) {
-		call_again(w, l, addrs);
+		if (l->walk == PY_WALK_CFRAME)
+			call_again();
+		else
+			walk_end(w, WALK_FRAME_TORN);
 		return;
 	}
 	if (l->walk == PY_WALK_CFRAME && is_left_over(w, l, &f, frame)) {
 		fail(w, WALK_FRAME_TORN);
 		return;
 	}
-	if (!see_fresh(w, l, &f, frame)) {
+	met = see_fresh(w, l, &f, frame);
+	if (met == MET_LEFT)
 		fail(w, WALK_FRAME_TORN);
+	else if (met == MET_FAULT)
+		walk_end(w, WALK_FRAME_FAULT);
+	if (met != MET_FRESH)
 		return;
-	}
 	w->frame = f.caller;
 	w->closed = 0;
 	if (!f.shim) {
@@ -369,7 +378,10 @@ walk_global int walk_group(void)
 			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else if (is_unproved(w, l))
-				call_again(w, l, addrs);
+				call_again();
+			else if (l->walk == PY_WALK_CFRAME && w->n == 1 && !w->closed &&
+				 is_running(addrs->frame[0]))
+				walk_end(w, WALK_FRAME_TORN);
 			else
 				fail(w, WALK_FRAME_TORN);
 			continue;

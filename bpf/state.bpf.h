@@ -111,16 +111,16 @@ struct walk {
 	__u64 made_hash;	      /* over proc_hash and codes_made */
 	__u32 codes_made;	      /* code objects so far; 0 = not known */
 	__u64 acc, acc_addr, acc_len; /* hash_bytes(): accumulator and what to add */
-	__u64 callers_end; /* where the nearest caller in the data stack ends, 0 = it isn't known */
-	__u64 resumed;	   /* frame of the generator that was resumed last, 0 = none runs */
-	__u64 caller,
-		caller_code; /* meet_fresh(), called_by_stacked(): frame and code object to judge */
-	__u64 chunk, stack_top; /* 3.11, 3.12: of the data stack */
-	__u64 loop;		/* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
-	__u64 outer_loop;	/* and of the next one further out */
-	__u32 loop_previous;	/* offset of _PyCFrame.previous */
-	__u32 groups;		/* evaluation loops in walk_addrs */
-	__u32 n;		/* frames in walk_out */
+	__u64 callers_end;	      /* where w->nearest ends */
+	__u64 resumed;		   /* frame of the generator that was resumed last, 0 = none runs */
+	__u64 nearest;		   /* the caller next to it in the data stack, 0 = there is none */
+	__u64 caller, caller_code; /* meet_fresh(): frame and code object to judge */
+	__u64 chunk, stack_top;	   /* 3.11, 3.12: of the data stack */
+	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
+	__u64 outer_loop;    /* and of the next one further out */
+	__u32 loop_previous; /* offset of _PyCFrame.previous */
+	__u32 groups;	     /* evaluation loops in walk_addrs */
+	__u32 n;	     /* frames in walk_out */
 	__u8 outcome, done;
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */

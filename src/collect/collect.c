@@ -209,7 +209,7 @@ static void want_rows_again(struct collect *c, uint64_t stack)
 }
 
 /* A stack's record comes next after it in its ring; but a reader may come in between, and go on with another ring. */
-#define UNPAIRED_MOST 64
+#define UNPAIRED_MOST 256
 
 static struct raw_native *take_unpaired(struct collect *c, uint64_t stack)
 {
@@ -243,8 +243,7 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 	long p = owner_of(c, &rec->proc);
 	const uint64_t *known;
 
-	if (p < 0 || !(rec->n || native) || n < sizeof(*rec) + bytes ||
-	    rec->outcome >= WALK_OUTCOME_MAX) {
+	if (p < 0 || n < sizeof(*rec) + bytes || rec->outcome >= WALK_OUTCOME_MAX) {
 		free(native);
 		broken(c);
 		return;
@@ -255,6 +254,10 @@ static void on_stack(struct collect *c, const struct rec_stack *rec, size_t n)
 		if (*known != STACK_UNNAMED)
 			sent_stack(c, rec->stack);
 		free(native);
+		return;
+	}
+	if (!rec->n && !native) {
+		broken(c);
 		return;
 	}
 	raw.process = p;

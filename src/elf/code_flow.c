@@ -193,14 +193,18 @@ static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 /* Where the next function begins, or the region ends. */
 static uint32_t function_end(const struct flow *f)
 {
-	uint32_t key = f->start + 1;
+	struct code_region *r = f->r;
 
-	while (key < f->r->end && !(*info(f, key) & CODE_START))
-		key++;
-	return key;
+	if (f->start >= r->bare && f->start < r->bare_end)
+		return r->bare_end;
+	r->bare = f->start;
+	r->bare_end = f->start + 1;
+	while (r->bare_end < r->end && !(*info(f, r->bare_end) & CODE_START))
+		r->bare_end++;
+	return r->bare_end;
 }
 
-/* Entries that lead elsewhere are another table's, or behind the bound that isn't known. */
+/* Entries that lead elsewhere: behind the bound that isn't known they're another table's. */
 static int add_targets(struct flow *f, const struct code_table *table, struct code_switch *sw)
 {
 	int32_t entry[CODE_TABLE_MOST];
@@ -210,13 +214,17 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 
 	n = (uint32_t)(f->r->read(f->r->ctx, table->at, entry, n * sizeof(*entry)) /
 		       sizeof(*entry));
-	for (; !r && sw->n < n; sw->n++) {
-		int64_t to = table->at + entry[sw->n];
+	for (uint32_t i = 0; !r && i < n && spend(f); i++) {
+		int64_t to = table->at + entry[i];
 
-		if (to < f->start || to >= end)
+		if (to < f->start || to >= end) {
+			if (table->bound)
+				f->why = "a jump into the middle of another function";
 			break;
+		}
 		r = vec_push(&f->targets, (uint32_t)to);
 		r = r ? r : add_leader(f, (uint32_t)to);
+		sw->n += !r;
 	}
 	return r;
 }
@@ -229,16 +237,16 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	struct code_table table;
 	int r;
 
-	f->why = "a jump to where a table or a register says";
-	if (!f->r->read ||
-	    !code_table_find(bytes, jump - run->start, f->r->end - run->start, run->start, &table))
+	if (!f->r->read || !code_table_find(bytes, jump - run->start, f->r->end - run->start,
+					    run->start, &table)) {
+		f->why = "a jump to where a table or a register says";
 		return 0;
+	}
 	sw.since = table.since;
 	r = add_targets(f, &table, &sw);
-	if (r || !sw.n)
-		return r;
-	f->why = NULL;
-	return vec_push(&f->switches, sw);
+	if (!r && !f->why && !sw.n)
+		f->why = "a jump to where a table or a register says";
+	return r || f->why ? r : vec_push(&f->switches, sw);
 }
 
 /* What follows @insn, the last of @run; *on: the next instruction does. */
@@ -283,18 +291,29 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+static int by_jump(const void *a, const void *b)
+{
+	const struct code_switch *x = a, *y = b;
+
+	return (x->jump > y->jump) - (x->jump < y->jump);
+}
+
 static int discover(struct flow *f)
 {
 	int r = add_leader(f, f->start);
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
+	vec_foreach(key, &f->todo) /* it gave up */
+		*info(f, *key) &= ~LEADER;
 	if (r || f->why)
 		return r;
 	qsort(f->runs.v, f->runs.n, sizeof(*f->runs.v), by_start);
 	for (size_t i = 1; i < f->runs.n; i++)
 		if (f->runs.v[i].start < f->runs.v[i - 1].end)
 			f->why = "a jump into the middle of an instruction";
+	if (f->switches.n)
+		qsort(f->switches.v, f->switches.n, sizeof(*f->switches.v), by_jump);
 	vec_foreach(sw, &f->switches)
 		for (uint32_t key = sw->since + 1; key <= sw->jump; key++)
 			if (*info(f, key) & LEADER)
@@ -328,6 +347,16 @@ static uint32_t block_at(const struct flow *f, uint32_t key)
 	return n && f->blocks.v[n - 1].start == key ? (uint32_t)(n - 1) : NOWHERE;
 }
 
+static void connect_switch(const struct flow *f, struct code_block *b)
+{
+	size_t n = count_upto(f->switches.v, f->switches.n, jump, b->last);
+
+	if (!n || f->switches.v[n - 1].jump != b->last)
+		return;
+	b->first = f->switches.v[n - 1].first;
+	b->n = f->switches.v[n - 1].n;
+}
+
 /* Which blocks come after it. */
 static void connect(struct flow *f, struct code_block *b)
 {
@@ -343,11 +372,7 @@ static void connect(struct flow *f, struct code_block *b)
 	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT;
 	b->next[0] = goes_on(f, b->end, &insn) ? block_at(f, b->end) : NOWHERE;
 	b->next[1] = to == NOWHERE ? NOWHERE : block_at(f, to);
-	vec_foreach(sw, &f->switches)
-		if (sw->jump == b->last) {
-			b->first = sw->first;
-			b->n = sw->n;
-		}
+	connect_switch(f, b);
 }
 
 /* The @i-th block after it, or NOWHERE; 2 + .n of them. */
@@ -413,7 +438,7 @@ static int solve(struct flow *f)
 		if (!f->why && b->exits)
 			judge_end(f, &st);
 		for (uint32_t i = 0; i < 2 + b->n && !r && !f->why; i++) {
-			uint32_t next = successor(f, b, i);
+			uint32_t next = i < 2 || spend(f) ? successor(f, b, i) : NOWHERE;
 
 			if (next != NOWHERE)
 				r = enter(f, next, &st);
@@ -432,7 +457,8 @@ static void spread_exits(struct flow *f)
 		for (size_t i = f->blocks.n; i-- > 0;) {
 			struct code_block *b = &f->blocks.v[i];
 
-			for (uint32_t k = 0; k < 2 + b->n && !b->exits; k++) {
+			for (uint32_t k = 0; k < 2 + b->n && !b->exits && (k < 2 || spend(f));
+			     k++) {
 				uint32_t next = successor(f, b, k);
 
 				if (next != NOWHERE && f->blocks.v[next].exits)
@@ -466,6 +492,8 @@ static int analyze(struct flow *f)
 	if (r || f->why)
 		return r;
 	spread_exits(f);
+	if (f->why)
+		return 0;
 	if (!f->guess && (*info(f, f->start) & CODE_CERTAIN))
 		let_endless_be(f);
 	return 0;

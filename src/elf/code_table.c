@@ -85,8 +85,20 @@ static struct known add_base(const struct search *s, const struct raw *w, uint8_
 	return a;
 }
 
-/* cmp $N,%i, and the jump that leaves when it is above: how many entries there are. */
-static void count_entries(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
+/* Does it leave the flags alone? Moves and jumps; no need to know more. */
+static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
+{
+	bool two = w->op == 0x0f;
+
+	return insn->kind == X86_MOVE || insn->kind == X86_LOAD || insn->kind == X86_STORE ||
+	       insn->kind == X86_LEA || insn->kind == X86_LEA_RIP || insn->kind == X86_BRANCH ||
+	       (w->op >= 0x88 && w->op <= 0x8b) || w->op == 0x63 || (w->op & 0xf0) == 0xb0 ||
+	       (two &&
+		(w->modrm == 0xb6 || w->modrm == 0xb7 || w->modrm == 0xbe || w->modrm == 0xbf));
+}
+
+/* cmp $N,%i; false: it's something else. */
+static bool note_comparison(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
 {
 	bool group = (w->op & 0xfc) == 0x80 && (w->modrm >> 3 & 7) == 7;
 	int32_t wide;
@@ -94,19 +106,25 @@ static void count_entries(struct search *s, const struct raw *w, const uint8_t *
 	if (len > 4 && ((group && w->op == 0x81) || w->op == 0x3d)) {
 		memcpy(&wide, b + len - 4, sizeof(wide));
 		s->compared = wide;
-	} else if ((group && w->op != 0x81) || w->op == 0x3c) {
-		s->compared = (int8_t)b[len - 1];
-	} else if ((w->op >= 0x38 && w->op <= 0x3b) || w->op == 0x84 || w->op == 0x85) {
-		s->compared = -1;
-	} else if (s->compared >= 0 && s->compared < CODE_TABLE_MOST) {
-		bool far = w->op == 0x0f;
-		uint8_t condition = far ? w->modrm - 0x80 : w->op - 0x70;
-
-		if (condition == 7) /* ja */
-			s->bound = (uint32_t)s->compared + 1;
-		else if (condition == 3) /* jae */
-			s->bound = (uint32_t)s->compared;
+		return true;
 	}
+	if (!(group && w->op != 0x81) && w->op != 0x3c)
+		return false;
+	s->compared = (int8_t)b[len - 1];
+	return true;
+}
+
+/* The jump that leaves when the index is above: how many entries there are. What isn't understood gives no number. */
+static void count_entries(struct search *s, const struct raw *w, const struct x86_insn *insn,
+			  const uint8_t *b)
+{
+	uint8_t condition = w->op == 0x0f ? w->modrm - 0x80 : w->op - 0x70;
+	bool known = s->compared >= 0 && s->compared < CODE_TABLE_MOST;
+
+	if (insn->kind == X86_BRANCH && (condition == 7 || condition == 3)) /* ja, jae */
+		s->bound = known ? (uint32_t)s->compared + (condition == 7) : 0;
+	else if (!note_comparison(s, w, b, insn->len) && !keeps_flags(w, insn))
+		s->compared = -1;
 }
 
 static void step(struct search *s, const struct x86_insn *insn, const uint8_t *b, uint32_t key)
@@ -123,7 +141,7 @@ static void step(struct search *s, const struct x86_insn *insn, const uint8_t *b
 		if (!k.holds)
 			k = add_base(s, &w, &to);
 	}
-	count_entries(s, &w, b, insn->len);
+	count_entries(s, &w, insn, b);
 	for (int i = 0; i < X86_REGS; i++)
 		if (insn->writes >> i & 1 || insn->kind == X86_CALL || insn->kind == X86_CALL_ANY)
 			s->reg[i] = (struct known){};

@@ -273,8 +273,7 @@ def layers_of_an_overlay():
                 raise kit.Skip("the files have different numbers")
             with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "199") as running:
                 kit.runs(target.pid, 3)
-                held = ["/both/" in os.readlink("/proc/%d/fd/%s" % (running.pid, fd))
-                        for fd in os.listdir("/proc/%d/fd" % running.pid)]
+                held = ["/both/" in target for target in kit.open_files(running.pid)]
                 code, said = running.finish()
         check(code == 0, said)
         profile, count = kit.pprof.read(d + "/o.pb.gz"), collections.Counter()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
+import contextlib
 import os
 import shutil
 import signal
@@ -128,10 +129,16 @@ def recorder(out, *args, **kw):
 def attached(pid):
     """Does this process hold perf events?"""
     try:
-        return any("perf_event" in os.readlink("/proc/%d/fd/%s" % (pid, fd))
-                   for fd in os.listdir("/proc/%d/fd" % pid))
+        return any("perf_event" in name for name in open_files(pid))
     except OSError:
         return False
+
+
+def open_files(pid):
+    """What the descriptors of that process lead to; it may close some meanwhile."""
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            yield os.readlink("/proc/%d/fd/%s" % (pid, fd))
 
 
 def wait_for(condition, seconds):

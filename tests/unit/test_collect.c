@@ -687,10 +687,10 @@ static void test_rings(void **state)
 	profile_get_stack(f->profile, samples(f).last.stack, &n);
 	assert_int_equal(n, 2); /* its mark, and the kernel's */
 	/* Stacks that never came make room. */
-	for (uint64_t id = 100; id < 300; id++)
+	for (uint64_t id = 100; id < 500; id++)
 		send_native(f, id);
 	send_stack(f, 100, NULL, 0, WALK_NO_PYTHON);
-	send_stack(f, 299, NULL, 0, WALK_NO_PYTHON);
+	send_stack(f, 499, NULL, 0, WALK_NO_PYTHON);
 	st = flushed(f, true);
 	assert_int_equal(st.broken_records, 1);
 }

@@ -106,12 +106,22 @@ def small_of_two(a, b):
     return small(a)
 
 
+def all_of_it():
+    sizes()
+    generators()
+    from_c(inner)
+    from_c(by_next)
+
+
+def from_a_loop(_):
+    all_of_it()
+
+
 def round_():
-    for _ in range(5):
-        sizes()
-        generators()
-        from_c(inner)
-        from_c(by_next)
+    """Also where another evaluation loop lies further out, whose frames are a stack of their own."""
+    for _ in range(3):
+        all_of_it()
+        list(map(from_a_loop, (1, 2)))
 
 
 if __name__ == "__main__":
