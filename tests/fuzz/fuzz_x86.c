@@ -35,6 +35,23 @@ static void decode(const uint8_t *data, size_t n)
 	}
 }
 
+struct bytes {
+	const uint8_t *data;
+	uint32_t n;
+};
+
+/* Tables lie among the instructions. */
+static size_t read_bytes(void *ctx, int64_t key, void *ret, size_t n)
+{
+	const struct bytes *b = ctx;
+
+	if (key < BASE || key >= BASE + b->n)
+		return 0;
+	n = MIN(n, (size_t)(BASE + b->n - key));
+	memcpy(ret, b->data + (key - BASE), n);
+	return n;
+}
+
 static bool starts(void *ctx, uint32_t key)
 {
 	(void)ctx;
@@ -43,8 +60,15 @@ static bool starts(void *ctx, uint32_t key)
 
 static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 {
-	struct code_region r = {data,	BASE,	BASE + n, calloc(n, sizeof(*r.info)),
-				BUDGET, starts, NULL};
+	struct bytes bytes = {data, n};
+	struct code_region r = {.bytes = data,
+				.start = BASE,
+				.end = BASE + n,
+				.info = calloc(n, sizeof(*r.info)),
+				.budget = BUDGET,
+				.is_start = starts,
+				.read = read_bytes,
+				.ctx = &bytes};
 	unwind_range_vec ranges = {};
 	const char *why = NULL;
 
