@@ -90,6 +90,17 @@ walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 	return false;
 }
 
+/* The generator that was resumed last, into w->resumed. */
+walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
+{
+	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
+		return false;
+	w->resumed = object_u64(w, 0) + GENERATOR_FRAME;
+	if (w->resumed == w->tstate + l->tstate_exc_state + GENERATOR_FRAME)
+		w->resumed = 0;
+	return true;
+}
+
 /*
  * Frame w->caller, of w->caller_code, is innermost and hasn't run yet: then it is the last on the data stack. Sets
  * w->nearest and w->resumed. Returns enum met.
@@ -112,11 +123,8 @@ walk_global int meet_fresh(void)
 	w->nearest = 0;
 	w->callers_end = top;
 	chunk = w->chunk;
-	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
+	if (!load_resumed(w, l))
 		return MET_FAULT;
-	w->resumed = object_u64(w, 0) + GENERATOR_FRAME;
-	if (w->resumed == w->tstate + l->tstate_exc_state + GENERATOR_FRAME)
-		w->resumed = 0;
 	if (top - chunk - CHUNK_BYTES <= 8) { /* the chunk's first one */
 		if (read_user(w->object, 8, chunk))
 			return MET_FAULT;
@@ -219,8 +227,7 @@ walk_global int is_running(__u64 frame)
 	if (!w)
 		return 0;
 	l = walk_layout(w->where.layout);
-	return l && !read_user(w->object, 8, w->tstate + l->tstate_exc_info) &&
-	       object_u64(w, 0) + GENERATOR_FRAME == frame;
+	return l && load_resumed(w, l) && w->resumed == frame;
 }
 
 /* The chain ends with none of the data stack's. */

@@ -16,9 +16,9 @@ struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* keys, of .bytes[0] and behind the last */
 	uint16_t *info;	     /* for each byte, zero or CODE_* at first; see code_flow.c */
-	uint32_t bare,
-		bare_end; /* no function begins behind the first, up to the second; code_flow.c's */
-	uint64_t budget;  /* instructions that may still be looked at: bounds the time */
+	/* code_flow.c's: no function begins behind the first, up to the second. */
+	uint32_t bare, bare_end;
+	uint64_t budget; /* instructions that may still be looked at: bounds the time */
 	/* Does a function begin at @key, outside of this region? */
 	bool (*is_start)(void *ctx, uint32_t key);
 	/* Or NULL. Bytes of memory that is never written, at @key; how many of @n there are. */

@@ -14,8 +14,7 @@
 struct code_table {
 	int64_t at;	/* key; may lie before the code's */
 	uint32_t bound; /* entries, 0 = not known */
-	uint32_t
-		since; /* key: from there to the jump nothing may jump in, the registers come from there */
+	uint32_t since; /* key: nothing may jump in from there to the jump */
 };
 
 /*

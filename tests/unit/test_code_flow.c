@@ -27,17 +27,25 @@ static bool nothing_starts(void *ctx, uint32_t key)
 	return false;
 }
 
-static void look(struct fixture *x, const char *bytes, size_t n, bool guess)
+typedef size_t read_fn(void *ctx, int64_t key, void *ret, size_t n);
+
+static void look_reading(struct fixture *x, const char *bytes, size_t n, bool guess, read_fn *read)
 {
 	*x = (struct fixture){.r = {.bytes = (const uint8_t *)bytes,
 				    .start = BASE,
 				    .end = BASE + (uint32_t)n,
 				    .info = calloc(n, 2),
 				    .budget = 1000,
-				    .is_start = nothing_starts}};
+				    .is_start = nothing_starts,
+				    .read = read}};
 	assert_non_null(x->r.info);
 	assert_int_equal(code_flow(&x->r, BASE, guess, &x->ranges, &x->why), 0);
 	assert_int_equal(x->why == NULL, x->ranges.n > 0);
+}
+
+static void look(struct fixture *x, const char *bytes, size_t n, bool guess)
+{
+	look_reading(x, bytes, n, guess, NULL);
 }
 #define LOOK(x, bytes) look(x, bytes, sizeof(bytes) - 1, false)
 
@@ -264,19 +272,6 @@ static size_t read_table(void *ctx, int64_t key, void *ret, size_t n)
 	return n;
 }
 
-static void look_at_table(struct fixture *x, const char *bytes, size_t n, bool read)
-{
-	*x = (struct fixture){.r = {.bytes = (const uint8_t *)bytes,
-				    .start = BASE,
-				    .end = BASE + (uint32_t)n,
-				    .info = calloc(n, 2),
-				    .budget = 1000,
-				    .is_start = nothing_starts,
-				    .read = read ? read_table : NULL}};
-	assert_non_null(x->r.info);
-	assert_int_equal(code_flow(&x->r, BASE, false, &x->ranges, &x->why), 0);
-}
-
 /* A switch's jump goes where its table says. */
 static void tables(void **state)
 {
@@ -291,7 +286,7 @@ static void tables(void **state)
 	struct fixture x;
 
 	(void)state;
-	look_at_table(&x, code, n, true);
+	look_reading(&x, code, n, false, read_table);
 	assert_null(x.why);
 	is(&x, 20, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	is(&x, 22, 7, 16, UNWIND_SAME, UNWIND_SAME);
@@ -299,23 +294,23 @@ static void tables(void **state)
 	is(&x, 28, 7, 8, UNWIND_SAME, UNWIND_SAME);
 	done(&x);
 
-	look_at_table(&x, code, n, false);
+	look(&x, code, n, false);
 	assert_string_equal(x.why, says);
 	done(&x);
 
 	code[18] = (char)0xca; /* add %rcx,%rdx */
-	look_at_table(&x, code, n, true);
+	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, says);
 	done(&x);
 	code[18] = (char)0xc2;
 
 	memcpy(code, "\x39\xf7\x90", 3); /* cmp %esi,%edi: how many isn't known */
-	look_at_table(&x, code, n, true);
+	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, "an instruction that isn't known");
 	done(&x);
 
 	memcpy(code, "\x83\xff\x02\x77\x07", 5); /* to movslq: with another %rax */
-	look_at_table(&x, code, n, true);
+	look_reading(&x, code, n, false, read_table);
 	assert_string_equal(x.why, says);
 	done(&x);
 }
