@@ -14,9 +14,11 @@
 
 #include "state.bpf.h"
 
-#define FRAME_OWN_BYTES 72 /* FRAME_SPECIALS_SIZE words */
-#define GENERATOR_FRAME 32 /* gi_iframe - gi_exc_state */
-#define RESUMED_STEPS	16
+#define FRAME_OWN_BYTES 72   /* FRAME_SPECIALS_SIZE words */
+#define GENERATOR_FRAME 32   /* gi_iframe - gi_exc_state */
+#define EXC_PREVIOUS	8    /* _PyErr_StackItem.previous_item */
+#define EVAL_BYTES	4096 /* of C stack that an evaluation loop itself takes, at most */
+#define RESUMED_STEPS	64
 #define SCAN_FRAMES	16
 #define SCANS		16 /* a chunk has 16 KiB, a frame 80 bytes at least */
 
@@ -90,15 +92,37 @@ walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 	return false;
 }
 
+/* Into w->resumed: the generator whose gi_exc_state is at @info; 0 = that is the thread's own. */
+walk_inline void note_resumed(struct walk *w, const struct py_layout *l, __u64 info)
+{
+	w->resumed = info == w->tstate + l->tstate_exc_state ? 0 : info + GENERATOR_FRAME;
+}
+
 /* The generator that was resumed last, into w->resumed. */
 walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
 		return false;
-	w->resumed = object_u64(w, 0) + GENERATOR_FRAME;
-	if (w->resumed == w->tstate + l->tstate_exc_state + GENERATOR_FRAME)
-		w->resumed = 0;
+	note_resumed(w, l, object_u64(w, 0));
 	return true;
+}
+
+/* The frame of the data stack that ends at @end, which lies in @chunk, into w->nearest; 0 = there is none. */
+walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
+{
+	w->nearest = 0;
+	w->callers_end = end;
+	if (end - chunk - CHUNK_BYTES <= 8) { /* the chunk's first one begins there */
+		if (read_user(w->object, 8, chunk))
+			return false;
+		chunk = object_u64(w, 0);
+		if (!chunk)
+			return true;
+		if (read_user(w->object, 8, chunk + CHUNK_TOP))
+			return false;
+		w->callers_end = chunk + CHUNK_BYTES + 8 * object_u64(w, 0);
+	}
+	return find_nearest(w, chunk);
 }
 
 /*
@@ -111,7 +135,7 @@ walk_global int meet_fresh(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
-	__u64 top, chunk;
+	__u64 top;
 
 	if (!w)
 		return MET_FAULT;
@@ -120,22 +144,7 @@ walk_global int meet_fresh(void)
 	if (!l || !load_data_stack(w, l) || frame_end(w, l, top, w->caller_code) != w->stack_top)
 		return MET_LEFT;
 	w->fresh = FRESH;
-	w->nearest = 0;
-	w->callers_end = top;
-	chunk = w->chunk;
-	if (!load_resumed(w, l))
-		return MET_FAULT;
-	if (top - chunk - CHUNK_BYTES <= 8) { /* the chunk's first one */
-		if (read_user(w->object, 8, chunk))
-			return MET_FAULT;
-		chunk = object_u64(w, 0);
-		if (!chunk)
-			return MET_FRESH;
-		if (read_user(w->object, 8, chunk + CHUNK_TOP))
-			return MET_FAULT;
-		w->callers_end = chunk + CHUNK_BYTES + 8 * object_u64(w, 0);
-	}
-	return find_nearest(w, chunk) ? MET_FRESH : MET_FAULT;
+	return load_resumed(w, l) && find_below(w, w->chunk, top) ? MET_FRESH : MET_FAULT;
 }
 
 /*
@@ -218,16 +227,117 @@ walk_inline __u64 find_caller(struct walk *w)
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
 }
 
-/* Is generator @frame, which says of no caller, running? Then it's just being resumed, or left. */
-walk_global int is_running(__u64 frame)
+/* Has stacked frame @frame run an instruction? */
+walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
+{
+	__u64 code;
+
+	if (read_user(w->object, 8, frame + l->frame_code))
+		return false;
+	code = object_u64(w, 0);
+	return !read_user(w->object, 8, frame + l->frame_lasti) &&
+	       (__s64)(object_u64(w, 0) - code - l->code_adaptive) >= 0;
+}
+
+/* Passes over w->resumed, to the generator that was resumed before it. */
+walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
+{
+	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
+		return false;
+	note_resumed(w, l, object_u64(w, 0));
+	return true;
+}
+
+/*
+ * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is left (Objects/genobject.c,
+ * gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the loop's own frame, if a loop begins with it.
+ */
+walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
+{
+	__u64 back;
+
+	if (!w->resumed || read_user(w->object, 8, w->resumed + l->frame_back))
+		return false;
+	back = object_u64(w, 0);
+	return !back || (!l->frame_is_entry && back == w->loop + w->shim_offset);
+}
+
+/*
+ * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a loop or a call is only just
+ * entering is left out: a function's frame, the last of the data stack, or the generator that was resumed
+ * last. @entering: there is to be one; else there may be none.
+ */
+walk_global __u64 find_running(int entering)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
+	int entered = 1;
 
 	if (!w)
 		return 0;
 	l = walk_layout(w->where.layout);
-	return l && load_resumed(w, l) && w->resumed == frame;
+	if (!l || (!l->frame_is_entry && w->shim_proc != w->proc_hash) || !load_data_stack(w, l) ||
+	    !load_resumed(w, l) || !find_below(w, w->chunk, w->stack_top))
+		return 0;
+	if (w->nearest && !has_run(w, l, w->nearest)) {
+		if (!find_below(w, w->chunk, w->nearest))
+			return 0;
+	} else if (is_entered(w, l)) {
+		if (!load_resumed_before(w, l))
+			return 0;
+	} else {
+		entered = 0;
+	}
+	if (entered != !!entering)
+		return 0;
+	w->found = find_caller(w);
+	return w->found && w->found == w->nearest && !has_run(w, l, w->found) ? 0 : w->found;
+}
+
+/* Does the thread run the innermost loop itself, not what that called? Then the loop may not be set up yet. */
+walk_inline bool runs_loop(const struct walk *w)
+{
+	return w->loop - w->sp < EVAL_BYTES;
+}
+
+/*
+ * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator. Is another one
+ * innermost, as the loop isn't set up? A frame that comes last there isn't left out for one that ends or begins.
+ */
+walk_global int is_not_innermost(int stacked)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u64 frame, innermost;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	frame = w->caller;
+	if (!l)
+		return 0;
+	if (stacked ? load_data_stack(w, l) &&
+			      frame_end(w, l, frame, w->caller_code) == w->stack_top
+		    : load_resumed(w, l) && w->resumed == frame)
+		return 0;
+	innermost = find_running(true);
+	return innermost && innermost != frame;
+}
+
+/* Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 = that can't be told. */
+walk_global __u64 find_resumer(__u64 frame)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u64 by;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l || !load_resumed(w, l))
+		return 0;
+	by = find_running(w->resumed == frame);
+	return by == frame ? 0 : by;
 }
 
 /* The chain ends with none of the data stack's. */

@@ -12,6 +12,7 @@
 #include "code.bpf.h"
 #include "thread.bpf.h"
 
+#define SHIM_SEEN 16 /* wrong ones that don't make it forget the offset */
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
 
 /* Reads from the start of the frame's page to the frame's end. */
@@ -78,37 +79,77 @@ walk_inline void start_stack(struct walk *w)
 	w->hash = w->proc_hash;
 }
 
-/* Begins again at the loop that called, which has to be proved as the innermost one. */
-walk_global int walk_outer_loop(void)
+/* 3.11, 3.12: did the walk leave out an innermost loop that isn't set up yet? */
+walk_inline bool began_again(const struct walk *w)
+{
+	return w->inner >= INNER_DROPPED;
+}
+
+/*
+ * Begins again at @frame, which runs in a loop further out. What the innermost one says of that loop may be left over too: if
+ * it isn't @frame's, the frame's own chain has to show which is. False: it can't.
+ */
+walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
+{
+	__u64 loop = w->outer_loop;
+
+	w->closed = 1;
+	w->frame = frame;
+	if (loop && frame && frame == read_u64(loop + l->cframe_current_frame)) {
+		w->frame = loop;
+		load_cframe(w, l);
+		w->inner = INNER_DROPPED;
+		return true;
+	}
+	w->inner = INNER_FOUND;
+	return frame && !l->frame_is_entry;
+}
+
+/* The innermost loop isn't set up yet, and no other runs. */
+walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
+{
+	__u64 frame = 0;
+
+	return w->outer_loop == w->tstate + l->tstate_root_cframe &&
+	       !read_user(&frame, sizeof(frame), w->outer_loop + l->cframe_current_frame) &&
+	       !frame && is_first_loop(w, l);
+}
+
+/*
+ * What the innermost loop says doesn't lead to the one further out. While it runs itself it may not be set up yet: then the
+ * thread still is in the frame that called. 3.12: or greenlet switches, and what it is about to leave has no loops' frames.
+ */
+walk_global int walk_anew(void)
 {
 	struct walk *w = walk_state();
 	const struct py_layout *l;
-	__u64 loop;
+	__u64 frame = 0;
 
 	if (!w)
 		return 0;
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	loop = w->outer_loop;
-	w->frame = loop;
-	if (!load_cframe(w, l)) {
-		w->outcome = WALK_FRAME_TORN;
+	if (runs_loop(w)) {
+		w->broken = WALK_FRAME_TORN;
+		frame = find_running(true);
+	}
+	if (begin_again(w, l, frame))
+		return 0;
+	if (is_first_entered(w, l)) {
+		walk_end(w, WALK_NO_PYTHON);
 		return 0;
 	}
-	w->inner = INNER_DROPPED;
-	w->closed = 1;
+	w->frame = frame || l->frame_is_entry ? 0 : find_running(false);
+	w->found = 0; /* no loop shows that it runs it */
 	if (!w->frame)
-		walk_end(w, loop == w->tstate + l->tstate_root_cframe && is_first_loop(w, l)
-				    ? WALK_NO_PYTHON
-				    : WALK_FRAME_TORN);
+		walk_end(w, w->broken);
 	return 0;
 }
 
 /*
- * The walk can't go on. If all there is so far is an innermost loop that wasn't set up yet, its
- * frames are dropped: the thread is still in the frame that called. What was read and is no code object shows
- * that too; what couldn't be read doesn't.
+ * The walk can't go on. Of the innermost loop none of it is shown: it may be left over, what was read and is no
+ * code object shows that too. What was only not readable may be there.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {
@@ -116,18 +157,13 @@ walk_inline void fail(struct walk *w, __u8 outcome)
 		walk_end(w, outcome);
 		return;
 	}
-	if (w->inner == INNER_UNPROVED &&
-	    (!w->n || outcome == WALK_FRAME_TORN || outcome == WALK_NOT_CODE)) {
-		start_stack(w);
-		walk_outer_loop();
+	start_stack(w);
+	if (began_again(w)) {
+		walk_end(w, w->broken);
 		return;
 	}
-	/*
-	 * Left over from another call, or really there and not readable: nothing is proved. Of a walk that began
-	 * again not even _PyCFrame.previous was set when it was published.
-	 */
-	start_stack(w);
-	walk_end(w, w->inner == INNER_DROPPED ? WALK_FRAME_TORN : outcome);
+	w->broken = outcome;
+	walk_anew();
 }
 
 /* Frame @last is the outermost of the loop whose shim is at @addr; an empty loop isn't noted. */
@@ -143,17 +179,62 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
+ * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and learnt here: what was
+ * left over can't unsay what was seen more often.
+ */
+walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
+{
+	if (w->shim_proc != w->proc_hash || (w->shim_offset != offset && !w->shim_seen)) {
+		w->shim_proc = offset + EVAL_BYTES < 2 * EVAL_BYTES ? w->proc_hash : 0;
+		w->shim_offset = offset;
+		w->shim_seen = 0;
+		return true;
+	}
+	if (w->shim_offset != offset)
+		w->shim_seen--;
+	else if (w->shim_seen < SHIM_SEEN)
+		w->shim_seen++;
+	return w->shim_offset == offset;
+}
+
+/*
+ * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are those that it leads to. greenlet
+ * takes the loops' own frames out of them before it switches, one after the other (expose_frames()).
+ */
+walk_inline bool runs_first(struct walk *w, const struct walk_addrs *addrs,
+			    const struct py_layout *l)
+{
+	return l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
+	       find_running(false) == addrs->frame[0];
+}
+
+/*
+ * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the loop further out is; of
+ * those that were found otherwise, their loop has the first as its innermost one.
+ */
+walk_inline bool prove_inner(struct walk *w, const struct walk_addrs *addrs,
+			     const struct py_layout *l, __u64 shim)
+{
+	if (w->inner == INNER_FOUND)
+		return shim && w->found &&
+		       read_u64(shim - w->shim_offset + l->cframe_current_frame) == w->found;
+	if (w->frame == w->outer && (!shim || is_shim_offset(w, shim - w->loop)))
+		return true;
+	return runs_first(w, addrs, l);
+}
+
+/*
  * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim: the
  * loop's own frame, 0 where it has none.
  */
-walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
-			     __u64 shim)
+walk_inline void close_group(struct walk *w, const struct py_layout *l, struct walk_out *out,
+			     struct walk_addrs *addrs, __u64 shim)
 {
 	__u32 i = w->n;
 
 	w->closed = 1;
 	if (w->inner != INNER_PROVED) {
-		if (w->frame != w->outer) {
+		if (!prove_inner(w, addrs, l, shim)) {
 			fail(w, WALK_FRAME_TORN);
 			return;
 		}
@@ -287,14 +368,39 @@ walk_global int call_again(void)
 walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			  __u64 frame)
 {
-	if (w->n || f->shim || w->inner == INNER_DROPPED || l->walk == PY_WALK_OBJECT)
+	if (w->n || f->shim || began_again(w) || l->walk == PY_WALK_OBJECT)
 		return MET_FRESH;
 	w->fresh = f->lasti < 0 ? FRESH : FRESH_NOT;
-	if (!w->fresh || l->walk != PY_WALK_CFRAME)
+	if (l->walk != PY_WALK_CFRAME)
 		return MET_FRESH;
 	w->caller = frame;
 	w->caller_code = f->code;
-	return f->stacked ? meet_fresh() : MET_LEFT;
+	if (w->fresh)
+		return f->stacked ? meet_fresh() : MET_LEFT;
+	return l->frame_is_entry && runs_loop(w) && is_not_innermost(f->stacked) ? MET_LEFT
+										 : MET_FRESH;
+}
+
+/*
+ * 3.12: the innermost frame was taken off the data stack and is still current, as one whose generator was made is
+ * (Python/bytecodes.c, RETURN_GENERATOR). Goes on at its caller; 0: it can't be told, or the loop isn't set up.
+ */
+walk_global int pass_left(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+	__u64 frame;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
+	frame = find_running(false);
+	if (frame && frame == w->outer)
+		return begin_again(w, l, frame);
+	w->frame = frame;
+	return frame != 0;
 }
 
 walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -319,7 +425,8 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 		return;
 	}
 	if (l->walk == PY_WALK_CFRAME && is_left_over(w, l, &f, frame)) {
-		fail(w, WALK_FRAME_TORN);
+		if (w->n || l->frame_is_entry || !pass_left())
+			fail(w, WALK_FRAME_TORN);
 		return;
 	}
 	met = see_fresh(w, l, &f, frame);
@@ -340,7 +447,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	}
 	if (!f.entry || w->done)
 		return;
-	close_group(w, out, addrs, f.shim ? frame : 0);
+	close_group(w, l, out, addrs, f.shim ? frame : 0);
 }
 
 /*
@@ -349,13 +456,15 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
  * caller may be the last. 3.11, 3.12: what no loop runs isn't entered by one.
  */
-walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
+walk_inline bool is_whole(struct walk *w, const struct walk_addrs *addrs, const struct py_layout *l)
 {
 	if (is_unproved(w, l) && !is_first(w))
 		return false;
 	if (w->closed || (l->walk == PY_WALK_CFRAME && !w->loop))
 		return true;
-	return w->n > 1 && (w->inner == INNER_PROVED || !w->outer);
+	if (w->n > 1 && (w->inner == INNER_PROVED || !w->outer))
+		return true;
+	return runs_first(w, addrs, l);
 }
 
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
@@ -375,13 +484,13 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
+			if (l->walk == PY_WALK_OBJECT || is_whole(w, addrs, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else if (is_unproved(w, l))
 				call_again();
 			else if (l->walk == PY_WALK_CFRAME && w->n == 1 && !w->closed &&
-				 is_running(addrs->frame[0]))
-				walk_end(w, WALK_FRAME_TORN);
+				 (w->frame = find_resumer(addrs->frame[0])))
+				continue;
 			else
 				fail(w, WALK_FRAME_TORN);
 			continue;
@@ -413,6 +522,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->steps = w->hashed = 0;
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
+	w->broken = WALK_FRAME_TORN;
 	w->block_start = w->block_end = w->lone = 0;
 	forget_near(w, l);
 	if (!find_frame(w, l))

@@ -36,6 +36,7 @@ enum inner {
 	INNER_PROVED,	/* they lead to `outer`, or there is nothing to prove */
 	INNER_UNPROVED, /* not found to lead there yet */
 	INNER_DROPPED,	/* the walk began again at `outer`, which isn't found to lead on yet */
+	INNER_FOUND,	/* the same at a frame of which it isn't shown yet that a loop runs it */
 };
 
 /* Has the innermost frame not run an instruction yet, so that what it says of its caller has to be proved? */
@@ -116,6 +117,9 @@ struct walk {
 	__u64 nearest;		   /* the caller next to it in the data stack, 0 = there is none */
 	__u64 caller, caller_code; /* meet_fresh(): frame and code object to judge */
 	__u64 chunk, stack_top;	   /* 3.11, 3.12: of the data stack */
+	__u64 found;		   /* INNER_FOUND: where the walk began again */
+	__u64 shim_proc,
+		shim_offset; /* 3.12: of a process's loops, from the _PyCFrame to their own frame */
 	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
 	__u64 outer_loop;    /* and of the next one further out */
 	__u32 loop_previous; /* offset of _PyCFrame.previous */
@@ -127,12 +131,14 @@ struct walk {
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];
-	__u8 fresh;   /* enum fresh */
-	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
-	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
-	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
-	__u32 staged; /* send_code(): bytes in the staging buffer */
-	__u32 got;    /* load_near(): bytes that are there */
+	__u8 fresh;	/* enum fresh */
+	__u8 shim_seen; /* how often shim_offset was found, SHIM_SEEN at most */
+	__u8 broken;	/* enum walk_outcome: why the innermost loop's frames aren't shown */
+	__u8 inner;	/* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u32 steps;	/* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 hashed;	/* bytes of HASH_BUDGET that are spent */
+	__u32 staged;	/* send_code(): bytes in the staging buffer */
+	__u32 got;	/* load_near(): bytes that are there */
 	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];

@@ -9,9 +9,11 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
-#define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
-#define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+#define MAX_LISTED_THREADS   512	  /* thread states looked at in one sample */
+#define LOOP_BYTES	     (256 << 10)  /* of C stack below an evaluation loop, at most */
+#define STACK_BYTES	     (1ull << 30) /* of C stack, at most */
+#define LOOP_NOT_SET	     (~0ull)	  /* w->outer: no frame's address */
+#define GLIBC_KEYS_PER_BLOCK 32		  /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
 {
@@ -286,12 +288,19 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 	return find_listed_tstate(w, l) && load_tstate(w, l, w->tstate);
 }
 
+/* Can @outer be the _PyCFrame of the loop further out than @loop's? It's on the same stack, or the one of no loop. */
+walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l, __u64 loop,
+				__u64 outer)
+{
+	return outer - loop - 1 < STACK_BYTES || outer == w->tstate + l->tstate_root_cframe;
+}
+
 /*
  * 3.11, 3.12: an evaluation loop publishes its _PyCFrame a few instructions before it sets
  * current_frame in it (Python/ceval.c, _PyEval_EvalFrameDefault), which holds whatever lay on the C
  * stack until then. What the loop further out has is certain: w->outer; the innermost loop's frames
  * are believed once they lead there. The outermost loop's previous is the thread state's
- * root_cframe: without one it isn't set yet, and nothing can be proved. False: the walk is over.
+ * root_cframe: without one it isn't set yet. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {
@@ -309,9 +318,10 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;
 	w->inner = INNER_UNPROVED;
-	if (!pair[1] || read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame)) {
-		walk_end(w, WALK_FRAME_TORN);
-		return false;
+	if (!is_further_out(w, l, cframe, pair[1]) ||
+	    read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame)) {
+		w->outer_loop = 0;
+		w->outer = LOOP_NOT_SET;
 	}
 	return true;
 }

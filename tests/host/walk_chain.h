@@ -11,9 +11,10 @@
 #define CHAIN_MAX 4096
 
 enum link {
-	CALL,	   /* called from Python */
-	GENERATOR, /* resumed: its frame lies within the generator, on the heap */
-	FROM_C,	   /* called from C: a new C evaluation loop */
+	CALL,		/* called from Python */
+	GENERATOR,	/* resumed: its frame lies within the generator, on the heap */
+	FROM_C,		/* called from C: a new C evaluation loop */
+	RESUMED_FROM_C, /* a generator, by one */
 };
 
 /* Frames outermost first. */
@@ -40,6 +41,16 @@ static inline void plan_add(struct plan *p, enum link link, uint64_t code, int l
 	p->frame[p->n] = (struct planned){
 		.link = link, .code = code, .lasti = lasti, .locals = 8 + p->n % 7 * 24};
 	p->n++;
+}
+
+static inline bool is_stacked(const struct planned *p)
+{
+	return p->link == CALL || p->link == FROM_C;
+}
+
+static inline bool begins_loop(const struct planned *p)
+{
+	return p->link == FROM_C || p->link == RESUMED_FROM_C;
 }
 
 static inline uint64_t data_stack(size_t n)
@@ -82,15 +93,29 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 	return f;
 }
 
-/* _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER. */
-static inline uint64_t chain_shim(uint64_t back)
-{
-	uint64_t f = image_alloc(image.l->frame_locals + 8);
+#define LOOP_STACK                                                                                 \
+	512 /* what a C evaluation loop has of the C stack; its _PyCFrame is in the middle */
 
+/* Enters a C evaluation loop. */
+static inline void chain_loop(void)
+{
+	image.c_stack -= LOOP_STACK;
+	put(image.c_stack - LOOP_STACK / 2, NULL, LOOP_STACK);
+	image_set_cframe(image.c_stack);
+}
+
+static inline uint64_t put_shim(uint64_t f, uint64_t back)
+{
 	put_u64(f + image.l->frame_code, image.none);
 	put_u64(f + image.l->frame_back, back);
 	put_u8(f + image.l->frame_owner, 3);
 	return f;
+}
+
+/* _PyInterpreterFrame of a shim: 3.12 FRAME_OWNED_BY_CSTACK, 3.14 FRAME_OWNED_BY_INTERPRETER. */
+static inline uint64_t chain_shim(uint64_t back)
+{
+	return put_shim(image_alloc(image.l->frame_locals + 8), back);
 }
 
 /* Another chunk of the data stack: far above, far below, or right below the present one. */
@@ -117,15 +142,15 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 
 	if (p->new_chunk)
 		next_chunk();
-	f = p->link == GENERATOR ? image_alloc(n) : data_stack(n);
+	f = is_stacked(p) ? data_stack(n) : image_alloc(n);
 	put_u64(f + l->frame_code, l->version >= 0x30e ? p->code | 1 : p->code);
 	put_u64(f + l->frame_back, back);
 	put_u64(f + l->frame_lasti, p->code + l->code_adaptive + (uint64_t)p->lasti);
-	put_u8(f + l->frame_owner, p->link == GENERATOR ? 1 : 0);
+	put_u8(f + l->frame_owner, is_stacked(p) ? 0 : 1);
 	if (l->code_stacksize)
 		put_u32(p->code + l->code_stacksize, (uint32_t)(p->locals / 8));
 	if (l->frame_is_entry)
-		put_u8(f + l->frame_is_entry, p->link == FROM_C);
+		put_u8(f + l->frame_is_entry, begins_loop(p));
 	return f;
 }
 
@@ -142,14 +167,14 @@ static inline void chain_build(const struct plan *p, struct expected *e)
 		const struct planned *f = &p->frame[i];
 		struct wire_frame *x = &e->frame[p->n - 1 - i];
 
-		if (f->link == FROM_C) {
+		if (begins_loop(f)) {
 			image_enter(back);
-			image_set_cframe(image_alloc(32));
-			back = shims ? chain_shim(back) : back;
+			chain_loop();
+			back = shims ? put_shim(image.c_stack + image.shim, back) : back;
 		}
 		back = objects ? chain_object(f, back) : chain_iframe(f, back);
 		*x = (struct wire_frame){.code = f->code, .lasti = f->lasti};
-		x->flags = objects || f->link == FROM_C ? FRAME_ENTRY : 0;
+		x->flags = objects || begins_loop(f) ? FRAME_ENTRY : 0;
 		e->addr[p->n - 1 - i] = back;
 	}
 	image_enter(back);

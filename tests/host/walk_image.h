@@ -13,12 +13,13 @@
 #include "../unit/debug_offsets.h"
 #include "python/image_internal.h"
 
-#define IMAGE_HEAP  0x555500000000ull
-#define IMAGE_STACK 0x7f1200000000ull
-#define IMAGE_TP    0x7f3400000740ull
-#define IMAGE_KEY   5 /* pthread key */
-#define IMAGE_TSD   0x310
-#define NO_HASH	    (~0ull)
+#define IMAGE_HEAP    0x555500000000ull
+#define IMAGE_STACK   0x7f1200000000ull
+#define IMAGE_C_STACK 0x7f3380000000ull
+#define IMAGE_TP      0x7f3400000740ull
+#define IMAGE_KEY     5 /* pthread key */
+#define IMAGE_TSD     0x310
+#define NO_HASH	      (~0ull)
 
 struct release {
 	const char *name;
@@ -52,6 +53,8 @@ static struct image {
 	const struct py_layout *l; /* of host */
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
+	uint64_t c_stack;	 /* grows down */
+	int shim;		 /* 3.12: a loop's own frame, from its _PyCFrame on */
 	uint64_t cframe;	 /* 3.11, 3.12: of the C evaluation loop that was entered last */
 	uint64_t chunk;		 /* where the present chunk of the data stack begins */
 	uint64_t previous_chunk; /* its _PyStackChunk.previous */
@@ -219,6 +222,8 @@ static inline void image_begin(const struct release *r)
 			       .l = &host.layout,
 			       .heap = IMAGE_HEAP,
 			       .stack = IMAGE_STACK,
+			       .c_stack = IMAGE_C_STACK,
+			       .shim = 112,
 			       .chunk = IMAGE_STACK,
 			       .next_version = 1000};
 	image.none = image_alloc(16);

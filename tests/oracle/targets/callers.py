@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# incomplete: 1% 3.11-3.12 a frame is current before its caller is noted in it
+# incomplete: 0.3% 3.11-3.11 a frame is current before its caller is noted in it
 """One small function called by turns from frames of other sizes and kinds, so that its frame lies
 where one lay that had another caller. CPython 3.11 and 3.12 make a frame current before its caller is
 noted in it, as compilers order it: until then the caller of before is (docs/decisions/0015).

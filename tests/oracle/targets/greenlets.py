@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: module greenlet
 # no python: a greenlet has no frame while it is made and when it is done
-# incomplete: 3% 3.11-3.12 its C stack, on which loops begin, is copied while it switches
+# incomplete: 0.5% 3.11-3.12 its C stack, on which loops begin, is copied while it switches
 """Greenlets that switch from deep inside: a stack must be that of one greenlet."""
 import greenlet
 
