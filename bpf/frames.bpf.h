@@ -12,7 +12,6 @@
 #include "code.bpf.h"
 #include "thread.bpf.h"
 
-#define SHIM_SEEN 16 /* wrong ones that don't make it forget the offset */
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
 
 /* Reads from the start of the frame's page to the frame's end. */
@@ -105,14 +104,18 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 	return frame && !l->frame_is_entry;
 }
 
-/* The innermost loop isn't set up yet, and no other runs. */
+/*
+ * The innermost loop isn't set up yet, and no other runs. What it says is further out is the one of no loop, or one that
+ * greenlet puts before that one where a greenlet begins.
+ */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {
-	__u64 frame = 0;
+	__u64 pair[2] = {}, root = w->tstate + l->tstate_root_cframe;
 
-	return w->outer_loop == w->tstate + l->tstate_root_cframe &&
-	       !read_user(&frame, sizeof(frame), w->outer_loop + l->cframe_current_frame) &&
-	       !frame && is_first_loop(w, l);
+	if (!w->outer_loop ||
+	    read_user(pair, sizeof(pair), w->outer_loop + l->cframe_current_frame))
+		return false;
+	return !pair[0] && (w->outer_loop == root || pair[1] == root) && is_first_loop(w, l);
 }
 
 /*
@@ -130,10 +133,10 @@ walk_global int walk_anew(void)
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	if (runs_loop(w)) {
-		w->broken = WALK_FRAME_TORN;
+	if (runs_loop(w))
 		frame = find_running(true);
-	}
+	if (frame || (l->frame_is_entry && runs_loop(w)))
+		w->broken = WALK_FRAME_TORN;
 	if (begin_again(w, l, frame))
 		return 0;
 	if (is_first_entered(w, l)) {
@@ -184,57 +187,83 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
  */
 walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
-	if (w->shim_proc != w->proc_hash || (w->shim_offset != offset && !w->shim_seen)) {
-		w->shim_proc = offset + EVAL_BYTES < 2 * EVAL_BYTES ? w->proc_hash : 0;
-		w->shim_offset = offset;
-		w->shim_seen = 0;
+	struct shim_memo *m = shim_of(w);
+
+	if (m->proc != w->proc_hash || (m->offset != offset && !m->seen)) {
+		if (offset + EVAL_BYTES >= 2 * EVAL_BYTES)
+			return false;
+		*m = (struct shim_memo){.proc = w->proc_hash, .offset = offset};
 		return true;
 	}
-	if (w->shim_offset != offset)
-		w->shim_seen--;
-	else if (w->shim_seen < SHIM_SEEN)
-		w->shim_seen++;
-	return w->shim_offset == offset;
+	if (m->offset != offset)
+		m->seen--;
+	else if (m->seen < SHIM_SEEN)
+		m->seen++;
+	return m->offset == offset;
 }
 
 /*
  * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are those that it leads to. greenlet
  * takes the loops' own frames out of them before it switches, one after the other (expose_frames()).
  */
-walk_inline bool runs_first(struct walk *w, const struct walk_addrs *addrs,
-			    const struct py_layout *l)
+walk_global int runs_first(void)
 {
-	return l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
+	struct walk *w = walk_state();
+	struct walk_addrs *addrs = walk_addrs();
+	const struct py_layout *l;
+
+	if (!w || !addrs)
+		return 0;
+	l = walk_layout(w->where.layout);
+	return l && l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
 	       find_running(false) == addrs->frame[0];
+}
+
+/*
+ * 3.12: the loop has no frame but its own, which leads to w->frame. Is that left over from a loop that lay there before, as this one
+ * isn't set up and was entered from another frame?
+ */
+walk_inline bool is_left_behind(struct walk *w)
+{
+	__u64 by = runs_loop(w) ? find_running(true) : 0;
+
+	return by && by != w->frame;
 }
 
 /*
  * Do the frames of the innermost loop, whose own is at @shim, belong there? They lead to where the loop further out is; of
  * those that were found otherwise, their loop has the first as its innermost one.
  */
-walk_inline bool prove_inner(struct walk *w, const struct walk_addrs *addrs,
-			     const struct py_layout *l, __u64 shim)
+walk_global int prove_inner(__u64 shim)
 {
+	struct walk *w = walk_state();
+	const struct py_layout *l;
+
+	if (!w)
+		return 0;
+	l = walk_layout(w->where.layout);
+	if (!l)
+		return 0;
 	if (w->inner == INNER_FOUND)
 		return shim && w->found &&
-		       read_u64(shim - w->shim_offset + l->cframe_current_frame) == w->found;
+		       read_u64(shim - shim_of(w)->offset + l->cframe_current_frame) == w->found;
 	if (w->frame == w->outer && (!shim || is_shim_offset(w, shim - w->loop)))
-		return true;
-	return runs_first(w, addrs, l);
+		return w->n || !shim || began_again(w) || !is_left_behind(w);
+	return runs_first();
 }
 
 /*
  * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim: the
  * loop's own frame, 0 where it has none.
  */
-walk_inline void close_group(struct walk *w, const struct py_layout *l, struct walk_out *out,
-			     struct walk_addrs *addrs, __u64 shim)
+walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
+			     __u64 shim)
 {
 	__u32 i = w->n;
 
 	w->closed = 1;
 	if (w->inner != INNER_PROVED) {
-		if (!prove_inner(w, addrs, l, shim)) {
+		if (!prove_inner(shim)) {
 			fail(w, WALK_FRAME_TORN);
 			return;
 		}
@@ -301,13 +330,11 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
  * generator, or of the stacked frame, that called it then is the one's that is entered now. 3.11 takes
  * a frame off the stack, which then ends where that began, before it names the caller as current.
  */
-walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64 frame)
+walk_inline bool was_left(struct walk *w, const struct py_layout *l, __u64 frame)
 {
-	__u64 top[2] = {}; /* datastack_top, datastack_limit */
-
-	return l->tstate_datastack_top &&
-	       !read_user(top, sizeof(top), w->tstate + l->tstate_datastack_top) &&
-	       frame >= top[0] + !!l->frame_is_entry && frame < top[1];
+	return l->tstate_datastack_top && /* and datastack_limit */
+	       !read_user(w->object, 16, w->tstate + l->tstate_datastack_top) &&
+	       frame >= object_u64(w, 0) + !!l->frame_is_entry && frame < object_u64(w, 8);
 }
 
 /*
@@ -315,8 +342,8 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
  * nobody, a trace function apart, which runs in a loop of its own: what lies behind it on the data stack was
  * called from that place before.
  */
-walk_inline bool is_left_over(const struct walk *w, const struct py_layout *l,
-			      const struct frame_view *f, __u64 frame)
+walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const struct frame_view *f,
+			      __u64 frame)
 {
 	if (!f->stacked)
 		return false;
@@ -447,7 +474,7 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
 	}
 	if (!f.entry || w->done)
 		return;
-	close_group(w, l, out, addrs, f.shim ? frame : 0);
+	close_group(w, out, addrs, f.shim ? frame : 0);
 }
 
 /*
@@ -456,15 +483,15 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * being entered); greenlet takes the loops' own frames out of a chain while it switches, so that a
  * caller may be the last. 3.11, 3.12: what no loop runs isn't entered by one.
  */
-walk_inline bool is_whole(struct walk *w, const struct walk_addrs *addrs, const struct py_layout *l)
+walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
 	if (is_unproved(w, l) && !is_first(w))
 		return false;
 	if (w->closed || (l->walk == PY_WALK_CFRAME && !w->loop))
 		return true;
-	if (w->n > 1 && (w->inner == INNER_PROVED || !w->outer))
+	if (w->n > 1 && w->inner == INNER_PROVED)
 		return true;
-	return runs_first(w, addrs, l);
+	return runs_first();
 }
 
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
@@ -484,7 +511,7 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			if (l->walk == PY_WALK_OBJECT || is_whole(w, addrs, l))
+			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else if (is_unproved(w, l))
 				call_again();
@@ -523,6 +550,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
 	w->broken = WALK_FRAME_TORN;
+	w->outer = w->outer_loop = 0;
 	w->block_start = w->block_end = w->lone = 0;
 	forget_near(w, l);
 	if (!find_frame(w, l))

@@ -78,6 +78,15 @@ struct memo {
 	__u64 addr, check, sample;
 };
 
+/* 3.12: of a process's loops, by its proc_hash: from the _PyCFrame to the loop's own frame. */
+struct shim_memo {
+	__u64 proc, offset;
+	__u64 seen; /* how often, SHIM_SEEN at most */
+};
+
+#define SHIM_MEMOS 64
+#define SHIM_SEEN  16 /* wrong ones that don't make it forget the offset */
+
 struct walk {
 	struct proc_key proc;
 	struct py_where where;
@@ -118,8 +127,7 @@ struct walk {
 	__u64 caller, caller_code; /* meet_fresh(): frame and code object to judge */
 	__u64 chunk, stack_top;	   /* 3.11, 3.12: of the data stack */
 	__u64 found;		   /* INNER_FOUND: where the walk began again */
-	__u64 shim_proc,
-		shim_offset; /* 3.12: of a process's loops, from the _PyCFrame to their own frame */
+	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
 	__u64 outer_loop;    /* and of the next one further out */
 	__u32 loop_previous; /* offset of _PyCFrame.previous */
@@ -131,14 +139,13 @@ struct walk {
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];
-	__u8 fresh;	/* enum fresh */
-	__u8 shim_seen; /* how often shim_offset was found, SHIM_SEEN at most */
-	__u8 broken;	/* enum walk_outcome: why the innermost loop's frames aren't shown */
-	__u8 inner;	/* enum inner: 3.11, 3.12: the innermost loop's frames */
-	__u32 steps;	/* frames visited, shims included: bounds a chain that runs in a circle */
-	__u32 hashed;	/* bytes of HASH_BUDGET that are spent */
-	__u32 staged;	/* send_code(): bytes in the staging buffer */
-	__u32 got;	/* load_near(): bytes that are there */
+	__u8 fresh;   /* enum fresh */
+	__u8 broken;  /* enum walk_outcome: why the innermost loop's frames aren't shown */
+	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
+	__u32 staged; /* send_code(): bytes in the staging buffer */
+	__u32 got;    /* load_near(): bytes that are there */
 	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];

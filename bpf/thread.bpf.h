@@ -9,11 +9,10 @@
 
 #include "state.bpf.h"
 
-#define MAX_LISTED_THREADS   512	  /* thread states looked at in one sample */
-#define LOOP_BYTES	     (256 << 10)  /* of C stack below an evaluation loop, at most */
-#define STACK_BYTES	     (1ull << 30) /* of C stack, at most */
-#define LOOP_NOT_SET	     (~0ull)	  /* w->outer: no frame's address */
-#define GLIBC_KEYS_PER_BLOCK 32		  /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
+#define MAX_LISTED_THREADS   512	 /* thread states looked at in one sample */
+#define LOOP_BYTES	     (256 << 10) /* of C stack below an evaluation loop, at most */
+#define LOOP_NOT_SET	     (~0ull)	 /* w->outer: no frame's address */
+#define GLIBC_KEYS_PER_BLOCK 32		 /* nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
 {
@@ -288,11 +287,12 @@ walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 	return find_listed_tstate(w, l) && load_tstate(w, l, w->tstate);
 }
 
-/* Can @outer be the _PyCFrame of the loop further out than @loop's? It's on the same stack, or the one of no loop. */
+/* Can @outer be the _PyCFrame of the loop further out than @loop's? Not where the thread's stack goes on from there. */
 walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l, __u64 loop,
 				__u64 outer)
 {
-	return outer - loop - 1 < STACK_BYTES || outer == w->tstate + l->tstate_root_cframe;
+	return outer == w->tstate + l->tstate_root_cframe ||
+	       (outer && outer - w->sp > loop - w->sp);
 }
 
 /*

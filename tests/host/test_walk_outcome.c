@@ -457,7 +457,7 @@ static void neither_set_up(void)
 	put_u64(image.cframe + l->cframe_current_frame, 0x1000);
 	put_u64(image.cframe + l->cframe_current_frame + 8, cframe);
 	host.w->sp = image.cframe - 128;
-	assert_outcome(WALK_FRAME_TORN, 0);
+	assert_outcome(l->frame_is_entry ? WALK_FRAME_TORN : WALK_FRAME_FAULT, 0);
 	host.w->sp = 0;
 }
 
@@ -475,7 +475,7 @@ static void entered_just_now(void)
 	for (int kind = 0; kind < 4; kind++) {
 		bool generator = kind & 1;
 
-		host.w->shim_proc = 0; /* another build */
+		memset(host.w->shims, 0, sizeof(host.w->shims)); /* another build */
 		image.shim = kind & 2 ? 112 : -112;
 		build();
 		assert_outcome(WALK_OK, FRAMES); /* 3.12: shows where a loop has its own frame */
@@ -485,7 +485,8 @@ static void entered_just_now(void)
 		chain_build(&plan, &expected);
 		if (generator) {
 			resume(0);
-			put_u64(expected.addr[0] + l->frame_back, 0);
+			if (!l->frame_is_entry) /* 3.11 notes its caller first */
+				put_u64(expected.addr[0] + l->frame_back, 0);
 			put_u64(expected.addr[0] - 32 + 8, image.tstate + l->tstate_exc_state);
 		}
 		loop = image.cframe + l->cframe_current_frame;
@@ -502,7 +503,7 @@ static void entered_just_now(void)
 			host.w->sp = 0;
 			assert_true(image_walk() != WALK_OK || l->frame_is_entry);
 			host.w->sp = image.cframe - 128;
-			if (i % 4 && l->frame_is_entry)
+			if ((i % 4 || generator) && l->frame_is_entry)
 				assert_outcome(WALK_FRAME_TORN, 0);
 			else
 				assert_without(1);
@@ -510,6 +511,77 @@ static void entered_just_now(void)
 		}
 		host.w->sp = 0;
 	}
+}
+
+/* One more loop, with one frame, that runs itself; 3.12: it was seen where a loop has its own frame. */
+static void build_loop(enum link link, int lasti)
+{
+	build();
+	assert_outcome(WALK_OK, FRAMES);
+	plan_add(&plan, link, expected.frame[1].code, lasti);
+	plan.frame[FRAMES].locals = plan.frame[FRAMES - 2].locals;
+	chain_build(&plan, &expected);
+	host.w->sp = image.cframe - 128;
+}
+
+/* 3.12: of the loop that was there before its own frame is left, which leads to one of a loop further out. */
+static void shim_left_over(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t loop, outer;
+
+	if (l->walk != PY_WALK_CFRAME || l->frame_is_entry)
+		return;
+	build_loop(FROM_C, -2);
+	loop = image.cframe + l->cframe_current_frame;
+	outer = get_u64(get_u64(loop + 8) + l->cframe_current_frame + 8);
+	put_u64(loop, image.cframe + (uint64_t)image.shim);
+	put_u64(loop + 8, outer);
+	put_u64(image.cframe + (uint64_t)image.shim + l->frame_back,
+		get_u64(outer + l->cframe_current_frame));
+	assert_without(1);
+	host.w->sp = 0;
+}
+
+/* 3.11, 3.12: a generator runs, as the first of a loop, and can't be read: the one that resumed it isn't innermost. */
+static void resumed_and_missing(void)
+{
+	const struct py_layout *l = image.l;
+
+	if (l->walk != PY_WALK_CFRAME)
+		return;
+	build_loop(RESUMED_FROM_C, 4);
+	resume(0);
+	put_u64(expected.addr[0] - 32 + 8, image.tstate + l->tstate_exc_state);
+	assert_outcome(WALK_OK, FRAMES + 1);
+	put_u64(expected.addr[0] + l->frame_code, expected.frame[0].code - (1 << 20));
+	assert_outcome(l->frame_is_entry ? WALK_FRAME_TORN : WALK_CODE_FAULT, 0);
+	host.w->sp = 0;
+}
+
+/*
+ * 3.12: a greenlet begins, its first loop isn't set up, and what lies there is the loop of one that was left in
+ * the same place: its frames are without the loops' and lead to an end.
+ */
+static void greenlet_begins(void)
+{
+	const struct py_layout *l = image.l;
+	uint64_t first = image_alloc(32), stack;
+
+	build();
+	if (l->walk != PY_WALK_CFRAME || l->frame_is_entry)
+		return;
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(expected.addr[OUTER_LOOP - 1] + l->frame_back, expected.addr[OUTER_LOOP]);
+	put_u64(expected.addr[FRAMES - 1] + l->frame_back, 0);
+	put_u64(first + l->cframe_current_frame, 0);
+	put_u64(first + l->cframe_current_frame + 8, image.tstate + l->tstate_root_cframe);
+	put_u64(image.cframe + l->cframe_current_frame + 8, first);
+	stack = image.tstate + l->tstate_datastack_top - 8;
+	put(stack, NULL, 24);
+	host.w->sp = image.cframe - 128;
+	assert_outcome(WALK_NO_PYTHON, 0);
+	host.w->sp = 0;
 }
 
 /* 3.12: a generator that another calls is without a caller while it is resumed and left. */
@@ -832,7 +904,7 @@ static void every_page_missing(void)
 	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) X(entered_just_now) X(resumed_just_now) X(switching_greenlets) X(called_by_nobody) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) X(not_the_last) X(not_the_first) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */
