@@ -72,11 +72,8 @@ walk_global int take_gil(struct bpf_perf_event_data *ctx)
 {
 	struct futex_call call = {.op = -1};
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 
-	if (!w)
-		return GIL_UNKNOWN;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return GIL_UNKNOWN;
 	if (!CTX_USER_MODE(ctx))

@@ -14,15 +14,11 @@
 
 #include "state.bpf.h"
 
-#define FRAME_OWN_BYTES	   72 /* FRAME_SPECIALS_SIZE words */
-#define GENERATOR_FRAME	   32 /* gi_iframe - gi_exc_state */
-#define OWNED_BY_GENERATOR 1  /* enum _frameowner */
-#define NOT_FOUND	   (~0ull)
-#define EXC_PREVIOUS	   8	/* _PyErr_StackItem.previous_item */
-#define EVAL_BYTES	   4096 /* of C stack that an evaluation loop itself takes, at most */
-#define RESUMED_STEPS	   64
-#define SCAN_FRAMES	   16
-#define SCANS		   16 /* a chunk has 16 KiB, a frame 80 bytes at least */
+#define FRAME_OWN_BYTES 72 /* FRAME_SPECIALS_SIZE words */
+#define GENERATOR_FRAME 32 /* gi_iframe - gi_exc_state */
+#define RESUMED_STEPS	64
+#define SCAN_FRAMES	16
+#define SCANS		16 /* a chunk has 16 KiB, a frame 80 bytes at least */
 
 /* _PyStackChunk: previous, size, top; the first one's first word isn't used. */
 #define CHUNK_TOP   16 /* words in use, when another one follows */
@@ -55,11 +51,8 @@ walk_inline bool load_data_stack(struct walk *w, const struct py_layout *l)
 walk_global int scan_frames(void)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 
-	if (!w)
-		return 1;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return 1;
 	for (int i = 0; i < SCAN_FRAMES; i++) {
@@ -227,144 +220,6 @@ walk_inline __u64 find_caller(struct walk *w)
 	int above = resumed_is_above();
 
 	return above == ABOVE ? w->resumed : above == NOT_ABOVE ? w->nearest : 0;
-}
-
-/* Has stacked frame @frame run an instruction? */
-walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
-{
-	__u64 code;
-
-	if (read_user(w->object, 8, frame + l->frame_code))
-		return false;
-	code = object_u64(w, 0);
-	return !read_user(w->object, 8, frame + l->frame_lasti) &&
-	       (__s64)(object_u64(w, 0) - code - l->code_adaptive) >= 0;
-}
-
-/* Passes over w->resumed, to the generator that was resumed before it. */
-walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
-{
-	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
-		return false;
-	note_resumed(w, l, object_u64(w, 0));
-	return true;
-}
-
-/* 3.12: what was learnt of the process's loops (frames.bpf.h). */
-walk_inline struct shim_memo *shim_of(struct walk *w)
-{
-	return &w->shims[bounded(check_mix(0, w->proc_hash) >> 58, SHIM_MEMOS)];
-}
-
-/*
- * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is left (Objects/genobject.c,
- * gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the loop's own frame, if a loop begins with it, which then runs it.
- * 3.11 notes the caller earlier: there it isn't told. (Cython's generators have no such frame.)
- */
-walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
-{
-	__u64 back;
-	__u8 owner = 0;
-
-	if (!w->resumed || read_user(w->object, 8, w->resumed + l->frame_back))
-		return false;
-	back = object_u64(w, 0);
-	if (read_user(&owner, sizeof(owner), w->resumed + l->frame_owner) ||
-	    owner != OWNED_BY_GENERATOR)
-		return false;
-	if (!back || l->frame_is_entry)
-		return !back;
-	return back == w->loop + shim_of(w)->offset &&
-	       !read_user(w->object, 8, w->loop + l->cframe_current_frame) &&
-	       object_u64(w, 0) != w->resumed;
-}
-
-/*
- * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a loop or a call is only just
- * entering is left out: a function's frame, the last of the data stack, or the generator that was resumed
- * last. @entering: there is to be one; else there may be none. w->found: the frame, 0 = none runs, NOT_FOUND.
- */
-walk_global __u64 find_running(int entering)
-{
-	struct walk *w = walk_state();
-	const struct py_layout *l;
-	int entered = 1;
-
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
-	w->found = NOT_FOUND;
-	if (!l || (!l->frame_is_entry && shim_of(w)->proc != w->proc_hash) ||
-	    !load_data_stack(w, l) || !load_resumed(w, l) || !find_below(w, w->chunk, w->stack_top))
-		return 0;
-	if (w->nearest && !has_run(w, l, w->nearest)) {
-		if (!find_below(w, w->chunk, w->nearest))
-			return 0;
-	} else if (is_entered(w, l)) {
-		if (!load_resumed_before(w, l))
-			return 0;
-	} else {
-		entered = 0;
-	}
-	if (entered != !!entering)
-		return 0;
-	if (w->nearest || w->resumed) {
-		w->found = find_caller(w) ?: NOT_FOUND;
-		if (w->found == NOT_FOUND)
-			return 0;
-	} else {
-		w->found = 0;
-	}
-	return w->found && w->found == w->nearest && !has_run(w, l, w->found) ? 0 : w->found;
-}
-
-/* Does the thread run the innermost loop itself, not what that called? Then the loop may not be set up yet. */
-walk_inline bool runs_loop(const struct walk *w)
-{
-	return w->loop - w->sp < EVAL_BYTES;
-}
-
-/*
- * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator. Is another one
- * innermost, as the loop isn't set up? A frame that comes last there isn't left out for one that ends or begins.
- */
-walk_global int is_not_innermost(int stacked)
-{
-	struct walk *w = walk_state();
-	const struct py_layout *l;
-	__u64 frame;
-
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
-	frame = w->caller;
-	if (!l)
-		return 0;
-	if (stacked ? load_data_stack(w, l) &&
-			      frame_end(w, l, frame, w->caller_code) == w->stack_top
-		    : load_resumed(w, l) && w->resumed == frame)
-		return 0;
-	find_running(true);
-	if (w->found != NOT_FOUND)
-		return w->found != frame;
-	return stacked && find_running(false) &&
-	       w->found == w->resumed; /* it may be entered only now */
-}
-
-/* Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 = that can't be told. */
-walk_global __u64 find_resumer(__u64 frame)
-{
-	struct walk *w = walk_state();
-	const struct py_layout *l;
-	__u64 by;
-
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
-	if (!l || !load_resumed(w, l))
-		return 0;
-	by = find_running(w->resumed == frame);
-	return by == frame ? 0 : by;
 }
 
 /* The chain ends with none of the data stack's. */

@@ -211,12 +211,9 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 walk_global int check_contents(__u32 at)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 	__u32 name;
 
-	if (!w)
-		return -1;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return -1;
 	name = l->code_qualname ? l->code_qualname : l->code_name;

@@ -8,8 +8,8 @@
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
-#include "caller.bpf.h"
 #include "code.bpf.h"
+#include "running.bpf.h"
 #include "thread.bpf.h"
 
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
@@ -125,17 +125,17 @@ walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 walk_global int walk_anew(void)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
-	__u64 frame = 0;
+	const struct py_layout *l = layout_of(w);
+	__u64 running, frame = 0;
+	bool itself;
 
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	if (runs_loop(w))
-		frame = find_running(true);
-	if (frame || (l->frame_is_entry && runs_loop(w)))
+	itself = runs_loop(w);
+	running = find_running();
+	if (itself && w->entered)
+		frame = running;
+	if (frame || (itself && l->frame_is_entry))
 		w->broken = WALK_FRAME_TORN;
 	if (begin_again(w, l, frame))
 		return 0;
@@ -143,7 +143,7 @@ walk_global int walk_anew(void)
 		walk_end(w, WALK_NO_PYTHON);
 		return 0;
 	}
-	w->frame = frame || l->frame_is_entry ? 0 : find_running(false);
+	w->frame = w->entered || l->frame_is_entry ? 0 : running;
 	w->found = 0; /* no loop shows that it runs it */
 	if (!w->frame)
 		walk_end(w, w->broken);
@@ -182,27 +182,6 @@ walk_inline void push_group(struct walk *w, struct walk_addrs *addrs, __u32 last
 }
 
 /*
- * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and learnt here: what was
- * left over can't unsay what was seen more often.
- */
-walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
-{
-	struct shim_memo *m = shim_of(w);
-
-	if (m->proc != w->proc_hash || (m->offset != offset && !m->seen)) {
-		if (offset + EVAL_BYTES >= 2 * EVAL_BYTES)
-			return false;
-		*m = (struct shim_memo){.proc = w->proc_hash, .offset = offset};
-		return true;
-	}
-	if (m->offset != offset)
-		m->seen--;
-	else if (m->seen < SHIM_SEEN)
-		m->seen++;
-	return m->offset == offset;
-}
-
-/*
  * 3.12: is the first frame the thread's innermost one for its data stack too? Then its callers are those that it leads to. greenlet
  * takes the loops' own frames out of them before it switches, one after the other (expose_frames()).
  */
@@ -210,13 +189,10 @@ walk_global int runs_first(void)
 {
 	struct walk *w = walk_state();
 	struct walk_addrs *addrs = walk_addrs();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 
-	if (!w || !addrs)
-		return 0;
-	l = walk_layout(w->where.layout);
-	return l && l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
-	       find_running(false) == addrs->frame[0];
+	return l && addrs && l->walk == PY_WALK_CFRAME && !l->frame_is_entry && w->n &&
+	       find_running() == addrs->frame[0] && !w->entered;
 }
 
 /*
@@ -225,9 +201,9 @@ walk_global int runs_first(void)
  */
 walk_inline bool is_left_behind(struct walk *w)
 {
-	__u64 by = runs_loop(w) ? find_running(true) : 0;
+	__u64 by = runs_loop(w) ? find_running() : 0;
 
-	return by && by != w->frame;
+	return by && w->entered && by != w->frame;
 }
 
 /*
@@ -237,11 +213,8 @@ walk_inline bool is_left_behind(struct walk *w)
 walk_global int prove_inner(__u64 shim)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
 	if (w->inner == INNER_FOUND)
@@ -415,15 +388,14 @@ walk_inline int see_fresh(struct walk *w, const struct py_layout *l, const struc
 walk_global int pass_left(void)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 	__u64 frame;
 
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
-	frame = find_running(false);
+	frame = find_running();
+	if (w->entered)
+		return 0;
 	if (frame && frame == w->outer)
 		return begin_again(w, l, frame);
 	w->frame = frame;

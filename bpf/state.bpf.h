@@ -126,7 +126,7 @@ struct walk {
 	__u64 nearest;		   /* the caller next to it in the data stack, 0 = there is none */
 	__u64 caller, caller_code; /* meet_fresh(): frame and code object to judge */
 	__u64 chunk, stack_top;	   /* 3.11, 3.12: of the data stack */
-	__u64 found;		   /* INNER_FOUND: where the walk began again */
+	__u64 found;		   /* find_running(); INNER_FOUND: where the walk began again */
 	struct shim_memo shims[SHIM_MEMOS];
 	__u64 loop;	     /* 3.11: _PyCFrame of the innermost evaluation loop that counts, */
 	__u64 outer_loop;    /* and of the next one further out */
@@ -140,6 +140,7 @@ struct walk {
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];
 	__u8 fresh;   /* enum fresh */
+	__u8 entered; /* find_running(): something is only just being entered */
 	__u8 broken;  /* enum walk_outcome: why the innermost loop's frames aren't shown */
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
@@ -187,6 +188,12 @@ walk_inline struct walk_addrs *walk_addrs(void);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*
+ * Of the sampled process; NULL also if there is no @w, so that one check serves for both. (A macro: not every program that
+ * includes this has walk_layout().)
+ */
+#define layout_of(w) ((w) ? walk_layout((w)->where.layout) : NULL)
+
+/*
  * One load each. Of `*(__u64 *)&bytes[i]` clang makes eight byte loads, because it knows how the
  * array is aligned; together with their shifts they cost more than the rest of a frame (measured:
  * 30 ns of 225). The BPF machine loads unaligned words.
@@ -230,6 +237,11 @@ walk_inline __u8 block_u8(const struct walk *w, __u32 off)
 walk_inline __u64 object_u64(const struct walk *w, __u32 off)
 {
 	return load_u64(w->object + bounded(off, 256));
+}
+
+walk_inline __u8 object_u8(const struct walk *w, __u32 off)
+{
+	return w->object[bounded(off, 256)];
 }
 
 walk_inline __u32 object_u32(const struct walk *w, __u32 off)

@@ -196,11 +196,8 @@ walk_global int next_listed_tstate(void)
 walk_global int search_list(void)
 {
 	struct walk *w = walk_state();
-	const struct py_layout *l;
+	const struct py_layout *l = layout_of(w);
 
-	if (!w)
-		return 0;
-	l = walk_layout(w->where.layout);
 	if (!l)
 		return 0;
 	w->listed = 0;

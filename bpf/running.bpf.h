@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which frame the thread is in, asked of its own structures: 3.11 and 3.12 publish an evaluation loop's _PyCFrame before
+ * anything is in it (Python/ceval.c, _PyEval_EvalFrameDefault), and what lies there until then is an earlier loop's. The
+ * data stack's last frame and the generator that was resumed last are right meanwhile. On 3.12 a loop's own frame, next to its
+ * _PyCFrame, shows which frames are its own. docs/decisions/0015-who-called.md
+ */
+#ifndef BPF_RUNNING_H
+#define BPF_RUNNING_H
+
+#include "caller.bpf.h"
+
+#define OWNED_BY_GENERATOR 1	   /* enum _frameowner */
+#define EXC_PREVIOUS	   8	   /* _PyErr_StackItem.previous_item */
+#define EVAL_BYTES	   4096	   /* of C stack that an evaluation loop itself takes, at most */
+#define NOT_FOUND	   (~0ull) /* w->found */
+
+/* 3.12: what was learnt of the process's loops. */
+walk_inline struct shim_memo *shim_of(struct walk *w)
+{
+	return &w->shims[bounded(check_mix(0, w->proc_hash) >> 58, SHIM_MEMOS)];
+}
+
+/*
+ * Is a loop's own frame @offset from its _PyCFrame? That is the same in all loops of a build, and learnt here: what was
+ * left over can't unsay what was seen more often.
+ */
+walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
+{
+	struct shim_memo *m = shim_of(w);
+
+	if (m->proc != w->proc_hash || (m->offset != offset && !m->seen)) {
+		if (offset + EVAL_BYTES >= 2 * EVAL_BYTES)
+			return false;
+		*m = (struct shim_memo){.proc = w->proc_hash, .offset = offset};
+		return true;
+	}
+	if (m->offset != offset)
+		m->seen--;
+	else if (m->seen < SHIM_SEEN)
+		m->seen++;
+	return m->offset == offset;
+}
+
+/* Has stacked frame @frame run an instruction? */
+walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
+{
+	return !read_user(w->object, FRAME_BYTES, frame) &&
+	       (__s64)(object_u64(w, l->frame_lasti) - object_u64(w, l->frame_code) -
+		       l->code_adaptive) >= 0;
+}
+
+/* Passes over w->resumed, to the generator that was resumed before it. */
+walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
+{
+	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))
+		return false;
+	note_resumed(w, l, object_u64(w, 0));
+	return true;
+}
+
+/*
+ * Is w->resumed only just being entered? Its caller is noted in it then, and removed when it is left (Objects/genobject.c,
+ * gen_send_ex2(); Python/bytecodes.c, YIELD_VALUE); on 3.12 that is the loop's own frame, if a loop begins with it, which then runs it.
+ * 3.11 notes the caller earlier: there it isn't told. (Cython's generators have no such frame.)
+ */
+walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
+{
+	__u64 back;
+
+	if (!w->resumed || read_user(w->object, FRAME_BYTES, w->resumed) ||
+	    object_u8(w, l->frame_owner) != OWNED_BY_GENERATOR)
+		return false;
+	back = object_u64(w, l->frame_back);
+	if (!back || l->frame_is_entry)
+		return !back;
+	return back == w->loop + shim_of(w)->offset &&
+	       !read_user(w->object, 8, w->loop + l->cframe_current_frame) &&
+	       object_u64(w, 0) != w->resumed;
+}
+
+/*
+ * The thread's innermost frame as its data stack and its generators tell it, 0 = they don't. What a loop or a call is only just
+ * entering is left out, w->entered: a function's frame, the last of the data stack, or the generator that was resumed
+ * last. w->found: the frame, also where it hasn't run; 0 = none runs, NOT_FOUND.
+ */
+walk_global __u64 find_running(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l = layout_of(w);
+
+	if (!l)
+		return 0;
+	w->found = NOT_FOUND;
+	w->entered = 1;
+	if ((!l->frame_is_entry && shim_of(w)->proc != w->proc_hash) || !load_data_stack(w, l) ||
+	    !load_resumed(w, l) || !find_below(w, w->chunk, w->stack_top))
+		return 0;
+	if (w->nearest && !has_run(w, l, w->nearest)) {
+		if (!find_below(w, w->chunk, w->nearest))
+			return 0;
+	} else if (is_entered(w, l)) {
+		if (!load_resumed_before(w, l))
+			return 0;
+	} else {
+		w->entered = 0;
+	}
+	w->found = w->nearest || w->resumed ? find_caller(w) ?: NOT_FOUND : 0;
+	if (w->found == NOT_FOUND ||
+	    (w->found && w->found == w->nearest && !has_run(w, l, w->found)))
+		return 0;
+	return w->found;
+}
+
+/* Does the thread run the innermost loop itself, not what that called? Then the loop may not be set up yet. */
+walk_inline bool runs_loop(const struct walk *w)
+{
+	return w->loop - w->sp < EVAL_BYTES;
+}
+
+/*
+ * 3.11: frame w->caller, of w->caller_code, has run; it lies in the data stack, or in a generator. Is another one
+ * innermost, as the loop isn't set up? A frame that comes last there isn't left out for one that ends or begins.
+ */
+walk_global int is_not_innermost(int stacked)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l = layout_of(w);
+	__u64 frame, innermost;
+
+	if (!l)
+		return 0;
+	frame = w->caller;
+	if (stacked ? load_data_stack(w, l) &&
+			      frame_end(w, l, frame, w->caller_code) == w->stack_top
+		    : load_resumed(w, l) && w->resumed == frame)
+		return 0;
+	innermost = find_running();
+	if (w->entered)
+		return w->found != NOT_FOUND && w->found != frame;
+	return stacked && innermost && innermost == w->resumed; /* it may be entered only now */
+}
+
+/* Generator @frame, which says of no caller, is just being resumed, or left: who called it, 0 = that can't be told. */
+walk_global __u64 find_resumer(__u64 frame)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l = layout_of(w);
+	__u64 by;
+	bool last;
+
+	if (!l || !load_resumed(w, l))
+		return 0;
+	last = w->resumed == frame;
+	by = find_running();
+	return by == frame || w->entered != last ? 0 : by;
+}
+
+#endif
