@@ -429,10 +429,29 @@ static void no_loop(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
-/* Makes expected.addr[@i] the generator that was resumed last. */
+/* Makes expected.addr[@i] the generator that was resumed last, and the only one. */
 static void resume(size_t i)
 {
-	put_u64(image.tstate + image.l->tstate_exc_info, expected.addr[i] - 32);
+	uint64_t state = expected.addr[i] - EXC_STATE;
+
+	put_u64(image.tstate + image.l->tstate_exc_info, state);
+	put_u64(state + 8, image.tstate + image.l->tstate_exc_state);
+}
+
+/* The same stack as build()'s with one frame more; 3.12: it was seen where a loop has its own frame. */
+static void build_more(enum link link, int lasti)
+{
+	build();
+	assert_outcome(WALK_OK, FRAMES);
+	plan_add(&plan, link, expected.frame[1].code, lasti);
+	plan.frame[FRAMES].locals = plan.frame[FRAMES - 2].locals;
+	chain_build(&plan, &expected);
+}
+
+/* The thread runs its innermost loop itself. */
+static void run_loop(void)
+{
+	host.w->sp = image.cframe - 128;
 }
 
 /* Both of them: what lay there is another loop's, that frames are left over of. */
@@ -456,7 +475,7 @@ static void neither_set_up(void)
 		get_u64(image.cframe + l->cframe_current_frame + 8));
 	put_u64(image.cframe + l->cframe_current_frame, 0x1000);
 	put_u64(image.cframe + l->cframe_current_frame + 8, cframe);
-	host.w->sp = image.cframe - 128;
+	run_loop();
 	assert_outcome(l->frame_is_entry ? WALK_FRAME_TORN : WALK_FRAME_FAULT, 0);
 	host.w->sp = 0;
 }
@@ -477,17 +496,11 @@ static void entered_just_now(void)
 
 		memset(host.w->shims, 0, sizeof(host.w->shims)); /* another build */
 		image.shim = kind & 2 ? 112 : -112;
-		build();
-		assert_outcome(WALK_OK, FRAMES); /* 3.12: shows where a loop has its own frame */
-		plan_add(&plan, FROM_C, expected.frame[1].code, generator ? 4 : -2);
-		plan.frame[FRAMES].link = generator ? RESUMED_FROM_C : FROM_C;
-		plan.frame[FRAMES].locals = plan.frame[FRAMES - 2].locals;
-		chain_build(&plan, &expected);
+		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
 		if (generator) {
 			resume(0);
 			if (!l->frame_is_entry) /* 3.11 notes its caller first */
 				put_u64(expected.addr[0] + l->frame_back, 0);
-			put_u64(expected.addr[0] - 32 + 8, image.tstate + l->tstate_exc_state);
 		}
 		loop = image.cframe + l->cframe_current_frame;
 		further_out = get_u64(get_u64(loop + 8) + l->cframe_current_frame + 8);
@@ -502,7 +515,7 @@ static void entered_just_now(void)
 			put_u64(loop + 8, previous[i % 4]);
 			host.w->sp = 0;
 			assert_true(image_walk() != WALK_OK || l->frame_is_entry);
-			host.w->sp = image.cframe - 128;
+			run_loop();
 			if ((i % 4 || generator) && l->frame_is_entry)
 				assert_outcome(WALK_FRAME_TORN, 0);
 			else
@@ -513,17 +526,6 @@ static void entered_just_now(void)
 	}
 }
 
-/* One more loop, with one frame, that runs itself; 3.12: it was seen where a loop has its own frame. */
-static void build_loop(enum link link, int lasti)
-{
-	build();
-	assert_outcome(WALK_OK, FRAMES);
-	plan_add(&plan, link, expected.frame[1].code, lasti);
-	plan.frame[FRAMES].locals = plan.frame[FRAMES - 2].locals;
-	chain_build(&plan, &expected);
-	host.w->sp = image.cframe - 128;
-}
-
 /* 3.12: of the loop that was there before its own frame is left, which leads to one of a loop further out. */
 static void shim_left_over(void)
 {
@@ -532,7 +534,8 @@ static void shim_left_over(void)
 
 	if (l->walk != PY_WALK_CFRAME || l->frame_is_entry)
 		return;
-	build_loop(FROM_C, -2);
+	build_more(FROM_C, -2);
+	run_loop();
 	loop = image.cframe + l->cframe_current_frame;
 	outer = get_u64(get_u64(loop + 8) + l->cframe_current_frame + 8);
 	put_u64(loop, image.cframe + (uint64_t)image.shim);
@@ -550,9 +553,9 @@ static void resumed_and_missing(void)
 
 	if (l->walk != PY_WALK_CFRAME)
 		return;
-	build_loop(RESUMED_FROM_C, 4);
+	build_more(RESUMED_FROM_C, 4);
+	run_loop();
 	resume(0);
-	put_u64(expected.addr[0] - 32 + 8, image.tstate + l->tstate_exc_state);
 	assert_outcome(WALK_OK, FRAMES + 1);
 	put_u64(expected.addr[0] + l->frame_code, expected.frame[0].code - (1 << 20));
 	assert_outcome(l->frame_is_entry ? WALK_FRAME_TORN : WALK_CODE_FAULT, 0);
@@ -579,7 +582,7 @@ static void greenlet_begins(void)
 	put_u64(image.cframe + l->cframe_current_frame + 8, first);
 	stack = image.tstate + l->tstate_datastack_top - 8;
 	put(stack, NULL, 24);
-	host.w->sp = image.cframe - 128;
+	run_loop();
 	assert_outcome(WALK_NO_PYTHON, 0);
 	host.w->sp = 0;
 }
@@ -591,15 +594,10 @@ static void resumed_just_now(void)
 
 	if (l->walk != PY_WALK_CFRAME)
 		return;
-	build();
-	assert_outcome(WALK_OK, FRAMES);
-	plan_add(&plan, GENERATOR, expected.frame[1].code, 4);
-	plan.frame[FRAMES].locals = plan.frame[FRAMES - 2].locals;
-	chain_build(&plan, &expected);
+	build_more(GENERATOR, 4);
 	put_u64(expected.addr[0] + l->frame_back, 0);
 	assert_outcome(WALK_OK, FRAMES + 1); /* left */
 	resume(0);
-	put_u64(expected.addr[0] - 32 + 8, image.tstate + l->tstate_exc_state);
 	assert_outcome(WALK_OK, FRAMES + 1);
 }
 
@@ -904,7 +902,8 @@ static void every_page_missing(void)
 	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
+	X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) X(not_the_last) X(not_the_first) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing)
 /* clang-format on */

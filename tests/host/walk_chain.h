@@ -9,6 +9,7 @@
 #include "walk_image.h"
 
 #define CHAIN_MAX 4096
+#define EXC_STATE 32 /* 3.11, 3.12: of a generator, from gi_exc_state to its frame */
 
 enum link {
 	CALL,		/* called from Python */
@@ -142,7 +143,7 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 
 	if (p->new_chunk)
 		next_chunk();
-	f = is_stacked(p) ? data_stack(n) : image_alloc(n);
+	f = is_stacked(p) ? data_stack(n) : image_alloc(EXC_STATE + n) + EXC_STATE;
 	put_u64(f + l->frame_code, l->version >= 0x30e ? p->code | 1 : p->code);
 	put_u64(f + l->frame_back, back);
 	put_u64(f + l->frame_lasti, p->code + l->code_adaptive + (uint64_t)p->lasti);
