@@ -38,9 +38,16 @@ def load(x):
     seen.add(ctypes.cast(function, ctypes.c_void_p).value)
     return library, function
 def call_a(function):
-    function(10000000)
+    function(ROUNDS)
 def call_b(function):
+    function(ROUNDS)
+def rounds_of_a_turn():
+    library, function = load("a")
+    start = time.thread_time()
     function(10000000)
+    rounds = int(10000000 * 0.025 / (time.thread_time() - start))
+    _ctypes.dlclose(library._handle)
+    return rounds
 def main(seconds):
     end = time.time() + seconds
     while time.time() < end:
@@ -48,6 +55,7 @@ def main(seconds):
             library, function = load(x)
             call(function)
             _ctypes.dlclose(library._handle)
+ROUNDS = rounds_of_a_turn()  # a turn is several times as long as readings of the mappings are apart, on any machine
 EXTRA
 main(4)
 print(len(seen))
@@ -96,10 +104,20 @@ def fork_as(pid):
             os._exit(0)
         os.waitpid(got, 0)
     sys.exit("number %d is taken" % pid)
+def free_number():  # of no process, group or session
+    busy = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % process) as f:
+                busy.update(map(int, f.read().rpartition(")")[2].split()[2:4]))
+            busy.update(map(int, os.listdir("/proc/%s/task" % process)))
+        except OSError:
+            pass  # it has ended
+    return next(n for n in range(os.getpid() % 20000 + 5000, 32768) if n not in busy)
 library, function = load("a")
 while time.thread_time() < 1:
     call_a(function)
-number = os.getpid() + 5000 if os.getpid() < 25000 else os.getpid() - 5000
+number = free_number()
 first = fork_as(number)
 if not first:
     import _decimal, _ssl  # has mappings of its own, which are read
@@ -133,10 +151,10 @@ def load(x):
 main(2)
 def call_a(function):
     for _ in range(40):
-        function(10000000)
+        function(ROUNDS)
 def call_b(function):
     for _ in range(40):
-        function(10000000)
+        function(ROUNDS)
 """
 FORKED = """
 main(0.3)
