@@ -2,14 +2,13 @@
 """The target's speed while krait profiles it, against `perf record` without call graphs at the
 same rate: both run all the time, and their events are switched on in turn, so that the windows are
 short and the machine is alike in neighbours; the median of their ratios with its 95 % interval. And
-what BPF time x Hz says of it. Last, the slowest hundredth of a server's answers."""
+what BPF time x Hz says of it."""
 
 import contextlib
 import itertools
 import shutil
 import time
 
-import http_load
 import lib
 
 WINDOW = 0.1  # seconds
@@ -103,5 +102,3 @@ def run(options):
     finally:
         for t in targets:
             t.close()
-    for kind in ("asyncio", "threads"):
-        yield from http_load.rows(python, kind, options.seconds * 0.1)

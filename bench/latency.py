@@ -145,3 +145,9 @@ def rows(python, kind, seconds):
         middle, low, high = ratio_interval(rounds, a, b)
         note = "95 %%: %.2f..%.2f, %d rounds of 5 x %g s" % (low, high, len(rounds), WINDOW)
         yield lib.Row(what, middle, unit, most, note=note)
+
+
+def run(options):
+    python = lib.newest_interpreter()
+    for kind in ("asyncio", "threads"):
+        yield from rows(python, kind, options.seconds / 2)
