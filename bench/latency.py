@@ -139,6 +139,7 @@ def rows(python, kind, seconds):
 
 
 def run(options):
+    lib.need_perf()
     python = lib.newest_interpreter()
     for kind in ("asyncio", "threads"):
         yield from rows(python, kind, options.seconds / 2)

@@ -11,6 +11,7 @@ import mmap
 import os
 import random
 import re
+import shutil
 import signal
 import statistics
 import struct
@@ -331,15 +332,22 @@ def perf_command(pids, hz):
     return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null"] + whose
 
 
+def need_perf():
+    if not shutil.which("perf"):
+        raise Skip("no perf (linux-perf)")
+
+
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
     """The events of a perf record, without call graphs if no option wants them; pid None: of the whole machine."""
     process = in_background(perf_command([pid] if pid else [], hz) + list(options))
-    time.sleep(0.5)
-    with PerfEvents(process.pid) as events:
-        yield events
-    process.send_signal(signal.SIGINT)
-    process.communicate()
+    try:
+        time.sleep(0.5)
+        with PerfEvents(process.pid) as events:
+            yield events
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
 
 
 def recorder(pid, hz, *options):

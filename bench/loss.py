@@ -5,7 +5,6 @@ is late, as where the machine beneath takes the CPU away, is late for both.)"""
 
 import os
 import re
-import shutil
 import signal
 import tempfile
 import time
@@ -71,8 +70,7 @@ def in_turn(targets, arguments, seconds):
 
 
 def run(options):
-    if not shutil.which("perf"):
-        raise lib.Skip("no perf (linux-perf)")
+    lib.need_perf()
     cpus = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/online"))
     seconds = max(2, options.seconds)
     targets = [lib.Target(lib.newest_interpreter()) for _ in range(cpus)]

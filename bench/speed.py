@@ -6,7 +6,6 @@ what BPF time x Hz says of it."""
 
 import contextlib
 import itertools
-import shutil
 import time
 
 import lib
@@ -80,8 +79,7 @@ def sample_ns(target, hz, depth):
 
 
 def run(options):
-    if not shutil.which("perf"):
-        raise lib.Skip("no perf (linux-perf)")
+    lib.need_perf()
     python = lib.newest_interpreter()
     targets = [lib.Target(python, threads) for _, threads in SETTINGS]
     rates = (99, 999, 9999)
