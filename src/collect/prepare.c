@@ -74,6 +74,44 @@ static void count_mapped(struct collect *c, const struct process *p)
 			c->natives.v[m->file - 1]->mapped++;
 }
 
+/* Is there code that it may have registered, or compiled? */
+static bool has_made_code(struct collect *c, const struct process *p)
+{
+	const struct space *s = space_latest(c, p);
+
+	if (!s)
+		return false;
+	vec_foreach(m, &s->maps)
+		if (m->lasting && !m->file && !m->table)
+			return true;
+	return false;
+}
+
+/* Reads what is known of such code, and the mappings anew with it; false: there is nothing left to read. */
+static bool prepare_made_code(struct collect *c)
+{
+	bool left = false;
+
+	registered_read(c);
+	vec_foreach(i, &c->live) {
+		struct process *p = &c->processes.v[*i];
+
+		if (!p->expected || !p->registered.wanted)
+			continue;
+		left |= !p->registered.read_at;
+		if (p->space_stale)
+			space_read(c, p);
+	}
+	return left;
+}
+
+static bool prepare_more(struct collect *c)
+{
+	bool rows = prepare_some(c);
+
+	return prepare_made_code(c) || rows;
+}
+
 void collect_prepare(struct collect *c, uint64_t until_ns)
 {
 	struct pollfd done = {.fd = collect_fd(c), .events = POLLIN};
@@ -88,8 +126,9 @@ void collect_prepare(struct collect *c, uint64_t until_ns)
 			continue;
 		space_read(c, p);
 		count_mapped(c, p);
+		p->registered.wanted = has_made_code(c, p);
 		(void)prepare_some(c);
 	}
-	while (prepare_some(c) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
+	while (prepare_more(c) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
 		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
 }

@@ -269,6 +269,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 	if (rec->state == PROC_PYTHON && rec->space == p->slot)
 		return;
 	space_forget(c, p);
+	registered_close(p);
 	p->state = PROC_PENDING;
 	p->version = 0;
 }
@@ -449,12 +450,14 @@ static int expect(struct collect *c, const struct proc *proc, const struct py_wh
 {
 	const struct proc_key key = {.tgid = (uint32_t)proc->tgid};
 	long i = process_of(c, &key);
+	struct proc_stat stat;
 	struct process *p;
 
 	if (i < 0)
 		return err_sys(-ENOMEM, "process %d", proc->tgid);
 	p = &c->processes.v[i];
 	p->expected = true;
+	p->start_boot_ns = proc_stat_read(proc->dirfd, &stat) ? 0 : proc_stat_start_ns(&stat);
 	p->where = *where;
 	p->place = *place;
 	set_python(c, p, version);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code made at run time, named and unwound by the ELF files that the process registered for gdb (LLVM does:
- * numba). What is registered when the list is read may not have been there when a stack was sampled. But
+ * numba), or known as that of CPython's compiler (executors.c). What is registered when the list is read may not have been there when a stack was sampled. But
  * new code comes to memory that is private and not writable only by making it executable, of which the
  * side band tells with the time. So a name holds if between the reading of the mappings that the stack was
  * sampled with and now nothing was made executable there, and so do the rows that the kernel program went
@@ -16,9 +16,10 @@
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
 
-#define READ_SHARE   10 /* readings are so many times as far apart as one takes */
-#define TRIES	     3	/* of a list that changes while it is read: then nobody waits for it, and */
-#define TRY_APART_NS (500 * NSEC_PER_MSEC) /* it is tried again so much later */
+#define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
+#define READ_SHARE    10	/* readings are so many times as far apart as one takes */
+#define TRIES	      3 /* of a list that changes while it is read: then nobody waits for it, and */
+#define TRY_APART_NS  (500 * NSEC_PER_MSEC) /* it is tried again so much later */
 
 static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
 {
@@ -51,6 +52,7 @@ static bool find_lists(struct collect *c, struct registered *reg, const struct s
 static void reading_fini(struct reading *r)
 {
 	gdb_jit_free(r->jit);
+	vec_fini(&r->executors);
 	vec_fini(&r->code);
 	unwind_rows_fini(&r->rows);
 	*r = (struct reading){};
@@ -73,16 +75,34 @@ static int read_code(const struct proc *proc, struct reading *ret)
 	return r;
 }
 
+/* All that is known of how the code is unwound, as one table. */
+static int join_rows(struct process *p, struct reading *ret)
+{
+	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
+	unwind_rows_vec files = {};
+	size_t own;
+	int r = executors_read(p, ret, &files);
+
+	own = files.n;
+	vec_foreach(rows, registered)
+		r = r ? r : vec_push(&files, *rows);
+	r = r ? r : unwind_rows_join(files.v, files.n, ret->code.v, ret->code.n, &ret->rows);
+	while (own)
+		unwind_rows_fini(&files.v[--own]);
+	vec_fini(&files);
+	return r;
+}
+
 static int read_lists(struct process *p, struct reading *ret)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	pid_t pid = (pid_t)p->key.tgid;
 	int r = proc_open(&proc, pid);
 
-	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
+	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC), .lists = p->registered.n};
 	r = r ? r : gdb_jit_read(peek_process, &pid, p->registered.at, p->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
-	r = r ? r : gdb_jit_rows(ret->jit, ret->code.v, ret->code.n, &ret->rows);
+	r = r ? r : join_rows(p, ret);
 	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r && !process_is(p, &proc))
 		r = err_set(-ESRCH, "it has ended");
@@ -189,8 +209,10 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	if (has_news(p, latest))
 		space_wanted(c, p, SPACE_GROWN);
 	log_debug("process %u: %zu functions in %zu files registered for gdb, %zu not "
-		  "understood, %zu beyond a limit, %zu sections in doubt",
-		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful);
+		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of Python's "
+		  "compiler",
+		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
+		  reg->readings[0].executors.n);
 }
 
 /* True when what is to be known of the list at this moment is known. */
@@ -202,7 +224,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	struct reading reading;
 	int r;
 
-	if (reg->readings[0].jit && reg->readings[0].from_ns >= latest->since_ns &&
+	if (reg->readings[0].jit && reg->readings[0].lists == reg->n &&
+	    reg->readings[0].from_ns >= latest->since_ns &&
 	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
 		return true;
 	if (now < reg->due_ns)
@@ -221,20 +244,30 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	return true;
 }
 
+/* Code of Python's compiler is in no list: it needn't wait until all files were searched for them. */
+static bool read_process(struct collect *c, struct process *p, const struct space *latest)
+{
+	struct registered *reg = &p->registered;
+	bool searched = reg->searched == latest->version || find_lists(c, reg, latest);
+
+	if (searched)
+		reg->searched = latest->version;
+	if (executors_possible(p))
+		return is_read(c, p, latest) && searched;
+	return searched && (!reg->n || is_read(c, p, latest));
+}
+
 void registered_read(struct collect *c)
 {
 	c->flushes++;
 	for (size_t i = 0; i < c->live.n; i++) {
 		struct process *p = &c->processes.v[c->live.v[i]];
-		struct registered *reg = &p->registered;
-		const struct space *latest = reg->wanted ? space_latest(c, p) : NULL;
+		const struct space *latest = p->registered.wanted ? space_latest(c, p) : NULL;
 
 		if (!latest || p->ended || p->replaced)
 			continue;
-		if (reg->searched != latest->version && find_lists(c, reg, latest))
-			reg->searched = latest->version;
-		if (reg->searched == latest->version && (!reg->n || is_read(c, p, latest)))
-			reg->read_at = c->flushes;
+		if (read_process(c, p, latest))
+			p->registered.read_at = c->flushes;
 	}
 }
 
@@ -249,7 +282,9 @@ static const char *find_name(const struct process *p, const struct space_map *m,
 
 		if (r->jit && r->from_ns >= m->since_ns && r->to_ns < m->remade_ns &&
 		    k < r->code.n && r->code.v[k].start <= pc)
-			return gdb_jit_find(r->jit, pc, start);
+			return gdb_jit_find(r->jit, pc, start)
+				       ?: executors_hold(r, pc, start) ? EXECUTOR_NAME
+								       : NULL;
 	}
 	return NULL;
 }

@@ -27,9 +27,16 @@ struct trampoline {
 
 #define GUARDED_WANTED 16
 
-/* What a process had registered for gdb; see registered.c. */
+/* A stretch of what CPython 3.14's compiler made. */
+struct executor_code {
+	uint64_t start, end;
+};
+
+/* What a process had registered for gdb, and its Python compiled; see registered.c. */
 struct reading {
-	struct gdb_jit *jit; /* NULL: none */
+	struct gdb_jit *jit;		     /* NULL: none */
+	VEC(struct executor_code) executors; /* ascending, not overlapping */
+	size_t lists;			     /* that were known */
 	uint64_t from_ns, to_ns;
 	VEC(struct unwind_place) code; /* what was lasting at the end */
 	struct unwind_rows rows;       /* of that */
@@ -101,6 +108,13 @@ uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
 /* Reads what is wanted and may have changed; at the end of each flush. */
 void registered_read(struct collect *c);
 void registered_close(struct process *p);
+
+/* executors.c: may there be some? */
+bool executors_possible(const struct process *p);
+/* Adds to @ret, whose .code is read, and their rows to @files. 0 or -ENOMEM. */
+_must_use_ int executors_read(const struct process *p, struct reading *ret, unwind_rows_vec *files);
+/* Is the code at @pc one's? Then where it begins, as far as it is understood. */
+bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 
 /* guarded.c: a stack that was sampled with mappings @version broke off at @pc, which is in no file. */
 void guarded_want(struct collect *c, uint32_t version, uint64_t pc);

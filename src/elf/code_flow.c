@@ -237,6 +237,8 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	struct code_table table;
 	int r;
 
+	if (f->r->tail_jumps)
+		return 0;
 	if (!f->r->read || !code_table_find(bytes, jump - run->start, f->r->end - run->start,
 					    run->start, &table)) {
 		f->why = "a jump to where a table or a register says";
@@ -369,7 +371,8 @@ static void connect(struct flow *f, struct code_block *b)
 		to = target(f, b->end, &insn);
 		b->exits = to == NOWHERE;
 	}
-	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT;
+	b->exits |= insn.kind == X86_RET || insn.kind == X86_JUMP_GOT ||
+		    (insn.kind == X86_JUMP_ANY && f->r->tail_jumps);
 	b->next[0] = goes_on(f, b->end, &insn) ? block_at(f, b->end) : NOWHERE;
 	b->next[1] = to == NOWHERE ? NOWHERE : block_at(f, to);
 	connect_switch(f, b);

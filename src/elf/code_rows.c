@@ -38,6 +38,7 @@ struct finder {
 	key_vec called;	   /* by functions that are understood; as they come */
 	key_vec elsewhere; /* of these, what lies in other gaps */
 	bool named;	   /* it has a .symtab: what isn't in .starts is no function */
+	bool tail_jumps;   /* see struct code_region */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
@@ -223,7 +224,8 @@ static int look_into(struct finder *s, const struct key_range *gap, const key_ve
 				.read = s->f ? read_constant : NULL,
 				.never_returns = never_returns,
 				.calls = s->named ? NULL : note_call,
-				.ctx = s};
+				.ctx = s,
+				.tail_jumps = s->tail_jumps};
 
 	bytes = malloc(end - start);
 	info = calloc(end - start, sizeof(*info));
@@ -480,9 +482,10 @@ int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
 }
 
 int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_t *starts,
-			 size_t n_starts, struct unwind_rows *rows)
+			 size_t n_starts, bool tail_jumps, struct unwind_rows *rows)
 {
-	struct finder s = {.code = code, .n_code = n, .rows = rows, .named = true};
+	struct finder s = {
+		.code = code, .n_code = n, .rows = rows, .named = true, .tail_jumps = tail_jumps};
 	key_range_vec gaps = {};
 	int r = 0;
 

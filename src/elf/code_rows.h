@@ -25,10 +25,10 @@ struct code_memory {
 
 /*
  * The same of x86-64 code at the @n places @code, in which functions begin at the @n_starts addresses @starts
- * and nowhere else. 0 or -ENOMEM.
+ * and nowhere else. @tail_jumps: as in struct code_region. 0 or -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
-				    const uint64_t *starts, size_t n_starts,
+				    const uint64_t *starts, size_t n_starts, bool tail_jumps,
 				    struct unwind_rows *rows);
 
 /*

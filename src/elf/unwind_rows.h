@@ -39,6 +39,8 @@ struct unwind_rows {
 	char why[96]; /* the first such, for -v; "" = none */
 };
 
+typedef VEC(struct unwind_rows) unwind_rows_vec;
+
 /*
  * Limits: what a file claims beyond is cut, counted in .bad. PyTorch's largest library has half a
  * million functions; polars 1.6 million rows, 1,900 rules.

@@ -31,7 +31,7 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	VEC(struct unwind_rows) rows; /* of each file that has some */
+	unwind_rows_vec rows; /* of each file that has some */
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 };
@@ -298,7 +298,7 @@ static int rows_of_code(struct reader *rd, const struct head *h, size_t first, s
 		r = vec_push(&ret->starts, rd->functions.v[i].start);
 	return r ? r
 		 : code_rows_add_memory(ret->copies.v, ret->copies.n, ret->starts.v, ret->starts.n,
-					&ret->rows);
+					false, &ret->rows);
 }
 
 /* 0 also without any: the code has its names. */
@@ -486,10 +486,9 @@ const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start
 	return s ? j->table.names.s + s->name : NULL;
 }
 
-int gdb_jit_rows(const struct gdb_jit *j, const struct unwind_place *places, size_t n,
-		 struct unwind_rows *ret)
+const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j)
 {
-	return unwind_rows_join(j->rows.v, j->rows.n, places, n, ret);
+	return &j->rows;
 }
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j)

@@ -47,9 +47,8 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 /* The symbol of the function at @addr as it is in its file, or NULL; valid as long as @j. */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
 
-/* What the files say of how the code at @places is unwound, as unwind_rows_join(). */
-_must_use_ int gdb_jit_rows(const struct gdb_jit *j, const struct unwind_place *places, size_t n,
-			    struct unwind_rows *ret);
+/* What each file says of how its code is unwound; valid as long as @j. */
+const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
 

@@ -37,9 +37,10 @@ static int peek_memory(void *arg, uint64_t addr, void *buf, size_t n)
 static void check_rows(const struct gdb_jit *j)
 {
 	const struct unwind_place places[] = {{0, 0x1400, 0}, {0x1400, 0x2000, 0x1400}};
+	const unwind_rows_vec *files = gdb_jit_rows(j);
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
 
-	if (gdb_jit_rows(j, places, ARRAY_SIZE(places), &rows))
+	if (unwind_rows_join(files->v, files->n, places, ARRAY_SIZE(places), &rows))
 		return;
 	for (size_t i = 0; i < rows.rows.n; i++)
 		if (rows.rows.v[i].key > 0x2000 || rows.rows.v[i].rule >= rows.rules.n ||

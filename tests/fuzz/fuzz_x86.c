@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "elf/code_flow.h"
+#include "python/executor.h"
 
 #define BASE   0x1000
 #define MOST   4096
@@ -68,7 +69,8 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 				.budget = BUDGET,
 				.is_start = starts,
 				.read = read_bytes,
-				.ctx = &bytes};
+				.ctx = &bytes,
+				.tail_jumps = start & 2};
 	unwind_range_vec ranges = {};
 	const char *why = NULL;
 
@@ -86,6 +88,17 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 	free(r.info);
 }
 
+/* As code of CPython's compiler. */
+static void executors(const uint8_t *data, size_t n)
+{
+	struct unwind_rows rows;
+
+	check(!executor_rows(&(struct code_memory){BASE, n, data}, &rows));
+	for (size_t i = 0; i < rows.rows.n; i++)
+		check(rows.rows.v[i].key <= n && rows.rows.v[i].rule < rows.rules.n);
+	unwind_rows_fini(&rows);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	if (n < 3 || n > MOST)
@@ -93,5 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	n -= 2;
 	decode(data + 2, n);
 	flow(data + 2, (uint32_t)n, (uint32_t)((data[0] | data[1] << 8) % n));
+	executors(data + 2, n);
 	return 0;
 }

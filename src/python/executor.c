@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Executors are known by their first function; see executor.h. */
+#include "python/executor.h"
+
+#include "base/error.h"
+#include "elf/x86_insn.h"
+
+#define PAGE 4096u
+#define SHIM_MAX                                                                                   \
+	64 /* bytes; Debian's has 33, python-build-standalone's, with a frame pointer, 43 */
+
+/* mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14: frame, stack pointer, thread state to where preserve_none has them. */
+static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
+
+/* Where the instructions of kinds @a and @b at @bytes end. */
+static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
+{
+	struct x86_insn insn;
+	size_t at = 0;
+
+	while (at < n && x86_decode(bytes + at, n - at, &insn) &&
+	       (insn.kind == a || insn.kind == b))
+		at += insn.len;
+	return at;
+}
+
+/* Does an executor begin at @bytes? Then the second function's offset; else 0. */
+static size_t find_chain(const uint8_t *bytes, size_t n)
+{
+	size_t at, chain;
+	struct x86_insn insn;
+
+	n = n < SHIM_MAX ? n : SHIM_MAX;
+	at = skip(bytes, n, X86_PUSH, X86_MOVE);
+	/* The moves of the arguments are skipped too. */
+	if (at < sizeof(arguments) ||
+	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
+	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)
+		return 0;
+	at += insn.len;
+	chain = at + (size_t)insn.imm;
+	at += skip(bytes + at, n - at, X86_POP, X86_ADD);
+	return x86_decode(bytes + at, n - at, &insn) && insn.kind == X86_RET &&
+			       chain == at + insn.len
+		       ? chain
+		       : 0;
+}
+
+int executor_rows(const struct code_memory *code, struct unwind_rows *ret)
+{
+	VEC(uint64_t) starts = {};
+	int r = 0;
+
+	*ret = (struct unwind_rows){.base = code->vaddr};
+	for (size_t at = 0; !r && at < code->n; at += PAGE) {
+		size_t chain = find_chain(code->bytes + at, code->n - at);
+
+		if (chain)
+			r = vec_push(&starts, code->vaddr + at);
+		if (chain && !r)
+			r = vec_push(&starts, code->vaddr + at + chain);
+	}
+	if (!r && starts.n)
+		r = code_rows_add_memory(code, 1, starts.v, starts.n, true, ret);
+	vec_fini(&starts);
+	return r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Executors of CPython 3.14's compiler, byte by byte as Debian's and python-build-standalone's begin (objdump of
+ * what they made), with the frame counted by hand; and what only looks like one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "python/executor.h"
+
+#define PAGE 4096u
+#define AT   0x7f0000001000u
+
+static const uint8_t debian[] = {
+	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %r12, %rbx */
+	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* the arguments */
+	0xe8, 0x0a, 0x00, 0x00, 0x00,			      /* call chain */
+	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pop them */
+	0xc3,						      /* ret */
+};
+static const uint8_t standalone[] = {
+	0x55, 0x48, 0x89, 0xe5,				      /* push %rbp; mov %rsp,%rbp */
+	0x41, 0x57, 0x41, 0x56, 0x41, 0x55, 0x41, 0x54, 0x53, /* push %r15 ... %r12, %rbx */
+	0x50,						      /* push %rax */
+	0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6, /* the arguments */
+	0xe8, 0x0f, 0x00, 0x00, 0x00,			      /* call chain */
+	0x48, 0x83, 0xc4, 0x08,				      /* add $8,%rsp */
+	0x5b, 0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, 0x41, 0x5f, /* pop them */
+	0x5d, 0xc3,					      /* pop %rbp; ret */
+};
+static const uint8_t chain[] = {
+	0x50,				    /* push %rax */
+	0xff, 0x15, 0x40, 0x00, 0x00, 0x00, /* call *0x40(%rip) */
+	0x85, 0xc0,			    /* test %eax,%eax */
+	0x74, 0x02,			    /* je 1f */
+	0x58, 0xc3,			    /* pop %rax; ret */
+	0x55,				    /* 1: push %rbp */
+	0x48, 0x8b, 0x6d, 0x00,		    /* mov (%rbp),%rbp */
+	0xff, 0xd0,			    /* call *%rax */
+	0x5d,				    /* pop %rbp */
+	0x48, 0x83, 0xc4, 0x08,		    /* add $8,%rsp */
+	0xff, 0xe0,			    /* jmp *%rax, to another executor's chain */
+};
+
+struct pages {
+	uint8_t bytes[3 * PAGE];
+	struct unwind_rows rows;
+};
+
+static int setup(void **state)
+{
+	*state = calloc(1, sizeof(struct pages));
+	return *state ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct pages *p = *state;
+
+	unwind_rows_fini(&p->rows);
+	free(p);
+	return 0;
+}
+
+static void put(struct pages *p, size_t at, const uint8_t *begin, size_t n)
+{
+	memcpy(p->bytes + at, begin, n);
+	memcpy(p->bytes + at + n, chain, sizeof(chain));
+}
+
+static void read_all(struct pages *p)
+{
+	assert_int_equal(
+		executor_rows(&(struct code_memory){AT, sizeof(p->bytes), p->bytes}, &p->rows), 0);
+}
+
+/* The frame is @off above rsp, what rbp was @fp words from it (0: in rbp). */
+static void is(const struct pages *p, size_t at, int off, int fp)
+{
+	const struct unwind_rule *u = unwind_rows_find(&p->rows, AT + at);
+
+	assert_non_null(u);
+	assert_int_equal(u->cfa, UNWIND_REG);
+	assert_int_equal(u->reg, 7);
+	assert_int_equal(u->off, off);
+	assert_int_equal(u->ra, -1);
+	assert_int_equal(u->fp, fp ? fp : UNWIND_SAME);
+}
+
+static void is_chain(const struct pages *p, size_t at)
+{
+	is(p, at, 8, 0);
+	is(p, at + 1, 16, 0);
+	is(p, at + 12, 8, 0);
+	is(p, at + 13, 16, 0);
+	is(p, at + 14, 24, 0); /* saved, and still there */
+	is(p, at + 18, 24, -3);
+	is(p, at + 21, 16, 0);
+	is(p, at + 25, 8, 0);
+	is(p, at + 26, 8, 0);
+}
+
+static void test_executors(void **state)
+{
+	struct pages *p = *state;
+
+	put(p, 0, debian, sizeof(debian));
+	put(p, 2 * PAGE, standalone, sizeof(standalone));
+	read_all(p);
+	is(p, 0, 8, 0);
+	is(p, 9, 48, 0);
+	is(p, 23, 48, 0); /* where the call returns to */
+	is(p, sizeof(debian) - 1, 8, 0);
+	is_chain(p, sizeof(debian));
+	is(p, 2 * PAGE, 8, 0);
+	is(p, 2 * PAGE + 1, 16, 0);
+	is(p, 2 * PAGE + 6, 24, -2);
+	is(p, 2 * PAGE + sizeof(standalone) - 1, 8, 0);
+	is_chain(p, 2 * PAGE + sizeof(standalone));
+	assert_int_equal(unwind_rows_find(&p->rows, AT + PAGE)->cfa, UNWIND_UNKNOWN);
+}
+
+static void nothing_is_known(struct pages *p)
+{
+	read_all(p);
+	assert_int_equal(p->rows.rows.n, 0);
+}
+
+/* Elsewhere than at a page's start; one byte of the arguments other; a call of something else; no return. */
+static void test_no_executors(void **state)
+{
+	static const size_t changed[] = {10, 17, 19, 32};
+	struct pages *p = *state;
+
+	put(p, 16, debian, sizeof(debian));
+	nothing_is_known(p);
+	for (size_t i = 0; i < ARRAY_SIZE(changed); i++) {
+		put(p, 0, debian, sizeof(debian));
+		p->bytes[changed[i]] ^= 1;
+		nothing_is_known(p);
+	}
+}
+
+/* A jump out of the chain with something on the stack is no call of another executor. */
+static void test_unbalanced(void **state)
+{
+	struct pages *p = *state;
+
+	put(p, 0, debian, sizeof(debian));
+	p->bytes[sizeof(debian) + 24] = 0x10; /* add $16,%rsp */
+	read_all(p);
+	is(p, 9, 48, 0);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
+}
+
+/* Cut off anywhere. */
+static void test_short(void **state)
+{
+	struct pages *p = *state;
+
+	for (size_t n = 0; n < sizeof(debian) + sizeof(chain); n++) {
+		_cleanup_free_ uint8_t *bytes = malloc(n + !n);
+
+		assert_non_null(bytes);
+		put(p, 0, debian, sizeof(debian));
+		memcpy(bytes, p->bytes, n);
+		assert_int_equal(executor_rows(&(struct code_memory){AT, n, bytes}, &p->rows), 0);
+		assert_true(n >= sizeof(debian) || !p->rows.rows.n);
+		unwind_rows_fini(&p->rows);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_executors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_executors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unbalanced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
