@@ -52,7 +52,7 @@ static bool find_lists(struct collect *c, struct registered *reg, const struct s
 static void reading_fini(struct reading *r)
 {
 	gdb_jit_free(r->jit);
-	vec_fini(&r->executors);
+	vec_fini(&r->compiled);
 	vec_fini(&r->code);
 	unwind_rows_fini(&r->rows);
 	*r = (struct reading){};
@@ -80,15 +80,11 @@ static int join_rows(struct process *p, struct reading *ret)
 {
 	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
 	unwind_rows_vec files = {};
-	size_t own;
 	int r = executors_read(p, ret, &files);
 
-	own = files.n;
 	vec_foreach(rows, registered)
 		r = r ? r : vec_push(&files, *rows);
 	r = r ? r : unwind_rows_join(files.v, files.n, ret->code.v, ret->code.n, &ret->rows);
-	while (own)
-		unwind_rows_fini(&files.v[--own]);
 	vec_fini(&files);
 	return r;
 }
@@ -212,7 +208,7 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 		  "understood, %zu beyond a limit, %zu sections in doubt; %zu pieces of Python's "
 		  "compiler",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
-		  reg->readings[0].executors.n);
+		  reg->executors.n);
 }
 
 /* True when what is to be known of the list at this moment is known. */
@@ -396,5 +392,6 @@ void registered_close(struct process *p)
 		retire_table(p, &p->registered.readings[i]);
 		reading_fini(&p->registered.readings[i]);
 	}
+	executors_close(p);
 	p->registered = (struct registered){};
 }

@@ -27,16 +27,24 @@ struct trampoline {
 
 #define GUARDED_WANTED 16
 
-/* A stretch of what CPython 3.14's compiler made. */
-struct executor_code {
+/* A piece of what CPython 3.14's compiler made; see executors.c. */
+struct executor {
+	uint64_t start;
+	size_t bytes;
+	uint64_t check; /* of them */
+	struct unwind_rows rows;
+};
+typedef VEC(struct executor) executor_vec;
+/* A stretch of such code that is understood. */
+struct compiled_code {
 	uint64_t start, end;
 };
 
 /* What a process had registered for gdb, and its Python compiled; see registered.c. */
 struct reading {
-	struct gdb_jit *jit;		     /* NULL: none */
-	VEC(struct executor_code) executors; /* ascending, not overlapping */
-	size_t lists;			     /* that were known */
+	struct gdb_jit *jit;		    /* NULL: none */
+	VEC(struct compiled_code) compiled; /* ascending, not overlapping */
+	size_t lists;			    /* that were known */
 	uint64_t from_ns, to_ns;
 	VEC(struct unwind_place) code; /* what was lasting at the end */
 	struct unwind_rows rows;       /* of that */
@@ -48,6 +56,7 @@ struct registered {
 	uint64_t at[4];	   /* their descriptors */
 	size_t n;
 	struct reading readings[2]; /* the latest first */
+	executor_vec executors;	    /* of the latest */
 	uint64_t due_ns;
 	unsigned tries;	  /* that failed, since one succeeded */
 	uint32_t read_at; /* flush at whose end all was known */
@@ -111,10 +120,11 @@ void registered_close(struct process *p);
 
 /* executors.c: may there be some? */
 bool executors_possible(const struct process *p);
-/* Adds to @ret, whose .code is read, and their rows to @files. 0 or -ENOMEM. */
-_must_use_ int executors_read(const struct process *p, struct reading *ret, unwind_rows_vec *files);
+/* Adds them to @ret, whose .code is read, and their rows, which stay @p's, to @files. 0 or -ENOMEM. */
+_must_use_ int executors_read(struct process *p, struct reading *ret, unwind_rows_vec *files);
 /* Is the code at @pc one's? Then where it begins, as far as it is understood. */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
+void executors_close(struct process *p);
 
 /* guarded.c: a stack that was sampled with mappings @version broke off at @pc, which is in no file. */
 void guarded_want(struct collect *c, uint32_t version, uint64_t pc);

@@ -2,7 +2,7 @@
 /* Executors are known by their first function; see executor.h. */
 #include "python/executor.h"
 
-#include "base/error.h"
+#include "base/util.h"
 #include "elf/x86_insn.h"
 
 #define PAGE 4096u
@@ -30,7 +30,7 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 	size_t at, chain;
 	struct x86_insn insn;
 
-	n = n < SHIM_MAX ? n : SHIM_MAX;
+	n = MIN(n, (size_t)SHIM_MAX);
 	at = skip(bytes, n, X86_PUSH, X86_MOVE);
 	/* The moves of the arguments are skipped too. */
 	if (at < sizeof(arguments) ||
@@ -46,22 +46,18 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 		       : 0;
 }
 
+size_t executor_next(const uint8_t *bytes, size_t n, size_t from)
+{
+	while (from < n && !find_chain(bytes + from, n - from))
+		from += EXECUTOR_PAGE;
+	return MIN(from, n);
+}
+
 int executor_rows(const struct code_memory *code, struct unwind_rows *ret)
 {
-	VEC(uint64_t) starts = {};
-	int r = 0;
+	size_t chain = find_chain(code->bytes, code->n);
+	const uint64_t starts[] = {code->vaddr, code->vaddr + chain};
 
 	*ret = (struct unwind_rows){.base = code->vaddr};
-	for (size_t at = 0; !r && at < code->n; at += PAGE) {
-		size_t chain = find_chain(code->bytes + at, code->n - at);
-
-		if (chain)
-			r = vec_push(&starts, code->vaddr + at);
-		if (chain && !r)
-			r = vec_push(&starts, code->vaddr + at + chain);
-	}
-	if (!r && starts.n)
-		r = code_rows_add_memory(code, 1, starts.v, starts.n, true, ret);
-	vec_fini(&starts);
-	return r;
+	return chain ? code_rows_add_memory(code, 1, starts, ARRAY_SIZE(starts), true, ret) : 0;
 }

@@ -10,9 +10,14 @@
 
 #include "elf/code_rows.h"
 
+#define EXECUTOR_PAGE 4096u
+
+/* Where in @n bytes of code, whole pages, the first executor begins from @from on, a page's beginning; or @n. */
+size_t executor_next(const uint8_t *bytes, size_t n, size_t from);
+
 /*
- * How the executors in whole pages of x86-64 code, @code, are unwound; no rows: there are none, or they aren't
- * understood. 0 or -ENOMEM; unwind_rows_fini() in every case.
+ * How the executor that @code begins with is unwound; no rows: it is none, or isn't understood. 0 or -ENOMEM;
+ * unwind_rows_fini() in every case.
  */
 _must_use_ int executor_rows(const struct code_memory *code, struct unwind_rows *ret);
 

@@ -93,6 +93,7 @@ static void executors(const uint8_t *data, size_t n)
 {
 	struct unwind_rows rows;
 
+	check(executor_next(data, n, 0) <= n);
 	check(!executor_rows(&(struct code_memory){BASE, n, data}, &rows));
 	for (size_t i = 0; i < rows.rows.n; i++)
 		check(rows.rows.v[i].key <= n && rows.rows.v[i].rule < rows.rules.n);

@@ -71,10 +71,17 @@ static void put(struct pages *p, size_t at, const uint8_t *begin, size_t n)
 	memcpy(p->bytes + at + n, chain, sizeof(chain));
 }
 
-static void read_all(struct pages *p)
+static void read_one(struct pages *p, size_t at)
 {
 	assert_int_equal(
-		executor_rows(&(struct code_memory){AT, sizeof(p->bytes), p->bytes}, &p->rows), 0);
+		executor_rows(&(struct code_memory){AT + at, sizeof(p->bytes) - at, p->bytes + at},
+			      &p->rows),
+		0);
+}
+
+static size_t next(const struct pages *p, size_t from)
+{
+	return executor_next(p->bytes, sizeof(p->bytes), from);
 }
 
 /* The frame is @off above rsp, what rbp was @fp words from it (0: in rbp). */
@@ -109,23 +116,27 @@ static void test_executors(void **state)
 
 	put(p, 0, debian, sizeof(debian));
 	put(p, 2 * PAGE, standalone, sizeof(standalone));
-	read_all(p);
+	assert_int_equal(next(p, 0), 0);
+	assert_int_equal(next(p, PAGE), 2 * PAGE);
+	read_one(p, 0);
 	is(p, 0, 8, 0);
 	is(p, 9, 48, 0);
 	is(p, 23, 48, 0); /* where the call returns to */
 	is(p, sizeof(debian) - 1, 8, 0);
 	is_chain(p, sizeof(debian));
+	unwind_rows_fini(&p->rows);
+	read_one(p, 2 * PAGE);
 	is(p, 2 * PAGE, 8, 0);
 	is(p, 2 * PAGE + 1, 16, 0);
 	is(p, 2 * PAGE + 6, 24, -2);
 	is(p, 2 * PAGE + sizeof(standalone) - 1, 8, 0);
 	is_chain(p, 2 * PAGE + sizeof(standalone));
-	assert_int_equal(unwind_rows_find(&p->rows, AT + PAGE)->cfa, UNWIND_UNKNOWN);
 }
 
 static void nothing_is_known(struct pages *p)
 {
-	read_all(p);
+	assert_int_equal(next(p, 0), sizeof(p->bytes));
+	read_one(p, 0);
 	assert_int_equal(p->rows.rows.n, 0);
 }
 
@@ -151,7 +162,7 @@ static void test_unbalanced(void **state)
 
 	put(p, 0, debian, sizeof(debian));
 	p->bytes[sizeof(debian) + 24] = 0x10; /* add $16,%rsp */
-	read_all(p);
+	read_one(p, 0);
 	is(p, 9, 48, 0);
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
