@@ -463,10 +463,10 @@ static uint32_t stack_of(struct collect *c, struct waiting *w, struct process *p
 		return stack_mark_only(c, rec->outcome, p);
 	id = map_get(&c->stacks, rec->stack);
 	if (id && *id != STACK_UNNAMED) {
-		uint32_t stack = registered_stack(c, w, (uint32_t)*id);
+		uint32_t stack;
 
-		if (stack == (uint32_t)*id)
-			*native = (uint8_t)(*id >> STACK_NATIVE_SHIFT);
+		*native = (uint8_t)(*id >> STACK_NATIVE_SHIFT);
+		stack = registered_stack(c, w, (uint32_t)*id, native);
 		if (stack)
 			sent_stack(c, rec->stack);
 		return stack;

@@ -16,8 +16,9 @@
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
 
-#define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
-#define READ_SHARE    10	/* readings are so many times as far apart as one takes */
+#define EXECUTOR_NAME "py::jit"	   /* what 3.15 calls it, as far as it can be told */
+#define READ_SHARE    10	   /* readings are so many times as far apart as one takes */
+#define CUT	      (1ull << 63) /* with a version of mappings: the stack isn't whole */
 #define TRIES	      3 /* of a list that changes while it is read: then nobody waits for it, and */
 #define TRY_APART_NS  (500 * NSEC_PER_MSEC) /* it is tried again so much later */
 
@@ -361,15 +362,17 @@ bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
 	return s && s->process == raw->process && !c->processes.v[raw->process].replaced;
 }
 
-int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain, bool never)
+int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain, bool cut,
+		    bool never)
 {
 	uint64_t version = never ? 0 : raw->native->version;
 
-	return map_put(&c->registered, raw->id, version << 32 | plain);
+	return map_put(&c->registered, raw->id, (cut ? CUT : 0) | version << 32 | plain);
 }
 
 /* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
-uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named)
+uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
+			  uint8_t *native)
 {
 	const uint64_t *at = map_get(&c->registered, w->rec.stack);
 	const struct space *s;
@@ -378,11 +381,11 @@ uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named)
 		return named;
 	if (w->flush == c->flushes && !c->last)
 		return 0;
-	s = space_at(c, *at >> 32);
+	s = space_at(c, (uint32_t)((*at & ~CUT) >> 32));
 	if (s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns)
 		return named;
-	if (w->rec.native != NATIVE_NO_RULE)
-		w->rec.native = NATIVE_NO_ROWS;
+	if (*at & CUT)
+		*native = NATIVE_NO_RULE;
 	return (uint32_t)*at;
 }
 

@@ -104,16 +104,17 @@ size_t registered_until(const struct collect *c, const struct raw_stack *raw);
 /* Whether such a table held can be told for each sample. */
 bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
- * @raw depends on what is registered; @plain: the stack that doesn't. @never: samples have that one. 0
- * or -ENOMEM.
+ * @raw depends on what is registered; @plain: the stack that doesn't. @cut: it ends where @raw goes on.
+ * @never: samples have that one. 0 or -ENOMEM.
  */
 _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
-			       bool never);
+			       bool cut, bool never);
 /*
- * The stack of a sample whose stack was @named once: it, or the one that depends on nothing, and then
- * @w's outcome is its; 0: that isn't known yet.
+ * The stack of a sample whose stack was @named once: it, or the one that depends on nothing; then *native, how that
+ * ended, becomes how this one does. 0: that isn't known yet.
  */
-uint32_t registered_stack(struct collect *c, struct waiting *w, uint32_t named);
+uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
+			  uint8_t *native);
 /* Reads what is wanted and may have changed; at the end of each flush. */
 void registered_read(struct collect *c);
 void registered_close(struct process *p);

@@ -228,7 +228,7 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
 	if (!id || !(made.registered || until))
 		return id;
 	plain = never ? id : make_plain_stack(c, raw, until);
-	return plain && !registered_note(c, raw, plain, never) ? id : plain;
+	return plain && !registered_note(c, raw, plain, until != 0, never) ? id : plain;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

@@ -7,6 +7,7 @@ The truth is the Python function that calls it: call_a() calls code_a(), call_b(
 frames of different size, and take turns at one address. libffi calls them.
 """
 import collections
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import sys
 import kit
 from kit import case, check, folder, krait, pprof
 
+NO_RULE = "[incomplete: native stack: code without unwind information]"
 CODE = """
 long %s(long n)
 {
@@ -155,15 +157,22 @@ def build(d):
 
 
 def record(text, *options):
-    """The profile of program `text`."""
+    """The profile of program `text`; its marks are those that the summary counts."""
     with folder() as d:
         build(d)
         script, out = os.path.join(d, "program.py"), os.path.join(d, "o.pb.gz")
         with open(script, "w") as f:
             f.write(text)
-        done = krait("record", *options, "-o", out, "--", kit.interpreter("shared", (3, 12)), script)
+        done = krait("record", *options, "-o", out, "--summary-json", os.path.join(d, "s.json"), "--",
+                     kit.interpreter("shared", (3, 12)), script)
         check(done.returncode == 0, done.stderr)
-        return pprof.read(out)
+        profile = pprof.read(out)
+        with open(os.path.join(d, "s.json")) as f:
+            counted = json.load(f)["native_outcomes"]["NO_RULE"]
+    marked = sum(sample.values[0] for sample in profile.samples if any(
+        frame.kind == "mark" and frame.name == NO_RULE for frame in profile.stack(sample)))
+    check(counted == marked, "the summary counts %d such stacks, %d are marked" % (counted, marked))
+    return profile
 
 
 def count_names(profile):
