@@ -2,11 +2,12 @@
 """Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of stack with
 each sample) and `py-spy record --native` (it stops the target), one after the other in each round:
 bytes on disk for a sample, what they leave of the target's speed, their own CPU time meanwhile,
-stacks that reach the program's start. The target's speed at 9,999 Hz, krait's and perf -g's events
+stacks that reach the program's start, samples whose functions can't have called each other so. The target's speed at 9,999 Hz, krait's and perf -g's events
 switched on in turn. Then rows of a large library: from the first sample to the first
 whole stack."""
 
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -29,8 +30,26 @@ VERSION = "3.12"  # the newest that py-spy knows
 SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
 
 
+def chain(depth, library):
+    """The functions of bench/target.py from the outermost to the innermost."""
+    if not library:
+        return ["<module>", "main"] + ["step_%d" % i for i in range(depth)] + ["leaf"]
+    octal = [10 * k + i for k in (*range(10, 18), *range(20, 28)) for i in range(8)]  # deep.c
+    at, functions = octal[0], []
+    for _ in range(depth):
+        functions.append("deep_%d" % at)
+        at = octal[(at + 1) % len(octal)]
+    return ["<module>", "main", "call"] + functions
+
+
+def is_wrong(stack, functions):
+    """May these names, the outermost first, not be what the program runs? It may be on its way in or out."""
+    own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
+    return own != functions[:len(own)]
+
+
 class Profiler:
-    """One at work on a process: .cpu, .samples, .bytes, .whole are there when it has ended."""
+    """One at work on a process: .cpu, .samples, .bytes, .whole, .wrong are there when it has ended."""
 
     def __init__(self, command, count):
         self.command, self.count = command, count
@@ -57,14 +76,16 @@ class Profiler:
         except subprocess.TimeoutExpired:
             self.process.kill()
             said = self.process.communicate()[0]
-        self.samples, self.whole, self.bytes = self.count(said)
+        self.samples, self.whole, self.bytes, self.wrong = self.count(said)
 
 
-def count_krait(path):
+def count_krait(path, functions):
     profile = pprof.read(path)
     causes, young, _ = native.judged(profile)  # while rows aren't ready: native.py has them
     total = sum(causes.values())
-    return total, causes[""], os.path.getsize(path) * total / max(1, total + young)
+    wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)
+                for sample in profile.samples)
+    return total, causes[""], os.path.getsize(path) * total / max(1, total + young), wrong
 
 
 def count_perf(path):
@@ -73,23 +94,31 @@ def count_perf(path):
                           timeout=300, check=False).stdout
     stacks = [block.splitlines() for block in text.split("\n\n") if block.strip()]
     whole = sum(stack[-1].split(None, 1)[-1].startswith("_start") for stack in stacks)
-    return len(stacks), whole, os.path.getsize(path)
+    return len(stacks), whole, os.path.getsize(path), None
 
 
-def count_spy(path, said):
+def count_spy(path, said, functions):
     """It says how many samples it couldn't take; its stacks are merged and have no native root."""
     words = said.replace(",", "").split()
     samples = int(words[words.index("Samples:") + 1]) if "Samples:" in words else 0
     failed = int(words[words.index("Errors:") + 1]) if "Errors:" in words else 0
-    return samples + failed, samples, os.path.getsize(path) if os.path.exists(path) else 0
+    lines = [line.rsplit(" ", 1) for line in lib.read(path).splitlines()]
+    wrong = sum(int(n) * is_wrong([short(name.split(" (")[0]) for name in stack.split(";")], functions)
+                for stack, n in lines)
+    return samples + failed, samples, os.path.getsize(path), wrong
 
 
-def profilers(pid, d):
+def short(name):
+    """Of "native_leaf.<locals>.call" the last part."""
+    return name.rsplit(".", 1)[-1]
+
+
+def profilers(pid, d, functions):
     out = os.path.join(d, "out")
     perf = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(HZ), "-o", out, "-p", str(pid)]
     yield "krait --native=full", Profiler(
         [lib.KRAIT, "record", "-q", "--native=full", "--format", "pprof", "-F", str(HZ), "-o", out,
-         "-p", str(pid)], lambda _: count_krait(out))
+         "-p", str(pid)], lambda _: count_krait(out, functions))
     if shutil.which("perf"):
         yield "perf -g", Profiler(perf + ["-g"], lambda _: count_perf(out))
         yield "perf --call-graph dwarf", Profiler(perf + ["--call-graph", "dwarf"],
@@ -98,13 +127,13 @@ def profilers(pid, d):
     if others.works([spy, "--version"]):
         yield "py-spy --native", Profiler(
             [spy, "record", "--native", "-r", str(HZ), "-d", "600", "-f", "raw", "-o", out, "-p",
-             str(pid)], lambda said: count_spy(out, said))
+             str(pid)], lambda said: count_spy(out, said, functions))
 
 
-def once(target, depth, got):
+def once(target, depth, functions, got):
     alone = target.run(depth, WINDOW)
     with tempfile.TemporaryDirectory() as d:
-        for name, profiler in profilers(target.pid, d):
+        for name, profiler in profilers(target.pid, d, functions):
             try:
                 with profiler as p:
                     target.run(depth, native.WARM_NS / 1e9 - 1)
@@ -116,7 +145,7 @@ def once(target, depth, got):
                 continue
             if p.samples:
                 got.setdefault(name, []).append((speed, 100 * p.cpu, p.bytes / p.samples,
-                                                 100 * p.whole / p.samples, p.samples))
+                                                 100 * p.whole / p.samples, p.wrong, p.samples))
 
 
 def compare(python, setting, rounds):
@@ -124,16 +153,19 @@ def compare(python, setting, rounds):
     got = {}
     with lib.Target(python, native=library and os.path.join(lib.BUILD, "bench", library)) as target:
         for _ in range(rounds):
-            once(target, depth, got)
+            once(target, depth, chain(depth, library), got)
     for who, rows in got.items():
-        middle = [statistics.median(column) for column in zip(*rows)]
+        middle = [statistics.median(column) for column in zip(*rows) if None not in column]
         what = "%s: %s: " % (name, who)
         yield lib.Row(what + "target's speed", middle[0], "% of alone")
         yield lib.Row(what + "its CPU time", middle[1], "% of a core")
         yield lib.Row(what + "on disk", middle[2], "bytes/sample",
-                      note="%d samples a window" % middle[4])
+                      note="%d samples a window" % rows[0][5])
         yield lib.Row(what + ("samples that it could take" if "py-spy" in who else "whole stacks"),
                       middle[3], "%", native.LEAST if "krait" in who else None, True)
+        if "perf" not in who:  # it has no names of Python
+            yield lib.Row(what + "wrong samples", sum(row[4] for row in rows), "",
+                          0 if "krait" in who else None, note="of %d" % sum(row[5] for row in rows))
 
 
 def in_turn(python, setting, seconds):
