@@ -30,7 +30,8 @@ CPUS = os.cpu_count() or 1
 SHORTEST, LONGEST = 1 + order.YOUNG_NS / 1e9, 20  # seconds of a recording
 MORE = 1.2           # than an idle machine needs
 FAIR = 0.5           # of an equal share of the samples that each program must have
-BROKEN = 0.005       # share of samples whose native part breaks off
+# Share of samples whose native part breaks off. With a compiler in Python: while it makes code (docs/decisions/0012).
+BROKEN = 0.005 if os.environ.get("PYTHON_JIT") != "1" else 0.5
 TRUNCATED = "[incomplete: native stack: deeper than 2,048 frames]"
 KINDS = ("static", "shared", "tailcall")
 FLAGS = ["-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-optimize-sibling-calls"]
