@@ -607,6 +607,9 @@ static void await_names(struct collect *c)
 	native_work_take(c, true);
 }
 
+#define MADE_CODE_NS                                                                               \
+	(50 * NSEC_PER_MSEC) /* of a flush, for reading code that was made at run time */
+
 int collect_flush(struct collect *c, bool last)
 {
 	size_t kept = 0;
@@ -632,7 +635,7 @@ int collect_flush(struct collect *c, bool last)
 	thread_names(c, last);
 	process_look_again(c);
 	space_read_stale(c);
-	registered_read(c);
+	registered_read(c, clock_ns(CLOCK_MONOTONIC) + MADE_CODE_NS);
 	guarded_read(c);
 	native_rows_given_up(c);
 	process_forget_ended(c);

@@ -12,7 +12,10 @@
 
 #define COMPILES                                                                                   \
 	0x30e /* 3.13's saves no registers as its callers expect; 3.15's registers its code */
-#define MOST_BYTES (32u << 20) /* of a process */
+#define MOST_BYTES (32u << 20)	/* of code of a process that is searched */
+#define MOST_NEW   (4u << 20)	/* of it that is understood at a time: some 100 ms */
+#define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
+#define MOST_RULES 64		/* of a piece; 18 were seen */
 
 #if defined(__x86_64__)
 #define IS_UNDERSTOOD true
@@ -51,66 +54,107 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 	return r;
 }
 
-/* Understands the one at @code, or takes what is known of it from @before, those of the last reading. */
-static int add_executor(const struct code_memory *code, executor_vec *before, executor_vec *ret)
+struct search {
+	pid_t pid;
+	executor_vec *before, *now; /* those of the last reading */
+	size_t left, fresh;	    /* bytes that may be searched, and understood */
+	bool partial;		    /* .fresh wasn't enough */
+};
+
+/* Nothing is known of what has more rules than Python's compiler makes: the kernel's numbers for them are few. */
+static int understand(struct search *s, const struct code_memory *code, struct executor *ret)
+{
+	int r;
+
+	if (code->n > s->fresh) {
+		s->partial = true;
+		ret->bytes = 0; /* another time */
+		return 0;
+	}
+	s->fresh -= code->n;
+	r = executor_rows(code, &ret->rows);
+	if (ret->rows.rules.n > MOST_RULES) {
+		unwind_rows_fini(&ret->rows);
+		ret->rows = (struct unwind_rows){};
+	}
+	return r;
+}
+
+/* The one at @code, as it is known or understood. */
+static int add_executor(struct search *s, const struct code_memory *code)
 {
 	struct executor now = {.start = code->vaddr,
 			       .bytes = code->n,
-			       .check = check_bytes(0, code->bytes, (uint32_t)code->n)};
-	size_t i = count_upto(before->v, before->n, start, code->vaddr);
-	struct executor *was = i ? &before->v[i - 1] : NULL;
+			       .check = check_bytes(0, code->bytes, code->n)};
+	size_t i = count_upto(s->before->v, s->before->n, start, code->vaddr);
+	struct executor *was = i ? &s->before->v[i - 1] : NULL;
 	int r = 0;
 
 	if (was && was->start == now.start && was->bytes == now.bytes && was->check == now.check) {
 		now.rows = was->rows;
 		was->rows = (struct unwind_rows){};
 	} else {
-		r = executor_rows(code, &now.rows);
+		r = understand(s, code, &now);
 	}
-	r = r ? r : vec_push(ret, now);
+	if (!r && now.bytes)
+		r = vec_push(s->now, now);
 	if (r)
 		unwind_rows_fini(&now.rows);
 	return r;
 }
 
-/* Those in the @n bytes at @start. What can't be read has gone: that is no error. */
-static int read_place(pid_t pid, uint64_t start, size_t n, executor_vec *before, executor_vec *ret)
+/* Pages that can't be read have gone since their mapping was: no executor begins in zeros. */
+static void read_code(pid_t pid, uint64_t start, uint8_t *bytes, size_t n)
+{
+	if (!peek(pid, start, bytes, n))
+		return;
+	for (size_t at = 0; at < n; at += EXECUTOR_PAGE)
+		if (peek(pid, start + at, bytes + at, EXECUTOR_PAGE))
+			memset(bytes + at, 0, EXECUTOR_PAGE);
+}
+
+static int search_place(struct search *s, uint64_t start, size_t n)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(n);
 	size_t next, at;
 	int r = bytes ? 0 : -ENOMEM;
 
-	if (r || peek(pid, start, bytes, n))
+	if (r)
 		return r;
+	read_code(s->pid, start, bytes, n);
 	for (at = executor_next(bytes, n, 0); !r && at < n; at = next) {
 		next = executor_next(bytes, n, at + EXECUTOR_PAGE);
-		r = add_executor(&(struct code_memory){start + at, next - at, bytes + at}, before,
-				 ret);
+		r = add_executor(s,
+				 &(struct code_memory){start + at, MIN(next - at, (size_t)LONGEST),
+						       bytes + at});
 	}
 	return r;
 }
 
-static int read_places(struct process *p, const struct reading *ret, executor_vec *now)
+static int search_places(struct process *p, struct reading *ret, executor_vec *now)
 {
-	size_t left = MOST_BYTES;
+	struct search s = {.pid = (pid_t)p->key.tgid,
+			   .before = &p->registered.executors,
+			   .now = now,
+			   .left = MOST_BYTES,
+			   .fresh = MOST_NEW};
 	int r = 0;
 
-	for (size_t i = 0; !r && i < ret->code.n; i++) {
+	for (size_t i = 0; !r && s.left && i < ret->code.n; i++) {
 		const struct unwind_place *at = &ret->code.v[i];
-		size_t n = at->end - at->start;
+		size_t n = MIN(at->end - at->start, s.left);
 
-		if (n > left)
-			continue;
-		left -= n;
-		r = read_place((pid_t)p->key.tgid, at->start, n, &p->registered.executors, now);
+		s.left -= n;
+		r = search_place(&s, at->start, n);
 	}
+	ret->partial = s.partial;
 	return r;
 }
 
 int executors_read(struct process *p, struct reading *ret, unwind_rows_vec *files)
 {
 	executor_vec now = {};
-	int r = executors_possible(p) ? read_places(p, ret, &now) : 0;
+	int r = executors_possible(p) ? search_places(p, ret, &now) : 0;
 
 	executors_fini(&p->registered.executors);
 	p->registered.executors = now;

@@ -63,7 +63,9 @@ struct collect {
 	struct map
 		registered;   /* wire id of a stack that registered.c knows -> plain one, version */
 	bool registered_rows; /* some were ever in use */
-	struct map spaces;    /* version -> struct space * */
+	size_t registered_turn;	    /* in .live: whose are read next */
+	uint64_t registered_due_ns; /* not before that */
+	struct map spaces;	    /* version -> struct space * */
 	VEC(struct target_root) roots;
 	uint32_t flushes;
 	bool last;	/* it is the last flush */

@@ -79,7 +79,7 @@ static bool has_made_code(struct collect *c, const struct process *p)
 {
 	const struct space *s = space_latest(c, p);
 
-	if (!s)
+	if (!s || !c->config.sees_mapped)
 		return false;
 	vec_foreach(m, &s->maps)
 		if (m->lasting && !m->file && !m->table)
@@ -88,11 +88,11 @@ static bool has_made_code(struct collect *c, const struct process *p)
 }
 
 /* Reads what is known of such code, and the mappings anew with it; false: there is nothing left to read. */
-static bool prepare_made_code(struct collect *c)
+static bool prepare_made_code(struct collect *c, uint64_t until_ns)
 {
 	bool left = false;
 
-	registered_read(c);
+	registered_read(c, until_ns);
 	vec_foreach(i, &c->live) {
 		struct process *p = &c->processes.v[*i];
 
@@ -105,11 +105,11 @@ static bool prepare_made_code(struct collect *c)
 	return left;
 }
 
-static bool prepare_more(struct collect *c)
+static bool prepare_more(struct collect *c, uint64_t until_ns)
 {
 	bool rows = prepare_some(c);
 
-	return prepare_made_code(c) || rows;
+	return prepare_made_code(c, until_ns) || rows;
 }
 
 void collect_prepare(struct collect *c, uint64_t until_ns)
@@ -129,6 +129,6 @@ void collect_prepare(struct collect *c, uint64_t until_ns)
 		p->registered.wanted = has_made_code(c, p);
 		(void)prepare_some(c);
 	}
-	while (prepare_more(c) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
+	while (prepare_more(c, until_ns) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
 		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
 }

@@ -365,7 +365,7 @@ void collect_look_again(struct collect *c)
 		if (!p->ended && p->state != PROC_PYTHON && p->state != PROC_UNSUPPORTED)
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
 		space_made_executable(c, p, 0, UINT64_MAX, 0);
-		if (p->registered.n)
+		if (p->registered.wanted)
 			space_wanted(c, p, SPACE_GROWN);
 	}
 }

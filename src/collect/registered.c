@@ -16,9 +16,9 @@
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
 
-#define EXECUTOR_NAME "py::jit"	   /* what 3.15 calls it, as far as it can be told */
-#define READ_SHARE    10	   /* readings are so many times as far apart as one takes */
-#define CUT	      (1ull << 63) /* with a version of mappings: the stack isn't whole */
+#define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
+#define READ_SHARE    10	/* readings are so many times as far apart as one takes */
+#define ALL_SHARE     4		/* and those of all processes */
 #define TRIES	      3 /* of a list that changes while it is read: then nobody waits for it, and */
 #define TRY_APART_NS  (500 * NSEC_PER_MSEC) /* it is tried again so much later */
 
@@ -96,7 +96,8 @@ static int read_lists(struct process *p, struct reading *ret)
 	pid_t pid = (pid_t)p->key.tgid;
 	int r = proc_open(&proc, pid);
 
-	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC), .lists = p->registered.n};
+	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
+	memcpy(ret->lists, p->registered.at, p->registered.n * sizeof(ret->lists[0]));
 	r = r ? r : gdb_jit_read(peek_process, &pid, p->registered.at, p->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
 	r = r ? r : join_rows(p, ret);
@@ -212,6 +213,17 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 		  reg->executors.n);
 }
 
+/* Did the latest reading know all lists? */
+static bool has_lists(const struct registered *reg)
+{
+	const uint64_t *at = reg->readings[0].lists;
+	size_t n = 0;
+
+	while (n < ARRAY_SIZE(reg->at) && at[n])
+		n++;
+	return n == reg->n && !memcmp(at, reg->at, n * sizeof(*at));
+}
+
 /* True when what is to be known of the list at this moment is known. */
 static bool is_read(struct collect *c, struct process *p, const struct space *latest)
 {
@@ -221,18 +233,18 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	struct reading reading;
 	int r;
 
-	if (reg->readings[0].jit && reg->readings[0].lists == reg->n &&
+	if (reg->readings[0].jit && !reg->readings[0].partial && has_lists(reg) &&
 	    reg->readings[0].from_ns >= latest->since_ns &&
 	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
 		return true;
 	if (now < reg->due_ns)
 		return reg->tries >= TRIES;
 	r = read_lists(p, &reading);
-	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);
-	if (!r) {
+	if (!r)
 		keep_reading(c, p, latest, &reading);
+	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);
+	if (!r)
 		return true;
-	}
 	if (++reg->tries < TRIES)
 		return false;
 	c->stats.lists_refused += reg->tries == TRIES;
@@ -254,18 +266,34 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 	return searched && (!reg->n || is_read(c, p, latest));
 }
 
-void registered_read(struct collect *c)
+/* True if @p was looked at. */
+static bool read_wanted(struct collect *c, struct process *p)
 {
-	c->flushes++;
-	for (size_t i = 0; i < c->live.n; i++) {
-		struct process *p = &c->processes.v[c->live.v[i]];
-		const struct space *latest = p->registered.wanted ? space_latest(c, p) : NULL;
+	const struct space *latest = p->registered.wanted ? space_latest(c, p) : NULL;
 
-		if (!latest || p->ended || p->replaced)
+	if (!latest || p->ended || p->replaced)
+		return false;
+	if (read_process(c, p, latest))
+		p->registered.read_at = c->flushes;
+	return true;
+}
+
+void registered_read(struct collect *c, uint64_t until_ns)
+{
+	uint64_t from = clock_ns(CLOCK_MONOTONIC), now = from;
+	size_t n = c->live.n, first = c->registered_turn;
+
+	c->flushes++;
+	for (size_t i = 0; i < n && from >= c->registered_due_ns && now < until_ns; i++) {
+		size_t at = (first + i) % n;
+
+		if (!read_wanted(c, &c->processes.v[c->live.v[at]]))
 			continue;
-		if (read_process(c, p, latest))
-			p->registered.read_at = c->flushes;
+		c->registered_turn = at + 1;
+		now = clock_ns(CLOCK_MONOTONIC);
 	}
+	if (now > from)
+		c->registered_due_ns = from + ALL_SHARE * (now - from);
 }
 
 static const char *find_name(const struct process *p, const struct space_map *m, uint64_t pc,
@@ -362,12 +390,20 @@ bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
 	return s && s->process == raw->process && !c->processes.v[raw->process].replaced;
 }
 
-int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain, bool cut,
-		    bool never)
+/* Values of .registered: how the plain stack ended, the version of the mappings, the stack's number. */
+#define OUTCOME_SHIFT 60
+#define VERSION_SHIFT 32
+_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
+
+int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
+		    enum native_outcome outcome, bool never)
 {
 	uint64_t version = never ? 0 : raw->native->version;
 
-	return map_put(&c->registered, raw->id, (cut ? CUT : 0) | version << 32 | plain);
+	if (version >> (OUTCOME_SHIFT - VERSION_SHIFT))
+		return -ENOMEM; /* after 268 million readings */
+	return map_put(&c->registered, raw->id,
+		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
 }
 
 /* Of a fork with its parent's mappings only the plain one is certain: version 0 is nobody's. */
@@ -381,11 +417,10 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 		return named;
 	if (w->flush == c->flushes && !c->last)
 		return 0;
-	s = space_at(c, (uint32_t)((*at & ~CUT) >> 32));
+	s = space_at(c, (uint32_t)((*at << 4) >> (VERSION_SHIFT + 4)));
 	if (s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns)
 		return named;
-	if (*at & CUT)
-		*native = NATIVE_NO_RULE;
+	*native = (uint8_t)(*at >> OUTCOME_SHIFT);
 	return (uint32_t)*at;
 }
 

@@ -40,11 +40,14 @@ struct compiled_code {
 	uint64_t start, end;
 };
 
+#define REGISTERED_LISTS 4
+
 /* What a process had registered for gdb, and its Python compiled; see registered.c. */
 struct reading {
 	struct gdb_jit *jit;		    /* NULL: none */
 	VEC(struct compiled_code) compiled; /* ascending, not overlapping */
-	size_t lists;			    /* that were known */
+	uint64_t lists[REGISTERED_LISTS];   /* that were known, then 0 */
+	bool partial;			    /* there is more code of Python's compiler */
 	uint64_t from_ns, to_ns;
 	VEC(struct unwind_place) code; /* what was lasting at the end */
 	struct unwind_rows rows;       /* of that */
@@ -53,7 +56,7 @@ struct reading {
 struct registered {
 	bool wanted;	   /* code without a name was met */
 	uint32_t searched; /* version of the mappings whose files were looked into for lists */
-	uint64_t at[4];	   /* their descriptors */
+	uint64_t at[REGISTERED_LISTS]; /* their descriptors */
 	size_t n;
 	struct reading readings[2]; /* the latest first */
 	executor_vec executors;	    /* of the latest */
@@ -104,19 +107,20 @@ size_t registered_until(const struct collect *c, const struct raw_stack *raw);
 /* Whether such a table held can be told for each sample. */
 bool registered_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
- * @raw depends on what is registered; @plain: the stack that doesn't. @cut: it ends where @raw goes on.
- * @never: samples have that one. 0 or -ENOMEM.
+ * @raw depends on what is registered; @plain: the stack that doesn't, whose native part ended with @outcome. @never:
+ * samples have that one. 0 or -ENOMEM.
  */
 _must_use_ int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
-			       bool cut, bool never);
+			       enum native_outcome outcome, bool never);
+
 /*
  * The stack of a sample whose stack was @named once: it, or the one that depends on nothing; then *native, how that
  * ended, becomes how this one does. 0: that isn't known yet.
  */
 uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t named,
 			  uint8_t *native);
-/* Reads what is wanted and may have changed; at the end of each flush. */
-void registered_read(struct collect *c);
+/* Reads what is wanted and may have changed, at the end of each flush: of one process, of others up to @until_ns. */
+void registered_read(struct collect *c, uint64_t until_ns);
 void registered_close(struct process *p);
 
 /* executors.c: may there be some? */

@@ -177,14 +177,14 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 }
 
 /* @raw with its first @n native frames only: what the kernel program would have without rows for the last one. */
-static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n)
+static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, size_t n,
+			       struct made *ret)
 {
 	size_t pcs = raw->native->n_kernel + n;
 	_cleanup_free_ struct wire_frame *frames = calloc(raw->n + 1, sizeof(*frames));
 	_cleanup_free_ struct raw_native *native =
 		malloc(sizeof(*native) + pcs * sizeof(native->pc[0]));
 	struct raw_stack cut = *raw;
-	struct made made;
 
 	if (!frames || !native)
 		return 0;
@@ -198,15 +198,15 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 	}
 	cut.frames = frames;
 	cut.native = native;
-	return make_stack(c, &cut, true, &made);
+	return make_stack(c, &cut, true, ret);
 }
 
 /* What @raw is without anything that registered.c says. */
-static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until)
+static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
+				 struct made *ret)
 {
 	uint64_t lost_names = c->stats.lost_names;
-	struct made made;
-	uint32_t id = until ? make_cut_stack(c, raw, until) : make_stack(c, raw, true, &made);
+	uint32_t id = until ? make_cut_stack(c, raw, until, ret) : make_stack(c, raw, true, ret);
 
 	c->stats.lost_names = lost_names;
 	return id;
@@ -218,17 +218,19 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
 	const struct process *p = &c->processes.v[raw->process];
 	size_t until = registered_until(c, raw);
 	bool never = until && !registered_can_hold(c, raw);
-	struct made made = {.native = NATIVE_NO_ROWS};
+	struct made made = {.native = NATIVE_NO_ROWS}, without;
 	uint32_t id, plain;
 
 	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
 		return 0;
-	id = never ? make_cut_stack(c, raw, until) : make_stack(c, raw, false, &made);
+	id = never ? make_cut_stack(c, raw, until, &made) : make_stack(c, raw, false, &made);
+
 	*native = made.native;
 	if (!id || !(made.registered || until))
 		return id;
-	plain = never ? id : make_plain_stack(c, raw, until);
-	return plain && !registered_note(c, raw, plain, until != 0, never) ? id : plain;
+	without = made;
+	plain = never ? id : make_plain_stack(c, raw, until, &without);
+	return plain && !registered_note(c, raw, plain, without.native, never) ? id : plain;
 }
 
 uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct process *p)

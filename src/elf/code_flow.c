@@ -9,6 +9,8 @@
 #include "elf/code_table.h"
 
 #define NOWHERE UINT32_MAX
+#define BLOCKS_MAX                                                                                 \
+	(1u << 15) /* of a function; each takes 600 bytes; libtorch_cpu.so has one of 2,800 */
 #define PASSES                                                                                     \
 	64 /* of spread_exits(); code that leads to the end through more jumps back isn't proven */
 
@@ -45,7 +47,8 @@ struct flow {
 	uint32_t start;
 	bool guess;
 	const char *why;
-	uint16_t lost; /* registers that have another value at an end */
+	uint16_t lost;	  /* registers that have another value at an end */
+	uint32_t leaders; /* bounds .blocks */
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
 	VEC(struct code_switch) switches;
@@ -161,6 +164,8 @@ static int add_leader(struct flow *f, uint32_t key)
 {
 	if (key == NOWHERE)
 		return 0;
+	if (!(*info(f, key) & LEADER) && f->leaders++ == BLOCKS_MAX)
+		f->why = "too many jumps";
 	*info(f, key) |= LEADER;
 	return *info(f, key) & VISITED ? 0 : vec_push(&f->todo, key);
 }
@@ -229,6 +234,23 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 	return r;
 }
 
+/* Does the jump to anywhere at @jump call another function, with this one's frame taken down? */
+static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint32_t jump)
+{
+	const uint8_t *at = &f->r->bytes[jump - f->r->start], *bytes;
+	struct code_table table;
+
+	if (!f->r->tail_jumps)
+		return false;
+	at += *at == 0x3e;			     /* notrack */
+	at += (*at & 0xf0) == 0x40;		     /* REX */
+	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0) /* jmp *%reg, not what memory says */
+		return false;
+	bytes = f->r->bytes + (run->start - f->r->start);
+	return !code_table_find(bytes, jump - run->start, f->r->end - run->start, run->start,
+				&table);
+}
+
 /* The jump at @jump goes to where a table says. */
 static int follow_table(struct flow *f, const struct code_run *run, uint32_t jump)
 {
@@ -237,7 +259,7 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 	struct code_table table;
 	int r;
 
-	if (f->r->tail_jumps)
+	if (is_tail_jump(f, run, jump))
 		return 0;
 	if (!f->r->read || !code_table_find(bytes, jump - run->start, f->r->end - run->start,
 					    run->start, &table)) {
@@ -384,6 +406,16 @@ static uint32_t successor(const struct flow *f, const struct code_block *b, uint
 	return i < 2 ? b->next[i] : block_at(f, f->targets.v[b->first + i - 2]);
 }
 
+static const char *step(const struct flow *f, struct code_state *st, const struct x86_insn *insn,
+			uint32_t key)
+{
+	const char *why = code_state_step(st, insn, key);
+
+	if (f->r->tail_jumps && (insn->kind == X86_CALL || insn->kind == X86_CALL_ANY))
+		code_state_forget(st, X86_BX);
+	return why;
+}
+
 /* The state at the block's end. */
 static void run_block(struct flow *f, const struct code_block *b, struct code_state *st)
 {
@@ -392,7 +424,7 @@ static void run_block(struct flow *f, const struct code_block *b, struct code_st
 	for (uint32_t key = b->start; key < b->end && !f->why && spend(f);
 	     key += *info(f, key) & LEN)
 		if ((*info(f, key) & TOUCHES) && decode(f, key, &insn))
-			f->why = code_state_step(st, &insn, key);
+			f->why = step(f, st, &insn, key);
 }
 
 /* Ends are judged before the return address is taken: that is no instruction's effect but RET's. */
@@ -527,7 +559,7 @@ static int report(struct flow *f, struct code_block *b, code_visit_fn *fn, void 
 		changed = *info(f, v.key) & TOUCHES;
 		if (r || !changed || !decode(f, v.key, &insn))
 			continue;
-		(void)code_state_step(&b->st, &insn, v.key);
+		(void)step(f, &b->st, &insn, v.key);
 		r = tell_call(f, &insn, v.end);
 	}
 	return r;

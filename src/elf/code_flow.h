@@ -28,7 +28,11 @@ struct code_region {
 	/* Or NULL. A function that is understood calls what is at @key, or has its address. 0 or what ends it all. */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
-	bool tail_jumps; /* jumps to where a register says call the next function, with the stack as at the start */
+	/*
+	 * Jumps to where a register says call the next function, with the stack as at the start (LLVM's preserve_none: it
+	 * saves nothing for who calls it).
+	 */
+	bool tail_jumps;
 };
 #define CODE_START   0x8000 /* a function begins there */
 #define CODE_CERTAIN 0x4000 /* for sure: one without an end is believed */

@@ -161,6 +161,11 @@ static void call(struct code_state *st)
 	drop_below(st, st->reg[X86_SP].off);
 }
 
+void code_state_forget(struct code_state *st, uint8_t reg)
+{
+	st->reg[reg] = any;
+}
+
 static void exchange(struct code_state *st, const struct x86_insn *insn)
 {
 	struct code_value v = st->reg[insn->from];

@@ -43,6 +43,9 @@ void code_state_init(struct code_state *st);
 /* @insn at @key is executed; NULL, or why nothing can be known behind it. */
 const char *code_state_step(struct code_state *st, const struct x86_insn *insn, uint32_t key);
 
+/* Nothing is known of @reg any more. */
+void code_state_forget(struct code_state *st, uint8_t reg);
+
 /* @st becomes what holds in both; *changed if that is less. NULL, or why they contradict each other. */
 const char *code_state_join(struct code_state *st, const struct code_state *other, bool *changed);
 

@@ -167,6 +167,46 @@ static void test_unbalanced(void **state)
 	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
 }
 
+/* To where memory says: a `switch`. What its cases do isn't known. */
+static void test_jump_by_memory(void **state)
+{
+	static const uint8_t jump[] = {0xff, 0x24, 0xc8}; /* jmp *(%rax,%rcx,8) */
+	struct pages *p = *state;
+
+	put(p, 0, debian, sizeof(debian));
+	memcpy(p->bytes + sizeof(debian) + 25, jump, sizeof(jump));
+	read_one(p, 0);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) + 1)->cfa, UNWIND_UNKNOWN);
+}
+
+/* The chain saves no register for its caller: rbx is where the first function has put it. */
+static void test_rbx(void **state)
+{
+	struct pages *p = *state;
+
+	put(p, 0, debian, sizeof(debian));
+	read_one(p, 0);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + 9)->bx, UNWIND_SAME);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + 23)->bx, -6);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian) - 1)->bx, UNWIND_SAME);
+}
+
+/* Half a million jumps, each of which would be a block of 600 bytes. */
+static void test_many_jumps(void **state)
+{
+	size_t n = 1u << 20;
+	_cleanup_free_ uint8_t *bytes = calloc(1, n);
+	struct pages *p = *state;
+
+	assert_non_null(bytes);
+	memcpy(bytes, debian, sizeof(debian));
+	for (size_t i = sizeof(debian); i + 1 < n; i += 2)
+		bytes[i] = 0x74; /* je to the next */
+	bytes[n - 1] = 0xc3;
+	assert_int_equal(executor_rows(&(struct code_memory){AT, n, bytes}, &p->rows), 0);
+	assert_int_equal(unwind_rows_find(&p->rows, AT + sizeof(debian))->cfa, UNWIND_UNKNOWN);
+}
+
 /* Cut off anywhere. */
 static void test_short(void **state)
 {
@@ -190,6 +230,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_executors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_executors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unbalanced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jump_by_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rbx, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_jumps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short, setup, teardown),
 	};
 
