@@ -8,6 +8,7 @@ nor crash, and another process profiled at the same time must stay right.
 """
 import os
 import re
+import subprocess
 import sys
 import time
 
@@ -94,7 +95,7 @@ SECONDS = 60 if kit.FULL else 6
 def spoiled(path, seconds):
     with folder() as d, python() as honest:
         hostile = [Background(path, "-c", HOSTILE, seed, seconds, cwd=kit.ROOT,
-                              stderr=kit.subprocess.DEVNULL) for seed in (1000, 2000)]
+                              stderr=subprocess.DEVNULL) for seed in (1000, 2000)]
         try:
             out = d + "/o.pb.gz"
             args = [a for one in hostile + [honest] for a in ("-p", one.pid)]
@@ -198,7 +199,7 @@ def endless_names():
     """A perf map that costs much to read doesn't keep krait from what else runs."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
-    with folder() as d, python(PERF_MAP, stdout=kit.subprocess.PIPE) as target, python() as honest:
+    with folder() as d, python(PERF_MAP, stdout=subprocess.PIPE) as target, python() as honest:
         target.process.stdout.readline()
         before = os.times()
         try:
@@ -212,6 +213,52 @@ def endless_names():
         kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
+# 32 MiB that look like what CPython's compiler makes, of jumps alone, and are others every few milliseconds.
+COMPILED = """
+import ctypes, mmap
+SIZE = 32 << 20
+libc = ctypes.CDLL(None)
+libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+shim = bytes.fromhex("4157415641554154534989fc4989f54989d6e80a0000005b415c415d415e415fc3")
+place = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+address = ctypes.addressof(ctypes.c_char.from_buffer(place))
+begins = range(0, SIZE, EVERY)
+for at in begins:
+    place[at:at + EVERY] = (shim + b"t\\0" * ((EVERY - len(shim)) // 2)).ljust(EVERY, b"\\xc3")
+spin = bytes.fromhex("4889f9 48ffc9 75fb c3")  # mov %rdi, %rcx; 1: dec %rcx; jnz 1b; ret
+place[SIZE - len(spin):] = spin
+call = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(address + SIZE - len(spin))
+print("ready", flush=True)
+for i in range(1 << 40):
+    libc.mprotect(address, SIZE, 3)
+    for at in begins:
+        place[at + 64:at + 66] = b"t\\0" if i & 1 else b"u\\0"
+    libc.mprotect(address, SIZE, 5)
+    call(3000000)
+"""
+
+
+@kit.case
+def endless_code():
+    """Code that costs much to understand, made all the time: its time and memory are bounded."""
+    path = next((path for _, version, kind, path in kit.interpreters()
+                 if version == (3, 14) and kind == "static"), None)
+    if not path:
+        raise kit.Skip("no Python 3.14")
+    for every in 4096, 32 << 20:
+        with folder() as d, python() as honest, Background(
+                path, "-c", COMPILED.replace("EVERY", str(every)), stdout=subprocess.PIPE) as target:
+            target.process.stdout.readline()
+            command = [kit.KRAIT, "record", "-q", "--native=full", "-p", target.pid, "-p", honest.pid,
+                       "-d", 2, "-F", 499, "-o", d + "/o.pb.gz"]
+            _, status, used = os.wait4(subprocess.Popen([str(word) for word in command]).pid, 0)
+            check(status == 0, "it ended with %d" % status)
+            took, most = used.ru_utime + used.ru_stime, used.ru_maxrss >> 10
+            check(took < 4, "%.1f s of CPU" % took)
+            check(most < 160, "%d MiB" % most)
+            kit.sees(d + "/o.pb.gz", pids={honest.pid})
+
+
 @kit.case
 def endless_mappings():
     """Tens of thousands of mappings: krait starts in time."""
@@ -222,7 +269,7 @@ for i in range(20000):
     keep.append(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ if i & 1 else 3))
 print("ready", flush=True)
 """ + kit.BUSY
-    with folder() as d, python(source, stdout=kit.subprocess.PIPE) as target:
+    with folder() as d, python(source, stdout=subprocess.PIPE) as target:
         target.process.stdout.readline()
         started = time.time()
         done = krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
