@@ -57,12 +57,11 @@ struct collect {
 	VEC(struct waiting) waiting;
 	VEC(struct raw_native *) unpaired; /* whose stacks haven't come yet, oldest first */
 	VEC(struct native_file *) natives;
-	size_t natives_open;	 /* of which .fd was kept */
-	struct map native_index; /* hash of dev and ino -> index + 1 */
-	struct map rowless;	 /* wire id of a stack that broke off for want of rows -> file */
-	struct map
-		registered;   /* wire id of a stack that registered.c knows -> plain one, version */
-	bool registered_rows; /* some were ever in use */
+	size_t natives_open;	    /* of which .fd was kept */
+	struct map native_index;    /* hash of dev and ino -> index + 1 */
+	struct map rowless;	    /* wire id of a stack that broke off for want of rows -> file */
+	struct map registered;	    /* wire id of a stack that registered.c knows -> see there */
+	bool registered_rows;	    /* some were ever in use */
 	size_t registered_turn;	    /* in .live: whose are read next */
 	uint64_t registered_due_ns; /* not before that */
 	struct map spaces;	    /* version -> struct space * */

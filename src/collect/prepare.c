@@ -131,4 +131,5 @@ void collect_prepare(struct collect *c, uint64_t until_ns)
 	}
 	while (prepare_more(c, until_ns) && (now = clock_ns(CLOCK_MONOTONIC)) < until_ns)
 		poll(&done, 1, (int)((until_ns - now) / NSEC_PER_MSEC) + 1);
+	c->registered_due_ns = 0; /* nobody waited */
 }

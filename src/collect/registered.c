@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code made at run time, named and unwound by the ELF files that the process registered for gdb (LLVM does:
- * numba), or known as that of CPython's compiler (executors.c). What is registered when the list is read may not have been there when a stack was sampled. But
- * new code comes to memory that is private and not writable only by making it executable, of which the
- * side band tells with the time. So a name holds if between the reading of the mappings that the stack was
- * sampled with and now nothing was made executable there, and so do the rows that the kernel program went
- * through the code with; each sample has a stack without either if they don't (docs/decisions/0012).
+ * numba), or known as that of CPython's compiler (executors.c). What there is when it is read may not have been there
+ * when a stack was sampled. But new code comes to memory that is private and not writable only by making it executable,
+ * of which the side band tells with the time. So a name holds if between the reading of the mappings that the stack
+ * was sampled with and now nothing was made executable there, and so do the rows that the kernel program went through
+ * the code with; each sample has a stack without either if they don't (docs/decisions/0012).
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,6 +21,12 @@
 #define ALL_SHARE     4		/* and those of all processes */
 #define TRIES	      3 /* of a list that changes while it is read: then nobody waits for it, and */
 #define TRY_APART_NS  (500 * NSEC_PER_MSEC) /* it is tried again so much later */
+
+/* Values of collect.registered: how the plain stack ended, the version of the mappings, the stack's number. */
+#define OUTCOME_SHIFT 60
+#define VERSION_SHIFT 32
+#define VERSION_MASK  ((1u << (OUTCOME_SHIFT - VERSION_SHIFT)) - 1)
+_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
 
 static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
 {
@@ -390,17 +396,12 @@ bool registered_can_hold(const struct collect *c, const struct raw_stack *raw)
 	return s && s->process == raw->process && !c->processes.v[raw->process].replaced;
 }
 
-/* Values of .registered: how the plain stack ended, the version of the mappings, the stack's number. */
-#define OUTCOME_SHIFT 60
-#define VERSION_SHIFT 32
-_Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
-
 int registered_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 		    enum native_outcome outcome, bool never)
 {
 	uint64_t version = never ? 0 : raw->native->version;
 
-	if (version >> (OUTCOME_SHIFT - VERSION_SHIFT))
+	if (version > VERSION_MASK)
 		return -ENOMEM; /* after 268 million readings */
 	return map_put(&c->registered, raw->id,
 		       (uint64_t)outcome << OUTCOME_SHIFT | version << VERSION_SHIFT | plain);
@@ -417,7 +418,7 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 		return named;
 	if (w->flush == c->flushes && !c->last)
 		return 0;
-	s = space_at(c, (uint32_t)((*at << 4) >> (VERSION_SHIFT + 4)));
+	s = space_at(c, (uint32_t)(*at >> VERSION_SHIFT) & VERSION_MASK);
 	if (s && !c->processes.v[w->process].replaced && w->rec.time_ns < s->remade_ns)
 		return named;
 	*native = (uint8_t)(*at >> OUTCOME_SHIFT);

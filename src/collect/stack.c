@@ -224,7 +224,6 @@ uint32_t stack_name(struct collect *c, const struct raw_stack *raw, bool last,
 	if (!last && (!has_all_code(p, raw) || !merge_ready(c, raw)))
 		return 0;
 	id = never ? make_cut_stack(c, raw, until, &made) : make_stack(c, raw, false, &made);
-
 	*native = made.native;
 	if (!id || !(made.registered || until))
 		return id;
