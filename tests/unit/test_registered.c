@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is remembered of stacks with code made at run time, and what lost events of the side band ask for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "collect/internal.h"
+
+#define NAMED 11u
+#define PLAIN 7u
+
+static const struct collect_unwind_ops unwind;
+
+struct fixture {
+	struct profile *profile;
+	struct collect *c;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct collect_config config = {.kallsyms = -1, .unwind = &unwind};
+
+	if (!f)
+		return -1;
+	f->profile = config.profile = profile_new();
+	f->c = collect_new(&config);
+	*state = f;
+	return f->c ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	collect_free(f->c);
+	profile_free(f->profile);
+	free(f);
+	return 0;
+}
+
+/* Mappings that it was sampled with and that aren't known any more: the plain stack, and how that one ended. */
+static void test_outcome_of_the_plain_stack(void **state)
+{
+	struct fixture *f = *state;
+	struct raw_native native = {.version = 0xfffffff, .outcome = NATIVE_WHOLE};
+	struct waiting w = {.flush = f->c->flushes - 1};
+	uint8_t got = NATIVE_WHOLE;
+
+	for (unsigned outcome = 0; outcome < NATIVE_OUTCOME_MAX; outcome++) {
+		struct raw_stack raw = {.id = 100 + outcome, .native = &native};
+
+		assert_int_equal(registered_note(f->c, &raw, PLAIN, outcome, outcome & 1), 0);
+		w.rec.stack = raw.id;
+		assert_int_equal(registered_stack(f->c, &w, NAMED, &got), PLAIN);
+		assert_int_equal(got, outcome);
+	}
+	w.rec.stack = 1; /* nothing is remembered of it */
+	got = NATIVE_LEAF;
+	assert_int_equal(registered_stack(f->c, &w, NAMED, &got), NAMED);
+	assert_int_equal(got, NATIVE_LEAF);
+}
+
+/* What was made executable then isn't known: of a process with such code the mappings are read again. */
+static void test_lost_events(void **state)
+{
+	const struct proc_key with = {.start_ns = 1, .tgid = 0x7ffffff0},
+			      without = {.start_ns = 2, .tgid = 0x7ffffff1};
+	struct fixture *f = *state;
+	long a = process_of(f->c, &with), b = process_of(f->c, &without);
+
+	assert_true(a >= 0 && b >= 0);
+	f->c->processes.v[a].state = f->c->processes.v[b].state = PROC_PYTHON;
+	f->c->processes.v[a].registered.wanted = true;
+	collect_look_again(f->c);
+	assert_int_equal(f->c->processes.v[a].space_stale, SPACE_GROWN);
+	assert_int_equal(f->c->processes.v[b].space_stale, SPACE_FRESH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_outcome_of_the_plain_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_events, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
