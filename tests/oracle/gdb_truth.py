@@ -195,6 +195,8 @@ class Result:
         self.stacks += 1
         self.frames += len(gdb)
         n = same(gdb, ours)
+        if 0 < n < len(gdb) and self.files.lacks(gdb[n - 1]) and not self.files.find(gdb[n]):
+            gdb = gdb[:n]  # where nothing describes the code (OpenBLAS) it guesses, and that is in no code
         if n == len(gdb) == len(ours) and outcome == "complete":
             self.whole += 1
         elif n == len(gdb) < len(ours) and outcome == "complete":
