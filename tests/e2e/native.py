@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Names of native and kernel frames in places where they aren't lying about."""
+import collections
 import contextlib
 import json
 import os
@@ -893,6 +894,55 @@ def key(n):
 while True:
     work(2)
 """
+
+
+WORK = """
+import time, zlib
+DATA, END = bytes(range(256)) * 16, 0.05
+def formats(end):
+    while time.perf_counter() < end:
+        for i in range(200): "%d" % i
+def chars(end, chr=chr):
+    while time.perf_counter() < end:
+        for i in range(10000, 10200): chr(i)
+def compresses(end):
+    while time.perf_counter() < end:
+        zlib.compress(DATA)
+def adds(end):
+    while time.perf_counter() < end:
+        s = ""
+        for i in range(200): s += "abcdefgh"
+while True:
+    for work in formats, chars, compresses, adds:
+        work(time.perf_counter() + END)
+"""
+
+
+@kit.case
+def work_is_told_apart():
+    """What the interpreter does for a program's own operations is never folded: each has its own function below it."""
+    functions = "formats", "chars", "compresses", "adds"
+    wanted = (3, 8), (3, 11), (3, 14)
+    paths = {version: path for _, version, kind, path in kit.interpreters() if kind == "static" and version in wanted}
+    paths[(3, 8)] = paths.get((3, 8)) or next(p for _, v, _, p in kit.interpreters() if v == (3, 8))
+    check(len(paths) == 3, "no interpreters but %s" % paths)
+    for path in paths.values():
+        with folder() as d, Background(path, "-c", WORK) as target:
+            kit.runs(target.pid, 0.7)
+            profile = record(target.pid, d, seconds=3)
+        below = {name: collections.Counter() for name in functions}
+        for sample in profile.samples:
+            stack = profile.stack(sample)
+            for at, frame in enumerate(stack[:-1]):
+                if frame.kind == "python" and frame.name in below and stack[at + 1].kind == "native":
+                    below[frame.name][stack[at + 1].name] += 1
+        own = {}
+        for name, count in below.items():
+            others = sum((c for other, c in below.items() if other != name), collections.Counter())
+            own[name] = [(symbol, n) for symbol, n in count.most_common() if n > 5 * others[symbol]][:1]
+        print("  %s: %s" % (path, own))
+        for name, found in own.items():
+            check(found and found[0][1] > 30, "%s: %s() has no function of its own: %s" % (path, name, below))
 
 
 @kit.case
