@@ -14,24 +14,13 @@ import subprocess
 import threading
 import time
 
+import http_client
 import lib
 
 HZ = 999
-CONNECTIONS = 4
 PER_SECOND = 50  # on each connection
 WINDOW = 0.6  # seconds
 SETTLE = 0.12  # seconds of each that don't count
-
-
-def read_answer(f):
-    length = 0
-    while True:
-        line = f.readline()
-        if line in (b"\r\n", b""):
-            break
-        if line.lower().startswith(b"content-length:"):
-            length = int(line.split(b":")[1])
-    f.read(length)
 
 
 @contextlib.contextmanager
@@ -40,7 +29,7 @@ def connections(port):
     with contextlib.ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-            for _ in range(CONNECTIONS)
+            for _ in range(http_client.CONNECTIONS)
         ]
         for s in sockets:
             s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -53,7 +42,7 @@ def drive(s, f, offset, latencies, seconds):
         due = begin + i / PER_SECOND
         time.sleep(max(0.0, due - time.perf_counter()))
         s.sendall(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % i)
-        read_answer(f)
+        http_client.read_answer(f)
         if due >= begin - offset + SETTLE:
             latencies.append(time.perf_counter() - due)
 
@@ -62,7 +51,7 @@ def window(clients):
     """Seconds that each answer took."""
     latencies = []
     threads = [
-        threading.Thread(target=drive, args=(*c, i / PER_SECOND / CONNECTIONS, latencies, WINDOW))
+        threading.Thread(target=drive, args=(*c, i / PER_SECOND / http_client.CONNECTIONS, latencies, WINDOW))
         for i, c in enumerate(clients)
     ]
     for t in threads:

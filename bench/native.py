@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-import latency
+import http_client
 import lib
 
 sys.path.insert(0, os.path.join(lib.ROOT, "tests/oracle"))
@@ -83,11 +83,11 @@ class Program:
                 try:
                     with socket.create_connection(("127.0.0.1", port), 5) as s, s.makefile("rb") as f:
                         s.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-                        latency.read_answer(f)
+                        http_client.read_answer(f)
                 except OSError:
                     time.sleep(0.05)
 
-        self.threads = [threading.Thread(target=drive) for _ in range(latency.CONNECTIONS)]
+        self.threads = [threading.Thread(target=drive) for _ in range(http_client.CONNECTIONS)]
         for thread in self.threads:
             thread.start()
 
