@@ -60,7 +60,8 @@ def is_wrong(path, rows, start, key, register="-"):
     """Is there no row at KEY, though the instruction before it moves the stack pointer? Is it at a return, or where
     REGISTER is popped?"""
     if key in rows:
-        return bool(re.search(r"\bret\b|\bpop +%%%s\b" % register, instruction(path, key, key + 1)))
+        return bool(re.search(r"\bret\b", instruction(path, key, key + 2))
+                    or re.search(r"\bpop +%%%s\b" % register, instruction(path, key, key + 1)))
     return bool(MOVES.match(instruction(path, start, key)))
 
 
