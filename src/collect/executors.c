@@ -17,15 +17,9 @@
 #define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
 #define MOST_RULES 64		/* of a piece; 18 were seen */
 
-#if defined(__x86_64__)
-#define IS_UNDERSTOOD true
-#else
-#define IS_UNDERSTOOD false /* elf/code_rows.h */
-#endif
-
 bool executors_possible(const struct process *p)
 {
-	return IS_UNDERSTOOD && p->version == COMPILES;
+	return CODE_ROWS_OF_THIS_MACHINE && p->version == COMPILES;
 }
 
 static void executors_fini(executor_vec *v)
@@ -56,7 +50,7 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 
 struct search {
 	pid_t pid;
-	executor_vec *before, *now; /* those of the last reading */
+	executor_vec *before, *now; /* those of the last reading and of this one */
 	size_t left, fresh;	    /* bytes that may be searched, and understood */
 	bool partial;		    /* .fresh wasn't enough */
 };

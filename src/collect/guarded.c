@@ -11,12 +11,6 @@
 #include "elf/code_rows.h"
 #include "python/peek.h"
 
-#if defined(__x86_64__)
-#define IS_UNDERSTOOD true
-#else
-#define IS_UNDERSTOOD false /* elf/code_rows.h */
-#endif
-
 #define PAGE	      4096u
 #define MOST_BYTES    (16u << 10) /* of a function: comparing them costs 3 us a sample */
 #define MOST_CODE     64	  /* functions of a process */
@@ -43,7 +37,7 @@ void guarded_want(struct collect *c, uint32_t version, uint64_t pc)
 	const struct space *s = space_at(c, version);
 	struct guarded *g;
 
-	if (!IS_UNDERSTOOD || !s || !space_map_at(s, pc))
+	if (!CODE_ROWS_OF_THIS_MACHINE || !s || !space_map_at(s, pc))
 		return;
 	g = &c->processes.v[s->process].guarded;
 	for (size_t i = 0; i < g->n_wanted; i++)

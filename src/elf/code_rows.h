@@ -10,6 +10,13 @@
 
 #include "elf/unwind_rows.h"
 
+/* Is the code of the machine that this runs on understood? */
+#if defined(__x86_64__)
+#define CODE_ROWS_OF_THIS_MACHINE true
+#else
+#define CODE_ROWS_OF_THIS_MACHINE false
+#endif
+
 /* Bytes of code that there is to look at: some 60 MB a second. */
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 

@@ -5,7 +5,6 @@
 #include "base/util.h"
 #include "elf/x86_insn.h"
 
-#define PAGE 4096u
 #define SHIM_MAX                                                                                   \
 	64 /* bytes; Debian's has 33, python-build-standalone's, with a frame pointer, 43 */
 
