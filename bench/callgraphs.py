@@ -2,8 +2,8 @@
 """Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of stack with
 each sample) and `py-spy record --native` (it stops the target), one after the other in each round:
 bytes on disk for a sample, what they leave of the target's speed, their own CPU time meanwhile,
-stacks that reach the program's start, samples whose functions can't have called each other so. The target's speed at 9,999 Hz, krait's and perf -g's events
-switched on in turn. Then rows of a large library: from the first sample to the first
+stacks that reach the program's start, samples whose functions can't have called each other so. The
+target's speed at 9,999 Hz, krait's and perf -g's events switched on in turn. Then rows of a large library: from the first sample to the first
 whole stack."""
 
 import os
@@ -102,10 +102,11 @@ def count_spy(path, said, functions):
     words = said.replace(",", "").split()
     samples = int(words[words.index("Samples:") + 1]) if "Samples:" in words else 0
     failed = int(words[words.index("Errors:") + 1]) if "Errors:" in words else 0
-    lines = [line.rsplit(" ", 1) for line in lib.read(path).splitlines()]
+    text = lib.read(path)
+    lines = [line.rsplit(" ", 1) for line in text.splitlines()]
     wrong = sum(int(n) * is_wrong([short(name.split(" (")[0]) for name in stack.split(";")], functions)
                 for stack, n in lines)
-    return samples + failed, samples, os.path.getsize(path), wrong
+    return samples + failed, samples, len(text.encode()), wrong
 
 
 def short(name):
