@@ -18,9 +18,10 @@ const volatile bool patient;	   /* user space is woken for what it has to answer
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* not only which functions: lines are to be shown */
 const volatile bool kernel_stacks;
+const volatile __u64 sample_weight; /* of each sample; 0 = the period that was in force */
 const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
 
-/* False until user space has described the processes there are (attaching starts the event). */
+/* False until user space has described the processes there are. */
 bool armed;
 
 /* unwind_store_epoch(), set by user space whenever it drains the rings. */

@@ -19,7 +19,7 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w,
 	rec->time_ns = bpf_ktime_get_ns();
 	rec->outcome = w->outcome;
 	rec->stack = w->hash;
-	rec->weight = ctx->sample_period;
+	rec->weight = sample_weight ? sample_weight : ctx->sample_period;
 	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 

@@ -73,8 +73,8 @@
 	 .arg = "N",                                                                               \
 	 .set = value_count,                                                                       \
 	 .field = RECORD_FIELD(count),                                                             \
-	 .help = "instead of a frequency: one sample every N events (nanoseconds for clocks); "    \
-		 "k, M and G multiply"},                                                           \
+	 .help = "instead of a frequency: one sample every N events on average (nanoseconds for "  \
+		 "clocks); k, M and G multiply"},                                                           \
 	{.name = "event",                                                                          \
 	 .letter = 'e',                                                                            \
 	 .arg = "EVENT",                                                                           \

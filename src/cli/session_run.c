@@ -153,6 +153,9 @@ static void follow_cpus(struct session *s)
 		log_warn("other CPUs are online: %s", err_msg());
 }
 
+/* Different each time: what is done at each drain, as a change of the periods, isn't in step with anything either. */
+#define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
+
 static uint64_t poll_ms(const struct session *s, uint64_t now)
 {
 	uint32_t hz = s->options->freq_hz;
@@ -192,7 +195,8 @@ bool session_finished(struct session *s, uint64_t now)
 
 int session_wait_ms(const struct session *s, uint64_t now)
 {
-	uint64_t end = MIN(now + poll_ms(s, now) * NSEC_PER_MSEC, collect_due_ns(s->collect));
+	uint64_t poll_ns = VARIED(poll_ms(s, now) * NSEC_PER_MSEC, now);
+	uint64_t end = MIN(now + poll_ns, collect_due_ns(s->collect));
 
 	if (s->more)
 		return 0;

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "proc/cpus.h"
@@ -20,7 +22,8 @@ uint32_t event_max_sample_rate(void)
 	return f && fscanf(f, "%u", &v) == 1 ? v : 0;
 }
 
-static struct perf_event_attr attr_of(const struct event *e)
+/* @period: of struct rate. */
+static struct perf_event_attr attr_of(const struct event *e, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = e->type,
@@ -36,12 +39,8 @@ static struct perf_event_attr attr_of(const struct event *e)
 
 	/* arm64's PMU refuses it; a hardware event of the idle task is dropped by the program. */
 	attr.exclude_idle = e->type == PERF_TYPE_SOFTWARE;
-	if (e->period) {
-		attr.sample_period = e->period;
-	} else {
-		attr.freq = 1;
-		attr.sample_freq = e->hz;
-	}
+	attr.freq = !e->period;
+	attr.sample_period = period; /* the same word as .sample_freq */
 	return attr;
 }
 
@@ -56,7 +55,7 @@ static bool available(const char *name)
 		return false;
 	e.period = 1u << 20;
 	e.exclude_kernel = true;
-	attr = attr_of(&e);
+	attr = attr_of(&e, e.period);
 	fd = perf_event_open_fd(&attr, 0, -1);
 	return fd >= 0;
 }
@@ -98,11 +97,12 @@ static int open_error(int r, const struct event *e)
 	}
 }
 
-static int open_cpu(struct event_set *s, const struct event *e, int cpu, bool watch_throttle)
+static int open_part(struct event_set *s, const struct rate *rate, unsigned part,
+		     bool watch_throttle)
 {
-	struct perf_event_attr attr = attr_of(e);
-	_cleanup_close_ int fd = perf_event_open_fd(&attr, -1, cpu);
-	struct event_cpu c = {.cpu = cpu};
+	struct perf_event_attr attr = attr_of(&s->event, rate->period[part]);
+	_cleanup_close_ int fd = perf_event_open_fd(&attr, -1, rate->cpu);
+	struct event_cpu c = {.cpu = rate->cpu, .part = part};
 	int r;
 
 	if (fd < 0)
@@ -115,6 +115,28 @@ static int open_cpu(struct event_set *s, const struct event *e, int cpu, bool wa
 		perf_ring_unmap(&c.ring);
 	else
 		TAKE_FD(fd);
+	return r;
+}
+
+static void close_part(struct event_cpu *c)
+{
+	perf_ring_unmap(&c->ring);
+	close(c->fd);
+}
+
+/* All events of @cpu, or none. */
+static int open_cpu(struct event_set *s, int cpu, bool watch_throttle)
+{
+	struct rate rate = {.cpu = cpu};
+	size_t before = s->cpus.n;
+	int r = 0;
+
+	rate_draw(&rate, &s->event, 0, &s->random);
+	for (unsigned i = 0; !r && i < rate.parts; i++)
+		r = open_part(s, &rate, i, watch_throttle);
+	r = r ? r : vec_push(&s->rates, rate);
+	while (r && s->cpus.n > before)
+		close_part(&s->cpus.v[--s->cpus.n]);
 	return r;
 }
 
@@ -132,15 +154,17 @@ static void warn_of_limit(const struct event *e)
 
 int event_set_open(struct event_set *ret, const struct event *e, bool watch_throttle)
 {
-	struct event_set s = {};
+	struct event_set s = {.event = *e};
 	cpu_vec cpus = {};
 	int r = cpus_online(&cpus), gone = 0;
 
 	if (r)
 		return r;
+	if (getrandom(&s.random, sizeof(s.random), GRND_NONBLOCK) < 0)
+		s.random = clock_ns(CLOCK_MONOTONIC); /* early after boot */
 	warn_of_limit(e);
 	vec_foreach(cpu, &cpus) {
-		r = open_cpu(&s, e, *cpu, watch_throttle);
+		r = open_cpu(&s, *cpu, watch_throttle);
 		if (r == -ENODEV || r == -ENXIO) {
 			gone = r; /* this CPU went offline since the list was read */
 			r = 0;
@@ -161,11 +185,10 @@ int event_set_open(struct event_set *ret, const struct event *e, bool watch_thro
 
 void event_set_close(struct event_set *s)
 {
-	vec_foreach(c, &s->cpus) {
-		perf_ring_unmap(&c->ring);
-		close(c->fd);
-	}
+	vec_foreach(c, &s->cpus)
+		close_part(c);
 	vec_fini(&s->cpus);
+	vec_fini(&s->rates);
 }
 
 int event_set_enable(struct event_set *s, bool on)
@@ -176,7 +199,39 @@ int event_set_enable(struct event_set *s, bool on)
 		if (ioctl(c->fd, what, 0))
 			return err_sys(-errno, "can't switch the sampling of CPU %d %s", c->cpu,
 				       on ? "on" : "off");
+	vec_foreach(rate, &s->rates)
+		rate->since_ns = on ? clock_ns(CLOCK_MONOTONIC) : 0;
 	return 0;
+}
+
+void event_set_came(struct event_set *s, int cpu, uint64_t n)
+{
+	vec_foreach(rate, &s->rates)
+		if (rate->cpu == cpu)
+			rate->records += n;
+}
+
+/* A CPU that went offline has no use for it, and a rate above the limit isn't taken: both stay. */
+static void set_periods(struct event_set *s, const struct rate *rate)
+{
+	vec_foreach(c, &s->cpus) {
+		uint64_t period = rate->period[c->part];
+
+		if (c->cpu == rate->cpu && ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period))
+			log_debug("CPU %d keeps its period: %s", c->cpu, strerror(errno));
+	}
+}
+
+void event_set_vary(struct event_set *s)
+{
+	vec_foreach(rate, &s->rates) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		if (!rate_is_due(rate, &s->event, now))
+			continue;
+		rate_draw(rate, &s->event, now, &s->random);
+		set_periods(s, rate);
+	}
 }
 
 /* THROTTLE and UNTHROTTLE: {u64 time, id, stream_id}; LOST: {u64 id, lost}. */

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "sampler/perf_ring.h"
+#include "sampler/rate.h"
 
 struct event {
 	char name[48]; /* as given, with modifiers: "cycles:u" */
@@ -20,7 +21,7 @@ struct event {
 	bool clock;	      /* cpu-clock, task-clock: periods are nanoseconds */
 	char sample_type[48]; /* pprof value type: "cpu", "cycles", ... */
 	const char *unit;     /* "nanoseconds" or "count" */
-	uint64_t period;      /* fixed period in the event's unit; 0 = the kernel adapts it to hz */
+	uint64_t period;      /* on average, in the event's unit; 0 = the kernel adapts it to hz */
 	uint32_t hz;	      /* 0 when a period was asked for */
 };
 
@@ -32,7 +33,7 @@ struct event {
 _must_use_ int event_parse(struct event *ret, const char *spec);
 
 /*
- * Sets the rate: exactly one of @hz and @count is not 0. Clocks get the fixed period 1e9 / hz.
+ * Sets the rate: exactly one of @hz and @count is not 0. Clocks get the period 1e9 / hz.
  * 0; -EINVAL with a message for what no kernel does (a clock period under 10 us: cpu-clock's
  * hrtimer would quietly take 10 us).
  */
@@ -45,15 +46,20 @@ const char *const *event_names(void);
  */
 void event_available(struct str *ret);
 
+/* One of the events of a CPU. */
 struct event_cpu {
 	int cpu, fd;
+	unsigned part;		  /* of the CPU's struct rate */
 	uint64_t throttled_at_ns; /* stopped since then, 0 = running */
 	struct perf_ring
 		ring; /* only THROTTLE, UNTHROTTLE and LOST records: the program returns 0 */
 };
 
 struct event_set {
-	VEC(struct event_cpu) cpus;
+	struct event event;
+	VEC(struct event_cpu) cpus; /* a CPU's side by side */
+	VEC(struct rate) rates;	    /* of each CPU, in the same order */
+	uint64_t random;
 	uint64_t throttled; /* times the kernel stopped an event for the rest of a tick, so far */
 	uint64_t throttle_lost; /* times the ring was full: the counts are too low */
 	uint64_t throttled_ns;	/* how long it stayed so; events still stopped aren't counted */
@@ -73,6 +79,12 @@ _must_use_ int event_set_enable(struct event_set *s, bool on);
 
 /* Reads the throttle rings into .throttled. */
 void event_set_poll(struct event_set *s);
+
+/* @n records of @cpu came. */
+void event_set_came(struct event_set *s, int cpu, uint64_t n);
+
+/* Changes the periods of the CPUs where it is time: no program is in step with them for long. */
+void event_set_vary(struct event_set *s);
 
 /* kernel.perf_event_max_sample_rate, 0 if not readable. */
 uint32_t event_max_sample_rate(void);

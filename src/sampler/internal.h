@@ -25,9 +25,8 @@ struct sampler {
 	int rings_fd; /* epoll of all of them */
 	uint64_t taken, turn_ends_ns;
 	struct event_set events;
-	VEC(struct bpf_link *) links;	  /* of what watches unmapping */
-	VEC(struct bpf_link *) cpu_links; /* of on_sample(), one for each of .events */
-	VEC(struct cpu_ring) cpu_rings;	  /* kept while a CPU is offline */
+	VEC(struct bpf_link *) links;	/* of what watches unmapping */
+	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
 	int n_cpus;

@@ -2,8 +2,9 @@
 /* What each CPU has of its own: a ring, and an event that runs the program. CPUs come and go. */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -37,6 +38,7 @@ int per_cpu_drain(struct sampler *s)
 	int more = 0;
 
 	vec_foreach(ring, &s->cpu_rings) {
+		uint64_t before = s->taken;
 		int r;
 
 		s->turn_ends_ns = s->enabled ? clock_ns(CLOCK_MONOTONIC) + turn_ns : UINT64_MAX;
@@ -44,6 +46,7 @@ int per_cpu_drain(struct sampler *s)
 		if (r < 0)
 			return err_sys(r, "can't read the ring of CPU %d", ring->cpu);
 		more |= r;
+		event_set_came(&s->events, ring->cpu, s->taken - before);
 	}
 	return more;
 }
@@ -113,25 +116,11 @@ static bool has_ring(const struct sampler *s, int cpu)
 	return false;
 }
 
+/* It goes with the event. */
 static int attach(struct sampler *s, const struct event_cpu *c)
 {
-	/* The link closes what it was given. */
-	int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0), r;
-	struct bpf_link *link;
-
-	if (fd < 0)
+	if (ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(s->skel->progs.on_sample)))
 		return err_sys(-errno, "can't attach to CPU %d", c->cpu);
-	link = bpf_program__attach_perf_event(s->skel->progs.on_sample, fd);
-	if (!link) {
-		r = -errno;
-		close(fd);
-		return err_sys(r, "can't attach to CPU %d", c->cpu);
-	}
-	r = vec_push(&s->cpu_links, link);
-	if (r) {
-		bpf_link__destroy(link);
-		return err_sys(r, "links");
-	}
 	return 0;
 }
 
@@ -145,15 +134,6 @@ static int open_rings(struct sampler *s)
 		r = has_ring(s, cpus.v[i]) ? 0 : make_ring(s, cpus.v[i]);
 	vec_fini(&cpus);
 	return r ? r : put_rings(s, before);
-}
-
-/* The links go first: they switch the events off. */
-static void close_events(struct sampler *s)
-{
-	vec_foreach(link, &s->cpu_links)
-		bpf_link__destroy(*link);
-	s->cpu_links.n = 0;
-	event_set_close(&s->events);
 }
 
 static int open_events(struct sampler *s)
@@ -184,14 +164,13 @@ int per_cpu_open(struct sampler *s)
 
 void per_cpu_close(struct sampler *s)
 {
-	close_events(s);
+	event_set_close(&s->events);
 	vec_foreach(ring, &s->cpu_rings) {
 		record_ring_unmap(&ring->records);
 		close(ring->fd);
 	}
 	if (s->rings_fd >= 0)
 		close(s->rings_fd);
-	vec_fini(&s->cpu_links);
 	vec_fini(&s->cpu_rings);
 }
 
@@ -201,7 +180,7 @@ int sampler_renew_cpus(struct sampler *s)
 
 	if (r)
 		return r;
-	close_events(s);
+	event_set_close(&s->events);
 	r = open_events(s);
 	return r || !s->enabled ? r : event_set_enable(&s->events, true);
 }

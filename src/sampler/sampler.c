@@ -129,6 +129,7 @@ static int load(struct sampler *s)
 	s->skel->rodata->native_mode = s->config.native;
 	s->skel->rodata->native_instructions = s->config.native_instructions;
 	s->skel->rodata->kernel_stacks = s->config.kernel;
+	s->skel->rodata->sample_weight = s->config.event.clock ? s->config.event.period : 0;
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
 	r = sample_bpf__load(s->skel);
@@ -299,6 +300,7 @@ int sampler_drain(struct sampler *s)
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
 
 	event_set_poll(&s->events);
+	event_set_vary(&s->events);
 	return r;
 }
 
@@ -347,7 +349,8 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	uint32_t n = sizeof(info);
 
 	*ret = (struct sampler_stats){.throttled = s->events.throttled,
-				      .throttled_ns = s->events.throttled_ns};
+				      .throttled_ns = s->events.throttled_ns /
+						      rate_parts(&s->config.event)};
 	for (uint32_t i = 0; i < COUNT_MAX; i++)
 		ret->counters[i] = read_counter(s, i);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Periods drawn at random; see rate.h. */
+#include "sampler/rate.h"
+
+#include <math.h>
+
+#include "sampler/events.h"
+
+/*
+ * The more parts, the less one of them decides that happens to be in step until the next change. But
+ * the period of a part is that many times as long, and a change begins it anew. At lower rates few
+ * samples come between two changes, and two parts do.
+ */
+#define PARTS_MANY_HZ 400
+
+/* A change costs each part half a sample on average: not before so many periods have passed. */
+#define LEAST_PERIODS 64
+
+/* A CPU whose samples hardly anybody gets needs no change. */
+#define LEAST_RECORDS 32
+
+/* What a change costs a counter isn't made up for: 0.2 % of its samples. */
+#define LEAST_RECORDS_COUNTER 256
+
+/* What is owed is made up for at this part of the rate at most. */
+#define EXTRA_MOST 0.1
+
+unsigned rate_parts(const struct event *e)
+{
+	if (!e->clock)
+		return 1;
+	return NSEC_PER_SEC / e->period >= PARTS_MANY_HZ ? RATE_PARTS_MAX : 2;
+}
+
+static uint64_t next_random(uint64_t *random) /* splitmix64 */
+{
+	uint64_t z = *random += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* 0.5 to 1.5: so wide that any rhythm as long as a period, or shorter, is met at all its places. */
+static double factor(uint64_t *random)
+{
+	return 0.5 + (double)(next_random(random) >> 11) * 0x1p-53;
+}
+
+/* What of the last periods was dropped, less what was made up for meanwhile. */
+static void settle(struct rate *r, uint64_t ns)
+{
+	r->owed -= (double)ns * r->extra_per_ns;
+	for (unsigned i = 0; i < r->parts; i++)
+		r->owed += (double)(ns % r->period[i]) / (double)r->period[i];
+}
+
+static void draw_clock(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
+{
+	uint64_t ns = r->since_ns ? now_ns - r->since_ns : LEAST_PERIODS * e->period;
+	double x[RATE_PARTS_MAX], sum = 0, rate = 1.0 / (double)e->period;
+
+	if (r->since_ns)
+		settle(r, ns);
+	/* The next change will cost half a sample a part. */
+	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
+	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));
+	for (unsigned i = 0; i < r->parts; i++)
+		sum += x[i] = factor(random);
+	for (unsigned i = 0; i < r->parts; i++)
+		r->period[i] = (uint64_t)MIN(sum / x[i] / (rate + r->extra_per_ns), 0x1p62);
+}
+
+/* perf_event_open() takes no more than 2^63 - 1. */
+#define PERIOD_MOST (UINT64_MAX >> 1)
+
+/* Below it, a rhythm of so few events counts as one that a program may have. */
+#define RHYTHM_MOST 1000
+
+static bool has_small_factor(uint64_t n)
+{
+	for (uint64_t i = 2; i < RHYTHM_MOST && i * i <= n; i++)
+		if (n % i == 0)
+			return true;
+	return false;
+}
+
+#define FEW 4
+
+/*
+ * What counts events one by one may do something with every second one, or every tenth: a period
+ * without such a factor meets each of them in turn.
+ */
+static uint64_t draw_count(uint64_t count, uint64_t *random)
+{
+	uint64_t n = (uint64_t)MIN((double)count * factor(random), 0x1p62);
+
+	if (count == 1)
+		return 1;
+	if (count < FEW) /* of a period of 1 the kernel doesn't say that it is in force */
+		n += 2;
+	n |= 1;
+	while (n < PERIOD_MOST && has_small_factor(n))
+		n += 2;
+	return n;
+}
+
+void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t *random)
+{
+	r->parts = rate_parts(e);
+	if (e->clock)
+		draw_clock(r, e, now_ns, random);
+	else if (e->period)
+		r->period[0] = draw_count(e->period, random);
+	else if (!r->since_ns) /* no more than may be asked for */
+		r->period[0] = e->hz;
+	else
+		r->period[0] = MAX((uint64_t)1, (uint64_t)(e->hz * factor(random)));
+	r->since_ns = now_ns;
+	r->records = 0;
+}
+
+bool rate_is_due(const struct rate *r, const struct event *e, uint64_t now_ns)
+{
+	if (!r->since_ns || now_ns < r->since_ns || e->period == 1)
+		return false;
+	if (!e->clock)
+		return r->records >= LEAST_RECORDS_COUNTER;
+	return r->records >= LEAST_RECORDS && (now_ns - r->since_ns) / e->period >= LEAST_PERIODS;
+}

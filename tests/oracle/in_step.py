@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""in_step.py [--full]: is a program that works in step with the sampling seen as it is?
+
+targets/in_step.py spends known shares of each beat in three functions and measures their CPU time
+by the thread's own clock. No share of the samples may be off by more than three standard errors.
+What is off is measured once more, as one right answer of some hundred is, by chance, and fails if
+it is off again.
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import oracle
+import pprof
+import shares
+
+# Rates, and beats a second: in step, a multiple, a part.
+FAST = ((("-F", "99"), 99, 3), (("-F", "999"), 999, 1), (("-F", "999"), 1998, 1), (("-c", "1000000"), 1000, 1))
+BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 2000, 2997, 3000, 9999, 10000)
+FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),
+        (("-F", "1998"), 6), (("-F", "3999"), 6), (("-F", "9999"), 6), (("-c", "1000000"), 8),
+        (("-c", "10000000"), 12))
+
+
+def measured(krait, rate, beats, seconds):
+    """{function: (share of the CPU time, share of the samples)} and the number of samples."""
+    program = os.path.join(oracle.HERE, "targets", "in_step.py")
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "o.pb.gz")
+        done = subprocess.run(
+            [krait, "record", "-q", *rate, "--native=none", "-o", out, "--", sys.executable, program,
+             str(beats), str(seconds)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, check=False)
+        if done.returncode:
+            raise RuntimeError("exit code %d: %s" % (done.returncode, done.stderr.decode()[-300:]))
+        spent = json.loads(done.stdout)
+        profile = pprof.read(out)
+    seen = dict.fromkeys(spent, 0)
+    for sample in profile.samples:
+        for name in seen.keys() & {l.name for l in profile.stack(sample) if l.kind == "python"}:
+            seen[name] += sample.values[0]
+    total, cpu = sum(seen.values()), sum(spent.values())
+    if total < 100:
+        raise RuntimeError("only %d samples" % total)
+    return {f: (spent[f] / cpu, seen[f] / total) for f in spent}, total
+
+
+def test(krait, rate, beats, seconds):
+    what = "%s, %s beats a second" % (" ".join(rate), beats)
+    try:
+        seen, total = measured(krait, rate, beats, seconds)
+        wrong = shares.off(seen, total)
+        if wrong:
+            print("# %s: once more, %s" % (what, {f: round(e, 1) for f, e in wrong.items()}), flush=True)
+            seen, total = measured(krait, rate, beats, seconds)
+            again = shares.off(seen, total)
+            wrong = {f: e for f, e in again.items() if f in wrong}
+    except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+        print("FAIL %s: %s" % (what, error), flush=True)
+        return False
+    text = ", ".join("%s %.2f/%.2f %%" % (f, 100 * found, 100 * true) for f, (true, found) in seen.items())
+    said = "".join("; %s off by %.1f standard errors" % each for each in sorted(wrong.items()))
+    print("%s %s: seen/true %s of %d samples%s" % ("FAIL" if wrong else "PASS", what, text, total, said),
+          flush=True)
+    return not wrong
+
+
+def main():
+    krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
+    rows = FAST
+    if "--full" in sys.argv[1:]:
+        rows = [(rate, beats, seconds) for rate, seconds in FULL for beats in BEATS]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda row: test(krait, *row), rows))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

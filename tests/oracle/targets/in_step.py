@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# part of: in_step.py, not of the oracle
+"""Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
+
+in_step.py HZ SECONDS: HZ beats a second of time.perf_counter(), until it had so much CPU time, and
+prints the thread's CPU time in each of the three as JSON.
+"""
+import json
+import sys
+import time
+
+now = time.perf_counter
+cpu = time.thread_time_ns
+
+
+def a(until):
+    while now() < until:
+        pass
+
+
+def b(until):
+    while now() < until:
+        pass
+
+
+def c(until):
+    while now() < until:
+        pass
+
+
+def main():
+    beat, seconds = 1 / float(sys.argv[1]), float(sys.argv[2])
+    begin, spent, n = now(), [0, 0, 0], 0
+    while sum(spent) < seconds * 1e9:
+        at = begin + n * beat
+        t0 = cpu()
+        a(at + 0.5 * beat)
+        t1 = cpu()
+        b(at + 0.8 * beat)
+        t2 = cpu()
+        c(at + beat)
+        t3 = cpu()
+        spent[0] += t1 - t0
+        spent[1] += t2 - t1
+        spent[2] += t3 - t2
+        n = max(n + 1, int((now() - begin) / beat))  # what was missed isn't caught up with
+    print(json.dumps(dict(zip("abc", spent))))
+
+
+main()

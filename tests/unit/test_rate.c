@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Periods at random: by arithmetic, what a program in step with the sampling would be seen to do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "base/util.h"
+#include "sampler/events.h"
+#include "sampler/rate.h"
+
+#define START_NS 1000
+
+struct seen {
+	uint64_t all, within; /* samples; those in the first part of a beat */
+};
+
+/* The samples of a part from its beginning at @from until @to, of a program with so many beats. */
+static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, double beat_ns,
+		 double share)
+{
+	for (uint64_t t = from + period; t <= to; t += period) {
+		double place = fmod((double)t, beat_ns) / beat_ns;
+
+		s->all++;
+		s->within += place < share;
+	}
+}
+
+/* 0.9 to 1.1 times @ns, as krait sleeps (session_run.c). */
+static uint64_t about(uint64_t ns, uint64_t i)
+{
+	return ns * (900 + i * 7919 % 201) / 1000;
+}
+
+/* As event_set_vary() is called, about each @drain_ns. */
+static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
+		       double share, uint64_t random)
+{
+	struct rate r = {};
+	struct seen s = {};
+	uint64_t end = START_NS + ns, slept;
+
+	rate_draw(&r, e, 0, &random);
+	r.since_ns = START_NS;
+	for (uint64_t now = START_NS, turn = random; now < end;) {
+		slept = MIN(about(drain_ns, turn++), end - now);
+		now += slept;
+		r.records += slept / e->period;
+		if (!rate_is_due(&r, e, now) && now < end)
+			continue;
+		for (unsigned i = 0; i < r.parts; i++)
+			take(&s, r.period[i], r.since_ns, now, beat_ns, share);
+		rate_draw(&r, e, now, &random);
+	}
+	return s;
+}
+
+static void clock_at(struct event *e, uint32_t hz)
+{
+	assert_int_equal(event_parse(e, "cpu-clock"), 0);
+	assert_int_equal(event_set_rate(e, hz, 0), 0);
+}
+
+/* As session_run.c drains. */
+static uint64_t drain_ns(uint32_t hz)
+{
+	return MIN(MAX(400 * 1000ull / hz, 100ull), 400ull) * NSEC_PER_MSEC;
+}
+
+static const uint32_t rates[] = {99, 100, 499, 999, 1000, 1998, 3999, 9999};
+
+/* As many samples as the time has periods: what a change drops is made up for. */
+static void test_number(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct event e;
+		struct seen s;
+		double due;
+
+		clock_at(&e, rates[i]);
+		s = run(&e, 100 * NSEC_PER_SEC, drain_ns(rates[i]), 1e9, 0.5, i);
+		due = 100.0 * NSEC_PER_SEC / (double)e.period;
+		if (fabs((double)s.all - due) > 12)
+			fail_msg("%u Hz: %lu samples, %.0f due", rates[i], (unsigned long)s.all,
+				 due);
+	}
+}
+
+/*
+ * Every rate against every rhythm, each 20 times. Errors of independent samples have a root mean
+ * square of one standard error, and 0.3 % of them are above three.
+ */
+static void test_in_step(void **state)
+{
+	static const double beats[] = {10,  33,	 49.5, 99,   100,  198,	 200,  333,  499.5,
+				       500, 999, 1000, 1332, 1998, 2000, 2997, 9999, 10000};
+	static const double shares[] = {0.5, 0.2};
+	unsigned n = 0, above = 0;
+	double squares = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
+		for (size_t b = 0; b < ARRAY_SIZE(beats); b++)
+			for (unsigned k = 0; k < 20; k++) {
+				double share = shares[k % 2], off;
+				struct event e;
+				struct seen s;
+
+				clock_at(&e, rates[i]);
+				s = run(&e, 10000 * e.period, drain_ns(rates[i]), 1e9 / beats[b],
+					share, n);
+				off = (double)s.within / (double)s.all - share;
+				off /= sqrt(share * (1 - share) / (double)s.all);
+				squares += off * off;
+				above += fabs(off) > 3;
+				if (fabs(off) > 12)
+					fail_msg("%u Hz, %.1f beats: off by %.1f standard errors",
+						 rates[i], beats[b], off);
+				n++;
+			}
+	print_message("%u runs: %.2f standard errors, %u above 3\n", n, sqrt(squares / n), above);
+	assert_true(sqrt(squares / n) < 1.1);
+	assert_true(above < n / 100);
+}
+
+/* Counts: a period has no small factor, so no rhythm of a few events is met at one place. */
+static void test_counts(void **state)
+{
+	static const uint64_t counts[] = {2, 3, 10, 100, 1000, 1 << 20, 1ull << 62};
+	uint64_t random = 1;
+	struct event e;
+	struct rate r = {};
+
+	assert_int_equal(event_parse(&e, "page-faults"), 0);
+	assert_int_equal(event_set_rate(&e, 0, 1), 0);
+	rate_draw(&r, &e, 0, &random);
+	assert_int_equal(r.parts, 1);
+	assert_int_equal(r.period[0], 1);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		assert_int_equal(event_set_rate(&e, 0, counts[i]), 0);
+		for (unsigned k = 0; k < 1000; k++) {
+			rate_draw(&r, &e, 1, &random);
+			assert_true(r.period[0] > 1 && r.period[0] < 1ull << 63);
+			assert_true((double)r.period[0] < 1.5 * (double)counts[i] + 1000);
+			for (uint64_t f = 2; f < 10 && f < r.period[0]; f++)
+				assert_true(r.period[0] % f);
+		}
+	}
+}
+
+static void test_adapted(void **state)
+{
+	uint64_t random = 1, low = UINT64_MAX, high = 0;
+	struct event e;
+	struct rate r = {};
+
+	assert_int_equal(event_parse(&e, "cycles"), 0);
+	assert_int_equal(event_set_rate(&e, 999, 0), 0);
+	rate_draw(&r, &e, 0, &random);
+	assert_int_equal(r.period[0], 999);
+	for (unsigned k = 0; k < 1000; k++) {
+		rate_draw(&r, &e, 1, &random);
+		low = MIN(low, r.period[0]);
+		high = MAX(high, r.period[0]);
+	}
+	assert_true(low >= 499 && low < 550 && high > 1440 && high <= 1499);
+}
+
+/* What nobody sampled needs no change, nor what was changed just now. */
+static void test_due(void **state)
+{
+	struct event e;
+	struct rate r = {.since_ns = START_NS, .records = 1000};
+
+	clock_at(&e, 1000);
+	assert_false(rate_is_due(&r, &e, START_NS + 10 * NSEC_PER_MSEC));
+	assert_true(rate_is_due(&r, &e, START_NS + 100 * NSEC_PER_MSEC));
+	r.records = 3;
+	assert_false(rate_is_due(&r, &e, START_NS + 100 * NSEC_PER_MSEC));
+	r.since_ns = 0;
+	assert_false(rate_is_due(&r, &e, START_NS + 100 * NSEC_PER_MSEC));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_number), cmocka_unit_test(test_in_step),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_adapted),
+		cmocka_unit_test(test_due),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
