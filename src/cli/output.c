@@ -4,149 +4,92 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <libgen.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/temporary.h"
 
-#define MAX_NAMES  1000 /* left by krait processes that were killed while renaming */
-#define MAX_SUFFIX 24	/* of a temporary name: a dot, a process id, a number */
+#define MAX_TRIES  100 /* names of 64 random bits: one is enough on any sane file system */
+#define MAX_SUFFIX 17  /* of a temporary name: a dot, 16 digits */
 
-/* Not a regular file (or nothing there yet): what can't be replaced by renaming. */
-static bool in_place(const char *path)
+/* A new name beside the file's own: nobody can foresee it and take it. 0 or -errno. */
+static int choose_temporary(struct output *o)
 {
-	struct stat st;
+	uint64_t number;
 
-	return !stat(path, &st) && !S_ISREG(st.st_mode);
+	free(TAKE_PTR(o->temporary));
+	if (getrandom(&number, sizeof(number), 0) < 0)
+		return -errno;
+	if (asprintf(&o->temporary, "%.*s.%016llx", NAME_MAX - MAX_SUFFIX, o->place.name,
+		     (unsigned long long)number) >= 0)
+		return 0;
+	o->temporary = NULL;
+	return -ENOMEM;
 }
 
-/* A file without a name in the directory of o->path. Descriptor or -errno. */
+/* A file without a name in the directory. Descriptor or -errno. */
 static int open_unnamed(struct output *o)
 {
-	_cleanup_free_ char *copy = strdup(o->path);
 	int fd;
 
 	/* It gets its name through /proc, which may be missing in a container. */
-	if (!copy || access("/proc/self/fd", X_OK))
+	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
-	fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 	o->unnamed = fd >= 0;
 	return fd >= 0 ? fd : -errno;
 }
 
-/* So much of @path that a suffix behind it still makes a name: file names end at NAME_MAX. */
-static int stem(const char *path)
-{
-	const char *name = path_base(path);
-
-	return (int)(name - path + MIN(strlen(name), (size_t)NAME_MAX - MAX_SUFFIX));
-}
-
 static int open_temporary(struct output *o)
 {
-	mode_t mask = umask(0);
-	int fd;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int r = -EEXIST;
 
-	umask(mask);
-	if (asprintf(&o->temporary, "%.*s.XXXXXX", stem(o->path), o->path) < 0) {
-		o->temporary = NULL;
-		return -ENOMEM;
+	for (int i = 0; r == -EEXIST && i < MAX_TRIES; i++) {
+		int fd;
+
+		r = choose_temporary(o);
+		if (r)
+			break;
+		fd = openat(o->place.dir, o->temporary, flags, 0666);
+		if (fd >= 0)
+			return fd;
+		r = -errno;
 	}
-	fd = mkostemp(o->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		int r = -errno;
-
-		free(TAKE_PTR(o->temporary));
-		return r;
-	}
-	fchmod(fd, 0666 & ~mask);
-	return fd;
-}
-
-static int open_in_place(struct output *o)
-{
-	int fd = open(o->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-	return fd >= 0 ? fd : -errno;
-}
-
-/* What a link that leads nowhere yet names, as seen from its directory. */
-static char *dangling(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char to[PATH_MAX], *made = NULL;
-	ssize_t n = readlink(path, to, sizeof(to) - 1);
-
-	if (n <= 0)
-		return NULL;
-	to[n] = '\0';
-	if (to[0] == '/' || !slash)
-		return strdup(to);
-	return asprintf(&made, "%.*s/%s", (int)(slash - path), path, to) < 0 ? NULL : made;
-}
-
-/*
- * Where @path leads: through symbolic links, which stay. /dev/stdout of a shell's `>` is one to a
- * regular file.
- */
-static char *destination(const char *path)
-{
-	struct stat st;
-	char *real = NULL;
-
-	if (!lstat(path, &st) && S_ISLNK(st.st_mode))
-		real = realpath(path, NULL) ?: dangling(path);
-	return real ? real : strdup(path);
-}
-
-/* An unnamed file gets its name when all is recorded: too late to find out that it can't be one. */
-static int check_name(const char *path)
-{
-	struct stat st;
-
-	if (*path && path[strlen(path) - 1] == '/')
-		return -EISDIR;
-	return stat(path, &st) && errno != ENOENT ? -errno : 0;
+	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
+	return r;
 }
 
 /* A page that nobody else was to read stays that. */
-static void keep_mode(const char *path, int fd)
+static void keep_mode(const struct place *p, int fd)
 {
-	struct stat old;
-
-	if (!stat(path, &old) && S_ISREG(old.st_mode))
-		(void)!fchmod(fd, old.st_mode & 0666);
+	if (p->fd >= 0 && S_ISREG(p->st.st_mode))
+		(void)!fchmod(fd, p->st.st_mode & 0666);
 }
 
-static int open_file(struct output *o)
+/* Descriptor or -errno + message. */
+static int open_to_replace(struct output *o, const char *path)
 {
-	int fd;
+	int fd = open_unnamed(o);
 
-	if (in_place(o->path))
-		return open_in_place(o);
-	fd = check_name(o->path);
-	if (fd)
-		return fd;
-	fd = open_unnamed(o);
 	if (fd < 0)
 		fd = open_temporary(o);
-	if (fd >= 0)
-		keep_mode(o->path, fd);
+	if (fd < 0)
+		return err_sys(fd, "can't write %s", path);
+	o->replaces = true;
+	keep_mode(&o->place, fd);
 	return fd;
 }
 
 /* Where a shell's `>` or `>>` leads: others write there too, so it isn't replaced. */
-static bool is_stdout(const char *path)
+static bool is_stdout(const struct place *p)
 {
-	struct stat here, there;
+	struct stat st;
 
-	return !stat(path, &here) && S_ISREG(here.st_mode) && !fstat(STDOUT_FILENO, &there) &&
-	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+	return p->fd >= 0 && S_ISREG(p->st.st_mode) && !fstat(STDOUT_FILENO, &st) &&
+	       p->st.st_dev == st.st_dev && p->st.st_ino == st.st_ino;
 }
 
 static int open_stdout(struct output *o)
@@ -160,25 +103,48 @@ static int open_stdout(struct output *o)
 	return 0;
 }
 
-int output_open(struct output *o, const char *path)
+static int open_stream(struct output *o, const char *path, bool replace)
 {
-	int fd;
+	int fd = replace ? open_to_replace(o, path) : place_open(&o->place, path);
+
+	if (fd < 0)
+		return fd;
+	o->path = strdup(path);
+	o->stream = o->path ? fdopen(fd, "w") : NULL;
+	if (o->stream)
+		return 0;
+	close(fd);
+	return err_sys(-ENOMEM, "can't write %s", path);
+}
+
+static int open_at(struct output *o, const char *path, bool chosen)
+{
+	struct place *p = &o->place;
+	bool replace;
+	int r;
 
 	*o = (struct output){};
-	if (streq(path, "-") || is_stdout(path))
-		return open_stdout(o);
-	o->path = destination(path);
-	if (!o->path)
-		return err_sys(-ENOMEM, "output");
-	fd = open_file(o);
-	if (fd < 0)
-		return err_sys(fd, "can't write %s", path);
-	o->stream = fdopen(fd, "w");
-	if (!o->stream) {
-		close(fd);
-		return err_sys(-errno, "can't write %s", path);
-	}
-	return 0;
+	r = place_find(p, path, !chosen);
+	if (r)
+		return r;
+	replace = chosen || p->fd < 0 || (S_ISREG(p->st.st_mode) && !p->handed);
+	r = is_stdout(p) ? open_stdout(o) : open_stream(o, path, replace);
+	if (!o->replaces)
+		place_fini(p);
+	return r;
+}
+
+int output_open(struct output *o, const char *path)
+{
+	if (!streq(path, "-"))
+		return open_at(o, path, false);
+	*o = (struct output){};
+	return open_stdout(o);
+}
+
+int output_open_chosen(struct output *o, const char *path)
+{
+	return open_at(o, path, true);
 }
 
 int output_open_elsewhere(struct output *o, const char *name)
@@ -194,7 +160,7 @@ int output_open_elsewhere(struct output *o, const char *name)
 		rmdir(made);
 		return err_sys(-ENOMEM, "output");
 	}
-	r = output_open(o, there);
+	r = output_open_chosen(o, there);
 	if (r)
 		rmdir(made);
 	else
@@ -202,26 +168,32 @@ int output_open_elsewhere(struct output *o, const char *name)
 	return r;
 }
 
+static bool link_as(int dir, const char *self, const char *name)
+{
+	return !linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW);
+}
+
 /* Gives the unnamed file a name: its own if that is free, else one to be renamed. */
 static int name_it(struct output *o)
 {
+	const struct place *p = &o->place;
 	char self[64];
+	int r;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(o->stream));
-	if (!linkat(AT_FDCWD, self, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW))
+	if (link_as(p->dir, self, p->name))
 		return 0;
-	for (unsigned int i = 0; errno == EEXIST && i < MAX_NAMES; i++) {
-		free(o->temporary);
-		if (asprintf(&o->temporary, "%.*s.%d-%u", stem(o->path), o->path, getpid(), i) <
-		    0) {
-			o->temporary = NULL;
-			return -ENOMEM;
-		}
-		if (!linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW))
+	r = -errno;
+	for (int i = 0; r == -EEXIST && i < MAX_TRIES; i++) {
+		r = choose_temporary(o);
+		if (r)
+			break;
+		if (link_as(p->dir, self, o->temporary))
 			return 0;
+		r = -errno;
 	}
 	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
-	return -errno;
+	return r;
 }
 
 /* Everything written, and closed; 0 or -errno. */
@@ -245,32 +217,26 @@ static int close_stream(struct output *o)
 
 int output_commit(struct output *o)
 {
+	const struct place *p = &o->place;
 	int r = close_stream(o);
 
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");
-	if (o->temporary && rename(o->temporary, o->path))
+	/* Replaces the name: a link that has come there since is gone, not followed. */
+	if (o->temporary && renameat(p->dir, o->temporary, p->dir, p->name))
 		return err_sys(-errno, "can't rename %s to %s", o->temporary, o->path);
 	free(TAKE_PTR(o->temporary));
 	free(TAKE_PTR(o->made));
 	return 0;
 }
 
-static int stat_folder(const char *path, struct stat *st)
-{
-	_cleanup_free_ char *copy = strdup(path);
-
-	return copy ? stat(dirname(copy), st) : -1;
-}
-
 bool output_same(const struct output *a, const struct output *b)
 {
 	struct stat in_a, in_b;
 
-	return (a->unnamed || a->temporary) && (b->unnamed || b->temporary) &&
-	       streq(path_base(a->path), path_base(b->path)) && !stat_folder(a->path, &in_a) &&
-	       !stat_folder(b->path, &in_b) && in_a.st_dev == in_b.st_dev &&
-	       in_a.st_ino == in_b.st_ino;
+	return a->replaces && b->replaces && streq(a->place.name, b->place.name) &&
+	       !fstat(a->place.dir, &in_a) && !fstat(b->place.dir, &in_b) &&
+	       in_a.st_dev == in_b.st_dev && in_a.st_ino == in_b.st_ino;
 }
 
 void output_fini(struct output *o)
@@ -278,7 +244,9 @@ void output_fini(struct output *o)
 	if (o->stream && o->stream != stdout)
 		fclose(o->stream);
 	if (o->temporary)
-		unlink(o->temporary);
+		(void)!unlinkat(o->place.dir, o->temporary, 0);
+	if (o->replaces)
+		place_fini(&o->place);
 	if (o->made)
 		rmdir(o->made);
 	free(o->made);

@@ -214,7 +214,8 @@ static int finish(struct session *s)
 static int open_outputs(struct session *s)
 {
 	const char *summary = s->options->summary_json;
-	int r = output_open(&s->output, s->path);
+	int r = s->options->output ? output_open(&s->output, s->path)
+				   : output_open_chosen(&s->output, s->path);
 
 	if (r || !summary)
 		return r;

@@ -93,19 +93,6 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
-static void test_leftover_names(void **state)
-{
-	char taken[64];
-
-	put("x", "old");
-	snprintf(taken, sizeof(taken), "x.%d-0", getpid());
-	put(taken, "somebody's");
-	write_to("x", true);
-	assert_holds("x", "new");
-	assert_holds(taken, "somebody's");
-	assert_int_equal(entries(), 2);
-}
-
 static void test_link_is_followed(void **state)
 {
 	struct stat st;
@@ -129,6 +116,58 @@ static void test_descriptor_link(void **state)
 	write_to(path, true);
 	assert_holds("file", "new");
 	assert_int_equal(entries(), 1);
+}
+
+/* krait chose the name: a link that has it already isn't followed. */
+static void test_chosen_name(void **state)
+{
+	struct output o;
+	struct stat st;
+
+	put("target", "old");
+	assert_int_equal(symlink("target", "name"), 0);
+	assert_int_equal(output_open_chosen(&o, "name"), 0);
+	fputs("new", o.stream);
+	assert_int_equal(output_commit(&o), 0);
+	output_fini(&o);
+	assert_holds("target", "old");
+	assert_holds("name", "new");
+	assert_int_equal(lstat("name", &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(entries(), 2);
+}
+
+/* Opened in one directory, and then the path leads to another. */
+static void test_directory_is_held(void **state)
+{
+	struct output o;
+
+	assert_int_equal(mkdir("a", 0700), 0);
+	assert_int_equal(mkdir("b", 0700), 0);
+	assert_int_equal(output_open(&o, "a/x"), 0);
+	fputs("new", o.stream);
+	assert_int_equal(rename("a", "moved"), 0);
+	assert_int_equal(symlink("b", "a"), 0);
+	assert_int_equal(output_commit(&o), 0);
+	output_fini(&o);
+	assert_holds("moved/x", "new");
+	assert_int_equal(access("b/x", F_OK), -1);
+}
+
+/* Between the open and the end, the name becomes a link. */
+static void test_link_comes_meanwhile(void **state)
+{
+	struct output o;
+
+	put("target", "old");
+	assert_int_equal(output_open(&o, "x"), 0);
+	fputs("new", o.stream);
+	assert_int_equal(symlink("target", "x"), 0);
+	assert_int_equal(output_commit(&o), 0);
+	output_fini(&o);
+	assert_holds("target", "old");
+	assert_holds("x", "new");
+	assert_int_equal(entries(), 2);
 }
 
 static void test_cannot_write(void **state)
@@ -182,7 +221,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_leftover_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chosen_name, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directory_is_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_link_comes_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_link_is_followed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_descriptor_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cannot_write, setup, teardown),

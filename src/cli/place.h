@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a path leads, as a directory that is held open and a name in it. The path is read once, one
+ * component after the other, so nobody can exchange a part of it between a check and its use.
+ *
+ * A symbolic link is followed where the kernel follows it too. There is one more rule, whatever
+ * fs.protected_symlinks says: in a directory that everybody may write to, only links of our own
+ * user and of the directory's owner are followed. The kernel's rule is for the last component of a
+ * path. This one is for all.
+ */
+#ifndef CLI_PLACE_H
+#define CLI_PLACE_H
+
+#include <limits.h>
+#include <sys/stat.h>
+#include "base/cleanup.h"
+#include "base/util.h"
+
+struct place {
+	int dir;		 /* the directory (O_PATH); -1 = none */
+	char name[NAME_MAX + 1]; /* the last component, never "." or ".." */
+	int fd;			 /* what has the name (O_PATH), and @st is of it; -1 = nothing */
+	bool handed; /* the name stands for an open file of a process, as /dev/stdout does */
+	struct stat st;
+};
+
+#define PLACE_INIT ((struct place){.dir = -1, .fd = -1})
+
+/*
+ * Finds the place of @path. @follow: a link as the last component is followed, else it is itself
+ * what @st is of. 0 or -errno + message: -ENOENT if a directory is missing (but not if only the
+ * name is), -EISDIR if @path names a directory, -EPERM if the rule above forbids a link.
+ */
+_must_use_ int place_find(struct place *p, const char *path, bool follow);
+
+/*
+ * Opens for writing what is there, which isn't a regular file with a name of its own: a FIFO, a
+ * device, an open file that was handed over. Nothing is created, and only a regular file is
+ * truncated. In a directory that everybody may write to, what belongs neither to us nor to the
+ * directory's owner isn't opened. Descriptor, or -errno + message.
+ */
+_must_use_ int place_open(const struct place *p, const char *path);
+
+void place_fini(struct place *p);
+
+#define _cleanup_place_ _cleanup_(place_fini)
+
+#endif
