@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/image.h"
-#include "elf/unwind_rows.h"
+#include "elf/unwind_cache.h"
 
 struct collect;
 
@@ -97,6 +97,8 @@ struct native_rows {
 	fde_vec eval;  /* of the evaluation loop */
 	bool compiled; /* they weren't in the cache */
 	bool partial;  /* there is much code without unwind information: native_rows_prove() */
+	struct unwind_cache_key key; /* .compiled, and there is a cache: of the file before, ... */
+	struct elf_reads reads;	     /* ... and what was read of it */
 };
 
 /* native_rows.c: a stack needs its rows. */
@@ -118,7 +120,7 @@ _must_use_ int native_rows_fill(const struct collect_config *config, const struc
 				const struct native_rows *rows);
 /* Puts them into the cache, in a thread. 0 or -errno + message. */
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
-				const struct native_rows *rows);
+				struct native_rows *rows);
 /* Takes note of what came of that; @why: message for @r. */
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);

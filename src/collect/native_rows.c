@@ -71,25 +71,20 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 	return r;
 }
 
-static struct unwind_cache_key cache_key(const struct native_file *f, struct elf_file *elf)
-{
-	struct unwind_cache_key key = {.bytes = f->version.bytes};
-
-	key.n = elf_file_build_id(elf, key.id);
-	return key;
-}
-
 /* From the cache on disk, if it has them. */
 static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
-	struct unwind_cache_key key;
 	int r;
 
 	if (cache) {
-		key = cache_key(f, elf);
-		if (unwind_cache_load(cache, &key, &ret->rows))
+		ret->key = unwind_cache_key_of(cache, elf, f->fd);
+		if (unwind_cache_load(cache, &ret->key, elf, &ret->rows))
 			return 0;
+	}
+	if (ret->key.n) {
+		elf_reads_init(&ret->reads);
+		elf_file_note_reads(elf, &ret->reads);
 	}
 	ret->compiled = true;
 	r = unwind_rows_read_tables(elf, &ret->rows);
@@ -110,17 +105,11 @@ static int check_unchanged(const struct native_file *f)
 }
 
 int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
-		     const struct native_rows *rows)
+		     struct native_rows *rows)
 {
-	_cleanup_elf_ struct elf_file *elf = NULL;
-	struct unwind_cache_key key;
-	int r = elf_file_open(f->fd, f->path, &elf);
+	int r = check_unchanged(f);
 
-	if (r)
-		return r;
-	key = cache_key(f, elf);
-	r = check_unchanged(f);
-	return r ? r : unwind_cache_store(cache, &key, &rows->rows);
+	return r ? r : unwind_cache_store(cache, &rows->key, &rows->rows, &rows->reads, f->fd);
 }
 
 static int compile(const struct native_file *f, struct unwind_cache *cache, struct native_rows *ret)
@@ -154,6 +143,8 @@ int native_rows_prove(const struct native_file *f, struct native_rows *rows)
 	int r = elf_file_open(f->fd, f->path, &elf);
 
 	rows->partial = false;
+	if (!r && rows->key.n)
+		elf_file_note_reads(elf, &rows->reads);
 	r = r ? r : code_rows_add(elf, &rows->rows);
 	return r ? r : check_unchanged(f);
 }
@@ -168,6 +159,7 @@ void native_rows_fini(struct native_rows *r)
 {
 	unwind_rows_fini(&r->rows);
 	vec_fini(&r->eval);
+	elf_reads_fini(&r->reads);
 }
 
 static void keep_functions(struct collect *c, struct native_file *f, const struct unwind_rows *rows)

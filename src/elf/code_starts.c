@@ -61,7 +61,7 @@ static int add_pointers(struct starts *s, struct elf_file *f)
 	int r = 0;
 
 	while (!r && (scn = elf_next_section(f, scn, SHT_RELA, &sh))) {
-		Elf_Data *data = (sh.sh_flags & SHF_ALLOC) ? elf_section_data(scn, &sh) : NULL;
+		Elf_Data *data = (sh.sh_flags & SHF_ALLOC) ? elf_section_data(f, scn, &sh) : NULL;
 		GElf_Rela rela;
 
 		for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++)

@@ -197,16 +197,10 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 	n = MIN((uint64_t)n, load->memsz - at);
 	if (at < load->filesz)
 		in_file = MIN((uint64_t)n, load->filesz - at);
-	while (got < in_file) {
-		ssize_t r = pread(f->fd, (char *)buf + got, in_file - got,
-				  (off_t)(load->offset + at + got));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0) /* the file is shorter than it says: the process would get SIGBUS */
-			return got;
-		got += (size_t)r;
-	}
+	if (in_file)
+		got = elf_read_at(f, load->offset + at, buf, in_file);
+	if (got < in_file) /* the file is shorter than it says: the process would get SIGBUS */
+		return got;
 	memset((char *)buf + in_file, 0, n - in_file);
 	return n;
 }

@@ -24,12 +24,31 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 	return NULL;
 }
 
-Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh)
+/*
+ * What follows from the last byte, which is read by itself, is noted like what is read of the
+ * table.
+ */
+bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
+{
+	bool are = elf_is_string_table(f->elf, f->fd, i, max_bytes);
+	Elf_Scn *scn = f->reads ? elf_getscn(f->elf, i) : NULL;
+	GElf_Shdr sh;
+
+	if (are && scn)
+		elf_reads_add_section(f->reads, scn);
+	else if (f->reads && scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB)
+		f->reads->lost = true; /* a broken file */
+	return are;
+}
+
+Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data;
 
 	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED))
 		return NULL;
+	if (f->reads)
+		elf_reads_add_section(f->reads, scn);
 	data = elf_getdata(scn, NULL);
 	return data && data->d_buf ? data : NULL;
 }
@@ -38,7 +57,7 @@ Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
 
-	if (!elf_is_string_table(f->elf, f->fd, f->shstrndx, NAMES_MAX_BYTES))
+	if (!elf_reads_strings(f, f->shstrndx, NAMES_MAX_BYTES))
 		return NULL;
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		const char *s;
@@ -132,7 +151,7 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
 		scn = elf_next_section(f, scn, SHT_NOTE, &sh);
 		if (!scn)
 			break;
-		data = sh.sh_size <= NOTES_MAX_BYTES ? elf_section_data(scn, &sh) : NULL;
+		data = sh.sh_size <= NOTES_MAX_BYTES ? elf_section_data(f, scn, &sh) : NULL;
 
 		if (data)
 			n = note_build_id(data, id);
@@ -145,10 +164,10 @@ static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
 {
 	GElf_Shdr sh;
 	Elf_Scn *scn = elf_next_section(f, NULL, SHT_DYNAMIC, &sh);
-	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
+	Elf_Data *data = scn ? elf_section_data(f, scn, &sh) : NULL;
 	GElf_Dyn dyn;
 
-	if (!data || !elf_is_string_table(f->elf, f->fd, sh.sh_link, SECTION_MAX_BYTES))
+	if (!data || !elf_reads_strings(f, sh.sh_link, SECTION_MAX_BYTES))
 		return NULL;
 	for (int k = 0; k < DYNAMIC_MAX && gelf_getdyn(data, k, &dyn) && dyn.d_tag != DT_NULL;
 	     k++) {

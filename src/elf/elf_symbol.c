@@ -6,7 +6,7 @@
 /* Asked for each relocation: a file's are 30,000, all with one table. */
 static bool are_strings(struct elf_file *f, size_t i)
 {
-	if (i != f->strings && elf_is_string_table(f->elf, f->fd, i, SECTION_MAX_BYTES))
+	if (i != f->strings && elf_reads_strings(f, i, SECTION_MAX_BYTES))
 		f->strings = i;
 	return i && i == f->strings;
 }
@@ -15,7 +15,7 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 {
 	GElf_Shdr sh;
 	Elf_Scn *scn = elf_next_section(f, NULL, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &sh);
-	Elf_Data *data = scn ? elf_section_data(scn, &sh) : NULL;
+	Elf_Data *data = scn ? elf_section_data(f, scn, &sh) : NULL;
 	GElf_Sym sym;
 
 	if (data && !are_strings(f, sh.sh_link))
@@ -107,7 +107,7 @@ static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_
 	if (!scn || !gelf_getshdr(scn, &sh) ||
 	    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB))
 		return;
-	data = elf_section_data(scn, &sh);
+	data = elf_section_data(f, scn, &sh);
 	if (!data || i > INT32_MAX || !gelf_getsym(data, (int)i, &sym) ||
 	    !are_strings(f, sh.sh_link))
 		return;
@@ -124,7 +124,7 @@ static int compare_refs(const void *a, const void *b)
 
 static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = elf_section_data(scn, sh);
+	Elf_Data *data = elf_section_data(f, scn, sh);
 	GElf_Rela rela;
 	int r = 0;
 
@@ -160,7 +160,7 @@ static bool reloc_at(struct elf_file *f, const struct elf_reloc_ref *ref, struct
 
 	if (!scn || !gelf_getshdr(scn, &sh))
 		return false;
-	data = elf_section_data(scn, &sh);
+	data = elf_section_data(f, scn, &sh);
 	if (!data || !gelf_getrela(data, (int)ref->index, &rela))
 		return false;
 	*ret = (struct elf_reloc){ref->vaddr, rela.r_addend, (uint32_t)GELF_R_TYPE(rela.r_info),

@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include "base/vec.h"
 #include "elf/elf_file.h"
+#include "elf/elf_reads.h"
 
 /* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
 #define SECTION_MAX_BYTES (512ull << 20)
@@ -33,7 +34,17 @@ struct elf_file {
 	VEC(struct elf_load) loads;
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;
+	struct elf_reads *reads; /* borrowed; NULL: nobody wants to know what is read */
 };
+
+/*
+ * elf_reads.c: pread() as far as it goes. All bytes of the file that libelf doesn't read come from
+ * here.
+ */
+size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
+/* What was read otherwise is noted by whoever reads it: bytes as they were, or a section's. */
+void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
+void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
 /*
  * libelf takes memory for as many headers as the file claims to have, and holes make a file as large as one
@@ -46,6 +57,8 @@ Elf *elf_open_bounded(int fd);
  * that is behind it, if the section doesn't end with a NUL.
  */
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes);
+/* The same of section @i of @f, as one that is read. */
+bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 
 /* First section of @type at or after @scn's successor (NULL: from the start), with its header. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
@@ -54,7 +67,7 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /* Its bytes, NULL if they are missing, broken or absurdly large. Owned by the file. */
-Elf_Data *elf_section_data(Elf_Scn *scn, const GElf_Shdr *sh);
+Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
 
 /* The program header of .eh_frame_hdr; false if there is none. */
 bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret);

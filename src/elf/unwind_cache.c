@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "elf/unwind_cache_file.h"
 
@@ -104,27 +106,100 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 
 	for (size_t i = 0; i < key->n; i++)
 		at += snprintf(name + at, 3, "%02x", key->id[i]);
-	snprintf(name + at, NAME_BYTES - at, "-%llx" SUFFIX, (unsigned long long)key->bytes);
+	snprintf(name + at, NAME_BYTES - at, "-%llx-%llu" SUFFIX, (unsigned long long)key->bytes,
+		 (unsigned long long)key->owner);
+}
+
+/*
+ * Can nobody but root and the cache's user write to this file, or say that they own it? Where
+ * set-user-id doesn't count root doesn't believe who owns what: of a medium that a user brought, of
+ * FUSE. Then ctime is the kernel's word.
+ */
+static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
+{
+	struct statvfs fs;
+
+	return (st->st_uid == 0 || st->st_uid == c->uid) && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       !fstatvfs(fd, &fs) && !(fs.f_flag & ST_NOSUID);
+}
+
+static struct unwind_cache_version version_of(const struct unwind_cache *c, int fd,
+					      const struct stat *st)
+{
+	if (!is_out_of_reach(c, fd, st))
+		return (struct unwind_cache_version){};
+	return (struct unwind_cache_version){.dev = st->st_dev,
+					     .ino = st->st_ino,
+					     .mtime_ns = (int64_t)timespec_ns(st->st_mtim),
+					     .ctime_ns = (int64_t)timespec_ns(st->st_ctim)};
+}
+
+/* Two changes within one tick of the file system's clock look like one. */
+#define SETTLED_SECONDS 2
+
+static bool is_settled(const struct unwind_cache_version *v)
+{
+	return v->ino && time(NULL) - v->ctime_ns / (int64_t)NSEC_PER_SEC >= SETTLED_SECONDS;
+}
+
+static bool is_version(const struct unwind_cache_version *a, const struct unwind_cache_version *b)
+{
+	return a->ino && !memcmp(a, b, sizeof(*a));
+}
+
+struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
+					    int fd)
+{
+	struct unwind_cache_key key = {};
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return key;
+	key.n = elf_file_build_id(f, key.id);
+	key.bytes = st.st_size;
+	key.owner = st.st_uid;
+	key.version = version_of(c, fd, &st);
+	return key;
+}
+
+/* @fd: the entry. */
+static bool is_proved(int fd, const struct unwind_cache_key *key, struct elf_file *f,
+		      const struct unwind_cache_proof *proof)
+{
+	if (is_version(&key->version, &proof->version))
+		return true;
+	if (!f || !elf_reads_are(f, &proof->places, proof->hash))
+		return false;
+	if (is_settled(&key->version))
+		unwind_cache_write_version(fd, &key->version);
+	return true;
 }
 
 static bool load(const struct unwind_cache *c, const struct unwind_cache_key *key,
-		 struct unwind_rows *ret)
+		 struct elf_file *f, struct unwind_rows *ret)
 {
 	_cleanup_close_ int dir = open_dir(c, false), fd = -1;
+	struct unwind_cache_proof proof = {};
 	char name[NAME_BYTES];
+	bool good;
 
 	if (dir < 0)
 		return false;
 	file_name(key, name);
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || !unwind_cache_read(fd, c->uid, key, ret))
+	fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == EROFS)
+		fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
 		return false;
-	(void)futimens(fd, NULL); /* used now */
-	return true;
+	good = unwind_cache_read(fd, c->uid, key, ret, &proof) && is_proved(fd, key, f, &proof);
+	vec_fini(&proof.places);
+	if (good)
+		(void)futimens(fd, NULL); /* used now */
+	return good;
 }
 
 bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
-		       struct unwind_rows *ret)
+		       struct elf_file *f, struct unwind_rows *ret)
 {
 	bool there;
 
@@ -132,7 +207,7 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key))
 		return false;
 	enter(c);
-	there = load(c, key, ret);
+	there = load(c, key, f, ret);
 	leave(c);
 	if (!there) {
 		unwind_rows_fini(ret);
@@ -142,7 +217,7 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 }
 
 static int store(const struct unwind_cache *c, int dir, const struct unwind_cache_key *key,
-		 const struct unwind_rows *rows)
+		 const struct unwind_rows *rows, const struct unwind_cache_proof *proof)
 {
 	char name[NAME_BYTES], tmp[NAME_BYTES + 32];
 	_cleanup_close_ int fd = -1;
@@ -154,7 +229,7 @@ static int store(const struct unwind_cache *c, int dir, const struct unwind_cach
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(-errno, "can't write to '%s'", c->path);
-	r = unwind_cache_write(fd, key, rows);
+	r = unwind_cache_write(fd, key, rows, proof);
 	if (!r && renameat(dir, tmp, dir, name))
 		r = -errno;
 	if (!r)
@@ -236,17 +311,34 @@ void unwind_cache_trim(struct unwind_cache *c, uint64_t most)
 	leave(c);
 }
 
-int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
-		       const struct unwind_rows *rows)
+/* @key's version, if the file @fd still has it and had it for long enough. */
+static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
+					   const struct unwind_cache_key *key)
 {
+	const struct unwind_cache_version none = {};
+	struct unwind_cache_version now;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return none;
+	now = version_of(c, fd, &st);
+	return is_version(&key->version, &now) && is_settled(&now) ? now : none;
+}
+
+int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
+		       const struct unwind_rows *rows, struct elf_reads *reads, int fd)
+{
+	struct unwind_cache_proof proof = {.version = settled(c, fd, key)};
 	_cleanup_close_ int dir = -1;
 	int r;
 
-	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS)
+	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
+	    !elf_reads_end(reads, proof.hash))
 		return 0;
+	memcpy(&proof.places, &reads->places, sizeof(proof.places)); /* lent */
 	enter(c);
 	dir = open_dir(c, true);
-	r = dir < 0 ? dir : store(c, dir, key, rows);
+	r = dir < 0 ? dir : store(c, dir, key, rows, &proof);
 	if (!r)
 		trim(dir, UNWIND_CACHE_MOST);
 	leave(c);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiled rows of large files on disk, by build id: the next run has them at once. One file for each in
- * a directory of one user's own. Whatever lies there is checked: owner, mode, length, checksum, and that
- * the rows are what unwind_rows.h promises; what isn't right isn't there.
+ * Compiled rows of large files on disk: the next run has them at once. One file for each in a
+ * directory of one user's own. Whatever lies there is checked: owner, mode, length, checksum, and
+ * that the rows are what unwind_rows.h promises; what isn't right isn't there.
+ *
+ * Build id and size only find rows: both are what a file says of itself, and anybody may say the
+ * same. Rows serve the bytes that they were made from (docs/decisions/0016-rows-on-disk.md). That
+ * is proved by the time of the last change, of a file that only root and the cache's user can
+ * change; else by a hash of all that was read.
  */
 #ifndef ELF_UNWIND_CACHE_H
 #define ELF_UNWIND_CACHE_H
 
 #include <sys/types.h>
 #include "elf/elf_file.h"
+#include "elf/elf_reads.h"
 #include "elf/unwind_rows.h"
 
 struct unwind_cache;
@@ -26,20 +32,38 @@ struct unwind_cache;
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* NULL is fine */
 
-/* What makes a file's rows what they are, besides this build of krait. */
+/* A file that hasn't changed since; .ino 0: nobody can say that. */
+struct unwind_cache_version {
+	uint64_t dev, ino;
+	int64_t mtime_ns, ctime_ns;
+};
+
+/*
+ * Of a file, besides this build of krait. Users' files have entries of their own, which others'
+ * don't displace.
+ */
 struct unwind_cache_key {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t n; /* bytes of .id, 0 = none: nothing is kept */
 	uint64_t bytes;
+	uint64_t owner; /* uid */
+	struct unwind_cache_version version;
 };
 
-/* True: *ret is as unwind_rows_read() left it. Else it is empty. */
-bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
-		       struct unwind_rows *ret);
+/* The key of @f, whose descriptor is @fd, as it is now. Get it before the file is read. */
+struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct elf_file *f,
+					    int fd);
 
-/* Keeps them if they are worth it. Whole or not at all. 0 or -errno + message. */
+/* True: *ret is as unwind_rows_read() left it, of the bytes that are in @f. Else it is empty. */
+bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
+		       struct elf_file *f, struct unwind_rows *ret);
+
+/*
+ * Keeps rows if they are worth it. Whole or not at all. @reads: all that was read to make them; it
+ * takes no more. @fd: the file, whose last change is looked at again. 0 or -errno + message.
+ */
 _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *key,
-				  const struct unwind_rows *rows);
+				  const struct unwind_rows *rows, struct elf_reads *reads, int fd);
 
 /* Removes what is too much; unwind_cache_store() does it. @most: bytes. */
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most);

@@ -6,17 +6,20 @@
 #include <unistd.h>
 
 static const char magic[8] =
-	"krait-r\2"; /* the last byte: of this format, and of what rows are made of a file */
+	"krait-r\3"; /* the last byte: of this format, and of what rows are made of a file */
 
 #define REGISTERS 33 /* DWARF numbers that rules use are below */
 
 struct header {
 	char magic[8];
-	uint64_t sum; /* over all that follows */
+	struct unwind_cache_version version; /* of the last file that proved to be this one */
+	uint64_t sum;			     /* over all that follows */
 	uint64_t krait[3];
-	struct unwind_cache_key key;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	uint64_t n, bytes, owner; /* as in the key */
+	uint8_t hash[BLAKE2_BYTES];
 	uint64_t base, bad;
-	uint64_t rows, rules, fdes;
+	uint64_t rows, rules, fdes, places;
 	char why[96];
 };
 
@@ -53,14 +56,16 @@ static uint64_t sum_of(uint64_t sum, const void *bytes, size_t n)
 	return sum ^ sum >> 29;
 }
 
-static uint64_t checksum(const struct header *h, const struct unwind_rows *r)
+static uint64_t checksum(const struct header *h, const struct unwind_rows *r,
+			 const elf_place_vec *places)
 {
 	const size_t from = offsetof(struct header, krait);
 	uint64_t sum = sum_of(0, (const char *)h + from, sizeof(*h) - from);
 
 	sum = sum_of(sum, r->rows.v, r->rows.n * sizeof(*r->rows.v));
 	sum = sum_of(sum, r->rules.v, r->rules.n * sizeof(*r->rules.v));
-	return sum_of(sum, r->fdes.v, r->fdes.n * sizeof(*r->fdes.v));
+	sum = sum_of(sum, r->fdes.v, r->fdes.n * sizeof(*r->fdes.v));
+	return sum_of(sum, places->v, places->n * sizeof(*places->v));
 }
 
 static bool read_all(int fd, void *bytes, size_t n)
@@ -86,13 +91,14 @@ static bool fits(const struct header *h, const struct unwind_cache_key *key, uin
 
 	this_krait(krait);
 	return !memcmp(h->magic, magic, sizeof(magic)) && !memcmp(h->krait, krait, sizeof(krait)) &&
-	       h->key.n == key->n && !memcmp(h->key.id, key->id, key->n) &&
-	       h->key.bytes == key->bytes && h->rows <= UNWIND_MAX_ROWS && h->rules &&
+	       h->n == key->n && !memcmp(h->id, key->id, key->n) && h->bytes == key->bytes &&
+	       h->owner == key->owner && h->rows <= UNWIND_MAX_ROWS && h->rules &&
 	       h->rules <= UNWIND_MAX_RULES && h->fdes <= UNWIND_MAX_FDES &&
-	       !h->why[sizeof(h->why) - 1] &&
+	       h->places <= ELF_PLACES_MAX && !h->why[sizeof(h->why) - 1] &&
 	       bytes == sizeof(*h) + h->rows * sizeof(struct unwind_row) +
 				h->rules * sizeof(struct unwind_rule) +
-				h->fdes * sizeof(struct unwind_fde);
+				h->fdes * sizeof(struct unwind_fde) +
+				h->places * sizeof(struct elf_place);
 }
 
 static bool rule_makes_sense(const struct unwind_rule *u)
@@ -122,7 +128,7 @@ static bool makes_sense(const struct unwind_rows *r)
 }
 
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
-		       struct unwind_rows *ret)
+		       struct unwind_rows *ret, struct unwind_cache_proof *proof)
 {
 	struct header h;
 	struct stat st;
@@ -130,8 +136,10 @@ bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 	if (!unwind_cache_is_ours(fd, uid, S_IFREG, &st) || !read_all(fd, &h, sizeof(h)) ||
 	    !fits(&h, key, st.st_size) || !read_vec(fd, &ret->rows, h.rows) ||
 	    !read_vec(fd, &ret->rules, h.rules) || !read_vec(fd, &ret->fdes, h.fdes) ||
-	    h.sum != checksum(&h, ret))
+	    !read_vec(fd, &proof->places, h.places) || h.sum != checksum(&h, ret, &proof->places))
 		return false;
+	proof->version = h.version;
+	memcpy(proof->hash, h.hash, sizeof(proof->hash));
 	ret->base = h.base;
 	ret->bad = h.bad;
 	memcpy(ret->why, h.why, sizeof(ret->why));
@@ -151,28 +159,39 @@ static bool write_all(int fd, const void *bytes, size_t n)
 	return true;
 }
 
-int unwind_cache_write(int fd, const struct unwind_cache_key *key, const struct unwind_rows *r)
+int unwind_cache_write(int fd, const struct unwind_cache_key *key, const struct unwind_rows *r,
+		       const struct unwind_cache_proof *proof)
 {
 	struct header h;
 
 	memset(&h, 0, sizeof(h)); /* padding too: it is written */
 	memcpy(h.magic, magic, sizeof(magic));
 	this_krait(h.krait);
-	memcpy(h.key.id, key->id, key->n);
-	h.key.n = key->n;
-	h.key.bytes = key->bytes;
+	h.version = proof->version;
+	memcpy(h.id, key->id, key->n);
+	h.n = key->n;
+	h.bytes = key->bytes;
+	h.owner = key->owner;
+	memcpy(h.hash, proof->hash, sizeof(h.hash));
 	h.base = r->base;
 	h.bad = r->bad;
 	h.rows = r->rows.n;
 	h.rules = r->rules.n;
 	h.fdes = r->fdes.n;
+	h.places = proof->places.n;
 	memcpy(h.why, r->why, sizeof(h.why));
-	h.sum = checksum(&h, r);
+	h.sum = checksum(&h, r, &proof->places);
 	errno = 0;
 	if (!write_all(fd, &h, sizeof(h)) ||
 	    !write_all(fd, r->rows.v, r->rows.n * sizeof(*r->rows.v)) ||
 	    !write_all(fd, r->rules.v, r->rules.n * sizeof(*r->rules.v)) ||
-	    !write_all(fd, r->fdes.v, r->fdes.n * sizeof(*r->fdes.v)))
+	    !write_all(fd, r->fdes.v, r->fdes.n * sizeof(*r->fdes.v)) ||
+	    !write_all(fd, proof->places.v, proof->places.n * sizeof(*proof->places.v)))
 		return errno ? -errno : -EIO;
 	return 0;
+}
+
+void unwind_cache_write_version(int fd, const struct unwind_cache_version *version)
+{
+	(void)!pwrite(fd, version, sizeof(*version), offsetof(struct header, version));
 }

@@ -9,11 +9,24 @@
 /* @fd is of this type and belongs to @uid, and nobody else can write it. */
 bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 
-/* Reads @fd from its beginning. False: it isn't what was written for @key; *ret may be half filled. */
+/* What proves that rows are those of a file. */
+struct unwind_cache_proof {
+	struct unwind_cache_version version;
+	uint8_t hash[BLAKE2_BYTES];
+	elf_place_vec places;
+};
+
+/*
+ * Reads @fd from its beginning. False: it isn't what was written for @key; *ret and *proof may be
+ * half filled.
+ */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
-		       struct unwind_rows *ret);
+		       struct unwind_rows *ret, struct unwind_cache_proof *proof);
 /* 0 or -errno. */
 _must_use_ int unwind_cache_write(int fd, const struct unwind_cache_key *key,
-				  const struct unwind_rows *rows);
+				  const struct unwind_rows *rows,
+				  const struct unwind_cache_proof *proof);
+/* The file that proved to be the same by its bytes is known by its last change from now on. */
+void unwind_cache_write_version(int fd, const struct unwind_cache_version *version);
 
 #endif

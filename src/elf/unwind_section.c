@@ -75,6 +75,8 @@ static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
 	if (sh.sh_size > CFI_MAX_BYTES || ((sh.sh_flags & SHF_COMPRESSED) &&
 					   (!gelf_getchdr(scn, &ch) || ch.ch_size > CFI_MAX_BYTES)))
 		return err_set(-EFBIG, "%s: .debug_frame is broken or too large", f->name);
+	if (f->reads)
+		elf_reads_add_section(f->reads, scn);
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
 		return err_set(-EBADMSG, "%s: .debug_frame: %s", f->name, elf_errmsg(-1));
 	data = elf_getdata(scn, NULL);

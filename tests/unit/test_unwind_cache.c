@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows on disk: what was kept comes back the same; what was damaged, or isn't ours, doesn't come back. */
+/*
+ * Rows on disk: what was kept comes back the same; what was damaged, isn't ours, or was made from
+ * other bytes, doesn't come back.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +17,22 @@
 
 static char dir[64], path[256];
 static struct unwind_cache *cache;
-static const struct unwind_cache_key key = {.id = {1, 2, 3, 4, 5, 6, 7, 0xab}, .n = 8, .bytes = 99};
+static struct unwind_cache_key key;
+
+/* A program that the distribution installed: root's, and nobody changed it these two seconds. */
+#define PROGRAM "/bin/true"
+static int program;
+static struct elf_file *program_elf;
+
+static void name_key(struct unwind_cache_key *k)
+{
+	static const uint8_t id[8] = {1, 2, 3, 4, 5, 6, 7, 0xab};
+
+	memcpy(k->id, id, sizeof(id));
+	k->n = sizeof(id);
+	k->bytes = 99;
+	k->owner = 5;
+}
 
 static int set_up(void **state)
 {
@@ -23,9 +41,14 @@ static int set_up(void **state)
 	if (!mkdtemp(template))
 		return -1;
 	snprintf(dir, sizeof(dir), "%s/sub/krait", template);
-	snprintf(path, sizeof(path), "%s/01020304050607ab-63.rows", dir);
+	snprintf(path, sizeof(path), "%s/01020304050607ab-63-5.rows", dir);
 	cache = unwind_cache_new(dir, geteuid(), getegid(), false);
-	return cache ? 0 : -1;
+	program = open(PROGRAM, O_RDONLY);
+	if (!cache || program < 0 || elf_file_open(program, PROGRAM, &program_elf))
+		return -1;
+	key = unwind_cache_key_of(cache, program_elf, program);
+	name_key(&key);
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -33,6 +56,8 @@ static int tear_down(void **state)
 	char command[128];
 
 	unwind_cache_free(cache);
+	elf_file_free(program_elf);
+	close(program);
 	*strrchr(dir, '/') = 0;
 	*strrchr(dir, '/') = 0;
 	snprintf(command, sizeof(command), "rm -r '%s'", dir);
@@ -54,18 +79,35 @@ static void make_rows(struct unwind_rows *r, size_t n)
 	}
 }
 
+/* Kept with @elf's first bytes as those that were read. */
+static void store(const struct unwind_cache_key *k, const struct unwind_rows *rows,
+		  struct elf_file *elf, int fd)
+{
+	struct elf_reads reads;
+	const struct elf_load *text = elf_file_text(elf);
+	char bytes[1000];
+
+	elf_reads_init(&reads);
+	elf_file_note_reads(elf, &reads);
+	assert_int_equal(elf_file_read(elf, text->vaddr, bytes, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(elf_file_read(elf, text->vaddr + 5000, bytes, 8), 8);
+	elf_file_note_reads(elf, NULL);
+	assert_int_equal(unwind_cache_store(cache, k, rows, &reads, fd), 0);
+	elf_reads_fini(&reads);
+}
+
 static void keep(size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows;
 
 	make_rows(&rows, n);
-	assert_int_equal(unwind_cache_store(cache, &key, &rows), 0);
+	store(&key, &rows, program_elf, program);
 }
 
 static bool comes_back(void)
 {
 	_cleanup_unwind_rows_ struct unwind_rows got, want;
-	bool there = unwind_cache_load(cache, &key, &got);
+	bool there = unwind_cache_load(cache, &key, NULL, &got);
 
 	make_rows(&want, ROWS);
 	if (!there) {
@@ -96,12 +138,15 @@ static void test_round_trip(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	other.id[0]++;
-	assert_false(unwind_cache_load(cache, &other, &rows));
+	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other = key;
 	other.bytes++;
-	assert_false(unwind_cache_load(cache, &other, &rows));
+	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
+	other = key;
+	other.owner++; /* users don't displace others' rows */
+	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other.n = 0; /* no build id */
-	assert_false(unwind_cache_load(cache, &other, &rows));
+	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 }
 
 /* Each byte of the beginning and some of the rest, each length. */
@@ -169,8 +214,8 @@ static void test_nonsense(void **state)
 			rows.base++;
 			break;
 		}
-		assert_int_equal(unwind_cache_store(cache, &key, &rows), 0);
-		assert_false(unwind_cache_load(cache, &key, &got));
+		store(&key, &rows, program_elf, program);
+		assert_false(unwind_cache_load(cache, &key, NULL, &got));
 	}
 	keep(ROWS);
 	assert_true(comes_back());
@@ -230,6 +275,75 @@ static void test_become(void **state)
 	assert_false(comes_back());
 }
 
+static bool is_served(const struct unwind_cache_key *k, int fd)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows;
+	_cleanup_elf_ struct elf_file *elf = NULL;
+
+	assert_int_equal(elf_file_open(fd, "copy", &elf), 0);
+	return unwind_cache_load(cache, k, elf, &rows);
+}
+
+static void flip(int fd, off_t at)
+{
+	uint8_t byte;
+
+	assert_int_equal(pread(fd, &byte, 1, at), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+}
+
+/*
+ * A file that others may change is proved by its bytes, where they were read; size and build id are
+ * the same.
+ */
+static void test_bytes(void **state)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows;
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	struct unwind_cache_key k;
+	off_t text = (off_t)elf_file_text(program_elf)->offset;
+	char copy[] = "/tmp/krait-copy-XXXXXX", block[4096];
+	int fd = mkstemp(copy);
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	for (off_t at = 0; (n = pread(program, block, sizeof(block), at)) > 0; at += n)
+		assert_int_equal(pwrite(fd, block, n, at), n);
+	assert_int_equal(fchmod(fd, 0666), 0);
+	assert_int_equal(elf_file_open(fd, copy, &elf), 0);
+	k = unwind_cache_key_of(cache, elf, fd);
+	name_key(&k);
+	assert_int_equal(k.version.ino, 0);
+	make_rows(&rows, ROWS);
+	store(&k, &rows, elf, fd);
+	assert_true(is_served(&k, fd));
+	flip(fd, text + 999);
+	assert_false(is_served(&k, fd));
+	flip(fd, text + 999);
+	assert_true(is_served(&k, fd));
+	flip(fd, text + 5007);
+	assert_false(is_served(&k, fd));
+	flip(fd, text + 5007);
+	flip(fd, 24); /* e_entry, in the header */
+	assert_false(is_served(&k, fd));
+	flip(fd, 24);
+	flip(fd, text + 3000); /* that wasn't read */
+	assert_true(is_served(&k, fd));
+	/*
+	 * What is root's may be served without a look, but only if its last change is the one that
+	 * was noted.
+	 */
+	k.version = key.version;
+	assert_true(is_served(&k, fd));
+	flip(fd, text + 999);
+	assert_true(is_served(&k, fd)); /* it was noted */
+	k.version.ctime_ns++;
+	assert_false(is_served(&k, fd));
+	assert_int_equal(unlink(copy), 0);
+	close(fd);
+}
+
 static void test_bounded(void **state)
 {
 	struct unwind_cache_key k = key;
@@ -238,16 +352,16 @@ static void test_bounded(void **state)
 
 	make_rows(&rows, ROWS);
 	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
-		assert_int_equal(unwind_cache_store(cache, &k, &rows), 0);
+		store(&k, &rows, program_elf, program);
 		usleep(20000); /* the file system's clock */
 	}
 	k.id[0] = 1;
-	assert_true(unwind_cache_load(cache, &k, &got)); /* used: 2 is the oldest now */
+	assert_true(unwind_cache_load(cache, &k, NULL, &got)); /* used: 2 is the oldest now */
 	unwind_rows_fini(&got);
 	assert_int_equal(stat(path, &st), 0);
 	unwind_cache_trim(cache, 3 * st.st_size);
 	for (k.id[0] = 1; k.id[0] <= 4; k.id[0]++) {
-		assert_int_equal(unwind_cache_load(cache, &k, &got), k.id[0] != 2);
+		assert_int_equal(unwind_cache_load(cache, &k, NULL, &got), k.id[0] != 2);
 		unwind_rows_fini(&got);
 	}
 	unwind_rows_fini(&rows);
@@ -261,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nonsense, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_not_ours, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_become, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
 	};
 

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Unwind rows on disk serve the bytes that they were made from, and no other file that calls itself the same.
+
+Build id and size are the file's own words. An attacker's program has those of an honest one and other call frame
+information, and is profiled first: the honest one's stacks stay whole.
+"""
+import os
+import re
+import subprocess
+import sys
+
+import kit
+from kit import check, folder, krait
+
+NOBODY = 65534
+LEAST = 0.8  # of the stacks: the first samples come before the rows. Of a poisoned program none is whole
+# Small functions enough that rows are worth keeping, then a chain whose frames have FRAME bytes, as its call frame
+# information truly says. The two programs differ in that number alone.
+SOURCE = """
+.text
+.rept 12000
+.cfi_startproc
+push %rbx
+.cfi_adjust_cfa_offset 8
+pop %rbx
+.cfi_adjust_cfa_offset -8
+ret
+.cfi_endproc
+.endr
+.macro chain name, next
+.globl \\name
+.type \\name, @function
+\\name:
+.cfi_startproc
+sub $FRAME, %rsp
+.cfi_adjust_cfa_offset FRAME
+call \\next
+add $FRAME, %rsp
+.cfi_adjust_cfa_offset -FRAME
+ret
+.cfi_endproc
+.size \\name, . - \\name
+.endm
+chain main, outer
+chain outer, inner
+chain inner, burn
+.globl burn
+.type burn, @function
+burn:
+.cfi_startproc
+jmp burn
+.cfi_endproc
+.size burn, . - burn
+.section .note.GNU-stack,"",@progbits
+"""
+
+
+def build(d, name, frame, owner, mode):
+    path = os.path.join(d, name)
+    with open(path + ".s", "w") as f:
+        f.write(SOURCE.replace("FRAME", str(frame)))
+    subprocess.run(["gcc", "-no-pie", "-Wl,--build-id=0x00112233445566778899", "-o", path,
+                    path + ".s"], check=True)
+    os.chown(path, owner, owner)
+    os.chmod(path, mode)
+    return path
+
+
+def stacks(d, cache, path, user):
+    """(samples in burn, of these with the whole chain) of a program that a user runs."""
+    os.chmod(d, 0o755)
+    with kit.Background(path, user=user, group=user):
+        done = krait("record", "--all", "--native=full", "-f", "-F", "999", "-d", "0.7", "--comm", os.path.basename(path),
+                     env=dict(os.environ, XDG_CACHE_HOME=cache))
+    check(done.returncode == 0, done.stderr)
+    count = [0, 0]
+    for line in done.stdout.splitlines():
+        stack, n = line.rsplit(" ", 1)
+        if "burn" in stack:
+            count[0] += int(n)
+            count[1] += int(n) if re.search(r"main.*;outer.*;inner.*;burn", stack) else 0
+    return count
+
+
+def poisoned(honest, attacker):
+    """Owner and mode of the two files; their users run them."""
+    kit.need("gcc")
+    with folder() as d:
+        cache = os.path.join(d, "cache")
+        bad = build(d, "attacker", 104, *attacker)
+        good = build(d, "honest", 24, *honest)
+        check(os.path.getsize(bad) == os.path.getsize(good), "the files' sizes differ")
+        total, whole = stacks(d, cache, bad, NOBODY)
+        check(total > 100 and whole >= LEAST * total, "the attacker's own: %d of %d" % (whole, total))
+        check(any(n.endswith(".rows") for _, _, names in os.walk(cache) for n in names),
+              "nothing was kept: there is nothing to poison with")
+        for attempt in ("first", "second"):
+            total, whole = stacks(d, cache, good, honest[0])
+            check(total > 100, "only %d samples" % total)
+            check(whole >= LEAST * total, "%s time: %d of %d stacks are broken" % (
+                attempt, total - whole, total))
+
+
+@kit.case
+def other_users_file():
+    """The honest program is root's, the attacker's is theirs."""
+    poisoned((0, 0o755), (NOBODY, 0o755))
+
+
+@kit.case
+def same_users_file():
+    """Both are one user's: only the bytes tell them apart."""
+    poisoned((NOBODY, 0o755), (NOBODY, 0o755))
+
+
+@kit.case
+def both_roots():
+    """Both are root's (a container's root is): the last change tells, then the bytes."""
+    poisoned((0, 0o755), (0, 0o755))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
