@@ -29,6 +29,17 @@ static int choose_temporary(struct output *o)
 	return -ENOMEM;
 }
 
+/*
+ * The mode that the file is made with; the umask takes its part of it. A page that nobody else was
+ * to read stays that. A file of another user says nothing about it.
+ */
+static mode_t mode_of(const struct place *p)
+{
+	bool own = p->fd >= 0 && S_ISREG(p->st.st_mode) && p->st.st_uid == geteuid();
+
+	return 0666 & (own ? p->st.st_mode : 0666);
+}
+
 /* A file without a name in the directory. Descriptor or -errno. */
 static int open_unnamed(struct output *o)
 {
@@ -37,7 +48,7 @@ static int open_unnamed(struct output *o)
 	/* It gets its name through /proc, which may be missing in a container. */
 	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
-	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_of(&o->place));
 	o->unnamed = fd >= 0;
 	return fd >= 0 ? fd : -errno;
 }
@@ -53,20 +64,13 @@ static int open_temporary(struct output *o)
 		r = choose_temporary(o);
 		if (r)
 			break;
-		fd = openat(o->place.dir, o->temporary, flags, 0666);
+		fd = openat(o->place.dir, o->temporary, flags, mode_of(&o->place));
 		if (fd >= 0)
 			return fd;
 		r = -errno;
 	}
 	free(TAKE_PTR(o->temporary)); /* not ours, or not there: nothing to remove */
 	return r;
-}
-
-/* A page that nobody else was to read stays that. */
-static void keep_mode(const struct place *p, int fd)
-{
-	if (p->fd >= 0 && S_ISREG(p->st.st_mode))
-		(void)!fchmod(fd, p->st.st_mode & 0666);
 }
 
 /* Descriptor or -errno + message. */
@@ -79,7 +83,6 @@ static int open_to_replace(struct output *o, const char *path)
 	if (fd < 0)
 		return err_sys(fd, "can't write %s", path);
 	o->replaces = true;
-	keep_mode(&o->place, fd);
 	return fd;
 }
 

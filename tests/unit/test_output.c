@@ -93,6 +93,37 @@ static void test_older_file(void **state)
 	assert_int_equal(entries(), 1);
 }
 
+/* The mode that a page gets where one of @mode stands, which belongs to @owner. */
+static mode_t mode_over(mode_t mode, uid_t owner, mode_t mask)
+{
+	mode_t before = umask(mask);
+	struct stat st;
+
+	put("x", "old");
+	assert_int_equal(chmod("x", mode), 0);
+	assert_int_equal(chown("x", owner, -1), 0);
+	write_to("x", true);
+	umask(before);
+	assert_int_equal(stat("x", &st), 0);
+	assert_int_equal(unlink("x"), 0);
+	return st.st_mode & 07777;
+}
+
+static void test_mode_of_an_older_file(void **state)
+{
+	assert_int_equal(mode_over(0600, geteuid(), 022), 0600);
+	assert_int_equal(mode_over(0666, geteuid(), 077), 0600);
+	assert_int_equal(mode_over(0640, geteuid(), 022), 0640);
+	assert_int_equal(mode_over(06777, geteuid(), 022), 0644);
+	if (geteuid()) {
+		printf("SKIP test_output others' files: needs root\n");
+		return;
+	}
+	assert_int_equal(mode_over(0666, 23013, 077), 0600);
+	assert_int_equal(mode_over(0600, 23013, 022), 0644);
+	assert_int_equal(mode_over(0, 23013, 022), 0644);
+}
+
 static void test_link_is_followed(void **state)
 {
 	struct stat st;
@@ -221,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_older_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mode_of_an_older_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chosen_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_directory_is_held, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_link_comes_meanwhile, setup, teardown),
