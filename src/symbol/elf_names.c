@@ -39,11 +39,11 @@ static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 }
 
 /* Lower is better: with a size, FUNC, global, weak, local. */
-static uint32_t rank(const struct elf_symbol *sym)
+static uint8_t rank(const struct elf_symbol *sym)
 {
-	uint32_t bind = sym->bind == STB_LOCAL ? 2 : sym->bind == STB_WEAK ? 1 : 0;
+	unsigned bind = sym->bind == STB_LOCAL ? 2 : sym->bind == STB_WEAK ? 1 : 0;
 
-	return (sym->size == 0) << 3 | (sym->type == STT_NOTYPE) << 2 | bind;
+	return (uint8_t)((sym->size == 0) << 3 | (sym->type == STT_NOTYPE) << 2 | bind);
 }
 
 static int add_symbol(const char *name, const struct elf_symbol *sym, void *arg)

@@ -50,7 +50,7 @@ struct seen {
 struct function {
 	uint64_t start, size;
 	const char *name;
-	uint32_t rank;
+	uint8_t rank;
 };
 
 struct span {

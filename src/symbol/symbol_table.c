@@ -12,52 +12,64 @@ void symbol_table_fini(struct symbol_table *t)
 	str_fini(&t->names);
 }
 
-int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, uint64_t size,
-		     uint32_t rank)
+static uint8_t count_underscores(const char *name)
 {
-	struct symbol_candidate c = {start, name, (uint32_t)MIN(size, (uint64_t)UINT32_MAX), rank};
+	unsigned n = 0;
+
+	while (n < UINT8_MAX && name[n] == '_')
+		n++;
+	return (uint8_t)n;
+}
+
+int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, uint64_t size,
+		     uint8_t rank)
+{
+	struct symbol_candidate c = {
+		start, name, (uint32_t)MIN(size, (uint64_t)UINT32_MAX), .rank = rank};
 
 	if (!name[0])
 		return 0;
-	if (t->candidates.n >= SYMBOLS_MAX) {
+	if (t->candidates.n >= SYMBOLS_MAX || t->measured >= SYMBOLS_MEASURED) {
 		t->dropped++;
 		return 0;
 	}
+	c.bytes = (uint16_t)strnlen(name, SYMBOL_NAME_BYTES);
+	c.under = count_underscores(name);
+	t->measured += c.bytes;
 	return vec_push(&t->candidates, c);
 }
+
+/* Aliases of one function that are as long as each other differ early; of those that don't any may win. */
+#define COMPARED_BYTES 256
 
 /* By start, then from the worst to the best. */
 static int compare(const void *a, const void *b)
 {
 	const struct symbol_candidate *x = a, *y = b;
-	size_t m, n;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? 1 : -1;
-	m = strspn(x->name, "_");
-	n = strspn(y->name, "_");
-	if (m != n)
-		return m < n ? 1 : -1;
-	m = strnlen(x->name, SYMBOL_NAME_BYTES);
-	n = strnlen(y->name, SYMBOL_NAME_BYTES);
-	if (m != n)
-		return m < n ? 1 : -1;
-	return strncmp(y->name, x->name, SYMBOL_NAME_BYTES);
+	if (x->under != y->under)
+		return x->under < y->under ? 1 : -1;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return strncmp(y->name, x->name, COMPARED_BYTES);
 }
 
 /* Puts @c in front of what has its start; its name is copied. */
 static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 {
-	size_t n = strnlen(c->name, SYMBOL_NAME_BYTES);
 	struct symbol s = {c->start, c->size, (uint32_t)t->names.n, NONE};
 
-	if (t->names.n + n + 1 > SYMBOL_NAMES_MAX) {
+	if (t->names.n + c->bytes + sizeof("...") > SYMBOL_NAMES_MAX) {
 		t->dropped++;
 		return 0;
 	}
-	str_add_n(&t->names, c->name, n);
+	str_add_n(&t->names, c->name, c->bytes);
+	if (c->bytes == SYMBOL_NAME_BYTES)
+		str_add(&t->names, "...");
 	str_add_c(&t->names, '\0');
 	return t->names.failed ? -ENOMEM : vec_push(&t->list, s);
 }
