@@ -222,6 +222,17 @@ static void add_losses(const struct session *s, struct summary *m)
 		     "with "
 		     "-v why",
 		     (ull)st->lists_refused);
+	if (st->looks_cut)
+		line(m, LOG_NOTE,
+		     "tables of mapped files were too large to be looked through %llu times: what "
+		     "is "
+		     "in them is missing; with -v of which files",
+		     (ull)st->looks_cut);
+	if (st->looks_refused)
+		line(m, LOG_NOTE,
+		     "mapped files weren't looked into %llu times: those of their users had taken "
+		     "too much time",
+		     (ull)st->looks_refused);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
 }

@@ -14,6 +14,7 @@
 void collect_begin(struct collect *c, uint64_t start_ns)
 {
 	c->config.start_ns = start_ns;
+	c->began = true;
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 }
 
@@ -88,6 +89,7 @@ void collect_free(struct collect *c)
 	map_fini(&c->execs);
 	map_fini(&c->stacks);
 	sent_fini(c);
+	look_fini(c);
 	free(c->known);
 	free(c);
 }

@@ -183,7 +183,9 @@ struct collect_stats {
 	uint64_t rows_given_up;	 /* unwind tables of a file emptied for others */
 	uint64_t rows_refused;	 /* no room for them, for the time being */
 	uint64_t rows_too_large; /* files */
-	uint64_t lists_refused;	 /* lists of code registered for gdb that couldn't be read */
+	uint64_t looks_cut;	/* files that were looked through in part, within a limit of work */
+	uint64_t looks_refused; /* files that weren't, because their users' took too long: times */
+	uint64_t lists_refused; /* lists of code registered for gdb that couldn't be read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	struct {

@@ -128,14 +128,33 @@ static struct image_file *find_rewritten(const struct collect *c, uint64_t dev, 
 	return NULL;
 }
 
-/* Reads the file @fd, in mappings of this device and inode, and keeps what it holds. */
-static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t ino, int fd,
-				    const char *path)
+/*
+ * Reads the file @fd as far as it may. What was cut short because of another file's cost isn't kept: who maps the file
+ * next may have it looked into.
+ */
+static int look_into(struct collect *c, const struct proc *proc, int fd, const char *path,
+		     struct image_file *ret)
+{
+	struct look look;
+	int r = look_begin(c, proc, &look);
+
+	if (r)
+		return r;
+	if (read_file(fd, path, ret) < 0)
+		log_info("%s: %s", path, err_msg());
+	if (look_end(c, &look, path) && !look.whole && !ret->is_python)
+		return err_set(-EBUSY, "%s takes too long to look into", path);
+	return 0;
+}
+
+/* Reads the file @fd, in mappings of this device and inode of @proc (NULL: none), and keeps what it holds. */
+static struct image_file *keep_file(struct collect *c, const struct proc *proc, uint64_t dev,
+				    uint64_t ino, int fd, const char *path)
 {
 	struct image_file f = {.dev = dev, .ino = ino}, *old;
 
-	if (read_file(fd, path, &f) < 0)
-		log_info("%s: %s", path, err_msg());
+	if (look_into(c, proc, fd, path, &f))
+		return NULL;
 	old = find_rewritten(c, dev, ino, &f.version);
 	f.fd = old ? old->fd : -1;
 	if (old) {
@@ -143,11 +162,11 @@ static struct image_file *keep_file(struct collect *c, uint64_t dev, uint64_t in
 		return old;
 	}
 	old = malloc(sizeof(*old));
-	if (!old)
-		return NULL;
-	*old = f;
-	if (vec_push(&c->files, old)) {
+	if (old)
+		*old = f;
+	if (!old || vec_push(&c->files, old)) {
 		free(old);
+		(void)err_set(-ENOMEM, "out of memory for %s", path);
 		return NULL;
 	}
 	old->fd = hold(c, fd);
@@ -181,8 +200,8 @@ int image_of(struct collect *c, const struct proc *proc, const struct mapping *m
 	fd = file_open_mapping(proc->dirfd, m, path, NULL);
 	if (fd < 0)
 		return fd;
-	*ret = keep_file(c, m->dev, m->ino, fd, path);
-	return *ret ? 0 : err_set(-ENOMEM, "out of memory for %s", path);
+	*ret = keep_file(c, proc, m->dev, m->ino, fd, path);
+	return *ret ? 0 : -EBUSY;
 }
 
 const struct image_file *image_known(const struct collect *c, const struct mapping *m)
@@ -216,7 +235,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 		return NULL;
 	if (map_get(&c->file_index, file_key(key->dev, key->ino)))
 		return NULL; /* taught when it was met */
-	return keep_file(c, key->dev, key->ino, fd, path);
+	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
 
 static bool named_python(const char *path)

@@ -5,6 +5,7 @@
 
 #include "collect/collect.h"
 #include "collect/image.h"
+#include "collect/look.h"
 #include "collect/native.h"
 #include "collect/process.h"
 #include "collect/runtime_code.h"
@@ -21,7 +22,9 @@ struct waiting {
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
-	uint64_t start_boot_ns;		/* CLOCK_BOOTTIME of the profile's time 0 */
+	uint64_t start_boot_ns; /* CLOCK_BOOTTIME of the profile's time 0 */
+	bool began;		/* samples are taken: collect_begin() */
+	struct look_budgets look;
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
 	struct map taught;		/* executables of processes that there were at the start */

@@ -31,6 +31,7 @@ struct native_file {
 	struct method_names *methods; /* of functions without a symbol, or NULL */
 	struct function_parts *parts; /* of those, or NULL */
 	uint32_t mapped;	      /* so often by processes that were examined beforehand */
+	bool looked;		      /* through its exported functions: the next two are known */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	uint64_t exit;		      /* exit(), if it is the C library; 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;

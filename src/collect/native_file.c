@@ -27,6 +27,7 @@
 #define VDSO_PATH      "[vdso]"
 #define MAX_INLINED    64 /* functions at one address */
 #define VDSO_MAX_BYTES (64u << 10)
+#define NOTES_WORK     (2 * SLICE_MS) /* to find a build id: some hundred bytes are usual */
 
 /* The kernel's own library is no file. 64-bit processes all have the same one, others another below 4 GiB. */
 static bool is_vdso(const struct mapping *m, const char *path)
@@ -111,11 +112,12 @@ static void find_functions(struct elf_file *elf, struct native_file *f)
 	f->exit = sym[1].value ? sym[2].value : 0;
 }
 
-/* Headers only: segments, build id, is it CPython. */
+/* Headers only: segments, build id. */
 static int read_headers(struct collect *c, struct native_file *f)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	const struct elf_load *loads;
+	struct slice slice;
 	size_t n;
 	int r = elf_file_open(f->fd, f->path, &elf);
 
@@ -128,9 +130,23 @@ static int read_headers(struct collect *c, struct native_file *f)
 	if (!f->loads.n)
 		return r ? r : err_set(-ENOEXEC, "%s has no code", f->path);
 	f->base = f->loads.v[0].vaddr & ~4095ull;
+	slice_begin(&slice, NOTES_WORK);
 	f->mapping = file_mapping(c, elf, f);
-	find_functions(elf, f);
+	slice_end(&slice);
 	return r;
+}
+
+/* Whoever maps it: where one process has no work left for it, the next one may. */
+static void look_for_functions(struct collect *c, const struct proc *proc, struct native_file *f)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	struct look look;
+
+	if (f->looked || f->fd < 0 || !f->loads.n || look_begin(c, proc, &look))
+		return;
+	if (!elf_file_open(f->fd, f->path, &elf))
+		find_functions(elf, f);
+	f->looked = !look_end(c, &look, f->path) || look.whole;
 }
 
 static int open_file(struct collect *c, const struct proc *proc, const struct mapping *m,
@@ -211,6 +227,8 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 		*index = f->index;
 	else
 		f = keep_file(c, proc, m, path, index);
+	if (f)
+		look_for_functions(c, proc, f);
 	return f && f->loads.n ? f : NULL;
 }
 

@@ -31,9 +31,18 @@ struct job {
 	struct kernel_names *kernel;
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
+	bool cut, counted; /* by its slice; in the statistics */
 	int r;
 	char *why; /* message for .r */
 };
+
+/*
+ * What a file may cost a thread that others wait for: torch's 300 MB take 1.5 s for rows, 0.7 s for names. Who waits for
+ * the list of code registered for gdb waits for all files of a process.
+ */
+#define ROWS_WORK  (2000 * SLICE_MS)
+#define NAMES_WORK (4000 * SLICE_MS)
+#define LIST_WORK  (100 * SLICE_MS)
 
 static void note(struct job *j, int r)
 {
@@ -45,8 +54,13 @@ static void compile_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
 	uint64_t start = clock_ns(CLOCK_MONOTONIC);
-	int r = native_rows_compile(j->file, j->config->cache, &j->rows);
+	struct slice slice;
+	int r;
 
+	slice_begin(&slice, ROWS_WORK);
+	r = native_rows_compile(j->file, j->config->cache, &j->rows);
+	slice_end(&slice);
+	j->cut = slice.cut;
 	j->compile_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	if (!r && j->config->unwind->fills_aside)
 		r = native_rows_fill(j->config, j->file, &j->rows);
@@ -99,8 +113,12 @@ static void open_names(struct worker_job *job)
 {
 	_cleanup_close_ int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct job *j = (struct job *)job;
+	struct slice slice;
 
+	slice_begin(&slice, NAMES_WORK);
 	note(j, read_names(j, j->file->root < 0 ? own : j->file->root));
+	slice_end(&slice);
+	j->cut = slice.cut;
 	if (!native_file_changed(j->file))
 		return;
 	drop_names(j);
@@ -114,10 +132,14 @@ static void find_list(struct worker_job *job)
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	struct job *j = (struct job *)job;
 	struct elf_symbol sym = {};
+	struct slice slice;
 
+	slice_begin(&slice, LIST_WORK);
 	note(j, elf_file_open(j->file->fd, j->file->path, &elf));
 	if (!j->r && elf_file_find(elf, &name, &sym, 1))
 		j->list = sym.value;
+	slice_end(&slice);
+	j->cut = slice.cut;
 }
 
 static void read_kernel(struct worker_job *job)
@@ -226,11 +248,22 @@ static void (*next_step(const struct job *j))(struct worker_job *)
 		return NULL;
 	if (j->rows.partial)
 		return prove_rows;
-	return j->config->cache && j->rows.compiled ? keep_rows : NULL;
+	return j->config->cache && j->rows.compiled && !j->cut ? keep_rows : NULL;
+}
+
+/* The summary says of how many files something is missing; one may be cut once for rows and once for names. */
+static void count_cut(struct collect *c, struct job *j)
+{
+	if (!j->cut || j->counted)
+		return;
+	c->stats.looks_cut++;
+	log_info("%s: its tables are too large to be looked through", j->file->path);
+	j->counted = true;
 }
 
 static void take(struct collect *c, struct job *j)
 {
+	count_cut(c, j);
 	if (j->job.run == open_names)
 		take_names(c, j->file, j);
 	else if (j->job.run == find_list)
@@ -270,7 +303,8 @@ static void finish(struct job *j)
 {
 	if (j->job.run == prove_rows && j->rows.partial)
 		note(j, native_rows_prove(j->file, &j->rows));
-	if ((j->job.run == prove_rows || j->job.run == keep_rows) && !j->r && j->config->cache)
+	if ((j->job.run == prove_rows || j->job.run == keep_rows) && !j->r && !j->cut &&
+	    j->config->cache)
 		keep_rows(&j->job);
 	job_free(j);
 }

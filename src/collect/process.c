@@ -23,6 +23,9 @@
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
 
+/* To look through a C library's symbols: some have few hundred local ones besides. */
+#define LIBC_WORK (5 * SLICE_MS)
+
 /* Programs name themselves and are moved to other control groups while they run. */
 #define FACTS_APART_NS NSEC_PER_SEC
 
@@ -57,6 +60,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 		  struct py_where *ret)
 {
 	struct libc_info libc;
+	struct slice slice;
 	int r;
 
 	*ret = f->image.where;
@@ -65,7 +69,9 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)
 		return r;
+	slice_begin(&slice, LIBC_WORK);
 	r = libc_of_process(proc, maps, f->dynamic.linked, &libc);
+	slice_end(&slice);
 	if (r)
 		return r;
 	libc_set_where(ret, &libc);

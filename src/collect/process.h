@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/slice.h"
 #include "base/vec.h"
 #include "collect/runtime_code.h"
 #include "collect/space.h"
@@ -42,6 +43,7 @@ struct process {
 	uint64_t jit_ns;	      /* when it was looked at last */
 	uint64_t jit_due_ns;	      /* not before that again */
 	size_t jit_bytes;	      /* of .jit, as counted */
+	struct budget looked;	      /* at files that it maps */
 	bool jit_refused, jit_dumped; /* a jitdump that it had mapped was looked at */
 	struct registered registered;
 	struct guarded guarded;

@@ -3,7 +3,8 @@
  * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
  * The only room that includes libelf. Files come from target processes and may be changed while
  * they are read: nothing is mapped (a truncated mapping raises SIGBUS), every offset is checked.
- * Only 64-bit little-endian files of x86-64 and AArch64 are accepted.
+ * Only 64-bit little-endian files of x86-64 and AArch64 are accepted. Tables are read no further than the thread's slice
+ * (base/slice.h) allows, where it has one.
  */
 #ifndef ELF_ELF_FILE_H
 #define ELF_ELF_FILE_H
@@ -136,7 +137,10 @@ bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
  */
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* DT_NEEDED number @i and DT_SONAME; NULL if there is none. Valid until elf_file_free(). */
+/*
+ * DT_NEEDED number @i and DT_SONAME, 255 bytes of it at most; NULL if there is none. Valid until the next call of one of
+ * them.
+ */
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 

@@ -2,6 +2,7 @@
 /* Sections, notes and the dynamic table: where the file says what it is called and needs. */
 #include <elf.h>
 #include <unistd.h>
+#include "base/slice.h"
 #include "elf/internal.h"
 
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes)
@@ -45,7 +46,8 @@ Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh
 {
 	Elf_Data *data;
 
-	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED))
+	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED) ||
+	    !slice_spend(sh->sh_size * WORK_BYTE))
 		return NULL;
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);
@@ -56,8 +58,11 @@ Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = NULL;
+	size_t n;
 
 	if (!elf_reads_strings(f, f->shstrndx, NAMES_MAX_BYTES))
+		return NULL;
+	if (elf_getshdrnum(f->elf, &n) || !slice_spend(n * WORK_SYMBOL))
 		return NULL;
 	while ((scn = elf_nextscn(f->elf, scn))) {
 		const char *s;
@@ -128,7 +133,7 @@ static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_NOTE)
 			continue;
 		notes++;
-		if (ph.p_filesz > NOTES_MAX_BYTES)
+		if (ph.p_filesz > NOTES_MAX_BYTES || !slice_spend(ph.p_filesz * WORK_BYTE))
 			continue;
 		/* Property notes are 8-byte aligned and padded otherwise. */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
@@ -159,20 +164,43 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]
 	return n;
 }
 
-/* String of dynamic entry number @i with @tag. */
+static bool find_dynamic(struct elf_file *f, GElf_Shdr *dynamic, GElf_Shdr *names)
+{
+	Elf_Scn *strings;
+
+	if (!elf_next_section(f, NULL, SHT_DYNAMIC, dynamic) ||
+	    (dynamic->sh_flags & SHF_COMPRESSED))
+		return false;
+	strings = elf_getscn(f->elf, dynamic->sh_link);
+	return strings && gelf_getshdr(strings, names) && names->sh_type == SHT_STRTAB &&
+	       !(names->sh_flags & SHF_COMPRESSED);
+}
+
+/* Entries of .dynamic, DYNAMIC_MAX at most; how many. */
+static size_t read_dynamic(struct elf_file *f, const GElf_Shdr *sh, Elf64_Dyn *ret)
+{
+	size_t bytes = MIN(sh->sh_size, (uint64_t)DYNAMIC_MAX * sizeof(*ret));
+
+	return elf_read_at(f, sh->sh_offset, ret, bytes) / sizeof(*ret);
+}
+
+/* String of dynamic entry number @i with @tag. The table of strings isn't read: libtorch's has 30 MB. */
 static const char *dynamic_string(struct elf_file *f, int64_t tag, size_t i)
 {
-	GElf_Shdr sh;
-	Elf_Scn *scn = elf_next_section(f, NULL, SHT_DYNAMIC, &sh);
-	Elf_Data *data = scn ? elf_section_data(f, scn, &sh) : NULL;
-	GElf_Dyn dyn;
+	Elf64_Dyn dyn[DYNAMIC_MAX];
+	GElf_Shdr sh, names;
+	size_t n = find_dynamic(f, &sh, &names) ? read_dynamic(f, &sh, dyn) : 0;
+	size_t got;
 
-	if (!data || !elf_reads_strings(f, sh.sh_link, SECTION_MAX_BYTES))
-		return NULL;
-	for (int k = 0; k < DYNAMIC_MAX && gelf_getdyn(data, k, &dyn) && dyn.d_tag != DT_NULL;
-	     k++) {
-		if (dyn.d_tag == tag && i-- == 0)
-			return elf_strptr(f->elf, sh.sh_link, dyn.d_un.d_val);
+	for (size_t k = 0; k < n && dyn[k].d_tag != DT_NULL; k++) {
+		uint64_t at = dyn[k].d_un.d_val;
+
+		if (dyn[k].d_tag != tag || i-- || at >= names.sh_size)
+			continue;
+		got = elf_read_at(f, names.sh_offset + at, f->dynamic_name,
+				  MIN(names.sh_size - at, sizeof(f->dynamic_name) - 1));
+		f->dynamic_name[got] = '\0';
+		return f->dynamic_name;
 	}
 	return NULL;
 }

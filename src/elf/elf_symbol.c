@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Symbols and relocations: names to addresses, and what the loader writes where. */
 #include <elf.h>
+#include "base/slice.h"
 #include "elf/internal.h"
+
+#define LOOK_APART 4096 /* entries of a table, for which work is spent at a time */
 
 /* Asked for each relocation: a file's are 30,000, all with one table. */
 static bool are_strings(struct elf_file *f, size_t i)
 {
-	if (i != f->strings && elf_reads_strings(f, i, SECTION_MAX_BYTES))
+	GElf_Shdr sh;
+
+	if (i != f->strings && elf_reads_strings(f, i, SECTION_MAX_BYTES) &&
+	    gelf_getshdr(elf_getscn(f->elf, i), &sh) && slice_spend(sh.sh_size * WORK_BYTE))
 		f->strings = i;
 	return i && i == f->strings;
 }
@@ -27,6 +33,8 @@ int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, v
 		const char *name;
 		int r;
 
+		if (i % LOOK_APART == 0 && !slice_spend(LOOK_APART * WORK_SYMBOL))
+			return 0;
 		if (sym.st_shndx == SHN_UNDEF || s.type == STT_SECTION || s.type == STT_FILE)
 			continue;
 		name = elf_strptr(f->elf, sh.sh_link, sym.st_name);
@@ -79,6 +87,11 @@ size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *nam
 
 	for (size_t i = 0; i < n; i++)
 		find.found += is_filled(&ret[i]);
+	if (dynamic && find.found < n && elf_hash_find(f, names, ret, n)) {
+		for (size_t i = find.found = 0; i < n; i++)
+			find.found += is_filled(&ret[i]);
+		return find.found;
+	}
 	if (find.found < n)
 		elf_file_symbol_table(f, dynamic, find_one, &find);
 	return find.found;
@@ -131,6 +144,8 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	for (int i = 0; data && !r && gelf_getrela(data, i, &rela); i++) {
 		struct elf_reloc_ref ref = {rela.r_offset, (uint32_t)elf_ndxscn(scn), (uint32_t)i};
 
+		if (i % LOOK_APART == 0 && !slice_spend(LOOK_APART * WORK_SYMBOL))
+			return -E2BIG;
 		r = f->relocs.n < RELOCS_MAX ? vec_push(&f->relocs, ref) : -E2BIG;
 	}
 	return r;
@@ -147,6 +162,8 @@ static void sort_relocs(struct elf_file *f)
 		if ((sh.sh_flags & SHF_ALLOC) && add_refs(f, scn, &sh) < 0)
 			break;
 	}
+	if (!slice_spend(f->relocs.n * WORK_SORT))
+		f->relocs.n = 0;
 	if (f->relocs.n)
 		qsort(f->relocs.v, f->relocs.n, sizeof(*f->relocs.v), compare_refs);
 }

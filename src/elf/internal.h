@@ -9,13 +9,14 @@
 #include "elf/elf_reads.h"
 
 /* No real table is larger (Chromium's .symtab with debug symbols: 200 MiB). */
-#define SECTION_MAX_BYTES (512ull << 20)
-#define NAMES_MAX_BYTES	  (16u << 20) /* of sections; some thousand are usual */
-#define NOTES_MAX_BYTES	  (1u << 20)  /* of one section or segment; a hundred bytes are usual, */
-#define NOTES_MAX	  64	      /* and as many of these */
-#define DYNAMIC_MAX	  1024	      /* entries; libtorch has 60 */
-#define HEADERS_MAX	  (1u << 18)  /* sections: libelf keeps 200 bytes for each */
-#define RELOCS_MAX	  (4u << 20)  /* 64 MiB of references; libpython has 40,000 */
+#define SECTION_MAX_BYTES  (512ull << 20)
+#define NAMES_MAX_BYTES	   (16u << 20) /* of sections; some thousand are usual */
+#define NOTES_MAX_BYTES	   (1u << 20)  /* of one section or segment; a hundred bytes are usual, */
+#define NOTES_MAX	   64	       /* and as many of these */
+#define DYNAMIC_MAX	   1024	       /* entries; libtorch has 60 */
+#define DYNAMIC_NAME_BYTES 256	       /* of a needed file's name; the rest is cut off */
+#define HEADERS_MAX	   (1u << 18)  /* sections: libelf keeps 200 bytes for each */
+#define RELOCS_MAX	   (4u << 20)  /* 64 MiB of references; libpython has 40,000 */
 
 /* Where a relocation record stands. */
 struct elf_reloc_ref {
@@ -35,6 +36,7 @@ struct elf_file {
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;
 	struct elf_reads *reads; /* borrowed; NULL: nobody wants to know what is read */
+	char dynamic_name[DYNAMIC_NAME_BYTES]; /* what elf_file_needed() returned last */
 };
 
 /*
@@ -66,8 +68,17 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 /* First section called @name, with its header, or NULL. */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
-/* Its bytes, NULL if they are missing, broken or absurdly large. Owned by the file. */
+/*
+ * Its bytes, NULL if they are missing, broken, absurdly large, or too many for the thread's slice (base/slice.h). Owned by
+ * the file.
+ */
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh);
+
+/*
+ * Fills what is all zero in ret[] with the exported symbols @names[], as .gnu.hash leads to them. False: there is no such
+ * table.
+ */
+bool elf_hash_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n);
 
 /* The program header of .eh_frame_hdr; false if there is none. */
 bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret);

@@ -3,6 +3,7 @@
  * Searching an ELF file's data for what has no name: files that were stripped of symbols and
  * section headers, or linked statically with hidden symbols.
  */
+#include "base/slice.h"
 #include "python/image_internal.h"
 
 #define SCAN_MAX (256ull << 20) /* of a file; libpython has 2 MiB */
@@ -27,6 +28,8 @@ bool image_scan_next(struct image_scan *s)
 		uint64_t some = MIN(sizeof(s->bytes), s->left);
 		size_t n = at < end ? MIN(some, end - at) : 0;
 
+		if (l->write && n && !slice_spend(n * WORK_BYTE))
+			return false;
 		if (l->write && n) {
 			s->vaddr = at;
 			s->left -= n;

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/slice.h"
 #include "python/image_internal.h"
 
 #define RODATA_MAX    (64u << 20)
@@ -81,7 +82,8 @@ static uint32_t version_by_string(struct image_ctx *c, unsigned version)
 	struct elf_section sec;
 	size_t n;
 
-	if (!elf_file_section(c->elf, ".rodata", &sec) || sec.nobits || sec.size > RODATA_MAX)
+	if (!elf_file_section(c->elf, ".rodata", &sec) || sec.nobits || sec.size > RODATA_MAX ||
+	    !slice_spend(sec.size * WORK_BYTE))
 		return 0;
 	text = malloc(sec.size + 1);
 	if (!text)

@@ -24,8 +24,8 @@ static uint8_t count_underscores(const char *name)
 int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, uint64_t size,
 		     uint8_t rank)
 {
-	struct symbol_candidate c = {
-		start, name, (uint32_t)MIN(size, (uint64_t)UINT32_MAX), .rank = rank};
+	struct symbol_candidate c = {start, name, (uint32_t)MIN(size, (uint64_t)UINT32_MAX),
+				     .rank = rank};
 
 	if (!name[0])
 		return 0;

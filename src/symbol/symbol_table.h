@@ -12,7 +12,8 @@
 #define SYMBOLS_MAX	  (4u << 20)   /* Chromium has 1,500,000 */
 #define SYMBOL_NAMES_MAX  (256u << 20) /* bytes of names */
 #define SYMBOL_NAME_BYTES 8192	       /* of one name; "..." stands for the rest */
-#define SYMBOLS_MEASURED  (512u << 20) /* bytes of names that are looked at, to find out how long they are */
+#define SYMBOLS_MEASURED                                                                           \
+	(512u << 20) /* bytes of names that are looked at, to find out how long they are */
 
 struct symbol_candidate {
 	uint64_t start;

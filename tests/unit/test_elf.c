@@ -2,6 +2,9 @@
 /* ELF files, made by hand: what is read out of them, and that broken ones are refused or harmless.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,6 +12,8 @@
 
 #include "base/error.h"
 #include "elf/elf_file.h"
+#include "base/slice.h"
+#include "elf/internal.h"
 #include "elf_writer.h"
 
 static struct elf_file *open_elf(int fd)
@@ -248,6 +253,74 @@ static void test_endless_names(void **state)
 	assert_false(elf_file_section(f, ".dynamic", &section));
 }
 
+/* One symbol of a file, by the table that is read from its start. */
+static int expect_exported(const char *name, const struct elf_symbol *sym, void *arg)
+{
+	const char *const names[] = {name};
+	struct elf_symbol found = {};
+
+	if (!*name || sym->bind == STB_LOCAL)
+		return 0;
+	if (elf_file_find_in(arg, true, names, &found, 1) != 1)
+		fail_msg("%s isn't found", name);
+	/* Of several versions of a function any may be found. */
+	if (found.value != sym->value)
+		return 0;
+	assert_int_equal(found.type, sym->type);
+	return 0;
+}
+
+static int check_library(struct dl_phdr_info *info, size_t n, void *arg)
+{
+	static const char *const missing[] = {"krait_no_such_function", "_krait_nor_this_one"};
+	_cleanup_close_ int fd = open(info->dlpi_name, O_RDONLY | O_CLOEXEC);
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_symbol none[2] = {};
+
+	if (fd < 0)
+		return 0;
+	f = open_elf(fd);
+	if (!elf_hash_find(f, missing, none, ARRAY_SIZE(missing)))
+		return 0;
+	assert_int_equal(none[0].value | none[1].value, 0);
+	assert_int_equal(elf_file_symbol_table(f, true, expect_exported, f), 0);
+	++*(unsigned *)arg;
+	return 0;
+}
+
+/* All that the libraries of this program export is found by .gnu.hash, and nothing else. */
+static void test_exported(void **state)
+{
+	unsigned checked = 0;
+
+	dl_iterate_phdr(check_library, &checked);
+	assert_in_range(checked, 1, UINT_MAX);
+}
+
+/* A slice bounds what is read; without one the same table is read whole. */
+static void test_slice(void **state)
+{
+	static const char *const names[] = {"defined"};
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_symbol sym = {};
+	struct elf_writer w;
+	struct slice slice;
+
+	ew_init(&w, ET_DYN);
+	ew_symbol(&w, "defined", 0x2020, 3, 1);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	slice_begin(&slice, 16);
+	assert_int_equal(elf_file_find_in(f, true, names, &sym, 1), 0);
+	slice_end(&slice);
+	assert_true(slice.cut);
+	slice_begin(&slice, 4096);
+	assert_int_equal(elf_file_find_in(f, true, names, &sym, 1), 1);
+	slice_end(&slice);
+	assert_false(slice.cut);
+}
+
 /* libelf keeps all that it has read of each. */
 static void test_endless_notes(void **state)
 {
@@ -274,7 +347,8 @@ int main(void)
 		cmocka_unit_test(test_memory),		cmocka_unit_test(test_relocations),
 		cmocka_unit_test(test_not_elf),		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_endless_headers), cmocka_unit_test(test_endless_needed),
-		cmocka_unit_test(test_endless_names),	cmocka_unit_test(test_endless_notes),
+		cmocka_unit_test(test_endless_names),	cmocka_unit_test(test_exported),
+		cmocka_unit_test(test_slice),		cmocka_unit_test(test_endless_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

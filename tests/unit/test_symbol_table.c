@@ -63,8 +63,7 @@ static void test_cut(void **state)
 	assert_non_null(text);
 	memset(text, 'x', 2 * SYMBOL_NAME_BYTES);
 	assert_int_equal(symbol_table_add(&t, text, 0x1000, 16, 0), 0);
-	assert_int_equal(
-		symbol_table_add(&t, text + SYMBOL_NAME_BYTES + 1, 0x2000, 16, 0), 0);
+	assert_int_equal(symbol_table_add(&t, text + SYMBOL_NAME_BYTES + 1, 0x2000, 16, 0), 0);
 	assert_int_equal(symbol_table_sort(&t), 0);
 	name = t.names.s + symbol_table_find(&t, 0x1000)->name;
 	assert_int_equal(strlen(name), SYMBOL_NAME_BYTES + strlen("..."));

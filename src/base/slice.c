@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bounds of work; see slice.h. */
+#include "base/slice.h"
+
+static _Thread_local struct slice *current;
+
+void slice_begin(struct slice *s, uint64_t work)
+{
+	*s = (struct slice){.left = work, .outer = current};
+	if (current)
+		s->left = MIN(s->left, current->left);
+	current = s;
+}
+
+void slice_end(struct slice *s)
+{
+	current = s->outer;
+	if (current)
+		current->cut |= s->cut;
+}
+
+bool slice_spend(uint64_t work)
+{
+	if (!current)
+		return true;
+	if (work > current->left) {
+		current->cut = true;
+		return false;
+	}
+	for (struct slice *s = current; s; s = s->outer)
+		s->left -= work;
+	return true;
+}
+
+bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns)
+{
+	return !b->first_ns || b->took_ns < limit.burst_ns + (now_ns - b->first_ns) / limit.share;
+}
+
+void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns)
+{
+	b->first_ns = b->first_ns ?: now_ns;
+	b->took_ns += ns;
+}

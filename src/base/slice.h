@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bounds of work whose size a target chooses. A slice bounds one stretch of work of one thread: loops over what a file or a
+ * process lays out spend of it. It counts work, not time, so that the same file is understood on a slow machine too. A
+ * budget bounds the CPU time that one process, one user, or all of them together may cost over a recording.
+ */
+#ifndef BASE_SLICE_H
+#define BASE_SLICE_H
+
+#include "base/util.h"
+
+/* Work is counted in ns that it takes on a common machine of today, at most. */
+#define SLICE_MS    1000000ull
+#define WORK_BYTE   1  /* that is read and looked at */
+#define WORK_SYMBOL 16 /* or another entry of a table, looked at */
+#define WORK_SORT   64 /* for each of up to a million entries that are sorted */
+
+/* In the caller's storage, from slice_begin() to slice_end() by the same thread. */
+struct slice {
+	uint64_t left;
+	struct slice *outer; /* what is spent of this one is spent of that one too */
+	bool cut;	     /* something was left out for want of work */
+};
+
+void slice_begin(struct slice *s, uint64_t work);
+void slice_end(struct slice *s);
+
+/*
+ * Takes @work of the thread's slice, before it is done. False: it doesn't have so much, and the caller leaves the work
+ * out; what is smaller may still be possible. True where no slice was begun.
+ */
+bool slice_spend(uint64_t work);
+
+/* CPU time that was spent, of which some is allowed at once, and then a share of the time that passes. */
+struct budget {
+	uint64_t first_ns; /* CLOCK_MONOTONIC of the first work; 0: none yet */
+	uint64_t took_ns;
+};
+
+struct budget_limit {
+	uint64_t burst_ns;
+	unsigned share; /* one part in so many */
+};
+
+bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns);
+void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Looking into files that processes map, on the thread that drains: each file has a slice (base/slice.h), each process,
+ * each user and all of them together have a budget. Who has used it up gets small slices, then none for a while.
+ */
+#ifndef COLLECT_LOOK_H
+#define COLLECT_LOOK_H
+
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "base/slice.h"
+#include "base/vec.h"
+#include "proc/proc.h"
+
+struct collect;
+
+struct look_budgets {
+	struct budget all;
+	struct map user; /* uid -> index + 1 in .users */
+	VEC(struct budget) users;
+};
+
+/* One file being looked into; in the caller's storage. */
+struct look {
+	struct slice slice;
+	uint64_t began_ns; /* CPU time of the thread */
+	uint32_t tgid;	   /* 0: of no process */
+	uint64_t user;	   /* index + 1, 0: not known */
+	bool whole;	   /* the slice is as large as it ever is: what is cut by it stays cut */
+};
+
+/*
+ * Begins a slice for a file that process @proc maps (NULL: krait's own interest). 0; -EBUSY with a message: what its user
+ * maps took so long already that nothing is looked into for now. Then there is no slice.
+ */
+_must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
+
+/* Ends it. True if something of the file was left out: @path is named and counted. */
+bool look_end(struct collect *c, struct look *l, const char *path);
+
+void look_fini(struct collect *c);
+
+#endif
