@@ -4,34 +4,54 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
+
+#define LANE_THREADS 16
+#define STUCK_NS     NSEC_PER_SEC /* a job that takes longer doesn't keep the others waiting */
 
 struct queue {
 	struct worker_job *first, **end;
 };
 
-/* A thread and what it has to do. */
+/* A thread of a lane. */
+struct slot {
+	struct lane *lane;
+	pthread_t thread;
+	struct worker_job *runs; /* NULL: none */
+	uint64_t since_ns;	 /* of that */
+	_Atomic(const char *) step;
+};
+
+/* What is done one after the other. */
 struct lane {
 	struct worker *worker;
-	pthread_t thread;
-	bool started, busy;
+	struct slot slots[LANE_THREADS];
+	size_t started; /* of these; as long as nothing is stuck, one */
 	struct queue given;
 };
 
 struct worker {
 	struct lane lane[2]; /* urgent jobs, others */
 	bool stop;
+	atomic_bool cancelled;
 	int fd;
-	pthread_mutex_t lock; /* of all but .fd */
+	pthread_mutex_t lock; /* of all but .fd, .cancelled, .abandoned */
 	pthread_cond_t given, idle;
+	pthread_mutex_t door; /* of .abandoned; held between worker_enter() and worker_leave() */
+	bool abandoned;
 	struct queue done;
 };
+
+/* Of the job that this thread runs; NULL: it runs none. */
+static _Thread_local struct slot *own_slot;
 
 static void add(struct queue *q, struct worker_job *job)
 {
@@ -52,6 +72,56 @@ static struct worker_job *pop(struct queue *q)
 	return job;
 }
 
+/* Time-outs are by the clock that nobody sets. */
+static void idle_init(pthread_cond_t *idle)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(idle, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static bool is_stuck(const struct slot *s, uint64_t now)
+{
+	return s->runs && now - s->since_ns >= STUCK_NS;
+}
+
+/* Does one of its group hang already? */
+static bool would_hang(const struct lane *l, const struct worker_job *job, uint64_t now)
+{
+	for (size_t i = 0; job->group && i < l->started; i++)
+		if (is_stuck(&l->slots[i], now) && l->slots[i].runs->group == job->group)
+			return true;
+	return false;
+}
+
+/* The first that can be run now; NULL: none. */
+static struct worker_job *next_job(struct lane *l)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct worker_job **at = &l->given.first, *job;
+
+	while (*at && would_hang(l, *at, now))
+		at = &(*at)->next;
+	job = *at;
+	if (!job)
+		return NULL;
+	*at = job->next;
+	if (!*at)
+		l->given.end = at;
+	return job;
+}
+
+static void lane_init(struct lane *l, struct worker *w)
+{
+	l->worker = w;
+	l->given.end = &l->given.first;
+	for (size_t i = 0; i < LANE_THREADS; i++)
+		l->slots[i].lane = l;
+}
+
 int worker_open(struct worker **ret)
 {
 	struct worker *w = calloc(1, sizeof(*w));
@@ -65,11 +135,10 @@ int worker_open(struct worker **ret)
 	}
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->given, NULL);
-	pthread_cond_init(&w->idle, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(w->lane); i++) {
-		w->lane[i].worker = w;
-		w->lane[i].given.end = &w->lane[i].given.first;
-	}
+	idle_init(&w->idle);
+	pthread_mutex_init(&w->door, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(w->lane); i++)
+		lane_init(&w->lane[i], w);
 	w->done.end = &w->done.first;
 	*ret = w;
 	return 0;
@@ -84,13 +153,47 @@ void worker_close(struct worker *w)
 	pthread_cond_broadcast(&w->given);
 	pthread_mutex_unlock(&w->lock);
 	for (size_t i = 0; i < ARRAY_SIZE(w->lane); i++)
-		if (w->lane[i].started)
-			pthread_join(w->lane[i].thread, NULL);
+		for (size_t k = 0; k < w->lane[i].started; k++)
+			pthread_join(w->lane[i].slots[k].thread, NULL);
 	pthread_cond_destroy(&w->given);
 	pthread_cond_destroy(&w->idle);
 	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->door);
 	close(w->fd);
 	free(w);
+}
+
+static bool is_running(const struct lane *l)
+{
+	for (size_t i = 0; i < LANE_THREADS; i++)
+		if (l->slots[i].runs)
+			return true;
+	return false;
+}
+
+/* What runs is the last. */
+static bool stop(struct worker *w)
+{
+	bool running;
+
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	running = is_running(&w->lane[0]) || is_running(&w->lane[1]);
+	pthread_mutex_unlock(&w->lock);
+	return !running;
+}
+
+bool worker_abandon(struct worker *w)
+{
+	if (stop(w)) {
+		worker_close(w);
+		return true;
+	}
+	worker_cancel(w);
+	pthread_mutex_lock(&w->door);
+	w->abandoned = true;
+	pthread_mutex_unlock(&w->door);
+	return false;
 }
 
 int worker_fd(const struct worker *w)
@@ -106,22 +209,27 @@ static void tell(const struct worker *w)
 }
 
 /* Runs @job; the lock is held before and after. */
-static void run(struct lane *l, struct worker_job *job)
+static void run(struct slot *s, struct worker_job *job)
 {
-	struct worker *w = l->worker;
+	struct worker *w = s->lane->worker;
 
-	l->busy = true;
+	s->runs = job;
+	s->since_ns = clock_ns(CLOCK_MONOTONIC);
+	s->step = NULL;
 	pthread_mutex_unlock(&w->lock);
+	own_slot = s;
 	job->run(job);
+	own_slot = NULL;
 	pthread_mutex_lock(&w->lock);
-	l->busy = false;
+	s->runs = NULL;
 	add(&w->done, job);
 	tell(w);
 }
 
 static void *work(void *arg)
 {
-	struct lane *l = arg;
+	struct slot *s = arg;
+	struct lane *l = s->lane;
 	struct worker *w = l->worker;
 
 	/* The main thread's is raised, so that it drains in time: what is urgent has one too (Linux: by thread). */
@@ -129,10 +237,10 @@ static void *work(void *arg)
 		(void)setpriority(PRIO_PROCESS, 0, 0);
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
-		struct worker_job *job = pop(&l->given);
+		struct worker_job *job = next_job(l);
 
 		if (job) {
-			run(l, job);
+			run(s, job);
 			continue;
 		}
 		pthread_cond_broadcast(&w->idle);
@@ -142,10 +250,29 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/*
+ * Its first thread; another one where all that there are hang while something is to be done. False:
+ * there is none.
+ */
 static bool start(struct lane *l)
 {
-	l->started = l->started || !thread_start(&l->thread, work, l);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct slot *s = &l->slots[l->started];
+
+	if (l->started == LANE_THREADS || (l->started && !l->given.first))
+		return l->started;
+	for (size_t i = 0; i < l->started; i++)
+		if (!is_stuck(&l->slots[i], now))
+			return true;
+	l->started += !thread_start(&s->thread, work, s);
 	return l->started;
+}
+
+static void start_more(struct worker *w)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(w->lane); i++)
+		if (w->lane[i].started)
+			(void)start(&w->lane[i]);
 }
 
 void worker_give(struct worker *w, struct worker_job *job, bool urgent)
@@ -157,7 +284,7 @@ void worker_give(struct worker *w, struct worker_job *job, bool urgent)
 		add(&l->given, job);
 		pthread_cond_broadcast(&w->given);
 	} else {
-		run(l, job);
+		run(&l->slots[0], job);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -168,6 +295,7 @@ struct worker_job *worker_take(struct worker *w)
 	uint64_t n;
 
 	pthread_mutex_lock(&w->lock);
+	start_more(w);
 	job = pop(&w->done);
 	if (!job)
 		(void)!read(w->fd, &n, sizeof(n));
@@ -189,15 +317,78 @@ struct worker_job *worker_drop(struct worker *w)
 static bool is_idle(const struct worker *w)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(w->lane); i++)
-		if (w->lane[i].busy || w->lane[i].given.first)
+		if (w->lane[i].given.first || is_running(&w->lane[i]))
 			return false;
 	return true;
 }
 
-void worker_wait(struct worker *w)
+bool worker_wait(struct worker *w, int ms)
 {
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)MAX(ms, 0) * NSEC_PER_MSEC;
+	const struct timespec end = {(time_t)(end_ns / NSEC_PER_SEC),
+				     (long)(end_ns % NSEC_PER_SEC)};
+	bool idle;
+	int r = 0;
+
 	pthread_mutex_lock(&w->lock);
-	while (!is_idle(w))
-		pthread_cond_wait(&w->idle, &w->lock);
+	start_more(w);
+	while (!(idle = is_idle(w)) && !r)
+		r = ms < 0 ? pthread_cond_wait(&w->idle, &w->lock)
+			   : pthread_cond_timedwait(&w->idle, &w->lock, &end);
 	pthread_mutex_unlock(&w->lock);
+	return idle;
+}
+
+struct worker_job *worker_running(struct worker *w, const char **step)
+{
+	struct worker_job *job = NULL;
+	uint64_t since_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < ARRAY_SIZE(w->lane) * LANE_THREADS; i++) {
+		const struct slot *s = &w->lane[i / LANE_THREADS].slots[i % LANE_THREADS];
+
+		if (!s->runs || s->since_ns >= since_ns)
+			continue;
+		since_ns = s->since_ns;
+		job = s->runs;
+		*step = s->step;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return job;
+}
+
+void worker_cancel(struct worker *w)
+{
+	w->cancelled = true;
+}
+
+bool worker_cancelled(void)
+{
+	return own_slot && own_slot->lane->worker->cancelled;
+}
+
+void worker_step(const char *words)
+{
+	if (own_slot)
+		own_slot->step = words;
+}
+
+bool worker_enter(void)
+{
+	struct worker *w = own_slot ? own_slot->lane->worker : NULL;
+
+	if (!w)
+		return true;
+	pthread_mutex_lock(&w->door);
+	if (!w->abandoned)
+		return true;
+	pthread_mutex_unlock(&w->door);
+	return false;
+}
+
+void worker_leave(void)
+{
+	if (own_slot)
+		pthread_mutex_unlock(&own_slot->lane->worker->door);
 }

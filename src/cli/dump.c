@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -10,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/dump.h"
 #include "cli/exit.h"
+#include "cli/patience.h"
 #include "cli/record_rows.h"
 #include "cli/rights.h"
 #include "proc/locked.h"
@@ -20,7 +22,8 @@ struct run {
 	struct dump *dump;
 	struct proc_match match;
 	struct dump_running running;
-	int code; /* of the first process that was asked for and can't be shown */
+	struct patience patience; /* with files */
+	int code;		  /* of the first process that was asked for and can't be shown */
 };
 
 static int code_of(int r)
@@ -180,13 +183,20 @@ static int print_all(struct run *x)
 	return fflush(stdout) || ferror(stdout) ? err_sys(-errno, "can't write the stacks") : 0;
 }
 
+static bool wait_on(void *ctx, const char *what)
+{
+	return patience_has(&((struct run *)ctx)->patience, what);
+}
+
 static int dump(struct run *x)
 {
 	const struct record_options *o = &x->o->record;
 	struct dump_config config = {.native = o->native != NATIVE_MODE_NONE,
 				     .leaf = o->native == NATIVE_MODE_LEAF,
 				     .kernel = o->kernel,
-				     .interpreter_frames = o->interpreter_frames};
+				     .interpreter_frames = o->interpreter_frames,
+				     .wait = wait_on,
+				     .wait_ctx = x};
 	struct dump_process *list;
 	struct rights rights;
 	size_t n;
@@ -228,9 +238,12 @@ static int cmd_dump(const struct dump_options *o)
 	r = dump(&x);
 	if (r && r != -EPIPE)
 		failed(&x, r);
-	dump_close(x.dump);
 	proc_match_fini(&x.match);
-	return x.code;
+	if (dump_close(x.dump))
+		return x.code;
+	/* A thread hangs in a file, and may use what exit() frees. */
+	fflush(NULL);
+	_exit(x.code);
 }
 
 static int check(const struct dump_options *o)

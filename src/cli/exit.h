@@ -16,7 +16,9 @@
 	X(HIT, 4, "a --fail-if of krait diff was hit")                                             \
 	X(NOT_RUNNABLE, 126, "the command after -- can't be run")                                  \
 	X(NOT_FOUND, 127, "the command after -- wasn't found")                                     \
-	X(ABORTED, 130, "aborted by a second Ctrl-C; what was not written by then is lost")
+	X(ABORTED, 130,                                                                            \
+	  "ended by a third Ctrl-C, or by the second one when all was written; 143 if it was "     \
+	  "SIGTERM")
 
 enum exit_code {
 #define X(name, code, words) EXIT_##name = code,

@@ -199,8 +199,10 @@ static int finish(struct session *s)
 
 	summary_take(&m, s);
 	session_end_sampling(s);
+	signals_phase(SIGNALS_WRITING);
 	r = write_with_summary(s, &m);
 	code = close_recording(s, &m, r);
+	signals_phase(SIGNALS_WRITTEN);
 	if (!r && s->options->open && viewer_open(&s->caller, s->path))
 		log_warn("%s", err_msg());
 	if (!s->options->cmd)
@@ -328,5 +330,5 @@ int cmd_record(const struct record_options *o)
 	code = record(&s, &sources);
 	session_fini(&s);
 	source_files_fini(&sources);
-	return code;
+	return session_exit_code(&s, code);
 }

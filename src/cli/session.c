@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "elf/unwind_cache.h"
 #include "proc/memory.h"
@@ -66,6 +68,11 @@ static void adapter_met_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, c
 	struct session *s = ctx;
 
 	source_files_met(s->sources, tgid, start_boot_ns, path);
+}
+
+static bool adapter_wait(void *ctx, const char *what)
+{
+	return patience_has(&((struct session *)ctx)->patience, what);
 }
 
 static const struct collect_ops collect_ops = {
@@ -369,6 +376,7 @@ static int make_collector(struct session *s)
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
 		.added = adapter_added,
+		.wait = adapter_wait,
 		.met_file = s->sources ? adapter_met_file : NULL,
 	};
 
@@ -405,11 +413,27 @@ int session_set_up(struct session *s)
 
 void session_end_sampling(struct session *s)
 {
-	collect_free(TAKE_PTR(s->collect)); /* gives back what it has in the sampler's maps */
-	unwind_cache_free(TAKE_PTR(s->cache));
+	/*
+	 * Gives back what it has in the sampler's maps. A thread that hangs may still use the
+	 * cache.
+	 */
+	if (collect_free(TAKE_PTR(s->collect)))
+		unwind_cache_free(TAKE_PTR(s->cache));
+	else
+		s->abandoned = true;
+	log_progress(NULL);
 	sampler_close(TAKE_PTR(s->sampler));
 	sideband_close(TAKE_PTR(s->sideband));
 	session_give_back_memory();
+}
+
+/* What exit() runs may be what the thread uses, as a library's own tables. */
+int session_exit_code(const struct session *s, int code)
+{
+	if (!s->abandoned)
+		return code;
+	fflush(NULL);
+	_exit(code);
 }
 
 void session_fini(struct session *s)

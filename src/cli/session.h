@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "cli/caller.h"
 #include "cli/output.h"
+#include "cli/patience.h"
 #include "cli/record.h"
 #include "cli/rights.h"
 #include "cli/source_files.h"
@@ -65,12 +66,20 @@ struct session {
 	unsigned condensed; /* how often what was rare was summed up */
 	bool void_ids; /* that failed in the middle: what is on the way can't be taken in any more */
 	struct session_bound bound;
+	struct patience patience; /* of the end */
+	bool abandoned; /* a thread still works on a file: session_exit_code() ends the process */
 	uint64_t unfollowed; /* child processes for which there was no room among the roots */
 };
 
 /* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
 _must_use_ int session_set_up(struct session *s);
 void session_fini(struct session *s);
+
+/*
+ * After session_fini(): @code, but if a thread hangs, which nobody waits for, ends the process with
+ * it here.
+ */
+int session_exit_code(const struct session *s, int code);
 
 /* Nothing more is sampled, and the figures were taken: frees all but the profile. */
 void session_end_sampling(struct session *s);

@@ -219,6 +219,7 @@ int session_stop(struct session *s, int before)
 	int r = broken_off(0, before);
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
+	patience_begin(&s->patience);
 	r = broken_off(r, sampler_enable(s->sampler, false));
 	sideband_drain(s->sideband);
 	r = broken_off(r, sampler_drain(s->sampler));

@@ -4,20 +4,25 @@
 
 #include <signal.h>
 #include <unistd.h>
+
 #include "base/clock.h"
-#include "cli/exit.h"
 
 #define SENT_BY_PROCESS 0x100
 
 /*
  * timeout(1) sends its signal to the process and then to the group, which is twice to krait. What
- * comes so soon after the first isn't somebody's second try.
+ * comes so soon after the one before isn't somebody's next try.
  */
 #define SAME_SIGNAL_NS (500 * NSEC_PER_MSEC)
 
+#define ABORTS	       3 /* the number of the signal that ends krait */
+#define ABORTS_WRITTEN 2
+
 /* 0, or the number of the first signal, with SENT_BY_PROCESS. */
 static volatile sig_atomic_t stop_flag;
-static uint64_t stopped_at_ns; /* of that signal; for the handler alone */
+static volatile sig_atomic_t count;
+static volatile sig_atomic_t aborts = ABORTS;
+static uint64_t counted_at_ns; /* of the latest signal; for the handler alone */
 
 /*
  * SIGINT was ignored when krait started, as in a job that a script put into the background: Ctrl-C isn't
@@ -37,22 +42,34 @@ static void undo_now(void)
 		undo(undo_arg);
 }
 
+/* As if krait had never taken it over: whoever waits for krait sees which one it was. */
+static void end_by(int number)
+{
+	sigset_t set;
+
+	undo_now();
+	signal(number, SIG_DFL);
+	raise(number);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	/* The terminal's signals come from the kernel, with SI_KERNEL > 0. */
 	bool sent = info->si_code <= 0;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	if (number == SIGINT && ignores_terminal && !sent)
 		return;
-	if (stop_flag) {
-		if (clock_ns(CLOCK_MONOTONIC) - stopped_at_ns > SAME_SIGNAL_NS) {
-			undo_now();
-			_exit(EXIT_ABORTED);
-		}
+	if (count && now - counted_at_ns <= SAME_SIGNAL_NS)
 		return;
-	}
-	stopped_at_ns = clock_ns(CLOCK_MONOTONIC);
-	stop_flag = number | (sent ? SENT_BY_PROCESS : 0);
+	counted_at_ns = now;
+	if (++count >= aborts)
+		end_by(number);
+	if (!stop_flag)
+		stop_flag = number | (sent ? SENT_BY_PROCESS : 0);
 }
 
 static bool is_ignored(int number)
@@ -62,21 +79,37 @@ static bool is_ignored(int number)
 	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-void signals_take(void)
+static void install(int flags)
 {
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | flags};
 
 	/* Its first call settles the clock's shift under a lock: never in the handler. */
 	(void)clock_ns(CLOCK_MONOTONIC);
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
 		sigaddset(&action.sa_mask, stopping[i]);
-	ignores_terminal = is_ignored(SIGINT);
 	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
 		if (stopping[i] == SIGINT || !is_ignored(stopping[i]))
 			sigaction(stopping[i], &action, NULL);
+}
+
+void signals_take(void)
+{
+	ignores_terminal = is_ignored(SIGINT);
+	install(0);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error as a full disk is */
+}
+
+void signals_phase(enum signals_phase phase)
+{
+	aborts = phase == SIGNALS_WRITTEN ? ABORTS_WRITTEN : ABORTS;
+	install(phase == SIGNALS_WRITING ? SA_RESTART : 0);
+}
+
+unsigned signals_count(void)
+{
+	return (unsigned)count;
 }
 
 /* With SA_RESETHAND: what it does by itself comes next. */

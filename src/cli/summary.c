@@ -178,6 +178,26 @@ static void add_counter(struct summary *m, enum bpf_counter i)
 		line(m, LOG_WARN, "%llu %s", (ull)m->kernel.counters[i], sampler_counter_words(i));
 }
 
+/* What the end didn't wait for. */
+static void add_unread(const struct session *s, struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+	const char *why = patience_words(&s->patience);
+
+	if (s->prompt) /* all was shown */
+		return;
+	if (st->unread_files == 1)
+		line(m, LOG_WARN, "functions of %s have no names: %s", st->unread_file, why);
+	else if (st->unread_files)
+		line(m, LOG_WARN, "functions of %u files have no names, of %s among them: %s",
+		     st->unread_files, st->unread_file, why);
+	if (st->unread_kernel)
+		line(m, LOG_WARN, "some functions of the kernel have no names: %s", why);
+	if (st->unlined)
+		line(m, LOG_WARN, "%llu places in native code have no lines: %s", (ull)st->unlined,
+		     why);
+}
+
 static void add_losses(const struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
@@ -233,6 +253,7 @@ static void add_losses(const struct session *s, struct summary *m)
 		     "mapped files weren't looked into %llu times: those of their users had taken "
 		     "too much time",
 		     (ull)st->looks_refused);
+	add_unread(s, m);
 	if (s->sideband_lost)
 		line(m, LOG_INFO, "%llu process events lost", (ull)s->sideband_lost);
 }

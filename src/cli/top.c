@@ -227,6 +227,7 @@ static int finish(struct top *t, int r)
 	struct summary m __attribute__((cleanup(summary_fini)));
 	int code;
 
+	t->session->patience.over = true; /* nobody sees names that come now */
 	r = session_stop(t->session, r);
 	summary_take(&m, t->session);
 	summary_print(&m);
@@ -269,6 +270,7 @@ int cmd_top(const struct top_options *o)
 	int code;
 
 	signals_take();
+	signals_phase(SIGNALS_WRITTEN); /* what is shown is seen already */
 	code = top(&t);
 	table_fini(&t.shown);
 	live_free(t.live);
@@ -276,5 +278,5 @@ int cmd_top(const struct top_options *o)
 	str_fini(&t.said);
 	cleanup_close(&t.said_fd);
 	session_fini(&s);
-	return code;
+	return session_exit_code(&s, code);
 }

@@ -45,25 +45,32 @@ static void raw_stack_fini(struct raw_stack *raw)
 	free(raw->native);
 }
 
-void collect_free(struct collect *c)
+/* What threads read: files. */
+static void files_fini(struct collect *c)
 {
+	vec_foreach(native, &c->natives)
+		native_file_free(*native);
+	vec_fini(&c->natives);
+	vec_foreach(root, &c->roots)
+		close(root->fd);
+	vec_fini(&c->roots);
+}
+
+bool collect_free(struct collect *c)
+{
+	bool freed;
+
 	if (!c)
-		return;
+		return true;
+	freed = native_work_fini(c);
 	vec_foreach(p, &c->processes)
 		process_fini(c, p);
 	vec_foreach(raw, &c->raw)
 		raw_stack_fini(raw);
-	native_work_fini(c);
-	vec_foreach(native, &c->natives)
-		native_file_free(*native);
-	vec_fini(&c->natives);
 	map_fini(&c->native_index);
 	map_fini(&c->rowless);
 	map_fini(&c->registered);
 	map_fini(&c->spaces);
-	vec_foreach(root, &c->roots)
-		close(root->fd);
-	vec_fini(&c->roots);
 	vec_fini(&c->trampolines);
 	vec_foreach(native, &c->unpaired)
 		free(*native);
@@ -91,7 +98,11 @@ void collect_free(struct collect *c)
 	sent_fini(c);
 	look_fini(c);
 	free(c->known);
+	if (!freed)
+		return false;
+	files_fini(c);
 	free(c);
+	return true;
 }
 
 static void broken(struct collect *c)
@@ -403,6 +414,13 @@ static uint64_t name_stack(struct collect *c, const struct raw_stack *raw, bool 
 	return profile_stack(c->profile, &mark, 1);
 }
 
+/* Looking up lines takes its time too. */
+static void ask_to_go_on(struct collect *c)
+{
+	if (!c->hurried && c->config.wait && !c->config.wait(c->config.ctx, "lines of native code"))
+		c->hurried = true;
+}
+
 /* Names the stacks that can be named; @last: all of them. After an error the others are kept. */
 static int name_stacks(struct collect *c, bool last)
 {
@@ -411,8 +429,11 @@ static int name_stacks(struct collect *c, bool last)
 
 	for (size_t i = 0; i < c->raw.n; i++) {
 		struct raw_stack raw = c->raw.v[i];
-		uint64_t id = r ? 0 : name_stack(c, &raw, last);
+		uint64_t id;
 
+		if (last)
+			ask_to_go_on(c);
+		id = r ? 0 : name_stack(c, &raw, last);
 		if (id)
 			r = keep_stack(c, &raw, id);
 		if (!id || r)
@@ -655,9 +676,25 @@ bool collect_news(struct collect *c)
 	return news;
 }
 
+/* What a stack wanted and didn't get until the end. */
+static void count_unread(const struct collect *c, struct collect_stats *ret)
+{
+	ret->unread_kernel = c->kernel_asked;
+	vec_foreach(f, &c->natives) {
+		size_t n = strlen((*f)->path);
+
+		if ((*f)->named != NAMES_ASKED || ret->unread_files++)
+			continue;
+		snprintf(ret->unread_file, sizeof(ret->unread_file), "%s",
+			 (*f)->path + n - MIN(n, sizeof(ret->unread_file) - 1));
+	}
+}
+
 void collect_stats(struct collect *c, struct collect_stats *ret)
 {
 	*ret = c->stats;
+	if (c->last)
+		count_unread(c, ret);
 	ret->kept.stacks = c->stacks.n;
 	ret->kept.threads = c->threads.n;
 	ret->kept.codes = 0;

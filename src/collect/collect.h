@@ -69,13 +69,25 @@ struct collect_config {
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
+	/*
+	 * Asked again and again while the collector waits for a thread that works on a file; @what:
+	 * for what, as in "names of /usr/lib/libx.so". False: it doesn't wait any more, now and
+	 * later, and goes on with what there is. NULL: it waits for all.
+	 */
+	bool (*wait)(void *ctx, const char *what);
 	/* Told of each sample that was added to the profile: 0 or -errno + message. NULL: nobody */
 	int (*added)(void *ctx, const struct profile_sample *s);
 };
 
 /* NULL on out of memory. @config is copied, what it points to must stay. */
 struct collect *collect_new(const struct collect_config *config);
-void collect_free(struct collect *c);
+
+/*
+ * Waits for what the next recording has use for, as long as collect_config.wait allows. False: a
+ * thread still works on a file, or hangs in it. Then what it reads stays in memory,
+ * collect_config.cache is never freed, and the process is ended by _exit().
+ */
+bool collect_free(struct collect *c);
 
 /* One record of @n bytes; a broken one is counted. */
 void collect_record(struct collect *c, const void *data, size_t n);
@@ -185,6 +197,10 @@ struct collect_stats {
 	uint64_t rows_too_large; /* files */
 	uint64_t looks_cut;	/* files that were looked through in part, within a limit of work */
 	uint64_t looks_refused; /* files that weren't, because their users' took too long: times */
+	unsigned unread_files;	/* whose names were wanted, but weren't read until the end */
+	char unread_file[256];	/* the first of them, or as much of it as fits from its end */
+	uint64_t unlined;	/* places in native code whose lines weren't looked up in time */
+	bool unread_kernel;	/* the kernel's names weren't either */
 	uint64_t lists_refused; /* lists of code registered for gdb that couldn't be read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;

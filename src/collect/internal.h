@@ -71,6 +71,7 @@ struct collect {
 	VEC(struct target_root) roots;
 	uint32_t flushes;
 	bool last;	/* it is the last flush */
+	bool hurried;	/* .config.wait has said that it is enough */
 	bool news;	/* see collect_news() */
 	bool no_memory; /* for what a record says; the next flush fails */
 	unsigned held;	/* image files whose .fd is open */

@@ -93,7 +93,7 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n)
 	n = MIN(n, (size_t)ABI_MAX_KERNEL);
 	for (size_t i = 0; i < n; i++)
 		at[i] = pc[i];
-	while (!kernel_ready(c, at, n))
+	while (!kernel_ready(c, at, n) && !c->hurried)
 		collect_await(c);
 	for (size_t i = 0; i < n; i++)
 		locations[i] = kernel_location(c, at[i]);

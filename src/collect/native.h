@@ -137,8 +137,12 @@ void native_work_names(struct collect *c, struct native_file *f);
 void native_work_list(struct collect *c, struct native_file *f);
 /* The kernel's symbols, for kernel_take(). At once where there is no thread. */
 void native_work_kernel(struct collect *c);
-/* What has been done; once a flush. @all: waits until everything is. */
+/*
+ * What has been done; once a flush. @all: waits until everything is, or collect_config.wait says
+ * that it is enough.
+ */
 void native_work_take(struct collect *c, bool all);
-void native_work_fini(struct collect *c);
+/* False: a job still runs, and the files and what else it reads must stay. */
+_must_use_ bool native_work_fini(struct collect *c);
 
 #endif

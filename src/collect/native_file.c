@@ -394,8 +394,9 @@ static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t
 	const struct native_name name = native_file_name(f, vaddr);
 	struct profile_function fn = {};
 	struct profile_location loc = {.mapping = mapping_of(c, f, &name), .address = vaddr};
-	uint32_t id = f->lines ? line_location(c, f, &name, &loc) : 0;
+	uint32_t id = f->lines && !c->hurried ? line_location(c, f, &name, &loc) : 0;
 
+	c->stats.unlined += f->lines && c->hurried;
 	if (id)
 		return id;
 	/* Without a name: where the function begins, so that its samples belong together. */

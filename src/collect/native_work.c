@@ -4,7 +4,9 @@
  * reads what never changes of a native_file (.fd, .root, .path, .base, .table); nothing that it makes is seen before
  * it is taken over.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -50,6 +52,25 @@ static void note(struct job *j, int r)
 	j->why = r ? strdup(err_msg()) : NULL;
 }
 
+static int nobody_waits(void)
+{
+	return err_set(-ECANCELED, "nobody waits for it any more");
+}
+
+/* The kernel program's tables are the sampler's: they go before a job that hangs. */
+static int fill(const struct job *j)
+{
+	int r;
+
+	if (!j->config->unwind->fills_aside)
+		return 0;
+	if (!worker_enter())
+		return nobody_waits();
+	r = native_rows_fill(j->config, j->file, &j->rows);
+	worker_leave();
+	return r;
+}
+
 static void compile_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
@@ -57,31 +78,33 @@ static void compile_rows(struct worker_job *job)
 	struct slice slice;
 	int r;
 
+	worker_step("unwind tables");
 	slice_begin(&slice, ROWS_WORK);
 	r = native_rows_compile(j->file, j->config->cache, &j->rows);
 	slice_end(&slice);
 	j->cut = slice.cut;
 	j->compile_ns = clock_ns(CLOCK_MONOTONIC) - start;
-	if (!r && j->config->unwind->fills_aside)
-		r = native_rows_fill(j->config, j->file, &j->rows);
-	note(j, r);
+	note(j, r ? r : fill(j));
 }
 
 static void prove_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
-	int r = native_rows_prove(j->file, &j->rows);
+	int r;
 
-	if (!r && j->config->unwind->fills_aside)
-		r = native_rows_fill(j->config, j->file, &j->rows);
-	note(j, r);
+	worker_step("unwind tables");
+	r = native_rows_prove(j->file, &j->rows);
+	note(j, r ? r : fill(j));
 }
 
+/* What was cut short isn't for the next run. */
 static void keep_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
 
-	note(j, native_rows_keep(j->file, j->config->cache, &j->rows));
+	worker_step("unwind tables for the next recording");
+	note(j, worker_cancelled() ? nobody_waits()
+				   : native_rows_keep(j->file, j->config->cache, &j->rows));
 }
 
 static int read_names(struct job *j, int root)
@@ -89,6 +112,7 @@ static int read_names(struct job *j, int root)
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	const struct native_file *f = j->file;
 
+	worker_step("names");
 	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
 		j->methods = NULL;
 	if (elf && function_parts_open(elf, &j->parts))
@@ -134,6 +158,7 @@ static void find_list(struct worker_job *job)
 	struct elf_symbol sym = {};
 	struct slice slice;
 
+	worker_step("list of code made at run time");
 	slice_begin(&slice, LIST_WORK);
 	note(j, elf_file_open(j->file->fd, j->file->path, &elf));
 	if (!j->r && elf_file_find(elf, &name, &sym, 1))
@@ -146,6 +171,7 @@ static void read_kernel(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
 
+	worker_step("names");
 	note(j, kernel_names_open(j->config->kallsyms, &j->kernel));
 }
 
@@ -161,6 +187,7 @@ static bool give(struct collect *c, struct native_file *f, void (*run)(struct wo
 	j->config = &c->config;
 	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	j->job.run = run;
+	j->job.group = f ? f->dev : 0;
 	worker_give(c->worker, &j->job, urgent);
 	return true;
 }
@@ -286,6 +313,36 @@ static void take(struct collect *c, struct job *j)
 	worker_give(c->worker, &j->job, false);
 }
 
+#define ASK_MS 50 /* so often it is asked whether to wait on */
+
+/* "names of /usr/lib/libx.so" */
+static const char *describe(struct collect *c, char *text, size_t n)
+{
+	const char *step = NULL;
+	const struct job *j = (struct job *)worker_running(c->worker, &step);
+
+	if (!j)
+		snprintf(text, n, "names");
+	else
+		snprintf(text, n, "%s of %s", step ? step : "names",
+			 j->file ? j->file->path : "the kernel");
+	return text;
+}
+
+/* Until all is done, or .wait says that it is enough: from then on nobody waits. */
+static void await(struct collect *c)
+{
+	char what[PATH_MAX + 64];
+
+	while (!c->hurried && !worker_wait(c->worker, ASK_MS)) {
+		if (!c->config.wait ||
+		    c->config.wait(c->config.ctx, describe(c, what, sizeof(what))))
+			continue;
+		c->hurried = true;
+		worker_cancel(c->worker);
+	}
+}
+
 void native_work_take(struct collect *c, bool all)
 {
 	struct worker_job *job;
@@ -293,36 +350,64 @@ void native_work_take(struct collect *c, bool all)
 	if (!c->worker)
 		return;
 	if (all)
-		worker_wait(c->worker);
+		await(c);
 	while ((job = worker_take(c->worker)))
 		take(c, (struct job *)job);
 }
 
-/* What nobody waits for any more, but the next run has use for. */
-static void finish(struct job *j)
+/* Nobody waits for more unwind tables any more, but the next run has use for them. */
+static bool is_for_later(const struct worker_job *job)
 {
-	if (j->job.run == prove_rows && j->rows.partial)
-		note(j, native_rows_prove(j->file, &j->rows));
-	if ((j->job.run == prove_rows || j->job.run == keep_rows) && !j->r && !j->cut &&
-	    j->config->cache)
-		keep_rows(&j->job);
-	job_free(j);
+	return job->run == prove_rows || job->run == keep_rows;
 }
 
-void native_work_fini(struct collect *c)
+/* Those that haven't begun. @later: but for those that the next recording has use for. */
+static void drop_jobs(struct collect *c, bool later)
+{
+	struct worker_job *job, *kept = NULL;
+
+	while ((job = worker_drop(c->worker)))
+		if (later && is_for_later(job)) {
+			job->next = kept;
+			kept = job;
+		} else {
+			job_free((struct job *)job);
+		}
+	while ((job = kept)) {
+		kept = job->next;
+		worker_give(c->worker, job, false);
+	}
+}
+
+/* What was proved is kept; all else is of no use. */
+static void finish(struct collect *c, struct job *j)
+{
+	bool proved =
+		j->job.run == prove_rows && !j->r && !j->cut && c->config.cache && !c->hurried;
+
+	if (!proved) {
+		job_free(j);
+		return;
+	}
+	j->job.run = keep_rows;
+	worker_give(c->worker, &j->job, false);
+}
+
+bool native_work_fini(struct collect *c)
 {
 	struct worker_job *job;
+	bool freed;
 
 	if (!c->worker)
-		return;
-	while ((job = worker_drop(c->worker)))
-		finish((struct job *)job);
-	worker_wait(c->worker);
-	while ((job = worker_take(c->worker)))
-		if (job->run == prove_rows)
-			finish((struct job *)job);
-		else
-			job_free((struct job *)job);
-	worker_close(c->worker);
+		return true;
+	drop_jobs(c, true);
+	do {
+		await(c);
+		while ((job = worker_take(c->worker)))
+			finish(c, (struct job *)job);
+	} while (!c->hurried && !worker_wait(c->worker, 0));
+	drop_jobs(c, false);
+	freed = worker_abandon(c->worker);
 	c->worker = NULL;
+	return freed;
 }

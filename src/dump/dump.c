@@ -20,6 +20,13 @@ static void on_record(void *ctx, const void *data, size_t n)
 	collect_record(d->collect, data, n);
 }
 
+static bool wait(void *ctx, const char *what)
+{
+	const struct dump *d = ctx;
+
+	return d->config.wait(d->config.wait_ctx, what);
+}
+
 static int make_profile(struct dump *d)
 {
 	struct profile_meta *m;
@@ -47,7 +54,8 @@ static int set_up(struct dump *d)
 					 .interpreter_frames = d->config.interpreter_frames,
 					 .end_positions = true,
 					 .start_ns = d->start_ns,
-					 .may_see = d->config.may_see};
+					 .may_see = d->config.may_see,
+					 .wait = d->config.wait ? wait : NULL};
 	struct walker_config walker = {.layout = dump_layout,
 				       .record = on_record,
 				       .ctx = d,
@@ -88,11 +96,13 @@ int dump_open(struct dump **ret, const struct dump_config *config)
 	return 0;
 }
 
-void dump_close(struct dump *d)
+bool dump_close(struct dump *d)
 {
+	bool freed;
+
 	if (!d)
-		return;
-	collect_free(d->collect);
+		return true;
+	freed = collect_free(d->collect);
 	walker_free(d->walker);
 	tasks_close(d->tasks);
 	vec_fini(&d->blocked);
@@ -115,6 +125,7 @@ void dump_close(struct dump *d)
 	vec_fini(&d->targets);
 	vec_fini(&d->processes);
 	free(d);
+	return freed;
 }
 
 static int denied(pid_t pid, const char *why)

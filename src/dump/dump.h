@@ -67,13 +67,16 @@ struct dump_config {
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 	/* The same of what was read of one at a moment; with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
+	bool (*wait)(void *ctx, const char *what); /* collect_config.wait, with: */
+	void *wait_ctx;
 };
 
 struct dump;
 
 /* 0 or -errno + message. */
 _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
-void dump_close(struct dump *d); /* NULL is fine */
+/* NULL is fine. False: as collect_free(). */
+bool dump_close(struct dump *d);
 
 /*
  * Takes in process @pid: 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP

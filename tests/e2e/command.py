@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait record -- COMMAND, and signals: exit codes, what is written, what is left behind."""
+import contextlib
 import fcntl
 import json
 import os
@@ -386,26 +387,49 @@ def interrupt_of_a_background_job():
     os.close(terminal)
 
 
+@contextlib.contextmanager
+def held_up(d):
+    """krait that writes, and can't: what it writes to is read from the descriptor that this gives."""
+    fifo = d + "/o.html"  # more than a pipe holds
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with python() as target, kit.recorder(fifo, "-F", "999", "-p", target.pid) as running:
+        kit.runs(target.pid, 0.2)
+        running.process.send_signal(signal.SIGINT)
+        kit.wait_for(lambda: select.select([reader], [], [], 0)[0], 30)
+        time.sleep(0.6)  # what comes within 0.5 s is the same one (timeout(1) signals twice)
+        check(running.process.poll() is None, "the writing isn't held up")
+        yield running.process, reader
+    os.close(reader)
+
+
 @kit.case
-def second_interrupt_aborts():
-    """During the writing, which a slow reader holds up, a second Ctrl-C ends krait at once."""
-    with folder() as d, python() as target:
-        fifo = d + "/o.html"  # more than a pipe holds
-        os.mkfifo(fifo)
-        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-        with kit.recorder(fifo, "-F", "999", "-p", target.pid) as running:
-            kit.runs(target.pid, 0.2)
-            running.process.send_signal(signal.SIGINT)
-            kit.wait_for(lambda: select.select([reader], [], [], 0)[0], 30)
-            time.sleep(0.6)  # what comes within 0.5 s is the same one (timeout(1) signals twice)
-            check(running.process.poll() is None, "the writing isn't held up")
-            running.process.send_signal(signal.SIGINT)
-            try:
-                running.process.wait(5)
-            except subprocess.TimeoutExpired:
-                raise AssertionError("still there after two interrupts") from None
-            check(running.process.returncode != 0, "exit code 0 after an abort")
-        os.close(reader)
+def second_interrupt_loses_nothing():
+    """While krait writes, a second Ctrl-C has nothing to hasten: the page is whole."""
+    with folder() as d, held_up(d) as (process, reader):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        os.set_blocking(reader, True)
+        page = b""
+        while more := os.read(reader, 1 << 20):
+            page += more
+        _, said = process.communicate(timeout=10)
+        check(process.returncode == 0, "exit code %d: %s" % (process.returncode, said))
+        check(page.rstrip().endswith(b"</html>"), "the page ends with %r" % page[-80:])
+
+
+@kit.case
+def third_interrupt_aborts():
+    """It ends krait at once, by that signal."""
+    with folder() as d, held_up(d) as (process, _):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.6)
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("still there after three signals") from None
+        check(process.returncode == -signal.SIGTERM, "exit code %d" % process.returncode)
 
 
 @kit.case

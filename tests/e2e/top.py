@@ -407,7 +407,7 @@ def killed():
                     except subprocess.TimeoutExpired:
                         pass
                 code = t.end("")[0]
-                check(code == (130 if number == signal.SIGTERM else -number), "exit code %d" % code)
+                check(code == -number, "exit code %d" % code)
 
 
 NAMES = """

@@ -120,22 +120,44 @@ static void test_first_signal_stops(void **state)
 	assert_true(signals_stop_was_sent());
 }
 
-/* timeout(1) sends twice in a row: that doesn't abort. Later, it does. */
-static void test_second_signal_aborts(void **state)
+/* In a child, after the first signal: @n more, so far apart; its wait status. */
+static int signal_again(int n, unsigned apart_us, enum signals_phase phase)
 {
 	int status;
-	pid_t pid;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signals_phase(phase);
+		for (int i = 0; i < n; i++) {
+			usleep(apart_us);
+			kill(getpid(), SIGINT);
+		}
+		_exit((int)signals_count());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/*
+ * The second one asks to write now, the third ends krait. timeout(1) sends twice in a row: that is
+ * one.
+ */
+static void test_third_signal_ends(void **state)
+{
+	int status;
 
 	kill(getpid(), SIGTERM);
 	assert_int_equal(signals_stop(), SIGTERM);
-	pid = fork();
-	if (pid == 0) {
-		usleep(600000);
-		kill(getpid(), SIGINT);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	usleep(600000);
+	assert_int_equal(signal_again(0, 0, SIGNALS_RECORDING), W_EXITCODE(1, 0));
+	assert_int_equal(signal_again(1, 0, SIGNALS_WRITING), W_EXITCODE(2, 0));
+	assert_int_equal(signal_again(5, 1000, SIGNALS_RECORDING), W_EXITCODE(2, 0));
+	status = signal_again(2, 600000, SIGNALS_WRITING);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGINT);
 	assert_int_equal(spawn_exit_code(status), EXIT_ABORTED);
+	status = signal_again(1, 0, SIGNALS_WRITTEN);
+	assert_true(WIFSIGNALED(status));
 }
 
 int main(void)
@@ -148,7 +170,7 @@ int main(void)
 		cmocka_unit_test(test_prepare_fails),
 		cmocka_unit_test(test_what_is_inherited),
 		cmocka_unit_test(test_first_signal_stops),
-		cmocka_unit_test(test_second_signal_aborts),
+		cmocka_unit_test(test_third_signal_ends),
 	};
 
 	signals_take();

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/worker.h"
@@ -60,16 +61,16 @@ static void test_order(void **state)
 	struct job jobs[4];
 	struct worker *w = new_worker(jobs, 4);
 
-	worker_wait(w);
+	worker_wait(w, -1);
 	assert_int_equal(take(w), -1);
 	worker_give(w, &jobs[0].job, false);
-	worker_wait(w); /* its thread is there: it waits */
+	worker_wait(w, -1); /* its thread is there: it waits */
 	pthread_mutex_lock(&gate);
 	worker_give(w, &jobs[1].job, false);
 	worker_give(w, &jobs[2].job, false);
 	worker_give(w, &jobs[3].job, true);
 	pthread_mutex_unlock(&gate);
-	worker_wait(w);
+	worker_wait(w, -1);
 	assert_true(is_readable(w));
 	assert_int_equal(take(w), 0);
 	for (int n = 1, next = 1; n <= 3; n++) { /* the urgent one at any time */
@@ -100,7 +101,7 @@ static void test_drop(void **state)
 	while (worker_drop(w))
 		dropped++;
 	pthread_mutex_unlock(&gate);
-	worker_wait(w);
+	worker_wait(w, -1);
 	while (worker_take(w))
 		done++;
 	assert_true(dropped >= 2);
@@ -119,19 +120,104 @@ static void test_many(void **state)
 		for (int got; (got = take(w)) >= 0; n++)
 			assert_int_equal(got, n);
 	}
-	worker_wait(w);
+	worker_wait(w, -1);
 	for (int got; (got = take(w)) >= 0; n++)
 		assert_int_equal(got, n);
 	assert_int_equal(n, 1000);
 	worker_close(w);
 }
 
+struct slow {
+	struct worker_job job;
+	_Atomic bool go, entered, cancelled, done;
+};
+
+/* As one that reads from a file system that doesn't answer. */
+static void hang(struct worker_job *job)
+{
+	struct slow *s = (struct slow *)job;
+
+	worker_step("waiting");
+	while (!s->go)
+		usleep(1000);
+	s->cancelled = worker_cancelled();
+	s->entered = worker_enter();
+	if (s->entered)
+		worker_leave();
+	s->done = true;
+}
+
+static void test_wait_has_a_limit(void **state)
+{
+	struct slow s = {.job.run = hang};
+	const char *step = NULL;
+	struct worker *w = NULL;
+
+	assert_int_equal(worker_open(&w), 0);
+	assert_true(worker_wait(w, 0));
+	assert_null(worker_running(w, &step));
+	worker_give(w, &s.job, false);
+	assert_false(worker_wait(w, 20));
+	assert_ptr_equal(worker_running(w, &step), &s.job);
+	assert_string_equal(step, "waiting");
+	s.go = true;
+	assert_true(worker_wait(w, -1));
+	assert_false(s.cancelled);
+	assert_true(s.entered);
+	assert_ptr_equal(worker_take(w), &s.job);
+	assert_true(worker_abandon(w));
+}
+
+/*
+ * Of two that hang and belong together the second isn't begun; those of others are done meanwhile.
+ */
+static void test_others_go_on(void **state)
+{
+	struct slow hangs = {.job = {.run = hang, .group = 7}};
+	struct job jobs[2], *same = &jobs[0], *other = &jobs[1];
+	struct worker *w = new_worker(jobs, 2);
+
+	same->job.group = 7;
+	worker_give(w, &hangs.job, true);
+	while (worker_wait(w, 1100))
+		;
+	worker_give(w, &same->job, true);
+	worker_give(w, &other->job, true);
+	for (int i = 0; i < 200 && take(w) != 1; i++)
+		assert_false(worker_wait(w, 50));
+	assert_false(hangs.done);
+	assert_int_equal(take(w), -1);
+	hangs.go = true;
+	assert_true(worker_wait(w, -1));
+	assert_ptr_equal(worker_take(w), &hangs.job);
+	assert_ptr_equal(worker_take(w), &same->job);
+	worker_close(w);
+}
+
+/* It is told, and keeps away from what is freed meanwhile. */
+static void test_abandon(void **state)
+{
+	static struct slow s = {.job.run = hang};
+	static struct worker *w; /* stays */
+
+	assert_int_equal(worker_open(&w), 0);
+	worker_give(w, &s.job, false);
+	assert_false(worker_wait(w, 20));
+	assert_false(worker_abandon(w));
+	s.go = true;
+	while (!s.done)
+		usleep(1000);
+	assert_true(s.cancelled);
+	assert_false(s.entered);
+	assert_false(worker_cancelled());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_order),	     cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_many),	     cmocka_unit_test(test_wait_has_a_limit),
+		cmocka_unit_test(test_others_go_on), cmocka_unit_test(test_abandon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

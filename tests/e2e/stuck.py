@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What doesn't answer: file systems, servers. No recording is lost, and what is missing is said."""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import kit
+from kit import KRAIT, Background, check, folder
+
+NAME = "krait-held"  # whom file systems don't answer; other kraits of the machine go on
+
+# Its symbols are in pages that neither the target's loader reads nor krait when it looks at the
+# file's headers, which are in the first page and in the last one.
+FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(2000))
+LIBRARY = FILLER + """
+__asm__(".section .apart,\\"\\",@progbits\\n.zero 65536\\n.text");
+static const char room[1 << 20] = {1};
+long spin(long n)
+{
+	volatile long sum = 0;
+	for (long i = 0; i < n; i++)
+		sum += room[i & 1023];
+	return sum;
+}
+"""
+# Works in Python until the file "go" is there, then in the library too.
+TARGET = """
+import ctypes, os, sys
+library = ctypes.CDLL(sys.argv[1])
+library.spin(1000)
+def busy(n):
+    return sum(i & 3 for i in range(n))
+def main():
+    while True:
+        busy(20000)
+        if os.path.exists(sys.argv[2]):
+            library.spin(500000)
+main()
+"""
+
+
+def cc(*args):
+    try:
+        subprocess.run(["cc", "-O1", *args], check=True)
+    except FileNotFoundError:
+        raise kit.Skip("no C compiler") from None
+
+
+class FileSystem:
+    """One with a library in it. From .hold() on it answers everybody but krait; see stuck_fs.c."""
+
+    def __init__(self, d, *options):
+        self.mount = os.path.join(d, "mnt")
+        os.mkdir(self.mount)
+        library = os.path.join(d, "libspin.so")
+        with open(d + "/spin.c", "w") as f:
+            f.write(LIBRARY)
+        cc("-fPIC", "-shared", "-o", library, d + "/spin.c")
+        cc("-o", d + "/stuck_fs", os.path.join(kit.ROOT, "tests", "tools", "stuck_fs.c"))
+        self.process = subprocess.Popen([d + "/stuck_fs", self.mount, library, NAME, *options],
+                                        stdout=subprocess.PIPE)
+        self.library = os.path.join(self.mount, "libspin.so")
+
+    def __enter__(self):
+        if self.process.stdout.readline() != b"mounted\n":
+            raise kit.Skip("no FUSE here")
+        return self
+
+    def hold(self):
+        self.process.send_signal(signal.SIGUSR1)
+
+    def __exit__(self, *_):
+        self.process.terminate()  # whoever waits gets an error then
+        self.process.wait()
+        subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
+
+
+class Krait(Background):
+    """krait, whose words are read while it runs: it can't end before the file system answers."""
+
+    def __init__(self, d, *args, **kw):
+        self.words = os.path.join(d, "words")
+        program = os.path.join(d, NAME)
+        shutil.copy2(KRAIT, program)
+        with open(self.words, "wb") as f:
+            super().__init__(program, *args, stderr=f, **kw)
+
+    def said(self):
+        with open(self.words, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def says(self, text, seconds):
+        """Seconds until it does."""
+        began = time.monotonic()
+        try:
+            kit.wait_for(lambda: text in self.said(), seconds)
+        except AssertionError:
+            raise AssertionError("%r isn't said: %s" % (text, self.said())) from None
+        return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def held_names(*options):
+    """krait records a program in a library whose names krait can't read."""
+    with folder() as d, FileSystem(d, "symbols") as fs, \
+            Background(kit.PYTHON, "-c", TARGET, fs.library, d + "/go") as target:
+        out = d + "/o.folded"
+        kit.runs(target.pid, 0.1)
+        fs.hold()
+        with Krait(d, "record", "-p", target.pid, "-o", out, "-F", 499, *options) as running:
+            kit.wait_for(lambda: kit.attached(running.pid), 30)
+            with open(d + "/go", "w"):
+                kit.runs(target.pid, 0.7)
+            try:
+                yield d, out, running
+            finally:
+                fs.__exit__()
+            running.process.wait(20)
+            check(running.process.returncode == 0, "exit code %d" % running.process.returncode)
+
+
+def check_written(out, said):
+    with open(out) as f:
+        text = f.read()
+    check("busy" in text and "libspin.so" in text, text[:500])
+    check("libspin.so have no names" in said, said)
+    check("main" in text and "[kernel+" not in text, text)
+
+
+@kit.case
+def names_have_a_deadline():
+    """5 s after the end of sampling everything is written, without the names that didn't come."""
+    with held_names("-d", 2) as (_, out, running):
+        running.says("waiting for ", 20)
+        took = running.says("krait: " + out + "\n", 15)
+        check(took < 12, "written after %.1f s" % took)
+        check_written(out, running.said())
+
+
+@kit.case
+def second_interrupt_writes_now():
+    """Ctrl-C, and again: all is written, well within the 5 s of the first one."""
+    with held_names() as (_, out, running):
+        running.process.send_signal(signal.SIGINT)
+        running.says("waiting for ", 10)
+        check(not os.path.exists(out), "written already")
+        running.process.send_signal(signal.SIGTERM)
+        took = running.says("krait: " + out + "\n", 10)
+        check("a signal asked to write" in running.said(), running.said())
+        check(took < 3, "written %.1f s after the second signal" % took)
+        check_written(out, running.said())
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
