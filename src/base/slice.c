@@ -2,6 +2,8 @@
 /* Bounds of work; see slice.h. */
 #include "base/slice.h"
 
+#include "base/worker.h"
+
 static _Thread_local struct slice *current;
 
 void slice_begin(struct slice *s, uint64_t work)
@@ -23,7 +25,7 @@ bool slice_spend(uint64_t work)
 {
 	if (!current)
 		return true;
-	if (work > current->left) {
+	if (work > current->left || worker_cancelled()) {
 		current->cut = true;
 		return false;
 	}

@@ -27,7 +27,8 @@ void slice_end(struct slice *s);
 
 /*
  * Takes @work of the thread's slice, before it is done. False: it doesn't have so much, and the caller leaves the work
- * out; what is smaller may still be possible. True where no slice was begun.
+ * out; what is smaller may still be possible. A job that nobody waits for any more (worker_cancelled()) has none. True where
+ * no slice was begun.
  */
 bool slice_spend(uint64_t work);
 

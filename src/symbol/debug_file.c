@@ -2,6 +2,7 @@
 /* Finding a separate debug file, and making sure that it is the one; see debug_file.h. */
 #include "symbol/debug_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "base/worker.h"
 #include "proc/files.h"
 #include "symbol/debuginfod.h"
 
@@ -50,6 +52,8 @@ static int checksum(int fd, uint32_t *ret)
 	while ((n = pread(fd, block, 1 << 18, at)) > 0 && at <= st.st_size) {
 		crc = crc32(crc, block, (uInt)n);
 		at += n;
+		if (worker_cancelled())
+			return -ECANCELED;
 	}
 	*ret = (uint32_t)crc;
 	return n < 0 ? -errno : 0;
