@@ -293,6 +293,8 @@ static int record(struct session *s, struct source_files *sources)
 		return run_unprofiled(s);
 	if (r)
 		return session_refuse(s, EXIT_RIGHTS);
+	if (s->options->kernel_addresses && rights_kernel_addresses(&s->rights))
+		return session_fail(EXIT_RIGHTS);
 	r = prepare(s);
 	if (!r)
 		r = find_sources(s, sources);

@@ -40,9 +40,10 @@ struct record_options {
 	/* Native and kernel frames. */
 	enum native_mode native; /* where there is no Python in a stack, always all */
 	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't fold the interpreter's own away */
-	bool native_lines; /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
-	bool kernel;	   /* true unless --no-kernel */
-	bool all;	   /* other processes than Python too; no pids, no cmd */
+	bool native_lines;     /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
+	bool kernel;	       /* true unless --no-kernel */
+	bool kernel_addresses; /* as they are, for who may know them */
+	bool all;	       /* other processes than Python too; no pids, no cmd */
 	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: by what there is */
 
 	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */

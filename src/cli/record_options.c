@@ -24,6 +24,11 @@ static const struct option_row rows[] = {
 		"999 with --pid and --, 99 for the machine"),
 
 	RECORD_ROWS_NATIVE,
+	{.name = "kernel-addresses",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(kernel_addresses),
+	 .help = "write the kernel's addresses as they are, not relative to its start; for who may "
+		 "read them in /proc/kallsyms"},
 
 	VALUE_OUTPUT_ROW(RECORD_FIELD(output), "krait-NAME-DATE-TIME.html",
 			 "where to write; the extension picks the format, - is standard output"),
@@ -158,6 +163,9 @@ static int check_native(const struct record_options *o)
 	if (o->native_lines && o->native == NATIVE_MODE_NONE)
 		return err_set(-EINVAL,
 			       "--native-lines and --native=none exclude each other; keep one");
+	if (o->kernel_addresses && !o->kernel)
+		return err_set(-EINVAL,
+			       "--kernel-addresses and --no-kernel exclude each other; keep one");
 	if (o->all && o->native == NATIVE_MODE_NONE)
 		return err_set(-EINVAL, "--all shows processes that have native frames only; "
 					"leave --native=none out");

@@ -110,6 +110,53 @@ bool rights_may_see(int procdir)
 	return readlinkat(procdir, "ns/pid", link, sizeof(link)) > 0;
 }
 
+/* Sets effective to @effective, as far as that is permitted. */
+static void set_effective(uint64_t effective)
+{
+	_cleanup_cap_ cap_t caps = cap_get_proc();
+
+	if (!caps)
+		return;
+	for (int cap = 0; cap < 64; cap++) {
+		cap_value_t value = cap;
+
+		(void)cap_set_flag(caps, CAP_EFFECTIVE, 1, &value,
+				   effective & BIT(cap) ? CAP_SET : CAP_CLEAR);
+	}
+	(void)cap_set_proc(caps);
+}
+
+/*
+ * Does it show where the first symbols are? Which of them are at 0 on x86-64 (per-CPU ones) isn't
+ * said for all kernels.
+ */
+static bool kallsyms_tells(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/kallsyms", "re");
+	char line[256];
+	bool tells = false;
+
+	while (f && !tells && fgets(line, sizeof(line), f))
+		tells = strspn(line, "0") < strcspn(line, " ");
+	return tells;
+}
+
+int rights_kernel_addresses(const struct rights *r)
+{
+	uint64_t before = read_set(CAP_EFFECTIVE);
+	bool tells;
+
+	if (r->from_file)
+		set_effective(0);
+	tells = kallsyms_tells();
+	if (r->from_file)
+		set_effective(before);
+	return tells ? 0
+		     : err_set(-EPERM, "/proc/kallsyms hides the kernel's addresses from you "
+				       "(kernel.kptr_restrict); leave --kernel-addresses out, or "
+				       "record as root");
+}
+
 bool rights_is_own(uint32_t uid, uint32_t gid)
 {
 	return uid == geteuid() && gid == getegid();

@@ -52,6 +52,12 @@ _must_use_ int rights_check(const struct rights *r);
  */
 bool rights_may_see(int procdir);
 
+/*
+ * May the user who runs krait know where the kernel is? What /proc/kallsyms shows them without what
+ * krait's file gives: root, or everybody, by kernel.kptr_restrict. 0, or -EPERM + message.
+ */
+_must_use_ int rights_kernel_addresses(const struct rights *r);
+
 /* The same by user and group, as the kernel program saw them; TASK_NO_ID: no. */
 bool rights_is_own(uint32_t uid, uint32_t gid);
 

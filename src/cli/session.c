@@ -366,6 +366,7 @@ static int make_collector(struct session *s)
 		.interpreter_frames = s->options->interpreter_frames,
 		.end_positions = s->end_positions,
 		.native_lines = s->options->native_lines,
+		.kernel_addresses = s->options->kernel_addresses,
 		.all_processes = s->options->all,
 		.match = s->filtered ? &s->match : NULL,
 		.labels = s->labels.v,

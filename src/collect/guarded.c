@@ -114,8 +114,7 @@ static void read_wanted(struct collect *c, struct process *p, const struct space
 
 		news |= r > 0;
 		if (r < 0)
-			log_debug("process %u: code at %#llx: %s", p->key.tgid,
-				  (unsigned long long)g->wanted[i], err_msg());
+			log_debug("process %u: code made at run time: %s", p->key.tgid, err_msg());
 	}
 	g->n_wanted = 0;
 	if (news)

@@ -150,7 +150,7 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 	return name ? name : look_again(c, p, pc, start); /* a stack is named once */
 }
 
-uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start)
+uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t offset)
 {
 	struct profile_mapping mapping = {.name = profile_string(c->profile, "[jit]"),
 					  .kind = KIND_JIT};
@@ -162,7 +162,7 @@ uint32_t jit_location(struct collect *c, const char *name, const char *symbol, u
 		c->profile,
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
-					   .address = start});
+					   .address = offset});
 }
 
 void jit_stats(const struct process *p, struct collect_stats *ret)

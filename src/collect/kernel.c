@@ -65,9 +65,21 @@ bool kernel_ready(struct collect *c, const uint64_t *pc, size_t n)
 	return !c->kernel_asked;
 }
 
+/*
+ * What is written of @pc: everybody may read a recording, but only some may know where the kernel
+ * is.
+ */
+static uint64_t shown_address(const struct collect *c, uint64_t pc)
+{
+	if (c->config.kernel_addresses)
+		return pc;
+	return c->kernel ? kernel_names_relative(c->kernel, pc) : 0;
+}
+
 /* Kernel addresses have no file: their mapping is "[kernel]" or, of a module, "[kernel MODULE]". */
 uint32_t kernel_location(struct collect *c, uint64_t pc)
 {
+	const uint64_t address = shown_address(c, pc);
 	const char *module = "", *symbol;
 	struct profile_function fn = {};
 	struct profile_mapping mapping = {.kind = KIND_KERNEL};
@@ -76,13 +88,14 @@ uint32_t kernel_location(struct collect *c, uint64_t pc)
 	symbol = find(c, pc, &module);
 	snprintf(text, sizeof(text), *module ? "[kernel %.64s]" : "[kernel]", module);
 	mapping.name = profile_string(c->profile, text);
-	snprintf(text, sizeof(text), "[kernel+0x%llx]", (unsigned long long)pc);
+	snprintf(text, sizeof(text), address ? "[kernel+0x%llx]" : "[kernel]",
+		 (unsigned long long)address);
 	fn.name = profile_string(c->profile, symbol ? symbol : text);
 	return profile_location(
 		c->profile,
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
-					   .address = pc});
+					   .address = address});
 }
 
 uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n)

@@ -51,7 +51,20 @@ static void python_until(struct merge *m, size_t end)
 	m->next = end;
 }
 
-static uint32_t unknown_location(struct collect *c, uint64_t pc)
+/*
+ * Without telling where the process has it: within its mapping or, if that isn't known, within its
+ * page.
+ */
+static uint64_t in_mapping(const struct merge *m, uint64_t addr)
+{
+	const struct space *s = space_at(m->c, m->native->version);
+	const struct space_map *map = s ? space_map_at(s, addr) : NULL;
+
+	return map ? addr - map->start : addr & 4095;
+}
+
+/* @offset: in its mapping. */
+static uint32_t unknown_location(struct collect *c, uint64_t offset)
 {
 	struct profile_mapping mapping = {.name = profile_string(c->profile, "[unknown]"),
 					  .kind = KIND_NATIVE};
@@ -61,7 +74,7 @@ static uint32_t unknown_location(struct collect *c, uint64_t pc)
 		c->profile,
 		&(struct profile_location){.mapping = profile_mapping(c->profile, &mapping),
 					   .function = profile_function(c->profile, &fn),
-					   .address = pc});
+					   .address = offset});
 }
 
 static struct native_frame name_frame(const struct merge *m, size_t i)
@@ -112,6 +125,7 @@ static bool is_pythons(const struct merge *m, const struct native_frame *f)
 
 static void push_native(struct merge *m, const struct native_frame *f)
 {
+	uint64_t offset;
 	uint32_t at;
 
 	if (f->is & IS_MACHINERY && !m->c->config.interpreter_frames)
@@ -119,9 +133,10 @@ static void push_native(struct merge *m, const struct native_frame *f)
 	if (is_pythons(m, f) && !m->c->config.interpreter_frames)
 		return;
 	if (!f->file) {
-		push(m, f->jit		? jit_location(m->c, f->jit, NULL, f->start)
-			: f->registered ? registered_location(m->c, f->registered, f->start)
-					: unknown_location(m->c, f->pc));
+		offset = in_mapping(m, f->jit || f->registered ? f->start : f->pc);
+		push(m, f->jit		? jit_location(m->c, f->jit, NULL, offset)
+			: f->registered ? registered_location(m->c, f->registered, offset)
+					: unknown_location(m->c, offset));
 		return;
 	}
 	at = native_file_location(m->c, f->file, f->vaddr);

@@ -363,12 +363,12 @@ bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t p
 	return p->registered.read_at > raw->flush || find_name(p, m, pc, &start);
 }
 
-uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start)
+uint32_t registered_location(struct collect *c, const char *symbol, uint64_t offset)
 {
 	_cleanup_free_ char *numba = numba_name(symbol);
 	_cleanup_free_ char *demangled = numba ? NULL : symbol_demangle(symbol, NULL);
 
-	return jit_location(c, numba ?: demangled ?: symbol, symbol, start);
+	return jit_location(c, numba ?: demangled ?: symbol, symbol, offset);
 }
 
 size_t registered_until(const struct collect *c, const struct raw_stack *raw)

@@ -87,8 +87,11 @@ void jit_stats(const struct process *p, struct collect_stats *ret);
 void jit_close(struct collect *c, struct process *p);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
-/* @symbol: the name as its file has it, NULL = the same. */
-uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t start);
+/*
+ * @symbol: the name as its file has it, NULL = the same. @offset: where the function begins in its
+ * mapping. Where that is in memory is the process's own affair: a recording may be read by others.
+ */
+uint32_t jit_location(struct collect *c, const char *name, const char *symbol, uint64_t offset);
 
 /*
  * registered.c: the symbol that covers the code at @pc in a file that the process registered, and where it
@@ -98,7 +101,7 @@ const char *registered_name(struct collect *c, const struct raw_stack *raw, uint
 			    uint64_t *start);
 /* Is what there is to know of that known? It will be with one of the next flushes. */
 bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
-uint32_t registered_location(struct collect *c, const char *symbol, uint64_t start);
+uint32_t registered_location(struct collect *c, const char *symbol, uint64_t offset);
 /* The unwind table for the code in @m, if the process registered it. */
 void registered_table(const struct process *p, struct space_map *m);
 void registered_given_up(struct collect *c, uint32_t table);

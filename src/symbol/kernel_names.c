@@ -7,9 +7,11 @@
 #include "base/vec.h"
 #include "symbol/text_line.h"
 
-#define BLOCK	  (64u << 10)
-#define TEXT_MAX  (256u << 20) /* Debian's: 5 MB; with every module and KALLSYMS_ALL: 30 MB */
-#define REACH_MAX (64u << 10)  /* of a function behind which nothing of its module follows */
+#define BLOCK	 (64u << 10)
+#define TEXT_MAX (256u << 20) /* Debian's: 5 MB; with every module and KALLSYMS_ALL: 30 MB */
+#define IMAGE_MAX                                                                                  \
+	(128u << 20) /* bytes of code behind _stext; modules and BPF programs lie further away */
+#define REACH_MAX (64u << 10) /* of a function behind which nothing of its module follows */
 
 /* Of symbols that aren't code only the address is of use: what comes before them ends there. */
 struct kernel_symbol {
@@ -25,6 +27,7 @@ struct kernel_names {
 	VEC(struct kernel_symbol) list; /* ascending, one at an address */
 	struct str text;
 	uint64_t any_addr; /* all of them or-ed */
+	uint64_t stext;	   /* 0: it isn't there */
 };
 
 static uint32_t add_text(struct str *s, const char *p, size_t n)
@@ -80,6 +83,8 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 	if (!take_hex(&line, name_end, ' ', &s.start) || name_end - line < 3 || line[1] != ' ')
 		return 0;
 	k->any_addr |= s.start;
+	if (!tab && name_end - line == 2 + 6 && !memcmp(line + 2, "_stext", 6))
+		k->stext = s.start;
 	s.rank = rank_of(line[0]);
 	if (s.rank != RANK_NOT_CODE)
 		s.name = add_text(&k->text, line + 2, (size_t)(name_end - line - 2));
@@ -231,7 +236,8 @@ static bool is_runtime_code(const char *module)
 	return streq(module, "bpf") || streq(module, "ftrace") || streq(module, "kprobes");
 }
 
-const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module)
+/* The function that holds @addr, or NULL. */
+static const struct kernel_symbol *find(const struct kernel_names *k, uint64_t addr)
 {
 	size_t i = search(k, addr);
 	const struct kernel_symbol *s;
@@ -244,10 +250,27 @@ const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const
 		return NULL;
 	last = i + 1 == k->list.n || s[1].module != s->module ||
 	       is_runtime_code(k->text.s + s->module);
-	if (last && addr - s->start >= REACH_MAX)
+	return last && addr - s->start >= REACH_MAX ? NULL : s;
+}
+
+const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module)
+{
+	const struct kernel_symbol *s = find(k, addr);
+
+	if (!s)
 		return NULL;
 	*module = k->text.s + s->module;
 	return k->text.s + s->name;
+}
+
+uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr)
+{
+	const struct kernel_symbol *s;
+
+	if (k->stext && addr >= k->stext && addr - k->stext < IMAGE_MAX)
+		return addr - k->stext;
+	s = find(k, addr);
+	return s ? addr - s->start : 0;
 }
 
 size_t kernel_names_bytes(const struct kernel_names *k)

@@ -25,6 +25,12 @@ _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_name
  */
 const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module);
 
+/*
+ * Where @addr is without telling where the kernel is: from _stext for the kernel itself, named or
+ * not; else from the start of the function that holds it. 0: nothing of it can be said.
+ */
+uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr);
+
 size_t kernel_names_bytes(const struct kernel_names *k); /* memory held */
 
 #endif

@@ -46,6 +46,31 @@ static void expect(const struct kernel_names *k, uint64_t at, const char *name, 
 	assert_string_equal(got_module, module);
 }
 
+/*
+ * From _stext, also what has no name; in modules and BPF programs, from the function's start; else
+ * nothing.
+ */
+static void test_relative(void **state)
+{
+	static const char text[] = "ffffffff81000000 T _text\n"
+				   "ffffffff81000200 T _stext\n"
+				   "ffffffff81000200 T first\n"
+				   "ffffffff81800000 D data\n"
+				   "ffffffffc0000000 t alpha\t[mod]\n"
+				   "ffffffffc0000100 t _stext\t[mod]\n";
+	struct kernel_names *k;
+
+	assert_int_equal(kernel_names_parse(text, strlen(text), &k), 0);
+	assert_int_equal(kernel_names_relative(k, 0xffffffff81000234), 0x34);
+	assert_int_equal(kernel_names_relative(k, 0xffffffff81800010), 0x7ffe10);
+	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000004), 4);
+	assert_int_equal(kernel_names_relative(k, 0xffffffffc0000108), 8);
+	assert_int_equal(kernel_names_relative(k, 0xffffffffc1000000), 0);
+	assert_int_equal(kernel_names_relative(k, 0xffffffff81000010), 0x10); /* of _text */
+	assert_int_equal(kernel_names_relative(k, 0xffff888000000000), 0);
+	kernel_names_free(k);
+}
+
 static void test_list(void **state)
 {
 	struct kernel_names *k;
@@ -155,10 +180,9 @@ static void test_this_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_this_kernel),
+		cmocka_unit_test(test_list),	 cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_hidden),	 cmocka_unit_test(test_this_kernel),
+		cmocka_unit_test(test_relative),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
