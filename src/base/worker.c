@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
@@ -240,6 +241,7 @@ static void *work(void *arg)
 		struct worker_job *job = next_job(l);
 
 		if (job) {
+			caps_rest(); /* each time: seteuid() in another thread gives them back */
 			run(s, job);
 			continue;
 		}

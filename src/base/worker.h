@@ -5,7 +5,7 @@
  * the thread until the job is taken back. A thread is made with its first job: it has the rights
  * that krait has then, and no signal is delivered to it. A job that takes longer than a second,
  * maybe for ever, doesn't keep the others waiting: another thread goes on with them, but for those
- * of the same group.
+ * of the same group. Of capabilities jobs have none in effect, but those that they raise (caps.h).
  */
 #ifndef BASE_WORKER_H
 #define BASE_WORKER_H

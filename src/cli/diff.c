@@ -429,6 +429,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command command_diff = {
 	.name = "diff",
+	.reads_files = true,
 	.summary = "Compare two profiles function by function, and say what is more than noise.",
 	.synopsis = (const char *const[]){"diff [OPTIONS] BEFORE AFTER",
 					  "diff [OPTIONS] FILE --a KEY=VALUE --b KEY=VALUE",

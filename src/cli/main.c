@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/help.h"
+#include "cli/rights.h"
 
 /* The words that may stand for a command without being one's name. */
 static const struct command *command_by_alias(const char *word)
@@ -56,6 +57,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	c = command_by_alias(argv[1]);
+	if (c && c->reads_files)
+		rights_drop_for_files();
 	if (c)
 		return c->run(c, argc - 2, argv + 2);
 	if (argv[1][0] == '-')

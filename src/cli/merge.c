@@ -156,6 +156,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command command_merge = {
 	.name = "merge",
+	.reads_files = true,
 	.summary = "Merge profiles, any tool's, into one; times are kept.",
 	.synopsis = (const char *const[]){"merge [OPTIONS] FILE... -o FILE", NULL},
 	.examples = (const char *const[]){"krait merge a.pb.gz b.pb.gz -o all.pb.gz\tboth as one",

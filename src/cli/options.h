@@ -51,6 +51,7 @@ struct command {
 	unsigned max_operands;		      /* 0 = one, where .operand is set */
 	bool operand_is_file;		      /* shells complete file names */
 	bool takes_command;		      /* a command line may follow "--" */
+	bool reads_files;		      /* needs no rights but those to files */
 	bool hidden;			      /* not in --help and completions */
 	/* Parses the rest of the command line and does it; returns the exit code. */
 	int (*run)(const struct command *self, int argc, char **argv);

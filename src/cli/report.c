@@ -281,6 +281,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command command_report = {
 	.name = "report",
+	.reads_files = true,
 	.summary = "Show a profile, any tool's, or write it in another format.",
 	.synopsis = (const char *const[]){"report [OPTIONS] FILE", NULL},
 	.examples =

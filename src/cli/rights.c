@@ -213,6 +213,14 @@ int rights_drop(bool as_caller)
 	return r ? err_sys(r, "can't give up capabilities") : 0;
 }
 
+void rights_drop_for_files(void)
+{
+	const uint64_t files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHOWN) |
+			       BIT(CAP_FOWNER) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL);
+
+	(void)keep_only(getuid() == 0 ? files : 0, 0);
+}
+
 void rights_drop_for_child(void)
 {
 	_cleanup_cap_ cap_t caps = cap_get_proc();

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -152,7 +153,12 @@ int native_rows_prove(const struct native_file *f, struct native_rows *rows)
 int native_rows_fill(const struct collect_config *config, const struct native_file *f,
 		     const struct native_rows *rows)
 {
-	return config->unwind->fill(config->ctx, f->table, &rows->rows, rows->eval.v, rows->eval.n);
+	uint64_t caps = caps_raise(CAPS_BPF);
+	int r = config->unwind->fill(config->ctx, f->table, &rows->rows, rows->eval.v,
+				     rows->eval.n);
+
+	caps_restore(caps);
+	return r;
 }
 
 void native_rows_fini(struct native_rows *r)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "elf/unwind_cache_file.h"
@@ -50,21 +51,29 @@ void unwind_cache_free(struct unwind_cache *c)
 	free(c);
 }
 
-/* Of this thread only, unlike setuid() (setfsuid(2)). */
-static void enter(const struct unwind_cache *c)
+/*
+ * Of this thread only, unlike setuid() (setfsuid(2)). The kernel takes away what lets root by
+ * files' modes, and leave() gives back what was in effect before.
+ */
+static uint64_t enter(const struct unwind_cache *c)
 {
+	uint64_t caps;
+
 	if (!c->become)
-		return;
+		return 0;
+	caps = caps_raise(CAPS_IDS);
 	setfsgid(c->gid);
 	setfsuid(c->uid);
+	return caps;
 }
 
-static void leave(const struct unwind_cache *c)
+static void leave(const struct unwind_cache *c, uint64_t caps)
 {
 	if (!c->become)
 		return;
 	setfsuid(geteuid());
 	setfsgid(getegid());
+	caps_restore(caps);
 }
 
 /* Makes the last two parts of the path: $XDG_CACHE_HOME and krait's own. */
@@ -201,14 +210,15 @@ static bool load(const struct unwind_cache *c, const struct unwind_cache_key *ke
 bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *key,
 		       struct elf_file *f, struct unwind_rows *ret)
 {
+	uint64_t caps;
 	bool there;
 
 	*ret = (struct unwind_rows){};
 	if (!is_worth(key))
 		return false;
-	enter(c);
+	caps = enter(c);
 	there = load(c, key, f, ret);
-	leave(c);
+	leave(c, caps);
 	if (!there) {
 		unwind_rows_fini(ret);
 		*ret = (struct unwind_rows){};
@@ -303,12 +313,13 @@ static void trim(int dir, uint64_t most)
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most)
 {
 	_cleanup_close_ int dir = -1;
+	uint64_t caps;
 
-	enter(c);
+	caps = enter(c);
 	dir = open_dir(c, false);
 	if (dir >= 0)
 		trim(dir, most);
-	leave(c);
+	leave(c, caps);
 }
 
 /* @key's version, if the file @fd still has it and had it for long enough. */
@@ -330,17 +341,18 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 {
 	struct unwind_cache_proof proof = {.version = settled(c, fd, key)};
 	_cleanup_close_ int dir = -1;
+	uint64_t caps;
 	int r;
 
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
 	memcpy(&proof.places, &reads->places, sizeof(proof.places)); /* lent */
-	enter(c);
+	caps = enter(c);
 	dir = open_dir(c, true);
 	r = dir < 0 ? dir : store(c, dir, key, rows, &proof);
 	if (!r)
 		trim(dir, UNWIND_CACHE_MOST);
-	leave(c);
+	leave(c, caps);
 	return r;
 }

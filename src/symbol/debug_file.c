@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/caps.h"
 #include "base/error.h"
 #include "base/worker.h"
 #include "proc/files.h"
@@ -96,7 +97,11 @@ static int accept(struct search *s, int fd, const char *path, bool by_link)
 
 static int try_path(struct search *s, int root, const char *path, bool by_link)
 {
-	return accept(s, file_open_below(root, path), path, by_link);
+	uint64_t caps = caps_raise(CAPS_READ);
+	int fd = file_open_below(root, path);
+
+	caps_restore(caps);
+	return accept(s, fd, path, by_link);
 }
 
 static int try_build_id(struct search *s, int root)
