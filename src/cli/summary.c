@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/census.h"
+#include "symbol/debuginfod.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0
@@ -193,6 +194,12 @@ static void add_unread(const struct session *s, struct summary *m)
 		     st->unread_files, st->unread_file, why);
 	if (st->unread_kernel)
 		line(m, LOG_WARN, "some functions of the kernel have no names: %s", why);
+	if (st->unfetched)
+		line(m, LOG_WARN,
+		     "%u debug file%s not fetched: the servers of DEBUGINFOD_URLS took longer than "
+		     "the "
+		     "%d s that all fetches have, or didn't answer",
+		     st->unfetched, st->unfetched == 1 ? " was" : "s were", DEBUGINFOD_SECONDS);
 	if (st->unlined)
 		line(m, LOG_WARN, "%llu places in native code have no lines: %s", (ull)st->unlined,
 		     why);

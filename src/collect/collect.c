@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/worker.h"
 #include "collect/internal.h"
+#include "symbol/debuginfod.h"
 #include "symbol/kernel_names.h"
 
 void collect_begin(struct collect *c, uint64_t start_ns)
@@ -695,6 +696,7 @@ void collect_stats(struct collect *c, struct collect_stats *ret)
 	*ret = c->stats;
 	if (c->last)
 		count_unread(c, ret);
+	ret->unfetched = debuginfod_unfetched();
 	ret->kept.stacks = c->stacks.n;
 	ret->kept.threads = c->threads.n;
 	ret->kept.codes = 0;

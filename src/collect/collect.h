@@ -200,6 +200,7 @@ struct collect_stats {
 	uint64_t looks_refused; /* files that weren't, because their users' took too long: times */
 	unsigned unread_files;	/* whose names were wanted, but weren't read until the end */
 	char unread_file[256];	/* the first of them, or as much of it as fits from its end */
+	unsigned unfetched;	/* debug files that there was no time to fetch from servers */
 	uint64_t unlined;	/* places in native code whose lines weren't looked up in time */
 	bool unread_kernel;	/* the kernel's names weren't either */
 	uint64_t lists_refused; /* lists of code registered for gdb that couldn't be read */

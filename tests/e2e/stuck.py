@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -154,6 +155,38 @@ def second_interrupt_writes_now():
         check("a signal asked to write" in running.said(), running.said())
         check(took < 3, "written %.1f s after the second signal" % took)
         check_written(out, running.said())
+
+
+@kit.case
+def server_that_says_nothing():
+    """Debug files of several libraries are asked for at a server that accepts: nobody waits long."""
+    source = """
+import ctypes, sys
+libraries = [ctypes.CDLL(path) for path in sys.argv[1:]]
+while True:
+    for library in libraries: library.spin(100000)
+"""
+    with folder() as d, socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(64)
+        paths = [d + "/libspin%d.so" % i for i in range(3)]
+        for i, path in enumerate(paths):
+            with open(d + "/spin.c", "w") as f:
+                f.write(LIBRARY + "int number = %d;\n" % i)
+            cc("-fPIC", "-shared", "-s", "-Wl,--build-id", "-o", path, d + "/spin.c")
+        where = dict(os.environ, DEBUGINFOD_CACHE_PATH=d + "/cache",
+                     DEBUGINFOD_URLS="http://127.0.0.1:%d/" % server.getsockname()[1])
+        with Background(kit.PYTHON, "-c", source, *paths) as target:
+            kit.runs(target.pid, 0.2)
+            began = time.monotonic()
+            done = kit.krait("record", "-p", target.pid, "-d", 1, "-o", d + "/o.folded", env=where)
+            took = time.monotonic() - began
+        if "DEBUGINFOD_URLS" not in done.stderr:
+            raise kit.Skip("no libdebuginfod here")
+        check(done.returncode == 0, done.stderr)
+        check(took < 15, "took %.1f s: %s" % (took, done.stderr))
+        check("have no names" in done.stderr, done.stderr)
+        check("libspin2.so" in open(d + "/o.folded").read(), "not whole")
 
 
 if __name__ == "__main__":
