@@ -87,7 +87,15 @@ enum gil_state {
 		GIL_STATE_MAX
 };
 
-enum rec_type { REC_SAMPLE = 1, REC_STACK, REC_CODE, REC_PROC, REC_NATIVE, REC_SAMPLE_END };
+enum rec_type {
+	REC_SAMPLE = 1,
+	REC_STACK,
+	REC_CODE,
+	REC_PROC,
+	REC_NATIVE,
+	REC_SAMPLE_END,
+	REC_ABSENT,
+};
 
 /* One image of one process: pid reuse and exec give another one. */
 struct proc_key {
@@ -177,6 +185,25 @@ struct rec_code {
 	__u64 self_type; /* of that one, which may be gone before it is looked at; 0 = not readable */
 	__u64 globals;	 /* dict of a frame that ran it, 0 = not readable */
 	struct wire_text text[CODE_TEXT_MAX];
+};
+
+/* What the memory holds. */
+enum absent_kind { ABSENT_THREAD, ABSENT_FRAME, ABSENT_CODE, ABSENT_NATIVE, ABSENT_MAX };
+
+/*
+ * Memory of the process that a walk couldn't read: it is paged out, wasn't touched yet, or isn't there. A kernel program
+ * can't bring a page in; user space reads it once, and later samples find it.
+ */
+struct rec_absent {
+	__u8 type; /* REC_ABSENT */
+	__u8 reserved8;
+	__u16 layout;
+	__u32 reserved;
+	struct proc_key proc;
+	__u64 tstate; /* PyThreadState of the thread, 0 = not found */
+	struct absent_range {
+		__u64 addr, bytes; /* addr 0: nothing */
+	} range[ABSENT_MAX];	   /* of each kind what was read last */
 };
 
 enum proc_state {

@@ -48,8 +48,12 @@ walk_global int hash_next(void)
 	if (n > TEXT_BYTES)
 		n = TEXT_BYTES;
 	opaque(n);
-	if (n > TEXT_BYTES || w->hashed > HASH_BUDGET || read_user(w->text, n, w->acc_addr))
+	if (n > TEXT_BYTES || w->hashed > HASH_BUDGET)
 		return -1;
+	if (read_user(w->text, n, w->acc_addr)) {
+		note_absent(w, ABSENT_CODE, w->acc_addr, w->acc_len);
+		return -1;
+	}
 	w->hashed += n;
 	hash_text(w, w->text, n, TEXT_BYTES);
 	w->acc_addr += n;

@@ -46,9 +46,10 @@ walk_inline __s32 load_frame(struct walk *w, __u64 frame)
 	w->lone = frame;
 	if ((below < BLOCK_BYTES || !w->block_end) && load_block(w, frame))
 		return (__s32)(frame - w->block_start);
-	if (read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
-		return -1;
-	return LONE_FRAME;
+	if (!read_user(&w->block[LONE_FRAME], FRAME_BYTES, frame))
+		return LONE_FRAME;
+	note_absent(w, ABSENT_FRAME, frame, FRAME_BYTES);
+	return -1;
 }
 
 walk_inline void push_frame(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
@@ -286,8 +287,10 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 /* One PyFrameObject (2.7-3.10): one C evaluation loop each. */
 walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct frame_view *f)
 {
-	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back))
+	if (read_user(&w->block[LONE_FRAME], OBJECT_BYTES, w->frame + l->frame_back)) {
+		note_absent(w, ABSENT_FRAME, w->frame, OBJECT_BYTES + 24);
 		return false;
+	}
 	f->caller = block_u64(w, LONE_FRAME);
 	f->code = block_u64(w, LONE_FRAME + l->frame_code - l->frame_back);
 	f->lasti = (__s32)block_u64(w, LONE_FRAME + l->frame_lasti - l->frame_back);
@@ -511,6 +514,8 @@ walk_inline void walk_begin(struct walk *w)
 	w->proc_hash = check_mix(w->proc.start_ns, (__u64)w->proc.exec_id << 32 | w->proc.tgid);
 	w->outcome = WALK_OK;
 	w->tstate = w->frame = w->loop = 0;
+	w->thread = THREAD_UNKNOWN;
+	forget_absent(w);
 }
 
 /* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
@@ -533,6 +538,9 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 			break;
 	if (!w->n && w->outcome == WALK_OK)
 		w->outcome = WALK_NO_PYTHON; /* a loop that is being entered or left */
+	/* Then that may be all that was wrong. */
+	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
+		w->outcome = WALK_CODE_FAULT;
 	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
 }
 

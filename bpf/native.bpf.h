@@ -193,9 +193,10 @@ walk_inline struct native_memo *find_row(struct native *n, __u64 pc)
 walk_global int load_stack(__u64 addr)
 {
 	struct native *n = native_state();
+	struct walk *w = walk_state();
 	__u64 start, len;
 
-	if (!n)
+	if (!n || !w)
 		return -1;
 	start = n->block_len ? addr & ~(__u64)(STACK_BLOCK - 1) : addr & ~7ull;
 	len = STACK_BLOCK - (start & (STACK_BLOCK - 1));
@@ -203,8 +204,10 @@ walk_global int load_stack(__u64 addr)
 	if (len > STACK_BLOCK)
 		return -1;
 	n->block_len = 0;
-	if (read_user(n->block, (__u32)len, start))
+	if (read_user(n->block, (__u32)len, start)) {
+		note_absent(w, ABSENT_NATIVE, start, len);
 		return -1;
+	}
 	n->block_start = start;
 	n->block_len = len;
 	return 0;

@@ -61,7 +61,10 @@ walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 	if (n > OBJECT_SLACK)
 		return false;
 	w->got = (__u32)n;
-	return !read_user(&w->block[bounded(lone, 2 * BLOCK_BYTES)], n, addr);
+	if (!read_user(&w->block[bounded(lone, 2 * BLOCK_BYTES)], n, addr))
+		return true;
+	note_absent(w, ABSENT_CODE, addr, n);
+	return false;
 }
 
 /*

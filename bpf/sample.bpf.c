@@ -7,6 +7,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "absent.bpf.h"
 #include "linked.bpf.h"
 #include "space.bpf.h"
 #include "unmap.bpf.h"
@@ -130,6 +131,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 
 	if (!armed || !w || !out)
 		return 0;
+	forget_absent(w);
 	flags = read_task(task, &rec, w);
 	if (flags & PF_KTHREAD || !rec.proc.tgid)
 		return 0;
@@ -152,6 +154,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		w->hash = in_epoch(w->hash);
 	send_stack(w, out);
 	send_sample(&rec, w, ctx);
+	if (lacks(&rec, w))
+		send_absent();
 	return 0;
 }
 

@@ -143,6 +143,8 @@ struct walk {
 	__u8 entered; /* find_running(): something is only just being entered */
 	__u8 broken;  /* enum walk_outcome: why the innermost loop's frames aren't shown */
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	struct absent_range
+		absent[ABSENT_MAX]; /* what couldn't be read in this sample; addr 0: nothing */
 	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
 	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
 	__u32 staged; /* send_code(): bytes in the staging buffer */
@@ -247,6 +249,25 @@ walk_inline __u8 object_u8(const struct walk *w, __u32 off)
 walk_inline __u32 object_u32(const struct walk *w, __u32 off)
 {
 	return load_u32(w->object + bounded(off, 256));
+}
+
+/* Notes that @n bytes at @addr couldn't be read. */
+walk_inline void note_absent(struct walk *w, enum absent_kind kind, __u64 addr, __u64 n)
+{
+	w->absent[kind].addr = addr;
+	w->absent[kind].bytes = n;
+}
+
+walk_inline void forget_absent(struct walk *w)
+{
+	for (__u32 i = 0; i < ABSENT_MAX; i++)
+		w->absent[i].addr = 0;
+}
+
+walk_inline bool lacks_memory(const struct walk *w)
+{
+	return w->absent[ABSENT_THREAD].addr | w->absent[ABSENT_FRAME].addr |
+	       w->absent[ABSENT_CODE].addr | w->absent[ABSENT_NATIVE].addr;
 }
 
 walk_inline void walk_end(struct walk *w, __u8 outcome)

@@ -28,8 +28,10 @@ walk_inline __u64 list_u64(struct walk *w, __u64 addr)
 {
 	__u64 v = 0;
 
-	if (read_user(&v, sizeof(v), addr))
+	if (read_user(&v, sizeof(v), addr)) {
+		note_absent(w, ABSENT_THREAD, addr, sizeof(v));
 		w->thread = THREAD_UNKNOWN;
+	}
 	return v;
 }
 
@@ -38,8 +40,10 @@ walk_inline __u64 tls_u64(struct walk *w, __u64 addr)
 {
 	__u64 v = 0;
 
-	if (read_user(&v, sizeof(v), addr))
+	if (read_user(&v, sizeof(v), addr)) {
+		note_absent(w, ABSENT_THREAD, addr, sizeof(v));
 		w->outcome = WALK_TLS_FAULT;
+	}
 	return v;
 }
 
@@ -67,6 +71,7 @@ walk_inline __u64 key_value(struct walk *w)
 
 	if (!l || (l->version >= 0x307 ? read_user(tss, 8, w->where.tss_key - 4)
 				       : read_user(&tss[1], 4, w->where.tss_key))) {
+		note_absent(w, ABSENT_THREAD, w->where.tss_key, 4);
 		w->thread = THREAD_UNKNOWN; /* never touched yet, or not resident */
 		return 0;
 	}
@@ -96,6 +101,7 @@ walk_inline __u64 dtv_value(struct walk *w, __u64 pair_addr)
 	bool musl = w->where.tss == PY_TSS_TLS_DTV_MUSL;
 
 	if (read_user(pair, sizeof(pair), pair_addr)) {
+		note_absent(w, ABSENT_THREAD, pair_addr, sizeof(pair));
 		w->outcome = WALK_TLS_FAULT;
 		return 0;
 	}
@@ -156,6 +162,7 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 	if (!tstate)
 		return false;
 	if (read_user(w->object, n, tstate)) {
+		note_absent(w, ABSENT_THREAD, tstate, n);
 		w->outcome = WALK_TSTATE_FAULT;
 		return false;
 	}
@@ -182,6 +189,7 @@ walk_global int next_listed_tstate(void)
 	if (!l || !w->tstate)
 		return -1;
 	if (read_user(&id, sizeof(id), w->tstate + l->tstate_thread_id)) {
+		note_absent(w, ABSENT_THREAD, w->tstate + l->tstate_thread_id, sizeof(id));
 		w->outcome = WALK_TSTATE_FAULT;
 		return -1;
 	}
@@ -256,7 +264,10 @@ walk_inline bool read_current(struct walk *w)
 		}
 	}
 	w->tstate = 0;
-	return !read_user(&w->tstate, sizeof(w->tstate), w->where.tstate_current);
+	if (!read_user(&w->tstate, sizeof(w->tstate), w->where.tstate_current))
+		return true;
+	note_absent(w, ABSENT_THREAD, w->where.tstate_current, sizeof(w->tstate));
+	return false;
 }
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
@@ -305,6 +316,7 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 
 	w->frame = 0;
 	if (read_user(pair, sizeof(pair), cframe + l->cframe_current_frame)) {
+		note_absent(w, ABSENT_THREAD, cframe, sizeof(pair) + 8);
 		walk_end(w, WALK_TSTATE_FAULT);
 		return false;
 	}
@@ -315,11 +327,13 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;
 	w->inner = INNER_UNPROVED;
-	if (!is_further_out(w, l, cframe, pair[1]) ||
-	    read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame)) {
-		w->outer_loop = 0;
-		w->outer = LOOP_NOT_SET;
+	if (is_further_out(w, l, cframe, pair[1])) {
+		if (!read_user(&w->outer, sizeof(w->outer), pair[1] + l->cframe_current_frame))
+			return true;
+		note_absent(w, ABSENT_THREAD, pair[1], 16);
 	}
+	w->outer_loop = 0;
+	w->outer = LOOP_NOT_SET;
 	return true;
 }
 

@@ -280,6 +280,23 @@ static void add_unwind_memory(struct summary *m)
 		     (ull)st->rows_given_up, (ull)st->rows_refused);
 }
 
+static void add_absent(struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+
+	if (st->absent.pages)
+		line(m, LOG_INFO,
+		     "%llu pages of memory that wasn't resident were read for the kernel program",
+		     (ull)st->absent.pages);
+	if (st->absent.refused)
+		line(m, LOG_WARN,
+		     "memory that wasn't resident was left as it was %llu times, of %u process%s, "
+		     "first of %s: it went again "
+		     "and again, or reading it took too long",
+		     (ull)st->absent.refused, st->absent.processes,
+		     st->absent.processes == 1 ? "" : "es", st->absent.first);
+}
+
 static void add_condensed(const struct session *s, struct summary *m)
 {
 	if (s->condensed)
@@ -364,6 +381,7 @@ static void compose(const struct session *s, struct summary *m)
 	add_outcomes(m);
 	add_losses(s, m);
 	add_unwind_memory(m);
+	add_absent(m);
 	add_condensed(s, m);
 	line(m, LOG_NOTE,
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "

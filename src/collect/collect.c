@@ -64,6 +64,7 @@ bool collect_free(struct collect *c)
 	if (!c)
 		return true;
 	freed = native_work_fini(c);
+	freed &= absent_fini(c);
 	vec_foreach(p, &c->processes)
 		process_fini(c, p);
 	vec_foreach(raw, &c->raw)
@@ -360,7 +361,8 @@ void collect_record(struct collect *c, const void *data, size_t n)
 				       [REC_STACK] = sizeof(struct rec_stack),
 				       [REC_CODE] = sizeof(struct rec_code),
 				       [REC_PROC] = sizeof(struct rec_proc),
-				       [REC_NATIVE] = sizeof(struct rec_native)};
+				       [REC_NATIVE] = sizeof(struct rec_native),
+				       [REC_ABSENT] = sizeof(struct rec_absent)};
 	uint8_t type = n ? *(const uint8_t *)data : 0;
 
 	if (type >= ARRAY_SIZE(least) || n < least[type]) {
@@ -383,6 +385,9 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		break;
 	case REC_PROC:
 		on_proc(c, data);
+		break;
+	case REC_ABSENT:
+		absent_met(c, data);
 		break;
 	default:
 		broken(c);
@@ -642,6 +647,7 @@ int collect_flush(struct collect *c, bool last)
 	c->last = last;
 	c->asked_ns = 0;
 	native_work_take(c, false);
+	absent_take(c);
 	if (last)
 		await_names(c);
 	r = name_stacks(c, last);

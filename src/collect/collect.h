@@ -204,6 +204,13 @@ struct collect_stats {
 	uint64_t unlined;	/* places in native code whose lines weren't looked up in time */
 	bool unread_kernel;	/* the kernel's names weren't either */
 	uint64_t lists_refused; /* lists of code registered for gdb that couldn't be read */
+	struct {
+		uint64_t pages; /* of memory that wasn't resident, read for the kernel program */
+		uint64_t
+			refused; /* that wasn't read: a budget was spent, or a read doesn't come back */
+		unsigned processes; /* of which that was refused; */
+		char first[64];	    /* number and name of the first of them */
+	} absent;
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	struct {

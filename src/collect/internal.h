@@ -3,6 +3,7 @@
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 
+#include "collect/absent.h"
 #include "collect/collect.h"
 #include "collect/image.h"
 #include "collect/look.h"
@@ -77,6 +78,7 @@ struct collect {
 	unsigned held;	/* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
+	struct absent *absent;	     /* NULL: all memory could be read so far */
 	struct worker *worker;	     /* NULL: no native frames */
 	struct kernel_names *kernel; /* NULL: not read yet, or there are none */
 	bool kernel_asked;

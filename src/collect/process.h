@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/slice.h"
 #include "base/vec.h"
+#include "collect/absent.h"
 #include "collect/runtime_code.h"
 #include "collect/space.h"
 #include "python/code.h"
@@ -47,6 +48,7 @@ struct process {
 	bool jit_refused, jit_dumped; /* a jitdump that it had mapped was looked at */
 	struct registered registered;
 	struct guarded guarded;
+	struct absent_spent absent;
 	VEC(uint32_t)
 	old_tables;	      /* that the kernel program may know until it has its mappings anew */
 	uint64_t space_ns;    /* when they were read last */

@@ -67,6 +67,20 @@ def interpreter(kind, minimum=(0, 0)):
     return max(found)[1]
 
 
+def shared():
+    """(executable, its libpython, its prefix) of each interpreter that has one."""
+    config = "import sys, sysconfig as s; print(sys.executable, s.get_config_var('LIBDIR'), " \
+             "s.get_config_var('INSTSONAME'), sys.prefix)"
+    for _, version, kind, path in interpreters():
+        if kind != "shared" or version < (3, 8):
+            continue
+        said = subprocess.run([path, "-c", config], stdout=subprocess.PIPE, encoding="utf-8",
+                              check=True).stdout.split()
+        library = os.path.join(*said[1:3]) if len(said) == 4 else ""
+        if os.path.exists(library) and os.path.exists(said[0]):
+            yield said[0], library, said[3]
+
+
 def krait(*args, timeout=60, text=None, **kw):
     """Runs krait to its end; .returncode, .stdout and .stderr as text."""
     return subprocess.run([KRAIT] + [str(a) for a in args], input=text, stdout=subprocess.PIPE,

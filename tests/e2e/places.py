@@ -94,24 +94,10 @@ def deleted():
             profiled(target.pid)
 
 
-def shared():
-    """(executable, its libpython, its prefix) of each interpreter that has one."""
-    config = "import sys, sysconfig as s; print(sys.executable, s.get_config_var('LIBDIR'), " \
-             "s.get_config_var('INSTSONAME'), sys.prefix)"
-    for _, version, kind, path in kit.interpreters():
-        if kind != "shared" or version < (3, 8):
-            continue
-        said = subprocess.run([path, "-c", config], stdout=subprocess.PIPE, encoding="utf-8",
-                              check=True).stdout.split()
-        library = os.path.join(*said[1:3]) if len(said) == 4 else ""
-        if os.path.exists(library) and os.path.exists(said[0]):
-            yield said[0], library, said[3]
-
-
 @kit.case
 def deleted_library():
     """libpython itself was replaced while the program ran."""
-    for executable, library, _ in shared():
+    for executable, library, _ in kit.shared():
         with folder() as d:
             copy = os.path.join(d, os.path.basename(library))
             shutil.copy(library, copy)
@@ -143,7 +129,7 @@ with open(text[-1], "rb") as f:
 @kit.case
 def library_with_a_page_mapped_once_more():
     """As libffi does for its closures; the lowest code isn't where the library was loaded."""
-    for executable, library, _ in shared():
+    for executable, library, _ in kit.shared():
         with python(MAPPED_TWICE % os.path.basename(library) + kit.BUSY, executable) as target:
             profiled(target.pid)
             return
@@ -263,7 +249,7 @@ int main(int argc, char **argv)
 def python_into_a_stranger():
     """Python execs a program that is known for not being Python, which then maps a libpython."""
     kit.need("gcc")
-    for _, library, prefix in shared():
+    for _, library, prefix in kit.shared():
         with folder() as d:
             host = d + "/host"
             subprocess.run(["gcc", "-o", host, "-DLIBRARY=\"%s\"" % library, "-x", "c", "-",
@@ -290,7 +276,7 @@ def python_into_a_stranger():
 def same_inode_elsewhere():
     """A mapped file with the executable's inode number, of another file system, isn't the executable."""
     kit.need("gcc")
-    library = next((library for _, library, _ in shared()), None)
+    library = next((library for _, library, _ in kit.shared()), None)
     if not library:
         raise Skip("no interpreter with a library")
     with folder() as d:
@@ -349,7 +335,7 @@ def exec_before_the_first_sample():
     """A fixed executable (not PIE) maps libpython elsewhere each time: what -p found is stale."""
     kit.need("gcc")
     source = os.path.join(kit.ROOT, "tests", "setup", "embed-linked.c")
-    for _, library, prefix in shared():
+    for _, library, prefix in kit.shared():
         with folder() as d:
             host = d + "/host"
             subprocess.run(["gcc", "-no-pie", "-o", host, source, library,

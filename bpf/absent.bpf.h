@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory that a sample's walk couldn't read: user space is told at once, brings it in, and the next samples are
+ * whole. A process whose memory goes again and again is told of now and then only.
+ */
+#ifndef BPF_ABSENT_H
+#define BPF_ABSENT_H
+
+#include "maps.bpf.h"
+
+#define ABSENT_QUOTAS 64
+#define ABSENT_BURST  256	  /* records at once, */
+#define ABSENT_NS     50000000ull /* then one in this time */
+
+/* Of a process, on this CPU: how many more records may be sent for it. */
+struct absent_quota {
+	__u64 proc, at_ns;
+	__u32 left, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABSENT_QUOTAS);
+	__type(key, __u32);
+	__type(value, struct absent_quota);
+} absent_quotas SEC(".maps");
+
+/* Does the sample lack something? Other reads fail in vain: of what was left over, or past the end of a mapping. */
+walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
+{
+	if (!lacks_memory(w) || w->outcome == WALK_PENDING || w->outcome == WALK_UNSUPPORTED)
+		return false;
+	return w->outcome != WALK_OK || rec->native > NATIVE_TRUNCATED || rec->gil == GIL_UNKNOWN;
+}
+
+/* May one more record be sent of this process? */
+walk_inline bool has_quota(struct walk *w)
+{
+	__u32 i = (w->proc_hash >> 32) % ABSENT_QUOTAS;
+	struct absent_quota *q = bpf_map_lookup_elem(&absent_quotas, &i);
+	__u64 now = bpf_ktime_get_ns(), earned;
+
+	if (!q)
+		return false;
+	if (q->proc != w->proc_hash) {
+		q->proc = w->proc_hash;
+		q->at_ns = now;
+		q->left = ABSENT_BURST;
+	}
+	earned = (now - q->at_ns) / ABSENT_NS;
+	if (earned) {
+		q->at_ns = now;
+		q->left = earned + q->left < ABSENT_BURST ? q->left + (__u32)earned : ABSENT_BURST;
+	}
+	if (!q->left)
+		return false;
+	q->left--;
+	return true;
+}
+
+/* Tells user space what couldn't be read in this sample. */
+walk_global int send_absent(void)
+{
+	struct walk *w = walk_state();
+	struct rec_absent rec = {.type = REC_ABSENT};
+
+	if (!w || !has_quota(w))
+		return 0;
+	rec.layout = w->where.layout;
+	rec.proc = w->proc;
+	rec.tstate = w->thread == THREAD_STATE ? w->tstate : 0;
+	for (__u32 i = 0; i < ABSENT_MAX; i++)
+		rec.range[i] = w->absent[i];
+	ring_output(&rec, sizeof(rec), BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+#endif

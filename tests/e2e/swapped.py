@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs whose memory was paged out: what the kernel program can't read is read from user space."""
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import kit
+from kit import Background, Skip, check, folder, krait, python
+
+PROCESS_MADVISE = 440  # the system call's number, on every architecture
+MADV_PAGEOUT = 21
+AT_ONCE = 512  # mappings in one call: UIO_MAXIOV is 1024
+
+# Nothing of main() and serve_forever() runs any more: their code objects stay where they were moved to.
+SERVER = """
+import json
+def handle(k):
+    return json.dumps({'k': [i*i for i in range(400)]})
+def serve_forever():
+    while True:
+        handle(1)
+def main():
+    serve_forever()
+main()
+"""
+
+
+@contextlib.contextmanager
+def swap(directory, mib=256):
+    """Swap space for the time of the test, in a file there."""
+    path = os.path.join(directory, "swap")
+    with open(path, "wb") as f:
+        os.chmod(path, 0o600)
+        os.posix_fallocate(f.fileno(), 0, mib << 20)
+    for command in ["mkswap", path], ["swapon", path]:
+        try:
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                                  check=False)
+        except FileNotFoundError:
+            raise Skip("no %s" % command[0]) from None
+        if done.returncode:
+            raise Skip("%s isn't possible here: %s" % (command[0], done.stderr.strip()))
+    try:
+        yield
+    finally:
+        subprocess.run(["swapoff", path], check=True)
+
+
+def mappings(pid, wanted):
+    with open("/proc/%d/maps" % pid) as f:
+        for line in f:
+            span, prot, *_ = fields = line.split()
+            if wanted(prot, fields[-1]):
+                start, end = (int(part, 16) for part in span.split("-"))
+                yield start, end - start
+
+
+def page_out(pid, wanted=lambda prot, name: prot.startswith("rw") and name != "[vvar]"):
+    """Moves these mappings of a process out of memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    spans = list(mappings(pid, wanted))
+    pidfd = os.pidfd_open(pid)
+    try:
+        for i in range(0, len(spans), AT_ONCE):
+            part = b"".join(struct.pack("PN", *span) for span in spans[i:i + AT_ONCE])
+            if libc.syscall(PROCESS_MADVISE, pidfd, part, ctypes.c_size_t(len(part) // 16), MADV_PAGEOUT, 0) < 0:
+                raise Skip("process_madvise: " + os.strerror(ctypes.get_errno()))
+    finally:
+        os.close(pidfd)
+
+
+def swapped_kb(pid):
+    with open("/proc/%d/status" % pid) as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmSwap"))
+
+
+def counts(out, names, pid=None):
+    """(samples, of these with all the functions)"""
+    profile, total, whole = kit.pprof.read(out), 0, 0
+    for sample in profile.samples:
+        if pid and int(sample.labels.get("pid", 0)) != pid:
+            continue
+        seen = {l.name for l in profile.stack(sample) if l.kind == "python" and l.line > 0}
+        total += sample.values[0]
+        whole += sample.values[0] if set(names) <= seen else 0
+    return total, whole
+
+
+def versions():
+    """An interpreter of each version."""
+    seen = set()
+    for name, version, kind, path in kit.interpreters():
+        if kind in ("static", "shared") and kit.is_plain(name) and version not in seen:
+            seen.add(version)
+            yield name, version, path
+
+
+FEW = 30  # samples that may miss functions, one for each page or two that has to be read
+
+
+def paged_out(path, d):
+    """Records a program a while after it was paged out."""
+    with python(SERVER, path, cwd=kit.ROOT) as target:
+        kit.runs(target.pid, 0.3)
+        page_out(target.pid)
+        time.sleep(0.5)
+        check(swapped_kb(target.pid) > 500, "only %d KiB were paged out" % swapped_kb(target.pid))
+        done = krait("record", "-p", target.pid, "-d", 1, "-o", d + "/o.pb.gz", "-v")
+        check(done.returncode == 0, done.stderr)
+        total, whole = counts(d + "/o.pb.gz", ("main", "serve_forever"))
+        return total, whole, done.stderr
+
+
+@kit.case
+def paged_out_programs():
+    """main() and serve_forever() are in every sample, up to the first few, on every version."""
+    wrong = []
+    with folder() as d, swap(d):
+        for name, _, path in versions():
+            total, whole, said = paged_out(path, d)
+            print("#", name, total, whole)
+            if not total or total - whole > FEW:
+                wrong.append("%s: %d of %d: %s" % (name, whole, total, said))
+    check(not wrong, "; ".join(wrong))
+
+
+@kit.case
+def reasons_are_true():
+    """What is said of the first samples isn't that a frame took the place of another."""
+    with folder() as d, swap(d):
+        for name, version, path in versions():
+            if version in ((3, 11), (3, 12)):
+                said = paged_out(path, d)[2]
+                check("took the place" not in said, "%s: %s" % (name, said))
+
+
+@kit.case
+def paged_out_files():
+    """The same where the interpreter's own code and data, which other processes don't map, went too."""
+    with folder() as d, swap(d):
+        for executable, library, prefix in kit.shared():
+            copy = os.path.join(d, os.path.basename(library))
+            shutil.copy(library, copy)
+            env = dict(os.environ, LD_LIBRARY_PATH=d, PYTHONHOME=prefix)
+            with python(SERVER, executable, env=env) as target:
+                kit.runs(target.pid, 0.3)
+                page_out(target.pid, lambda prot, name: name[0] != "[" or prot.startswith("rw"))
+                out = d + "/o.pb.gz"
+                done = krait("record", "-p", target.pid, "-d", 1, "-o", out)
+            total, whole = counts(out, ("main", "serve_forever"))
+            check(done.returncode == 0 and total - whole <= FEW < total, "%s: %d of %d: %s" % (
+                library, whole, total, done.stderr))
+            return
+    raise Skip("no interpreter with a library that can be copied")
+
+
+# It pages its own memory out, all the time.
+RESTLESS = """
+import ctypes
+libc = ctypes.CDLL(None)
+spans = []
+for line in open("/proc/self/maps"):
+    span, prot = line.split()[:2]
+    if prot.startswith("rw") and not line.rstrip().endswith("]"):
+        start, end = (int(part, 16) for part in span.split("-"))
+        spans.append((ctypes.c_void_p(start), ctypes.c_size_t(end - start)))
+def leaf():
+    for span in spans: libc.madvise(*span, 21)
+def inner(n):
+    return inner(n - 1) if n else leaf()
+while True: inner(50)
+"""
+
+
+@kit.case
+def pages_out_all_the_time():
+    """A program whose memory goes again and again: bounded work, and an honest one beside it is whole."""
+    with folder() as d, swap(d), python(RESTLESS) as target, python(SERVER) as honest:
+        kit.runs([target.pid, honest.pid], 0.2)
+        page_out(honest.pid)
+        out = d + "/o.pb.gz"
+        done = krait("record", "-p", target.pid, "-p", honest.pid, "-d", 3, "-o", out, "-v")
+        check(done.returncode == 0, done.stderr)
+        total, whole = counts(out, ("main", "serve_forever"), honest.pid)
+        check(total - whole <= FEW < total, "%d of %d: %s" % (whole, total, done.stderr))
+        share = float(re.search(r"([0-9.]+) % of one CPU", done.stderr).group(1))
+        check(share < 60, "krait took %.1f %% of a CPU: %s" % (share, done.stderr))
+
+
+# The name of the file of a function is where nobody answers a page fault (userfaultfd).
+UNANSWERED = """
+import ctypes, fcntl, mmap, struct, sys
+def trap():
+    while True: sum(range(1000))
+fd = ctypes.CDLL(None).syscall(%d, 0)
+fcntl.ioctl(fd, 0xc018aa3f, bytearray(struct.pack("QQQ", 0xaa, 0, 0)))
+memory = mmap.mmap(-1, 1 << 20)
+at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+fcntl.ioctl(fd, 0xc020aa00, bytearray(struct.pack("QQQQ", at, 1 << 20, 1, 0)))
+ctypes.c_uint64.from_address(id(trap.__code__) + int(sys.argv[1])).value = at + 4096
+print(flush=True)
+trap()
+"""
+USERFAULTFD = 282 if os.uname().machine == "aarch64" else 323
+CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}  # these prove a code object by its contents
+
+
+@kit.case
+def page_fault_that_nobody_answers():
+    """A read that doesn't come back costs neither another program's stacks nor the end of the recording."""
+    target_of = next(((path, CO_FILENAME[version]) for _, version, path in versions() if version in CO_FILENAME), None)
+    if not target_of:
+        raise Skip("no interpreter of 3.8 to 3.11")
+    with folder() as d, swap(d), python(SERVER) as honest:
+        kit.runs(honest.pid, 0.2)
+        with Background(target_of[0], "-c", UNANSWERED % USERFAULTFD, target_of[1], cwd=kit.ROOT,
+                        stdout=subprocess.PIPE) as target:
+            if not target.process.stdout.readline():
+                raise Skip("no userfaultfd: " + target.process.stderr.read().decode())
+            page_out(honest.pid)
+            out, began = d + "/o.pb.gz", time.time()
+            done = krait("record", "-p", target.pid, "-p", honest.pid, "-d", 4, "-o", out)
+            took = time.time() - began
+        check(done.returncode == 0, done.stderr)
+        check(took < 15, "%.1f s for 4 s" % took)
+        total, whole = counts(out, ("main", "serve_forever"), honest.pid)
+        # While the read is waited for, which takes 2 s, nothing is read of others.
+        check(whole > total / 4, "%d of %d: %s" % (whole, total, done.stderr))
+        check("of 1 process, first of %d" % target.pid in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
