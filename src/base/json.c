@@ -3,50 +3,47 @@
 #include "base/json.h"
 
 #include "base/utf8.h"
+#include "base/visible.h"
 
 typedef void (*put_fn)(void *to, const char *s, size_t n);
 
-/*
- * Length of what at @s is well-formed but mustn't stand there as it is, and its code point; 0 if
- * it may.
- */
-static size_t special(const char *s, unsigned *c)
+/* The next character; whether it may stand there as it is. What a terminal would obey may not. */
+static bool is_plain(const char **s, unsigned *c)
 {
-	const unsigned char *u = (const unsigned char *)s;
+	bool shown;
 
-	*c = u[0];
-	if (u[0] < 0x20 || u[0] == '"' || u[0] == '\\' || u[0] == 0x7f)
-		return 1;
-	if (u[0] == 0xc2 && u[1] <= 0x9f) {
-		*c = u[1];
-		return 2;
-	}
-	if (u[0] == 0xe2 && u[1] == 0x80 && (u[2] == 0xa8 || u[2] == 0xa9)) {
-		*c = 0x2000 | (u[2] & 0x3f);
-		return 3;
-	}
-	return 0;
+	*c = visible_next(s, &shown);
+	return shown && *c != '"' && *c != '\\';
+}
+
+static void put_escape(put_fn put, void *to, unsigned c)
+{
+	char escape[16];
+	int n;
+
+	if (c == '"' || c == '\\')
+		n = snprintf(escape, sizeof(escape), "\\%c", (char)c);
+	else if (c < 0x10000)
+		n = snprintf(escape, sizeof(escape), "\\u%04x", c);
+	else
+		n = snprintf(escape, sizeof(escape), "\\u%04x\\u%04x",
+			     0xd800 | ((c - 0x10000) >> 10), 0xdc00 | (c & 0x3ff));
+	put(to, escape, n);
 }
 
 static void put_valid(put_fn put, void *to, const char *s, size_t n)
 {
 	const char *start = s, *end = s + n;
-	char escape[8];
 	unsigned c;
 
 	while (s < end) {
-		size_t len = special(s, &c);
+		const char *at = s;
 
-		if (!len) {
-			s++;
+		if (is_plain(&s, &c))
 			continue;
-		}
-		put(to, start, s - start);
-		if (c == '"' || c == '\\')
-			put(to, escape, snprintf(escape, sizeof(escape), "\\%c", (char)c));
-		else
-			put(to, escape, snprintf(escape, sizeof(escape), "\\u%04x", c & 0xffff));
-		start = s += len;
+		put(to, start, at - start);
+		put_escape(put, to, c);
+		start = s;
 	}
 	put(to, start, end - start);
 }

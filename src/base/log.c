@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/visible.h"
 
 #define MAX_TEXT 8192 /* of a message: two paths and words */
 
@@ -32,24 +32,6 @@ static void erase_progress(void)
 	progress_shown = false;
 }
 
-/*
- * File names and the like are the target's to choose, and a terminal obeys controls (C0, DEL, C1 as UTF-8 or as one
- * byte). In place: "out of memory" has to be said too.
- */
-static void hide_controls(char *text)
-{
-	size_t n = strlen(text);
-
-	for (size_t i = 0; (i += utf8_valid(text + i, n - i)) < n;)
-		text[i] = '?';
-	for (char *s = text; *s; s++) {
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			*s = '?';
-		else if (*s == '\xc2' && (unsigned char)s[1] < 0xa0)
-			s[0] = s[1] = '?';
-	}
-}
-
 void log_at(enum log_level level, const char *fmt, ...)
 {
 	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
@@ -61,8 +43,8 @@ void log_at(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	hide_controls(text);
-	flockfile(stderr); /* a whole line, whichever thread says it */
+	visible_in_place(text); /* file names and the like are the target's to choose */
+	flockfile(stderr);	/* a whole line, whichever thread says it */
 	erase_progress();
 	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
 	funlockfile(stderr);
@@ -77,6 +59,7 @@ static bool progress_wanted(void)
 
 void log_progress(const char *fmt, ...)
 {
+	char text[MAX_TEXT];
 	va_list ap;
 
 	if (!progress_wanted())
@@ -85,8 +68,10 @@ void log_progress(const char *fmt, ...)
 	erase_progress();
 	if (fmt) {
 		va_start(ap, fmt);
-		vfprintf(stderr, fmt, ap);
+		vsnprintf(text, sizeof(text), fmt, ap);
 		va_end(ap);
+		visible_in_place(text);
+		fputs(text, stderr);
 		fflush(stderr);
 		progress_shown = true;
 	}

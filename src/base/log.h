@@ -14,8 +14,8 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
 /*
- * Prints "krait: [warning: |error: ]text\n" if the level allows it; erases a progress line first. Controls in the
- * text become "?".
+ * Prints "krait: [warning: |error: ]text\n" if the level allows it; erases a progress line first.
+ * What a terminal would obey (base/visible.h) becomes "?", here and in the progress line.
  */
 void log_at(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 

@@ -45,6 +45,13 @@ size_t utf8_valid(const char *s, size_t n)
 	return i;
 }
 
+size_t utf8_valid_one(const char *s, size_t n)
+{
+	size_t bad;
+
+	return n ? character((const unsigned char *)s, n, &bad) : 0;
+}
+
 size_t utf8_invalid(const char *s, size_t n)
 {
 	size_t bad;

@@ -12,6 +12,9 @@
 /* Length of the valid, NUL-free start of @s; n if all of it is. */
 size_t utf8_valid(const char *s, size_t n);
 
+/* Length of the one valid character that @s begins with, 0 if there is none. */
+size_t utf8_valid_one(const char *s, size_t n);
+
 /* Bytes at the start of @s, which utf8_valid() stopped at, that one U+FFFD stands for; @n > 0. */
 size_t utf8_invalid(const char *s, size_t n);
 

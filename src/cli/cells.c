@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <wchar.h>
-#include "render/markup.h"
+#include "base/visible.h"
 
 #define MIN_WIDTH 40
 #define MAX_WIDTH 1000
@@ -30,22 +30,12 @@ int cells_terminal_width(FILE *f)
 	return MAX(MIN(width, MAX_WIDTH), MIN_WIDTH);
 }
 
-/* What a terminal would obey, or what turns the direction of the rest of the line. */
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200e && c <= 0x200f) ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
-}
-
 /* The next character's columns; *s is moved past it; *ok: it can be printed as it is. */
 static int next(const char **s, bool *ok)
 {
-	const char *start = *s;
-	uint32_t c = markup_next(s);
-	int width;
+	uint32_t c = visible_next(s, ok);
+	int width = *ok ? wcwidth((wchar_t)c) : 1;
 
-	*ok = !is_control(c) && !(c == 0xfffd && (unsigned char)*start != 0xef);
-	width = *ok ? wcwidth((wchar_t)c) : 1;
 	if (width >= 0)
 		return width;
 	/* The C library doesn't know it: the locale is plain C, or the character is newer. */

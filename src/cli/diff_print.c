@@ -135,9 +135,11 @@ void diff_add_doubt(const struct diff_facts *f, struct str *b)
 /* A cell and its mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)
 {
-	int n = (int)markup_columns(str_cstr(cell)) + (int)strlen(mark);
+	int n = cells_width(str_cstr(cell), cell->n) + (int)strlen(mark);
 
-	str_addf(row, "%*s%s%s", MAX(width - n, 0), "", str_cstr(cell), mark);
+	str_addf(row, "%*s", MAX(width - n, 0), "");
+	cells_add(row, str_cstr(cell), INT32_MAX, false, false);
+	str_add(row, mark);
 }
 
 /* What costs nothing on either side: its total may have changed. */
@@ -281,14 +283,16 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 static void print_md_row(const struct diff_facts *f, const struct diff_row *r, FILE *out)
 {
 	const struct diff_cost *self = &r->of[DIFF_SELF];
-	_cleanup_str_ struct str row = {};
+	_cleanup_str_ struct str row = {}, before = {}, after = {};
 
+	add_cost(f, self, DIFF_A, &before);
+	add_cost(f, self, DIFF_B, &after);
 	str_add(&row, "| ");
 	markup_add_md_code(&row, r->name, strlen(r->name));
 	str_add(&row, " | ");
-	add_cost(f, self, DIFF_A, &row);
+	markup_add_md(&row, str_cstr(&before), before.n);
 	str_add(&row, " | ");
-	add_cost(f, self, DIFF_B, &row);
+	markup_add_md(&row, str_cstr(&after), after.n);
 	str_add(&row, " | ");
 	add_change(&row, self, false, "!", 0);
 	str_add(&row, " | ");
@@ -326,7 +330,9 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	markup_add_md(&words, str_cstr(&verdict), verdict.n);
 	str_add(&words, doubt.n ? "\n\n" : "");
 	markup_add_md(&words, str_cstr(&doubt), doubt.n);
-	fprintf(out, "%s\n\n%s\n", str_cstr(&words), str_cstr(&sum));
+	str_add(&words, "\n\n");
+	markup_add_md(&words, str_cstr(&sum), sum.n);
+	fprintf(out, "%s\n", str_cstr(&words));
 	print_md_table(f, style, out);
 	return flush(out);
 }

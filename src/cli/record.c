@@ -18,6 +18,7 @@
 #include "cli/signals.h"
 #include "cli/summary.h"
 #include "cli/viewer.h"
+#include "cli/write.h"
 #include "render/render.h"
 
 static void show_progress(struct session *s, uint64_t now)
@@ -100,7 +101,7 @@ static int write_profile(struct session *s, struct output *out)
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .annotate = s->options->annotate};
-	int r = s->options->format->write(s->profile, out->stream, &opt), q;
+	int r = write_profile_to(out->stream, s->profile, s->options->format, &opt), q;
 
 	if (r)
 		return r;

@@ -264,8 +264,9 @@ static void print_node(struct printer *p, const struct tree *t, const struct roo
 		costs_name(&p->f->costs, location, &name);
 	}
 	if (p->md) {
-		str_addf(&p->row, "%5.1f %% %*s%s%s", report_percent(p->f, n->value), v.indent, "",
-			 mark, str_cstr(&name));
+		str_addf(&p->row, "%5.1f %% %*s%s", report_percent(p->f, n->value), v.indent, "",
+			 mark);
+		cells_add(&p->row, str_cstr(&name), INT32_MAX, false, false);
 	} else {
 		add_percent(p, n->value);
 		str_addf(&p->row, "   %*s%s", indent, "", mark);

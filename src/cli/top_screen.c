@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/signals.h"
 #include "cli/top.h"
+#include "cli/write.h"
 #include "live/terminal.h"
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
@@ -45,8 +46,8 @@ static void describe(const struct record_options *o, struct str *b)
 }
 
 /* To a file as the user who asked, like everything that krait writes. */
-static int write_output(struct top *t, const char *path, int (*fn)(struct interactive *i, FILE *f),
-			struct interactive *i)
+static int write_named(struct top *t, const char *path, int (*fn)(struct interactive *i, FILE *f),
+		       struct interactive *i)
 {
 	_cleanup_(output_fini) struct output out = {};
 	int r = caller_enter(&t->session->caller);
@@ -81,10 +82,10 @@ static int write_profile(struct interactive *i, FILE *f)
 	struct render_options opt = {.title = s->title};
 
 	profile_meta(s->profile)->duration_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - s->start_ns);
-	return format->write(s->profile, f, &opt);
+	return write_profile_to(f, s->profile, format, &opt);
 }
 
-static void write_file(struct interactive *i, bool profile)
+static void save(struct interactive *i, bool profile)
 {
 	const char *path = str_cstr(&i->browse.input);
 	int r = 0;
@@ -94,7 +95,7 @@ static void write_file(struct interactive *i, bool profile)
 	else if (profile && !render_by_file(path))
 		r = -EINVAL;
 	if (!r)
-		r = write_output(i->top, path, profile ? write_profile : write_screen, i);
+		r = write_named(i->top, path, profile ? write_profile : write_screen, i);
 	if (r)
 		browse_say(&i->browse, "%s", err_msg());
 	else
@@ -133,7 +134,7 @@ static int obey(struct interactive *i, enum browse_do what)
 		break;
 	case DO_WRITE_SCREEN:
 	case DO_WRITE_PROFILE:
-		write_file(i, what == DO_WRITE_PROFILE);
+		save(i, what == DO_WRITE_PROFILE);
 		break;
 	}
 	return 0;

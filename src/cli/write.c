@@ -3,8 +3,10 @@
 #include "cli/write.h"
 
 #include <errno.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "base/log.h"
+#include "base/visible.h"
 #include "cli/caller.h"
 #include "cli/exit.h"
 #include "cli/output.h"
@@ -49,6 +51,17 @@ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg)
 	return r ? EXIT_FAILED : EXIT_DONE;
 }
 
+int write_profile_to(FILE *out, struct profile *p, const struct render_format *format,
+		     const struct render_options *opt)
+{
+	FILE *shown = isatty(fileno(out)) ? visible_stream(out) : NULL;
+	int r = format->write(p, shown ? shown : out, opt);
+
+	if (shown && fclose(shown) && !r)
+		r = err_sys(-errno, "can't write to the terminal");
+	return r;
+}
+
 struct file_arg {
 	struct profile *p;
 	const struct render_format *format;
@@ -59,7 +72,7 @@ static int write_format_to(void *arg, FILE *out)
 {
 	struct file_arg *a = arg;
 
-	return a->format->write(a->p, out, a->opt);
+	return write_profile_to(out, a->p, a->format, a->opt);
 }
 
 int write_file(struct profile *p, const char *path, const struct render_format *format,

@@ -19,6 +19,13 @@ const struct render_format *write_format(const char *name, const char *path);
 _must_use_ int write_output(const char *path, int (*fn)(void *arg, FILE *out), void *arg);
 
 /*
+ * Writes @p to @out in that format. On a terminal '?' stands for what it would obey: formats hold
+ * names as they are. 0 or -errno + message.
+ */
+_must_use_ int write_profile_to(FILE *out, struct profile *p, const struct render_format *format,
+				const struct render_options *opt);
+
+/*
  * Writes @p to @path in that format; as write_output().
  */
 _must_use_ int write_file(struct profile *p, const char *path, const struct render_format *format,

@@ -2,6 +2,8 @@
 /* Widths of characters and names cut to fit; see text.h. */
 #include "live/text.h"
 
+#include "base/visible.h"
+
 #define LEAST_PLACE 8 /* columns; less of " (app.py:12)" says nothing */
 
 struct range {
@@ -9,10 +11,10 @@ struct range {
 };
 
 /* Nothing of their own is drawn: combining marks, variation selectors, joiners (Unicode 15). */
-static const struct range narrow[] = {
-	{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},  {0x0610, 0x061a}, {0x064b, 0x065f},
-	{0x200b, 0x200d}, {0x2060, 0x2064}, {0x20d0, 0x20ff},  {0x3099, 0x309a}, {0xfe00, 0xfe0f},
-	{0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
+static const struct range narrow[] = {{0x0300, 0x036f}, {0x0483, 0x0489},  {0x0591, 0x05bd},
+				      {0x0610, 0x061a}, {0x064b, 0x065f},  {0x200c, 0x200d},
+				      {0x20d0, 0x20ff}, {0x3099, 0x309a},  {0xfe00, 0xfe0f},
+				      {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
 
 /* Two columns: East Asian Wide and Fullwidth, pictures. */
 static const struct range wide[] = {{0x1100, 0x115f},	{0x2e80, 0x303e},   {0x3041, 0x33ff},
@@ -20,10 +22,6 @@ static const struct range wide[] = {{0x1100, 0x115f},	{0x2e80, 0x303e},   {0x304
 				    {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe30, 0xfe6f},
 				    {0xff00, 0xff60},	{0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
 				    {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-
-/* Obeyed instead of drawn: C1 controls, line separators, marks that change the direction. */
-static const struct range obeyed[] = {
-	{0x7f, 0x9f}, {0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 
 static bool is_in(const struct range *r, size_t n, uint32_t c)
 {
@@ -42,26 +40,14 @@ struct character {
 /* The character at @s, which isn't at its end. Bytes that aren't UTF-8 count one each. */
 static struct character next(const char *s, bool utf8)
 {
-	struct character c = {.s = s, .bytes = 1, .width = 1};
-	const unsigned char *u = (const unsigned char *)s;
-	int more = *u >= 0xf0 ? 3 : *u >= 0xe0 ? 2 : *u >= 0xc0 ? 1 : 0;
-	uint32_t code = *u & (0x3f >> more);
+	struct character c = {.s = s, .width = 1};
+	const char *end = s;
+	uint32_t code = visible_next(&end, &c.ok);
 
-	if (*u < 0x80) {
-		c.ok = *u >= ' ' && *u < 0x7f;
+	c.bytes = (int)(end - s);
+	c.ok = c.ok && (utf8 || code < 0x80);
+	if (!c.ok)
 		return c;
-	}
-	for (int i = 1; i <= more; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return c;
-		code = code << 6 | (u[i] & 0x3f);
-	}
-	if (!more)
-		return c;
-	c.bytes = more + 1;
-	if (!utf8 || is_in(obeyed, ARRAY_SIZE(obeyed), code))
-		return c;
-	c.ok = true;
 	c.width = is_in(narrow, ARRAY_SIZE(narrow), code) ? 0
 		  : is_in(wide, ARRAY_SIZE(wide), code)	  ? 2
 							  : 1;

@@ -2,6 +2,8 @@
 /* Numbers and names for pictures; see markup.h. */
 #include "render/markup.h"
 
+#include "base/visible.h"
+
 /* Length of the sequence that @c starts and the smallest code point that needs it; 0 = none. */
 static unsigned sequence(unsigned char c, uint32_t *min)
 {
@@ -94,16 +96,10 @@ static void add_utf8(struct str *b, uint32_t c)
 	str_add_c(b, 0x80 | (c & 0x3f));
 }
 
-/*
- * What XML 1.0 allows (section 2.2), less the C1 controls and line breaks: a name is one line. The
- * directional overrides (U+202A-202E, U+2066-2069) would reorder the text after the name too.
- */
+/* What XML 1.0 allows (section 2.2), if it can be shown: a name is one line. */
 static uint32_t xml_char(uint32_t c)
 {
-	bool bad = c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c & 0xfffe) == 0xfffe ||
-		   (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-
-	return bad ? 0xfffd : c;
+	return visible(c) && (c & 0xfffe) != 0xfffe ? c : 0xfffd;
 }
 
 static void add_markup(struct str *b, const char *s, size_t n, const char *special)
