@@ -96,6 +96,12 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 /* True once every process of -p has ended. */
 bool session_targets_ended(struct session *s);
 
+/*
+ * The processes that the command started and that go on after its own end, ascending: daemons. None
+ * if it was told to end. Those that are about to end as well are waited for, a little.
+ */
+void session_daemons(struct session *s, pid_vec *ret);
+
 /* session_run.c */
 
 /* May krait profile here? Reads its rights; 0 or -errno + message. */

@@ -2,12 +2,14 @@
 /* Which processes a recording is about, and whether they are still there. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command_file.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "proc/proc.h"
 
 static int add_tree(struct session *s, pid_t pid, pid_vec *tree)
@@ -143,4 +145,36 @@ bool session_targets_ended(struct session *s)
 		proc_match_exit(&s->match, (pid_t)p->key);
 	}
 	return true;
+}
+
+/* What belongs to the command ends with it: it sees that a pipe is closed. */
+#define ENDING_MS 100
+#define LOOK_MS	  10
+
+static int ascending(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void find_going(const struct session *s, pid_vec *ret)
+{
+	ret->n = 0;
+	map_foreach(p, &s->match.pids)
+		if ((pid_t)p->key != s->spawn.pid && !has_ended((pid_t)p->key))
+			(void)!vec_push(ret, (pid_t)p->key);
+}
+
+void session_daemons(struct session *s, pid_vec *ret)
+{
+	if (!s->options->cmd || !spawn_ended(&s->spawn) || signals_stop())
+		return;
+	find_going(s, ret);
+	for (int ms = 0; ret->n && ms < ENDING_MS; ms += LOOK_MS) {
+		usleep(LOOK_MS * 1000);
+		find_going(s, ret);
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), ascending);
 }

@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/census.h"
+#include "proc/proc.h"
 #include "symbol/debuginfod.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
@@ -362,7 +364,36 @@ static void add_presence(const struct session *s, struct summary *m)
 		     share);
 }
 
-static void compose(const struct session *s, struct summary *m)
+#define DAEMONS_NAMED 3
+
+/* Nobody would look for what a daemon did in a recording that ended before it. */
+static void add_daemons(struct session *s, struct summary *m)
+{
+	_cleanup_str_ struct str names = {}, options = {};
+	pid_vec all = {};
+	size_t n;
+
+	session_daemons(s, &all);
+	n = MIN(all.n, (size_t)DAEMONS_NAMED);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_proc_ struct proc p = PROC_INIT;
+		char comm[PROC_COMM_BYTES] = "?";
+
+		if (!proc_open(&p, all.v[i]))
+			(void)!proc_comm(&p, all.v[i], comm);
+		str_addf(&names, "%s%d (%s)", i ? ", " : "", all.v[i], comm);
+		str_addf(&options, " -p %d", all.v[i]);
+	}
+	if (n)
+		line(m, LOG_WARN,
+		     "the command has ended, and the recording with it; what it started goes on: "
+		     "%zu process%s, %s%s; `krait %s%s` goes on with %s",
+		     all.n, all.n == 1 ? "" : "es", str_cstr(&names), all.n > n ? ", ..." : "",
+		     s->prompt ? "top" : "record", str_cstr(&options), all.n == 1 ? "it" : "them");
+	vec_fini(&all);
+}
+
+static void compose(struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
 
@@ -383,6 +414,7 @@ static void compose(const struct session *s, struct summary *m)
 	add_unwind_memory(m);
 	add_absent(m);
 	add_condensed(s, m);
+	add_daemons(s, m);
 	line(m, LOG_NOTE,
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
 	     "the kernel",
