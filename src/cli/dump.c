@@ -82,7 +82,7 @@ static void warn_of_locked(const struct proc *p)
 		 p->tgid, comm, p->tgid);
 }
 
-static bool is_wanted(const struct run *x, pid_t pid)
+static bool is_wanted(struct run *x, pid_t pid)
 {
 	_cleanup_proc_facts_ struct proc_facts facts = {};
 	_cleanup_proc_ struct proc p = PROC_INIT;

@@ -60,7 +60,7 @@ struct collect_config {
 	bool end_positions;	 /* of expressions: profile_location.end_column */
 	bool prompt; /* samples are shown while they come: none waits for a name that comes late */
 	bool all_processes;		    /* those that aren't Python too */
-	const struct proc_match *match;	    /* which processes are wanted; NULL = all */
+	struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
 	size_t max_bytes; /* of the profile's tables; then no new stacks; 0 = no limit */

@@ -23,40 +23,53 @@ static bool next_line(const char **text, const char *end, const char **ret, size
 	return true;
 }
 
-/* "4:memory:/path" (cgroup v1) or "0::/path" (v2): behind the second colon. */
-static const char *path_of(const char *line, size_t n, size_t *ret_n)
-{
-	const char *p = memchr(line, ':', n);
+/* A line of /proc/PID/cgroup, "4:memory:/path" (v1) or "0::/path" (v2), taken apart. */
+struct hierarchy {
+	const char *controllers, *path;
+	size_t controllers_n, path_n;
+};
 
-	if (!p)
-		return NULL;
-	p = memchr(p + 1, ':', (size_t)(line + n - p - 1));
-	if (!p)
-		return NULL;
-	*ret_n = (size_t)(line + n - p - 1);
-	return *ret_n ? p + 1 : NULL;
+static bool take_apart(const char *line, size_t n, struct hierarchy *ret)
+{
+	const char *end = line + n, *first = memchr(line, ':', n);
+	const char *second = first ? memchr(first + 1, ':', (size_t)(end - first - 1)) : NULL;
+
+	if (!second || second + 1 == end)
+		return false;
+	*ret = (struct hierarchy){first + 1, second + 1, (size_t)(second - first - 1),
+				  (size_t)(end - second - 1)};
+	return true;
+}
+
+static struct hierarchy best_hierarchy(const char *text, size_t n)
+{
+	struct hierarchy best = {"", "/", 0, 1}, h;
+	const char *p = text, *end = text + n, *line;
+	size_t line_n;
+
+	while (next_line(&p, end, &line, &line_n)) {
+		if (!take_apart(line, line_n, &h))
+			continue;
+		if (line[0] == '0' && line[1] == ':' && h.path_n > 1)
+			return h;
+		if (h.path_n > best.path_n)
+			best = h;
+	}
+	return best;
 }
 
 void cgroup_path(const char *text, size_t n, struct str *ret)
 {
-	const char *p = text, *end = text + n, *line, *path, *best = "/";
-	size_t line_n, path_n, best_n = 1;
+	struct hierarchy h = best_hierarchy(text, n);
 
-	while (next_line(&p, end, &line, &line_n)) {
-		path = path_of(line, line_n, &path_n);
-		if (!path)
-			continue;
-		if (line[0] == '0' && line[1] == ':' && path_n > 1) {
-			best = path;
-			best_n = path_n;
-			break;
-		}
-		if (path_n > best_n) {
-			best = path;
-			best_n = path_n;
-		}
-	}
-	str_add_n(ret, best, best_n);
+	str_add_n(ret, h.path, h.path_n);
+}
+
+void cgroup_controllers(const char *text, size_t n, struct str *ret)
+{
+	struct hierarchy h = best_hierarchy(text, n);
+
+	str_add_n(ret, h.controllers, h.controllers_n);
 }
 
 /* 64 lower-case hex digits at @s that aren't part of a longer run. */

@@ -18,6 +18,9 @@
  */
 void cgroup_path(const char *text, size_t n, struct str *ret);
 
+/* Which hierarchy that path is of: "memory", "name=systemd" (v1), "" (v2). Appends. */
+void cgroup_controllers(const char *text, size_t n, struct str *ret);
+
 /* Container id or machine name from a cgroup path. Appends; false if there is none. */
 bool container_from_cgroup(const char *path, struct str *ret);
 

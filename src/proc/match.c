@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "proc/container.h"
 
 void proc_match_init(struct proc_match *m)
@@ -72,18 +73,16 @@ static bool cgroup_fits(const struct proc_match *m, const struct proc_facts *f)
 	return !m->cgroup.n;
 }
 
-static bool container_fits(const struct proc_match *m, const struct proc_facts *f)
+static bool is_wanted(const struct proc_match *m, const char *container)
 {
 	_cleanup_str_ struct str name = {};
 
-	if (!m->container.n)
-		return true;
-	if (!*f->container)
+	if (!container || !*container)
 		return false;
 	vec_foreach(want, &m->container)
-		if (**want && str_starts(f->container, *want))
+		if (**want && str_starts(container, *want))
 			return true;
-	if (!container_name(f->container, &name))
+	if (!container_name(container, &name))
 		return false;
 	vec_foreach(want, &m->container)
 		if (streq(str_cstr(&name), *want))
@@ -91,7 +90,31 @@ static bool container_fits(const struct proc_match *m, const struct proc_facts *
 	return false;
 }
 
-bool proc_match(const struct proc_match *m, const struct proc_facts *f)
+static void say_claim(struct proc_match *m, const struct proc_facts *f)
+{
+	char whose[64] = "in a directory that krait can't look at";
+
+	if (m->said || !is_wanted(m, f->claim))
+		return;
+	m->said = true;
+	if (f->claim_uid != (uid_t)-1)
+		snprintf(whose, sizeof(whose),
+			 "in a directory of user %u, who may call it anything", f->claim_uid);
+	log_warn("--container: process %d isn't taken for one of the container: its cgroup %s is "
+		 "%s; "
+		 "--pid or --cgroup take it in",
+		 f->tgid, f->cgroup, whose);
+}
+
+static bool container_fits(struct proc_match *m, const struct proc_facts *f)
+{
+	if (!m->container.n || is_wanted(m, f->container))
+		return true;
+	say_claim(m, f);
+	return false;
+}
+
+bool proc_match(struct proc_match *m, const struct proc_facts *f)
 {
 	if (m->by_pid && !map_get(&m->pids, (uint64_t)f->tgid))
 		return false;

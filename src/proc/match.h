@@ -17,6 +17,7 @@ struct proc_match {
 	VEC(const char *) cgroup;    /* globs: the whole path ('*' crosses '/') or a component */
 	VEC(const char *) container; /* prefixes of the id, or whole names; not empty */
 	struct map pids;	     /* tgid -> 1 */
+	bool said;		     /* why a process isn't in one of .container */
 	bool by_pid;		     /* pids were asked for, even if all have ended since */
 };
 
@@ -30,6 +31,7 @@ _must_use_ int proc_match_add_pid(struct proc_match *m, pid_t tgid);
 _must_use_ int proc_match_fork(struct proc_match *m, pid_t parent, pid_t child);
 void proc_match_exit(struct proc_match *m, pid_t tgid);
 
-bool proc_match(const struct proc_match *m, const struct proc_facts *f);
+/* Warns, once, of a process that only says it is in a container that is wanted. */
+bool proc_match(struct proc_match *m, const struct proc_facts *f);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "proc/container.h"
+#include "proc/container_claim.h"
 #include "proc/files.h"
 #include "proc/stat.h"
 
@@ -90,24 +91,43 @@ int proc_name(const struct proc *p, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* The container by as much of cgroup @path as is believed. @text: /proc/PID/cgroup. */
+static void prove_place(struct proc_facts *f, const char *path, const struct str *text,
+			struct str *ret)
+{
+	_cleanup_str_ struct str mount = {}, believed = {};
+
+	container_mount(str_cstr(text), text->n, &mount);
+	str_add_n(&believed, path, container_believed(str_cstr(&mount), path, &f->claim_uid));
+	(void)container_from_cgroup(str_cstr(&believed), ret);
+}
+
 /* cgroup and container. What can't be read stays empty. */
 static int read_place(const struct proc *p, struct proc_facts *f)
 {
-	_cleanup_str_ struct str text = {}, path = {}, id = {};
+	_cleanup_str_ struct str text = {}, path = {}, id = {}, claim = {};
 
 	if (!proc_file_read(p->dirfd, "cgroup", CGROUP_BYTES, &text))
 		cgroup_path(str_cstr(&text), text.n, &path);
 	if (path.n > PROC_CGROUP_BYTES)
 		path.s[path.n = PROC_CGROUP_BYTES] = '\0';
-	/* mountinfo can be long: only where our own cgroup namespace may hide the path */
-	if (!container_from_cgroup(str_cstr(&path), &id) && streq(str_cstr(&path), "/")) {
+	f->claim_uid = (uid_t)-1;
+	if (container_from_cgroup(str_cstr(&path), &claim)) {
+		prove_place(f, str_cstr(&path), &text, &id);
+		if (streq(str_cstr(&claim), str_cstr(&id)))
+			str_clear(&claim);
+	} else if (streq(str_cstr(&path), "/")) {
+		/* mountinfo can be long: only where our own cgroup namespace may hide the path */
 		str_clear(&text);
 		if (!proc_file_read(p->dirfd, "mountinfo", MOUNTINFO_BYTES, &text))
-			container_from_mountinfo(str_cstr(&text), text.n, &id);
+			container_from_mountinfo(str_cstr(&text), text.n,
+						 container_mounts_believed(p->dirfd) ? &id
+										     : &claim);
 	}
 	f->cgroup = str_take(&path);
 	f->container = str_take(&id);
-	return f->cgroup && f->container ? 0 : -ENOMEM;
+	f->claim = str_take(&claim);
+	return f->cgroup && f->container && f->claim ? 0 : -ENOMEM;
 }
 
 static int read_all(const struct proc *p, const char *name, struct proc_facts *f)
@@ -151,5 +171,6 @@ void proc_facts_fini(struct proc_facts *f)
 	free(f->name);
 	free(f->cgroup);
 	free(f->container);
+	free(f->claim);
 	*f = (struct proc_facts){};
 }

@@ -38,6 +38,8 @@ struct proc_facts {
 	char *name;	 /* for people: script or module, see proc_name_from() */
 	char *cgroup;	 /* path in the v2 hierarchy, else the longest one of v1; "/" if none */
 	char *container; /* id (64 hex digits) or machine name; "" = none */
+	char *claim;	 /* the same of one that it may only say it is in; "" = none */
+	uid_t claim_uid; /* whose word that is; (uid_t)-1: not known */
 };
 
 /*

@@ -98,6 +98,26 @@ static void assert_cgroup(const char *text, const char *path)
 	assert_string_equal(str_cstr(&s), path);
 }
 
+/* Of which hierarchy that path is. */
+static void test_controllers(void **state)
+{
+	static const char *const text[][2] = {
+		{"0::/system.slice/web.service\n", ""},
+		{"3:memory:/docker/x\n2:cpu:/\n0::/\n", "memory"},
+		{"4:name=systemd:/docker/x\n3:cpu,cpuacct:/\n", "name=systemd"},
+		{"3:cpu,cpuacct:/a:b\n", "cpu,cpuacct"},
+		{"3:memory:/docker/long\n0::/v2\n", ""},
+		{":\n::\nnonsense", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(text); i++) {
+		_cleanup_str_ struct str s = {};
+
+		cgroup_controllers(text[i][0], strlen(text[i][0]), &s);
+		assert_string_equal(str_cstr(&s), text[i][1]);
+	}
+}
+
 static void test_cgroup(void **state)
 {
 	assert_cgroup("0::/system.slice/web.service\n", "/system.slice/web.service");
@@ -196,8 +216,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_time_namespace), cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_stat_malformed), cmocka_unit_test(test_status),
-		cmocka_unit_test(test_cgroup),	       cmocka_unit_test(test_container),
-		cmocka_unit_test(test_mountinfo),      cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_cgroup),	       cmocka_unit_test(test_controllers),
+		cmocka_unit_test(test_container),      cmocka_unit_test(test_mountinfo),
+		cmocka_unit_test(test_cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

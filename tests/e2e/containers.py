@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A process is in the container that its cgroup names only where nobody but root could give it that name.
+
+The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does.
+"""
+import contextlib
+import json
+import os
+import sys
+import time
+
+import kit
+from kit import case, check, folder, krait
+
+NOBODY = 65534
+ID = "0123456789abcdef" * 4
+OTHER = "fedcba9876543210" * 4
+
+
+def hierarchy():
+    """Where cgroup v2 is mounted."""
+    with open("/proc/self/mounts") as f:
+        for line in f:
+            _, at, kind = line.split()[:3]
+            if kind == "cgroup2":
+                return at
+    raise kit.Skip("no cgroup2 is mounted")
+
+
+@contextlib.contextmanager
+def cgroup(*names):
+    """Makes these, each in the one before: (name, owner). The path of the last one."""
+    made, at = [], hierarchy()
+    try:
+        for name, owner in names:
+            at = os.path.join(at, name)
+            try:
+                os.mkdir(at)
+            except OSError as error:
+                raise kit.Skip("no cgroup can be made: %s" % error)
+            made.append(at)
+            os.chown(at, owner, owner)
+            os.chown(at + "/cgroup.procs", owner, owner)
+        yield at
+    finally:
+        for at in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(at)
+
+
+@contextlib.contextmanager
+def running_in(at):
+    with kit.python() as running:
+        with open(at + "/cgroup.procs", "w") as f:
+            f.write(str(running.pid))
+        yield running.pid
+        running.stop(9)
+
+
+def record(*args):
+    """(samples of busy, what krait said, containers that samples are labelled with)"""
+    with folder() as d:
+        out = d + "/x.pb.gz"
+        done = krait("record", "-o", out, "-d", "0.5", "-F", "499", *args)
+        check(done.returncode == 0, done.stderr)
+        profile = kit.pprof.read(out)
+        return (kit.share(profile, "busy")[1], done.stderr,
+                {s.labels.get("container") for s in profile.samples} - {None, ""})
+
+
+@case
+def roots():
+    """An engine's, which is root's: found by its id, and labelled with it."""
+    with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, running_in(at) as pid:
+        samples, said, labels = record("--container", ID[:12])
+        check(samples > 20, "%d samples: %s" % (samples, said))
+        check(labels == {ID}, "labels: %s" % labels)
+        check(krait("dump", "--container", ID[:12]).stdout.count("busy"), "dump doesn't find it")
+
+
+@case
+def delegated_to_the_container():
+    """The container's own root owns its cgroup, and makes others in it: it is that container, whatever they are called."""
+    with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, NOBODY),
+                ("docker-%s.scope" % OTHER, NOBODY)) as at, running_in(at) as pid:
+        samples, said, labels = record("--container", ID[:12])
+        check(samples > 20 and labels == {ID}, "%d samples, labels %s: %s" % (samples, labels, said))
+        samples, said, _ = record("--container", OTHER[:12])
+        check(not samples, "%d samples as what it says it is" % samples)
+        check("user %d" % NOBODY in said, said)
+
+
+@case
+def users():
+    """A user gave that name: it isn't that container, and krait says why and what to do."""
+    with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
+                ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
+        samples, said, _ = record("--container", ID[:12])
+        check(not samples, "%d samples" % samples)
+        check("user %d" % NOBODY in said and "process %d" % pid in said and "--cgroup" in said, said)
+        check(said.count("isn't taken for") == 1, "said more than once: %s" % said)
+        samples, _, labels = record("-p", pid)
+        check(samples > 20 and not labels, "%d samples, labelled %s" % (samples, labels))
+        samples, _, _ = record("--cgroup", "*/docker-%s.scope" % ID)
+        check(samples > 20, "--cgroup takes it in, as the message says: %d samples" % samples)
+        done = krait("dump", "--container", ID[:12])
+        check("busy" not in done.stdout and "user %d" % NOBODY in done.stderr, done.stderr)
+        done = krait("dump", "--json", "-p", pid)
+        check(not json.loads(done.stdout)["processes"][0]["container"], "dump names it")
+
+
+def leave_cgroups(pid):
+    """To the root of each hierarchy."""
+    with open("/proc/self/mounts") as f:
+        for line in f:
+            _, at, kind = line.split()[:3]
+            if kind.startswith("cgroup"):
+                with contextlib.suppress(OSError), open(at + "/cgroup.procs", "w") as procs:
+                    procs.write(str(pid))
+    with open("/proc/%d/cgroup" % pid) as f:
+        if any(len(line.strip().split(":", 2)[2]) > 1 for line in f):
+            raise kit.Skip("it can't leave its cgroups: mounts aren't asked")
+
+
+# In the root cgroup, with a mount of its own user namespace over a file that engines mount.
+MOUNTS = """
+mkdir -p "$1/containers/%s" && touch "$1/containers/%s/hostname"
+mount --bind "$1/containers/%s/hostname" /etc/hostname && exec "$2" -c "$3"
+""" % (ID, ID, ID)
+
+
+@case
+def users_mounts():
+    """What a user mounted in a user namespace says nothing."""
+    kit.need("unshare")
+    if not os.path.exists("/etc/hostname"):
+        raise kit.Skip("no /etc/hostname")
+    with folder() as d:
+        os.chmod(d, 0o777)
+        with kit.Background("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNTS, "sh", d,
+                            kit.PYTHON, kit.BUSY, user=NOBODY, group=NOBODY) as running:
+            leave_cgroups(running.pid)
+            time.sleep(0.5)
+            if running.process.poll() is not None:
+                raise kit.Skip("no user namespace for users")
+            with open("/proc/%d/mountinfo" % running.pid) as f:
+                check("containers/" + ID in f.read(), "its mount isn't there")
+            samples, said, _ = record("--container", ID[:12])
+            check(not samples, "%d samples" % samples)
+            check("isn't taken for" in said, said)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
