@@ -242,6 +242,11 @@ static void add_losses(const struct session *s, struct summary *m)
 		     (ull)st->map_malformed);
 	if (st->map_dropped)
 		line(m, LOG_NOTE, "%llu entries of perf maps were too many", (ull)st->map_dropped);
+	if (st->maps_unread)
+		line(m, LOG_NOTE,
+		     "perf maps or jitdumps of %u process%s weren't read to the end: they are too "
+		     "long, or grow too fast",
+		     st->maps_unread, st->maps_unread == 1 ? "" : "es");
 	if (st->lost_names)
 		line(m, LOG_WARN, "%llu frame%s without name or line", (ull)st->lost_names,
 		     st->lost_names == 1 ? "" : "s");

@@ -28,6 +28,7 @@ struct collect *collect_new(const struct collect_config *config)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	c->config = *config;
 	c->profile = config->profile;
+	jit_flush(c);
 	c->known = known_new();
 	if (!c->known || (config->unwind && worker_open(&c->worker))) {
 		free(c->known);
@@ -646,6 +647,7 @@ int collect_flush(struct collect *c, bool last)
 
 	c->last = last;
 	c->asked_ns = 0;
+	jit_flush(c);
 	native_work_take(c, false);
 	absent_take(c);
 	if (last)

@@ -192,7 +192,8 @@ struct collect_stats {
 	unsigned foreign;    /* processes that .may_see left out, Python or not */
 	uint64_t broken_records, lost_stacks, lost_names;
 	uint64_t map_malformed,
-		map_dropped;	 /* entries of perf maps and jitdumps: not one; beyond a limit */
+		map_dropped;  /* entries of perf maps and jitdumps: not one; beyond a limit */
+	unsigned maps_unread; /* processes whose perf maps or jitdumps weren't read to their end */
 	uint64_t rows_given_up;	 /* unwind tables of a file emptied for others */
 	uint64_t rows_refused;	 /* no room for them, for the time being */
 	uint64_t rows_too_large; /* files */

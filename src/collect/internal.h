@@ -50,7 +50,8 @@ struct collect {
 	size_t code_bytes; /* of all code objects */
 	uint64_t asked_ns; /* since the last flush, for look_into() */
 	struct jit_reading {
-		uint64_t first_ns, took_ns;
+		struct budget budget;
+		uint64_t left; /* work (base/slice.h) that may still be done with this flush */
 		size_t bytes;
 	} jit_reading;	 /* of all processes' perf maps */
 	uint64_t serial; /* of the last of them */

@@ -17,45 +17,67 @@
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */
 
 /*
- * What is in them is up to the programs, which mustn't keep krait from the samples of others. Readings of one are
- * READ_SHARE times as far apart as one takes; of all they take no longer than ALL_FIRST_NS and one part in ALL_SHARE
- * of the time.
+ * What is in them is up to the programs, which mustn't keep krait from the samples of others. With one flush so much of all
+ * of them is read; what stacks wait for comes with the next ones. At the end, where nobody is kept from anything, it is
+ * more. Readings of one are READ_SHARE times as far apart as one takes; all of them have a budget of CPU time.
  */
-#define READ_SHARE   10
-#define ALL_FIRST_NS (10 * NSEC_PER_SEC)
-#define ALL_SHARE    4
-#define ALL_BYTES    ((size_t)512 << 20)
+#define FLUSH_WORK (20 * SLICE_MS)
+#define LAST_WORK  (1000 * SLICE_MS)
+#define READ_SHARE 10
+#define ALL_BYTES  ((size_t)512 << 20)
+
+static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
+
+void jit_flush(struct collect *c)
+{
+	c->jit_reading.left = c->last && !c->config.prompt ? LAST_WORK : FLUSH_WORK;
+}
 
 static bool may_read(const struct collect *c, const struct process *p, uint64_t now)
 {
 	const struct jit_reading *all = &c->jit_reading;
 
 	return (now >= p->jit_due_ns || p->ended || c->last) && all->bytes < ALL_BYTES &&
-	       (!all->first_ns || all->took_ns < ALL_FIRST_NS + (now - all->first_ns) / ALL_SHARE);
+	       all->left && (c->last || budget_is_left(&all->budget, of_all, now));
 }
 
-/* It was read from @from_ns until now. */
-static void note_reading(struct collect *c, struct process *p, uint64_t from_ns)
+/* Of one process's maps, within what is left for this flush. */
+struct reading_slice {
+	struct slice slice;
+	uint64_t began_ns; /* CPU time of the thread */
+};
+
+static void begin_reading(const struct collect *c, struct reading_slice *s)
+{
+	s->began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	slice_begin(&s->slice, c->jit_reading.left);
+}
+
+static void end_reading(struct collect *c, struct process *p, struct reading_slice *s)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - s->began_ns;
 	size_t bytes = p->jit ? perf_map_bytes(p->jit) : 0;
 
-	c->jit_reading.first_ns = c->jit_reading.first_ns ?: from_ns;
-	c->jit_reading.took_ns += now - from_ns;
+	slice_end(&s->slice);
+	c->jit_reading.left = s->slice.left;
+	budget_spend(&c->jit_reading.budget, now, took);
 	c->jit_reading.bytes += bytes - p->jit_bytes;
 	p->jit_bytes = bytes;
-	p->jit_due_ns = now + READ_SHARE * (now - from_ns);
+	p->jit_due_ns = now + READ_SHARE * took;
 }
 
 void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), *exec_ns = map_get(&c->execs, p->key.tgid);
+	struct reading_slice slice;
 	int r;
 
 	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS) ||
 	    !may_read(c, p, now))
 		return;
 	p->jit_ns = now;
+	begin_reading(c, &slice);
 	r = perf_map_open(proc, exec_ns ? *exec_ns : 0, &p->jit);
 	if (r && r != -ENOENT) {
 		log_info("process %u: no names of code made at run time: %s", p->key.tgid,
@@ -64,7 +86,7 @@ void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 	}
 	if (r)
 		p->jit = NULL;
-	note_reading(c, p, now);
+	end_reading(c, p, &slice);
 }
 
 static bool is_dump_name(const char *path)
@@ -93,6 +115,7 @@ void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		const struct mapping *m, const char *path)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct reading_slice slice;
 	int fd;
 
 	if (p->jit_dumped || !is_dump_name(path) || !may_read(c, p, now))
@@ -104,13 +127,14 @@ void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 		cleanup_close(&fd);
 		return;
 	}
+	begin_reading(c, &slice);
 	if (!p->jit)
 		p->jit = perf_map_new();
 	if (!p->jit)
 		cleanup_close(&fd);
 	else if (perf_map_add_dump(p->jit, fd))
 		log_debug("%s: %s", path, err_msg());
-	note_reading(c, p, now);
+	end_reading(c, p, &slice);
 }
 
 /* It may have made the file since. */
@@ -126,12 +150,14 @@ static void open_late(struct collect *c, struct process *p)
 static const char *look_again(struct collect *c, struct process *p, uint64_t pc, uint64_t *start)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct reading_slice slice;
 
 	if (may_read(c, p, now)) {
 		p->jit_ns = now;
+		begin_reading(c, &slice);
 		if (perf_map_refresh(p->jit))
 			log_debug("process %u: %s", p->key.tgid, err_msg());
-		note_reading(c, p, now);
+		end_reading(c, p, &slice);
 	}
 	return perf_map_find(p->jit, pc, start);
 }
@@ -173,6 +199,7 @@ void jit_stats(const struct process *p, struct collect_stats *ret)
 		of = perf_map_stats(p->jit);
 	ret->map_malformed += of.malformed;
 	ret->map_dropped += of.dropped;
+	ret->maps_unread += of.unread;
 }
 
 void jit_close(struct collect *c, struct process *p)

@@ -85,6 +85,9 @@ void jit_mapped(struct collect *c, struct process *p, const struct proc *proc,
 /* What of its map made no sense, added to @ret. */
 void jit_stats(const struct process *p, struct collect_stats *ret);
 void jit_close(struct collect *c, struct process *p);
+
+/* A flush begins: so much may be read with it. */
+void jit_flush(struct collect *c);
 /* What @p calls the code at @pc, which begins at *start; NULL: nothing. Valid until asked again. */
 const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t *start);
 /*

@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define MAGIC	   0x4a695444u
-#define NAME_BYTES 4096 /* read of a name; what is longer is cut */
-#define HEADER_MIN 40
+#include "base/slice.h"
+
+#define MAGIC	    0x4a695444u
+#define NAME_BYTES  4096 /* read of a name; what is longer is cut */
+#define HEADER_MIN  40
+
+#define WORK_RECORD 2000 /* of a slice: two reads, and an entry (perf_map.c) */
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1 };
 
@@ -100,7 +104,7 @@ int jitdump_read(struct jitdump *d, uint64_t end, jitdump_fn *fn, void *arg)
 
 	if (!d->offset && end >= sizeof(struct header) && !d->broken)
 		d->broken = !read_header(d);
-	while (d->offset && !d->broken && !r && d->offset < end) {
+	while (d->offset && !d->broken && !r && d->offset < end && slice_spend(WORK_RECORD)) {
 		if (end - d->offset < sizeof(record) ||
 		    pread(d->fd, &record, sizeof(record), (off_t)d->offset) != sizeof(record) ||
 		    (record.total_size >= sizeof(record) && end - d->offset < record.total_size))

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/slice.h"
 #include "proc/files.h"
 #include "proc/stat.h"
 #include "symbol/code_map.h"
@@ -18,6 +19,10 @@
 #define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
 #define REFRESH_MAX (256u << 20) /* bytes read at once; the rest comes with the next refresh */
 #define BLOCK_BYTES (64u << 10)
+
+/* Of a slice: an entry, read, sorted and laid over the others; one that the map has already, copied. */
+#define WORK_ENTRY 300
+#define WORK_COPY  8
 
 struct perf_map {
 	int text;	     /* descriptor of perf-PID.map; -1: there is none */
@@ -151,24 +156,56 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 	return r ? r : settled;
 }
 
-/* From where reading stopped to where the file ends now, or until the map is full. */
+/*
+ * A hole is NULs, however long: those of one line are enough. Where the file system doesn't tell holes they are read.
+ */
+static int skip_hole(struct perf_map *m, uint64_t end)
+{
+	static const char nuls[LINE_BYTES];
+	off_t data = lseek(m->text, (off_t)m->offset, SEEK_DATA);
+	uint64_t next = data < 0 ? end : MIN((uint64_t)data, end);
+	size_t n;
+
+	if ((data < 0 && errno != ENXIO) || next <= m->offset)
+		return 0;
+	n = MIN(next - m->offset, (uint64_t)LINE_BYTES);
+	m->offset = next;
+	return feed(m, nuls, n);
+}
+
+/* May a block be read, and the entries that are in it be laid over the others? */
+static bool may_read_block(const struct perf_map *m, size_t entries_before)
+{
+	return slice_spend(BLOCK_BYTES * WORK_BYTE +
+			   (m->code.list.n - entries_before) * WORK_ENTRY);
+}
+
+/* From where reading stopped to where the file ends now, until the map is full or the thread's slice over. */
 static int read_text(struct perf_map *m, uint64_t end)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+	size_t entries = m->code.list.n, left = REFRESH_MAX;
 	int r = 0;
 
 	if (!block)
 		return -ENOMEM;
-	while (m->offset < end && !r && !m->was_full) {
-		size_t want = MIN(end - m->offset, (uint64_t)BLOCK_BYTES);
-		ssize_t n = pread(m->text, block, want, (off_t)m->offset);
+	while (m->offset < end && left && !r && !m->was_full && may_read_block(m, entries)) {
+		size_t want;
+		ssize_t n;
+
+		entries = m->code.list.n;
+		r = skip_hole(m, end);
+		want = MIN(left, (size_t)BLOCK_BYTES);
+		want = MIN(end - m->offset, (uint64_t)want);
+		n = pread(m->text, block, want, (off_t)m->offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		m->offset += (uint64_t)n;
-		r = feed(m, block, (size_t)n);
+		left -= (size_t)n;
+		r = r ? r : feed(m, block, (size_t)n);
 	}
 	return r;
 }
@@ -202,8 +239,10 @@ int perf_map_refresh(struct perf_map *m)
 	if (text < m->offset || dump < m->dump.offset)
 		forget(m);
 	m->was_full = false;
+	if (!slice_spend(m->code.list.n * WORK_COPY))
+		return 0;
 	if (text > m->offset)
-		r = read_text(m, MIN(text, m->offset + REFRESH_MAX));
+		r = read_text(m, text);
 	if (!r && dump > m->dump.offset)
 		r = jitdump_read(&m->dump, dump, add_code, m);
 	settled = code_map_settle(&m->code);
@@ -311,5 +350,7 @@ struct perf_map_stats perf_map_stats(const struct perf_map *m)
 
 	ret.malformed += m->dump.malformed + m->dump.broken;
 	ret.entries = m->code.list.n;
+	ret.unread = !m->dump.broken && file_size(m->dump.fd) > m->dump.offset;
+	ret.unread |= file_size(m->text) > m->offset;
 	return ret;
 }

@@ -21,6 +21,7 @@ struct perf_map_stats {
 	size_t entries;	  /* that are live */
 	size_t malformed; /* lines and records that aren't an entry */
 	size_t dropped;	  /* entries beyond a limit */
+	bool unread;	  /* a file has more than was read so far */
 };
 
 /*
@@ -34,7 +35,7 @@ void perf_map_free(struct perf_map *m); /* NULL is fine */
 
 /*
  * Reads what was appended since; from the start again if a file has become shorter. Of more than a full map's
- * lines it leaves some to the next refresh. To be called once more when the process has ended: CPython writes
+ * lines, and of what is too much for the thread's slice (base/slice.h), it leaves some to the next refresh. To be called once more when the process has ended: CPython writes
  * a jitdump through a buffer of 4 KiB. Bounded. 0 or -errno with a message. Costs a system call where nothing was
  * appended, else milliseconds for every 10,000 entries that the map has.
  */

@@ -91,5 +91,86 @@ def endless_symbols():
         honest_is_whole(d + "/o.pb.gz", attack.pid)
 
 
+# Code that no file has, run by several processes, whose perf maps are 1 TiB of hole with some lines at the end.
+SPARSE = r"""
+import ctypes, mmap, os, sys
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(b"\xb9\x80\xf0\xfa\x02\xff\xc9\x75\xfc\xc3")  # mov ecx, 50000000; dec ecx; jnz; ret
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+for i in range(5):
+    if os.fork() == 0:
+        break
+path = "/tmp/perf-%d.map" % os.getpid()
+with open(path, "w") as f:
+    f.truncate(1 << 40)
+    f.seek(1 << 40)
+    f.write("\n%x a found\n" % address)
+os.write(1, (path + "\n").encode())
+call = ctypes.CFUNCTYPE(None)(address)
+while True:
+    call()
+"""
+
+
+@kit.case
+def sparse_maps():
+    """Perf maps of 1 TiB of hole: what is behind it is read, and nobody else misses anything."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+    with folder() as d, python() as honest, \
+            Background(kit.PYTHON, "-c", SPARSE, stdout=subprocess.PIPE) as attack:
+        maps = [attack.process.stdout.readline().decode().strip() for _ in range(6)]
+        try:
+            took, summary, _ = record(d, attack, honest, 2)
+            check(took < 2, "%.1f s of CPU" % took)
+            honest_is_whole(d + "/o.pb.gz", honest.pid)
+            profile = pprof.read(d + "/o.pb.gz")
+            found = sum(s.values[0] for s in profile.samples
+                        if any(l.name == "found" for l in profile.stack(s)))
+            check(found > 20, "%d samples have the name behind the hole" % found)
+        finally:
+            for path in maps:
+                os.unlink(path)
+
+
+# Perf maps with more lines than can be read within the recording, of which more come all the time.
+GROWING = r"""
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(b"\xb9\x80\xf0\xfa\x02\xff\xc9\x75\xfc\xc3")
+for i in range(3):
+    if os.fork() == 0:
+        break
+path = "/tmp/perf-%d.map" % os.getpid()
+with open(path, "w") as f:
+    for k in range(10):
+        f.writelines("%x 1 a\n" % (0x10000 + 2 * i) for i in range(1 << 17))
+    os.write(1, (path + "\n").encode())
+    call = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+    while True:
+        call()
+        f.write("10 1 b\n")
+        f.flush()
+"""
+
+
+@kit.case
+def growing_maps():
+    """Perf maps of a million lines that grow: the rest is left out and said."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+    with folder() as d, python() as honest, \
+            Background(kit.PYTHON, "-c", GROWING, stdout=subprocess.PIPE) as attack:
+        maps = [attack.process.stdout.readline().decode().strip() for _ in range(4)]
+        try:
+            took, _, said = record(d, attack, honest, 2)
+            check(took < 4, "%.1f s of CPU" % took)
+            check("weren't read to the end" in said, "nothing is said of it: " + said)
+            honest_is_whole(d + "/o.pb.gz", honest.pid)
+        finally:
+            for path in maps:
+                os.unlink(path)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
