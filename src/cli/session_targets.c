@@ -158,9 +158,11 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* A daemon forks once more when the command has ended already: that is told since. */
 static void find_going(const struct session *s, pid_vec *ret)
 {
 	ret->n = 0;
+	sideband_drain(s->sideband);
 	map_foreach(p, &s->match.pids)
 		if ((pid_t)p->key != s->spawn.pid && !has_ended((pid_t)p->key))
 			(void)!vec_push(ret, (pid_t)p->key);

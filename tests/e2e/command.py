@@ -434,41 +434,43 @@ def third_interrupt_aborts():
 
 DAEMON = """
 import os, sys, time
+twice = len(sys.argv) > 2
 if os.fork() == 0:
     os.setsid()
+    if twice and os.fork(): os._exit(0)
     with open(sys.argv[1], "w") as f:
         f.write(str(os.getpid()))
     end = time.time() + 20
     while time.time() < end: sum(range(1000))
-while not os.path.exists(sys.argv[1]) or not os.path.getsize(sys.argv[1]): time.sleep(.01)
-sum(i & 3 for i in range(1000000))
 """
+
+
+def check_daemon(d, *options):
+    with open(d + "/said", "w") as said:  # a pipe would be the daemon's too
+        code = subprocess.call([KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
+                                DAEMON, d + "/pid", *options], stdout=said, stderr=said, timeout=30)
+    kit.wait_for(lambda: os.path.exists(d + "/pid") and os.path.getsize(d + "/pid"), 10)
+    with open(d + "/said") as f, open(d + "/pid") as number:
+        said, pid = f.read(), int(number.read())
+    try:
+        check(code == 0, said)
+        check("%d (python3" % pid in said and "krait record -p %d`" % pid in said, said)
+        more = krait("record", "-p", pid, "-d", .5, "-o", d + "/more.folded")
+        check(more.returncode == 0 and "<module>" in open(d + "/more.folded").read(), more.stderr)
+    finally:
+        os.kill(pid, signal.SIGKILL)
 
 
 @kit.case
 def daemon():
     """A command that leaves a daemon behind: its number, its name, and how to go on with it."""
     with folder() as d:
-        with open(d + "/said", "w") as said:  # a pipe would be the daemon's too
-            code = subprocess.call([KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
-                                    DAEMON, d + "/pid"], stdout=said, stderr=said, timeout=30)
-        with open(d + "/said") as f:
-            said = f.read()
-        with open(d + "/pid") as f:
-            pid = int(f.read())
-        try:
-            check(code == 0, said)
-            check("%d (python3" % pid in said and "krait record -p %d`" % pid in said, said)
-            more = krait("record", "-p", pid, "-d", 1, "-o", d + "/more.folded")
-            check(more.returncode == 0 and "<module>" in open(d + "/more.folded").read(), more.stderr)
-        finally:
-            os.kill(pid, signal.SIGKILL)
-        ends = "import subprocess; subprocess.run(['sleep', '.1'])\n" + SHORT
-        done = krait("record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c", ends)
-        check("goes on" not in done.stderr, done.stderr)
-        ends = "import multiprocessing as m\nm.set_start_method('spawn')\n" \
-               "if __name__ == '__main__':\n p = m.Process(target=print); p.start(); p.join()\n"
-        done = krait("record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c", ends + SHORT)
+        check_daemon(d)
+        os.unlink(d + "/pid")
+        check_daemon(d, "twice")
+        own = "import multiprocessing as m\nm.set_start_method('spawn')\n" \
+              "if __name__ == '__main__':\n p = m.Process(target=print); p.start(); p.join()\n"
+        done = krait("record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c", own + SHORT)
         check("goes on" not in done.stderr, done.stderr)
 
 
