@@ -226,8 +226,10 @@ void rights_drop_for_child(void)
 	_cleanup_cap_ cap_t caps = cap_get_proc();
 
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (caps && !cap_clear_flag(caps, CAP_INHERITABLE))
+	if (caps && !(geteuid() ? cap_clear(caps) : cap_clear_flag(caps, CAP_INHERITABLE)))
 		cap_set_proc(caps);
+	if (geteuid() && getauxval(AT_SECURE))
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
 /* Owner root, nobody else may write, and only the group may run it if there is one for that. */

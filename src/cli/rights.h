@@ -81,7 +81,11 @@ void rights_for_events(bool on);
  */
 void rights_drop_for_files(void);
 
-/* For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). */
+/*
+ * For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). A
+ * user's has none itself from now on; where krait's file gave them, it is its user's to look at:
+ * with hidepid=2 krait wouldn't see it in /proc until it execs.
+ */
 void rights_drop_for_child(void);
 
 /* Writes the capabilities into file @path, with the mode that suits; 0 or -errno + message. */

@@ -115,6 +115,7 @@ int session_add_targets(struct session *s)
 
 	if (s->options->cmd) {
 		teach_command(s);
+		spawn_await_seen(&s->spawn);
 		r = add_tree(s, s->spawn.pid, &tree);
 		vec_fini(&tree);
 		return r;

@@ -115,6 +115,21 @@ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *a
 	return 0;
 }
 
+#define SEEN_MS 1000
+
+void spawn_await_seen(const struct spawn *s)
+{
+	_cleanup_close_ int fd = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", s->pid);
+	for (int i = 0; i < SEEN_MS && fd < 0; i++) {
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			usleep(1000);
+	}
+}
+
 static void remember_end(struct spawn *s, int status)
 {
 	s->exit_code = spawn_exit_code(status);

@@ -27,6 +27,13 @@ struct spawn {
  */
 _must_use_ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *arg);
 
+/*
+ * Until the child is in /proc: where that hides processes with more rights than their user has
+ * (hidepid=) it isn't before it has given up krait's. A second at most; what is wrong then shows
+ * where it is looked at.
+ */
+void spawn_await_seen(const struct spawn *s);
+
 /* For @prepare: the command's standard output becomes @fd. 0 or -errno. */
 _must_use_ int spawn_say_to(int fd);
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/census.h"
+#include "proc/hidepid.h"
 #include "proc/proc.h"
 #include "symbol/debuginfod.h"
 
@@ -139,6 +141,24 @@ static void take_figures(struct summary *m, struct session *s)
 	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
+static void add_unknown(struct summary *m, uint64_t n)
+{
+	_cleanup_str_ struct str how = {};
+
+	if (geteuid() && proc_hides(&how))
+		line(m, LOG_NOTE,
+		     "%llu sample%s more of processes that /proc hides from you (it is mounted "
+		     "with "
+		     "hidepid=%s), or that were gone before it was known what they ran; sudo krait "
+		     "record shows them",
+		     (ull)n, n == 1 ? "" : "s", str_cstr(&how));
+	else
+		line(m, LOG_NOTE,
+		     "%llu sample%s more of processes that were gone before it was known what they "
+		     "ran",
+		     (ull)n, n == 1 ? "" : "s");
+}
+
 static void add_outcomes(struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
@@ -156,10 +176,7 @@ static void add_outcomes(struct summary *m)
 			     (ull)st->native[i], st->native[i] == 1 ? "" : "s",
 			     percent(st->native[i], st->samples), collect_native_words(i));
 	if (st->unknown)
-		line(m, LOG_NOTE,
-		     "%llu sample%s more of processes that were gone before it was known what they "
-		     "ran",
-		     (ull)st->unknown, st->unknown == 1 ? "" : "s");
+		add_unknown(m, st->unknown);
 	if (st->foreign && st->samples)
 		line(m, LOG_NOTE,
 		     "%u process%s of other users left out, Python or not; sudo krait record shows "

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "proc/container.h"
 #include "proc/container_claim.h"
+#include "proc/hidepid.h"
 #include "proc/files.h"
 #include "proc/stat.h"
 
@@ -25,9 +26,9 @@ int proc_open(struct proc *p, pid_t tgid)
 	snprintf(path, sizeof(path), "/proc/%d", tgid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ESRCH || tgid <= 0))
-		return err_set(-ESRCH, "there is no process %d", tgid);
+		return proc_not_there(tgid);
 	if (fd < 0)
-		return err_sys(-errno, "can't look at process %d", tgid);
+		return proc_not_open(tgid, -errno);
 	p->tgid = tgid;
 	p->dirfd = fd;
 	return 0;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See hidepid.h. */
+#include "proc/hidepid.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* Takes a mount's options apart: "rw,relatime,hidepid=invisible". */
+static bool find_option(const char *options, struct str *ret)
+{
+	const char *at = strstr(options, "hidepid=");
+
+	if (!at)
+		return false;
+	at += strlen("hidepid=");
+	str_add_n(ret, at, strcspn(at, ", \n"));
+	return strcmp(str_cstr(ret), "0") && strcmp(str_cstr(ret), "off");
+}
+
+/* Of several mounts at one place the last one is seen. */
+bool proc_hides(struct str *ret)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");
+	char line[1024], where[256], type[64];
+	bool hides = false;
+	int at;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%*s %255s %63s %n", where, type, &at) != 2 ||
+		    strcmp(where, "/proc") || strcmp(type, "proc"))
+			continue;
+		str_clear(ret);
+		hides = find_option(line + at, ret);
+	}
+	return hides;
+}
+
+/* Which number it is isn't looked up: a machine may start many processes that are hidden. */
+static int say_hidden(pid_t tgid)
+{
+	return err_set(
+		-EPERM,
+		"process %d is hidden from you: /proc is mounted with hidepid=, which shows "
+		"your own alone, and of these none with more rights than you; sudo krait sees it",
+		tgid);
+}
+
+int proc_not_there(pid_t tgid)
+{
+	if (tgid > 0 && (!kill(tgid, 0) || errno == EPERM))
+		return say_hidden(tgid);
+	return err_set(-ESRCH, "there is no process %d", tgid);
+}
+
+int proc_not_open(pid_t tgid, int r)
+{
+	return r == -EPERM ? say_hidden(tgid) : err_sys(r, "can't look at process %d", tgid);
+}
