@@ -11,9 +11,11 @@
 
 /* Work is counted in ns that it takes on a common machine of today, at most. */
 #define SLICE_MS    1000000ull
-#define WORK_BYTE   1  /* that is read and looked at */
-#define WORK_SYMBOL 16 /* or another entry of a table, looked at */
-#define WORK_SORT   64 /* for each of up to a million entries that are sorted */
+#define WORK_BYTE   1	 /* that is read and looked at */
+#define WORK_SYMBOL 16	 /* or another entry of a table, looked at */
+#define WORK_CODE   25	 /* a byte of code that is understood (elf/code_rows.h) */
+#define WORK_CALL   1000 /* of the kernel, that reads something small */
+#define WORK_SORT   64	 /* for each of up to a million entries that are sorted */
 
 /* In the caller's storage, from slice_begin() to slice_end() by the same thread. */
 struct slice {

@@ -267,6 +267,11 @@ static void add_losses(const struct session *s, struct summary *m)
 	if (st->lost_names)
 		line(m, LOG_WARN, "%llu frame%s without name or line", (ull)st->lost_names,
 		     st->lost_names == 1 ? "" : "s");
+	if (st->lists_cut)
+		line(m, LOG_NOTE,
+		     "code registered for gdb has names in part: the lists of %u process%s are too "
+		     "long to be read whole",
+		     st->lists_cut, st->lists_cut == 1 ? "" : "es");
 	if (st->lists_refused)
 		line(m, LOG_NOTE,
 		     "code registered for gdb has no names: its list couldn't be read %llu times; "

@@ -212,6 +212,7 @@ struct collect_stats {
 		unsigned processes; /* of which that was refused; */
 		char first[64];	    /* number and name of the first of them */
 	} absent;
+	unsigned lists_cut;	     /* processes: not all of their lists for gdb was read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;
 	struct {

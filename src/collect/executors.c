@@ -60,7 +60,7 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 {
 	int r;
 
-	if (code->n > s->fresh) {
+	if (code->n > s->fresh || !slice_spend(code->n * WORK_CODE)) {
 		s->partial = true;
 		ret->bytes = 0; /* another time */
 		return 0;

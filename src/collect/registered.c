@@ -18,9 +18,12 @@
 
 #define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
 #define READ_SHARE    10	/* readings are so many times as far apart as one takes */
-#define ALL_SHARE     4		/* and those of all processes */
-#define TRIES	      3 /* of a list that changes while it is read: then nobody waits for it, and */
-#define TRY_APART_NS  (500 * NSEC_PER_MSEC) /* it is tried again so much later */
+#define ALL_SHARE     20	/* and those of all processes */
+/* One reading: the lists of a program with a thousand functions of 1 KB take 40 ms. */
+#define READ_WORK	(50 * SLICE_MS)
+#define READ_WORK_START (200 * SLICE_MS) /* nothing is sampled yet */
+#define TRIES		3 /* of a list that changes while it is read: then nobody waits for it, and */
+#define TRY_APART_NS	(500 * NSEC_PER_MSEC) /* it is tried again so much later */
 
 /* Values of collect.registered: how the plain stack ended, the version of the mappings, the stack's number. */
 #define OUTCOME_SHIFT 60
@@ -96,7 +99,7 @@ static int join_rows(struct process *p, struct reading *ret)
 	return r;
 }
 
-static int read_lists(struct process *p, struct reading *ret)
+static int read_lists_within(struct process *p, struct reading *ret)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	pid_t pid = (pid_t)p->key.tgid;
@@ -112,6 +115,24 @@ static int read_lists(struct process *p, struct reading *ret)
 		r = err_set(-ESRCH, "it has ended");
 	if (r)
 		reading_fini(ret);
+	return r;
+}
+
+/* What is beyond the slice is left out, and said once for each process. */
+static int read_lists(struct collect *c, struct process *p, struct reading *ret)
+{
+	struct slice slice;
+	int r;
+
+	slice_begin(&slice, c->began ? READ_WORK : READ_WORK_START);
+	r = read_lists_within(p, ret);
+	slice_end(&slice);
+	if (slice.cut && !ret->partial && !p->registered.cut) {
+		p->registered.cut = true;
+		c->stats.lists_cut++;
+		log_info("process %u: the list of code registered for gdb is too long to be read",
+			 p->key.tgid);
+	}
 	return r;
 }
 
@@ -245,7 +266,7 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 		return true;
 	if (now < reg->due_ns)
 		return reg->tries >= TRIES;
-	r = read_lists(p, &reading);
+	r = read_lists(c, p, &reading);
 	if (!r)
 		keep_reading(c, p, latest, &reading);
 	reg->due_ns = now + READ_SHARE * (clock_ns(CLOCK_MONOTONIC) - now);

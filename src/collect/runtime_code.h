@@ -61,6 +61,7 @@ struct registered {
 	struct reading readings[2]; /* the latest first */
 	executor_vec executors;	    /* of the latest */
 	uint64_t due_ns;
+	bool cut;	  /* a reading left something out, for want of work */
 	unsigned tries;	  /* that failed, since one succeeded */
 	uint32_t read_at; /* flush at whose end all was known */
 };

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/slice.h"
 #include "elf/code_rows.h"
 #include "elf/unwind_cfi.h"
 #include "symbol/symbol_table.h"
@@ -62,6 +63,8 @@ struct reader {
 	gdb_jit_peek *peek;
 	void *arg;
 	size_t left; /* bytes that may still be read */
+	bool cut;    /* the thread's slice is used up */
+	bool again;  /* what was read within it is read once more */
 	struct gdb_jit *jit;
 	VEC(struct seen) seen;
 	VEC(struct function) functions;
@@ -92,12 +95,23 @@ static void reader_fini(struct reader *rd)
 	gdb_jit_free(rd->jit);
 }
 
+/* Work that is left out is left out of the whole file: what is known of it would be a half. */
+static bool spend(struct reader *rd, uint64_t work)
+{
+	if (rd->again)
+		return true;
+	rd->cut |= !slice_spend(work);
+	return !rd->cut;
+}
+
 /* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
 static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
 {
 	_cleanup_free_ char *block = NULL;
 
 	if (offset > e->size || n > e->size - offset || n > rd->left || e->file + e->size < e->file)
+		return NULL;
+	if (!spend(rd, WORK_CALL + n * WORK_BYTE))
 		return NULL;
 	block = malloc(n + 1);
 	if (!block || rd->peek(rd->arg, e->file + offset, block, n))
@@ -191,6 +205,8 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	r = vec_push(&rd->names, names);
 	if (r)
 		free(names);
+	if (!spend(rd, table->sh_size / sizeof(*symbols) * (WORK_SYMBOL + WORK_SORT)))
+		return -EBADMSG;
 	for (size_t i = 0; !r && i < table->sh_size / sizeof(*symbols); i++) {
 		const Elf64_Sym *sym = &symbols[i];
 
@@ -221,7 +237,8 @@ static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 /* @n bytes of the process; NULL: they can't be read, or a limit. */
 static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
 {
-	_cleanup_free_ void *block = n && n <= rd->left ? malloc(n) : NULL;
+	bool may = n && n <= rd->left && spend(rd, WORK_CALL + n * WORK_CODE);
+	_cleanup_free_ void *block = may ? malloc(n) : NULL;
 
 	if (!block || rd->peek(rd->arg, at, block, n))
 		return NULL;
@@ -332,7 +349,7 @@ static int read_file(struct reader *rd, const struct head *h)
 			r = read_symbols(rd, h, s);
 	r = r ? r : read_rows(rd, h, first);
 	rd->jit->stats.files += !r;
-	rd->jit->stats.malformed += r == -EBADMSG;
+	rd->jit->stats.malformed += r == -EBADMSG && !rd->cut;
 	return r == -EBADMSG ? 0 : r;
 }
 
@@ -344,6 +361,10 @@ static int read_entry(struct reader *rd, uint64_t at, uint64_t prev, uint64_t *n
 	if (r)
 		return r;
 	*next = h.entry.next;
+	if (rd->cut) {
+		free(h.sections);
+		return 0;
+	}
 	if (h.entry.prev != prev) /* so a circle shows too */
 		r = -EPROTO;
 	r = r ? r : vec_push(&rd->seen, (struct seen){at, check_of(&h)});
@@ -362,7 +383,7 @@ static int read_list(struct reader *rd, uint64_t at)
 		r = -EPROTO;
 	r = r ? r : vec_push(&rd->jit->descriptors, d);
 	for (entry = d.was.first; !r && entry; prev = entry, entry = next) {
-		if (rd->seen.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr)) {
+		if (rd->seen.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) || rd->cut) {
 			rd->jit->stats.dropped++;
 			break;
 		}
@@ -386,6 +407,7 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 static bool is_unchanged(struct reader *rd)
 {
 	rd->left = GDB_JIT_BYTES_MAX;
+	rd->again = true;
 	vec_foreach(s, &rd->seen) {
 		struct head h;
 		bool same = !read_head(rd, s->at, &h) && check_of(&h) == s->check;

@@ -13,7 +13,10 @@
 
 #define GDB_JIT_SYMBOL "__jit_debug_descriptor"
 
-/* Limits of one reading. Files beyond them are counted, and left out. */
+/*
+ * Limits of one reading, besides the thread's slice (base/slice.h). Files beyond them are counted, and left out: a list
+ * begins with the latest ones.
+ */
 #define GDB_JIT_FILES_MAX    16384
 #define GDB_JIT_BYTES_MAX    (32u << 20) /* of tables and names */
 #define GDB_JIT_SECTIONS_MAX 4096	 /* of one file */

@@ -172,5 +172,73 @@ def growing_maps():
                 os.unlink(path)
 
 
+# Code registered for gdb, in a file of 400,000 symbols at one address, whose names are parts of 16 MB of underscores; and
+# 8,000 files more, each of a page of code.
+LISTS = r"""
+import ctypes, mmap, struct, sys
+library = ctypes.CDLL(sys.argv[1])
+code = mmap.mmap(-1, 8004 * 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+code.write(b"\xb9\x80\x96\x98\x00\xff\xc9\x75\xfc\xc3")  # mov ecx, 10000000; dec ecx; jnz; ret
+for page in range(1, 8004):
+    code[page * 4096:page * 4096 + 4096] = b"\x74\0" * 2048
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+libc = ctypes.CDLL(None)
+libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+def section(kind, flags, at, offset, size, link, entry):
+    return struct.pack("<IIQQQQIIQQ", 0, kind, flags, at, offset, size, link, 0, 8, entry)
+def elf(at, symbols, names):
+    head = 64 + 4 * 64
+    text = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 1, 62, 1, 0, 0, 64, 0, 64, 0, 0, 64, 4, 0)
+    return (text + bytes(64) + section(1, 6, at, 0, 4096, 0, 0) +
+            section(2, 0, 0, head, len(symbols), 3, 24) +
+            section(3, 0, 0, head + len(symbols), len(names), 0, 0) + symbols + names)
+def symbol(name, value, size):
+    return struct.pack("<IBBHQQ", name, 2, 0, 1, value, size)
+many = b"".join(symbol(40 * i, 0, 16) for i in range(400000))
+files = [elf(address, many, b"_" * (16 << 20) + b"\0")]
+files += [elf(address + 4096 * i, symbol(1, 0, 4096), b"\0f\0") for i in range(1, 8001)]
+buffers = [ctypes.create_string_buffer(f, len(f)) for f in files]
+entries = (ctypes.c_uint64 * (4 * len(files)))()
+base = ctypes.addressof(entries)
+order = list(range(1, len(files))) + [0] if sys.argv[2] == "many" else list(range(len(files)))
+for k, i in enumerate(order):
+    entries[4 * k:4 * k + 4] = [base + 32 * (k + 1) if k + 1 < len(files) else 0,
+                                base + 32 * (k - 1) if k else 0,
+                                ctypes.addressof(buffers[i]), len(files[i])]
+descriptor = ctypes.c_uint64.in_dll(library, "__jit_debug_descriptor")
+ctypes.c_uint64.from_address(ctypes.addressof(descriptor) + 16).value = base
+libc.mprotect(address, len(code), 5)
+print("ready", flush=True)
+call = ctypes.CFUNCTYPE(None)(address)
+turn = 0
+while True:
+    call()
+    turn += 1
+    entries[4 * len(files) - 4] = 0
+    ctypes.c_uint32.from_address(ctypes.addressof(descriptor) + 4).value = turn & 1  # not the same
+"""
+
+
+@kit.case
+def endless_lists():
+    """Lists of code registered for gdb, of long names and of many files, that change all the time."""
+    kit.need("cc")
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+    with folder() as d:
+        library = d + "/lists.so"
+        subprocess.check_call(["cc", "-shared", "-fPIC", "-o", library,
+                               os.path.join(kit.HERE, "jit_lists.c")])
+        for which in "names", "many":
+            with python() as honest, Background(kit.PYTHON, "-c", LISTS, library, which,
+                                                stdout=subprocess.PIPE) as attack:
+                attack.process.stdout.readline()
+                took, _, said = record(d, attack, honest, 2)
+                check(took < 2.5, "%s: %.1f s of CPU" % (which, took))
+                check("too long to be read whole" in said, "nothing is said of it: " + said)
+                honest_is_whole(d + "/o.pb.gz", honest.pid)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
