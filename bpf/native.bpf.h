@@ -468,4 +468,22 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 			break;
 }
 
+/*
+ * The id of @w's stack covers all of it from then on: n->hash is over the native and the kernel's frames, of which there are
+ * @n_kernel. How both walks ended is part of it, as it is of the stack's record.
+ */
+walk_inline void identify_stack(struct walk *w, const struct native *n, __u32 n_kernel)
+{
+	if (!n->n && !n_kernel) {
+		if (!w->n)
+			w->hash = 0;
+		return;
+	}
+	if (!w->n)
+		w->hash = check_mix(w->proc_hash, w->outcome);
+	w->hash = check_mix(check_mix(w->hash, n->hash),
+			    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
+		  1;
+}
+
 #endif

@@ -187,22 +187,6 @@ walk_inline bool is_urgent(struct native *n, __u32 slot)
 	return true;
 }
 
-/* The id of @w's stack covers native and kernel frames from then on. */
-walk_inline void identify_native(struct walk *w, struct native *n, const struct native_out *no)
-{
-	if (no->head.n_kernel)
-		hash_kernel();
-	if (n->n || no->head.n_kernel) {
-		if (!w->n)
-			w->hash = w->proc_hash;
-		w->hash = check_mix(check_mix(w->hash, n->hash),
-				    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
-			  1;
-	} else if (!w->n) {
-		w->hash = 0;
-	}
-}
-
 /*
  * Adds the native and the kernel's frames to the stack of @w, whose Python frames were walked, native ones only
  * where @user. Returns enum native_outcome.
@@ -228,7 +212,9 @@ walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
 		walk_native(n, w);
 		w->urgent = is_urgent(n, w->space);
 	}
-	identify_native(w, n, no);
+	if (no->head.n_kernel)
+		hash_kernel();
+	identify_stack(w, n, no->head.n_kernel);
 	return n->outcome;
 }
 

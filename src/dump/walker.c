@@ -300,23 +300,6 @@ static void set_registers(struct native *n, const struct walker_regs *regs)
 #endif
 }
 
-/* The stack's id covers all of its parts (bpf/space.bpf.h, take_native()). */
-static void add_hash(struct walker *w)
-{
-	struct native *n = &w->native;
-	struct walk *k = &w->walk;
-
-	for (__u32 i = 0; i < w->native_out.head.n_kernel; i++)
-		n->hash = check_mix(n->hash, w->native_out.pc[i]);
-	if (!n->n && !w->native_out.head.n_kernel)
-		return;
-	if (!k->n)
-		k->hash = k->proc_hash;
-	k->hash = check_mix(check_mix(k->hash, n->hash),
-			    (__u64)n->space.version << 32 | n->n << 8 | n->outcome) |
-		  1;
-}
-
 enum native_outcome walker_native(struct walker *w, const struct walker_thread *t,
 				  const struct walker_regs *regs, const __u64 *kernel,
 				  size_t n_kernel)
@@ -339,7 +322,9 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
 		set_registers(n, regs);
 		walk_native(n, &w->walk);
 	}
-	add_hash(w);
+	for (size_t i = 0; i < n_kernel; i++)
+		n->hash = check_mix(n->hash, w->native_out.pc[i]);
+	identify_stack(&w->walk, n, (__u32)n_kernel);
 	w->unwound = n->outcome;
 	return n->outcome;
 }

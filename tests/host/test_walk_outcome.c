@@ -897,6 +897,30 @@ static void every_page_missing(void)
 	vec_fini(&pages);
 }
 
+static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, unsigned n)
+{
+	host.w->n = 0;
+	host.w->hash = 77; /* of the sample before */
+	host.w->outcome = outcome;
+	host.native->n = n;
+	host.native->hash = 1234;
+	host.native->outcome = native;
+	identify_stack(host.w, host.native, 0);
+	return host.w->hash;
+}
+
+/* A stack that differs in nothing but how a walk ended is another one: its record says it. */
+static void ended_differently(void)
+{
+	uint64_t id = id_with(WALK_NO_PYTHON, NATIVE_WHOLE, 3);
+
+	assert_true(id);
+	assert_int_equal(id_with(WALK_NO_PYTHON, NATIVE_WHOLE, 3), id);
+	assert_int_not_equal(id_with(WALK_TSTATE_FAULT, NATIVE_WHOLE, 3), id);
+	assert_int_not_equal(id_with(WALK_NO_PYTHON, NATIVE_NO_ROWS, 3), id);
+	assert_int_equal(id_with(WALK_NO_PYTHON, NATIVE_NONE, 0), 0);
+}
+
 /* clang-format off */
 #define TESTS(X) \
 	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
@@ -905,7 +929,7 @@ static void every_page_missing(void)
 	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
 	X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) X(not_the_last) X(not_the_first) X(switching) \
-	X(every_nth_read_fails) X(every_page_missing)
+	X(every_nth_read_fails) X(every_page_missing) X(ended_differently)
 /* clang-format on */
 TESTS(RELEASE_TEST)
 
