@@ -52,7 +52,7 @@ walk_inline __u64 find_library(struct walk *w, const struct exe_entry *exe, __u6
 
 /*
  * Looks for libpython in a process in state PROC_LINKING, PROC_HOST or PROC_PENDING; returns 1 when it was found,
- * then it is at w->where. The entry found is replaced, never filled: it may be another's by then.
+ * then it is at w->where.
  */
 walk_global int find_linked(__u32 tgid)
 {
@@ -60,16 +60,14 @@ walk_global int find_linked(__u32 tgid)
 	__u32 zero = 0;
 	struct walk *w = walk_state();
 	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
-	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 	struct exe_entry *exe;
+	__u8 state;
 	__u64 bias;
 
-	if (!w || !m || !p)
+	if (!w || !m || !p || !copy_entry(m, p) || !same_key(&m->entry.key, &w->proc))
 		return 0;
-	__builtin_memset(m, 0, sizeof(*m));
-	m->entry = *p;
-	if (!same_key(&m->entry.key, &w->proc))
-		return 0;
+	state = m->entry.state;
 	read_exe(task, &m->rec);
 	exe = bpf_map_lookup_elem(&exes, &m->rec.exe);
 	bias = exe && exe->lib_dynamic
@@ -77,8 +75,10 @@ walk_global int find_linked(__u32 tgid)
 				      BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr)
 		       : 0;
 	if (!bias) {
-		if (!exe || (m->entry.state == PROC_LINKING && p->asks++ > MAX_LINKING_TRIES))
-			p->state = PROC_PENDING;
+		if (!exe || (state == PROC_LINKING && m->entry.asks++ > MAX_LINKING_TRIES))
+			m->entry.state = PROC_PENDING;
+		if (m->entry.state != state || state == PROC_LINKING)
+			put_back(tgid, m, state);
 		return 0;
 	}
 	m->entry.where = exe->where;

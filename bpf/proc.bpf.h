@@ -89,6 +89,16 @@ walk_inline __u32 read_task(struct task_struct *task, struct rec_sample *rec, st
 	return flags;
 }
 
+/*
+ * The entry of process @tgid, or NULL. An LRU map gives its memory to another process at any time, also while it is read: what
+ * was copied counts only if the key, which is filled first then, is still the same afterwards, and nothing is ever written
+ * through a pointer to it.
+ */
+walk_inline const struct proc_entry *proc_entry_of(__u32 tgid)
+{
+	return bpf_map_lookup_elem(&procs, &tgid);
+}
+
 walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
 {
 	return a->start_ns == b->start_ns && a->exec_id == b->exec_id && a->tgid == b->tgid;
@@ -162,11 +172,28 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 	return PROC_PYTHON;
 }
 
+/* m->entry = *p, whole. False: it was another's meanwhile. */
+walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
+{
+	__builtin_memset(m, 0, sizeof(*m));
+	m->entry = *p;
+	barrier();
+	return same_key(&m->entry.key, &p->key);
+}
+
 /*
- * Takes over what is known of image @key; its state, 0 if @p is another's. An LRU map gives an
- * entry to another process at any time, also while it is read: its key, which is filled first then,
- * is compared last.
+ * Puts m->entry, a copy that was changed, in the place of what it was copied from, if that is still there in state @state. What user
+ * space says between the last two lines is lost: then it is asked again.
  */
+walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
+{
+	const struct proc_entry *p = proc_entry_of(tgid);
+
+	if (p && p->state == state && same_key(&p->key, &m->entry.key))
+		bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_EXIST);
+}
+
+/* Takes over what is known of image @key; its state, 0 if @p is another's. */
 walk_inline __u8 copy_where(struct py_where *where, __u32 *space, __u64 *space_before_ns,
 			    const struct proc_entry *p, const struct proc_key *key)
 {
@@ -211,7 +238,7 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 {
 	struct task_struct *parent = BPF_CORE_READ(task, real_parent);
 	__u32 tgid = tgid_of(parent);
-	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 	__u64 before_ns = 0;
 	struct proc_key key;
 	bool known;
@@ -296,24 +323,19 @@ walk_global int ask_again(__u32 tgid)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 zero = 0;
 	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
-	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 	__u64 now = bpf_ktime_get_ns();
 	__u32 shift;
 
-	if (!m || !p)
+	if (!m || !p || !copy_entry(m, p) || m->entry.key.tgid != tgid)
 		return 0;
-	__builtin_memset(m, 0, sizeof(*m));
-	m->entry = *p;
-	if (m->entry.key.tgid != tgid)
-		return 0; /* given to another process meanwhile */
-	shift = p->asks < ASK_SHIFT_MAX ? p->asks : ASK_SHIFT_MAX;
-	if (now - p->asked_ns < ASK_FIRST_NS << (shift & 15))
+	shift = m->entry.asks < ASK_SHIFT_MAX ? m->entry.asks : ASK_SHIFT_MAX;
+	if (now - m->entry.asked_ns < ASK_FIRST_NS << (shift & 15))
 		return 0;
 	read_exe(task, &m->rec);
 	read_names(task, &m->rec);
 	tell_user(m, now);
-	p->asked_ns = m->entry.asked_ns;
-	p->asks = m->entry.asks;
+	put_back(tgid, m, m->entry.state);
 	return 0;
 }
 
@@ -326,13 +348,12 @@ walk_global int adopt_process(__u32 tgid)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 zero = 0;
 	struct meeting *m = bpf_map_lookup_elem(&meetings, &zero);
-	struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 
 	if (!m || !p)
 		return 0;
-	__builtin_memset(m, 0, sizeof(*m));
-	m->entry = *p;
-	if (m->entry.key.tgid != tgid || m->entry.key.start_ns || !is_at(task, &m->entry.place))
+	if (!copy_entry(m, p) || m->entry.key.tgid != tgid || m->entry.key.start_ns ||
+	    !is_at(task, &m->entry.place))
 		return meet_process(tgid);
 	read_key(task, tgid, &m->entry.key);
 	read_exe(task, &m->rec);
@@ -350,7 +371,7 @@ walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 						  const struct proc_key *key)
 {
 	__u32 tgid = key->tgid;
-	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 
 	if (p && same_key(&p->key, key))
 		return p;
@@ -360,7 +381,7 @@ walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 		adopt_process(tgid);
 	else
 		meet_process(tgid);
-	return bpf_map_lookup_elem(&procs, &tgid);
+	return proc_entry_of(tgid);
 }
 
 #endif

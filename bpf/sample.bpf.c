@@ -104,7 +104,7 @@ walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sa
 				  struct walk *w)
 {
 	__u32 tgid = rec->proc.tgid;
-	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 	int state = p ? copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc) : 0;
 
 	if (state != PROC_PYTHON && state != PROC_NATIVE && state != PROC_UNSUPPORTED)

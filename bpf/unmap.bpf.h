@@ -13,13 +13,14 @@
 /* The slot of the mappings of @task, number @tgid, NULL = none. */
 walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)
 {
-	const struct proc_entry *p = bpf_map_lookup_elem(&procs, &tgid);
+	const struct proc_entry *p = proc_entry_of(tgid);
 	struct proc_key key;
-	__u32 slot = 0;
+	__u32 slot = p ? p->space : 0;
 
+	barrier();
 	read_key(task, tgid, &key);
-	if (p && (same_key(&p->key, &key) || (!p->key.start_ns && p->key.tgid == tgid)))
-		slot = p->space;
+	if (p && !same_key(&p->key, &key) && (p->key.start_ns || p->key.tgid != tgid))
+		slot = 0;
 	return slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
 }
 

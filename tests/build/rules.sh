@@ -50,6 +50,10 @@ verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
+# What an LRU map holds is another's at any time: one function finds an entry of `procs`, and gives a pointer to const.
+verdict lru "$(grep -n 'lookup_elem(&procs' bpf/*.[ch] | grep -v -A1 'bpf/proc.bpf.h' ;
+	grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' bpf/*.[ch] | grep -v 'const struct proc_entry')"
+
 # PATH and TERM are everybody's.
 verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |
 	grep -oE '[A-Z_]{3,}' | sort -u | grep -vxE 'PATH|TERM' |
