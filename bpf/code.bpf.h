@@ -230,6 +230,13 @@ walk_global int check_contents(__u32 at)
 	return 0;
 }
 
+/* Has the sample taken so long that no more is proved? */
+walk_inline bool is_late(const struct walk *w)
+{
+	return (w->n >= PROVE_LEAST || w->hashed >= HASH_LEAST) &&
+	       walk_clock() - w->began_ns > PROVE_NS;
+}
+
 /* Computes the check of the code object at @code; false if it isn't readable. */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
@@ -332,6 +339,10 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 	}
 	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
 	if (!key || !is_proved(w, key, check)) {
+		if (is_late(w)) {
+			w->hashed = HASH_BUDGET + 1;
+			return false;
+		}
 		if (!compute_check(w, l, code, check))
 			return false;
 		if (key && counted == !!w->codes_made)

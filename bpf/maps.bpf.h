@@ -18,11 +18,15 @@ const volatile bool patient;	   /* user space is woken for what it has to answer
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* not only which functions: lines are to be shown */
 const volatile bool kernel_stacks;
+const volatile bool measures;	    /* how long a sample takes at most: longest_ns */
 const volatile __u64 sample_weight; /* of each sample; 0 = the period that was in force */
 const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
 
 /* False until user space has described the processes there are. */
 bool armed;
+
+/* The longest run of on_sample() so far; CPUs that meet here may lose one. */
+__u64 longest_ns;
 
 /* unwind_store_epoch(), set by user space whenever it drains the rings. */
 __u32 unwind_epoch;
@@ -200,6 +204,11 @@ struct {
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	return bpf_probe_read_user(dst, n, (const void *)addr);
+}
+
+walk_inline __u64 walk_clock(void)
+{
+	return bpf_ktime_get_ns();
 }
 
 walk_inline struct walk *walk_state(void)

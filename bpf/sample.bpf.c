@@ -119,17 +119,15 @@ walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sa
 	return true;
 }
 
-SEC("perf_event")
-int on_sample(struct bpf_perf_event_data *ctx)
+walk_inline int sample(struct bpf_perf_event_data *ctx, struct walk *w)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct rec_sample rec = {.type = REC_SAMPLE};
 	const struct proc_entry *p;
 	struct walk_out *out = walk_out();
-	struct walk *w = walk_state();
 	__u32 flags;
 
-	if (!armed || !w || !out)
+	if (!out)
 		return 0;
 	forget_absent(w);
 	flags = read_task(task, &rec, w);
@@ -156,6 +154,24 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	send_sample(&rec, w, ctx);
 	if (lacks(&rec, w))
 		send_absent();
+	return 0;
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct walk *w = walk_state();
+	__u64 ns;
+
+	if (!armed || !w)
+		return 0;
+	w->began_ns = bpf_ktime_get_ns();
+	sample(ctx, w);
+	if (!measures)
+		return 0;
+	ns = bpf_ktime_get_ns() - w->began_ns;
+	if (ns > longest_ns)
+		longest_ns = ns;
 	return 0;
 }
 

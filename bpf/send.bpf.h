@@ -15,6 +15,14 @@
 #define STAGING_HALF  65536
 #define STAGING_BYTES (2 * STAGING_HALF)
 
+/*
+ * A stack of functions that all are new may have 1,024 code objects with 64 KiB each. What is above the one is left to user
+ * space, which reads it from the process; what is above the other, to the next samples.
+ */
+#define SEND_BUDGET                                                                                \
+	(128 << 10)    /* bytes of names and line tables that a sample copies: about 40 us */
+#define SEND_CODES 128 /* code objects that it sends */
+
 struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
 };
@@ -74,7 +82,10 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
 	if (!n)
 		return 0;
 	n = clamp_len(n, cap);
-	if (n > ABI_LINETABLE_BYTES || read_user(&s->bytes[off], n, data))
+	if (n > ABI_LINETABLE_BYTES || w->copied + n > SEND_BUDGET)
+		return 0;
+	w->copied += (__u32)n;
+	if (read_user(&s->bytes[off], n, data))
 		return 0;
 	w->staged += (__u32)(n + 7) & ~7u;
 	return (__u32)n;
@@ -82,7 +93,7 @@ walk_inline __u32 stage_bytes(struct walk *w, struct staging *s, __u64 data, __u
 
 /*
  * Copies text @which (enum code_text) of the code object in w->object behind what is staged and
- * describes it in the record's head. A fault leaves bytes = 0: user space reads it later.
+ * describes it in the record's head. A fault leaves bytes = 0, and so does a budget that is spent: user space reads it later.
  */
 walk_global int copy_text(__u32 which)
 {
@@ -111,6 +122,13 @@ walk_global int copy_text(__u32 which)
 	t->bytes = stage_bytes(w, s, data, n,
 			       which == CODE_LINETABLE ? ABI_LINETABLE_BYTES : ABI_NAME_BYTES);
 	return 0;
+}
+
+/* Has the sample sent enough code objects? Even to look for those that were sent takes 0.1 ms where all are new. */
+walk_inline bool has_sent_enough(const struct walk *w)
+{
+	return w->codes_sent >= SEND_CODES ||
+	       (w->codes_sent >= SEND_LEAST && walk_clock() - w->began_ns > SEND_NS);
 }
 
 walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
@@ -171,6 +189,7 @@ walk_global int send_code(__u32 i)
 	key = code_key(w, f);
 	if (code_seen(key))
 		return 0;
+	w->codes_sent++;
 	if (read_user(w->object, CODE_BLOCK_BYTES, f->code + l->code_block))
 		return 1;
 	rec = (struct rec_code *)s->bytes;
@@ -229,6 +248,8 @@ walk_global int send_codes(__u32 first)
 
 	if (!w)
 		return 0;
+	if (has_sent_enough(w))
+		return 1;
 	for (__u32 i = 0; i < SEND_GROUP; i++)
 		if (first + i < w->n)
 			refused |= send_code(first + i);
@@ -248,6 +269,7 @@ walk_inline void send_stack(struct walk *w, struct walk_out *out)
 		*recent = w->hash;
 		return;
 	}
+	w->copied = w->codes_sent = 0;
 	for (__u32 i = 0; i < ABI_MAX_FRAMES && i < w->n; i += SEND_GROUP)
 		refused |= send_codes(i);
 	if (!send_native(w))

@@ -60,6 +60,16 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
 
 /*
+ * Interrupts are off while a sample is taken: 0.5 ms at most. Code objects met for the first time, out of all caches, take 0.5 to 1 us each to
+ * prove and as much to send. After so long no more are proved, or sent, but so many always, on the slowest machine.
+ */
+#define PROVE_NS    300000
+#define PROVE_LEAST 128	       /* frames */
+#define HASH_LEAST  (64 << 10) /* of HASH_BUDGET */
+#define SEND_NS	    350000
+#define SEND_LEAST  16 /* code objects */
+
+/*
  * The check of a code object, as long as nothing says that it could be another: no code object was
  * made since (3.12+), its function has the same version (3.11).
  */
@@ -112,6 +122,7 @@ struct walk {
 	__u64 block_start, block_end; /* what block[] holds of the target */
 	__u64 lone;		      /* frame last read from outside of it */
 	__u64 sample;		      /* counts walks */
+	__u64 began_ns;		      /* walk_clock() when it began */
 	__u64 near[NEAR_MAX]; /* whose NEAR_BYTES of the target block[] holds, of each kind */
 	__u64 met[NEAR_MAX];  /* where the last one was that they didn't hold */
 	__u64 shared[SHARED_PLACES]; /* where in an earlier sample several were, by their place */
@@ -145,10 +156,12 @@ struct walk {
 	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	struct absent_range
 		absent[ABSENT_MAX]; /* what couldn't be read in this sample; addr 0: nothing */
-	__u32 steps;  /* frames visited, shims included: bounds a chain that runs in a circle */
-	__u32 hashed; /* bytes of HASH_BUDGET that are spent */
-	__u32 staged; /* send_code(): bytes in the staging buffer */
-	__u32 got;    /* load_near(): bytes that are there */
+	__u32 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
+	__u32 hashed;	  /* bytes of HASH_BUDGET that are spent */
+	__u32 staged;	  /* send_code(): bytes in the staging buffer */
+	__u32 copied;	  /* bytes of SEND_BUDGET that are spent, */
+	__u32 codes_sent; /* and code objects of SEND_CODES */
+	__u32 got;	  /* load_near(): bytes that are there */
 	/* Up to a page of the data stack, or near[]; from LONE_FRAME and LONE_OBJECT on what is read by itself. */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
@@ -184,6 +197,7 @@ struct walk_addrs {
 
 /* The seam. read_user(): 0, or negative and @dst is zeroed or unchanged. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr);
+walk_inline __u64 walk_clock(void); /* nanoseconds; stands still where nothing is in a hurry */
 walk_inline struct walk *walk_state(void);
 walk_inline struct walk_out *walk_out(void);
 walk_inline struct walk_addrs *walk_addrs(void);

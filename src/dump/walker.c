@@ -94,6 +94,11 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 	return r;
 }
 
+walk_inline __u64 walk_clock(void)
+{
+	return 0;
+}
+
 walk_inline struct walk *walk_state(void)
 {
 	return &at->walk;

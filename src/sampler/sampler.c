@@ -107,6 +107,13 @@ struct unwind_store *sampler_unwind(struct sampler *s)
 	return s->unwind;
 }
 
+static bool has_statistics(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/bpf_stats_enabled", "re");
+
+	return f && fgetc(f) == '1';
+}
+
 static int load(struct sampler *s)
 {
 	int r;
@@ -129,6 +136,7 @@ static int load(struct sampler *s)
 	s->skel->rodata->native_mode = s->config.native;
 	s->skel->rodata->native_instructions = s->config.native_instructions;
 	s->skel->rodata->kernel_stacks = s->config.kernel;
+	s->skel->rodata->measures = has_statistics();
 	s->skel->rodata->sample_weight = s->config.event.clock ? s->config.event.period : 0;
 	bpf_map__set_max_entries(s->skel->maps.slabs, unwind_store_slabs(s->config.unwind_bytes));
 	s->skel->rodata->pidns_inum = sampler_pidns();
@@ -356,6 +364,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(s->skel->progs.on_sample), &info, &n)) {
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;
+		ret->longest_ns = s->skel->bss->longest_ns;
 	}
 }
 

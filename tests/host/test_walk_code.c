@@ -117,6 +117,96 @@ static void ring_refuses(void)
 	assert_int_equal(host.sent.n, 2);
 }
 
+/* More code objects than a sample may send: the rest comes with the next samples, and the stack with each of them. */
+static void many_codes(void)
+{
+	char name[16];
+
+	plan.n = 0;
+	for (int i = 0; i < SEND_CODES + 10; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+	}
+	chain_build(&plan, &expected);
+	walk_and_send();
+	assert_int_equal(host.sent.n, SEND_CODES + 1);
+	walk_and_send();
+	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
+	walk_and_send();
+	assert_int_equal(host.sent.n, SEND_CODES + 10 + 2);
+}
+
+/* A machine that is slow, or just looks after something else: some code objects are sent with each sample, at least. */
+static void slow(void)
+{
+	char name[16];
+
+	plan.n = 0;
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+	}
+	chain_build(&plan, &expected);
+	host.tick_ns = 10 * SEND_NS;
+	walk_and_send();
+	assert_int_equal(host.w->n, 40);
+	assert_int_equal(host.sent.n, SEND_LEAST + 1);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 2 * (SEND_LEAST + 1));
+	host.tick_ns = 0;
+	walk_and_send();
+	assert_int_equal(host.sent.n, 40 + 3);
+}
+
+/* What is deep and new is cut, not taken for as long as it lasts. */
+static void late(void)
+{
+	char name[16];
+
+	plan.n = 0;
+	for (int i = 0; i < 2 * PROVE_LEAST; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+	}
+	chain_build(&plan, &expected);
+	host.tick_ns = 2 * PROVE_NS;
+	assert_int_equal(image_walk(), WALK_CODE_HUGE);
+	assert_int_equal(host.w->n, PROVE_LEAST);
+	assert_int_equal(chain_compare(&expected), PROVE_LEAST);
+	host.tick_ns = 0;
+	assert_int_equal(image_walk(), WALK_OK);
+}
+
+/* Long line tables: as many as a sample may copy. Of the others user space is told where they are. */
+static void many_bytes(void)
+{
+	static uint8_t data[60000];
+	size_t copied = 0, n = 0;
+
+	plan.n = 0;
+	for (int i = 0; i < 8; i++)
+		plan_add(&plan, i ? CALL : FROM_C,
+			 image_code_of(image_text("f.py"), image_text("f"),
+				       image_bytes(data, sizeof(data), i + 1), i),
+			 4);
+	chain_build(&plan, &expected);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 9);
+	for (size_t i = 0; i < 8; i++) {
+		const struct wire_text *w = &code_record(i)->text[CODE_LINETABLE];
+
+		assert_int_equal(w->len, sizeof(data));
+		assert_true(w->addr);
+		assert_true(!w->bytes || w->bytes == sizeof(data));
+		copied += w->bytes;
+		n += w->bytes > 0;
+	}
+	assert_int_equal(n, SEND_BUDGET / sizeof(data));
+	assert_true(copied <= SEND_BUDGET);
+	walk_and_send();
+	assert_int_equal(host.sent.n, 9);
+}
+
 /* src/python makes of the record what was put into the image. */
 static void fields(void)
 {
@@ -308,7 +398,7 @@ static void read_together(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(sent_once) X(ring_refuses) X(fields) X(texts) X(line_tables) X(all_long) \
+	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) X(fields) X(texts) X(line_tables) X(all_long) \
 	X(not_resident) X(self) X(read_together)
 /* clang-format on */
 TESTS(RELEASE_TEST)

@@ -38,8 +38,9 @@ static struct host {
 	unsigned fail_nth;  /* every Nth read fails; 0 = none */
 	bool keep_on_fault; /* a failed read leaves its destination alone instead of zeroing it */
 	uint64_t reads, bytes;
-	uint64_t fault_at; /* reads that touch this address fail; 0 = none */
-	unsigned refuse;   /* records still to be refused by the ring */
+	uint64_t fault_at;	    /* reads that touch this address fail; 0 = none */
+	uint64_t clock_ns, tick_ns; /* each look at the clock takes so long */
+	unsigned refuse;	    /* records still to be refused by the ring */
 	struct py_layout layout;
 	struct walk *w;
 	struct walk_out *out;
@@ -173,6 +174,11 @@ walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 		return 0;
 	memset(dst, 0, n);
 	return -EFAULT;
+}
+
+walk_inline __u64 walk_clock(void)
+{
+	return host.clock_ns += host.tick_ns;
 }
 
 walk_inline struct walk *walk_state(void)
@@ -333,6 +339,7 @@ static inline enum walk_outcome host_walk(const struct py_where *where, uint64_t
 	w->where = *where;
 	w->tp = tp;
 	host.reads = host.bytes = 0;
+	w->began_ns = host.clock_ns;
 	walk_python(w, &host.layout);
 	host_must(w->n <= ABI_MAX_FRAMES && w->outcome < WALK_OUTCOME_MAX, "state out of range");
 	return w->outcome;
