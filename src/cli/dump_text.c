@@ -284,6 +284,11 @@ void dump_print_text(const struct dump_print *to, const struct dump_process *p)
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)
 		fprintf(to->out, "  [%s]\n", words);
+	if (*p->other) {
+		fputs("  [a second interpreter isn't shown: ", to->out);
+		put_text(to->out, p->other);
+		fputs("]\n", to->out);
+	}
 	vec_foreach(t, &p->threads)
 		put_thread(to, t);
 }

@@ -309,6 +309,17 @@ static void add_unwind_memory(struct summary *m)
 		     (ull)st->rows_given_up, (ull)st->rows_refused);
 }
 
+static void add_other(struct summary *m)
+{
+	const struct collect_other *o = &m->collect.other;
+
+	if (o->processes)
+		line(m, LOG_WARN,
+		     "%u process%s a second interpreter that isn't shown, as %u does: %s in %s",
+		     o->processes, o->processes == 1 ? " has" : "es have", o->tgid, o->name,
+		     o->file);
+}
+
 static void add_absent(struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
@@ -440,6 +451,7 @@ static void compose(struct session *s, struct summary *m)
 	add_losses(s, m);
 	add_unwind_memory(m);
 	add_absent(m);
+	add_other(m);
 	add_condensed(s, m);
 	add_daemons(s, m);
 	line(m, LOG_NOTE,

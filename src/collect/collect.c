@@ -94,6 +94,7 @@ bool collect_free(struct collect *c)
 	vec_fini(&c->unsupported);
 	map_fini(&c->file_index);
 	map_fini(&c->taught);
+	map_fini(&c->others);
 	map_fini(&c->by_key);
 	map_fini(&c->by_tgid);
 	map_fini(&c->execs);

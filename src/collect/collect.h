@@ -180,7 +180,16 @@ struct collect_unsupported {
 	unsigned processes;
 };
 
+/* Processes in which a second interpreter is initialised, which isn't shown; of the last of them: */
+struct collect_other {
+	unsigned processes;
+	uint32_t tgid;
+	char name[32];	/* CPython 3.9 */
+	char file[256]; /* path, or as much of its beginning as fits */
+};
+
 struct collect_stats {
+	struct collect_other other;
 	uint64_t samples; /* in the profile */
 	uint64_t weight;  /* their sum, in the event's unit */
 	uint64_t cpu_ns;  /* CPU time of threads with enough of it, between their samples */

@@ -238,7 +238,7 @@ struct image_file *image_of_fd(struct collect *c, int fd, const char *path, stru
 	return keep_file(c, NULL, key->dev, key->ino, fd, path);
 }
 
-static bool named_python(const char *path)
+bool image_named_python(const char *path)
 {
 	const char *base = path_base(path);
 
@@ -259,51 +259,6 @@ bool image_runs_once(const char *exe)
 }
 
 /*
- * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
- * which may be all of libpython, once more for its closures.
- */
-static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
-				       const struct image_file *f)
-{
-	vec_foreach(at, &maps->list)
-		if (at->ino == m->ino && at->dev == m->dev && at->prot & PROT_EXEC &&
-		    at->offset == (f->text_offset & ~4095ull))
-			return at;
-	return m;
-}
-
-/*
- * Files called python come first; if none of them has it, every executable mapping is looked at
- * (embedded interpreters).
- */
-int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
-	       struct image_file **ret, const struct mapping **at)
-{
-	_cleanup_free_ char *why = NULL;
-	int denied = 0;
-
-	for (int all = 0; all < 2; all++) {
-		vec_foreach(m, &maps->list) {
-			const char *path = maps_path(maps, m);
-			int r;
-
-			if (!m->ino || !(m->prot & PROT_EXEC) || named_python(path) != !all)
-				continue;
-			r = image_of(c, proc, m, path, ret);
-			if (!r && (*ret)->is_python) {
-				*at = loaded_at(maps, m, *ret);
-				return 1;
-			}
-			if (!all && !denied && (r == -EPERM || r == -EACCES)) {
-				denied = r;
-				why = strdup(err_msg());
-			}
-		}
-	}
-	return denied ? err_set(denied, "%s", why ? why : "") : 0;
-}
-
-/*
  * The mapping shows the executable's device and inode; with some file systems (overlayfs, btrfs) a
  * device of their own, then its name tells.
  */
@@ -319,7 +274,7 @@ static const struct image_file *exe_file(struct collect *c, const struct proc *p
 		if (m->ino != exe->ino || !(m->prot & PROT_EXEC) ||
 		    (m->dev != exe->dev && !file_is_exe(proc->dirfd, path, m->deleted)))
 			continue;
-		*called_python = named_python(path);
+		*called_python = image_named_python(path);
 		return image_of(c, proc, m, path, &f) ? NULL : f;
 	}
 	return NULL;

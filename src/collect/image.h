@@ -64,12 +64,31 @@ int image_key(int fd, struct exe_key *ret);
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
+/* Is a file called so that there may be an interpreter in it? */
+bool image_named_python(const char *path);
+
+/* The same of a library that has nothing else in it. */
+bool image_is_library(const char *path);
+
+struct image_found {
+	struct image_file *file;
+	const struct mapping *at; /* its lowest executable mapping */
+	/* A second interpreter, which is initialised too; NULL: none. */
+	const struct image_file *other;
+	const struct mapping *other_at;
+	bool idle; /* the file's interpreter isn't initialised, or can't be read */
+};
+
 /*
- * The file with the interpreter and its lowest executable mapping: 1; 0 if there is none; -EPERM,
- * -EACCES with a message if none is found, but a file called python can't be looked into.
+ * The interpreter of a process: 1; 0 if there is none; -EPERM, -EACCES with a message if none is found, but a file
+ * called python can't be looked into. Of several it is the one that is initialised, of several such the one that most
+ * threads use: a library that nobody has initialised, as ctypes loads one, isn't the interpreter.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
-			  struct image_file **ret, const struct mapping **at);
+			  struct image_found *ret);
+
+/* Where the addresses of @f's image are, mapped at @at. */
+uint64_t image_bias(const struct image_file *f, const struct mapping *at);
 
 /* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
 void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,

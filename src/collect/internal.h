@@ -28,6 +28,7 @@ struct collect {
 	struct look_budgets look;
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
+	struct map others;		/* processes with a second interpreter that works */
 	struct map taught;		/* executables of processes that there were at the start */
 	VEC(struct process) processes;
 	VEC(uint32_t) live; /* indices of processes that haven't been forgotten */

@@ -54,11 +54,11 @@ static bool runs_once(const struct proc *proc)
 	return image_runs_once(exe);
 }
 
-/* Absolute addresses of the interpreter of @f, mapped at @at. */
+/* Absolute addresses of the interpreter that was found. */
 static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
-		  const struct image_file *f, const struct mapping *at, const struct exe_key *exe,
-		  struct py_where *ret)
+		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
 {
+	const struct image_file *f = found->file;
 	struct libc_info libc;
 	struct slice slice;
 	int r;
@@ -76,7 +76,7 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 		return r;
 	libc_set_where(ret, &libc);
 	image_teach(c, proc, maps, exe, f, ret);
-	py_where_add_bias(ret, f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull));
+	py_where_add_bias(ret, image_bias(f, found->at));
 	return 0;
 }
 
@@ -102,16 +102,17 @@ static void read_directory(struct process *p, const struct proc *proc)
 }
 
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
-		    const struct maps *maps, const struct image_file *f, const struct mapping *at,
+		    const struct maps *maps, const struct image_found *found,
 		    const struct exe_key *exe)
 {
-	int r = locate(c, proc, maps, f, at, exe, &p->where);
+	int r = locate(c, proc, maps, found, exe, &p->where);
 
 	if (r == -EAGAIN)
 		return 0; /* being loaded: the next sample asks again */
 	if (r)
 		return refuse(c, p, err_msg());
-	set_python(c, p, f->image.layout.version);
+	set_python(c, p, found->file->image.layout.version);
+	p->undecided = found->idle;
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(c, p, SPACE_GONE);
 	read_directory(p, proc);
@@ -203,14 +204,13 @@ static void teach_exe(struct collect *c, const struct proc *proc, const struct e
 	uint64_t key = exe->dev ^ exe->ino << 20 ^ (uint64_t)exe->generation << 44 ^
 		       (uint64_t)exe->mtime_ns;
 	_cleanup_maps_ struct maps maps = {};
-	const struct mapping *at;
-	struct image_file *f;
+	struct image_found found;
 	struct py_where where;
 
 	if (map_get(&c->taught, key) || map_put(&c->taught, key, 1))
 		return;
-	if (!maps_read(proc->dirfd, MAPS_EXEC, &maps) && image_find(c, proc, &maps, &f, &at) > 0)
-		(void)!locate(c, proc, &maps, f, at, exe, &where);
+	if (!maps_read(proc->dirfd, MAPS_EXEC, &maps) && image_find(c, proc, &maps, &found) > 0)
+		(void)!locate(c, proc, &maps, &found, exe, &where);
 }
 
 /* False if it can't be looked at. One that lived for a moment has ended before it was known. */
@@ -298,13 +298,26 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 		(void)!process_examine(c, i, &rec->exe);
 }
 
+/* A second interpreter that works too: only one of a process is shown. */
+static void note_other(struct collect *c, uint32_t tgid, const struct maps *maps,
+		       const struct image_found *found)
+{
+	struct collect_other *o = &c->stats.other;
+	uint32_t version = found->other ? found->other->image.hex_version : 0;
+
+	if (!found->other || map_get(&c->others, tgid) || map_put(&c->others, tgid, 1))
+		return;
+	*o = (struct collect_other){.processes = o->processes + 1, .tgid = tgid};
+	snprintf(o->name, sizeof(o->name), "CPython %u.%u", version >> 24, version >> 16 & 0xff);
+	snprintf(o->file, sizeof(o->file), "%s", maps_path(maps, found->other_at));
+}
+
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 {
 	struct process *p = &c->processes.v[i];
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
-	const struct mapping *at = NULL;
-	struct image_file *f;
+	struct image_found found;
 	int r;
 
 	if (!open_process(p, &proc))
@@ -314,14 +327,15 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (r)
 		return r;
-	r = image_find(c, &proc, &maps, &f, &at);
+	r = image_find(c, &proc, &maps, &found);
 	if (r < 0)
 		return refuse(c, p, err_msg());
 	if (!r)
 		return give_up(c, p, &proc, &maps, exe);
-	if (f->image.unsupported[0])
-		return refuse(c, p, f->image.unsupported);
-	return describe(c, p, &proc, &maps, f, at, exe);
+	note_other(c, p->key.tgid, &maps, &found);
+	if (found.file->image.unsupported[0])
+		return refuse(c, p, found.file->image.unsupported);
+	return describe(c, p, &proc, &maps, &found, exe);
 }
 
 static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
@@ -355,6 +369,8 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 		space_wanted(c, p, SPACE_GROWN);
 		space_made_executable(c, p, map.start, map.end, m->time_ns);
 	}
+	if (p && p->state == PROC_PYTHON && image_is_library(m->path))
+		p->undecided = true; /* which of them is initialised shows later */
 	if (!m->ino || (p && p->state == PROC_PYTHON) || !is_interpreter(c, m->tgid, &map, m->path))
 		return;
 	if (p && p->state == PROC_PENDING)
@@ -424,6 +440,8 @@ void process_look_again(struct collect *c)
 		if (p->ended || p->expected || now < p->facts_due_ns)
 			continue;
 		p->facts_due_ns = now + FACTS_APART_NS;
+		if (p->undecided)
+			(void)!process_examine(c, *i, NULL);
 		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
@@ -482,8 +500,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
-	const struct mapping *at;
-	struct image_file *f;
+	struct image_found found;
 	struct py_where where;
 	struct image_place place;
 	struct proc_stat stat;
@@ -503,16 +520,17 @@ int collect_examine(struct collect *c, pid_t tgid)
 			       tgid, tgid);
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (!r)
-		r = image_find(c, &proc, &maps, &f, &at);
+		r = image_find(c, &proc, &maps, &found);
 	r = r ? r : none_found(&proc);
 	if (r <= 0)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
-	if (f->image.unsupported[0])
+	note_other(c, (uint32_t)tgid, &maps, &found);
+	if (found.file->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
-			       f->image.unsupported);
-	r = locate(c, &proc, &maps, f, at, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
+			       found.file->image.unsupported);
+	r = locate(c, &proc, &maps, &found, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
 	if (!r && place.start_code && matches(c, &proc))
-		r = expect(c, &proc, &where, &place, f->image.layout.version);
+		r = expect(c, &proc, &where, &place, found.file->image.layout.version);
 	return r ? r : 1;
 }

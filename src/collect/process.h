@@ -22,6 +22,7 @@ struct process {
 	struct proc_key key;
 	enum proc_state state;
 	bool expected; /* examined, not met: .key has only .tgid, or is an image's that may be another one */
+	bool undecided;	  /* it maps several interpreters, and none of them was initialised */
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
 	bool unwanted;	  /* not to be shown */

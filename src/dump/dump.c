@@ -188,6 +188,16 @@ static void introduce(struct dump *d, const struct target *t)
 	collect_record(d->collect, &rec, sizeof(rec));
 }
 
+static void note_other(const struct dump *d, struct dump_process *p)
+{
+	struct collect_stats stats;
+
+	collect_stats(d->collect, &stats);
+	if (stats.other.tgid == (uint32_t)p->pid)
+		snprintf(p->other, sizeof(p->other), "%s in %s", stats.other.name,
+			 stats.other.file);
+}
+
 static int add_target(struct dump *d, struct target *t, bool locked)
 {
 	struct dump_process p = {
@@ -199,6 +209,7 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 	if (r)
 		return r;
 	p.version = l ? l->version : 0;
+	note_other(d, &p);
 	if (locked)
 		p.name = dump_text(d, stat.comm);
 	t->zombie = stat.state == 'Z' || stat.state == 'X';

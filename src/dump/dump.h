@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "collect/collect.h"
 #include "dump/wait.h"
 #include "proc/proc.h"
 #include "profile/profile.h"
@@ -55,6 +56,8 @@ struct dump_process {
 	pid_t pid;
 	uint16_t version; /* of its Python, major << 8 | minor; 0: it isn't */
 	bool locked;	  /* as proc_is_locked(): threads have the kernel's frames and names */
+	/* A second interpreter that is initialised, whose frames aren't shown: "CPython 3.9 in FILE"; "": none. */
+	char other[sizeof(struct collect_other)];
 	const char *name, *cgroup, *container; /* the profile's */
 	VEC(struct dump_thread) threads;       /* ascending by tid, the first one first */
 };

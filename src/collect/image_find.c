@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which of the files that a process maps has its interpreter; see image.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/internal.h"
+#include "python/peek.h"
+#include "python/tstates.h"
+
+#define MAX_CANDIDATES 8 /* files with an interpreter in one process */
+
+/* How sure it is that the interpreter of a file is the process's. */
+enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
+
+struct candidate {
+	struct image_file *file;
+	const struct mapping *at;
+	enum use use;
+	size_t threads; /* of several that are initialised */
+};
+
+struct search {
+	struct collect *c;
+	const struct proc *proc;
+	const struct maps *maps;
+	struct candidate found[MAX_CANDIDATES];
+	size_t n;
+	int denied;
+	char *why;
+};
+
+/*
+ * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
+ * which may be all of libpython, once more for its closures.
+ */
+static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
+				       const struct image_file *f)
+{
+	vec_foreach(at, &maps->list)
+		if (at->ino == m->ino && at->dev == m->dev && at->prot & PROT_EXEC &&
+		    at->offset == (f->text_offset & ~4095ull))
+			return at;
+	return m;
+}
+
+uint64_t image_bias(const struct image_file *f, const struct mapping *at)
+{
+	return f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull);
+}
+
+static void add(struct search *s, struct image_file *f, const struct mapping *m)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->found[i].file == f)
+			return;
+	if (s->n < MAX_CANDIDATES)
+		s->found[s->n++] = (struct candidate){.file = f, .at = loaded_at(s->maps, m, f)};
+}
+
+bool image_is_library(const char *path)
+{
+	const char *base = path_base(path);
+
+	return str_starts(base, "libpython") || str_starts(base, "libpypy");
+}
+
+/*
+ * Files called python come first; after the first of them only libraries, as extension modules are called cpython-312,
+ * too. @others: the rest.
+ */
+static void look(struct search *s, bool others)
+{
+	vec_foreach(m, &s->maps->list) {
+		const char *path = maps_path(s->maps, m);
+		struct image_file *f;
+		int r;
+
+		if (!m->ino || !(m->prot & PROT_EXEC) || image_named_python(path) == others ||
+		    (s->n && !others && !image_is_library(path)))
+			continue;
+		r = image_of(s->c, s->proc, m, path, &f);
+		if (!r && f->is_python)
+			add(s, f, m);
+		if (!others && !s->denied && (r == -EPERM || r == -EACCES)) {
+			s->denied = r;
+			s->why = strdup(err_msg());
+		}
+	}
+}
+
+/* Its list of interpreters isn't empty from Py_Initialize() to Py_Finalize(). */
+static enum use use_of(const struct search *s, const struct candidate *one)
+{
+	uint64_t at = one->file->image.where.interp_head, interp;
+
+	if (!at ||
+	    peek(s->proc->tgid, at + image_bias(one->file, one->at), &interp, sizeof(interp)))
+		return USE_UNKNOWN;
+	return interp ? USE_INITIALISED : USE_NONE;
+}
+
+/* Its thread states whose threads there are. */
+static size_t threads_of(const struct search *s, const struct candidate *one,
+			 const struct py_tids *tids)
+{
+	struct py_where where = one->file->image.where;
+	py_tstates states = {};
+	size_t n = 0;
+
+	py_where_add_bias(&where, image_bias(one->file, one->at));
+	(void)!py_tstates_read(s->proc->tgid, &one->file->image.layout, &where, tids, &states);
+	vec_foreach(t, &states)
+		n += t->tid != 0;
+	vec_fini(&states);
+	return n;
+}
+
+static void count_threads(struct search *s)
+{
+	struct py_tids tids = {};
+
+	if (!py_tids_read(&tids, s->proc->tgid))
+		for (size_t i = 0; i < s->n; i++)
+			if (s->found[i].use == USE_INITIALISED)
+				s->found[i].threads = threads_of(s, &s->found[i], &tids);
+	py_tids_fini(&tids);
+}
+
+static bool is_better(const struct candidate *a, const struct candidate *b)
+{
+	return a->use != b->use ? a->use > b->use : a->threads > b->threads;
+}
+
+/* How many are initialised. */
+static size_t judge(struct search *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		s->found[i].use = use_of(s, &s->found[i]);
+		n += s->found[i].use == USE_INITIALISED;
+	}
+	if (n > 1)
+		count_threads(s);
+	return n;
+}
+
+static void choose(struct search *s, size_t initialised, struct image_found *ret)
+{
+	const struct candidate *best = &s->found[0];
+
+	for (size_t i = 1; i < s->n; i++)
+		if (is_better(&s->found[i], best))
+			best = &s->found[i];
+	*ret = (struct image_found){
+		.file = best->file, .at = best->at, .idle = s->n > 1 && !initialised};
+	for (size_t i = 0; initialised > 1 && i < s->n && !ret->other; i++) {
+		if (&s->found[i] == best || s->found[i].use != USE_INITIALISED)
+			continue;
+		ret->other = s->found[i].file;
+		ret->other_at = s->found[i].at;
+	}
+}
+
+int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
+	       struct image_found *ret)
+{
+	struct search s = {.c = c, .proc = proc, .maps = maps};
+	_cleanup_free_ char *why = NULL;
+	size_t initialised;
+
+	look(&s, false);
+	why = s.why;
+	initialised = judge(&s);
+	if (!s.n || (!initialised && s.found[0].use == USE_NONE)) {
+		look(&s, true);
+		initialised = judge(&s);
+	}
+	if (s.n) {
+		choose(&s, initialised, ret);
+		return 1;
+	}
+	return s.denied ? err_set(s.denied, "%s", why ? why : "") : 0;
+}
