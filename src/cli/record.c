@@ -178,7 +178,9 @@ static int write_with_summary(struct session *s, const struct summary *m)
 
 	vec_foreach(l, &m->lines)
 		if (l->level <= LOG_NOTE)
-			profile_add_comment(s->profile, "note", l->text);
+			profile_add_comment(s->profile,
+					    l->level <= LOG_WARN ? COMMENTS_WARNING : "note",
+					    l->text);
 	r = apply_filters(s);
 	if (r) {
 		log_error("%s", err_msg());

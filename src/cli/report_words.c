@@ -53,7 +53,7 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 /* Why there is nothing, as far as the filters or the recording itself tell. */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {
-	static const char note[] = "note: no samples: ";
+	static const char nothing[] = "no samples: ";
 	const struct profile_meta *m = profile_meta(f->p);
 
 	if (f->n_sums) {
@@ -66,9 +66,12 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 		return;
 	}
 	str_add(b, "There are no samples");
-	for (unsigned i = 0; i < m->n_comments; i++)
-		if (str_starts(m->comment[i], note))
-			str_addf(b, ": %s", m->comment[i] + strlen(note));
+	vec_foreach(text, &m->comments.list) {
+		const char *words = strstr(*text, nothing);
+
+		if (words == *text + strlen("warning: ") || words == *text + strlen("note: "))
+			str_addf(b, ": %s", words + strlen(nothing));
+	}
 }
 
 static const char *const part_words[] = {

@@ -532,10 +532,10 @@ static void note_directory(struct collect *c, const struct process *p)
 	const struct profile_meta *meta = profile_meta(c->profile);
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < meta->n_comments; i++) {
-		if (!str_starts(meta->comment[i], "cwd: "))
+	vec_foreach(text, &meta->comments.list) {
+		if (!str_starts(*text, "cwd: "))
 			continue;
-		if (streq(meta->comment[i] + strlen("cwd: "), p->directory))
+		if (streq(*text + strlen("cwd: "), p->directory))
 			return;
 		n++;
 	}

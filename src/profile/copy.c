@@ -158,15 +158,9 @@ int profile_copy_meta(struct profile *from, struct profile *to)
 
 int profile_copy_comments(struct profile *from, struct profile *to)
 {
-	const struct profile_meta *have = profile_meta(from);
-	struct profile_meta *m = profile_meta(to);
+	int r = 0;
 
-	for (unsigned i = 0; i < have->n_comments && m->n_comments < ARRAY_SIZE(m->comment); i++) {
-		char *copy = strdup(have->comment[i]);
-
-		if (!copy)
-			return err_set(-ENOMEM, "out of memory");
-		m->comment[m->n_comments++] = copy;
-	}
-	return 0;
+	vec_foreach(text, &profile_meta(from)->comments.list)
+		r = r ? r : comments_add(&profile_meta(to)->comments, *text);
+	return r;
 }

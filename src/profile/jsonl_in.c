@@ -101,12 +101,9 @@ static int take_head(struct reader *r)
 	m->period = l->numbers[JSONL_PERIOD];
 	m->time_ns = l->numbers[JSONL_TIME_NANOS];
 	m->duration_ns = l->numbers[JSONL_DURATION_NANOS];
-	for (unsigned i = 0; i < l->n_comments; i++) {
-		m->comment[i] = strdup(str_cstr(&l->comments[i]));
-		if (!m->comment[i])
+	for (size_t i = 0; i < l->n_comments; i++)
+		if (comments_add(&m->comments, str_cstr(&l->comments.v[i])))
 			return NO_MEMORY;
-		m->n_comments++;
-	}
 	r->has_head = true;
 	return 0;
 }

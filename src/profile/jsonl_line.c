@@ -75,8 +75,9 @@ void jsonl_line_fini(struct jsonl_line *l)
 	for (size_t i = 0; i < PROFILE_MAX_VALUES; i++)
 		type_fini(&l->types[i]);
 	type_fini(&l->period_type);
-	for (size_t i = 0; i < JSONL_MAX_COMMENTS; i++)
-		str_fini(&l->comments[i]);
+	vec_foreach(comment, &l->comments)
+		str_fini(comment);
+	vec_fini(&l->comments);
 	for (size_t i = 0; i < l->labels_made; i++) {
 		str_fini(&l->labels.v[i].key);
 		str_fini(&l->labels.v[i].value);
@@ -187,7 +188,9 @@ static int take_comments(struct jsonl_line *l, struct json_in *in)
 	while (!r && (r = json_in_item(in)) > 0) {
 		if (l->n_comments == JSONL_MAX_COMMENTS)
 			return too_many("comments", JSONL_MAX_COMMENTS);
-		r = json_in_string(in, &l->comments[l->n_comments++]);
+		if (l->n_comments == l->comments.n && vec_push(&l->comments, (struct str){}))
+			return NO_MEMORY;
+		r = json_in_string(in, &l->comments.v[l->n_comments++]);
 	}
 	return r;
 }

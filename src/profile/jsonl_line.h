@@ -9,7 +9,7 @@
 #include "profile/lines.h"
 #include "profile/profile.h"
 
-#define JSONL_MAX_COMMENTS 16
+#define JSONL_MAX_COMMENTS COMMENTS_MAX
 
 enum jsonl_text {
 	JSONL_TYPE,
@@ -63,9 +63,10 @@ struct jsonl_line {
 	VEC(struct jsonl_label) labels;
 	size_t labels_made; /* so many of labels.v have memory of their own */
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
-	unsigned n_types, n_comments;
-	struct str comments[JSONL_MAX_COMMENTS];
-	struct str key; /* while reading */
+	unsigned n_types;
+	size_t n_comments;
+	VEC(struct str) comments; /* more than these may be there: they are used again */
+	struct str key;		  /* while reading */
 };
 
 /* Overwrites @l (zero-initialised before its first use). 0, -EINVAL or -ENOMEM + message. */

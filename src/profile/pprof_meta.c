@@ -56,13 +56,7 @@ int pprof_meta_values(struct pprof_tables *t)
 
 static int add_comment(struct pprof_tables *t, const char *text)
 {
-	struct profile_meta *m = profile_meta(t->p);
-	char *copy = strdup(text);
-
-	if (!copy)
-		return NO_MEMORY;
-	m->comment[m->n_comments++] = copy;
-	return 0;
+	return comments_add(&profile_meta(t->p)->comments, text) ? NO_MEMORY : 0;
 }
 
 /* Names the value types that krait has no room for, if there are any. */
@@ -87,25 +81,16 @@ static int tell_left_out(struct pprof_tables *t)
 	return text.failed ? NO_MEMORY : add_comment(t, text.s);
 }
 
-/* What doesn't fit is told in the last comment. */
 int pprof_meta_comments(struct pprof_tables *t)
 {
-	size_t max = ARRAY_SIZE(profile_meta(t->p)->comment), n = t->comments.n;
-	char rest[96];
 	int r = tell_left_out(t);
 
-	max -= profile_meta(t->p)->n_comments;
-
-	for (size_t i = 0; i < n && i < (n > max ? max - 1 : max) && !r; i++) {
+	for (size_t i = 0; i < t->comments.n && !r; i++) {
 		uint32_t id = 0;
 
 		r = pprof_tables_string(t, t->comments.v[i], 0, "comment", &id);
 		if (!r)
 			r = add_comment(t, profile_get_string(t->p, id));
-	}
-	if (!r && n > max) {
-		snprintf(rest, sizeof(rest), "krait: %zu more comments were left out", n - max + 1);
-		r = add_comment(t, rest);
 	}
 	return r;
 }

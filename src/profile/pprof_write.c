@@ -54,8 +54,8 @@ static void put_meta(struct writer *w)
 	put_value_type(w, PROFILE_PERIOD_TYPE,
 		       period->type ? period : &m->values[m->default_value]);
 	pprof_out_uint(&w->out, PROFILE_PERIOD, (uint64_t)m->period);
-	for (unsigned i = 0; i < m->n_comments; i++)
-		pprof_out_uint(&w->out, PROFILE_COMMENT, profile_string(w->p, m->comment[i]));
+	vec_foreach(text, &m->comments.list)
+		pprof_out_uint(&w->out, PROFILE_COMMENT, profile_string(w->p, *text));
 	pprof_out_uint(&w->out, PROFILE_DEFAULT_SAMPLE_TYPE,
 		       profile_string(w->p, m->values[m->default_value].type));
 }

@@ -68,19 +68,17 @@ struct profile *profile_new(void)
 
 void profile_add_comment(struct profile *p, const char *key, const char *value)
 {
-	struct profile_meta *m = &p->meta;
+	_cleanup_free_ char *text = NULL;
 
-	if (value && m->n_comments < ARRAY_SIZE(m->comment) &&
-	    asprintf(&m->comment[m->n_comments], "%s: %s", key, value) >= 0)
-		m->n_comments++;
+	if (value && asprintf(&text, "%s: %s", key, value) >= 0)
+		(void)!comments_add(&p->meta.comments, text);
 }
 
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	for (unsigned i = 0; i < p->meta.n_comments; i++)
-		free(p->meta.comment[i]);
+	comments_fini(&p->meta.comments);
 	intern_fini(&p->t.strings);
 	intern_fini(&p->t.mappings);
 	intern_fini(&p->t.functions);

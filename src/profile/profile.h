@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include "base/util.h"
+#include "profile/comments.h"
 
 struct profile;
 struct str;
@@ -37,8 +38,7 @@ struct profile_meta {
 	int64_t period;
 	int64_t time_ns; /* wall clock of the start, since the epoch */
 	int64_t duration_ns;
-	char *comment[16]; /* "cwd: DIR", "command: WORDS", "note: LINE"; owned */
-	unsigned n_comments;
+	struct comments comments;
 };
 
 /*
@@ -196,7 +196,7 @@ _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);
 
-/* Adds "key: value" to the comments; what doesn't fit is left out. */
+/* Adds "key: value" to the comments, if there is a value and memory for it. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 
 /*

@@ -544,8 +544,7 @@ static int add_comment(struct reader *r, uint64_t n, const char *what)
 	if (!n)
 		return 0;
 	str_addf(&text, "note: %llu %s", (unsigned long long)n, what);
-	m->comment[m->n_comments] = strdup(str_cstr(&text));
-	return m->comment[m->n_comments++] ? 0 : NO_MEMORY;
+	return comments_add(&m->comments, str_cstr(&text)) ? NO_MEMORY : 0;
 }
 
 /* Several of a thread at the same time count it several times: a label tells them apart. */

@@ -58,9 +58,9 @@ int dirs_of_processes(struct dirs *d, struct profile *p)
 	texts_t texts = {};
 	int r = collect_labels(p, "cwd", &texts);
 
-	for (unsigned i = 0; !r && i < meta->n_comments; i++)
-		if (str_starts(meta->comment[i], "cwd: "))
-			r = vec_push(&texts, (const char *)meta->comment[i] + strlen("cwd: "));
+	vec_foreach(text, &meta->comments.list)
+		if (!r && str_starts(*text, "cwd: "))
+			r = vec_push(&texts, (const char *)*text + strlen("cwd: "));
 	vec_foreach(text, &texts)
 		r = r ? r : add(d, *text, strlen(*text));
 	vec_fini(&texts);

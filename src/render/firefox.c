@@ -167,17 +167,17 @@ static void put_comments(const struct firefox *f)
 	const struct profile_meta *m = profile_meta(f->p);
 
 	fputs("\"extra\":[{\"label\":\"krait\",\"entries\":[", f->out);
-	for (unsigned i = 0; i < m->n_comments; i++) {
-		const char *colon = strstr(m->comment[i], ": ");
-		size_t n = colon && colon - m->comment[i] < 16 ? colon - m->comment[i] : 0;
+	vec_foreach(text, &m->comments.list) {
+		const char *colon = strstr(*text, ": ");
+		size_t n = colon && colon - *text < 16 ? colon - *text : 0;
 		char label[16] = "comment";
 
 		if (n)
-			snprintf(label, sizeof(label), "%.*s", (int)n, m->comment[i]);
-		fprintf(f->out, "%s\n{\"label\":", i ? "," : "");
+			snprintf(label, sizeof(label), "%.*s", (int)n, *text);
+		fprintf(f->out, "%s\n{\"label\":", text > m->comments.list.v ? "," : "");
 		json_put_string(f->out, label);
 		fputs(",\"format\":\"string\",\"value\":", f->out);
-		json_put_string(f->out, m->comment[i] + (n ? n + 2 : 0));
+		json_put_string(f->out, *text + (n ? n + 2 : 0));
 		fputc('}', f->out);
 	}
 	fputs("]}],", f->out);

@@ -93,9 +93,9 @@ static void put_meta(struct header *d)
 	put_integer(d, "nodes", d->h->tree.nodes.n);
 	put_integer(d, "samples", (int64_t)profile_n_samples(d->h->p));
 	fputs(",\"comments\":[", d->out);
-	for (unsigned i = 0; i < meta->n_comments; i++) {
-		fputs(i ? "," : "", d->out);
-		put_text(d, meta->comment[i]);
+	vec_foreach(text, &meta->comments.list) {
+		fputs(text > meta->comments.list.v ? "," : "", d->out);
+		put_text(d, *text);
 	}
 	fputc(']', d->out);
 }

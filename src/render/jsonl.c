@@ -65,9 +65,9 @@ static void put_head(const struct jsonl *j)
 	put_number(j, "time_nanos", m->time_ns);
 	put_number(j, "duration_nanos", m->duration_ns);
 	fputs(",\"comments\":[", j->out);
-	for (unsigned i = 0; i < m->n_comments; i++) {
-		fputs(i ? "," : "", j->out);
-		json_put_string(j->out, m->comment[i]);
+	vec_foreach(text, &m->comments.list) {
+		fputs(text > m->comments.list.v ? "," : "", j->out);
+		json_put_string(j->out, *text);
 	}
 	fputs("]}\n", j->out);
 }

@@ -101,6 +101,21 @@ def command_line():
 
 
 @kit.case
+def warnings_stay():
+    """What a recording lost is in its file, before all else that the file says of it, in other formats too."""
+    with folder() as d, python("import time; time.sleep(1000)") as target:
+        done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        told = kit.pprof.read(d + "/a.pb.gz").comments
+        check(told[0].startswith("warning: no samples"), "it begins with %r" % told)
+        done = krait("report", d + "/a.pb.gz", "-o", d + "/a.jsonl")
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/a.jsonl") as f:
+            check(json.loads(f.readline())["comments"] == told, "other comments in JSON lines")
+        check("no samples" in krait("report", d + "/a.jsonl").stdout.lower(), "the report doesn't say so")
+
+
+@kit.case
 def unwritable():
     with folder() as d:
         refused(1, "No such file or directory", "record", "-d", 1, "-o", d + "/none/x.folded")

@@ -66,7 +66,7 @@ static struct profile *odd_profile(void)
 			   {"", NULL, 0, KIND_NATIVE, .address = 0xffffffff81000010}),
 		    LABELS("pid", "1", "thread", "w;\n"), 2);
 	test_sample(p, NO_FRAMES, NULL, 1);
-	profile_meta(p)->comment[profile_meta(p)->n_comments++] = strdup("a \"note\"\n");
+	assert_int_equal(comments_add(&profile_meta(p)->comments, "a \"note\"\n"), 0);
 	return p;
 }
 

@@ -61,8 +61,8 @@ static void fill_meta(struct profile *p)
 	m->period = 1001001;
 	m->time_ns = 1700000000123456789;
 	m->duration_ns = (int64_t)BUCKETS * BUCKET;
-	m->comment[m->n_comments++] = strdup("krait record -p 1");
-	m->comment[m->n_comments++] = strdup("4,000 samples, none lost");
+	assert_int_equal(comments_add(&m->comments, "krait record -p 1"), 0);
+	assert_int_equal(comments_add(&m->comments, "4,000 samples, none lost"), 0);
 }
 
 static void fill_tables(struct made *made)

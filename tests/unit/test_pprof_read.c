@@ -226,8 +226,8 @@ static void many_value_types_keep_the_default(void **state)
 	assert_int_equal(profile_meta(p)->n_values, PROFILE_MAX_VALUES);
 	assert_int_equal(profile_meta(p)->default_value, PROFILE_MAX_VALUES - 1);
 	assert_string_equal(profile_meta(p)->values[PROFILE_MAX_VALUES - 1].type, names[S_CPU + 5]);
-	assert_int_equal(profile_meta(p)->n_comments, 1);
-	assert_string_equal(profile_meta(p)->comment[0],
+	assert_int_equal(profile_meta(p)->comments.list.n, 1);
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
 			    "krait: 2 sample types were left out: /x/app.py inlined");
 	assert_int_equal(profile_each(p, sum_value, sums), 0);
 	assert_int_equal(sums[0], 100);

@@ -57,9 +57,9 @@ static void test_odd_slices(void **state)
 	struct profile *p = read_text(odd);
 	const struct profile_meta *m = profile_meta(p);
 
-	assert_int_equal(m->n_comments, 2);
-	assert_non_null(strstr(m->comment[0], "2 slices are left out"));
-	assert_non_null(strstr(m->comment[1], "1 slices outlast"));
+	assert_int_equal(m->comments.list.n, 2);
+	assert_non_null(strstr(m->comments.list.v[0], "2 slices are left out"));
+	assert_non_null(strstr(m->comments.list.v[1], "1 slices outlast"));
 	profile_free(p);
 	assert_folded(odd, NULL, "a 7000\na;b 3000\n");
 }

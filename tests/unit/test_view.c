@@ -224,7 +224,7 @@ static void test_modules(void **state)
 					    "lib.part.work", "tool.work"};
 	struct profile *p = test_profile();
 
-	profile_meta(p)->comment[profile_meta(p)->n_comments++] = strdup("cwd: /srv");
+	assert_int_equal(comments_add(&profile_meta(p)->comments, "cwd: /srv"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		test_sample(p, FRAMES({"work", files[i], 1}), LABELS("process", "app.py"), 1);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)

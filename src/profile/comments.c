@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A profile's comments; see comments.h. */
+#include "profile/comments.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+static void take_last(struct comments *c)
+{
+	char *last = c->list.v[--c->list.n];
+
+	c->bytes -= strlen(last);
+	free(last);
+}
+
+static int insert(struct comments *c, size_t at, const char *text)
+{
+	_cleanup_free_ char *copy = strdup(text);
+
+	if (!copy || vec_push(&c->list, copy))
+		return -ENOMEM;
+	c->bytes += strlen(copy);
+	memmove(c->list.v + at + 1, c->list.v + at, (c->list.n - 1 - at) * sizeof(*c->list.v));
+	c->list.v[at] = TAKE_PTR(copy);
+	return 0;
+}
+
+/* One line stays free: that about the others. */
+static bool fits(const struct comments *c, size_t bytes)
+{
+	return c->list.n < COMMENTS_MAX - 1 && bytes <= COMMENTS_MAX_BYTES - c->bytes;
+}
+
+static int add(struct comments *c, const char *text)
+{
+	bool warning = str_starts(text, COMMENTS_WARNING ": ");
+	size_t n = strlen(text);
+
+	while (warning && n <= COMMENTS_MAX_BYTES && !fits(c, n) && c->list.n > c->n_warnings) {
+		take_last(c);
+		c->left_out++;
+	}
+	if (!fits(c, n)) {
+		c->left_out++;
+		return 0;
+	}
+	return insert(c, warning ? c->n_warnings++ : c->list.n, text);
+}
+
+static int tell(struct comments *c)
+{
+	char text[64];
+
+	if (!c->left_out)
+		return 0;
+	snprintf(text, sizeof(text), "krait: %llu more comments were left out",
+		 (unsigned long long)c->left_out);
+	c->told = !insert(c, c->list.n, text);
+	return c->told ? 0 : -ENOMEM;
+}
+
+int comments_add(struct comments *c, const char *text)
+{
+	int r;
+
+	if (c->told)
+		take_last(c);
+	c->told = false;
+	r = add(c, text);
+	r = r ? r : tell(c);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
+void comments_fini(struct comments *c)
+{
+	vec_foreach(text, &c->list)
+		free(*text);
+	vec_fini(&c->list);
+	*c = (struct comments){};
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a profile says of itself, a line each: "cwd: DIR", "command: WORDS", "warning: LINE" for what
+ * a recording lost, "note: LINE". Warnings come first. A file may bring any number: what is kept is
+ * bounded, and the last line says then how many aren't. Other lines make way for warnings.
+ */
+#ifndef PROFILE_COMMENTS_H
+#define PROFILE_COMMENTS_H
+
+#include "base/vec.h"
+
+#define COMMENTS_MAX 4096
+/* A command line has 2 MiB at most, unless somebody raised the limit of the stack. */
+#define COMMENTS_MAX_BYTES (4u << 20)
+#define COMMENTS_WARNING   "warning"
+
+struct comments {
+	VEC(char *) list; /* owned */
+	size_t n_warnings, bytes;
+	uint64_t left_out;
+	bool told; /* the last line says how many were left out */
+};
+
+/* Adds a copy of @text. 0, or -ENOMEM + message. */
+_must_use_ int comments_add(struct comments *c, const char *text);
+void comments_fini(struct comments *c);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A profile's comments: none is lost silently, warnings come first, memory is bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "profile/comments.h"
+
+static void add(struct comments *c, const char *text)
+{
+	assert_int_equal(comments_add(c, text), 0);
+}
+
+static void assert_at(const struct comments *c, size_t i, const char *text)
+{
+	assert_true(i < c->list.n);
+	assert_string_equal(c->list.v[i], text);
+}
+
+static void test_all_are_kept(void **state)
+{
+	_cleanup_(comments_fini) struct comments c = {};
+	char text[32];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(text, sizeof(text), "note: %d", i);
+		add(&c, text);
+	}
+	assert_int_equal(c.list.n, 100);
+	assert_at(&c, 99, "note: 99");
+}
+
+static void test_warnings_come_first(void **state)
+{
+	_cleanup_(comments_fini) struct comments c = {};
+
+	add(&c, "cwd: /srv");
+	add(&c, "warning: 1 lost");
+	add(&c, "note: x");
+	add(&c, "warning: 2 lost");
+	assert_int_equal(c.list.n, 4);
+	assert_at(&c, 0, "warning: 1 lost");
+	assert_at(&c, 1, "warning: 2 lost");
+	assert_at(&c, 2, "cwd: /srv");
+	assert_at(&c, 3, "note: x");
+}
+
+/* A million comments, and the warning at their end. */
+static void test_too_many(void **state)
+{
+	_cleanup_(comments_fini) struct comments c = {};
+
+	for (int i = 0; i < 1000000; i++)
+		add(&c, "note: x");
+	add(&c, "warning: all is lost");
+	assert_int_equal(c.list.n, COMMENTS_MAX);
+	assert_at(&c, 0, "warning: all is lost");
+	assert_at(&c, COMMENTS_MAX - 1, "krait: 995906 more comments were left out");
+	for (int i = 0; i < COMMENTS_MAX; i++)
+		add(&c, "warning: x");
+	assert_int_equal(c.list.n, COMMENTS_MAX);
+	assert_at(&c, COMMENTS_MAX - 2, "warning: x");
+	assert_at(&c, COMMENTS_MAX - 1, "krait: 1000002 more comments were left out");
+}
+
+static void test_too_long(void **state)
+{
+	_cleanup_(comments_fini) struct comments c = {};
+	_cleanup_free_ char *half = malloc(COMMENTS_MAX_BYTES / 2 + 1);
+	_cleanup_free_ char *more = malloc(COMMENTS_MAX_BYTES + 2);
+
+	assert_true(half && more);
+	memset(half, 'x', COMMENTS_MAX_BYTES / 2);
+	half[COMMENTS_MAX_BYTES / 2] = '\0';
+	memset(more, 'x', COMMENTS_MAX_BYTES + 1);
+	more[COMMENTS_MAX_BYTES + 1] = '\0';
+	memcpy(more, "warning: ", strlen("warning: "));
+	add(&c, half);
+	add(&c, half);
+	add(&c, half);
+	add(&c, more); /* drives nothing out, because it never fits */
+	assert_int_equal(c.list.n, 3);
+	assert_at(&c, 2, "krait: 2 more comments were left out");
+	more[COMMENTS_MAX_BYTES / 2] = '\0';
+	add(&c, more);
+	assert_int_equal(c.list.n, 3);
+	assert_memory_equal(c.list.v[0], "warning: ", strlen("warning: "));
+	assert_at(&c, 2, "krait: 3 more comments were left out");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_are_kept),
+		cmocka_unit_test(test_warnings_come_first),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_too_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
