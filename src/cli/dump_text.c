@@ -284,6 +284,8 @@ void dump_print_text(const struct dump_print *to, const struct dump_process *p)
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");
 	if (*words)
 		fprintf(to->out, "  [%s]\n", words);
+	if (p->newer)
+		fputs("  [newer than this krait: names of threads aren't read]\n", to->out);
 	if (*p->other) {
 		fputs("  [a second interpreter isn't shown: ", to->out);
 		put_text(to->out, p->other);

@@ -320,6 +320,18 @@ static void add_other(struct summary *m)
 		     o->file);
 }
 
+static void add_newer(struct summary *m)
+{
+	unsigned version = m->collect.newer_version;
+
+	if (version)
+		line(m, LOG_WARN,
+		     "CPython %u.%u is newer than this krait: stacks are read as the interpreter "
+		     "describes itself, but the names "
+		     "of threads and modules aren't; a newer krait may know them",
+		     version >> 8, version & 0xff);
+}
+
 static void add_absent(struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
@@ -452,6 +464,7 @@ static void compose(struct session *s, struct summary *m)
 	add_unwind_memory(m);
 	add_absent(m);
 	add_other(m);
+	add_newer(m);
 	add_condensed(s, m);
 	add_daemons(s, m);
 	line(m, LOG_NOTE,

@@ -190,6 +190,8 @@ struct collect_other {
 
 struct collect_stats {
 	struct collect_other other;
+	uint16_t
+		newer_version; /* as process.version: of an interpreter whose heap isn't known; 0: none */
 	uint64_t samples; /* in the profile */
 	uint64_t weight;  /* their sum, in the event's unit */
 	uint64_t cpu_ns;  /* CPU time of threads with enough of it, between their samples */

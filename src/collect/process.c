@@ -19,6 +19,7 @@
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
+#include "python/heap.h"
 
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)
@@ -34,6 +35,8 @@ void process_is_python(struct collect *c, struct process *p, uint16_t version)
 	char name[32];
 
 	p->version = version;
+	if (!heap_is_known(version))
+		c->stats.newer_version = version;
 	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
 	p->mapping = profile_mapping(
 		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, name),

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "dump/internal.h"
 #include "proc/stat.h"
+#include "python/heap.h"
 #include "python/peek.h"
 
 static void on_record(void *ctx, const void *data, size_t n)
@@ -209,6 +210,7 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 	if (r)
 		return r;
 	p.version = l ? l->version : 0;
+	p.newer = p.version && !heap_is_known(p.version);
 	note_other(d, &p);
 	if (locked)
 		p.name = dump_text(d, stat.comm);

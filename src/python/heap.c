@@ -20,6 +20,14 @@ static const struct heap_layout rows[] = {
 
 #define GIL_HEAD 16 /* ob_refcnt, ob_type */
 
+bool heap_is_known(unsigned version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].version == version)
+			return true;
+	return false;
+}
+
 void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
 {
 	uint16_t head = l->ob_type + sizeof(uint64_t), more = head - GIL_HEAD;

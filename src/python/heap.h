@@ -44,6 +44,9 @@ struct heap {
 #define HEAP_CALL_COST 256
 #define HEAP_DICT_MAX  65536 /* entries of a dictionary that are read */
 
+/* Can dicts, ints and attributes of CPython @version (major << 8 | minor) be read, and so names of threads and modules? */
+bool heap_is_known(unsigned version);
+
 /* @l must outlive @h. */
 void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""More than one interpreter in a process: the one that was initialised is shown."""
+"""More than one interpreter in a process: the one that was initialised is shown. And one that is newer than krait."""
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -157,6 +158,37 @@ def two_initialised():
         said, dumped = is_shown(target.pid, (3, 12), "two initialised")
     for text in said, dumped:
         check("CPython 3.9" in text and os.path.basename(second[1]) in text, text)
+
+
+@kit.case
+def newer_than_krait():
+    """A version that krait doesn't know is walked as it describes itself; said is what isn't read of it."""
+    ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
+          "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
+    for _, version, kind, path in kit.interpreters():
+        if kind != "static" or version != (3, 15):  # whose list of offsets is tried for newer ones
+            continue
+        executable, prefix, libc = kit.subprocess.check_output([path, "-c", ask], encoding="utf-8").split()
+        with folder() as d:
+            copy = os.path.join(d, "python3")
+            with open(executable, "rb") as f, open(copy, "wb") as to:
+                content = f.read()
+                offsets = re.search(rb"xdebugpy..\x0f\x03\0{4}", content, re.DOTALL)
+                check(offsets, "no debug offsets in " + executable)
+                at = offsets.start() + 10  # of minor and major version, little-endian
+                to.write(content[:at] + b"\x63\x03" + content[at + 2:])
+            os.chmod(copy, 0o755)
+            env = dict(os.environ, PYTHONHOME=prefix, LD_LIBRARY_PATH=libc)
+            with kit.python(executable=copy, env=env) as target:
+                kit.runs(target.pid, 0.2)
+                done = krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
+                check(done.returncode == 0, done.stderr)
+                kit.sees(d + "/o.pb.gz")
+                check("CPython 3.99 is newer than this krait" in done.stderr, done.stderr)
+                dump = krait("dump", "-p", target.pid)
+                check("Python 3.99" in dump.stdout and "newer than this krait" in dump.stdout, dump.stdout + dump.stderr)
+            return
+    raise Skip("no static interpreter of 3.15")
 
 
 if __name__ == "__main__":
