@@ -42,12 +42,24 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	return are;
 }
 
+/* Spends work for the bytes of a section once: libelf keeps them, and each relocation asks again. */
+static bool pay_for(struct elf_file *f, const Elf_Scn *scn, uint64_t bytes)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(f->paid); i++)
+		if (f->paid[i] == scn)
+			return true;
+	if (!slice_spend(bytes * WORK_BYTE))
+		return false;
+	f->paid[f->n_paid++ % ARRAY_SIZE(f->paid)] = scn;
+	return true;
+}
+
 Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data;
 
 	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED) ||
-	    !slice_spend(sh->sh_size * WORK_BYTE))
+	    !pay_for(f, scn, sh->sh_size))
 		return NULL;
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);

@@ -32,6 +32,9 @@ struct elf_file {
 	bool is_exec;
 	size_t shstrndx;
 	size_t strings; /* section last found to be a string table, 0 = none */
+	const Elf_Scn
+		*paid[8]; /* the sections whose bytes were spent for last; a relocation needs 3 */
+	size_t n_paid;	  /* ever put there */
 	VEC(struct elf_load) loads;
 	VEC(struct elf_reloc_ref) relocs; /* by vaddr; empty until relocs_sorted */
 	bool is_program, relocs_sorted;

@@ -321,6 +321,29 @@ static void test_slice(void **state)
 	assert_false(slice.cut);
 }
 
+/* A relocation's tables are read once, however many relocations are asked for. */
+static void test_slice_of_relocations(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_elf_ struct elf_file *f = NULL;
+	struct elf_writer w;
+	struct slice slice;
+	uint64_t at, v;
+	size_t sym;
+
+	ew_init(&w, ET_DYN);
+	at = ew_u64(&w, 0);
+	sym = ew_symbol(&w, "here", 0x2100, 8, 1);
+	ew_rela(&w, at, R_X86_64_GLOB_DAT, sym, 0);
+	fd = ew_write(&w);
+	f = open_elf(fd);
+	slice_begin(&slice, 100000); /* the file has 300 bytes of tables, and one relocation */
+	for (int i = 0; i < 5000; i++)
+		assert_true(elf_file_pointer(f, at, &v) && v == 0x2100);
+	slice_end(&slice);
+	assert_false(slice.cut);
+}
+
 /* libelf keeps all that it has read of each. */
 static void test_endless_notes(void **state)
 {
@@ -348,7 +371,8 @@ int main(void)
 		cmocka_unit_test(test_not_elf),		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_endless_headers), cmocka_unit_test(test_endless_needed),
 		cmocka_unit_test(test_endless_names),	cmocka_unit_test(test_exported),
-		cmocka_unit_test(test_slice),		cmocka_unit_test(test_endless_notes),
+		cmocka_unit_test(test_slice),		cmocka_unit_test(test_slice_of_relocations),
+		cmocka_unit_test(test_endless_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
