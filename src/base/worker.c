@@ -370,6 +370,11 @@ bool worker_cancelled(void)
 	return own_slot && own_slot->lane->worker->cancelled;
 }
 
+bool worker_is_job(void)
+{
+	return own_slot != NULL;
+}
+
 void worker_step(const char *words)
 {
 	if (own_slot)

@@ -73,6 +73,9 @@ void worker_cancel(struct worker *w);
  */
 bool worker_cancelled(void);
 
+/* Is this thread running one? */
+bool worker_is_job(void);
+
 /* What the job does now, for those who wait: static text, as in "unwind tables". */
 void worker_step(const char *words);
 

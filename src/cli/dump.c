@@ -16,6 +16,7 @@
 #include "cli/rights.h"
 #include "proc/locked.h"
 #include "proc/match.h"
+#include "proc/reader.h"
 
 struct run {
 	const struct dump_options *o;
@@ -188,6 +189,17 @@ static bool wait_on(void *ctx, const char *what)
 	return patience_has(&((struct run *)ctx)->patience, what);
 }
 
+static void warn_of_unreadable(void)
+{
+	struct reader_stats st = reader_stats();
+
+	if (st.processes)
+		log_warn("memory of %u process%s couldn't be read, of %d (%s) first: a file system "
+			 "or "
+			 "storage that it comes from doesn't answer; stacks there aren't whole",
+			 st.processes, st.processes == 1 ? "" : "es", st.first, st.comm);
+}
+
 static int dump(struct run *x)
 {
 	const struct record_options *o = &x->o->record;
@@ -215,6 +227,7 @@ static int dump(struct run *x)
 	else if (!r)
 		r = add_all(x);
 	r = r ? r : dump_read(x->dump);
+	warn_of_unreadable();
 	if (r)
 		return r;
 	n = dump_processes(x->dump, &list);
@@ -235,10 +248,12 @@ static int cmd_dump(const struct dump_options *o)
 
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
 	proc_match_init(&x.match);
+	reader_look_first();
 	r = dump(&x);
 	if (r && r != -EPIPE)
 		failed(&x, r);
 	proc_match_fini(&x.match);
+	reader_close();
 	if (dump_close(x.dump))
 		return x.code;
 	/* A thread hangs in a file, and may use what exit() frees. */

@@ -422,6 +422,7 @@ void session_end_sampling(struct session *s)
 		unwind_cache_free(TAKE_PTR(s->cache));
 	else
 		s->abandoned = true;
+	reader_close();
 	log_progress(NULL);
 	sampler_close(TAKE_PTR(s->sampler));
 	sideband_close(TAKE_PTR(s->sideband));

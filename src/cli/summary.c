@@ -213,6 +213,12 @@ static void add_unread(const struct session *s, struct summary *m)
 		     st->unread_files, st->unread_file, why);
 	if (st->unread_kernel)
 		line(m, LOG_WARN, "some functions of the kernel have no names: %s", why);
+	if (st->unreadable.processes)
+		line(m, LOG_WARN,
+		     "memory of %u process%s couldn't be read, of %d (%s) first: a file system or "
+		     "storage that it comes from doesn't answer; what is there has no names",
+		     st->unreadable.processes, st->unreadable.processes == 1 ? "" : "es",
+		     st->unreadable.first, st->unreadable.comm);
 	if (st->unfetched)
 		line(m, LOG_WARN,
 		     "%u debug file%s not fetched: the servers of DEBUGINFOD_URLS took longer than "

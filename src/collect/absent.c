@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/worker.h"
 #include "collect/internal.h"
+#include "proc/reader.h"
 #include "python/resident.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
@@ -125,6 +126,7 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 	if (layout)
 		j->layout = *layout;
 	a->jobs++;
+	reader_prepare();
 	worker_give(a->worker, &j->job, false);
 	return true;
 }

@@ -706,6 +706,7 @@ void collect_stats(struct collect *c, struct collect_stats *ret)
 	if (c->last)
 		count_unread(c, ret);
 	ret->unfetched = debuginfod_unfetched();
+	ret->unreadable = reader_stats();
 	ret->kept.stacks = c->stacks.n;
 	ret->kept.threads = c->threads.n;
 	ret->kept.codes = 0;

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 #include "proc/match.h"
+#include "proc/reader.h"
 #include "profile/profile.h"
 #include "records.h"
 
@@ -212,6 +213,7 @@ struct collect_stats {
 	uint64_t looks_refused; /* files that weren't, because their users' took too long: times */
 	unsigned unread_files;	/* whose names were wanted, but weren't read until the end */
 	char unread_file[256];	/* the first of them, or as much of it as fits from its end */
+	struct reader_stats unreadable; /* processes whose memory didn't come */
 	unsigned unfetched;	/* debug files that there was no time to fetch from servers */
 	uint64_t unlined;	/* places in native code whose lines weren't looked up in time */
 	bool unread_kernel;	/* the kernel's names weren't either */

@@ -154,6 +154,12 @@ static int check_readable(const struct dump *d, pid_t pid)
 		return denied(pid,
 			      "it is another user's, or kernel.yama.ptrace_scope lets only its "
 			      "parent read it");
+	if (r == -ETIMEDOUT)
+		return err_set(
+			r,
+			"process %d's memory can't be read: a file system or storage that it "
+			"comes from doesn't answer",
+			pid);
 	return r == -ESRCH ? err_set(r, "process %d has ended", pid) : 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads through process_vm_readv(2); see peek.h. */
+/* Reads by process_vm_readv(2), from a distance; see peek.h. */
 #include "python/peek.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "proc/proc.h"
+#include "proc/reader.h"
 
 #define THREADS_MAX 16 /* that are tried */
 
@@ -18,21 +19,17 @@ static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct io
 	ssize_t got = -ESRCH;
 
 	if (!proc_open(&p, pid) && !proc_threads(&p, &threads))
-		for (size_t i = 0; got == -ESRCH && i < MIN(threads.n, (size_t)THREADS_MAX); i++) {
-			got = process_vm_readv(threads.v[i], to, 1, from, n, 0);
-			got = got < 0 ? -errno : got;
-		}
+		for (size_t i = 0; got == -ESRCH && i < MIN(threads.n, (size_t)THREADS_MAX); i++)
+			got = reader_read(threads.v[i], to, from, n);
 	vec_fini(&threads);
 	return got;
 }
 
 ssize_t peek_pieces(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
 {
-	ssize_t got = process_vm_readv(pid, to, 1, from, n, 0);
+	ssize_t got = reader_read(pid, to, from, n);
 
-	if (got >= 0)
-		return got;
-	return errno == ESRCH ? read_by_thread(pid, to, from, n) : -errno;
+	return got == -ESRCH ? read_by_thread(pid, to, from, n) : got;
 }
 
 int peek(pid_t pid, uint64_t addr, void *buf, size_t n)

@@ -12,7 +12,7 @@
 
 /*
  * Copies @n bytes at @addr of process @pid (krait's PID namespace) to @buf. 0, or -errno without a
- * message: -EFAULT (not mapped, also partly), -ESRCH, -EPERM.
+ * message: -EFAULT (not mapped, also partly), -ESRCH, -EPERM, -ETIMEDOUT (see proc/reader.h).
  */
 _must_use_ int peek(pid_t pid, uint64_t addr, void *buf, size_t n);
 

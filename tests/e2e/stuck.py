@@ -157,6 +157,76 @@ def second_interrupt_writes_now():
         check_written(out, running.said())
 
 
+# The names of handle()'s code object lie in memory that comes from the file, and that nobody has read.
+HELD_NAME = """
+import ctypes, mmap, os, sys
+def handle(n):
+    return sum(i & 3 for i in range(n))
+with open(sys.argv[2], "rb") as f:
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
+                          ctypes.c_long]
+    held = libc.mmap(None, 4096, 3, 2, f.fileno(), 65536)
+code = handle.__code__
+words = (ctypes.c_uint64 * (sys.getsizeof(code) // 8)).from_address(id(code))
+names = {id(code.co_name), id(code.co_qualname)}
+for i, word in enumerate(words):
+    if word in names:
+        words[i] = held
+def busy(n):
+    return sum(i & 3 for i in range(n))
+open(sys.argv[1], "w").close()
+while True:
+    handle(20000)
+    if len(sys.argv) == 3: busy(20000)
+"""
+
+
+@contextlib.contextmanager
+def held_memory(*options):
+    """A program of which some memory doesn't come, and one beside it."""
+    with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
+            Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
+        kit.wait_for(lambda: os.path.exists(d + "/ready"), 20)
+        fs.hold()
+        try:
+            yield d, target, other
+        finally:
+            fs.__exit__()
+
+
+@kit.case
+def memory_that_does_not_come():
+    """record ends in time and by itself, the other program's samples are whole, and it is said."""
+    with held_memory() as (d, target, other):
+        out = d + "/o.pb.gz"
+        with Krait(d, "record", "-d", 2, "-F", 499, "-o", out, "-p", target.pid, "-p",
+                   other.pid) as running:
+            running.process.wait(20)
+            said = running.said()
+        check(running.process.returncode == 0, said)
+        check("%d (python3) first" % target.pid in said and "doesn't answer" in said, said)
+        kit.sees(out, "busy", pids=[other.pid])
+        total, found = kit.share(out, "busy", pids=[target.pid])
+        check(found > total / 4, "%d of %d samples have busy()" % (found, total))
+
+
+@kit.case
+def dump_of_memory_that_does_not_come():
+    """The same of dump, when the program is where the memory is wanted."""
+    with held_memory("alone") as (d, target, other):
+        with open(d + "/stacks", "w") as f, \
+                Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:
+            running.process.wait(20)
+            said = running.said()
+        with open(d + "/stacks") as f:
+            text = f.read()
+        check(running.process.returncode == 0, said)
+        check("Process %d" % other.pid in text and "in main" in text, text + said)
+        check("%d (python3) first" % target.pid in said, said + text)
+
+
 @kit.case
 def server_that_says_nothing():
     """Debug files of several libraries are asked for at a server that accepts: nobody waits long."""

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A child process that reads; see reader.h. */
+#include "proc/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/worker.h"
+
+#define IDLE_MOST    4
+#define SLICE_MS     50
+#define SHARED_BYTES (1u << 18) /* for one request; larger reads are several */
+#define PIECES	     64
+#define STUCK_MOST   32 /* children that don't come back: then nothing new is read */
+#define STUCK_USER   4	/* of processes of one user other than root */
+
+/* What is asked, and what came of it; both processes map it. */
+struct shared {
+	pid_t pid;
+	size_t n;
+	struct iovec from[PIECES];
+	ssize_t got;
+	char bytes[SHARED_BYTES];
+};
+
+/* A child that hangs in a process's memory. */
+struct stuck {
+	pid_t child, pid;
+	uid_t uid;
+	struct shared *shared; /* it may still write there */
+};
+
+/* A child that reads. */
+struct child {
+	pid_t pid;
+	int fd; /* a byte there: do it; a byte back: it's done */
+	struct shared *shared;
+};
+
+/* One for the program, as memory is read from everywhere. */
+static struct readers {
+	pthread_mutex_t lock;
+	struct child idle[IDLE_MOST];
+	size_t n_idle;
+	struct stuck stuck[STUCK_MOST];
+	size_t n_stuck;
+	struct reader_stats stats;
+	bool looks_first;
+	pid_t pagemap_pid; /* 0: none is open */
+	int pagemap;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * Another process's memory comes into this one's, which is krait's too. Nothing here allocates or
+ * takes a lock.
+ */
+static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
+{
+	char byte;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	dup2(fd, 0);
+	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
+	while (read(0, &byte, 1) == 1) {
+		struct iovec to = {s->bytes, SHARED_BYTES};
+		ssize_t got = process_vm_readv(s->pid, &to, 1, s->from, s->n, 0);
+
+		s->got = got < 0 ? -errno : got;
+		if (write(0, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* Its signals are krait's: a terminal's Ctrl-C isn't for it. */
+static pid_t fork_silently(void)
+{
+	sigset_t every, before;
+	pid_t child;
+
+	sigfillset(&every);
+	sigprocmask(SIG_SETMASK, &every, &before);
+	child = fork();
+	if (child)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	return child;
+}
+
+static void unmap(struct shared *s)
+{
+	if (s != MAP_FAILED)
+		munmap(s, sizeof(*s));
+}
+
+static int start(struct child *c)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	*c = (struct child){.fd = -1};
+	c->shared = mmap(NULL, sizeof(*c->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (c->shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds)) {
+		unmap(c->shared);
+		return -ENOMEM;
+	}
+	c->pid = fork_silently();
+	if (!c->pid)
+		serve(fds[1], c->shared, parent);
+	close(fds[1]);
+	c->fd = fds[0];
+	if (c->pid > 0)
+		return 0;
+	close(c->fd);
+	unmap(c->shared);
+	return -EAGAIN;
+}
+
+/* Children that came back at last. */
+static void reap(struct readers *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n_stuck; i++) {
+		struct stuck *s = &r->stuck[i];
+
+		if (waitpid(s->child, NULL, WNOHANG))
+			munmap(s->shared, sizeof(*s->shared));
+		else
+			r->stuck[kept++] = *s;
+	}
+	r->n_stuck = kept;
+}
+
+static uid_t owner_of(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) ? 0 : st.st_uid;
+}
+
+static void note(struct readers *r, pid_t pid)
+{
+	char path[32];
+	FILE *f;
+
+	if (r->stats.processes++)
+		return;
+	r->stats.first = pid;
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(r->stats.comm, sizeof(r->stats.comm), f))
+		r->stats.comm[strcspn(r->stats.comm, "\n")] = '\0';
+	fclose(f);
+}
+
+/*
+ * Nobody waits for the child any more: when its read ends there is nobody to answer, and it ends.
+ */
+static void give_up(struct readers *r, const struct child *c)
+{
+	pid_t pid = c->shared->pid;
+
+	close(c->fd);
+	pthread_mutex_lock(&r->lock);
+	if (r->n_stuck < STUCK_MOST)
+		r->stuck[r->n_stuck++] = (struct stuck){
+			.child = c->pid, .pid = pid, .uid = owner_of(pid), .shared = c->shared};
+	note(r, pid);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Does its memory hang, or would it be one too many? */
+static bool is_hopeless(struct readers *r, pid_t pid)
+{
+	size_t of_user = 0;
+	uid_t uid;
+
+	if (!r->n_stuck)
+		return false;
+	reap(r);
+	uid = r->n_stuck ? owner_of(pid) : 0;
+	for (size_t i = 0; i < r->n_stuck; i++) {
+		if (r->stuck[i].pid == pid)
+			return true;
+		of_user += uid && r->stuck[i].uid == uid;
+	}
+	return of_user >= STUCK_USER || r->n_stuck == STUCK_MOST;
+}
+
+/* 0: the child has answered; -errno. */
+static int ask(const struct child *c)
+{
+	unsigned ms = worker_is_job() ? READER_JOB_MS : READER_MS;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ms * NSEC_PER_MSEC;
+	struct pollfd answer = {.fd = c->fd, .events = POLLIN};
+	char byte = 0;
+	int ready;
+
+	if (send(c->fd, &byte, 1, MSG_NOSIGNAL) != 1)
+		return -EPIPE;
+	do
+		ready = poll(&answer, 1, SLICE_MS);
+	while (ready <= 0 && clock_ns(CLOCK_MONOTONIC) < end_ns && !worker_cancelled());
+	if (ready <= 0)
+		return -ETIMEDOUT;
+	return recv(c->fd, &byte, 1, MSG_DONTWAIT) == 1 ? 0 : -EPIPE;
+}
+
+/* It does nothing, or has ended: nothing to read is its end. */
+static void bury(const struct child *c)
+{
+	close(c->fd);
+	waitpid(c->pid, NULL, 0);
+	unmap(c->shared);
+}
+
+/* What fits in one request: the bytes of it that came, or -errno: then the child is gone. */
+static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
+			 size_t n)
+{
+	int e;
+
+	c->shared->pid = pid;
+	c->shared->n = n;
+	memcpy(c->shared->from, from, n * sizeof(*from));
+	e = ask(c);
+	if (e)
+		return e;
+	if (c->shared->got > 0)
+		memcpy(to, c->shared->bytes, MIN((size_t)c->shared->got, sizeof(c->shared->bytes)));
+	return c->shared->got;
+}
+
+/* The child doesn't answer, or isn't there: errors that process_vm_readv() doesn't have. */
+static bool is_lost(ssize_t got)
+{
+	return got == -ETIMEDOUT || got == -EPIPE;
+}
+
+/*
+ * Pieces from @from on that fit in one request, as far as @skip bytes of the first weren't read
+ * before. Returns their number; @bytes: of all of them.
+ */
+static size_t cut(const struct iovec *from, size_t n, size_t skip, size_t left, struct iovec *ret,
+		  size_t *bytes)
+{
+	size_t k = 0;
+
+	*bytes = 0;
+	left = MIN(left, (size_t)SHARED_BYTES);
+	for (; k < MIN(n, (size_t)PIECES) && *bytes < left; k++) {
+		size_t take = MIN(from[k].iov_len - skip, left - *bytes);
+
+		ret[k] = (struct iovec){(char *)from[k].iov_base + skip, take};
+		*bytes += take;
+		skip = 0;
+	}
+	return k;
+}
+
+static ssize_t read_by_child(const struct child *c, pid_t pid, const struct iovec *to,
+			     const struct iovec *from, size_t n)
+{
+	size_t done = 0, skip = 0, bytes;
+	struct iovec part[PIECES];
+
+	while (n && done < to->iov_len) {
+		size_t k = cut(from, n, skip, to->iov_len - done, part, &bytes);
+		ssize_t got = read_part(c, pid, (char *)to->iov_base + done, part, k);
+
+		if (got < 0)
+			return is_lost(got) || !done ? got : (ssize_t)done;
+		done += (size_t)got;
+		if ((size_t)got < bytes)
+			break;
+		for (skip += bytes; n && skip >= from->iov_len; n--)
+			skip -= from++->iov_len;
+	}
+	return (ssize_t)done;
+}
+
+/*
+ * A child for a process that may be read; 0 or -errno. Only the main thread has the rights to give
+ * one.
+ */
+static int take(struct readers *r, pid_t pid, struct child *ret)
+{
+	int e = 0;
+
+	pthread_mutex_lock(&r->lock);
+	if (is_hopeless(r, pid))
+		e = -ETIMEDOUT;
+	else if (r->n_idle)
+		*ret = r->idle[--r->n_idle];
+	else
+		e = worker_is_job() ? -EAGAIN : start(ret);
+	pthread_mutex_unlock(&r->lock);
+	return e;
+}
+
+static void give_back(struct readers *r, const struct child *c)
+{
+	bool kept;
+
+	pthread_mutex_lock(&r->lock);
+	kept = r->n_idle < IDLE_MOST;
+	if (kept)
+		r->idle[r->n_idle++] = *c;
+	pthread_mutex_unlock(&r->lock);
+	if (!kept)
+		bury(c);
+}
+
+/* /proc/PID/pagemap: a word for each page, its highest bit says that it is in memory. */
+#define PAGEMAP_PRESENT (1ull << 63)
+
+static int pagemap_of(struct readers *r, pid_t pid)
+{
+	char path[32];
+
+	if (r->pagemap_pid == pid)
+		return r->pagemap;
+	if (r->pagemap_pid)
+		close(r->pagemap);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	r->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	r->pagemap_pid = r->pagemap < 0 ? 0 : pid;
+	return r->pagemap;
+}
+
+static bool is_present(struct readers *r, pid_t pid, const struct iovec *from, size_t n)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int fd = pagemap_of(r, pid);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t first = (uintptr_t)from[i].iov_base / page, words[PIECES];
+		uint64_t end = ((uintptr_t)from[i].iov_base + from[i].iov_len + page - 1) / page;
+		size_t bytes = (end - first) * sizeof(words[0]);
+
+		if (end < first || end - first > ARRAY_SIZE(words) ||
+		    pread(fd, words, bytes, (off_t)(first * sizeof(words[0]))) != (ssize_t)bytes)
+			return false;
+		for (size_t k = 0; k < end - first; k++)
+			if (!(words[k] & PAGEMAP_PRESENT))
+				return false;
+	}
+	return true;
+}
+
+static ssize_t read_here(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	ssize_t got = process_vm_readv(pid, to, 1, from, n, 0);
+
+	return got < 0 ? -errno : got;
+}
+
+void reader_look_first(void)
+{
+	all.looks_first = true;
+}
+
+ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	struct child child;
+	ssize_t got;
+	int e;
+
+	if (pid == getpid() || (all.looks_first && is_present(&all, pid, from, n)))
+		return read_here(pid, to, from, n);
+	e = take(&all, pid, &child);
+	if (e)
+		return e;
+	got = read_by_child(&child, pid, to, from, n);
+	if (got == -ETIMEDOUT)
+		give_up(&all, &child);
+	else if (got == -EPIPE) /* somebody has killed it */
+		bury(&child);
+	else
+		give_back(&all, &child);
+	return got;
+}
+
+void reader_prepare(void)
+{
+	struct child child;
+	bool idle;
+
+	pthread_mutex_lock(&all.lock);
+	idle = all.n_idle;
+	pthread_mutex_unlock(&all.lock);
+	if (!idle && !start(&child))
+		give_back(&all, &child);
+}
+
+struct reader_stats reader_stats(void)
+{
+	struct reader_stats stats;
+
+	pthread_mutex_lock(&all.lock);
+	stats = all.stats;
+	pthread_mutex_unlock(&all.lock);
+	return stats;
+}
+
+void reader_close(void)
+{
+	pthread_mutex_lock(&all.lock);
+	reap(&all);
+	while (all.n_idle)
+		bury(&all.idle[--all.n_idle]);
+	if (all.pagemap_pid)
+		close(all.pagemap);
+	all.pagemap_pid = 0;
+	pthread_mutex_unlock(&all.lock);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading the memory of processes without waiting for ever. A page of theirs may come from a file
+ * system or from storage that doesn't answer, a file of their own FUSE say: whoever reads it then
+ * sleeps where not even SIGKILL ends it. So a child process reads, and is left alone when it
+ * doesn't come back in time; krait and its end don't wait for it. (A thread that sleeps so would
+ * keep krait from ending.) Where the process's memory hung once it isn't read again until that
+ * child has come back.
+ */
+#ifndef PROC_READER_H
+#define PROC_READER_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/util.h"
+
+/*
+ * For one read; of swapped memory a piece takes some ms from a slow disk. A job of a worker may
+ * wait longer.
+ */
+#define READER_MS     200
+#define READER_JOB_MS 1000
+
+/*
+ * As process_vm_readv(): @n pieces of @pid's memory into @to, one after the other. Bytes, or
+ * -errno; -ETIMEDOUT: it doesn't come, or didn't before; -EAGAIN: a job found no child that is
+ * idle. Threads may read at the same time.
+ */
+ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
+
+/*
+ * From now on what is in memory is read at once, without a child, for who reads much and has
+ * nothing to drain: by one thread alone. A process that takes a page away in the microsecond
+ * between the look and the read can hold that one.
+ */
+void reader_look_first(void);
+
+/*
+ * For a job that is going to read: a child has the rights of the thread that makes it, and jobs
+ * have few.
+ */
+void reader_prepare(void);
+
+/* Processes whose memory didn't come; the first one's number and name. */
+struct reader_stats {
+	unsigned processes;
+	pid_t first;
+	char comm[16];
+};
+struct reader_stats reader_stats(void);
+
+/* Ends children that are idle; the next read makes one. */
+void reader_close(void);
+
+#endif

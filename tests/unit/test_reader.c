@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading another process's memory: in pieces, where there is none, and where it doesn't come. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "proc/reader.h"
+
+#define BYTES ((size_t)1 << 20)
+
+static uint32_t *numbers; /* in all processes, BYTES of them */
+static char *held;	  /* a page that comes when somebody gives it */
+
+/* A process that has both. */
+static pid_t start_target(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+/*
+ * As a file system of its own would: the kernel asks this process for the page, and it doesn't
+ * answer.
+ */
+static bool hold(void)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.range = {(uintptr_t)held, 4096},
+					.mode = UFFDIO_REGISTER_MODE_MISSING};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	return fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &range);
+}
+
+static pid_t start_held(void)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		byte = hold();
+		(void)!write(ready[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	if (byte)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static ssize_t read_one(pid_t pid, void *to, const void *from, size_t n)
+{
+	return reader_read(pid, &(struct iovec){to, n}, &(struct iovec){(void *)from, n}, 1);
+}
+
+static void test_pieces(void **state)
+{
+	uint32_t *got = calloc(1, BYTES);
+	pid_t pid = start_target();
+	struct iovec from[200];
+
+	assert_int_equal(read_one(pid, got, numbers, BYTES), BYTES);
+	assert_memory_equal(got, numbers, BYTES);
+	/* More pieces than one request has, backwards. */
+	for (size_t i = 0; i < 200; i++)
+		from[i] = (struct iovec){numbers + 1000 - i, sizeof(*numbers)};
+	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 800);
+	for (uint32_t i = 0; i < 200; i++)
+		assert_int_equal(got[i], 1000 - i);
+	/* As far as it goes, as process_vm_readv() does. */
+	from[1].iov_base = NULL;
+	assert_int_equal(reader_read(pid, &(struct iovec){got, 800}, from, 200), 4);
+	assert_int_equal(read_one(pid, got, NULL, 8), -EFAULT);
+	end(pid);
+	assert_int_equal(read_one(pid, got, numbers, 8), -ESRCH);
+	assert_int_equal(reader_stats().processes, 0);
+	reader_close();
+	free(got);
+}
+
+/* The first read waits for its time, the next ones don't, and others' memory comes as ever. */
+static void test_memory_that_hangs(void **state)
+{
+	pid_t stuck = start_held(), other = start_target();
+	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	uint32_t got[2];
+
+	if (!stuck) {
+		end(other);
+		skip();
+	}
+	assert_int_equal(read_one(stuck, got, held, 8), -ETIMEDOUT);
+	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began, READER_MS * NSEC_PER_MSEC,
+			20 * NSEC_PER_SEC);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(read_one(stuck, got, numbers, 8), -ETIMEDOUT);
+	assert_int_equal(read_one(other, got, numbers + 7, 8), 8);
+	assert_int_equal(got[0], 7);
+	assert_int_equal(reader_stats().processes, 1);
+	assert_int_equal(reader_stats().first, stuck);
+	end(stuck); /* and its memory with it */
+	end(other);
+	reader_close();
+}
+
+/* The latest child of this process; 0: the kernel doesn't tell. */
+static pid_t latest_child(void)
+{
+	char path[64];
+	int pid, latest = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		latest = pid;
+	if (f)
+		fclose(f);
+	return latest;
+}
+
+/* Somebody kills the child: the next read but one works. */
+static void test_child_is_killed(void **state)
+{
+	pid_t pid = start_target(), child;
+	uint32_t got[2];
+
+	assert_int_equal(read_one(pid, got, numbers, 8), 8);
+	child = latest_child();
+	if (!child) {
+		end(pid);
+		skip();
+	}
+	assert_int_not_equal(child, pid);
+	kill(child, SIGKILL);
+	assert_true(read_one(pid, got, numbers, 8) < 0);
+	assert_int_equal(read_one(pid, got, numbers, 8), 8);
+	end(pid);
+	reader_close();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_memory_that_hangs),
+		cmocka_unit_test(test_child_is_killed),
+	};
+
+	numbers = malloc(BYTES);
+	for (uint32_t i = 0; i < BYTES / sizeof(*numbers); i++)
+		numbers[i] = i;
+	held = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
