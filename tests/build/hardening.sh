@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# hardening.sh: what makes a fault in a parser harder to use is in the programs that are shipped: it is read from them by
+# readelf and from their code, not from the flags. Wants build/release and, where it is built, build/static.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS hardening $name"; else echo "FAIL hardening $name: see the log"; bad=1; fi
+}
+has() { grep -E "$1" >/dev/null; } # a regular expression in what is piped in
+
+program=${KRAIT:-build/release/krait}
+pie() { readelf -hW "$1" | has 'Type: *DYN'; }
+relro() { readelf -lW "$1" | has 'GNU_RELRO'; }
+now() { readelf -dW "$1" | has 'FLAGS_1.*NOW'; }
+no_writable_code() { ! readelf -lW "$1" | has '(LOAD|GNU_STACK).* RWE'; }
+for p in "$program" build/static/krait; do
+	which=$(basename "$(dirname "$p")")
+	[ -f "$p" ] || { echo "SKIP hardening $which: it isn't built"; continue; }
+	check "$which-position-independent" pie "$p"
+	check "$which-relro" relro "$p"
+	check "$which-bound-at-start" now "$p"
+	check "$which-no-writable-code" no_writable_code "$p"
+done
+
+# Of krait's own objects: libraries that are linked in have their own. The C library's checking functions, and the call
+# of what is told of an overwritten stack.
+objects=build/release/src
+fortified() { nm -A "$objects"/cli/*.o | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
+protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }
+check fortified fortified
+check stack-protector protected
+if [ "$(uname -m)" = x86_64 ]; then
+	# -fcf-protection: a function that is called by pointer begins so.
+	landing() { objdump -d --no-show-raw-insn "$objects/cli/main.o" | has 'endbr64'; }
+	check branch-targets landing
+	# -fstack-clash-protection: a frame of more than a page, as this file has one, is touched page by page.
+	probes() { objdump -d --no-show-raw-insn "$objects/elf/eh_return.o" | has 'or[ql] +\$0x0,(0x[0-9a-f]+)?\(%rsp'; }
+	check stack-clash probes
+fi
+exit $bad
