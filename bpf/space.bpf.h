@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where the sampled thread is in native code and in the kernel, and whether what user space knows of
- * its process's mappings still holds (unmap.bpf.c).
+ * its process's mappings still holds (unmap.bpf.h).
  */
 #ifndef BPF_SPACE_H
 #define BPF_SPACE_H

@@ -2,12 +2,26 @@
 /* The thread-local error message; see error.h. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/nomem.h"
+
+/* What is built for tests. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECKED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECKED
+#endif
+#endif
 
 static _Thread_local char message[1024];
+static _Thread_local bool memory_failed;
 
-static void set(const char *fmt, va_list ap, const char *tail)
+static void set(int code, const char *fmt, va_list ap, const char *tail)
 {
 	char text[sizeof(message)];
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
@@ -15,6 +29,7 @@ static void set(const char *fmt, va_list ap, const char *tail)
 	if (tail && n >= 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - n, ": %s", tail);
 	memcpy(message, text, sizeof(message));
+	memory_failed |= code == -ENOMEM;
 }
 
 int err_set(int code, const char *fmt, ...)
@@ -22,7 +37,7 @@ int err_set(int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	set(fmt, ap, NULL);
+	set(code, fmt, ap, NULL);
 	va_end(ap);
 	return code;
 }
@@ -32,7 +47,7 @@ int err_sys(int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	set(fmt, ap, strerror(-code));
+	set(code, fmt, ap, strerror(-code));
 	va_end(ap);
 	return code;
 }
@@ -44,12 +59,46 @@ int err_wrap(int code, const char *fmt, ...)
 
 	memcpy(old, message, sizeof(old));
 	va_start(ap, fmt);
-	set(fmt, ap, old);
+	set(code, fmt, ap, old);
 	va_end(ap);
 	return code;
 }
 
+int err_nomem(void)
+{
+	return err_set(-ENOMEM, "out of memory");
+}
+
+/*
+ * In place of the C library's: every vector grows through it (base/vec.h). Weak, because a test may have one of its own.
+ */
+__attribute__((weak)) void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+	void *grown = __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(p, bytes);
+
+	if (!grown)
+		(void)err_nomem();
+	return grown;
+}
+
+void err_memory_begin(void)
+{
+	memory_failed = false;
+}
+
+bool err_memory_failed(void)
+{
+	return memory_failed;
+}
+
 const char *err_msg(void)
 {
+#ifdef CHECKED
+	if (!message[0]) {
+		fputs("err_msg(): what failed has set no message\n", stderr);
+		abort();
+	}
+#endif
 	return message;
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/nomem.h"
+
 enum { SLOT_FREE, SLOT_USED, SLOT_DELETED };
 
 /* Finalizer of MurmurHash3: every input bit reaches every output bit. */
@@ -77,7 +79,7 @@ static int resize(struct map *m)
 		size *= 2;
 	bigger.slots = calloc(size, sizeof(*bigger.slots));
 	if (!bigger.slots)
-		return -ENOMEM;
+		return err_nomem();
 	bigger.size = size;
 	map_foreach(s, m)
 		insert_new(&bigger, s->key, s->value);

@@ -4,6 +4,8 @@
 
 #include <stdarg.h>
 
+#include "base/nomem.h"
+
 void str_fini(struct str *b)
 {
 	free(b->s);
@@ -34,6 +36,7 @@ static bool reserve(struct str *b, size_t more)
 	p = realloc(b->s, cap);
 	if (!p) {
 		b->failed = true;
+		(void)err_nomem();
 		return false;
 	}
 	b->s = p;

@@ -13,6 +13,7 @@
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/thread.h"
 
 #define LANE_THREADS 16
@@ -219,6 +220,7 @@ static void run(struct slot *s, struct worker_job *job)
 	s->step = NULL;
 	pthread_mutex_unlock(&w->lock);
 	own_slot = s;
+	err_memory_begin();
 	job->run(job);
 	own_slot = NULL;
 	pthread_mutex_lock(&w->lock);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/temporary.h"
 
 #define MAX_TRIES  100 /* names of 64 random bits: one is enough on any sane file system */
@@ -26,7 +27,7 @@ static int choose_temporary(struct output *o)
 		     (unsigned long long)number) >= 0)
 		return 0;
 	o->temporary = NULL;
-	return -ENOMEM;
+	return err_nomem();
 }
 
 /*
@@ -221,7 +222,7 @@ static int close_stream(struct output *o)
 int output_commit(struct output *o)
 {
 	const struct place *p = &o->place;
-	int r = close_stream(o);
+	int r = err_memory_failed() ? err_nomem() : close_stream(o);
 
 	if (r)
 		return err_sys(r, "can't write %s", o->path ? o->path : "standard output");

@@ -43,7 +43,10 @@ _must_use_ int output_open_elsewhere(struct output *o, const char *name);
 /* Would one take the place of the other? Both are open. */
 bool output_same(const struct output *a, const struct output *b);
 
-/* Flushes and puts the file in its place. 0 or -errno + message. */
+/*
+ * Flushes and puts the file in its place. 0 or -errno + message; -ENOMEM if an allocation failed since err_memory_begin(): then
+ * something may be missing from what was written.
+ */
 _must_use_ int output_commit(struct output *o);
 
 /* Removes what wasn't committed. */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/output_name.h"
@@ -101,8 +102,10 @@ static int write_profile(struct session *s, struct output *out)
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .annotate = s->options->annotate};
-	int r = write_profile_to(out->stream, s->profile, s->options->format, &opt), q;
+	int r, q;
 
+	err_memory_begin();
+	r = write_profile_to(out->stream, s->profile, s->options->format, &opt);
 	if (r)
 		return r;
 	q = caller_enter(&s->caller);

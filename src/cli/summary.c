@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -560,6 +561,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 
 int summary_write_json(const struct session *s, const struct summary *m, struct output *out)
 {
+	err_memory_begin();
 	json_write(out->stream, s, m);
 	return output_commit(out);
 }

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "cli/signals.h"
 #include "cli/top.h"
@@ -56,6 +57,7 @@ static int write_named(struct top *t, const char *path, int (*fn)(struct interac
 		return r;
 	r = output_open(&out, path);
 	caller_leave(&t->session->caller);
+	err_memory_begin();
 	r = r ? r : fn(i, out.stream);
 	if (r)
 		return r;
@@ -71,7 +73,7 @@ static int write_screen(struct interactive *i, FILE *f)
 
 	screen_text(&i->screen, &text);
 	if (text.failed || fwrite(text.s, 1, text.n, f) != text.n)
-		return err_sys(text.failed ? -ENOMEM : -errno, "can't write the screen");
+		return err_sys(text.failed ? err_nomem() : -errno, "can't write the screen");
 	return 0;
 }
 

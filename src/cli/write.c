@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "base/visible.h"
 #include "cli/caller.h"
@@ -27,8 +28,12 @@ static int write_as_caller(struct output *out, const char *path, int (*fn)(void 
 {
 	int r = output_open(out, path);
 
+	err_memory_begin();
 	if (!r)
 		r = fn(arg, out->stream);
+	/* A later failure may have set its own message meanwhile. */
+	if (r == -ENOMEM)
+		r = err_nomem();
 	return r ? r : output_commit(out);
 }
 

@@ -66,7 +66,7 @@ static int keep(struct process *p, const struct guarded_code *code)
 	return vec_push(&p->guarded.code, *code);
 }
 
-/* The function that begins at @start, if it has @pc. 0 or -errno; 1: it is kept. */
+/* The function that begins at @start, if it has @pc. 0 or -errno + message; 1: it is kept. */
 static int read_function(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			 uint64_t pc)
 {
@@ -77,7 +77,9 @@ static int read_function(struct collect *c, struct process *p, uint64_t start, u
 	const struct unwind_rule *rule;
 	int r = peek((pid_t)p->key.tgid, start, bytes, code.n);
 
-	r = r ? r : code_rows_guess(&code, &rows);
+	if (r)
+		return err_sys(r, "it can't be read");
+	r = code_rows_guess(&code, &rows);
 	rule = r ? NULL : unwind_rows_find(&rows, pc);
 	if (!rule || rule->cfa == UNWIND_UNKNOWN)
 		return r;

@@ -78,7 +78,7 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	int r;
 
 	if (fstat(fd, &st))
-		return -errno;
+		return err_sys(-errno, "it can't be looked at");
 	f->version = file_version_of(&st);
 	if (!elf_file_open(fd, path, &elf)) {
 		elf_file_dynamic(elf, &f->dynamic);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "collect/internal.h"
 #include "elf/dwarf_file.h"
@@ -35,6 +36,7 @@ static bool is_vdso(const struct mapping *m, const char *path)
 	return streq(path, VDSO_PATH) && m->start > UINT32_MAX;
 }
 
+/* A descriptor of a copy; -errno + message. */
 static int open_vdso(void)
 {
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -44,13 +46,13 @@ static int open_vdso(void)
 	const struct mapping *m;
 
 	if (!at || proc_open(&self, getpid()) || maps_read(self.dirfd, MAPS_EXEC, &maps))
-		return -ENOENT;
+		return err_set(-ENOENT, "krait's own vDSO can't be found");
 	m = maps_find(&maps, at);
 	if (!m || m->end - at > VDSO_MAX_BYTES)
-		return -ENOENT;
+		return err_set(-ENOENT, "krait's own vDSO isn't in its mappings");
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, (const void *)at, m->end - at) != (ssize_t)(m->end - at))
-		return -errno;
+		return err_sys(-errno, "the vDSO can't be copied");
 	return TAKE_FD(fd);
 }
 
@@ -156,13 +158,15 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 
 	f->path = strdup(path);
 	if (!f->path)
-		return -ENOMEM;
+		return err_nomem();
 	/* Also of what can't be opened (a device): it isn't met again. */
 	if (!file_stat_mapping(proc, m, &st))
 		f->version = file_version_of(&st);
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
-	if (f->fd < 0 || fstat(f->fd, &st))
-		return -ENOENT;
+	if (f->fd < 0)
+		return f->fd;
+	if (fstat(f->fd, &st))
+		return err_sys(-errno, "it can't be looked at");
 	if (c->config.max_files && c->natives_open >= c->config.max_files)
 		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
 			       c->natives_open);
@@ -177,8 +181,10 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 {
 	struct native_file *f = calloc(1, sizeof(*f));
 
-	if (!f)
+	if (!f) {
+		c->no_memory = true;
 		return NULL;
+	}
 	*f = (struct native_file){.dev = m->dev, .ino = m->ino, .fd = -1, .root = -1};
 	if (open_file(c, proc, m, path, f))
 		log_info("%s: no native frames: %s", path, err_msg());
@@ -191,6 +197,7 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 	if (f->loads.n && c->config.unwind->new_table(c->config.ctx, &f->table))
 		f->table = 0;
 	if (vec_push(&c->natives, f)) {
+		c->no_memory = true;
 		native_file_free(f);
 		return NULL;
 	}

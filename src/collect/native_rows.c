@@ -170,8 +170,12 @@ void native_rows_fini(struct native_rows *r)
 
 static void keep_functions(struct collect *c, struct native_file *f, const struct unwind_rows *rows)
 {
-	if (f->fdes.n || !rows->fdes.n || vec_reserve(&f->fdes, rows->fdes.n))
+	if (f->fdes.n || !rows->fdes.n)
 		return;
+	if (vec_reserve(&f->fdes, rows->fdes.n)) {
+		c->no_memory = true;
+		return;
+	}
 	memcpy(f->fdes.v, rows->fdes.v, rows->fdes.n * sizeof(*f->fdes.v));
 	f->fdes.n = rows->fdes.n;
 	known_forget(c); /* where functions begin and end */
@@ -190,6 +194,10 @@ static void not_filled(struct collect *c, struct native_file *f, int r, const ch
 	if (r == -ENOSPC) {
 		log_info("%s: no unwind tables for now: %s", f->path, why);
 		c->stats.rows_refused++;
+		try_later(f);
+		return;
+	}
+	if (r == -ENOMEM) {
 		try_later(f);
 		return;
 	}

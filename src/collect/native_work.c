@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "base/worker.h"
 #include "collect/internal.h"
@@ -35,7 +36,8 @@ struct job {
 	uint64_t asked_ns, compile_ns;
 	bool cut, counted; /* by its slice; in the statistics */
 	int r;
-	char *why; /* message for .r */
+	char *why;	/* message for .r */
+	bool no_memory; /* for something of it: what there is, is used */
 };
 
 /*
@@ -50,6 +52,7 @@ static void note(struct job *j, int r)
 {
 	j->r = r;
 	j->why = r ? strdup(err_msg()) : NULL;
+	j->no_memory |= err_memory_failed();
 }
 
 static int nobody_waits(void)
@@ -175,14 +178,16 @@ static void read_kernel(struct worker_job *job)
 	note(j, kernel_names_open(j->config->kallsyms, &j->kernel));
 }
 
-/* Without memory for it there are no rows and no names: that isn't tried again. */
+/* False: there is no memory, so that the next flush fails and says so. */
 static bool give(struct collect *c, struct native_file *f, void (*run)(struct worker_job *),
 		 bool urgent)
 {
 	struct job *j = calloc(1, sizeof(*j));
 
-	if (!j)
+	if (!j) {
+		c->no_memory = true;
 		return false;
+	}
 	j->file = f;
 	j->config = &c->config;
 	j->asked_ns = clock_ns(CLOCK_MONOTONIC);
@@ -194,25 +199,18 @@ static bool give(struct collect *c, struct native_file *f, void (*run)(struct wo
 
 void native_work_rows(struct collect *c, struct native_file *f)
 {
-	give(c, f, compile_rows, true);
+	if (!give(c, f, compile_rows, true))
+		f->rows = ROWS_NONE;
 }
 
 void native_work_names(struct collect *c, struct native_file *f)
 {
-	f->named = NAMES_ASKED;
-	if (f->fd >= 0)
-		give(c, f, open_names, false);
-	else
-		f->named = NAMES_TRIED;
+	f->named = f->fd >= 0 && give(c, f, open_names, false) ? NAMES_ASKED : NAMES_TRIED;
 }
 
 void native_work_list(struct collect *c, struct native_file *f)
 {
-	f->list_found = LIST_ASKED;
-	if (f->fd >= 0)
-		give(c, f, find_list, false);
-	else
-		f->list_found = LIST_TRIED;
+	f->list_found = f->fd >= 0 && give(c, f, find_list, false) ? LIST_ASKED : LIST_TRIED;
 }
 
 void native_work_kernel(struct collect *c)
@@ -291,6 +289,11 @@ static void count_cut(struct collect *c, struct job *j)
 static void take(struct collect *c, struct job *j)
 {
 	count_cut(c, j);
+	if (j->no_memory && j->job.run != keep_rows)
+		log_warn("%s: out of memory for its unwind tables or names; native frames may be "
+			 "missing or without names",
+			 j->file ? j->file->path : "the kernel");
+	j->no_memory = false;
 	if (j->job.run == open_names)
 		take_names(c, j->file, j);
 	else if (j->job.run == find_list)

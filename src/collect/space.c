@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/log.h"
 #include "collect/internal.h"
 
@@ -254,7 +255,7 @@ static int try_to_read(struct collect *c, struct process *p)
 	struct unwind_space head = {};
 	bool first = !p->slot;
 	uint64_t began_ns;
-	int r = s ? 0 : -ENOMEM;
+	int r = s ? 0 : err_nomem();
 
 	if (!r && first)
 		r = take_slot(c, p);

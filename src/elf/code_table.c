@@ -6,7 +6,6 @@
 
 #define REX_W 8
 #define REX_R 4
-#define REX_X 2
 #define REX_B 1
 
 enum holds { NOTHING, TABLE, ENTRY, PLACE }; /* of .at; PLACE: their sum */

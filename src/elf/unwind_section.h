@@ -15,6 +15,5 @@
  */
 _must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);
 void cfi_section_fini(struct cfi_section *s);
-#define _cleanup_cfi_section_ _cleanup_(cfi_section_fini)
 
 #endif

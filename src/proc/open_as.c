@@ -13,6 +13,7 @@
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/nomem.h"
 #include "base/vec.h"
 
 typedef VEC(gid_t) group_vec;
@@ -28,7 +29,7 @@ static int save_groups(group_vec *ret)
 	int n = getgroups(0, NULL);
 
 	if (n < 0 || vec_reserve(ret, (size_t)n + 1))
-		return -ENOMEM;
+		return err_nomem();
 	n = getgroups(n, ret->v);
 	ret->n = n < 0 ? 0 : (size_t)n;
 	return n < 0 ? -errno : 0;
@@ -37,7 +38,9 @@ static int save_groups(group_vec *ret)
 static int clear_effective(void)
 {
 	cap_t caps = cap_get_proc();
-	int r = !caps || cap_clear_flag(caps, CAP_EFFECTIVE) || cap_set_proc(caps) ? -EPERM : 0;
+	int r = !caps							    ? err_nomem()
+		: cap_clear_flag(caps, CAP_EFFECTIVE) || cap_set_proc(caps) ? -EPERM
+									    : 0;
 
 	if (caps)
 		cap_free(caps);
@@ -73,7 +76,7 @@ static int enter(const struct opener *u, struct saved *s)
 	int r;
 
 	*s = (struct saved){.caps = cap_get_proc(), .uid = setfsuid(-1), .gid = setfsgid(-1)};
-	r = !s->caps ? -ENOMEM : u->has_id ? save_groups(&s->groups) : 0;
+	r = !s->caps ? err_nomem() : u->has_id ? save_groups(&s->groups) : 0;
 	if (r) {
 		if (s->caps)
 			cap_free(s->caps);

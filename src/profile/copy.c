@@ -100,7 +100,7 @@ uint32_t profile_copy_stack(struct profile_copy *c, uint32_t id)
 	from = profile_get_stack(c->from, id, &n);
 	to = calloc(n + 1, sizeof(*to));
 	if (!to)
-		return 0;
+		return profile_no_memory(c->to);
 	for (size_t i = 0; i < n; i++)
 		to[i] = profile_copy_location(c, from[i]);
 	c->stacks[id] = profile_stack(c->to, to, n);
@@ -119,7 +119,7 @@ uint32_t profile_copy_labels(struct profile_copy *c, uint32_t id, const struct p
 	from = profile_get_labels(c->from, id, &n);
 	to = calloc(n + n_extra + 1, sizeof(*to));
 	if (!to)
-		return 0;
+		return profile_no_memory(c->to);
 	for (size_t i = 0; i < n; i++)
 		to[i] = (struct profile_label){profile_copy_string(c, from[i].key),
 					       profile_copy_string(c, from[i].value)};

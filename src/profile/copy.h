@@ -40,4 +40,7 @@ _must_use_ int profile_copy_meta(struct profile *from, struct profile *to);
 /* Comments, as many as there is room for. 0 or -ENOMEM + message. */
 _must_use_ int profile_copy_comments(struct profile *from, struct profile *to);
 
+/* profile.c: for whoever couldn't allocate what he wanted to put into @p: profile_failed() tells. 0, which is no id. */
+uint32_t profile_no_memory(struct profile *p);
+
 #endif

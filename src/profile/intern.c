@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/nomem.h"
+
 #include "profile/intern.h"
 
 #define ARENA_BLOCK 65536u
@@ -83,7 +85,7 @@ static int grow_slots(struct intern *t)
 		return 0;
 	slots = calloc(size, sizeof(*slots));
 	if (!slots)
-		return -ENOMEM;
+		return err_nomem();
 	for (size_t i = 0; i < t->n_slots; i++) {
 		size_t j = t->slots[i].hash & (size - 1);
 
@@ -137,7 +139,7 @@ static int store(struct intern *t, const void *key, size_t n)
 		chunk = malloc(INTERN_CHUNK * stride(t));
 		if (!chunk || vec_push(&t->items, chunk)) {
 			free(chunk);
-			return -ENOMEM;
+			return err_nomem();
 		}
 		t->bytes += INTERN_CHUNK * stride(t);
 	}
@@ -147,7 +149,7 @@ static int store(struct intern *t, const void *key, size_t n)
 	}
 	at = arena_alloc(t, sizeof(len) + n + 1);
 	if (!at)
-		return -ENOMEM;
+		return err_nomem();
 	memcpy(at, &len, sizeof(len));
 	memcpy(at + sizeof(len), key, n);
 	at[sizeof(len) + n] = 0;

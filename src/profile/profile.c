@@ -5,6 +5,9 @@
  */
 #include <stdlib.h>
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/nomem.h"
+#include "profile/copy.h"
 #include "base/str.h"
 #include "profile/profile.h"
 #include "profile/samplelog.h"
@@ -114,6 +117,13 @@ bool profile_failed(const struct profile *p)
 	return p->failed;
 }
 
+uint32_t profile_no_memory(struct profile *p)
+{
+	(void)err_nomem();
+	p->failed = true;
+	return 0;
+}
+
 void profile_forget_failure(struct profile *p)
 {
 	p->failed = false;
@@ -213,7 +223,7 @@ static int reserve_stack(struct profile *p, size_t n)
 		uint32_t *v = reallocarray(p->known[i].v, cap, sizeof(*v));
 
 		if (!v)
-			return -ENOMEM;
+			return err_nomem();
 		p->known[i].v = v;
 	}
 	p->stack_cap = cap;
@@ -267,10 +277,8 @@ uint32_t profile_labels(struct profile *p, const struct profile_label *labels, s
 	if (!n)
 		return 0;
 	set = reallocarray(NULL, n, sizeof(*set));
-	if (!set) {
-		p->failed = true;
-		return 0;
-	}
+	if (!set)
+		return profile_no_memory(p);
 	/* Insertion by key: a set has about ten labels, and the last of equal keys wins. */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t key = label_key(p, labels[i].key);

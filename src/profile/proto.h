@@ -8,6 +8,7 @@
 #define PROFILE_PROTO_H
 
 #include <stdlib.h>
+#include "base/nomem.h"
 #include "base/util.h"
 
 enum pb_wire { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
@@ -93,6 +94,7 @@ static inline bool pb_reserve(struct pb *b, size_t n)
 		cap *= 2;
 	v = realloc(b->v, cap);
 	if (!v) {
+		(void)err_nomem();
 		b->failed = true;
 		return false;
 	}

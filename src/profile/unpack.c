@@ -3,6 +3,8 @@
 #include "profile/unpack.h"
 
 #include <errno.h>
+#include <zstd_errors.h>
+
 #include "base/error.h"
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
@@ -81,6 +83,8 @@ static int more_zstd(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 	ZSTD_outBuffer out = {buf, cap, 0};
 	size_t r = ZSTD_decompressStream(u->zstd, &out, &in);
 
+	if (ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation)
+		return NO_MEMORY;
 	if (ZSTD_isError(r))
 		return err_set(-EINVAL, "the zstd data is damaged near byte %zu (%s)", in.pos,
 			       ZSTD_getErrorName(r));

@@ -34,9 +34,10 @@ int viewer_in_wrap(const char *format, int r, const char *field)
 int viewer_in_text(const char *format, struct json_in *in, const char *field, struct str *ret)
 {
 	struct json_in before = *in;
+	int r = json_in_string(in, ret);
 
-	if (!json_in_string(in, ret))
-		return 0;
+	if (!r || r == -ENOMEM)
+		return r;
 	*in = before;
 	str_clear(ret);
 	return viewer_in_wrap(format, json_in_skip(in), field);

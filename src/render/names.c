@@ -7,6 +7,7 @@
 #include "render/render.h"
 
 #include "base/error.h"
+#include "base/nomem.h"
 #include "render/dirs.h"
 #include "render/rank.h"
 
@@ -127,12 +128,12 @@ static int separate(struct render_names *names, const dirs_files *files, bool mo
 	int changed = 0;
 
 	if (!count)
-		return -ENOMEM;
+		return err_nomem();
 	vec_foreach(file, files)
 		if (rank_add(&r, *text_of(&names->of_string[*file], module)))
-			return -ENOMEM;
+			return err_nomem();
 	if (rank_finish(&r))
-		return -ENOMEM;
+		return err_nomem();
 	for (size_t i = 0; i < files->n; i++)
 		count[r.of[i]]++;
 	for (size_t i = 0; i < files->n; i++) {
@@ -205,7 +206,7 @@ static int name_module(struct name *name)
 
 	add_module_of_file(name->from, &b);
 	name->module = str_take(&b);
-	return name->module ? 0 : -ENOMEM;
+	return name->module ? 0 : err_nomem();
 }
 
 /*
@@ -273,7 +274,7 @@ struct render_names *render_names_new(struct profile *p)
 out:
 	dirs_fini(&dirs);
 	if (r) {
-		err_set(-ENOMEM, "out of memory");
+		(void)err_nomem();
 		render_names_free(names);
 		return NULL;
 	}

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "base/vec.h"
 #include "profile/cpuprofile_in.h"
 #include "profile/firefox_in.h"
@@ -205,7 +206,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	int r;
 
 	if (!head) {
-		err_set(-ENOMEM, "out of memory");
+		(void)err_nomem();
 		return NULL;
 	}
 	if (check_known(data, n))
@@ -216,6 +217,8 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 		in.head_n += r ? 0 : got;
 	}
 	unpack_close(&u);
+	if (r == -ENOMEM)
+		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(formats) && !found; i++)
 		if (formats[i].probe(&in))
 			found = &formats[i];
@@ -235,9 +238,21 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 
 int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 {
-	const struct read_format *f = find(data, n);
+	const struct read_format *f;
+	int r;
 
-	return f ? f->read(data, n, ret) : -EINVAL;
+	err_memory_begin();
+	f = find(data, n);
+	r = f ? f->read(data, n, ret) : -EINVAL;
+	if (r == -ENOMEM)
+		return err_nomem();
+	/* What a text lacks would be missing from the profile. */
+	if (!r && err_memory_failed()) {
+		profile_free(*ret);
+		*ret = NULL;
+		r = err_nomem();
+	}
+	return r;
 }
 
 struct bytes {
@@ -252,7 +267,7 @@ static int read_until(int fd, struct bytes *b, size_t want)
 		ssize_t got;
 
 		if (vec_grow((void **)&b->v, &b->cap, MIN(b->n + HEAD, want), 1))
-			return -ENOMEM;
+			return err_nomem();
 		got = read(fd, b->v + b->n, MIN(b->cap, want) - b->n);
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -9,10 +9,8 @@
 #include "profile/profile.h"
 #include "render/rank.h"
 
-#define ROOTS_MAX 2
-
 struct roots {
-	unsigned depth;	    /* root frames of every sample: 0 to ROOTS_MAX */
+	unsigned depth;	    /* root frames of every sample: 0 to 2 */
 	size_t n_processes; /* shown; 0 = the profile doesn't say */
 	char *process;	    /* name of the process if all have the same one, else NULL */
 	struct rank texts;  /* input i * depth + d: root frame d of label set i, outermost first */

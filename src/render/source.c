@@ -5,6 +5,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/nomem.h"
 #include "profile/unpack.h"
 #include "render/embedded.h"
 #include "render/markup.h"
@@ -58,7 +59,7 @@ static int name_parts(struct functions *fs, struct part *parts)
 		struct function f;
 
 		if (functions_get(fs, key, &f))
-			return -ENOMEM;
+			return err_nomem();
 		if (f.kind == KIND_PYTHON && is_python(f.path))
 			parts[key] = (struct part){.start = f.start_line,
 						   .first = f.start_line,
@@ -93,17 +94,17 @@ static int find_parts(struct sources *s)
 	size_t n = 0;
 
 	if (!parts || name_parts(s->fs, parts))
-		return -ENOMEM;
+		return err_nomem();
 	find_lines(s->fs, parts);
 	for (uint32_t key = 0; key < s->fs->keys.n; key++) {
 		const struct part *p = &parts[key];
 
 		if (p->path && p->first > 0 &&
 		    (rank_add(&paths, p->path) || vec_push(&s->parts, *p)))
-			return -ENOMEM;
+			return err_nomem();
 	}
 	if (rank_finish(&paths))
-		return -ENOMEM;
+		return err_nomem();
 	for (; n < s->parts.n; n++)
 		s->parts.v[n].rank = paths.of[n];
 	if (s->parts.n)
@@ -118,6 +119,8 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	const char *tab = "";
 
 	/* Tabs are dear to columns, and no other control character is. */
+	if (!copy)
+		(void)err_nomem();
 	fputc('"', s->out);
 	while ((part = copy ? strsep(&rest, "\t") : NULL)) {
 		str_clear(&s->json);

@@ -248,7 +248,6 @@ static void cut_times(struct viewer *v)
 	if (v->o->until_ns)
 		end = MIN(end, v->o->until_ns);
 	to->duration_ns = end > v->o->since_ns ? (int64_t)(end - v->o->since_ns) : 0;
-	v->totals.all_duration_ns = from->duration_ns;
 }
 
 static int make(struct viewer *v)

@@ -43,7 +43,6 @@ bool view_wanted(const struct view_options *o);
 struct view_totals {
 	int64_t all[PROFILE_MAX_VALUES], shown[PROFILE_MAX_VALUES];
 	uint64_t all_samples, shown_samples;
-	int64_t all_duration_ns;
 };
 
 /*

@@ -46,6 +46,21 @@ verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules
 
 verdict generated "$(files . | grep -E '(^|/)__pycache__/|\.py[co]$')"
 
+# A comment or a page that names a file of this repository which is gone. NAME stands for any; libffi has a src/tramp.c,
+# and the profiles of tests/golden are of a src/a.c.
+named_files() {
+	files . | grep -E '\.([ch]|py|sh|md|in)$|/run$' | grep -vxE 'tests/build/rules.sh|LICENSES/.*' | xargs grep -noE \
+		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
+		sed -E 's/:[^[:alnum:]]?([[:alnum:]_./-]+)$/ \1/'
+	files abi bpf src tests | grep -E '\.[ch]$' | xargs grep -noE '\b[a-z_]+\.bpf\.[ch]\b' | sed -E 's/:([a-z_.]+)$/ bpf\/\1/'
+}
+verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
+	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
+
+# Each attempt that the page tells of is shown by a test that is there.
+verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
+	while read -r file case; do grep -qsw -e "$case" "$file" || echo "docs/security.md: $file has no $case"; done)"
+
 # Who reads no further than it must breaks the pipe: with pipefail that is a failure, now and then.
 verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
