@@ -86,7 +86,7 @@ static const struct option_row rows[] = {
 	 .field = FIELD(limit),
 	 .initial = "10",
 	 .help = "rows of the table"},
-	SOURCE_ROWS(FIELD(source), "html: "),
+	SOURCE_ROWS(FIELD(source), "html: ", "by default only what the compared pages have"),
 	VIEW_SAMPLE_ROWS(FIELD(view)),
 	VIEW_TIME_ROWS(FIELD(view)),
 	VIEW_GRAIN_ROWS(FIELD(view)),
@@ -380,6 +380,8 @@ static int compare(const struct diff_options *o, const struct operands *operands
 	}
 	cells_init();
 	r = write_output(o->output, print, &(struct print_arg){o, f});
+	for (int side = 0; side < DIFF_SIDES; side++)
+		source_say_shown(&f->source[side], o->output);
 	return r ? r : apply_rules(o, f);
 }
 

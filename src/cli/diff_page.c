@@ -221,7 +221,8 @@ static int write_page(struct page *g, FILE *out)
 	_cleanup_free_ const char **before = all_files(g, DIFF_A), **after = all_files(g, DIFF_B);
 	struct html_diff d = {
 		.per = f->per, .timed = f->diff.timed, .changed = changed, .file = {before, after}};
-	struct render_options opt = {.open_source = source_open_recorded,
+	struct render_options opt = {.open_source = SOURCE_OF_PAGE(&f->source[DIFF_A]),
+				     .source_shown = source_shown,
 				     .value = f->type,
 				     .times = PPROF_TIMES_EXACT,
 				     .diff = &d,

@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
 	 .initial = "512M, or a quarter of what there is if that is less",
 	 .help = "most memory for names and stacks and for writing them, from 8M to 4G; where they "
 		 "need more, what was rare is summed up as [rare code]"},
-	SOURCE_ROWS(RECORD_FIELD(source), "html: "),
+	SOURCE_ROWS(RECORD_FIELD(source), "html: ", "by default of your own files only"),
 	{.name = "open",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(open),

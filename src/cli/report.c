@@ -15,6 +15,7 @@
 #include "cli/values.h"
 #include "cli/view_options.h"
 #include "cli/write.h"
+#include "render/embedded.h"
 #include "render/read.h"
 #include "render/roots.h"
 #include "render/tree.h"
@@ -88,7 +89,9 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(style.per_thread),
 	 .help = "each thread's share too"},
-	SOURCE_ROWS(FIELD(source), "text, md, html: "),
+	SOURCE_ROWS(FIELD(source), "text, md, html: ",
+		    "by default of your own files in a text, in a page only what FILE has if "
+		    "it is one"),
 	VIEW_ROWS(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -215,6 +218,30 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
+/* A page of a page keeps its source text. Of a part of it nobody can tell what belongs to it. */
+static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
+{
+	if (o->source_mode != SOURCE_OWN || view_wanted(&o->view) ||
+	    !streq(o->format->name, "html") || !str_ends(f->path, ".html"))
+		return 0;
+	return read_source_file(f->path, EMBEDDED_SOURCE, text);
+}
+
+static int convert(struct report_options *o, struct report_facts *f)
+{
+	_cleanup_str_ struct str text = {};
+	int r = take_text(o, f, &text);
+
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	o->render.source_text = text.n ? str_cstr(&text) : NULL;
+	r = write_file(f->p, o->output, o->format, &o->render);
+	source_say_shown(&f->source, o->output);
+	return r;
+}
+
 static int write_it(struct report_options *o, struct report_facts *f)
 {
 	int r = apply_filters(o, f);
@@ -223,14 +250,15 @@ static int write_it(struct report_options *o, struct report_facts *f)
 		r = find_facts(o, f);
 	f->source.p = f->p;
 	f->source.since_ns = source_ran(f->p, f->path);
-	o->render.open_source = source_open_recorded;
+	o->render.open_source = SOURCE_OF_PAGE(&f->source);
+	o->render.source_shown = source_shown;
 	o->render.source_arg = &f->source;
 	if (r) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
 	}
 	if (o->format)
-		return write_file(f->p, o->output, o->format, &o->render);
+		return convert(o, f);
 	cells_init();
 	return write_output(o->output, print, &(struct print_arg){o, f});
 }

@@ -10,11 +10,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
 #include "base/util.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
 
 enum { NOBODY = 65534 };
+enum { MOST_NAMED = 20 }; /* files in a line of words */
 
 int source_options_mode(const struct source_options *o, enum source_mode *ret)
 {
@@ -107,6 +110,28 @@ int source_open_recorded(void *recorded, const char *path, int64_t *since_ns)
 		if (streq(profile_get_string(s->p, profile_get_function(s->p, id)->file), path))
 			*since_ns = MIN(*since_ns, source_since(s, id));
 	return source_open(&s->rules, path);
+}
+
+void source_shown(void *recorded, const char *path)
+{
+	struct source_recorded *s = recorded;
+
+	(void)!vec_push(&s->shown, path);
+}
+
+void source_say_shown(struct source_recorded *s, const char *output)
+{
+	_cleanup_str_ struct str names = {};
+
+	for (size_t i = 0; i < s->shown.n && i < MOST_NAMED; i++)
+		str_addf(&names, "%s%s", i ? ", " : "", s->shown.v[i]);
+	if (s->shown.n > MOST_NAMED)
+		str_addf(&names, " and %zu more", s->shown.n - MOST_NAMED);
+	if (s->shown.n)
+		log_note("source text of %zu file%s is in %s: %s", s->shown.n,
+			 s->shown.n == 1 ? "" : "s", output ? output : "standard output",
+			 str_cstr(&names));
+	vec_fini(&s->shown);
 }
 
 bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,

@@ -9,6 +9,7 @@
 #include "cli/caller.h"
 #include "cli/options.h"
 #include "cli/values.h"
+#include "base/vec.h"
 #include "proc/owner.h"
 #include "profile/profile.h"
 
@@ -20,13 +21,12 @@ struct source_options {
 };
 
 #define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
-/* @where: where the text is to be seen, "html: ". */
-#define SOURCE_ROWS(at, where)                                                                     \
+/* @where: where the text is to be seen, "html: "; @own: what is shown without these options. */
+#define SOURCE_ROWS(at, where, own)                                                                \
 	{.name = "source",                                                                         \
 	 .set = value_flag,                                                                        \
 	 SOURCE_ROW(at, all),                                                                      \
-	 .help = where "source text of every .py and .pyx file that you may read; by default of "  \
-		       "your own files only"},                                                     \
+	 .help = where "source text of every .py and .pyx file that you may read; " own},          \
 	{                                                                                          \
 		.name = "no-source", .set = value_flag, SOURCE_ROW(at, none),                      \
 		.help = where "no source text"                                                     \
@@ -51,12 +51,25 @@ _must_use_ int source_open_below(const struct source_rules *r, int root, const c
 /* The same below krait's own root. */
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
-/* A recording in a file, whose source text is asked for. */
+/*
+ * A recording in a file, whose source text is asked for. The file can come from anywhere, and nothing in
+ * it proves that it was recorded here: a page made of it has source text with SOURCE_ALL alone.
+ */
 struct source_recorded {
 	struct source_rules rules;
 	struct profile *p;
-	int64_t since_ns; /* when it ran */
+	int64_t since_ns;	 /* when it ran */
+	VEC(const char *) shown; /* files of which lines went into a page; strings of @p */
 };
+
+/* What a page of the recording may have: render_options.open_source, or NULL. */
+#define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)
+
+/* render_options.source_shown. @recorded: struct source_recorded *. */
+void source_shown(void *recorded, const char *path);
+
+/* Tells of which files lines went into @output (NULL: standard output), and forgets them. */
+void source_say_shown(struct source_recorded *s, const char *output);
 
 /* When it ran: if the profile doesn't say, it is as old as its file, @path ("-": nobody knows). */
 int64_t source_ran(struct profile *p, const char *path);

@@ -89,7 +89,10 @@ static int put_samples(struct html *h, FILE *out)
 
 static int put_source(struct html *h, FILE *out)
 {
-	return source_put(&h->functions, h->opt, h->opt->source_arg, out);
+	if (!h->opt->source_text)
+		return source_put(&h->functions, h->opt, h->opt->source_arg, out);
+	fputs(h->opt->source_text, out);
+	return 0;
 }
 
 static int put_source_of(struct html *h, int side, FILE *out)
@@ -207,7 +210,7 @@ static int put_body(struct html *h, FILE *out)
 		r = put_block(h, "krait-source-before", put_source_before, out);
 	if (!r && h->opt->diff)
 		r = put_block(h, "krait-source-after", put_source_after, out);
-	if (!r && !h->opt->diff && h->opt->open_source)
+	if (!r && !h->opt->diff && (h->opt->open_source || h->opt->source_text))
 		r = put_block(h, "krait-source", put_source, out);
 	return r;
 }

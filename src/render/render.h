@@ -28,6 +28,9 @@ struct render_options {
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;
+	/* Lines of this file are in the page. NULL: nobody wants to know. @arg: as of open_source. */
+	void (*source_shown)(void *arg, const char *path);
+	const char *source_text; /* instead of that: as read_source_file() took it from a page */
 	const struct html_diff *diff; /* the page compares two recordings; else NULL */
 };
 

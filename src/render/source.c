@@ -185,6 +185,8 @@ static void put_file(struct sources *s, const struct part *p, const struct part 
 		r == -EPERM ? "true" : "false");
 	if (!r)
 		put_runs(s, p, end);
+	if (!r && s->opt->source_shown)
+		s->opt->source_shown(s->arg, p->path);
 	fputs("]}\n", s->out);
 	s->any = true;
 }

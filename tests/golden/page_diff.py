@@ -282,17 +282,17 @@ def source(b):
     one, two = (source_profile(name, path) for name, path in paths.items())
     want = sorted(["100 ms/s\t150 ms/s\t+50.0 %\t2 \u2192 4\t    a = n", "200 ms/s\t200 ms/s\t0.0 %\t3 \u2192 5\t    b = a * a",
                    "300 ms/s\t\tgone\t4\t    slow(b)", "\t50 ms/s\tnew\t6\t    fast.quick(b)"])
-    equal(shown("source.html", one, two), want, "files as they were")
+    equal(shown("source.html", "--source", one, two), want, "files as they were")
     kept = page.pages / "kept.html"
-    krait("report", one, "-o", kept)
+    krait("report", one, "--source", "-o", kept)
     time.sleep(1.1)  # past what the recordings say of their time
     paths["v1"].write_text("def run(n):\n    not this\n" * 3)
-    equal(shown("kept-diff.html", kept, two), want, "the text of a page")
+    equal(shown("kept-diff.html", "--source", kept, two), want, "the text of a page")
     equal(shown("again.html", page.pages / "kept-diff.html"), want, "the text of a page of two")
     nonsense = base64.b64encode(b'[{"path":1,"runs":{"length":9}}]').decode()
     kept.write_text(re.sub(r'(id="krait-source">)[^<]*', r"\g<1>" + nonsense, kept.read_text()))
-    equal(shown("nonsense.html", kept, two)[-1], "300 ms/s\t\tgone\t4\t", "a page with something else in the place of text")
-    equal(shown("changed.html", one, two), sorted(["100 ms/s\t\tgone\t2\t", "200 ms/s\t\tgone\t3\t", "300 ms/s\t\tgone\t4\t",
+    equal(shown("nonsense.html", "--source", kept, two)[-1], "300 ms/s\t\tgone\t4\t", "a page with something else in the place of text")
+    equal(shown("changed.html", "--source", one, two), sorted(["100 ms/s\t\tgone\t2\t", "200 ms/s\t\tgone\t3\t", "300 ms/s\t\tgone\t4\t",
         "\t150 ms/s\tnew\t4\t    a = n", "\t200 ms/s\tnew\t5\t    b = a * a", "\t50 ms/s\tnew\t6\t    fast.quick(b)"]), "one file changed")
     assert "Before: The file changed after" in b.js("document.querySelector('#lines').textContent")
     equal(shown("none.html", "--no-source", kept, two), sorted(["100 ms/s\t\tgone\t2", "200 ms/s\t\tgone\t3",

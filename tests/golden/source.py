@@ -124,7 +124,8 @@ def rules(work):
     page = os.path.join(work, "x.html")
     check("own", "return wanted(1)" in report(path), report(path))
     check("no-source", "wanted" not in report(path, "--no-source"))
-    for name, mode, args, shown in (("mine.py", "own", [], 1), ("mine.py", "none", ["--no-source"], 0), ("mine.pyx", "own", [], 1), ("mine.wsgi", "all", ["--source"], 0)):
+    for name, mode, args, shown in (("mine.py", "foreign", [], 0), ("mine.py", "none", ["--no-source"], 0), ("mine.py", "all", ["--source"], 1),
+                                    ("mine.pyx", "all", ["--source"], 1), ("mine.wsgi", "all", ["--source"], 0)):
         report(module(work, name)[1], "-o", page, *args)
         check("page %s of %s" % (mode, name), source_of(page).count("return wanted(1)") == shown)
     file, path = module(work, "mine.py")
@@ -142,8 +143,6 @@ def rules(work):
         check("other's", "wanted" not in text and "aren't yours: --source" in text, text)
         text = report(path, width=40)
         check("other's, narrow", "aren't yours: --source" in text and max(map(len, text.split("\n")[1:])) <= 40, text)
-        report(path, "-o", page)
-        check("other's page", '"foreign":true,"runs":[]' in source_of(page), source_of(page))
         text = report(path, "--source")
         check("other's asked for", "wanted" in text and "--source" not in text, text)
         report(path, "-o", page, "--source")
@@ -156,12 +155,41 @@ def rules(work):
     check("another function there", CHANGED in report(path) and "wanted" not in report(path))
 
 
-def source_of(page):
+def pages(work):
+    """A profile that names a file of the reader's is no reason to publish that; what a page has is."""
+    file, path = module(work, "secret.py")
+    one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
+
+    def said(*args):
+        return subprocess.run([KRAIT, *args], capture_output=True, timeout=60, check=False).stderr.decode()
+
+    said("report", path, "-o", one)
+    said("diff", path, path, "-o", both)
+    for page in (one, both):
+        check("foreign: nothing in " + os.path.basename(page), "wanted" not in text_of(page), text_of(page))
+    words = said("report", path, "-o", one, "--source")
+    check("files are named", "source text of 1 file is in %s: %s" % (one, file) in words, words)
+    words = said("diff", path, path, "-o", both, "--source")
+    check("files are named by diff", file in words and "wanted" in text_of(both), words)
+    os.unlink(file)
+    said("report", one, "-o", two)
+    check("a page of a page", text_of(two) == text_of(one) != "", text_of(two))
+    said("report", one, "-o", part, "--focus", "seen")
+    check("a part of a page", "wanted" not in text_of(part), text_of(part))
+    said("diff", one, path, "-o", both)
+    check("diff with a page", "wanted" in text_of(both), text_of(both))
+
+
+def text_of(page):
+    return source_of(page) + source_of(page, "-before") + source_of(page, "-after")
+
+
+def source_of(page, side=""):
     """The page's block of source text."""
     import base64
     import gzip
     with open(page) as f:
-        block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
+        block = re.search(r'id="krait-source%s">\s*([^<]*)<' % side, f.read())
     return gzip.decompress(base64.b64decode(block.group(1))).decode() if block else ""
 
 
@@ -173,6 +201,7 @@ def main():
         if sys.version_info >= (3, 11):
             carets(work)
         rules(work)
+        pages(work)
     sys.exit(failed)
 
 
