@@ -127,7 +127,7 @@ static bool give(struct collect *c, struct absent *a, const struct rec_absent *r
 		j->layout = *layout;
 	a->jobs++;
 	reader_prepare();
-	worker_give(a->worker, &j->job, false);
+	worker_give(a->worker, &j->job, true);
 	return true;
 }
 
