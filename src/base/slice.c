@@ -8,9 +8,11 @@ static _Thread_local struct slice *current;
 
 void slice_begin(struct slice *s, uint64_t work)
 {
-	*s = (struct slice){.left = work, .outer = current};
-	if (current)
+	*s = (struct slice){.left = work, .memory = UINT64_MAX, .outer = current};
+	if (current) {
 		s->left = MIN(s->left, current->left);
+		s->memory = current->memory;
+	}
 	current = s;
 }
 
@@ -31,6 +33,24 @@ bool slice_spend(uint64_t work)
 	}
 	for (struct slice *s = current; s; s = s->outer)
 		s->left -= work;
+	return true;
+}
+
+void slice_limit_memory(struct slice *s, uint64_t bytes)
+{
+	s->memory = MIN(s->memory, bytes);
+}
+
+bool slice_hold(uint64_t bytes)
+{
+	if (!current)
+		return true;
+	if (bytes > current->memory) {
+		current->cut = true;
+		return false;
+	}
+	for (struct slice *s = current; s; s = s->outer)
+		s->memory -= bytes;
 	return true;
 }
 

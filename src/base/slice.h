@@ -20,6 +20,7 @@
 /* In the caller's storage, from slice_begin() to slice_end() by the same thread. */
 struct slice {
 	uint64_t left;
+	uint64_t memory;     /* bytes that may still be taken and kept until the end of the slice */
 	struct slice *outer; /* what is spent of this one is spent of that one too */
 	bool cut;	     /* something was left out for want of work */
 };
@@ -33,6 +34,12 @@ void slice_end(struct slice *s);
  * no slice was begun.
  */
 bool slice_spend(uint64_t work);
+
+/* Within the slice @bytes of memory may be taken for what a file lays out, once and for all. */
+void slice_limit_memory(struct slice *s, uint64_t bytes);
+
+/* Takes so many of them, before they are allocated. As slice_spend(). */
+bool slice_hold(uint64_t bytes);
 
 /* CPU time that was spent, of which some is allowed at once, and then a share of the time that passes. */
 struct budget {

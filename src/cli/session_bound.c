@@ -60,14 +60,15 @@ static size_t needed(const struct session *s)
 {
 	size_t writing = profile_n_nodes(s->profile) * NODE_BYTES;
 
-	return collect_bytes(s->collect) + MAX(collect_bytes(s->collect), writing);
+	return collect_kept_bytes(s->collect) + collect_bytes(s->collect) +
+	       MAX(collect_bytes(s->collect), writing);
 }
 
 /* It is never touched: it isn't memory, but what a limit of address space counts. */
 static int keep_reserve(struct session *s)
 {
 	struct session_bound *b = &s->bound;
-	size_t more = needed(s) - collect_bytes(s->collect);
+	size_t more = needed(s) - collect_kept_bytes(s->collect) - collect_bytes(s->collect);
 	size_t bytes = (more / RESERVE_STEP + 1) * RESERVE_STEP;
 	void *at;
 

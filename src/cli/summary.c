@@ -287,9 +287,8 @@ static void add_losses(const struct session *s, struct summary *m)
 		     (ull)st->lists_refused);
 	if (st->looks_cut)
 		line(m, LOG_NOTE,
-		     "tables of mapped files were too large to be looked through %llu times: what "
-		     "is "
-		     "in them is missing; with -v of which files",
+		     "tables of mapped files were too large to be looked through, or for --memory, "
+		     "%llu times: what is in them is missing; with -v of which files",
 		     (ull)st->looks_cut);
 	if (st->looks_refused)
 		line(m, LOG_NOTE,
@@ -305,9 +304,16 @@ static void add_unwind_memory(struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
 
+	if (st->names_given_up)
+		line(m, LOG_NOTE,
+		     "--memory is short: names of files were given up for others %llu times; with "
+		     "-v "
+		     "of which files",
+		     (ull)st->names_given_up);
 	if (st->rows_too_large)
 		line(m, LOG_WARN,
-		     "%llu file%s too large for --unwind-memory: native stacks break off there",
+		     "%llu file%s too large for --unwind-memory or --memory: native stacks break "
+		     "off there",
 		     (ull)st->rows_too_large, st->rows_too_large == 1 ? "" : "s");
 	if (st->rows_given_up || st->rows_refused)
 		line(m, LOG_NOTE,

@@ -142,11 +142,6 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 
 #define LINES_LEFT 4096
 
-static bool is_full(const struct collect *c)
-{
-	return c->config.max_bytes && collect_bytes(c) >= c->config.max_bytes;
-}
-
 /*
  * What only the process itself still has: texts that weren't resident, the class, the module. One that makes large code
  * objects all the time would keep krait from everybody else, and from its end: so much between two flushes, and what
@@ -159,9 +154,9 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 {
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (is_full(c)) /* until what is rare was summed up */
+	if (collect_is_full(c)) /* until what is rare was summed up */
 		py_code_cut_lines(code, LINES_LEFT);
-	if (c->asked_ns > ASKED_NS || is_full(c))
+	if (c->asked_ns > ASKED_NS || collect_is_full(c))
 		return;
 	if (code->missing)
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
@@ -409,11 +404,10 @@ static int keep_stack(struct collect *c, const struct raw_stack *raw, uint64_t i
 /* A value of collect.stacks, 0 = it isn't complete yet. A stack that is too many for memory has a mark instead. */
 static uint64_t name_stack(struct collect *c, const struct raw_stack *raw, bool last)
 {
-	size_t max = c->config.max_bytes;
 	enum native_outcome native = NATIVE_NONE;
 	uint32_t mark;
 
-	if (!max || profile_bytes(c->profile) < max) {
+	if (!collect_is_full(c)) {
 		uint64_t id = stack_name(c, raw, last, &native);
 
 		return id ? id | (uint64_t)native << STACK_NATIVE_SHIFT : 0;
@@ -650,6 +644,7 @@ int collect_flush(struct collect *c, bool last)
 	c->asked_ns = 0;
 	jit_flush(c);
 	native_work_take(c, false);
+	memory_keep_to(c);
 	absent_take(c);
 	if (last)
 		await_names(c);

@@ -64,7 +64,7 @@ struct collect_config {
 	struct proc_match *match;	    /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
-	size_t max_bytes; /* of the profile's tables; then no new stacks; 0 = no limit */
+	size_t max_bytes; /* of all that is kept (collect_bytes(), collect_kept_bytes()); then no new stacks; 0 = no limit */
 	size_t max_files; /* with native code that are held open; of more nothing is known; 0 = no limit */
 	uint64_t start_ns; /* CLOCK_MONOTONIC of the profile's time 0, until collect_begin() */
 	bool clock;	   /* weights are nanoseconds */
@@ -104,8 +104,9 @@ _must_use_ int collect_flush(struct collect *c, bool last);
 /* Since it was asked last, did anything come but samples of processes, threads and code that were known? */
 bool collect_news(struct collect *c);
 
-/* Memory of the profile's tables and of code objects. */
+/* Memory of the profile's tables and of code objects; of names of files and of code made at run time. */
 size_t collect_bytes(const struct collect *c);
+size_t collect_kept_bytes(const struct collect *c);
 
 /*
  * The profile is made small (profile/condense.h) and the kernel programs were told to send everything again
@@ -209,6 +210,7 @@ struct collect_stats {
 	uint64_t rows_given_up;	 /* unwind tables of a file emptied for others */
 	uint64_t rows_refused;	 /* no room for them, for the time being */
 	uint64_t rows_too_large; /* files */
+	uint64_t names_given_up; /* of files, for others: times */
 	uint64_t looks_cut;	/* files that were looked through in part, within a limit of work */
 	uint64_t looks_refused; /* files that weren't, because their users' took too long: times */
 	unsigned unread_files;	/* whose names were wanted, but weren't read until the end */

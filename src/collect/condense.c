@@ -6,11 +6,6 @@
 #include "collect/internal.h"
 #include "profile/condense.h"
 
-size_t collect_bytes(const struct collect *c)
-{
-	return profile_bytes(c->profile) + c->code_bytes;
-}
-
 /*
  * What didn't come in this round is known to no stack that can come still: the kernel programs sent all of those
  * again that they met.

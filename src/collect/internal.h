@@ -47,9 +47,10 @@ struct collect {
 	} ended;
 	struct sent_stacks *stacks_sent; /* NULL: none yet */
 	struct sent_codes *codes_sent;
-	uint32_t round;	   /* collect_condense() calls */
-	size_t code_bytes; /* of all code objects */
-	uint64_t asked_ns; /* since the last flush, for look_into() */
+	uint32_t round;	    /* collect_condense() calls */
+	size_t code_bytes;  /* of all code objects */
+	size_t names_bytes; /* of all files' names and lines, at the last flush */
+	uint64_t asked_ns;  /* since the last flush, for look_into() */
 	struct jit_reading {
 		struct budget budget;
 		uint64_t left; /* work (base/slice.h) that may still be done with this flush */
@@ -90,5 +91,15 @@ struct collect {
 	VEC(struct collect_unsupported) unsupported;
 	struct collect_stats stats;
 };
+
+/* memory.c: no more may be kept until something was given up, or what is rare was summed up. */
+bool collect_is_full(const struct collect *c);
+
+/* Bytes that names of files and of code made at run time may take, all together; a job of the worker while it runs. */
+size_t memory_for_names(const struct collect *c);
+size_t memory_for_job(const struct collect_config *config);
+
+/* With each flush: gives up names that are too many. */
+void memory_keep_to(struct collect *c);
 
 #endif

@@ -37,8 +37,9 @@ static bool may_read(const struct collect *c, const struct process *p, uint64_t 
 {
 	const struct jit_reading *all = &c->jit_reading;
 
-	return (now >= p->jit_due_ns || p->ended || c->last) && all->bytes < ALL_BYTES &&
-	       all->left && (c->last || budget_is_left(&all->budget, of_all, now));
+	return (now >= p->jit_due_ns || p->ended || c->last) &&
+	       all->bytes < MIN(memory_for_names(c) / 2, ALL_BYTES) && all->left &&
+	       (c->last || budget_is_left(&all->budget, of_all, now));
 }
 
 /* Of one process's maps, within what is left for this flush. */

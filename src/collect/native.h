@@ -27,6 +27,7 @@ struct native_file {
 	VEC(struct elf_load) loads;  /* executable ones */
 	VEC(struct unwind_fde) fdes; /* ascending */
 	struct elf_names *names;
+	uint32_t used_at;	      /* flush at which a name was asked for last */
 	struct dwarf_file *lines;     /* NULL: none, or not wanted */
 	struct method_names *methods; /* of functions without a symbol, or NULL */
 	struct function_parts *parts; /* of those, or NULL */

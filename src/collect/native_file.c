@@ -391,6 +391,7 @@ uint8_t native_file_is(struct collect *c, struct native_file *f, uint64_t vaddr)
 {
 	struct known_native *known = known_native(c, f, vaddr);
 
+	f->used_at = c->flushes;
 	if (!known->is)
 		known->is = find_what_it_is(f, vaddr);
 	return known->is;

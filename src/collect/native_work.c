@@ -83,6 +83,7 @@ static void compile_rows(struct worker_job *job)
 
 	worker_step("unwind tables");
 	slice_begin(&slice, ROWS_WORK);
+	slice_limit_memory(&slice, memory_for_job(j->config));
 	r = native_rows_compile(j->file, j->config->cache, &j->rows);
 	slice_end(&slice);
 	j->cut = slice.cut;
@@ -143,6 +144,7 @@ static void open_names(struct worker_job *job)
 	struct slice slice;
 
 	slice_begin(&slice, NAMES_WORK);
+	slice_limit_memory(&slice, memory_for_job(j->config));
 	note(j, read_names(j, j->file->root < 0 ? own : j->file->root));
 	slice_end(&slice);
 	j->cut = slice.cut;
@@ -163,6 +165,7 @@ static void find_list(struct worker_job *job)
 
 	worker_step("list of code made at run time");
 	slice_begin(&slice, LIST_WORK);
+	slice_limit_memory(&slice, memory_for_job(j->config));
 	note(j, elf_file_open(j->file->fd, j->file->path, &elf));
 	if (!j->r && elf_file_find(elf, &name, &sym, 1))
 		j->list = sym.value;

@@ -123,16 +123,11 @@ static const char *gil_word(uint8_t state)
 	return words[state];
 }
 
-static bool is_full(const struct collect *c)
-{
-	return c->config.max_bytes && profile_bytes(c->profile) >= c->config.max_bytes;
-}
-
 static uint32_t make_labels(struct collect *c, const struct process *p, const struct thread *t,
 			    uint8_t gil)
 {
 	struct label_list l = {};
-	bool full = is_full(c);
+	bool full = collect_is_full(c);
 
 	add_number(c, &l, "pid", p->key.tgid);
 	if (!full)
@@ -255,7 +250,7 @@ static void label(struct collect *c, const struct process *p, struct thread *t, 
 	size_t before = profile_n_labels(c->profile);
 
 	t->labels[gil] = make_labels(c, p, t, gil);
-	t->own[gil] = profile_n_labels(c->profile) > before && !is_full(c);
+	t->own[gil] = profile_n_labels(c->profile) > before && !collect_is_full(c);
 }
 
 /* What looks for its name has to know of it while it runs. */

@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "elf/dwarf_bounds.h"
 #include "elf/internal.h"
 
 #define RANGES_MAX (16u << 20)	 /* address ranges of units, or of functions */
+#define LINE_BYTES 64		 /* of a line, in libdw */
 #define NO_ALT	   ((Dwarf *)-1) /* what libdw notes when it has looked for one and found none */
 
 /* Addresses of a unit or of a function: where its entry stands in .debug_info. */
@@ -29,58 +31,25 @@ struct dwarf_file {
 	VEC(dwarf_ranges_vec) functions; /* of each unit that was asked for */
 	struct map by_unit;		 /* from where its entry stands to its index there */
 	size_t n_ranges;		 /* of all those functions */
+	uint64_t bytes;			 /* of the sections, unpacked, and of lines */
+	uint64_t lines;			 /* bytes of line programs that were run */
+	struct map by_program;		 /* where they begin: 1, it may be run; 0, it may not */
 };
 
-/* libdw reads strings at offsets that it has checked, to their NUL, which it takes for granted. */
-static bool strings_end(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
-{
-	Elf_Data *data;
-
-	if (!streq(name, ".debug_str") && !streq(name, ".debug_line_str"))
-		return true;
-	if ((sh->sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)
-		return false;
-	data = elf_getdata(scn, NULL);
-	return data && data->d_size && ((const char *)data->d_buf)[data->d_size - 1] == '\0';
-}
-
-/* The bytes of all sections that libdw will read at once; 0 also for what it can't read safely. */
-static uint64_t debug_bytes(Elf *elf, int fd)
-{
-	uint64_t sum = 0;
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0 ||
-	    !elf_is_string_table(elf, fd, names, NAMES_MAX_BYTES))
-		return 0;
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr sh;
-		const char *name;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, names, sh.sh_name);
-		if (name && (str_starts(name, ".debug_") || str_starts(name, ".zdebug_")))
-			sum += MIN(sh.sh_size, DWARF_BYTES_MAX + 1);
-		if (name && sum <= DWARF_BYTES_MAX && !strings_end(elf, scn, &sh, name))
-			return 0;
-	}
-	return sum;
-}
-
-static int open_dwarf(int fd, const char *name, Elf **elf, Dwarf **ret)
+static int open_dwarf(int fd, const char *name, Elf **elf, Dwarf **ret, uint64_t *sum)
 {
 	uint64_t bytes;
 
 	elf_version(EV_CURRENT);
 	*elf = elf_open_bounded(fd);
-	bytes = *elf ? debug_bytes(*elf, fd) : 0;
+	bytes = *elf ? dwarf_sections_bytes(*elf, fd) : 0;
+	*sum += bytes;
 	if (!bytes)
 		return err_set(-ENODATA, "%s has no DWARF", name);
 	if (bytes > DWARF_BYTES_MAX)
-		return err_set(-EFBIG, "%s has too much DWARF: %llu MiB", name,
-			       (unsigned long long)(bytes >> 20));
+		return err_set(-EFBIG,
+			       "%s has too much DWARF for --memory, or more than %llu MiB of it",
+			       name, DWARF_BYTES_MAX >> 20);
 	*ret = dwarf_begin_elf(*elf, DWARF_C_READ, NULL);
 	if (!*ret)
 		return err_set(-ENODATA, "%s: %s", name, dwarf_errmsg(-1));
@@ -95,7 +64,8 @@ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret)
 	if (!d)
 		return err_sys(-ENOMEM, "%s", name);
 	map_init(&d->by_unit);
-	r = open_dwarf(fd, name, &d->elf, &d->dwarf);
+	map_init(&d->by_program);
+	r = open_dwarf(fd, name, &d->elf, &d->dwarf, &d->bytes);
 	if (r) {
 		dwarf_file_free(d);
 		return r;
@@ -114,6 +84,7 @@ void dwarf_file_free(struct dwarf_file *d)
 		vec_fini(list);
 	vec_fini(&d->functions);
 	map_fini(&d->by_unit);
+	map_fini(&d->by_program);
 	if (d->dwarf)
 		dwarf_setalt(d->dwarf, NULL);
 	dwarf_end(d->dwarf);
@@ -137,8 +108,9 @@ size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD
 
 int dwarf_file_set_alt(struct dwarf_file *d, int fd)
 {
-	int r = d->alt_elf ? err_set(-EEXIST, "a second alternate debug file")
-			   : open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt);
+	int r = d->alt_elf
+			? err_set(-EEXIST, "a second alternate debug file")
+			: open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt, &d->bytes);
 
 	if (!r)
 		dwarf_setalt(d->dwarf, d->alt);
@@ -288,8 +260,35 @@ static const char *function_name(Dwarf_Die *die)
 	return NULL;
 }
 
+/*
+ * A byte of a line program can make a line, for which libdw keeps LINE_BYTES: programs are run that are as long as
+ * compilers make them.
+ */
+static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
+{
+	const uint64_t *known;
+	Dwarf_Attribute attr;
+	Dwarf_Word at;
+	uint64_t n;
+
+	if (dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attr), &at))
+		return false;
+	known = map_get(&d->by_program, at + 1);
+	if (known)
+		return *known == 1;
+	n = dwarf_program_bytes(d->elf, at);
+	if (n > DWARF_LINES_MAX || n > DWARF_LINES_ALL - d->lines ||
+	    map_put(&d->by_program, at + 1, 1)) {
+		(void)!map_put(&d->by_program, at + 1, 2);
+		return false;
+	}
+	d->lines += n;
+	d->bytes += n * LINE_BYTES;
+	return true;
+}
+
 /* Where the inlined function @die was called. */
-static void call_site(Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
+static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word file = 0, line = 0;
@@ -299,7 +298,7 @@ static void call_site(Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
 	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attr), &line) == 0)
 		ret->line = (uint32_t)MIN(line, (Dwarf_Word)UINT32_MAX);
 	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attr), &file) == 0 &&
-	    dwarf_getsrcfiles(unit, &files, &n) == 0 && file < n)
+	    may_run_lines(d, unit) && dwarf_getsrcfiles(unit, &files, &n) == 0 && file < n)
 		ret->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
@@ -341,9 +340,10 @@ static size_t scopes(Dwarf_Die *function, uint64_t addr, Dwarf_Die *ret, size_t 
 	return n;
 }
 
-static void source_line(Dwarf_Die *unit, uint64_t addr, struct dwarf_call *ret)
+static void source_line(struct dwarf_file *d, Dwarf_Die *unit, uint64_t addr,
+			struct dwarf_call *ret)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(unit, addr);
+	Dwarf_Line *line = may_run_lines(d, unit) ? dwarf_getsrc_die(unit, addr) : NULL;
 	int n;
 
 	if (!line)
@@ -366,7 +366,7 @@ size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *
 	if (!max || !range || !dwarf_offdie(d->dwarf, range->entry, &unit))
 		return 0;
 	ret[0] = (struct dwarf_call){};
-	source_line(&unit, vaddr, &ret[0]);
+	source_line(d, &unit, vaddr, &ret[0]);
 	functions = unit_functions(d, &unit);
 	range = functions ? find_range(functions, vaddr) : NULL;
 	if (!range || !dwarf_offdie(d->dwarf, range->entry, &function))
@@ -377,8 +377,13 @@ size_t dwarf_file_find(struct dwarf_file *d, uint64_t vaddr, struct dwarf_call *
 		ret[i].inlined = i + 1 < n;
 		if (i + 1 < n) {
 			ret[i + 1] = (struct dwarf_call){};
-			call_site(&scope[i], &unit, &ret[i + 1]);
+			call_site(d, &scope[i], &unit, &ret[i + 1]);
 		}
 	}
 	return n;
+}
+
+size_t dwarf_file_bytes(const struct dwarf_file *d)
+{
+	return d->bytes + (d->units.cap + d->n_ranges) * sizeof(struct dwarf_range);
 }

@@ -10,7 +10,10 @@
 
 #include "elf/elf_file.h"
 
-#define DWARF_BYTES_MAX (1ull << 30) /* of all debug sections, as they are in the file */
+#define DWARF_BYTES_MAX (1ull << 30) /* of all debug sections, unpacked */
+#define DWARF_LINES_MAX                                                                            \
+	(2ull << 20) /* of one unit's line program; SQLite's, in one unit, has 400 KB */
+#define DWARF_LINES_ALL (8ull << 20) /* of all that are run of a file */
 #define DWARF_DEPTH_MAX 128	     /* of inlining, and of scopes in scopes */
 
 struct dwarf_file;
@@ -25,10 +28,13 @@ struct dwarf_call {
 
 /*
  * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: more than
- * DWARF_BYTES_MAX; -errno; each with a message with @name.
+ * DWARF_BYTES_MAX, or than the thread's slice has memory (base/slice.h); -errno; each with a message with @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
 void dwarf_file_free(struct dwarf_file *d); /* NULL is fine */
+
+/* Memory that it holds. */
+size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /* Build id of the file that dwz moved common parts to; 0: none. libdw would open any path itself. */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);

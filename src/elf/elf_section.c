@@ -48,7 +48,7 @@ static bool pay_for(struct elf_file *f, const Elf_Scn *scn, uint64_t bytes)
 	for (size_t i = 0; i < ARRAY_SIZE(f->paid); i++)
 		if (f->paid[i] == scn)
 			return true;
-	if (!slice_spend(bytes * WORK_BYTE))
+	if (!slice_spend(bytes * WORK_BYTE) || !slice_hold(bytes))
 		return false;
 	f->paid[f->n_paid++ % ARRAY_SIZE(f->paid)] = scn;
 	return true;

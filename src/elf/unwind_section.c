@@ -2,9 +2,11 @@
 /* Finds and reads call frame information; see unwind_section.h. */
 #include "elf/unwind_section.h"
 #include "base/error.h"
+#include "base/slice.h"
 #include "elf/internal.h"
 
 #define EH_FRAME_HDR_VERSION 1
+#define ROWS_FACTOR	     3 /* what is read, and twice as much for what is made of it */
 
 /* Up to @n bytes at @vaddr as they are loaded, all of them in the file. */
 static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cfi_section *ret)
@@ -21,6 +23,10 @@ static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cf
 	    last - first != n - 1)
 		return err_set(-EBADMSG, "%s: call frame information lies outside of the file",
 			       f->name);
+	if (!slice_hold(ROWS_FACTOR * n))
+		return err_set(-EFBIG,
+			       "%s: %llu MiB of call frame information are too much for --memory",
+			       f->name, (unsigned long long)(n >> 20));
 	bytes = malloc(n);
 	if (!bytes)
 		return err_sys(-ENOMEM, "%s: call frame information", f->name);
@@ -75,6 +81,8 @@ static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
 	if (sh.sh_size > CFI_MAX_BYTES || ((sh.sh_flags & SHF_COMPRESSED) &&
 					   (!gelf_getchdr(scn, &ch) || ch.ch_size > CFI_MAX_BYTES)))
 		return err_set(-EFBIG, "%s: .debug_frame is broken or too large", f->name);
+	if (!slice_hold(ROWS_FACTOR * (sh.sh_flags & SHF_COMPRESSED ? ch.ch_size : sh.sh_size)))
+		return err_set(-EFBIG, "%s: .debug_frame is too much for --memory", f->name);
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)

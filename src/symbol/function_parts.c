@@ -233,3 +233,8 @@ uint64_t function_parts_find(const struct function_parts *p, uint64_t start)
 
 	return whole ? *whole : 0;
 }
+
+size_t function_parts_bytes(const struct function_parts *p)
+{
+	return sizeof(*p) + p->whole.size * sizeof(*p->whole.slots);
+}

@@ -22,4 +22,7 @@ void function_parts_free(struct function_parts *p); /* NULL is fine */
 /* Where the function begins of which a part begins at @start (vaddr) exactly; 0: that is none, or it isn't known. */
 uint64_t function_parts_find(const struct function_parts *p, uint64_t start);
 
+/* Memory that it holds. */
+size_t function_parts_bytes(const struct function_parts *p);
+
 #endif

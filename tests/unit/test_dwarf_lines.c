@@ -3,6 +3,7 @@
  * Lines and inlined functions of libraries that gcc (and clang, if it is there) has just made,
  * inlining as they like. Truth: binutils' addr2line, which reads DWARF by itself, at every address.
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +18,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/slice.h"
+#include "elf/dwarf_file.h"
 #include "symbol/dwarf_lines.h"
 
 static const char make_files[] =
@@ -210,13 +213,56 @@ static void test_changed(void **state)
 	}
 }
 
+/* All packed sections of @fd claim to be @bytes unpacked; their number. */
+static unsigned claim(int fd, uint64_t bytes)
+{
+	unsigned n = 0;
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh;
+
+	assert_int_equal(pread(fd, &eh, sizeof(eh), 0), sizeof(eh));
+	for (unsigned i = 0; i < eh.e_shnum; i++) {
+		off_t at = (off_t)(eh.e_shoff + i * sizeof(sh));
+
+		assert_int_equal(pread(fd, &sh, sizeof(sh), at), sizeof(sh));
+		if (!(sh.sh_flags & SHF_COMPRESSED))
+			continue;
+		at = (off_t)(sh.sh_offset + offsetof(Elf64_Chdr, ch_size));
+		assert_int_equal(pwrite(fd, &bytes, sizeof(bytes), at), sizeof(bytes));
+		n++;
+	}
+	return n;
+}
+
+/* What is packed counts as much as it is unpacked, before anything is unpacked; all sections together. */
+static void test_packed(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	struct dwarf_file *d = NULL;
+	struct slice slice;
+
+	if (*state)
+		skip();
+	run("cp gz.so claims.so");
+	fd = open_at("claims.so", O_RDWR);
+	assert_in_range(claim(fd, 2ull << 30), 2, 20);
+	assert_int_equal(dwarf_lines_open(fd, "claims.so", -1, &d), -EFBIG);
+	claim(fd, DWARF_BYTES_MAX / 2 + 1);
+	assert_int_equal(dwarf_lines_open(fd, "claims.so", -1, &d), -EFBIG);
+	claim(fd, 9 << 20);
+	slice_begin(&slice, UINT64_MAX);
+	slice_limit_memory(&slice, 16 << 20);
+	assert_int_equal(dwarf_lines_open(fd, "claims.so", -1, &d), -EFBIG);
+	slice_end(&slice);
+	assert_true(slice.cut);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_separate),
-		cmocka_unit_test(test_units_by_turns),
-		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_lines),	       cmocka_unit_test(test_separate),
+		cmocka_unit_test(test_units_by_turns), cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_packed),
 	};
 
 	return cmocka_run_group_tests(tests, make_all, remove_all);

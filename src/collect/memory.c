@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a recording keeps, and when that is all it may. The profile and code objects are summed up when they are too
+ * much (condense.c); names of files and of code made at run time are given up, those that nobody has asked for longest first.
+ */
+#include "base/log.h"
+#include "collect/internal.h"
+#include "elf/dwarf_file.h"
+#include "symbol/elf_names.h"
+#include "symbol/function_parts.h"
+#include "symbol/method_names.h"
+
+#define LEAST_JOB                                                                                  \
+	((size_t)32 << 20) /* Debian's static python3 needs 17 MiB for its rows and names */
+
+size_t collect_bytes(const struct collect *c)
+{
+	return profile_bytes(c->profile) + c->code_bytes;
+}
+
+size_t collect_kept_bytes(const struct collect *c)
+{
+	return c->names_bytes + c->jit_reading.bytes;
+}
+
+bool collect_is_full(const struct collect *c)
+{
+	return c->config.max_bytes &&
+	       collect_bytes(c) + collect_kept_bytes(c) >= c->config.max_bytes;
+}
+
+size_t memory_for_names(const struct collect *c)
+{
+	return c->config.max_bytes ? c->config.max_bytes / 2 : SIZE_MAX;
+}
+
+size_t memory_for_job(const struct collect_config *config)
+{
+	return config->max_bytes ? MAX(config->max_bytes / 2, LEAST_JOB) : SIZE_MAX;
+}
+
+static size_t names_bytes(const struct native_file *f)
+{
+	return (f->names ? elf_names_bytes(f->names) : 0) +
+	       (f->methods ? method_names_bytes(f->methods) : 0) +
+	       (f->parts ? function_parts_bytes(f->parts) : 0) +
+	       (f->lines ? dwarf_file_bytes(f->lines) : 0);
+}
+
+/* They are read again when a stack needs them. */
+static void give_up_names(struct collect *c, struct native_file *f)
+{
+	log_info("%s: its names made room for others: %zu KiB", f->path, names_bytes(f) >> 10);
+	c->names_bytes -= names_bytes(f);
+	elf_names_free(TAKE_PTR(f->names));
+	method_names_free(TAKE_PTR(f->methods));
+	function_parts_free(TAKE_PTR(f->parts));
+	dwarf_file_free(TAKE_PTR(f->lines));
+	f->named = NAMES_NONE;
+	c->stats.names_given_up++;
+}
+
+/* The one of those that have names which was used the longest ago, before this flush. */
+static struct native_file *find_oldest(const struct collect *c)
+{
+	struct native_file *oldest = NULL;
+
+	vec_foreach(at, &c->natives) {
+		struct native_file *f = *at;
+
+		if (f->named == NAMES_TRIED && names_bytes(f) && f->used_at < c->flushes &&
+		    (!oldest || f->used_at < oldest->used_at))
+			oldest = f;
+	}
+	return oldest;
+}
+
+void memory_keep_to(struct collect *c)
+{
+	struct native_file *f;
+
+	c->names_bytes = 0;
+	vec_foreach(at, &c->natives)
+		c->names_bytes += (*at)->named == NAMES_TRIED ? names_bytes(*at) : 0;
+	while (collect_kept_bytes(c) > memory_for_names(c) && (f = find_oldest(c)))
+		give_up_names(c, f);
+}
