@@ -220,6 +220,13 @@ static void add_unread(const struct session *s, struct summary *m)
 		     "storage that it comes from doesn't answer; what is there has no names",
 		     st->unreadable.processes, st->unreadable.processes == 1 ? "" : "es",
 		     st->unreadable.first, st->unreadable.comm);
+	if (st->unreadable.file_systems)
+		line(m, LOG_WARN,
+		     "%u file system%s of programs do%s answer: functions of the files there have "
+		     "no "
+		     "names",
+		     st->unreadable.file_systems, st->unreadable.file_systems == 1 ? "" : "s",
+		     st->unreadable.file_systems == 1 ? "esn't" : "n't");
 	if (st->unfetched)
 		line(m, LOG_WARN,
 		     "%u debug file%s not fetched: the servers of DEBUGINFOD_URLS took longer than "

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
+#include "proc/answers.h"
 #include "proc/files.h"
 
 #define MAX_HELD 128
@@ -55,6 +56,8 @@ int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct s
 {
 	char name[64];
 
+	if (!file_answers(proc->dirfd, m))
+		return -ETIMEDOUT;
 	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
 		 (unsigned long long)m->end);
 	return fstatat(proc->dirfd, name, ret, 0) ? -errno : 0;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "proc/answers.h"
 #include "proc/stat.h"
 
 uint64_t file_dev(uint64_t st_dev)
@@ -177,6 +178,8 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 	if (!m->ino)
 		return err_set(-ENOENT, "mapping %llx isn't of a file",
 			       (unsigned long long)m->start);
+	if (!file_answers(procdir, m))
+		return err_set(-ETIMEDOUT, "the file system of %s doesn't answer", path);
 	*how = FILE_MAP_FILES;
 	denied = fd = open_map_files(procdir, m, path);
 	if (fd >= 0 || fd == -EINVAL)

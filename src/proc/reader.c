@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 
 #define IDLE_MOST    4
 #define SLICE_MS     50
+#define HEAD_BYTES   4096
+#define TAIL_BYTES   (64 << 10)
 #define SHARED_BYTES (1u << 18) /* for one request; larger reads are several */
 #define PIECES	     64
 #define STUCK_MOST   32 /* children that don't come back: then nothing new is read */
@@ -28,6 +31,8 @@
 
 /* What is asked, and what came of it; both processes map it. */
 struct shared {
+	char path[128]; /* "": memory is asked for */
+	long fs_type;
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -63,6 +68,42 @@ static struct readers {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
+ * All that krait reads at once of a file that it meets: the headers at its beginning, and those at
+ * its end.
+ */
+static ssize_t try_file(struct shared *s)
+{
+	int fd = open(s->path, O_PATH | O_CLOEXEC), own;
+	char self[32];
+	struct statfs fs;
+	struct stat st;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!fstatfs(fd, &fs))
+		s->fs_type = (long)fs.f_type;
+	own = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : open(self, O_RDONLY | O_CLOEXEC);
+	if (own >= 0) {
+		got = pread(own, s->bytes, HEAD_BYTES, 0);
+		if (got >= 0)
+			got = pread(own, s->bytes, TAIL_BYTES, MAX(st.st_size - TAIL_BYTES, 0));
+		close(own);
+	}
+	close(fd);
+	return got < 0 ? -errno : 0;
+}
+
+static ssize_t read_memory(struct shared *s)
+{
+	struct iovec to = {s->bytes, SHARED_BYTES};
+	ssize_t got = process_vm_readv(s->pid, &to, 1, s->from, s->n, 0);
+
+	return got < 0 ? -errno : got;
+}
+
+/*
  * Another process's memory comes into this one's, which is krait's too. Nothing here allocates or
  * takes a lock.
  */
@@ -76,10 +117,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	dup2(fd, 0);
 	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
 	while (read(0, &byte, 1) == 1) {
-		struct iovec to = {s->bytes, SHARED_BYTES};
-		ssize_t got = process_vm_readv(s->pid, &to, 1, s->from, s->n, 0);
-
-		s->got = got < 0 ? -errno : got;
+		s->got = s->path[0] ? try_file(s) : read_memory(s);
 		if (write(0, &byte, 1) != 1)
 			break;
 	}
@@ -160,6 +198,10 @@ static void note(struct readers *r, pid_t pid)
 	char path[32];
 	FILE *f;
 
+	if (pid < 0) {
+		r->stats.file_systems++;
+		return;
+	}
 	if (r->stats.processes++)
 		return;
 	r->stats.first = pid;
@@ -239,6 +281,7 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 {
 	int e;
 
+	c->shared->path[0] = '\0';
 	c->shared->pid = pid;
 	c->shared->n = n;
 	memcpy(c->shared->from, from, n * sizeof(*from));
@@ -330,6 +373,17 @@ static void give_back(struct readers *r, const struct child *c)
 		bury(c);
 }
 
+/* @got: what came of its request. */
+static void let_go(struct readers *r, const struct child *c, ssize_t got)
+{
+	if (got == -ETIMEDOUT)
+		give_up(r, c);
+	else if (got == -EPIPE) /* somebody has killed it */
+		bury(c);
+	else
+		give_back(r, c);
+}
+
 /* /proc/PID/pagemap: a word for each page, its highest bit says that it is in memory. */
 #define PAGEMAP_PRESENT (1ull << 63)
 
@@ -391,13 +445,28 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 	if (e)
 		return e;
 	got = read_by_child(&child, pid, to, from, n);
-	if (got == -ETIMEDOUT)
-		give_up(&all, &child);
-	else if (got == -EPIPE) /* somebody has killed it */
-		bury(&child);
-	else
-		give_back(&all, &child);
+	let_go(&all, &child, got);
 	return got;
+}
+
+int reader_try_file(const char *path, uint64_t dev, long *fs_type)
+{
+	pid_t group = -1 - (pid_t)(dev % INT32_MAX); /* no process has such a number */
+	struct child child;
+	int e = take(&all, group, &child);
+
+	if (e)
+		return e;
+	snprintf(child.shared->path, sizeof(child.shared->path), "%s", path);
+	child.shared->pid = group;
+	child.shared->fs_type = 0;
+	e = ask(&child);
+	if (!e) {
+		*fs_type = child.shared->fs_type;
+		e = (int)child.shared->got;
+	}
+	let_go(&all, &child, e);
+	return e;
 }
 
 void reader_prepare(void)

@@ -30,6 +30,13 @@
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
+ * Opens a file, if it is a regular one, and reads its beginning and its end: what is read of it
+ * then is mostly in memory. 0, with its file system's type (statfs.f_type); -ETIMEDOUT: its file
+ * system @dev doesn't answer, now or before; -errno.
+ */
+_must_use_ int reader_try_file(const char *path, uint64_t dev, long *fs_type);
+
+/*
  * From now on what is in memory is read at once, without a child, for who reads much and has
  * nothing to drain: by one thread alone. A process that takes a page away in the microsecond
  * between the look and the read can hold that one.
@@ -44,7 +51,7 @@ void reader_prepare(void);
 
 /* Processes whose memory didn't come; the first one's number and name. */
 struct reader_stats {
-	unsigned processes;
+	unsigned processes, file_systems;
 	pid_t first;
 	char comm[16];
 };

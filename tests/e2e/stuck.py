@@ -227,6 +227,36 @@ def dump_of_memory_that_does_not_come():
         check("%d (python3) first" % target.pid in said, said + text)
 
 
+def held_file(what):
+    """krait meets a mapped file that its file system keeps to itself, before the first sample."""
+    with folder() as d, FileSystem(d, what) as fs, kit.python() as other, \
+            Background(kit.PYTHON, "-c", TARGET, fs.library, d) as target:
+        kit.runs(target.pid, 0.2)
+        fs.hold()
+        try:
+            with Krait(d, "record", "-d", 2, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid,
+                       "-p", other.pid) as running:
+                running.process.wait(20)
+                said = running.said()
+        finally:
+            fs.__exit__()
+        check(running.process.returncode == 0, said)
+        check("1 file system of programs doesn't answer" in said, said)
+        kit.sees(d + "/o.pb.gz", "busy", pids=[other.pid])
+        total, found = kit.share(d + "/o.pb.gz", "busy", pids=[target.pid])
+        check(found >= 20, "%d of %d samples have busy()" % (found, total))
+
+
+@kit.case
+def file_that_can_not_be_read():
+    held_file("reads")
+
+
+@kit.case
+def file_that_can_not_be_opened():
+    held_file("opens")
+
+
 @kit.case
 def server_that_says_nothing():
     """Debug files of several libraries are asked for at a server that accepts: nobody waits long."""
