@@ -238,12 +238,13 @@ static void *work(void *arg)
 	/* The main thread's is raised, so that it drains in time: what is urgent has one too (Linux: by thread). */
 	if (l != &w->lane[0])
 		(void)setpriority(PRIO_PROCESS, 0, 0);
+	caps_rest();
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
 		struct worker_job *job = next_job(l);
 
 		if (job) {
-			caps_rest(); /* each time: seteuid() in another thread gives them back */
+			caps_rest(); /* again: seteuid() in another thread gives them back */
 			run(s, job);
 			continue;
 		}

@@ -30,13 +30,16 @@ def capabilities(pid):
 
 
 def seen(running, seconds):
-    """What its threads have, but the main one, looked at for so long; and the main one's."""
-    others, main, end = set(), set(), time.time() + seconds
+    """What its threads have, but the main one, looked at for so long; and the main one's.
+
+    Those that stay: a thread that asks the kernel one question (proc/locked.c) parses nothing. Not their first moment."""
+    found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():
-            (main if tid == running.pid else others).add(caps)
+            found.setdefault(tid, []).append(caps)
         time.sleep(0.02)
-    return others, main
+    main = found.pop(running.pid)
+    return {caps for looks in found.values() if len(looks) >= 8 for caps in looks[2:]}, main
 
 
 def workers_of(command, user=None, env=None):
