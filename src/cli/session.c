@@ -290,16 +290,21 @@ static bool wants_kernel(const struct session *s)
 	return s->options->kernel && !s->event.exclude_kernel;
 }
 
-#define UNWIND_LEAST ((uint64_t)64 << 20)
-#define UNWIND_MOST  ((uint64_t)512 << 20)
-#define UNWIND_SHARE 256
+#define UNWIND_LEAST	((uint64_t)64 << 20)
+#define UNWIND_MOST	((uint64_t)512 << 20)
+#define UNWIND_SHARE	256
+#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* as --unwind-memory has it */
+#define UNWIND_PART	4		    /* of a small control group, to which it counts */
 
 /* Python, numpy, polars, pyarrow and OpenSSL fit in the least; PyTorch with CUDA and Triton don't. */
 static uint64_t unwind_bytes(const struct session *s)
 {
+	uint64_t least;
+
 	if (s->options->unwind_memory)
 		return s->options->unwind_memory;
-	return MAX(MIN(memory_allowed() / UNWIND_SHARE, UNWIND_MOST), UNWIND_LEAST);
+	least = MIN(UNWIND_LEAST, MAX(memory_allowed() / UNWIND_PART, UNWIND_SMALLEST));
+	return MAX(MIN(memory_allowed() / UNWIND_SHARE, UNWIND_MOST), least);
 }
 
 static int open_kernel_side(struct session *s)

@@ -142,6 +142,9 @@ _must_use_ int session_stop(struct session *s, int before);
 
 /* session_bound.c */
 
+/* Is there enough memory for any recording? 0 or -ENOMEM + message that says how much it takes. */
+_must_use_ int session_check_memory(void);
+
 /* Sets how much memory the recording may take; before session_set_up(). */
 void session_bound_init(struct session *s);
 

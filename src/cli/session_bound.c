@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -23,6 +24,29 @@
 #define APART_NS     NSEC_PER_SEC /* until then, what was on the way has come */
 
 #define RESERVE_STEP ((size_t)8 << 20)
+
+/*
+ * Twenty Python processes on two CPUs take 37 MiB, what the kernel keeps for krait included: a control group counts it.
+ * Who is over the limit is killed without a word.
+ */
+#define NEEDED_BYTES ((uint64_t)28 << 20)
+#define NEEDED_CPU   ((uint64_t)4 << 20)
+#define NEEDED_CPUS  8ull /* of more CPUs the rings are smaller, or few are busy */
+
+int session_check_memory(void)
+{
+	uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1l);
+	uint64_t needed = NEEDED_BYTES + MIN(cpus, NEEDED_CPUS) * NEEDED_CPU;
+	uint64_t allowed = memory_allowed();
+
+	if (allowed >= needed)
+		return 0;
+	return err_set(
+		-ENOMEM,
+		"krait takes %llu MiB of memory at least; its control group, ulimit -v or the "
+		"machine allows %llu MiB: raise that limit",
+		(unsigned long long)(needed >> 20), (unsigned long long)(allowed >> 20));
+}
 
 void session_bound_init(struct session *s)
 {

@@ -50,7 +50,8 @@ int session_check_permitted(struct session *s)
 
 	r = r ? r : proc_check_mount();
 	rights_read(&s->rights);
-	return r ? r : rights_check(&s->rights);
+	r = r ? r : rights_check(&s->rights);
+	return r ? r : session_check_memory();
 }
 
 int session_refuse(struct session *s, int code)

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/util.h"
-#include "proc/container.h"
 
 /* UINT64_MAX: no such file, or "max". */
 static uint64_t read_limit(const char *root, const char *dir, int n, const char *name)
@@ -44,15 +43,53 @@ uint64_t memory_of_cgroup(const char *root, const char *path)
 	}
 }
 
+/* Is @name among the controllers "cpu,memory" of @n bytes? "" is v2's hierarchy, which has no list. */
+static bool has_controller(const char *list, size_t n, const char *name)
+{
+	size_t k = strlen(name);
+
+	for (const char *end = list + n; list <= end; list++) {
+		const char *comma = memchr(list, ',', (size_t)(end - list));
+		size_t m = (size_t)((comma ? comma : end) - list);
+
+		if (m == k && !memcmp(list, name, k))
+			return true;
+		list += m;
+	}
+	return false;
+}
+
+bool memory_cgroup_path(const char *text, const char *controller, struct str *ret)
+{
+	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+		const char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+
+		end = strchrnul(line, '\n');
+		if (!path || path > end ||
+		    !has_controller(list + 1, (size_t)(path - list - 1), controller))
+			continue;
+		str_add_n(ret, path + 1, (size_t)(end - path - 1));
+		return true;
+	}
+	return false;
+}
+
+/* Of v1 and v2 together each has a path of its own, and v2's tree may lie in "unified". */
 static uint64_t of_own_cgroup(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/cgroup", "re");
-	_cleanup_str_ struct str path = {};
+	_cleanup_str_ struct str v1 = {}, v2 = {};
+	uint64_t least = UINT64_MAX;
 	char text[4096];
-	size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
 
-	cgroup_path(text, n, &path);
-	return memory_of_cgroup("/sys/fs/cgroup", str_cstr(&path));
+	text[n] = '\0';
+	if (memory_cgroup_path(text, "memory", &v1))
+		least = memory_of_cgroup("/sys/fs/cgroup", str_cstr(&v1));
+	if (!memory_cgroup_path(text, "", &v2))
+		return least;
+	least = MIN(least, memory_of_cgroup("/sys/fs/cgroup", str_cstr(&v2)));
+	return MIN(least, memory_of_cgroup("/sys/fs/cgroup/unified", str_cstr(&v2)));
 }
 
 uint64_t memory_allowed(void)

@@ -3,7 +3,10 @@
 #ifndef PROC_MEMORY_H
 #define PROC_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct str;
 
 /* The least in bytes of what the machine has, RLIMIT_AS and the limits of the cgroups that this process is in. */
 uint64_t memory_allowed(void);
@@ -13,5 +16,11 @@ uint64_t memory_allowed(void);
  * controller has a tree called "memory". @root: where these are, "/sys/fs/cgroup". UINT64_MAX: none.
  */
 uint64_t memory_of_cgroup(const char *root, const char *path);
+
+/*
+ * The path in the line of /proc/PID/cgroup (@text) whose controllers have @controller; "": of v2. Appended to @ret; false:
+ * there is no such line.
+ */
+bool memory_cgroup_path(const char *text, const char *controller, struct str *ret);
 
 #endif

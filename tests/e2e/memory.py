@@ -4,7 +4,9 @@
 
 The truth is the program's: what it made and what it took, by its own clock.
 """
+import contextlib
 import json
+import os
 import re
 import resource
 import sys
@@ -72,6 +74,9 @@ def check_read(path, samples):
     done = krait("report", path)
     check(done.returncode == 0 and "{:,} samples".format(samples) in done.stdout,
           "%d samples: report says %s %s" % (samples, done.stdout[:200], done.stderr))
+
+
+SLOW = kit.BUSY.replace("busy(100000)", "busy(20000); time.sleep(0.05)").replace("def busy", "import time\ndef busy", 1)
 
 
 @kit.case
@@ -153,6 +158,55 @@ def refused_memory():
         written = sum(int(line.rsplit(" ", 1)[1]) for line in lines)
         check(written == samples, "%d of %d samples" % (written, samples))
         check_names(re.findall(r"(made_\d+_)\w* \(([^:]*):", "".join(lines)))
+
+
+def group(mib):
+    """A new memory control group, v1 or v2, with this limit."""
+    for tree, name in ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max"):
+        path = "%s/krait-test-%d" % (tree, os.getpid())
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        try:
+            with open(path + "/" + name, "w") as f:
+                f.write(str(mib << 20))
+            return path
+        except OSError:
+            os.rmdir(path)
+    raise kit.Skip("no control groups of memory can be made")
+
+
+def in_group(mib, *args):
+    """As krait(), in a control group of so much memory."""
+    path = group(mib)
+
+    def enter():
+        with open(path + "/cgroup.procs", "w") as f:
+            f.write("0")
+    try:
+        return krait(*args, preexec_fn=enter)
+    finally:
+        for _ in range(100):
+            try:
+                os.rmdir(path)
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+@kit.case
+def small_groups():
+    """64 MiB are enough for twenty processes; where it is too little krait says how much it takes."""
+    with folder() as d, contextlib.ExitStack() as all_of_them:
+        pids = [all_of_them.enter_context(kit.python(SLOW)).pid for _ in range(20)]
+        args = [a for pid in pids for a in ("-p", pid)]
+        done = in_group(64, "record", "-F", 199, "-d", 1, "-o", d + "/o.pb.gz", *args)
+        check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
+        kit.sees(d + "/o.pb.gz")
+        done = in_group(24, "record", "-d", 1, "-o", d + "/o.pb.gz", *args)
+        check(done.returncode == 3 and "MiB of memory at least" in done.stderr,
+              "exit code %d: %s" % (done.returncode, done.stderr))
 
 
 if __name__ == "__main__":

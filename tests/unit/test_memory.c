@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "proc/memory.h"
 
 static char dir[] = "/tmp/krait-memory.XXXXXX";
@@ -44,6 +46,30 @@ static uint64_t limit(const char *tree, const char *path)
 	return memory_of_cgroup(root, path);
 }
 
+static void expect_path(const char *text, const char *controller, const char *path)
+{
+	_cleanup_str_ struct str s = {};
+
+	assert_int_equal(memory_cgroup_path(text, controller, &s), path != NULL);
+	assert_string_equal(str_cstr(&s), path ? path : "");
+}
+
+/* Of v1 each controller has a path of its own: that of memory counts, and v2's. */
+static void test_paths(void **state)
+{
+	static const char mixed[] = "9:name=systemd:/user\n8:pids,memory:/a:b\n1:cpu:/c\n0::/d\n";
+
+	expect_path(mixed, "memory", "/a:b");
+	expect_path(mixed, "", "/d");
+	expect_path(mixed, "pids", "/a:b");
+	expect_path(mixed, "mem", NULL);
+	expect_path("0::/x", "", "/x");
+	expect_path("0::/x", "memory", NULL);
+	expect_path("8:memory:/m", "", NULL);
+	expect_path("", "memory", NULL);
+	expect_path("nothing", "memory", NULL);
+}
+
 static void test_cgroup(void **state)
 {
 	assert_int_equal(limit("v2", "/a/b/c"), 5000);
@@ -75,7 +101,8 @@ static void test_own(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_cgroup),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths),
+					   cmocka_unit_test(test_cgroup),
 					   cmocka_unit_test(test_own)};
 
 	return cmocka_run_group_tests(tests, make, remove_all);
