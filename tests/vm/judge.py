@@ -11,6 +11,7 @@ import sys
 FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
 MARK = re.compile(r"\[(incomplete|truncated|unsupported|code changed)")
 LEAST = 100  # of 297 samples in 3 s of CPU time at 99 Hz; a busy host swallows timer ticks
+LEAST_PLANTED = 4  # cases of tests/e2e/planted.py that guest/profile runs
 LEAST_LATE = 40  # of 198 in 2 s
 # The program finding out its own truth, and its class body.
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
@@ -150,6 +151,18 @@ def judge_hotplug(result):
     return [], "%d of 198 samples on a CPU that came online" % late
 
 
+def judge_planted(result):
+    """The same of tests/e2e/planted.py, which says PASS or FAIL itself."""
+    if result.code == "none":
+        return None, "no statically linked krait (make STATIC=1)"
+    said = result.said("PLANTED")
+    passed = [line for line in said if line.startswith("PASS ")]
+    if len(passed) < LEAST_PLANTED or len(passed) < len(said):
+        return ["%d of %d: %s" % (len(passed), LEAST_PLANTED, " / ".join(said))], ""
+    return [], "%d attempts by others' links and FIFOs; protected_symlinks is %s here" % (
+        len(passed), " ".join(result.said("PROTECTED")))
+
+
 def judge(result):
     """(problems, summary) of the profile; (None, why) if there was no krait to make one."""
     if not result.ended:
@@ -261,6 +274,7 @@ def main():
     bad = report(name + "-load", result, judge_load(result), console)
     bad |= report(name, result, judge(result), console)
     bad |= report(name + "-dump", result, judge_dump(result), console)
+    bad |= report(name + "-planted", result, judge_planted(result), console)
     bad |= report(name + "-hotplug", result, judge_hotplug(result), console)
     if "arm64" in name:  # x86-64 is emulated without counters
         result = Result(text, "CYCLES")

@@ -25,6 +25,7 @@ prepare() {
 	[ -x "$VM_KRAIT" ] || [ -n "$(bpf_objects)" ] || fail "nothing is built ($VM_BUILD)"
 	kernel_get "$1" >"$2.image"
 	over=$(mktemp -d)
+	cp "$VM_DIR/../e2e/planted.py" "$over/"
 	for object in $(bpf_objects); do
 		cp "$object" "$over/"
 		[ -x "$over/verify" ] || verifier_build "$over/verify"
