@@ -109,7 +109,7 @@ granted() {
 		/nowhere /venv "$work/home" no-caps
 	check grant-file-is-users owned_by_alice "$work/home/cap.folded"
 	check grant-profile grep -q busy_in_alice "$work/home/cap.folded"
-	as alice python3 -c "$(busy_for 20 busy_of_alice)" & pid=$!
+	as alice python3 -c "$(busy_for 90 busy_of_alice)" & pid=$!
 	sleep 0.5
 	pid=$(pgrep -u alice -f busy_of_alice | tail -n 1)
 	rc=0
