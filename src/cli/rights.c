@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include "base/error.h"
+#include "base/log.h"
+#include "cli/exit.h"
 #include "cli/users.h"
 #include "sampler/perf_ring.h"
 
@@ -165,15 +168,18 @@ bool rights_is_own(uint32_t uid, uint32_t gid)
 /* Permitted becomes what it has in common with @keep, and effective the same without @off. */
 static int keep_only(uint64_t keep, uint64_t off)
 {
-	uint64_t have = read_set(CAP_PERMITTED);
+	_cleanup_cap_ cap_t have = cap_get_proc();
 	_cleanup_cap_ cap_t caps = cap_init();
 
-	if (!caps)
+	/* What can't be read isn't none: krait would give up what it needs to come back from another user's ids. */
+	if (!have || !caps)
 		return -ENOMEM;
 	for (int cap = 0; cap < 64; cap++) {
+		cap_flag_value_t on = CAP_CLEAR;
 		cap_value_t value = cap;
 
-		if (!(have & keep & BIT(cap)))
+		if (!(keep & BIT(cap)) || cap_get_flag(have, value, CAP_PERMITTED, &on) ||
+		    on != CAP_SET)
 			continue;
 		if (cap_set_flag(caps, CAP_PERMITTED, 1, &value, CAP_SET) ||
 		    (!(off & BIT(cap)) && cap_set_flag(caps, CAP_EFFECTIVE, 1, &value, CAP_SET)))
@@ -218,7 +224,10 @@ void rights_drop_for_files(void)
 	const uint64_t files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHOWN) |
 			       BIT(CAP_FOWNER) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL);
 
-	(void)keep_only(getuid() == 0 ? files : 0, 0);
+	if (keep_only(getuid() == 0 ? files : 0, 0)) {
+		log_error("out of memory: capabilities can't be given up");
+		exit(EXIT_FAILED);
+	}
 }
 
 void rights_drop_for_child(void)
