@@ -16,8 +16,8 @@ from kit import KRAIT, Background, check, folder
 NAME = "krait-held"  # whom file systems don't answer; other kraits of the machine go on
 
 # Its symbols are in pages that neither the target's loader reads nor krait when it looks at the
-# file's headers, which are in the first page and in the last one.
-FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(2000))
+# file's headers, which are in the first page and in the last 64 KiB.
+FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(20000))
 LIBRARY = FILLER + """
 __asm__(".section .apart,\\"\\",@progbits\\n.zero 65536\\n.text");
 static const char room[1 << 20] = {1};

@@ -59,14 +59,14 @@ static bool is_named(unsigned pid)
 
 static bool is_held(const struct fuse_in_header *in, const struct fuse_read_in *what)
 {
-	const unsigned long page = 4096;
+	const unsigned long head = 4096, tail = 65536; /* what krait tries of a file */
 
 	if (!armed || (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ))
 		return false;
 	if (in->opcode == FUSE_OPEN && held != 'o')
 		return false;
 	if (in->opcode == FUSE_READ && held == 's' &&
-	    (what->offset < page || what->offset + page >= (unsigned long)backing.st_size))
+	    (what->offset < head || what->offset + 2 * tail >= (unsigned long)backing.st_size))
 		return false;
 	return is_named(in->pid);
 }
