@@ -181,7 +181,9 @@ static void on_comm(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bo
 
 	if (exec)
 		collect_exec(s->collect, tgid, time_ns);
-	else
+	if (exec && s->options->cmd && (pid_t)tgid == s->spawn.pid)
+		collect_started(s->collect, tgid);
+	if (!exec)
 		collect_comm(s->collect, tgid, tid, comm);
 }
 

@@ -55,8 +55,9 @@ struct session {
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */
 	struct cpus_watch cpus;
-	uint64_t cpus_ns;		     /* not looked at again before, CLOCK_MONOTONIC */
-	int kallsyms_fd;		     /* /proc/kallsyms, -1: none */
+	uint64_t watched_until_ns; /* the command's mappings wake until then; 0: not, or no more */
+	uint64_t cpus_ns;	   /* not looked at again before, CLOCK_MONOTONIC */
+	int kallsyms_fd;	   /* /proc/kallsyms, -1: none */
 	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
 	bool more;			     /* is in the rings */
 	uint64_t news_ns;		     /* when something unknown came last */

@@ -93,6 +93,24 @@ static void watch_targets(struct session *s)
 	}
 }
 
+/* So long what the command maps wakes krait up: it is loaded, and Python imports most of what it needs. */
+#define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
+
+static void watch_command(struct session *s)
+{
+	if (sideband_watch(s->sideband, s->spawn.pid))
+		log_info("the command's first mappings may be seen late: %s", err_msg());
+	s->watched_until_ns = clock_ns(CLOCK_MONOTONIC) + WATCH_COMMAND_NS;
+}
+
+static void unwatch_command(struct session *s)
+{
+	if (!s->watched_until_ns || clock_ns(CLOCK_MONOTONIC) < s->watched_until_ns)
+		return;
+	sideband_unwatch(s->sideband);
+	s->watched_until_ns = 0;
+}
+
 int session_start(struct session *s)
 {
 	int r = session_add_targets(s);
@@ -110,8 +128,10 @@ int session_start(struct session *s)
 		r = sampler_enable(s->sampler, true);
 	cpus_changed(&s->cpus);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (!r && s->options->cmd)
+	if (!r && s->options->cmd) {
+		watch_command(s);
 		r = spawn_go(&s->spawn);
+	}
 	return r;
 }
 
@@ -179,6 +199,7 @@ int session_drain(struct session *s)
 	if (collect_news(s->collect))
 		s->news_ns = clock_ns(CLOCK_MONOTONIC);
 	follow_cpus(s);
+	unwatch_command(s);
 	give_back_memory(s);
 	return r;
 }

@@ -64,6 +64,9 @@ bool collect_free(struct collect *c)
 
 	if (!c)
 		return true;
+	foresee_remember(c);
+	free(c->command);
+	vec_fini(&c->taught_programs);
 	freed = native_work_fini(c);
 	freed &= absent_fini(c);
 	vec_foreach(p, &c->processes)
@@ -643,6 +646,7 @@ int collect_flush(struct collect *c, bool last)
 	c->last = last;
 	c->asked_ns = 0;
 	jit_flush(c);
+	first_look(c);
 	native_work_take(c, false);
 	memory_keep_to(c);
 	absent_take(c);

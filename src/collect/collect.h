@@ -151,6 +151,9 @@ void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_
 void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *comm);
 void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns);
 
+/* The command of `krait record --`, process @tgid, has replaced its image just now. */
+void collect_started(struct collect *c, uint32_t tgid);
+
 /* Side band events were lost: processes that may have become Python are examined again. */
 void collect_look_again(struct collect *c);
 

@@ -20,6 +20,19 @@ struct waiting {
 	uint32_t flush; /* in which it came */
 };
 
+/* An executable that the kernel programs were told of, and what. */
+struct taught_program {
+	struct exe_key key;
+	struct exe_entry entry;
+	uint16_t version; /* of its Python */
+};
+
+/* The command has exec'ed: looked at as soon as it is loaded. */
+struct first_look {
+	uint32_t tgid; /* 0: nothing to look at */
+	uint64_t due_ns, until_ns;
+};
+
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
@@ -82,6 +95,9 @@ struct collect {
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
 	struct absent *absent;	     /* NULL: all memory could be read so far */
+	char *command; /* path of what `krait record --` runs; NULL: none */
+	VEC(struct taught_program) taught_programs;
+	struct first_look first;
 	struct worker *worker;	     /* NULL: no native frames */
 	struct kernel_names *kernel; /* NULL: not read yet, or there are none */
 	bool kernel_asked;
@@ -101,5 +117,14 @@ size_t memory_for_job(const struct collect_config *config);
 
 /* With each flush: gives up names that are too many. */
 void memory_keep_to(struct collect *c);
+/* foresee.c: the files that the command @fd will map are met; what processes mapped is kept for the next time. */
+void foresee_command(struct collect *c, int fd);
+void foresee_remember(struct collect *c);
+
+/* first.c: once a flush. */
+void first_look(struct collect *c);
+
+/* teach.c: executable @fd, if it runs an interpreter: as collect_teach(). */
+_must_use_ int teach_program(struct collect *c, int fd, const char *path);
 
 #endif

@@ -33,6 +33,7 @@ struct native_file {
 	struct function_parts *parts; /* of those, or NULL */
 	uint32_t mapped;	      /* so often by processes that were examined beforehand */
 	bool looked;		      /* through its exported functions: the next two are known */
+	bool met;		      /* a process has mapped it: it wasn't only foreseen */
 	bool interpreter;	      /* CPython itself: names of its machinery mean something */
 	uint64_t exit;		      /* exit(), if it is the C library; 0 */
 	enum { NAMES_NONE, NAMES_ASKED, NAMES_TRIED } named;
@@ -59,6 +60,12 @@ int root_of(struct collect *c, const struct proc *proc);
 /* native_file.c: the file behind @m, opened when it is met first; NULL if it can't be. */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
+/*
+ * File @fd (borrowed), which nothing maps yet: it will be mapped as @m says (.dev, .ino) in krait's own root directory. NULL
+ * if it is known, or isn't such a file.
+ */
+struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
+					const char *path);
 void native_file_free(struct native_file *f);
 /* Was it written to since it was opened (cp over it)? What was read of it then belongs to no mapping. Threads may ask. */
 bool native_file_changed(const struct native_file *f);

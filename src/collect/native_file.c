@@ -151,6 +151,11 @@ static void look_for_functions(struct collect *c, const struct proc *proc, struc
 	f->looked = !look_end(c, &look, f->path) || look.whole;
 }
 
+static bool no_more_files(const struct collect *c)
+{
+	return c->config.max_files && c->natives_open >= c->config.max_files;
+}
+
 static int open_file(struct collect *c, const struct proc *proc, const struct mapping *m,
 		     const char *path, struct native_file *f)
 {
@@ -167,7 +172,7 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 		return f->fd;
 	if (fstat(f->fd, &st))
 		return err_sys(-errno, "it can't be looked at");
-	if (c->config.max_files && c->natives_open >= c->config.max_files)
+	if (no_more_files(c))
 		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
 			       c->natives_open);
 	f->version = file_version_of(&st);
@@ -175,19 +180,20 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	return read_headers(c, f);
 }
 
-/* A file that can't be used is kept as well, without segments: it isn't opened again and again. */
-static struct native_file *keep_file(struct collect *c, const struct proc *proc,
-				     const struct mapping *m, const char *path, uint32_t *index)
+static struct native_file *new_file(struct collect *c, const struct mapping *m)
 {
 	struct native_file *f = calloc(1, sizeof(*f));
 
-	if (!f) {
+	if (f)
+		*f = (struct native_file){.dev = m->dev, .ino = m->ino, .fd = -1, .root = -1};
+	else
 		c->no_memory = true;
-		return NULL;
-	}
-	*f = (struct native_file){.dev = m->dev, .ino = m->ino, .fd = -1, .root = -1};
-	if (open_file(c, proc, m, path, f))
-		log_info("%s: no native frames: %s", path, err_msg());
+	return f;
+}
+
+/* Takes @f, which was opened or couldn't be, among the files. NULL on out of memory. */
+static struct native_file *keep_file(struct collect *c, struct native_file *f)
+{
 	/* Shared memory: a program may make some all the time. */
 	if (!f->loads.n && f->fd >= 0) {
 		close(f->fd);
@@ -201,9 +207,20 @@ static struct native_file *keep_file(struct collect *c, const struct proc *proc,
 		native_file_free(f);
 		return NULL;
 	}
-	(void)!map_put(&c->native_index, file_key(m->dev, m->ino), c->natives.n);
-	*index = f->index = c->natives.n;
+	(void)!map_put(&c->native_index, file_key(f->dev, f->ino), c->natives.n);
+	f->index = c->natives.n;
 	return f;
+}
+
+/* A file that can't be used is kept as well, without segments: it isn't opened again and again. */
+static struct native_file *meet_file(struct collect *c, const struct proc *proc,
+				     const struct mapping *m, const char *path)
+{
+	struct native_file *f = new_file(c, m);
+
+	if (f && open_file(c, proc, m, path, f))
+		log_info("%s: no native frames: %s", path, err_msg());
+	return f ? keep_file(c, f) : NULL;
 }
 
 static struct native_file *find_known(const struct collect *c, const struct proc *proc,
@@ -229,14 +246,37 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 	*index = 0;
 	if (!m->ino && !is_vdso(m, path))
 		return NULL;
-	f = find_known(c, proc, m);
-	if (f)
-		*index = f->index;
-	else
-		f = keep_file(c, proc, m, path, index);
+	f = find_known(c, proc, m) ?: meet_file(c, proc, m, path);
+	*index = f ? f->index : 0;
 	if (f)
 		look_for_functions(c, proc, f);
-	return f && f->loads.n ? f : NULL;
+	if (!f || !f->loads.n)
+		return NULL;
+	f->met = true;
+	return f;
+}
+
+struct native_file *native_file_foresee(struct collect *c, const struct mapping *m, int fd,
+					const char *path)
+{
+	struct native_file *f;
+	struct stat st;
+
+	if (map_get(&c->native_index, file_key(m->dev, m->ino)) || no_more_files(c))
+		return NULL;
+	f = new_file(c, m);
+	if (!f)
+		return NULL;
+	f->path = strdup(path);
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (!f->path || f->fd < 0 || fstat(f->fd, &st) || read_headers(c, f)) {
+		native_file_free(f);
+		return NULL;
+	}
+	f->version = file_version_of(&st);
+	f->mapped = 1;
+	look_for_functions(c, NULL, f);
+	return keep_file(c, f);
 }
 
 bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *vaddr)

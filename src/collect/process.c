@@ -491,6 +491,24 @@ static int expect(struct collect *c, const struct proc *proc, const struct py_wh
 	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, where, place, 0);
 }
 
+#define EAGER_NS NSEC_PER_SEC /* by then Python has loaded what it begins with */
+
+void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
+			  const struct proc_stat *stat, uint16_t version)
+{
+	const struct image_place place = {stat->start_code, stat->start_stack};
+	struct process *p;
+
+	if (expect(c, proc, where, &place, version))
+		return;
+	p = process_newest(c, (uint32_t)proc->tgid);
+	if (!p)
+		return;
+	p->eager = true;
+	p->eager_ns = clock_ns(CLOCK_MONOTONIC) + EAGER_NS;
+	space_read(c, p);
+}
+
 /* The file it runs, as the kernel program will see it; false where the file system doesn't tell. */
 static bool read_exe_key(const struct proc *proc, struct exe_key *ret)
 {

@@ -23,6 +23,7 @@ struct process {
 	enum proc_state state;
 	bool expected; /* examined, not met: .key has only .tgid, or is an image's that may be another one */
 	bool undecided;	  /* it maps several interpreters, and none of them was initialised */
+	bool eager;	  /* its mappings are read as often as they change, until .eager_ns */
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
 	bool unwanted;	  /* not to be shown */
@@ -34,6 +35,7 @@ struct process {
 	bool name_is_said; /* in its first record: .name holds, whatever /proc says now */
 	char comm[PROC_COMM_BYTES]; /* of its first thread; "" = it wasn't met yet */
 	char unsupported[128];
+	uint64_t eager_ns;
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
 	struct py_where where;	  /* state PROC_PYTHON: absolute addresses */
@@ -103,6 +105,11 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
 
 /* Its frames are of this Python: told by its record, or by a code object that came before that. */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
+
+/* The command has begun, of which nothing was sampled yet: its interpreter is at @where. Its mappings are read now. */
+struct proc_stat;
+void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
+			  const struct proc_stat *stat, uint16_t version);
 
 /* @proc is the same process as @p, not another one with its number. */
 bool process_is(const struct process *p, const struct proc *proc);

@@ -299,6 +299,9 @@ static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
+	if (p->eager && p->space_ns < p->eager_ns)
+		return p->space_ns + 2 * p->read_ns; /* half of the time, for the first second */
+
 	if (p->space_stale == SPACE_ODD && p->reads >= FREE_READS)
 		apart = MAX(apart, READ_APART_NS << MIN(p->reads - FREE_READS, 6u));
 	return p->space_ns + apart;
@@ -306,7 +309,7 @@ static uint64_t due_ns(const struct process *p)
 
 static bool is_stale(const struct process *p)
 {
-	return !p->ended && !p->expected && has_stacks(p) && p->space_stale;
+	return !p->ended && (!p->expected || p->eager) && has_stacks(p) && p->space_stale;
 }
 
 uint64_t collect_due_ns(const struct collect *c)
@@ -315,6 +318,8 @@ uint64_t collect_due_ns(const struct collect *c)
 
 	if (!c->config.unwind)
 		return due;
+	if (c->first.tgid)
+		due = c->first.due_ns;
 	for (size_t i = 0; i < c->live.n; i++) {
 		const struct process *p = &c->processes.v[c->live.v[i]];
 

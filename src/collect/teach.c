@@ -50,24 +50,89 @@ static int teach_own(struct collect *c)
 	return c->config.ops->add_exe(c->config.ctx, &key, &e);
 }
 
-int collect_teach(struct collect *c, int fd, const char *path)
+/* What is in the file @fd, read now or before; NULL where the kernel's name for it can't be told beforehand. */
+static const struct image_file *image_now(struct collect *c, int fd, const char *path,
+					  struct exe_key *key)
 {
-	struct exe_entry e = {.kind = EXE_PYTHON};
-	struct exe_key key;
-	struct libc_info libc;
-	const struct image_file *f = image_of_fd(c, fd, path, &key);
-	int r = teach_own(c);
+	const uint64_t *i;
 
-	if (r || !f || !f->is_python || f->image.unsupported[0])
-		return r;
-	r = coming_libc(f, fd, &libc);
+	if (image_key(fd, key))
+		return NULL;
+	i = map_get(&c->file_index, file_key(key->dev, key->ino));
+	return i ? c->files.v[*i - 1] : image_of_fd(c, fd, path, key);
+}
+
+/* The libpython that the program @fd is linked with, among the files that were foreseen; NULL: none that is understood. */
+static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
+{
+	_cleanup_elf_ struct elf_file *elf = NULL;
+	const struct image_file *lib;
+	struct exe_key key;
+	const char *name;
+
+	if (elf_file_open(fd, path, &elf))
+		return NULL;
+	for (size_t i = 0; (name = elf_file_needed(elf, i)); i++) {
+		if (!str_starts(name, "libpython"))
+			continue;
+		vec_foreach(f, &c->natives) {
+			if ((*f)->fd < 0 || !streq(path_base((*f)->path), name))
+				continue;
+			lib = image_now(c, (*f)->fd, (*f)->path, &key);
+			if (lib && lib->is_python && !lib->image.unsupported[0])
+				return lib;
+		}
+	}
+	return NULL;
+}
+
+/* @f runs the interpreter of @python, which is itself or its libpython. */
+static int describe(struct collect *c, const struct image_file *f, const struct image_file *python,
+		    int fd, const char *path, struct exe_entry *ret)
+{
+	struct libc_info libc;
+	int r = coming_libc(f, fd, &libc);
+
 	if (r)
 		return r;
-	e.where = f->image.where;
+	*ret = (struct exe_entry){
+		.kind = EXE_PYTHON, .where = python->image.where, .start_vaddr = f->text_start};
 	if (!image_runs_once(path))
-		e.where.codes_made = 0;
-	e.start_vaddr = f->text_start;
-	libc_set_where(&e.where, &libc);
-	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &e.where.layout);
-	return r ? r : c->config.ops->add_exe(c->config.ctx, &key, &e);
+		ret->where.codes_made = 0;
+	libc_set_where(&ret->where, &libc);
+	if (python != f) {
+		ret->kind = EXE_LINKED;
+		ret->debug_slot = f->dynamic.debug_slot;
+		ret->lib_dynamic = python->dynamic.vaddr;
+		ret->lib_check = python->dynamic.check;
+	}
+	return c->config.ops->add_layout(c->config.ctx, &python->image.layout, &ret->where.layout);
+}
+
+int teach_program(struct collect *c, int fd, const char *path)
+{
+	struct taught_program t;
+	const struct image_file *f = image_now(c, fd, path, &t.key), *python = f;
+	int r;
+
+	if (f && !f->is_python)
+		python = f->dynamic.needs_python && f->dynamic.debug_slot
+				 ? linked_python(c, fd, path)
+				 : NULL;
+	if (!python || python->image.unsupported[0])
+		return 0;
+	t.version = python->image.layout.version;
+	r = describe(c, f, python, fd, path, &t.entry);
+	r = r ? r : vec_push(&c->taught_programs, t);
+	return r ? r : c->config.ops->add_exe(c->config.ctx, &t.key, &t.entry);
+}
+
+int collect_teach(struct collect *c, int fd, const char *path)
+{
+	int r = teach_own(c);
+
+	if (r)
+		return r;
+	foresee_command(c, fd);
+	return teach_program(c, fd, path);
 }

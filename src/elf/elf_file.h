@@ -144,4 +144,7 @@ bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
+/* DT_RUNPATH, or DT_RPATH, as it is in the file; NULL if there is none. Valid until elf_file_free(). */
+const char *elf_file_runpath(struct elf_file *f);
+
 #endif

@@ -222,6 +222,11 @@ const char *elf_file_needed(struct elf_file *f, size_t i)
 	return dynamic_string(f, DT_NEEDED, i);
 }
 
+const char *elf_file_runpath(struct elf_file *f)
+{
+	return dynamic_string(f, DT_RUNPATH, 0) ?: dynamic_string(f, DT_RPATH, 0);
+}
+
 const char *elf_file_soname(struct elf_file *f)
 {
 	return dynamic_string(f, DT_SONAME, 0);

@@ -18,7 +18,6 @@
 #include "elf/unwind_cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SUFFIX  ".tmp"
 #define TMP_SECONDS 3600 /* older ones were left by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
 #define LEAST_ID    8 /* bytes of a build id that tells files apart */
@@ -102,6 +101,22 @@ static int open_dir(const struct unwind_cache *c, bool make)
 	if (!unwind_cache_is_ours(fd, c->uid, S_IFDIR, &st))
 		return err_set(-EPERM, "'%s' isn't used: others can write it", c->path);
 	return TAKE_FD(fd);
+}
+
+int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps)
+{
+	*caps = enter(c);
+	return open_dir(c, make);
+}
+
+void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps)
+{
+	leave(c, caps);
+}
+
+bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st)
+{
+	return unwind_cache_is_ours(fd, c->uid, type, st);
 }
 
 static bool is_worth(const struct unwind_cache_key *key)
@@ -234,7 +249,7 @@ static int store(const struct unwind_cache *c, int dir, const struct unwind_cach
 	int r;
 
 	file_name(key, name);
-	snprintf(tmp, sizeof(tmp), "%s.%d" TMP_SUFFIX, name, getpid());
+	snprintf(tmp, sizeof(tmp), "%s.%d" UNWIND_CACHE_TMP, name, getpid());
 	(void)unlinkat(dir, tmp, 0);
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -273,9 +288,9 @@ static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return;
-	if (str_ends(name, TMP_SUFFIX) && time(NULL) - st.st_mtime > TMP_SECONDS)
+	if (str_ends(name, UNWIND_CACHE_TMP) && time(NULL) - st.st_mtime > TMP_SECONDS)
 		(void)unlinkat(dir, name, 0);
-	if (!str_ends(name, SUFFIX))
+	if (!str_ends(name, SUFFIX) && !str_ends(name, FILE_LIST_SUFFIX))
 		return;
 	e = (struct entry){strdup(name), st.st_mtim, st.st_size};
 	if (e.name && vec_push(list, e)) {

@@ -27,7 +27,11 @@ struct sideband {
 	struct sideband_config config;
 	struct sideband_stats stats;
 	int epfd;
+	struct channel
+		watched; /* one thread's: wakes, its records come through the CPUs' too; .fd -1: none */
 };
+
+#define WATCHED 0xffffffffu /* its number in .epfd */
 
 struct body_mmap2 {
 	uint32_t tgid, tid;
@@ -205,7 +209,11 @@ static void forget_hung_up(struct sideband *s)
 	int n = epoll_wait(s->epfd, ev, ARRAY_SIZE(ev), 0);
 
 	for (int i = 0; i < n; i++)
-		if (ev[i].events & (EPOLLHUP | EPOLLERR))
+		if (!(ev[i].events & (EPOLLHUP | EPOLLERR)))
+			continue;
+		else if (ev[i].data.u32 == WATCHED)
+			sideband_unwatch(s);
+		else
 			epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->cpus.v[ev[i].data.u32].fd, NULL);
 }
 
@@ -225,6 +233,18 @@ static bool begin_all(struct sideband *s)
 	return full;
 }
 
+static void empty_watched(struct sideband *s)
+{
+	struct perf_ring *r = &s->watched.ring;
+
+	if (s->watched.fd < 0)
+		return;
+	perf_ring_begin(r);
+	while (perf_ring_peek(r))
+		perf_ring_next(r);
+	perf_ring_end(r);
+}
+
 size_t sideband_drain(struct sideband *s)
 {
 	struct channel *c;
@@ -233,6 +253,7 @@ size_t sideband_drain(struct sideband *s)
 	size_t n = 0;
 
 	forget_hung_up(s);
+	empty_watched(s);
 	full = begin_all(s);
 	for (; (c = oldest(s, &r)); n++) {
 		if (!dispatch(s, &r))
@@ -249,7 +270,7 @@ size_t sideband_drain(struct sideband *s)
 	return n;
 }
 
-static int open_event(int cpu, uint32_t wakeup_bytes)
+static int open_event(pid_t tid, int cpu, uint32_t wakeup_bytes)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -269,12 +290,12 @@ static int open_event(int cpu, uint32_t wakeup_bytes)
 		.clockid = CLOCK_MONOTONIC,
 	};
 
-	return perf_event_open_fd(&attr, -1, cpu);
+	return perf_event_open_fd(&attr, tid, cpu);
 }
 
 static int open_channel(struct sideband *s, int cpu)
 {
-	_cleanup_close_ int fd = open_event(cpu, s->config.wakeup_bytes);
+	_cleanup_close_ int fd = open_event(-1, cpu, s->config.wakeup_bytes);
 	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = (uint32_t)s->cpus.n};
 	struct channel c = {.cpu = cpu};
 	int r;
@@ -322,6 +343,7 @@ int sideband_open(struct sideband **ret, const struct sideband_config *config)
 	if (!s)
 		return err_sys(-ENOMEM, "can't watch processes");
 	s->config = *config;
+	s->watched.fd = -1;
 	if (!s->config.ring_bytes)
 		s->config.ring_bytes = SIDEBAND_RING_BYTES;
 	s->epfd = epoll_create1(EPOLL_CLOEXEC);
@@ -363,11 +385,44 @@ void sideband_close(struct sideband *s)
 {
 	if (!s)
 		return;
+	sideband_unwatch(s);
 	close_all(s);
 	vec_fini(&s->cpus);
 	if (s->epfd >= 0)
 		close(s->epfd);
 	free(s);
+}
+
+#define WATCHED_BYTES 4096 /* one page: a reader that is woken at once empties it */
+
+int sideband_watch(struct sideband *s, pid_t tid)
+{
+	_cleanup_close_ int fd = open_event(tid, -1, 0);
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = WATCHED};
+	int r;
+
+	sideband_unwatch(s);
+	if (fd < 0)
+		return perf_event_error(fd, "watching what the command maps");
+	r = perf_ring_map(&s->watched.ring, fd, WATCHED_BYTES);
+	if (r)
+		return err_sys(r, "can't map a ring for the command's events");
+	if (epoll_ctl(s->epfd, EPOLL_CTL_ADD, fd, &ev) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		r = -errno;
+		perf_ring_unmap(&s->watched.ring);
+		return err_sys(r, "can't watch the command's events");
+	}
+	s->watched.fd = TAKE_FD(fd);
+	return 0;
+}
+
+void sideband_unwatch(struct sideband *s)
+{
+	if (s->watched.fd < 0)
+		return;
+	perf_ring_unmap(&s->watched.ring);
+	close(s->watched.fd);
+	s->watched.fd = -1;
 }
 
 int sideband_fd(const struct sideband *s)

@@ -7,6 +7,8 @@
 #ifndef SAMPLER_SIDEBAND_H
 #define SAMPLER_SIDEBAND_H
 
+#include <sys/types.h>
+
 #include "base/util.h"
 
 /* A mapping that is executable, at mmap or when mprotect makes it so (perf_event_mmap()). PERF_RECORD_MMAP2. */
@@ -69,6 +71,13 @@ int sideband_fd(const struct sideband *s);
 
 /* Calls back for everything recorded until now. Number of records. */
 size_t sideband_drain(struct sideband *s);
+
+/*
+ * From now on each mapping and exec of thread @tid makes sideband_fd() readable at once, until sideband_unwatch(). One at a
+ * time. 0 or -errno + message.
+ */
+_must_use_ int sideband_watch(struct sideband *s, pid_t tid);
+void sideband_unwatch(struct sideband *s); /* also where nothing is watched */
 
 struct sideband_stats {
 	uint64_t records, lost, malformed;

@@ -90,10 +90,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static void start(size_t ring_bytes)
+static void start_with(const struct sideband_config *config)
 {
-	struct sideband_config config = {.ops = &ops, .ring_bytes = ring_bytes};
-	int r = sideband_open(&band, &config);
+	int r = sideband_open(&band, config);
 
 	if (r == -EACCES || r == -EPERM || r == -ENOSYS) {
 		printf("SKIP sideband: %s\n", err_msg());
@@ -101,6 +100,11 @@ static void start(size_t ring_bytes)
 	}
 	if (r)
 		fail_msg("%s", err_msg());
+}
+
+static void start(size_t ring_bytes)
+{
+	start_with(&(struct sideband_config){.ops = &ops, .ring_bytes = ring_bytes});
 }
 
 static int teardown(void **state)
@@ -235,6 +239,40 @@ static void test_wakes_the_reader(void **state)
 	assert_int_equal(stats.cpus, sysconf(_SC_NPROCESSORS_ONLN));
 	assert_int_equal(stats.ring_bytes, stats.cpus * SIDEBAND_RING_BYTES);
 	assert_int_equal(stats.malformed, 0);
+}
+
+/* Where a reader is woken rarely, what one thread maps wakes it at once, and comes once. */
+static void test_watch(void **state)
+{
+	struct pollfd p = {.events = POLLIN};
+	int go[2];
+	pid_t child;
+
+	start_with(&(struct sideband_config){.ops = &ops, .wakeup_bytes = SIDEBAND_RING_BYTES / 2});
+	p.fd = sideband_fd(band);
+	assert_int_equal(pipe(go), 0);
+	child = fork();
+	if (!child) {
+		char byte;
+
+		close(go[1]);
+		if (read(go[0], &byte, 1) == 1)
+			execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	assert_int_equal(sideband_watch(band, child), 0);
+	sideband_drain(band);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	assert_int_equal(write(go[1], "g", 1), 1);
+	assert_int_equal(poll(&p, 1, 2000), 1);
+	waitpid(child, NULL, 0);
+	sideband_drain(band);
+	must_find('x', (uint32_t)child, (uint32_t)child, "true");
+	sideband_drain(band); /* the thread has ended: its descriptor doesn't wake any more */
+	assert_int_equal(poll(&p, 1, 0), 0);
+	sideband_unwatch(band);
+	close(go[0]);
+	close(go[1]);
 }
 
 /* A child of another PID namespace has our numbers in the records, not its own. */
@@ -373,6 +411,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_life_of_a_process, teardown),
 		cmocka_unit_test_teardown(test_thread, teardown),
 		cmocka_unit_test_teardown(test_wakes_the_reader, teardown),
+		cmocka_unit_test_teardown(test_watch, teardown),
 		cmocka_unit_test_teardown(test_pid_namespace, teardown),
 		cmocka_unit_test_teardown(test_lost, teardown),
 		cmocka_unit_test_teardown(test_order, teardown),
