@@ -161,7 +161,7 @@ struct py_where {
 	__u8 gil;	   /* enum py_gil */
 	__u16 gil_wait_bytes; /* of what is at gil_wait, or at PY_GIL_WAIT in the GIL */
 	__u8 stack_waits;     /* musl: who waits for a condition sleeps on its own stack */
-	__u8 reserved;
+	__u8 own_program; /* the process runs the interpreter's own program: image_runs_once() */
 	__u64 gil_holder; /* <= 3.11: of last_holder (3.6: gil_last_holder) */
 	__u64 gil_locked; /* <= 3.11: of the int `locked` (3.6: gil_locked) */
 	__u64 gil_wait;	  /* <= 3.11: of conditions and mutexes; 2.7: of the pointer to the lock */
@@ -170,6 +170,7 @@ struct py_where {
 	 * 0 = not found, or nothing may be concluded from it: docs/decisions/0002.
 	 */
 	__u64 codes_made;
+	__u64 finalizing; /* 3.7+: of _PyRuntime's finalizing, behind the flags of its start; 0 = not known */
 };
 
 /* Addresses as in the file -> absolute ones; 0 stays "none". */
@@ -191,6 +192,8 @@ static inline __attribute__((always_inline)) void py_where_add_bias(struct py_wh
 		w->gil_wait += bias;
 	if (w->codes_made)
 		w->codes_made += bias;
+	if (w->finalizing)
+		w->finalizing += bias;
 }
 
 #endif

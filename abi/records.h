@@ -27,6 +27,8 @@
 	X(OK, "complete")                                                                          \
 	X(TRUNCATED, "deeper than 1,024 frames")                                                   \
 	X(NO_PYTHON, "no Python on this thread: it starts, ends or is native")                     \
+	X(STARTING, "the interpreter starts: no Python yet")                                       \
+	X(ENDING, "the interpreter or its process ends: no Python any more")                       \
 	X(PENDING, "process not examined yet")                                                     \
 	X(UNSUPPORTED, "interpreter not understood")                                               \
 	X(TLS_FAULT, "thread's key table not readable")                                            \
@@ -304,6 +306,6 @@ _Static_assert(sizeof(struct rec_sample) == 56, "a sample is a few dozen bytes")
 _Static_assert(sizeof(struct wire_frame) == 24, "");
 _Static_assert(sizeof(struct rec_native) == 40, "");
 _Static_assert(sizeof(struct wire_text) == 24, "");
-_Static_assert(sizeof(struct py_where) == 88, "");
+_Static_assert(sizeof(struct py_where) == 96, "");
 
 #endif

@@ -518,6 +518,12 @@ walk_inline void walk_begin(struct walk *w)
 	forget_absent(w);
 }
 
+walk_inline void name_absence(struct walk *w, const struct py_layout *l)
+{
+	if (w->outcome == WALK_NO_PYTHON)
+		w->outcome = without_python(w, l);
+}
+
 /* Walks the sampled thread: frames in walk_out, count, outcome and id of the stack in @w. */
 walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 {
@@ -530,8 +536,10 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	w->outer = w->outer_loop = 0;
 	w->block_start = w->block_end = w->lone = 0;
 	forget_near(w, l);
-	if (!find_frame(w, l))
+	if (!find_frame(w, l)) {
+		name_absence(w, l);
 		return;
+	}
 	count_codes(w);
 	for (int i = 0; i < MAX_STEPS / GROUP_FRAMES + 1; i++)
 		if (walk_group())
@@ -541,6 +549,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	/* Then that may be all that was wrong. */
 	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
 		w->outcome = WALK_CODE_FAULT;
+	name_absence(w, l);
 	w->hash = check_mix(w->hash, (__u64)w->n << 8 | w->outcome) | 1;
 }
 

@@ -170,6 +170,10 @@ struct task_struct {
 	int on_cpu;
 	char comm[16];
 	struct cred *real_cred;
+	struct signal_struct *signal;
+} CORE;
+struct signal_struct {
+	unsigned int flags;
 } CORE;
 /* 5.14 renamed it. */
 struct task_struct___state {

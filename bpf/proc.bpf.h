@@ -165,8 +165,10 @@ walk_inline __u8 known_exe(struct task_struct *task, struct meeting *m)
 			return PROC_NATIVE;
 		return exe->kind == EXE_HOST ? PROC_HOST : PROC_IGNORED;
 	}
-	if (exe->kind == EXE_LINKED)
+	if (exe->kind == EXE_LINKED) {
+		m->entry.where.own_program = exe->where.own_program;
 		return PROC_LINKING;
+	}
 	m->entry.where = exe->where;
 	py_where_add_bias(&m->entry.where, BPF_CORE_READ(task, mm, start_code) - exe->start_vaddr);
 	return PROC_PYTHON;

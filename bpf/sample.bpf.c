@@ -52,7 +52,7 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 		count(COUNT_IGNORED);
 		return false;
 	case PROC_LINKING:
-		w->outcome = WALK_NO_PYTHON;
+		w->outcome = w->where.own_program ? WALK_STARTING : WALK_NO_PYTHON;
 		if (!find_linked(w->proc.tgid))
 			return true;
 		break;
@@ -96,6 +96,14 @@ walk_inline bool is_in_parents_memory(struct task_struct *task, const struct rec
 	       BPF_CORE_READ(task, mm) == BPF_CORE_READ(task, real_parent, mm);
 }
 
+#define SIGNAL_GROUP_EXIT 4 /* include/linux/sched/signal.h: all its threads end */
+
+walk_inline bool process_ends(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, flags) & PF_EXITING &&
+	       BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT;
+}
+
 /*
  * The same where that can't be told from memory: the thread is in do_exit(), its own may be gone, or it's its parent's. What
  * the kernel does is shown. A process that nothing is known of isn't looked at any more.
@@ -103,6 +111,7 @@ walk_inline bool is_in_parents_memory(struct task_struct *task, const struct rec
 walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sample *rec,
 				  struct walk *w)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 tgid = rec->proc.tgid;
 	const struct proc_entry *p = proc_entry_of(tgid);
 	int state = p ? copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc) : 0;
@@ -113,7 +122,7 @@ walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sa
 	w->urgent = false;
 	walk_begin(w);
 	if (state == PROC_PYTHON)
-		w->outcome = WALK_NO_PYTHON;
+		w->outcome = process_ends(task) ? WALK_ENDING : WALK_NO_PYTHON;
 	rec->gil = GIL_NONE;
 	rec->native = take_kernel_only(ctx);
 	return true;

@@ -154,13 +154,17 @@ walk_global int hash_kernel(void)
 	return 0;
 }
 
-#define WAKE_APART_NS (10 * 1000000ull)
+/* What is wanted begins with many mappings in a few milliseconds; on a whole machine too many processes do. */
+#define WAKE_APART_NS	    (10 * 1000000ull)
+#define WAKE_APART_YOUNG_NS (1 * 1000000ull)
+#define YOUNG_NS	    (2 * 1000000000ull)
 
-walk_inline bool is_time_to_wake(struct native *n)
+walk_inline bool is_time_to_wake(struct native *n, const struct walk *w)
 {
 	__u64 now = bpf_ktime_get_ns();
+	bool young = !whole_machine && now - w->proc.start_ns < YOUNG_NS;
 
-	if (now - n->woken_ns < WAKE_APART_NS)
+	if (now - n->woken_ns < (young ? WAKE_APART_YOUNG_NS : WAKE_APART_NS))
 		return false;
 	n->woken_ns = now;
 	return true;
@@ -170,14 +174,15 @@ walk_inline bool is_time_to_wake(struct native *n)
  * Is user space to look at once? Where code was met that isn't in the mappings, once for each reading of
  * them; where these don't hold any more or a file's rows are missing, now and then.
  */
-walk_inline bool is_urgent(struct native *n, __u32 slot)
+walk_inline bool is_urgent(struct native *n, const struct walk *w)
 {
+	__u32 slot = w->space;
 	struct unwind_space *s;
 
 	if (patient)
 		return false;
 	if (n->outcome == NATIVE_NO_ROWS || n->outcome == NATIVE_NO_SPACE)
-		return is_time_to_wake(n);
+		return is_time_to_wake(n, w);
 	if (n->outcome != NATIVE_UNMAPPED)
 		return false;
 	s = slot ? bpf_map_lookup_elem(&spaces, &slot) : 0;
@@ -210,7 +215,7 @@ walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
 		n->epoch = unwind_epoch;
 		copy_space(n, w);
 		walk_native(n, w);
-		w->urgent = is_urgent(n, w->space);
+		w->urgent = is_urgent(n, w);
 	}
 	if (no->head.n_kernel)
 		hash_kernel();

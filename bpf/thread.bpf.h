@@ -337,6 +337,42 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
+/* The flags of _PyRuntime's start, then what Py_FinalizeEx() sets for good (pycore_runtime.h). */
+struct runtime_life {
+	__u32 word[6];
+	__u64 finalizing;
+};
+
+/*
+ * Why a thread has no Python: its interpreter starts or ends, by what that says of itself. A program that only has an interpreter
+ * in it may do without for long: before its start has begun it isn't called starting.
+ */
+walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
+{
+	struct runtime_life r = {};
+	__u32 initialized, begun;
+
+	if (!w->tp) /* the loader runs: the C library isn't set up yet */
+		return w->where.own_program ? WALK_STARTING : WALK_NO_PYTHON;
+	if (!w->where.finalizing || read_user(&r, sizeof(r), w->where.finalizing - sizeof(r.word)))
+		return WALK_NO_PYTHON;
+	if (r.finalizing)
+		return WALK_ENDING;
+	if (l->version >=
+	    0x30b) { /* _initialized, preinitializing, preinitialized, core_initialized, initialized */
+		initialized = r.word[4];
+		begun = r.word[1] | r.word[2] | r.word[3];
+	} else if (l->version >=
+		   0x308) { /* preinitializing, preinitialized, core_initialized, initialized */
+		initialized = r.word[5];
+		begun = r.word[2] | r.word[3] | r.word[4];
+	} else { /* initialized, core_initialized */
+		initialized = r.word[4];
+		begun = r.word[5];
+	}
+	return !initialized && (begun || w->where.own_program) ? WALK_STARTING : WALK_NO_PYTHON;
+}
+
 /* Sets w->frame to the innermost frame; false with an outcome set if there is none. */
 walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 {

@@ -149,7 +149,13 @@ static void outcome(enum walk_outcome which, const char *words, struct str *reas
 		item("[truncated]", words);
 		return;
 	case WALK_NO_PYTHON:
-		item("[no Python]", "as before the interpreter is up");
+		item("[no Python]", "a thread that starts, ends or is native");
+		return;
+	case WALK_STARTING:
+		item("[interpreter starting]", words);
+		return;
+	case WALK_ENDING:
+		item("[interpreter ending]", words);
 		return;
 	case WALK_UNSUPPORTED:
 		item("[unsupported: NAME]", words);

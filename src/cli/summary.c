@@ -167,7 +167,9 @@ static void add_outcomes(struct summary *m)
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++) {
 		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
 			continue;
-		line(m, LOG_NOTE, "%llu sample%s (%.2f %%): %s", (ull)st->outcomes[i],
+		/* Every program starts and ends. */
+		line(m, i == WALK_STARTING || i == WALK_ENDING ? LOG_INFO : LOG_NOTE,
+		     "%llu sample%s (%.2f %%): %s", (ull)st->outcomes[i],
 		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
 		     collect_outcome_words(i));
 	}

@@ -45,7 +45,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		ret->threads = (unsigned)t->census.threads.n;
 	}
 	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
-		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON)
+		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON && i != WALK_STARTING &&
+		    i != WALK_ENDING)
 			ret->incomplete += st.outcomes[i];
 	if (last->known && ret->cpu >= 0)
 		ret->gil = ret->cpu * last->held / last->value;

@@ -94,8 +94,8 @@ struct collect {
 	unsigned held;	/* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
-	struct absent *absent;	     /* NULL: all memory could be read so far */
-	char *command; /* path of what `krait record --` runs; NULL: none */
+	struct absent *absent; /* NULL: all memory could be read so far */
+	char *command;	       /* path of what `krait record --` runs; NULL: none */
 	VEC(struct taught_program) taught_programs;
 	struct first_look first;
 	struct worker *worker;	     /* NULL: no native frames */

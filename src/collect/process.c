@@ -67,7 +67,8 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	int r;
 
 	*ret = f->image.where;
-	if (!runs_once(proc))
+	ret->own_program = runs_once(proc);
+	if (!ret->own_program)
 		ret->codes_made = 0;
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)

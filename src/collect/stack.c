@@ -38,6 +38,10 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 		return stack_mark(c, "[truncated]");
 	case WALK_NO_PYTHON:
 		return stack_mark(c, "[no Python]");
+	case WALK_STARTING:
+		return stack_mark(c, "[interpreter starting]");
+	case WALK_ENDING:
+		return stack_mark(c, "[interpreter ending]");
 	case WALK_UNSUPPORTED:
 		snprintf(text, sizeof(text), "[unsupported: %s]", p->unsupported);
 		return stack_mark(c, text);

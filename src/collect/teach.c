@@ -97,7 +97,8 @@ static int describe(struct collect *c, const struct image_file *f, const struct 
 		return r;
 	*ret = (struct exe_entry){
 		.kind = EXE_PYTHON, .where = python->image.where, .start_vaddr = f->text_start};
-	if (!image_runs_once(path))
+	ret->where.own_program = image_runs_once(path);
+	if (!ret->where.own_program)
 		ret->where.codes_made = 0;
 	libc_set_where(&ret->where, &libc);
 	if (python != f) {

@@ -93,9 +93,14 @@ static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 /* krait's own marks; other texts in brackets are what perf shows where it has no symbol. */
 static bool is_mark(const char *s, size_t n)
 {
-	static const char *const marks[] = {"[truncated]",    "[incomplete",
-					    "[no Python",     "[unsupported",
-					    "[code changed]", "[name not readable]"};
+	static const char *const marks[] = {"[truncated]",
+					    "[incomplete",
+					    "[no Python",
+					    "[unsupported",
+					    "[interpreter starting]",
+					    "[interpreter ending]",
+					    "[code changed]",
+					    "[name not readable]"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (has_prefix(s, n, marks[i]) && s[n - 1] == ']')

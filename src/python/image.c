@@ -121,6 +121,7 @@ static bool use_debug_offsets(struct image_ctx *c)
 	image->layout = d.layout;
 	image->free_threaded = d.free_threaded;
 	image->where.interp_head = c->runtime + d.interp_head;
+	image->where.finalizing = d.finalizing ? c->runtime + d.finalizing : 0;
 	image->where.gil = d.gil;
 	image_counter_value(c, &d);
 	if (d.free_threaded && d.layout.version >= 0x030e) /* never run by krait's tests */

@@ -84,7 +84,7 @@ struct py_debug_offsets {
 	struct py_layout layout;
 	uint32_t hex_version;
 	bool free_threaded;
-	uint64_t runtime_size, interp_size, interp_head;
+	uint64_t runtime_size, interp_size, interp_head, finalizing;
 	uint8_t gil; /* enum py_gil */
 };
 

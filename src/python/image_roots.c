@@ -94,6 +94,17 @@ static void tls_roots(struct image_ctx *c)
 	}
 }
 
+/*
+ * _PyRuntime begins with how far its start got, then a PyThreadState * that Py_FinalizeEx() sets for good (3.7-3.12;
+ * pycore_runtime.h). From 3.13 on the debug offsets say it.
+ */
+static unsigned finalizing_offset(unsigned version)
+{
+	if (version < 0x0308)
+		return 8;
+	return version < 0x030b ? 16 : 24;
+}
+
 void image_roots(struct image_ctx *c)
 {
 	unsigned version = c->image->layout.version;
@@ -106,5 +117,7 @@ void image_roots(struct image_ctx *c)
 		runtime_roots(c, row);
 	else
 		tls_roots(c);
+	if (version >= 0x0307 && version < 0x030d)
+		c->image->where.finalizing = c->runtime + finalizing_offset(version);
 	image_gil(c);
 }

@@ -142,6 +142,7 @@ static const struct inside {
 	{ M_tlbc_index, M_localsplus, 4 },	 { M_co_linetable, M_co_code_adaptive, 8 },
 	{ M_co_code_adaptive, M_code_size, 8 },	 { M_co_tlbc, M_co_code_adaptive, 8 },
 	{ M_tuple_items, M_tuple_size, 8 },	 { M_interpreters_head, M_runtime_size, 8 },
+	{ M_runtime_finalizing, M_interpreters_head, 8 },
 };
 /* clang-format on */
 
@@ -345,6 +346,7 @@ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *
 	ret->runtime_size = m[M_runtime_size];
 	ret->interp_size = m[M_interp_size];
 	ret->interp_head = m[M_interpreters_head];
+	ret->finalizing = m[M_runtime_finalizing];
 	return 0;
 }
 

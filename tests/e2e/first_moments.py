@@ -73,5 +73,38 @@ def cold_cache():
     at_most(COLD, False)
 
 
+ENDS = """
+import time
+kept = [[i] for i in range(1500000)]
+print(time.process_time(), flush=True)
+"""
+
+
+def cpu_at_end(command):
+    """(CPU seconds that a program says it used up to its last line, in all), by the kernel's account."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = float(process.stdout.read())
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return said, used.ru_utime + used.ru_stime
+
+
+@case
+def start_and_end():
+    """What comes before a program's first line and after its last one is named, as much of it as the kernel counts."""
+    command = [kit.PYTHON, "-I", "-c", ENDS]
+    said, used = cpu_at_end(command)
+    with kit.folder() as cache:
+        record(cache, command)
+        got = record(cache, command)
+    outcomes, samples = got["outcomes"], got["samples"]
+    ending, truth = outcomes["ENDING"] / samples, (used - said) / used
+    check(truth > 0.05, "the program ends in %.3f of %.3f s" % (used - said, used))
+    check(truth / 2 < ending < truth * 2, "%.1f %% of the samples end, of its time %.1f %%" %
+          (100 * ending, 100 * truth))
+    check(outcomes["STARTING"] > 0, "no sample of the start: %s" % outcomes)
+    check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())

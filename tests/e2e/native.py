@@ -504,7 +504,7 @@ def the_end_of_a_process():
                 if sample.labels["pid"] == pid and "do_exit" in [f.name for f in profile.stack(sample)]]
         seen = sum(n for n, _ in ends) / 1999
         check(0.5 * float(took) < seen < 1.1 * float(took) + 0.01, "%.3f of %s s" % (seen, took))
-        wrong = [names for _, names in ends if "[no Python]" not in names or "<module>" in names]
+        wrong = [names for _, names in ends if "[interpreter ending]" not in names or "<module>" in names]
         check(not wrong, "%d with Python frames: %s" % (len(wrong), wrong[:2]))
 
 

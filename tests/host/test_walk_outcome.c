@@ -124,6 +124,51 @@ static void no_key(void)
 	assert_outcome(WALK_NO_PYTHON, 0);
 }
 
+/* Flags of the start as words before `finalizing`, by version; how many bytes before it `initialized` lies. */
+static unsigned initialized_before(void)
+{
+	return image.l->version >= 0x308 && image.l->version < 0x30b ? 4 : 8;
+}
+
+static void put_life(uint64_t at, bool begun, bool initialized, uint64_t finalizing)
+{
+	unsigned before = initialized_before();
+	uint64_t core = image.l->version < 0x308 ? at - 4 : at - before - 4;
+
+	put_u32(core, begun);
+	put_u32(at - before, initialized);
+	put_u64(at, finalizing);
+}
+
+/* A thread without Python frames: its interpreter starts, runs, ends. */
+static void interpreter_life(void)
+{
+	uint64_t at;
+
+	build();
+	put_u64(image.tstate + image.l->tstate_frame, 0);
+	image_no_loop();
+	at = image_alloc(64) + 32;
+	image.where.finalizing = at;
+	put_life(at, true, true, 0);
+	assert_outcome(WALK_NO_PYTHON, 0);
+	put_life(at, true, false, 0);
+	assert_outcome(WALK_STARTING, 0);
+	put_life(at, false, false, 0); /* a program that only has an interpreter in it */
+	assert_outcome(WALK_NO_PYTHON, 0);
+	image.where.own_program = 1;
+	assert_outcome(WALK_STARTING, 0);
+	put_life(at, false, false, image.tstate);
+	assert_outcome(WALK_ENDING, 0);
+	put_life(at, true, true, image.tstate);
+	assert_outcome(WALK_ENDING, 0);
+	host.fault_at = at;
+	assert_outcome(WALK_NO_PYTHON, 0);
+	host.fault_at = 0;
+	image.where.finalizing = 0;
+	assert_outcome(WALK_NO_PYTHON, 0);
+}
+
 static void no_tls(void)
 {
 	build();
@@ -923,7 +968,7 @@ static void ended_differently(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(thread_state) X(state_of_another_thread) X(no_key) X(no_tls) X(musl_key) X(glibc_second_level) \
+	X(thread_state) X(state_of_another_thread) X(no_key) X(interpreter_life) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
 	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \

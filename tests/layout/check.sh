@@ -71,7 +71,7 @@ roots() {
 	[ -n "$runtime" ] || return 0
 	"$work/pyimage" "$1" | while read -r name value; do
 		case $name in
-		interp_head | tstate_current | tss_key | gil_holder | gil_locked | gil_wait | codes_made)
+		interp_head | tstate_current | tss_key | gil_holder | gil_locked | gil_wait | codes_made | finalizing)
 			[ "$value" = 0x0 ] || echo "runtime_$name $((value - 0x$runtime))" ;;
 		esac
 	done

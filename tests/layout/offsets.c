@@ -257,6 +257,21 @@ static void runtime(void)
 #if VERSION >= 0x0307
 	say("runtime_size", sizeof(_PyRuntimeState));
 	AT("runtime_interp_head", _PyRuntimeState, interpreters.head);
+#if VERSION >= 0x0309
+	AT("runtime_finalizing", _PyRuntimeState, _finalizing);
+	/* What bpf/thread.bpf.h takes for the flags of the start: behind each other, the last one here. */
+	if (offsetof(_PyRuntimeState, initialized) !=
+		    offsetof(_PyRuntimeState, _finalizing) - (VERSION >= 0x030b ? 8 : 4) ||
+	    offsetof(_PyRuntimeState, core_initialized) + 4 !=
+		    offsetof(_PyRuntimeState, initialized) ||
+	    offsetof(_PyRuntimeState, preinitialized) + 8 !=
+		    offsetof(_PyRuntimeState, initialized) ||
+	    offsetof(_PyRuntimeState, preinitializing) + 12 !=
+		    offsetof(_PyRuntimeState, initialized))
+		NO("runtime_finalizing");
+#elif VERSION >= 0x0307
+	AT("runtime_finalizing", _PyRuntimeState, finalizing);
+#endif
 #endif
 #if VERSION >= 0x030c
 	say("interpreters_next_id", offsetof(_PyRuntimeState, interpreters.next_id) -

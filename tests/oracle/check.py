@@ -13,6 +13,10 @@ PART = 64                      # frames
 MIN_DEPTH = 1024               # a stack may be truncated when it has more Python frames than this
 
 
+# Marks of a thread that has no Python frames, and why.
+ABSENT = ("[no Python]", "[interpreter starting]", "[interpreter ending]")
+
+
 class Truth(object):
     """The call tree of a target, with an index for each question that a sample asks."""
 

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 
+import check
 import oracle
 import pprof
 
@@ -47,7 +48,7 @@ def truth(stack, giving, between):
     """The states that are true of a sample and what it shows; None if that can't be told. giving:
     the evaluation loop itself gives the GIL away (2.7), any instruction may be between; between:
     it calls what does, and what takes it again."""
-    if any(frame.kind == "mark" and frame.name != "[no Python]" for frame in stack):
+    if any(frame.kind == "mark" and frame.name not in check.ABSENT for frame in stack):
         return None
     python, names = below(stack)
     native = [name for kind, name in names if kind != "kernel"]

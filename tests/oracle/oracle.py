@@ -276,7 +276,7 @@ class Oracle:
     def incomplete(program, report):
         """Samples that lack frames which were there."""
         bad = report.bad()
-        absent = report.incomplete["[no Python]"]
+        absent = sum(report.incomplete[name] for name in check.ABSENT)
         if program.no_python and absent <= NO_PYTHON * report.samples:
             bad -= absent
         return bad

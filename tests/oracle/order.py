@@ -10,6 +10,8 @@ import json
 import os
 import re
 
+import check
+
 INTERPRETER = re.compile(r"python|^host-")  # files that an interpreter consists of
 OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_BytesMain|Py_Main"
                        r"|start_thread)$")
@@ -285,7 +287,7 @@ def verdict(profile, checker, samples):
         report.kinds[kind] += count
         for name in marks:
             report.marks[name] += count
-        if kind == "python" and "[no Python]" in marks:
+        if kind == "python" and any(name in marks for name in check.ABSENT):
             report.absent += count
         if kind == "right":
             report.deepest = max(report.deepest, depth)

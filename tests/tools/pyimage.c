@@ -42,7 +42,8 @@ static void print_where(const struct py_where *w)
 	       (unsigned long long)w->tstate_current, (unsigned long long)w->interp_head, w->tss,
 	       (unsigned long long)w->tss_key, (unsigned long long)w->tls_got,
 	       (long long)w->tls_offset);
-	printf("codes_made 0x%llx\n", (unsigned long long)w->codes_made);
+	printf("codes_made 0x%llx\nfinalizing 0x%llx\n", (unsigned long long)w->codes_made,
+	       (unsigned long long)w->finalizing);
 	printf("gil %u\ngil_holder 0x%llx\ngil_locked 0x%llx\ngil_wait 0x%llx\n"
 	       "gil_struct_wait_bytes %u\n",
 	       w->gil, (unsigned long long)w->gil_holder, (unsigned long long)w->gil_locked,
