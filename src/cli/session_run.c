@@ -16,7 +16,9 @@
 #include "cli/signals.h"
 #include "proc/proc.h"
 
-#define PREPARE_NS (100 * NSEC_PER_MSEC) /* so long the first sample waits for unwind tables */
+/* So long the first sample waits for unwind tables: of all that runs on the machine, and of what was asked for. */
+#define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
+#define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
 
 /*
  * Rings are emptied this often; nothing wakes krait up for a sample. Where nothing unknown came for SETTLED_NS, whatever is
@@ -111,6 +113,11 @@ static void unwatch_command(struct session *s)
 	s->watched_until_ns = 0;
 }
 
+static uint64_t prepare_ns(const struct session *s)
+{
+	return s->options->pids.n || s->options->cmd ? PREPARE_ASKED_NS : PREPARE_ALL_NS;
+}
+
 int session_start(struct session *s)
 {
 	int r = session_add_targets(s);
@@ -120,7 +127,7 @@ int session_start(struct session *s)
 	if (!r)
 		watch_targets(s);
 	if (!r)
-		collect_prepare(s->collect, clock_ns(CLOCK_MONOTONIC) + PREPARE_NS);
+		collect_prepare(s->collect, clock_ns(CLOCK_MONOTONIC) + prepare_ns(s));
 	s->start_ns = s->news_ns = clock_ns(CLOCK_MONOTONIC);
 	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
 	collect_begin(s->collect, s->start_ns);

@@ -8,8 +8,11 @@
 #include "base/clock.h"
 #include "collect/internal.h"
 
-/* Files with more code are left until a stack needs them: most of it never runs. */
-#define PREPARED_CODE (16u << 20)
+/*
+ * Files with more code are left until a stack needs them: most of it never runs, and it takes seconds. OpenBLAS has 30 MB,
+ * libtorch_cpu 200.
+ */
+#define PREPARED_CODE (64u << 20)
 
 /* So many are with the thread at a time: it never waits for this one, and what samples want not for long. */
 #define AHEAD 4
