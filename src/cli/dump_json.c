@@ -114,6 +114,7 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	else
 		fputs("null", to->out);
 	put_string(to->out, ", ", "descriptor_is", t->target[0] ? t->target : NULL);
+	put_string(to->out, ", ", "peer", t->peer[0] ? t->peer : NULL);
 	fprintf(to->out, ", \"uninterruptible\": %s, \"python\": %s, \"steady\": %s",
 		t->wait.disk ? "true" : "false", t->python ? "true" : "false",
 		t->steady ? "true" : "false");

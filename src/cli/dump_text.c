@@ -77,7 +77,7 @@ void dump_state_words(const struct dump_thread *t, struct str *ret)
 	if (t->wait.fd >= 0)
 		str_addf(ret, " of descriptor %d", t->wait.fd);
 	if (t->target[0])
-		str_addf(ret, " (%s)", t->target);
+		str_addf(ret, " (%s)", t->peer[0] ? t->peer : t->target);
 	if (t->wait.disk)
 		str_add(ret, ", uninterruptible");
 	if (t->gil == GIL_HELD)

@@ -14,6 +14,10 @@
 #include "python/heap.h"
 #include "python/peek.h"
 
+#define SOCKETS_NS                                                                                 \
+	(200 *                                                                                     \
+	 NSEC_PER_MSEC) /* for lists of sockets: 100,000 connections take some 50 to read once */
+
 static void on_record(void *ctx, const void *data, size_t n)
 {
 	struct dump *d = ctx;
@@ -84,6 +88,7 @@ int dump_open(struct dump **ret, const struct dump_config *config)
 		return r;
 	d->config = *config;
 	d->start_ns = clock_ns(CLOCK_MONOTONIC);
+	d->sockets_ns = SOCKETS_NS;
 	d->kallsyms = d->config.kernel ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
 	open_tasks(d);
 	r = store_init(&d->store);
@@ -117,6 +122,7 @@ bool dump_close(struct dump *d)
 	vec_foreach(t, &d->targets) {
 		proc_close(&t->proc);
 		vec_fini(&t->states);
+		py_thread_names_fini(&t->names);
 		vec_fini(&t->work);
 		map_fini(&t->by_tid);
 	}

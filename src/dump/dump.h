@@ -13,6 +13,7 @@
 #include "dump/wait.h"
 #include "proc/proc.h"
 #include "profile/profile.h"
+#include "dump/socket.h"
 #include "records.h"
 
 struct dump_thread {
@@ -30,6 +31,8 @@ struct dump_thread {
 	uint32_t stack;		 /* in the profile; 0: none */
 	uint64_t since_ns;	 /* blocked, or ready to run, for so long; 0: not known */
 	char target[128]; /* what descriptor wait.fd is: a path, \"socket:[1234]\"; any bytes */
+	char peer
+		[SOCKET_TEXT_BYTES]; /* if that is a socket: whose other end is where; "" = not known */
 	const char *name; /* Python's, else the kernel's; the profile's, "" = not known */
 };
 

@@ -8,6 +8,7 @@
 #include "dump/store.h"
 #include "dump/walker.h"
 #include "proc/proc.h"
+#include "python/threads.h"
 #include "python/tstates.h"
 #include "sampler/tasks.h"
 
@@ -27,6 +28,8 @@ struct target {
 	struct py_where where; /* absolute addresses */
 	uint32_t space;	       /* slot of its mappings, 0 = none (yet) */
 	py_tstates states;
+	struct py_thread_names
+		names; /* read before the stacks are: threads that live for a moment have names too */
 	struct map by_tid; /* -> index + 1 in states, | MORE_STATES */
 	VEC(struct work) work;
 };
@@ -44,6 +47,7 @@ struct dump {
 	VEC(struct dump_process) processes;
 	struct py_where found; /* what collect_examine() told last */
 	uint64_t start_ns;     /* CLOCK_MONOTONIC */
+	uint64_t sockets_ns;   /* CPU time that is left for lists of sockets */
 	int kallsyms;	       /* /proc/kallsyms, -1: none */
 	struct tasks *tasks;   /* NULL: not permitted, or the kernel is too old */
 	VEC(struct rec_task) blocked;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "dump/internal.h"
 
 #define LIST_TRIES 5 /* until Python's list is the same twice */
@@ -70,10 +71,22 @@ static int list_threads(struct target *t, struct dump_process *p)
 	return r;
 }
 
+/* Where they can't be read the kernel's names are shown. */
+static void list_names(struct dump *d, struct target *t)
+{
+	py_thread_names_fini(&t->names);
+	if (py_thread_names(t->proc.tgid, dump_layout(d, t->where.layout), &t->where, NULL, 0,
+			    &t->names))
+		log_info("names of threads of process %d can't be read", t->proc.tgid);
+}
+
 int dump_list(struct dump *d, size_t i)
 {
 	struct target *t = &d->targets.v[i];
 	int r = t->python ? list_states(d, t) : 0;
+
+	if (t->python && !r)
+		list_names(d, t);
 
 	r = r ? r : index_states(t);
 	r = r ? r : list_threads(t, &d->processes.v[i]);

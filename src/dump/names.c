@@ -26,6 +26,15 @@ struct index {
 	struct map threads; /* dump_thread_key() -> process << 32 | thread */
 };
 
+/* As Python called it when its stack was read; it may have ended since. */
+static const char *name_of(struct dump *d, size_t process, const struct dump_thread *t,
+			   const char *label)
+{
+	const char *name = py_thread_name_of(&d->targets.v[process].names, t->tid);
+
+	return name ? dump_text(d, name) : label;
+}
+
 static int take_sample(void *arg, const struct profile_sample *s)
 {
 	struct index *x = arg;
@@ -39,7 +48,7 @@ static int take_sample(void *arg, const struct profile_sample *s)
 	process = &x->d->processes.v[*at >> 32];
 	t = &process->threads.v[(uint32_t)*at];
 	t->stack = t->wait.kind == WAIT_ENDED ? 0 : s->stack;
-	t->name = profile_label_text(p, s->labels, "thread");
+	t->name = name_of(x->d, *at >> 32, t, profile_label_text(p, s->labels, "thread"));
 	process->name = profile_label_text(p, s->labels, "process");
 	process->cgroup = profile_label_text(p, s->labels, "cgroup");
 	process->container = profile_label_text(p, s->labels, "container");

@@ -55,6 +55,7 @@ static void read_target(const struct reader *r)
 	snprintf(path, sizeof(path), "fd/%d", t->wait.fd);
 	n = readlinkat(r->t->proc.dirfd, path, t->target, sizeof(t->target) - 1);
 	t->target[MAX(n, (ssize_t)0)] = '\0';
+	socket_peer(r->t->proc.dirfd, t->target, &r->d->sockets_ns, t->peer);
 }
 
 /* Without the kernel's word on its other registers much can't be unwound, but nothing is wrong then. */

@@ -56,6 +56,99 @@ def state(pid, tid=None):
         return f.read().rsplit(")", 1)[1].split()[0]
 
 
+YOUNG = """
+import sys, threading, time
+def works():
+    time.sleep(0.3)
+def starts():
+    while True:
+        start(works, "young-%d" % (time.time() * 100))
+        time.sleep(0.05)
+def start(function, name):
+    thread = threading.Thread(target=function, name=name)
+    thread.daemon = True
+    thread.start()
+start(starts, "starter")
+sys.stdout.write("ready")
+sys.stdout.flush()
+time.sleep(1000)
+"""
+
+
+@case
+def young_threads():
+    """Threads that live for a third of a second have the names that the program gave them."""
+    versions = {version: path for _, version, kind, path in kit.interpreters()
+                if kind in ("static", "shared")}
+    for version in [(2, 7), (3, 8), (3, 11), max(versions)]:
+        if version not in versions:
+            continue
+        with ready(YOUNG, executable=versions[version]) as target:
+            time.sleep(0.3)
+            threads = dump("-p", target.pid)[target.pid]["threads"]
+        young = [t["name"] for t in threads if "works" in names(t)]
+        check(len(young) >= 2, "%s: only %d threads work: %s" % (version, len(young), threads))
+        check(all(re.fullmatch(r"young-\d+", name or "") for name in young), "%s: %s" % (version, young))
+
+
+SOCKETS = """
+import os, socket, sys, threading
+def reads(s):
+    s.recv(1)
+def accepts(s):
+    s.accept()
+def waits(function, s, says):
+    threading.Thread(target=function, args=(s,), name=says, daemon=True).start()
+kept = []
+def pair(family, at):
+    server = socket.socket(family)
+    server.bind(at)
+    server.listen(8)
+    client = socket.socket(family)
+    client.connect(server.getsockname())
+    peer, _ = server.accept()
+    kept.extend([server, client, peer])
+    return server, client, peer
+def shown(address):
+    return ("%s:%d" if ":" not in address[0] else "[%s]:%d") % address[:2]
+for family, at in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_INET6, ("::1", 0))):
+    try:
+        server, client, peer = pair(family, at)
+    except OSError:
+        continue
+    waits(accepts, server, "tcp listening on " + shown(server.getsockname()))
+    waits(reads, client, "tcp " + shown(client.getpeername()))
+    waits(reads, peer, "tcp " + shown(peer.getpeername()))
+path = os.path.join(sys.argv[1], "a socket")
+server, client, peer = pair(socket.AF_UNIX, path)
+waits(accepts, server, "unix " + path)
+waits(reads, peer, "unix " + path)
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(("127.0.0.1", 0))
+waits(reads, udp, "udp on " + shown(udp.getsockname()))
+sys.stdout.write("ready")
+sys.stdout.flush()
+threading.Event().wait()
+"""
+
+
+@case
+def peers():
+    """What a socket is connected to, as the program itself says: each thread is called after it."""
+    with kit.folder() as folder, ready(SOCKETS, folder) as target:
+        said = krait("dump", "-p", target.pid).stdout
+        threads = dump("-p", target.pid)[target.pid]["threads"]
+    found = 0
+    for thread in threads:
+        if thread["name"].split()[0] not in ("tcp", "udp", "unix"):
+            continue
+        found += 1
+        check(thread["peer"] == thread["name"], "%s isn't %s" % (thread["peer"], thread["name"]))
+        check("(%s)" % thread["name"] in said, "%s isn't in %s" % (thread["name"], said))
+        check(thread["descriptor_is"].startswith("socket:["), thread["descriptor_is"])
+    check(found >= 6, "only %d threads wait for a socket" % found)
+
+
 @case
 def text():
     """What is printed reads like a traceback: latest call last, with the line."""
