@@ -3,7 +3,7 @@
 #include "proc/hidepid.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static int say_hidden(pid_t tgid)
 
 int proc_not_there(pid_t tgid)
 {
-	if (tgid > 0 && (!kill(tgid, 0) || errno == EPERM))
+	if (tgid > 0 && sched_getscheduler(tgid) >= 0)
 		return say_hidden(tgid);
 	return err_set(-ESRCH, "there is no process %d", tgid);
 }
