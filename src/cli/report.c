@@ -90,8 +90,8 @@ static const struct option_row rows[] = {
 	 .field = FIELD(style.per_thread),
 	 .help = "each thread's share too"},
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
-		    "by default of your own files in a text, in a page only what FILE has if "
-		    "it is one"),
+		    "by default of your own files in a text on standard output, in a page only "
+		    "what FILE has if it is one"),
 	VIEW_ROWS(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -127,6 +127,15 @@ static bool shows_source(const struct report_options *o)
 	return o->print ? o->print != report_print_json : streq(o->format->name, "html");
 }
 
+/*
+ * A file, or Markdown, which goes into pages of others, is passed on. The profile may be anybody's, and
+ * names of files in it are no reason to publish what the reader has there.
+ */
+static bool is_passed_on(const struct report_options *o)
+{
+	return o->print == report_print_md || (o->print && o->output && !streq(o->output, "-"));
+}
+
 static int check(struct report_options *o, const struct operands *operands)
 {
 	if (!operands->operand)
@@ -145,6 +154,8 @@ static int check(struct report_options *o, const struct operands *operands)
 	if (o->source_mode != SOURCE_OWN && !shows_source(o))
 		return err_set(-EINVAL, "%s is for the report and for pages",
 			       o->source.all ? "--source" : "--no-source");
+	if (o->source_mode == SOURCE_OWN && is_passed_on(o))
+		o->source_mode = SOURCE_NONE;
 	o->render.by = o->view.by;
 	o->style.by = o->view.by;
 	return view_options_check(&o->view);

@@ -105,7 +105,7 @@ def carets(work):
                 wrong.append((position, "too wide"))
     check("carets, %d expressions, %d over several lines" % (n, multi), n > 30 and multi and not wrong,
           str(wrong[:2]))
-    md = report(path, "--format", "md")
+    md = report(path, "--format", "md", "--source")
     check("markdown", "<ins><code>" in md and "| <code>" in md, md)
 
 
@@ -124,6 +124,10 @@ def rules(work):
     page = os.path.join(work, "x.html")
     check("own", "return wanted(1)" in report(path), report(path))
     check("no-source", "wanted" not in report(path, "--no-source"))
+    text = os.path.join(work, "x.text")
+    check("markdown is passed on", "wanted" not in report(path, "--format", "md"))
+    report(path, "--format", "text", "-o", text)
+    check("a file is passed on", "wanted" not in open(text).read())
     for name, mode, args, shown in (("mine.py", "foreign", [], 0), ("mine.py", "none", ["--no-source"], 0), ("mine.py", "all", ["--source"], 1),
                                     ("mine.pyx", "all", ["--source"], 1), ("mine.wsgi", "all", ["--source"], 0)):
         report(module(work, name)[1], "-o", page, *args)
