@@ -184,6 +184,12 @@ static int print_all(struct run *x)
 	return fflush(stdout) || ferror(stdout) ? err_sys(-errno, "can't write the stacks") : 0;
 }
 
+/*
+ * Nothing is lost while a dump waits, and a slow machine (an emulated one: 6 s) needs longer than the
+ * end of a recording has to read the kernel's names.
+ */
+#define DUMP_PATIENCE_SECONDS 30
+
 static bool wait_on(void *ctx, const char *what)
 {
 	return patience_has(&((struct run *)ctx)->patience, what);
@@ -243,7 +249,7 @@ static int dump(struct run *x)
 
 static int cmd_dump(const struct dump_options *o)
 {
-	struct run x = {.o = o};
+	struct run x = {.o = o, .patience.seconds = DUMP_PATIENCE_SECONDS};
 	int r;
 
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);

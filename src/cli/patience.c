@@ -6,10 +6,8 @@
 #include "base/log.h"
 #include "cli/signals.h"
 
-#define PATIENCE_SECONDS 5
-#define PATIENCE_NS	 (PATIENCE_SECONDS * NSEC_PER_SEC)
-#define SAY_AFTER_NS	 NSEC_PER_SEC /* less is hardly noticed */
-#define SAY_AGAIN_NS	 (500 * NSEC_PER_MSEC)
+#define SAY_AFTER_NS NSEC_PER_SEC /* less is hardly noticed */
+#define SAY_AGAIN_NS (500 * NSEC_PER_MSEC)
 
 void patience_begin(struct patience *p)
 {
@@ -24,14 +22,21 @@ static bool is_hurried(const struct patience *p)
 	return signals_count() > p->signals;
 }
 
+_Static_assert(PATIENCE_SECONDS == 5, "patience_words() says so");
+
+static unsigned seconds_of(const struct patience *p)
+{
+	return p->seconds ?: PATIENCE_SECONDS;
+}
+
 static void say(struct patience *p, const char *what, uint64_t waited_ns)
 {
 	if (waited_ns < SAY_AFTER_NS || waited_ns - p->said_ns < SAY_AGAIN_NS)
 		return;
 	p->said_ns = waited_ns;
 	if (!p->said)
-		log_note("waiting for %s, %d s at most; Ctrl-C writes now, without", what,
-			 PATIENCE_SECONDS);
+		log_note("waiting for %s, %u s at most; Ctrl-C writes now, without", what,
+			 seconds_of(p));
 	p->said = true;
 	log_progress("Waiting for %s, %.0f s", what, (double)waited_ns / NSEC_PER_SEC);
 }
@@ -39,8 +44,10 @@ static void say(struct patience *p, const char *what, uint64_t waited_ns)
 static void end(struct patience *p, const char *what)
 {
 	log_progress(NULL);
-	log_warn("no longer waiting for %s: %s", what,
-		 is_hurried(p) ? "a signal asked to write now" : "5 s have passed");
+	if (is_hurried(p))
+		log_warn("no longer waiting for %s: a signal asked to write now", what);
+	else
+		log_warn("no longer waiting for %s: %u s have passed", what, seconds_of(p));
 	p->over = true;
 }
 
@@ -52,7 +59,7 @@ bool patience_has(struct patience *p, const char *what)
 	waited_ns = clock_ns(CLOCK_MONOTONIC) - p->began_ns;
 	if (p->over)
 		return false;
-	if (is_hurried(p) || waited_ns >= PATIENCE_NS)
+	if (is_hurried(p) || waited_ns >= seconds_of(p) * NSEC_PER_SEC)
 		end(p, what);
 	else
 		say(p, what, waited_ns);
