@@ -86,7 +86,7 @@ static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 	return profile_location(r->p, &l);
 }
 
-static int add_frame(struct reader *r, const char *s, size_t n)
+static int add_frame(struct reader *r, const char *s, size_t n, uint64_t off)
 {
 	uint32_t text = intern_put(&r->texts, s, n), location;
 	struct folded_frame f;
@@ -97,6 +97,8 @@ static int add_frame(struct reader *r, const char *s, size_t n)
 		return vec_push(&r->frames, r->locations.v[text - 1]) ? NO_MEMORY : 0;
 	folded_frame_parse(s, n, &f);
 	location = make_location(r, &f);
+	if (f.inlined && profile_n_inlined(r->p, location) > PROFILE_MAX_INLINED)
+		return bad(off, "more than 256 inlined calls");
 	if (text > r->locations.n && vec_push(&r->locations, f.inlined ? 0 : location))
 		return NO_MEMORY;
 	return vec_push(&r->frames, location) ? NO_MEMORY : 0;
@@ -132,7 +134,7 @@ static int take_frames(struct reader *r, const char *s, size_t n, uint64_t off)
 		if (r->frames.n >= MAX_DEPTH)
 			return bad(off, "more than 65536 frames in a stack");
 		if (len && !take_root(r, at, len))
-			err = add_frame(r, at, len);
+			err = add_frame(r, at, len, off);
 		at += len + 1;
 	}
 	return err;

@@ -141,6 +141,8 @@ static int check_frame(const struct reader *r, const struct profile_location *l)
 		return bad(r, "inlined_into", "both frames need a name");
 	if (outer->mapping != l->mapping || outer->address != l->address)
 		return bad(r, "inlined_into", "that frame has another mapping or address");
+	if (profile_n_inlined(r->p, l->outer) >= PROFILE_MAX_INLINED)
+		return bad(r, "inlined_into", "more than %d inlined calls", PROFILE_MAX_INLINED);
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include "profile/pprof_meta.h"
 #include "profile/pprof_tables.h"
 
-#define MAX_INLINED	256
 #define MAX_VALUE_TYPES 64
 
 #define NO_MEMORY	err_set(-ENOMEM, "out of memory for reading the profile")
@@ -139,9 +138,9 @@ static int take_location(struct pprof_tables *t, const struct pb_field *f)
 		r = pb_take(location_spec, ARRAY_SIZE(location_spec), &field, &l);
 		if (r || field.number != LOCATION_LINE)
 			continue;
-		if (++l.n_lines > MAX_INLINED)
+		if (++l.n_lines > PROFILE_MAX_INLINED)
 			return pb_bad(field.off, "Location.line", "more than %d inlined calls",
-				      MAX_INLINED);
+				      PROFILE_MAX_INLINED);
 		r = TAKE(&field, "Line", line_spec, &line);
 		if (!r && vec_push(&t->lines, line))
 			r = NO_MEMORY;

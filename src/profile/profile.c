@@ -332,6 +332,15 @@ const struct profile_location *profile_get_location(const struct profile *p, uin
 	return intern_get(&p->t.locations, id, NULL);
 }
 
+unsigned profile_n_inlined(const struct profile *p, uint32_t location)
+{
+	unsigned n = 0;
+
+	for (; location; location = profile_get_location(p, location)->outer)
+		n++;
+	return n;
+}
+
 static void walk_stack(const struct profile *p, uint32_t id, struct known_stack *to)
 {
 	uint32_t at = *(const uint32_t *)intern_get(&p->t.stacks, id, NULL);

@@ -63,8 +63,11 @@ struct profile_function {
  * with that build id can find it, and shown as [libfoo.so+0x1234]. Such a location has a mapping
  * with a name.
  * .outer: the location of the function that this one's code was inlined into; 0 if it wasn't. Both
- * have the same address and mapping. Wherever this one is in a stack, .outer follows it.
+ * have the same address and mapping. Wherever this one is in a stack, .outer follows it. A chain of them has at most
+ * PROFILE_MAX_INLINED functions: readers refuse what has more, because a format that repeats the chain for each of its
+ * locations (pprof) would grow with the square of its length.
  */
+#define PROFILE_MAX_INLINED 256
 struct profile_location {
 	uint32_t mapping;  /* id, never 0; pprof_read() makes up what a file leaves out */
 	uint32_t function; /* id or 0 */
@@ -151,6 +154,8 @@ const char *profile_get_string(const struct profile *p, uint32_t id);
 const struct profile_mapping *profile_get_mapping(const struct profile *p, uint32_t id);
 const struct profile_function *profile_get_function(const struct profile *p, uint32_t id);
 const struct profile_location *profile_get_location(const struct profile *p, uint32_t id);
+/* The functions of a location: its own, and those that it was inlined into. */
+unsigned profile_n_inlined(const struct profile *p, uint32_t location);
 const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *n);
 const struct profile_label *profile_get_labels(const struct profile *p, uint32_t id, size_t *n);
 /* Value of the label whose key is key[0..n) in a set: NULL without one, or "" with the second. */

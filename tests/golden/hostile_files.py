@@ -136,6 +136,9 @@ DAMAGED = (  # name, bytes, where and what
     ("cpuprofile-circle", json.dumps(dict(cpuprofile(1), nodes=[node(1, 2), node(2, 1)])).encode(), "cpuprofile: samples: byte"),
     ("cpuprofile-own-child", json.dumps(dict(cpuprofile(1), nodes=[node(1, 1)])).encode(), "cpuprofile: samples: byte"),
     ("jsonl-own-caller", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"f","inlined_into":1}\n', "line 3: inlined_into:"),
+    ("jsonl-inlined", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"f"}\n' + b"".join(
+        b'{"type":"frame","id":%d,"mapping":1,"name":"f","inlined_into":%d}\n' % (i + 1, i) for i in range(1, 12000)), "line 259: inlined_into: more than 256"),
+    ("folded-inlined", b"a;" + b"b_[i];" * 60000 + b"c 1\n", "folded stacks: byte 0: more than 256"),
     ("jsonl-own-stack", LINES + b'{"type":"stack","id":1,"frames":[1]}\n', "line 3: frames:"),
     ("nested", b'{"$schema":"speedscope.app","x":' + b"[" * 10 ** 6, "speedscope: the file: byte"),
     ("nested-trace", b'{"traceEvents":[{"ph":' + b'{"a":' * 10 ** 6, "trace: ph: byte"),

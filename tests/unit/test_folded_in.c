@@ -229,6 +229,26 @@ static void test_inlined_again(void **state)
 	profile_free(p);
 }
 
+/* As many functions in one another as a location of pprof may have. */
+static void test_inlined_deep(void **state)
+{
+	_cleanup_str_ struct str b = {};
+	struct profile *p;
+
+	str_add(&b, "f (libx.so)");
+	for (unsigned i = 1; i < PROFILE_MAX_INLINED; i++)
+		str_add(&b, ";i (libx.so)_[i]");
+	str_add(&b, ";g (libx.so);i (libx.so)_[i] 1\n");
+	profile_free(read_text(str_cstr(&b)));
+	str_clear(&b);
+	str_add(&b, "a 1\nf (libx.so)");
+	for (unsigned i = 0; i < PROFILE_MAX_INLINED; i++)
+		str_add(&b, ";i (libx.so)_[i]");
+	str_add(&b, " 1\n");
+	assert_int_equal(read_profile((const uint8_t *)str_cstr(&b), b.n, &p), -EINVAL);
+	assert_string_equal(err_msg(), "folded stacks: byte 4: more than 256 inlined calls");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,7 +256,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_austin),	   cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_packed),	   cmocka_unit_test(test_inlined_again),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_inlined_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

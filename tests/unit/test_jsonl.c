@@ -164,6 +164,31 @@ static void test_refused(void **state)
 		assert_refused(cases[i].text, cases[i].want);
 }
 
+/* A chain of @n functions, each inlined into the one before. */
+static void add_inlined(struct str *b, unsigned n)
+{
+	str_add(b, HEAD PYTHON "{\"type\":\"frame\",\"id\":1,\"mapping\":1,\"name\":\"f\"}\n");
+	for (unsigned i = 2; i <= n; i++)
+		str_addf(b,
+			 "{\"type\":\"frame\",\"id\":%u,\"mapping\":1,\"name\":\"f\",\"inlined_"
+			 "into\":%u}\n",
+			 i, i - 1);
+}
+
+/* As many as a location of pprof may have. */
+static void test_inlined(void **state)
+{
+	_cleanup_str_ struct str most = {}, more = {};
+	struct profile *p;
+
+	add_inlined(&most, PROFILE_MAX_INLINED);
+	assert_int_equal(jsonl_read((const uint8_t *)str_cstr(&most), most.n, &p), 0);
+	assert_int_equal(profile_n_inlined(p, PROFILE_MAX_INLINED), PROFILE_MAX_INLINED);
+	profile_free(p);
+	add_inlined(&more, PROFILE_MAX_INLINED + 1);
+	assert_refused(str_cstr(&more), "line 259: inlined_into: more than 256 inlined calls");
+}
+
 static void test_deep(void **state)
 {
 	_cleanup_str_ struct str b = {};
@@ -177,10 +202,9 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_other_writers),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_other_writers),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_inlined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
