@@ -15,13 +15,18 @@
 #define MAX_DEPTH VIEWER_MAX_DEPTH
 #define NO_MEMORY VIEWER_NO_MEMORY
 
+/* A frame that is open, and where the stack down to it is in the profile's tree; 0: no sample has it yet. */
+struct open_frame {
+	uint32_t location, node;
+};
+
 struct reader {
 	struct profile *p;
 	size_t budget;
 	uint64_t steps;
 	struct json_in frames, profiles; /* where these lists are; .at NULL: nowhere */
 	VEC(uint32_t) locations;	 /* by index in the file's table */
-	VEC(uint32_t) stack;		 /* root first */
+	VEC(struct open_frame) stack;	 /* root first */
 	struct str key, name, file;
 };
 
@@ -123,21 +128,38 @@ static int read_index(struct reader *r, struct json_in *in, const char *field, u
 	return 0;
 }
 
+/* The node of the innermost frame: only those that were opened since the last sample are made. 0: no memory. */
+static uint32_t innermost_node(struct reader *r)
+{
+	size_t made = r->stack.n;
+	uint32_t node;
+
+	while (made && !r->stack.v[made - 1].node)
+		made--;
+	node = made ? r->stack.v[made - 1].node : 0;
+	for (; made < r->stack.n; made++) {
+		node = profile_node(r->p, node, r->stack.v[made].location);
+		if (!node)
+			return 0;
+		r->stack.v[made].node = node;
+	}
+	return node;
+}
+
 static int add_sample(struct reader *r, const struct part *part, const struct json_in *in,
 		      int64_t weight)
 {
-	_cleanup_free_ uint32_t *leaf_first = calloc(r->stack.n + 1, sizeof(*leaf_first));
 	struct profile_sample s = {.labels = part->labels, .time_ns = -1, .values = {weight}};
+	uint32_t node;
 
-	if (!leaf_first)
-		return NO_MEMORY;
 	if (r->stack.n > r->steps)
 		return bad(in, "events",
 			   "the stacks are far deeper than those of a file of this size should be");
 	r->steps -= r->stack.n;
-	for (size_t i = 0; i < r->stack.n; i++)
-		leaf_first[i] = r->stack.v[r->stack.n - 1 - i];
-	s.stack = profile_stack(r->p, leaf_first, r->stack.n);
+	node = innermost_node(r);
+	if (r->stack.n && !node)
+		return NO_MEMORY;
+	s.stack = profile_stack_at(r->p, node, r->stack.n);
 	return s.stack ? profile_add(r->p, &s) : NO_MEMORY;
 }
 
@@ -153,7 +175,7 @@ static int read_stack(struct reader *r, struct json_in *in)
 			       : read_index(r, in, "samples", &location);
 		if (!err && r->stack.n >= MAX_DEPTH)
 			err = bad(in, "samples", "more than 65536 frames in a stack");
-		if (!err && vec_push(&r->stack, location))
+		if (!err && vec_push(&r->stack, (struct open_frame){.location = location}))
 			err = NO_MEMORY;
 	}
 	return err;
@@ -226,11 +248,12 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 	if (streq(str_cstr(&e->type), "O")) {
 		if (r->stack.n >= MAX_DEPTH)
 			return bad(in, "events", "more than 65536 frames in a stack");
-		return vec_push(&r->stack, e->location) ? NO_MEMORY : 0;
+		return vec_push(&r->stack, (struct open_frame){.location = e->location}) ? NO_MEMORY
+											 : 0;
 	}
 	if (!streq(str_cstr(&e->type), "C"))
 		return bad(in, "events", "its type is neither O nor C");
-	if (!r->stack.n || r->stack.v[r->stack.n - 1] != e->location)
+	if (!r->stack.n || r->stack.v[r->stack.n - 1].location != e->location)
 		return bad(in, "events", "it closes a frame that isn't the innermost one");
 	r->stack.n--;
 	return 0;
