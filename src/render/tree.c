@@ -21,6 +21,27 @@ static uint32_t child(struct tree *t, uint32_t parent, uint32_t key)
 	return id;
 }
 
+/*
+ * The way from the root to where the stack before ended: neighbours have most of theirs in common, which needn't be
+ * looked up again. Deep stacks take less than half the time.
+ */
+struct step {
+	uint32_t key, node;
+};
+typedef VEC(struct step) step_vec;
+
+/* The child of @parent, which is the node at @depth, with @key; 0 for out of memory. */
+static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
+{
+	uint32_t node;
+
+	if (depth < way->n && way->v[depth].key == key)
+		return way->v[depth].node;
+	node = child(t, parent, key);
+	way->n = MIN(way->n, depth);
+	return node && !vec_push(way, (struct step){key, node}) ? node : 0;
+}
+
 static int add_line(struct tree *t, uint32_t node, int32_t line, int64_t value)
 {
 	uint32_t id = intern_put(&t->lines_at, (const uint32_t[]){node, (uint32_t)line}, 0);
@@ -40,22 +61,24 @@ static void count(struct tree *t, uint32_t node, int64_t value, int64_t samples)
 }
 
 /* One stack with its sum: a path from the root, each node on it counted. */
-static int add_stack(struct tree *t, const struct tree_plan *plan, const struct profile_sum *sum)
+static int add_stack(struct tree *t, const struct tree_plan *plan, const struct profile_sum *sum,
+		     step_vec *way)
 {
 	int64_t value = sum->values[plan->value], samples = sum->values[0];
 	uint32_t node = 0;
-	size_t n = 0;
+	size_t n = 0, depth = 0;
 	const uint32_t *stack = sum->stack ? profile_get_stack(plan->p, sum->stack, &n) : NULL;
 
 	count(t, 0, value, samples);
 	for (unsigned d = 0; d < plan->roots->depth; d++) {
-		node = child(t, node, TREE_ROOT | roots_rank(plan->roots, sum->labels, d));
+		node = descend(t, way, depth++, node,
+			       TREE_ROOT | roots_rank(plan->roots, sum->labels, d));
 		if (!node)
 			return -ENOMEM;
 		count(t, node, value, samples);
 	}
 	for (size_t i = n; i--;) {
-		node = child(t, node, plan->key_of_location[stack[i]]);
+		node = descend(t, way, depth++, node, plan->key_of_location[stack[i]]);
 		if (!node)
 			return -ENOMEM;
 		count(t, node, value, samples);
@@ -126,6 +149,7 @@ static int compare_lines(const void *va, const void *vb)
 
 int tree_build(struct tree *t, const struct tree_plan *plan)
 {
+	step_vec way = {};
 	int r;
 
 	*t = (struct tree){};
@@ -134,8 +158,9 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 	r = vec_push(&t->nodes, (struct tree_node){});
 	for (size_t i = 0; !r && i < plan->n_sums; i++) {
 		if (plan->sums[i].values[plan->value] > 0)
-			r = add_stack(t, plan, &plan->sums[i]);
+			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
+	vec_fini(&way);
 	/* The tables are as large as the tree and no longer needed. */
 	intern_fini(&t->children);
 	intern_fini(&t->lines_at);
