@@ -207,6 +207,11 @@ fuzzers: ## libFuzzer programs in build/asan/tests/fuzz
 fuzz-build: $(FUZZ:%=$(B)/tests/fuzz/%)
 $(B)/tests/fuzz/fuzz_walk.o: CPPFLAGS += -Ibpf
 $(B)/tests/fuzz/fuzz_walk.o: KCFLAGS += -fno-sanitize=alignment
+# Without sanitizers: how long a parser takes (tests/fuzz/worst.py).
+timed: $(FUZZ:fuzz_%=$(B)/tests/fuzz/timed_%)
+$(B)/tests/fuzz/timed_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/timed.o $(B)/libkrait.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
@@ -252,4 +257,4 @@ help:
 	@awk -F':.*## ' '/^##@/ {print "\n" substr($$0,5)} /^[a-z][a-z-]*:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build clean help docs install uninstall force
+.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build timed clean help docs install uninstall force

@@ -14,6 +14,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
+/* Of folded stacks that are read again: deep ones are many times as long as their file. */
+#define TEXT_MAX (16u << 20)
+
 static int64_t total(struct profile *p)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
@@ -54,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!f || folded_write(p, f, &(struct render_options){}) || fclose(f))
 		abort();
 	/* A frame that begins as a comment does is read as one. */
-	if (text_n && (text[0] == '#' || memmem(text, text_n, "\n#", 2))) {
+	if (text_n > TEXT_MAX || text[0] == '#' || memmem(text, text_n, "\n#", 2)) {
 		profile_free(p);
 		return 0;
 	}

@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""worst.py [NAME]: no input of 1 MiB takes a parser more than a second of CPU time. The inputs are those that cost most for their size: deep
+nesting, 10^5 equal names, long common prefixes, one long line, what isn't sorted, many tiny sections. Each goes to the function that the
+fuzzer of that name calls, built without sanitizers (tests/fuzz/timed.c)."""
+import gzip
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MIB = 1 << 20
+SECONDS = 1.0
+N = 100000
+REC_CODE_TEXTS = 72  # bytes before the texts of struct rec_code
+chance = random.Random(1)
+
+
+def fill(part, *args):
+    """As many of part(i) as 1 MiB has room for, in a row."""
+    out, size = [], 0
+    for i in range(10 * N):
+        piece = part(i, *args)
+        size += len(piece)
+        if size > MIB - 4096:
+            break
+        out.append(piece)
+    return b"".join(out)
+
+
+def shuffled(pieces):
+    pieces = list(pieces)
+    chance.shuffle(pieces)
+    return pieces
+
+
+def dump(value):
+    data = json.dumps(value, separators=(",", ":")).encode()
+    assert len(data) <= MIB, len(data)
+    return data
+
+
+def nested(head, opening, tail=b""):
+    return (head + opening * MIB)[:MIB - len(tail)] + tail
+
+
+# Profiles.
+def folded():
+    yield "lines", fill(lambda i: b"a;b;f%d 1\n" % i)
+    yield "one-line", b"f;" * ((MIB - 8) // 2) + b"g 1\n"
+    yield "one-name", b"f" * (MIB - 8) + b" 1\n"
+    yield "inlined", b"a;" + b"b_[i];" * 170000 + b"c 1\n"
+    yield "inlined-as-allowed", fill(lambda i: b"a%d;" % i + b"b_[i];" * 254 + b"c 1\n")
+    yield "prefix", fill(lambda i: b"p" * 200 + b"%d 1\n" % i)
+    yield "deeper-each", fill(lambda i: b"f;" * (i % 1400) + b"g 1\n")
+    yield "blanks", b" " * (MIB - 4) + b"a 1\n"
+    yield "counts", fill(lambda i: b"a 0.%d\n" % i)
+    yield "empty-frames", fill(lambda i: b";;;;;;;;;;;;a 1\n")
+    yield "carriage-returns", b"a 1\n" + b"\r" * (MIB - 8) + b"\n"
+
+
+def frame(i):
+    return {"name": "f%d" % i}
+
+
+def speedscope(frames, profile):
+    return dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames}, "profiles": [profile]})
+
+
+def events(n, frames):
+    return {"type": "evented", "name": "x", "unit": "none", "startValue": 0, "endValue": 2 * n,
+            "events": [{"type": "O", "at": i, "frame": i % frames} for i in range(n)] +
+            [{"type": "C", "at": n + i, "frame": (n - 1 - i) % frames} for i in range(n)]}
+
+
+def speedscopes():
+    head = b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":'
+    sampled = {"type": "sampled", "name": "x", "unit": "none", "startValue": 0, "endValue": 1}
+    yield "equal-names", speedscope([frame(0)] * 60000, dict(sampled, samples=[[0]], weights=[1]))
+    yield "nested-events", speedscope([frame(0)], events(9000, 1))
+    yield "nested-events-as-allowed", speedscope([frame(0)], events(8500, 1))
+    yield "deep-samples", speedscope([frame(0)], dict(sampled, samples=[[0] * 1000] * 400, weights=[1] * 400))
+    yield "many-samples", speedscope([frame(i) for i in range(100)], dict(sampled, samples=[[i % 100] for i in range(80000)], weights=[1] * 80000))
+    yield "many-profiles", dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [frame(0)]},
+                                 "profiles": [dict(sampled, samples=[[0]], weights=[1]) for _ in range(9000)]})
+    yield "deep-json", nested(head, b"[")
+    yield "deep-objects", nested(head, b'{"a":')
+    yield "escapes", head + b'{"frames":[{"name":"' + b"\\u0041" * 170000 + b'"}]},"profiles":[]}'
+    yield "keys", head + b"{" + fill(lambda i: b'"k%d":1,' % i)[:-1] + b"}}"
+
+
+def firefox(stacks, samples, threads=1):
+    return dump({"meta": {"preprocessedProfileVersion": 60, "startTime": 0}, "libs": [],
+                 "shared": {"stackTable": {"frame": [0] * len(stacks), "prefix": stacks}, "frameTable": {"func": [0]},
+                            "funcTable": {"name": [0]}, "stringArray": ["f"]},
+                 "threads": [{"pid": "1", "tid": t, "name": "t", "samples": {"stack": samples}} for t in range(threads)]})
+
+
+def firefoxes():
+    yield "chain", firefox([None] + list(range(65000)), [65000])
+    yield "each-of-chain", firefox([None] + list(range(2999)), list(range(3000)) * 40)
+    yield "threads", firefox([None] + list(range(999)), list(range(1000)), 150)
+    yield "backwards", firefox(list(range(1, 60000)) + [None], [0])
+
+
+def trace(list_of_events):
+    return dump({"traceEvents": list_of_events})
+
+
+def traces():
+    def slices(n, pid=1, tid=1, ts=0, dur=1):
+        return {"ph": "X", "name": "f%d" % n, "pid": pid, "tid": tid, "ts": ts, "dur": dur}
+    yield "nested", trace([slices(0, ts=i, dur=2 * (15000 - i)) for i in range(15000)])
+    yield "same-time", trace([slices(i) for i in range(15000)])
+    yield "not-sorted", trace(shuffled(slices(0, ts=i) for i in range(15000)))
+    yield "crossing", trace([slices(0, ts=i, dur=15000) for i in range(15000)])
+    yield "never-ended", trace([{"ph": "B", "name": "f", "pid": 1, "tid": 1, "ts": i} for i in range(19000)])
+    yield "threads", trace([slices(0, tid=i) for i in range(15000)])
+    yield "processes", trace([slices(0, pid=i) for i in range(15000)])
+    yield "async", trace([{"ph": "b" if i % 2 else "e", "id": i // 2, "cat": "c", "name": "f", "pid": 1, "tid": 1, "ts": i} for i in range(13000)])
+    yield "names-of-threads", trace([{"ph": "M", "name": "thread_name", "pid": 1, "tid": i, "args": {"name": "t"}} for i in range(12000)])
+    yield "deep", nested(b'{"traceEvents":[{"ph":', b'{"a":')
+
+
+def cpuprofile(n, children, samples):
+    call = {"functionName": "f", "scriptId": "1", "url": "x", "lineNumber": 1, "columnNumber": 1}
+    return dump({"nodes": [{"id": i + 1, "callFrame": call, "children": children(i)} for i in range(n)], "startTime": 0, "endTime": 1,
+                 "samples": samples, "timeDeltas": [1] * len(samples)})
+
+
+def cpuprofiles():
+    yield "chain", cpuprofile(7000, lambda i: [i + 2] if i < 6999 else [], [7000])
+    yield "each-of-chain", cpuprofile(2000, lambda i: [i + 2] if i < 1999 else [], list(range(1, 2001)) * 10)
+    yield "children-of-all", cpuprofile(600, lambda i: list(range(1, 300)), [1])
+    yield "star", cpuprofile(6000, lambda i: list(range(2, 6001)) if not i else [], list(range(1, 6001)))
+
+
+def field(number, data):
+    n, head = len(data), b""
+    while n > 127:
+        head, n = head + bytes([n & 127 | 128]), n >> 7
+    return bytes([number << 3 | 2]) + head + bytes([n]) + data
+
+
+def number(at, value):
+    out = bytes([at << 3])
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def pprofs():
+    head = field(1, b"\x08\x01\x10\x02") + field(6, b"") + field(6, b"cpu") + field(6, b"nanoseconds") + field(6, b"f")
+    place = field(5, number(1, 1) + number(2, 3)) + field(4, number(1, 1) + field(4, number(1, 1)))
+    yield "one-stack", head + place + fill(lambda i: field(2, field(1, b"\x01") + field(2, b"\x01")))
+    yield "deep-stack", head + place + field(2, field(1, b"\x01" * (MIB - 4096)) + field(2, b"\x01"))
+    yield "deep-stacks", head + place + fill(lambda i: field(2, field(1, b"\x01" * (i % 1000)) + field(2, b"\x01")))
+    yield "equal-strings", head + fill(lambda i: field(6, b"f"))
+    yield "strings", head + fill(lambda i: field(6, b"p" * 40 + b"%d" % i))
+    yield "locations", head + fill(lambda i: field(4, number(1, i + 1) + field(4, number(1, 1))))
+    yield "same-location", head + fill(lambda i: field(4, number(1, 1) + field(4, number(1, 1))))
+    yield "lines-of-a-location", head + place + field(4, number(1, 2) + fill(lambda i: field(4, number(1, 1)))) + field(2, field(1, b"\x02") + field(2, b"\x01"))
+    yield "labels", head + place + field(2, field(1, b"\x01") + field(2, b"\x01") + fill(lambda i: field(3, number(1, 3) + number(2, 3))))
+    yield "label-keys", head + fill(lambda i: field(6, b"%d" % i))[:MIB // 3] + place + field(
+        2, field(1, b"\x01") + field(2, b"\x01") + b"".join(field(3, number(1, 3 + 40000 - i) + number(2, 3)) for i in range(40000)))
+    yield "mappings", head + fill(lambda i: field(3, number(1, i + 1) + number(2, 4096) + number(3, 8192)))
+    yield "comments", head + fill(lambda i: number(13, 3))
+    yield "gzip-members", fill(lambda i: gzip.compress(b"", 1))
+
+
+def jsonls():
+    head = b'{"type":"krait","version":1,"sample_types":[{"type":"cpu","unit":"x"}]}\n{"type":"mapping","id":1,"name":"x"}\n'
+    one = head + b'{"type":"frame","id":1,"mapping":1,"name":"f"}\n'
+    yield "frames", head + fill(lambda i: b'{"type":"frame","id":%d,"mapping":1,"name":"f"}\n' % (i + 1))
+    yield "inlined", one + fill(lambda i: b'{"type":"frame","id":%d,"mapping":1,"name":"f","inlined_into":%d}\n' % (i + 2, i + 1))
+    yield "inlined-as-allowed", one + fill(lambda i: b'{"type":"frame","id":%d,"mapping":1,"name":"f","line":%d,"inlined_into":%d}\n' % (
+        i + 2, i, i + 1 if i % 255 else 1))
+    yield "deep-stack", one + b'{"type":"stack","id":1,"frames":[' + b"1," * 500000 + b"1]}\n"
+    yield "stacks", one + fill(lambda i: b'{"type":"stack","id":%d,"frames":[%s1]}\n' % (i + 1, b"1," * (i % 800)))
+    yield "samples", one + b'{"type":"stack","id":1,"frames":[1]}\n' + fill(lambda i: b'{"type":"sample","stack":1,"values":[1]}\n')
+    yield "labels", one + b'{"type":"stack","id":1,"frames":[1]}\n{"type":"sample","stack":1,"values":[1],"labels":{' + fill(
+        lambda i: b'"k%d":"v",' % i)[:-1] + b"}}\n"
+    yield "comments", head[:-1] + b"\n" + fill(lambda i: b'{"type":"comment","text":"c"}\n')
+    yield "one-line", head + b'{"type":"x","a":"' + b"a" * (MIB - 4096) + b'"}\n'
+
+
+def pictures():
+    mark = b'krait-recording">'
+    yield "markers", fill(lambda i: mark)
+    yield "svg-markers", b"<svg>" + fill(lambda i: b'<metadata id="' + mark)
+    yield "html-markers", b"<!DOCTYPE html>" + fill(lambda i: b'<script type="x" id="' + mark)
+    yield "half-markers", b"<!DOCTYPE html>" + fill(lambda i: b'krait-recording"')
+    yield "angles", b"<" * MIB
+    yield "base64", b"<!DOCTYPE html><script id=\"" + mark + b"A" * (MIB - 4096) + b"</script>"
+    yield "blanks", b"<!DOCTYPE html><script id=\"" + mark + b"A \n" * 300000 + b"</script>"
+
+
+def profiles():
+    for kind, made in (("folded", folded()), ("speedscope", speedscopes()), ("firefox", firefoxes()), ("trace", traces()),
+                       ("cpuprofile", cpuprofiles()), ("pprof", pprofs()), ("jsonl", jsonls()), ("picture", pictures())):
+        for name, data in made:
+            yield kind + "-" + name, data
+
+
+# Files with code.
+def elf(symbols, names, sections=0):
+    """An ELF file: @symbols of (name offset, address, size) with the string table @names, and so many empty sections more."""
+    count = 5 + sections
+    table = b"\0" * 24 + b"".join(struct.pack("<IBBHQQ", at, 0x12, 0, 1, address, size) for at, address, size in symbols)
+    text, strings = b"\x90" * 4096, b"\0" + names + b"\0"
+    head = 64 + 56
+    at_text, at_table = 4096, 8192
+    at_names = at_table + len(table)
+    kinds = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+    at_kinds = at_names + len(strings)
+    at_sections = (at_kinds + len(kinds) + 7) & ~7
+
+    def section(name, kind, flags, address, at, size, link=0, info=0, entry=0):
+        return struct.pack("<IIQQQQIIQQ", name, kind, flags, address, at, size, link, info, 8, entry)
+    rows = section(0, 0, 0, 0, 0, 0) + section(1, 1, 6, 0x1000, at_text, len(text)) + section(7, 2, 0, 0, at_table, len(table), 3, 1, 24)
+    rows += section(15, 3, 0, 0, at_names, len(strings)) + section(23, 3, 0, 0, at_kinds, len(kinds))
+    rows += section(1, 1, 0, 0, at_text, 0) * sections
+    header = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, at_sections, 0, 64, 56, 1, 64, count, 4)
+    load = struct.pack("<IIQQQQQQ", 1, 5, at_text, 0x1000, 0x1000, len(text), len(text), 4096)
+    data = (header + load).ljust(at_text, b"\0") + text + table + strings + kinds
+    data = b"\0" + data.ljust(at_sections, b"\0") + rows  # the fuzzer's first byte: what follows is a file
+    assert len(data) <= MIB + 1 and head <= 4096
+    return data
+
+
+def elfs():
+    yield "one-address", elf([(1, 0x1000, 16)] * 40000, b"f")
+    yield "suffixes", elf([(1 + i, 0x1000, 16) for i in range(20000)], b"_" * 400000)
+    yield "suffixes-apart", elf([(1 + i, 0x1000 + i % 4096, 1) for i in range(20000)], b"_" * 400000)
+    yield "prefixes", elf([(1 + 200 * i, 0x1000, 16) for i in range(2400)], b"".join(b"p" * 190 + b"%08d\0\0" % i for i in range(2400)))
+    yield "nested", elf([(1, 0x1000 + i % 2048, 4096 - 2 * (i % 2048)) for i in range(40000)], b"f")
+    yield "covering", elf([(1, 0x1000, 1 + i % 4096) for i in range(40000)], b"f")
+    yield "python-names", elf([(1, 0x1000, 16)] * 30000, b"_PyEval_EvalFrameDefault")
+    yield "sections", elf([(1, 0x1000, 16)], b"f", 15000)
+    yield "mangled", elf([(1, 0x1000 + i % 4096, 16) for i in range(10000)], b"_ZN" + b"1a" * 100000 + b"E")
+
+
+def maps():
+    yield "ascending", fill(lambda i: b"%x000-%x000 r-xp 0 08:01 %d /lib/a.so\n" % (i + 1, i + 2, i))
+    yield "descending", fill(lambda i: b"%x000-%x000 r-xp 0 08:01 %d /lib/a.so\n" % (N - i, N - i + 1, i))
+    yield "equal", fill(lambda i: b"1000-2000 r-xp 0 08:01 1 /lib/a.so\n")
+    yield "covering", fill(lambda i: b"1000-%x000 r-xp 0 08:01 1 /lib/libc.so.6\n" % (i + 2))
+    yield "one-line", b"1000-2000 r-xp 0 08:01 1 /" + b"a" * (MIB - 64) + b"\n"
+    yield "escapes", b"1000-2000 r-xp 0 08:01 1 /" + b"\\012" * (MIB // 4 - 64) + b"\n"
+    yield "libraries", fill(lambda i: b"%x000-%x000 r-xp 0 08:01 %d /lib/libpthread.so.0\n" % (i + 1, i + 2, i))
+
+
+def perf_maps():
+    yield "equal", fill(lambda i: b"1000 10 f%d\n" % i)
+    yield "ascending", fill(lambda i: b"%x 10 f\n" % (i * 16))
+    yield "descending", fill(lambda i: b"%x 10 f\n" % ((N - i) * 16))
+    yield "nested", fill(lambda i: b"%x %x f\n" % (i, 2 * (N - i)))
+    yield "covering", fill(lambda i: b"0 %x f\n" % (i + 1))
+    yield "around", fill(lambda i: b"%x %x f\n" % (N - i, 2 * i + 1))
+    yield "shuffled", b"".join(shuffled(b"%x 40 f\n" % i for i in range(N)))[:MIB]
+    yield "one-line", b"1000 10 " + b"n" * (MIB - 16) + b"\n"
+    yield "no-line", b"\n" * MIB
+    yield "same-name", fill(lambda i: b"%x 10 %s\n" % (i * 16, b"p" * 100))
+
+
+def jitdumps():
+    def load(i, address, size, name=b"f"):
+        body = struct.pack("<IIQQQQ", 1, 1, address, address, size, i) + name + b"\0"
+        return struct.pack("<IIQ", 0, 16 + len(body), i) + body
+    yield "equal", fill(lambda i: load(i, 4096, 0))
+    yield "descending", fill(lambda i: load(i, 16 * (N - i), 0))
+    yield "empty", fill(lambda i: struct.pack("<IIQ", 3, 16, i))
+    yield "one-name", load(0, 4096, 0, b"n" * (MIB - 256))
+    yield "moves", fill(lambda i: struct.pack("<IIQIIQQQQQ", 1, 64, i, 1, 1, 4096, 4096, 8192 + i, 16, 1))
+
+
+def kernel_names():
+    yield "equal", fill(lambda i: b"ffffffff81000000 T f%d\n" % i)
+    yield "descending", fill(lambda i: b"%x T f\n" % (0xffffffff90000000 - 16 * i))
+    yield "modules", fill(lambda i: b"%x t f\t[m%d]\n" % (0xffffffff81000000 + 16 * i, i))
+    yield "one-line", b"ffffffff81000000 T " + b"n" * (MIB - 64) + b"\n"
+    yield "same-names", fill(lambda i: b"%x T %s\n" % (0xffffffff81000000 + i, b"p" * 100))
+
+
+def procs():
+    yield "cgroup", b"0::/" + b"a/" * (MIB // 2 - 8) + b"\n"
+    yield "cgroups", fill(lambda i: b"%d:c%d:/docker/%064x\n" % (i, i, i))
+    yield "mounts", fill(lambda i: b"%d 1 0:1 /docker/containers/%064x/hosts /etc/hosts rw - ext4 /dev/sda rw\n" % (i, i))
+    yield "cpus", fill(lambda i: b"0-4095,")
+    yield "cpu-singles", fill(lambda i: b"%d," % (i % 4096))
+    yield "words", fill(lambda i: b"-c\0")
+    yield "one-word", b"python3\0" + b"a" * (MIB - 16)
+    yield "options", b"python3\0" + b"-X\0a\0" * (MIB // 5 - 8)
+    yield "status", fill(lambda i: b"NSpid:\t1\n")
+    yield "numbers", b"NSpid:" + b"\t1" * (MIB // 2 - 8) + b"\n"
+    yield "brackets", b"1 (" + b")" * (MIB - 8)
+
+
+def gdb_lists():
+    """The memory never changes (0xfe). At 0x1000: version, flag, the entry that matters, the first; entries of next, previous, address and size of the file."""
+    def chain(n, file, size):
+        first = 0x1000 + 48
+        out = b"\xfe" + struct.pack("<IIQQ", 1, 0, 0, first) * 2
+        for i in range(n):
+            out += struct.pack("<QQQQ", first + 32 * (i + 1) if i < n - 1 else 0, first + 32 * (i - 1) if i else 0, file, size)
+        return out
+    yield "chain", chain(32000, 0x1000, 64)
+    yield "same-file", chain(8000, 0x1000, 700000)
+    yield "circle", b"\xfe" + struct.pack("<IIQQ", 1, 0, 0, 0x1030) * 2 + struct.pack("<QQQQ", 0x1030, 0x1030, 0x1000, 64) * 20000
+    inner = elf([(1 + i, 0x1000, 16) for i in range(9000)], b"_" * 200000)[1:]
+    at = 0x1000 + 48 + 32 * 100
+    yield "underscores", chain(100, at, len(inner)) + inner
+
+
+def demangles():
+    """Whole, and what the demanglers still take."""
+    for name, data in names():
+        yield name, data
+        yield name + "-short", data[:4095]
+
+
+def names():
+    yield "nested", b"_ZN" + b"1a" * (MIB // 2 - 8) + b"E"
+    yield "templates", b"_Z1f" + b"1aI" * (MIB // 3 - 8)
+    yield "pointers", b"_Z1f" + b"P" * (MIB - 8) + b"i"
+    doubling = b"_Z1f1aI1bE"
+    for i in range(60):
+        doubling += b"1cIS%s_S%s_E" % (b"%X" % i if i else b"", b"%X" % i if i else b"")
+    yield "doubling", doubling
+    yield "doubling-pairs", b"_Z1fSt4pairIiiE" + b"".join(b"St4pairIS%X_S%X_E" % (i, i) for i in range(35))
+    yield "rust", b"_RNv" + b"N" * (MIB - 8)
+    yield "rust-references", b"_RINvC1a1f" + b"T" * 30 + b"".join(b"B%x_" % i for i in range(10)) + b"E" * 40 + b"E"
+    yield "rust-doubling", b"_RINvC1a1f" + b"TB7_B7_" * 100 + b"EE"
+    yield "dots", b"a" + b".b" * (MIB // 2 - 8)
+    yield "clones", b"_Z1fv" + b".cold" * (MIB // 5 - 8)
+    yield "underscores", b"_" * MIB
+    yield "go", b"a/" * (MIB // 2 - 16) + b"b.(*T).Run"
+    yield "numba", b"_ZN8__main__4workB2v1B" + b"_40" * (MIB // 3 - 16) + b"E"
+
+
+def debug_files():
+    import lzma
+    yield "bomb", b"\0" + lzma.compress(bytes(1 << 28), preset=1)
+    yield "blocks", b"\0" + fill(lambda i: lzma.compress(b"", preset=0))
+    yield "link", b"\1" + b"a" * (MIB - 8) + b"\0\0\0\0"
+    yield "slashes", b"\1" + b"/" * (MIB - 8)
+
+
+def tables():
+    head = struct.pack("<ii", 1, 0x7fffffff)  # the instruction looked for is behind all of them
+    yield "continued", head + b"\xff" * (MIB - 16)
+    yield "short", head + b"\x80\x00" * (MIB // 2 - 16)
+    yield "long", head + (b"\xf0" + b"\xff" * 4000) * 260
+    yield "zeros", head + bytes(MIB - 16)
+    yield "lines", head + b"\x00\x01" * (MIB // 2 - 16)
+
+
+def records():
+    """Of code: the fuzzer's byte for the version, struct rec_code (abi/records.h), the texts."""
+    def record(version, texts):
+        out = bytes(REC_CODE_TEXTS)
+        for kind, data in texts:
+            out += struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, 0)
+        return bytes([version]) + out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in texts)
+    small, room = [(1, b"f")] * 3, MIB - 4096
+    for version in (0x80, 6, 9, 10, 11, 12, 15):
+        yield "table-zeros-%d" % version, record(version, small + [(0, bytes(room))])
+        yield "table-lines-%d" % version, record(version, small + [(0, b"\0\1" * (room // 2))])
+        yield "table-long-%d" % version, record(version, small + [(0, b"\xf0" + b"\xff" * room)])
+    for kind, letter in ((1, b"\xe9"), (2, b"\xff\xdf"), (4, b"\xff\xff\xff\x7f")):
+        yield "name-%d" % kind, record(12, [(1, b"f"), (1, b"f"), (kind, letter * (room // kind)), (0, b"")])
+
+
+def dwarfs():
+    """Of a compiler: many functions, and many inlined into one."""
+    with tempfile.TemporaryDirectory() as d:
+        for name, text in (("functions", "".join("int f%d(int a){return a+%d;}\n" % (i, i) for i in range(1200))),
+                           ("inlined", "volatile int v;\n" + "".join("static inline __attribute__((always_inline)) void g%d(void){v=%d;%s}\n" % (
+                               i, i, "g%d();" % (i - 1) if i else "") for i in range(300)) + "void f(void){g299();}\n")):
+            source, out = os.path.join(d, "a.c"), os.path.join(d, "a.so")
+            with open(source, "w", encoding="ascii") as f:
+                f.write(text)
+            if subprocess.run(["gcc", "-g", "-O1", "-shared", "-fPIC", "-o", out, source], capture_output=True, check=False).returncode:
+                return
+            with open(out, "rb") as f:
+                data = f.read()
+            if len(data) <= MIB:
+                yield name, data
+
+
+WORST = {
+    "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
+    "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
+    "code": records, "dwarf": dwarfs,
+}
+
+
+def main():
+    wanted = sys.argv[1:] or list(WORST)
+    failed = False
+    made = subprocess.run(["flock", "Makefile", "make", "-j%d" % os.cpu_count()] + ["build/release/tests/fuzz/timed_" + name for name in wanted],
+                          cwd=ROOT, capture_output=True, text=True, check=False)
+    if made.returncode:
+        print(made.stdout + made.stderr + "FAIL worst: can't build")
+        return 1
+    for parser in wanted:
+        with tempfile.TemporaryDirectory() as d:
+            paths = []
+            for name, data in WORST[parser]():
+                assert 0 < len(data) <= MIB + 1, (parser, name, len(data))
+                paths.append(os.path.join(d, name))
+                with open(paths[-1], "wb") as f:
+                    f.write(data)
+            done = subprocess.run([os.path.join(ROOT, "build/release/tests/fuzz/timed_" + parser)] + paths, capture_output=True, text=True, check=False)
+            slow, most, lines = [], (0.0, ""), done.stdout.splitlines()
+            for line in lines:
+                path, took = line.split()[:2]
+                name = os.path.basename(path)
+                if took == "failed":
+                    slow.append("%s: ended by status %s" % (name, line.split()[2]))
+                    continue
+                most = max(most, (float(took), name))
+                if float(took) > SECONDS:
+                    slow.append("%s: %s s" % (name, took))
+                if os.environ.get("VERBOSE"):
+                    print("%s %s: %s" % (parser, name, " ".join(line.split()[1:])))
+            if len(lines) != len(paths) or not paths:
+                slow.append("%d of %d inputs" % (len(lines), len(paths)))
+            print("FAIL worst %s: %s" % (parser, "; ".join(slow)) if slow else
+                  "PASS worst %s (%d inputs, at most %.2f s: %s)" % (parser, len(paths), *most))
+            failed |= bool(slow)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
