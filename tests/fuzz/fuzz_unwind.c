@@ -2,14 +2,16 @@
 /*
  * Call frame information from any bytes, in a file made by hand (tests/unit/cfi_writer.h); whatever
  * comes out must be rows as unwind_rows.h promises them. The first byte says how it is found: bit 0
- * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed.
+ * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. What is too long for a page is
+ * a .debug_frame behind the rest (tests/fuzz/worst.py).
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "../unit/cfi_writer.h"
 #include "symbol/function_parts.h"
 
-#define HDR 0xff0 /* in the data, of .eh_frame_hdr */
+#define HDR	 0xff0 /* in the data, of .eh_frame_hdr */
+#define AT_LARGE 0x100000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -79,6 +81,21 @@ static void check_parts(int fd, const struct unwind_rows *rows)
 	function_parts_free(p);
 }
 
+static void read_large(const uint8_t *data, size_t n)
+{
+	_cleanup_unwind_rows_ struct unwind_rows rows = {};
+	_cleanup_close_ int fd = -1;
+	struct elf_writer ew;
+
+	ew_init(&ew, ET_DYN);
+	ew.named = ".debug_frame";
+	ew.named_sh = (Elf64_Shdr){0, SHT_PROGBITS, 0, 0, AT_LARGE, n};
+	fd = ew_write(&ew);
+	ew_put(fd, AT_LARGE, data, n);
+	if (!cw_read(fd, &rows))
+		check_rows(&rows, false);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	_cleanup_unwind_rows_ struct unwind_rows rows = {};
@@ -86,8 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct elf_writer ew;
 	_cleanup_close_ int fd = -1;
 
-	if (!n || n - 1 > sizeof(w.bytes))
+	if (!n)
 		return 0;
+	if (n - 1 > sizeof(w.bytes)) {
+		read_large(data + 1, n - 1);
+		return 0;
+	}
 	w.debug = data[0] & 2;
 	cw_bytes(&w, data + 1, n - 1);
 	ew_init(&ew, ET_DYN);

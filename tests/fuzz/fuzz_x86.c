@@ -9,7 +9,7 @@
 #include "python/executor.h"
 
 #define BASE   0x1000
-#define MOST   4096
+#define MOST   (1u << 20)
 #define BUDGET 20000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
