@@ -20,7 +20,7 @@ struct profile {
 	struct samplelog log;
 	struct str scratch;
 	struct known_stack {
-		uint32_t *v;
+		uint32_t *v, *nodes; /* leaf first: locations, and where they are in the tree */
 		size_t n;
 		uint32_t id; /* 0 = none yet */
 	} known[2];	     /* what profile_get_stack() gave last; each holds the deepest stack */
@@ -92,8 +92,10 @@ void profile_free(struct profile *p)
 	samplelog_fini(&p->log);
 	str_fini(&p->scratch);
 	vec_fini(&p->ran_before);
-	free(p->known[0].v);
-	free(p->known[1].v);
+	for (unsigned i = 0; i < ARRAY_SIZE(p->known); i++) {
+		free(p->known[i].v);
+		free(p->known[i].nodes);
+	}
 	free(p);
 }
 
@@ -221,10 +223,14 @@ static int reserve_stack(struct profile *p, size_t n)
 		return 0;
 	for (unsigned i = 0; i < ARRAY_SIZE(p->known); i++) {
 		uint32_t *v = reallocarray(p->known[i].v, cap, sizeof(*v));
+		uint32_t *nodes = NULL;
 
-		if (!v)
+		p->known[i].v = v ?: p->known[i].v;
+		if (v)
+			nodes = reallocarray(p->known[i].nodes, cap, sizeof(*nodes));
+		if (!nodes)
 			return err_nomem();
-		p->known[i].v = v;
+		p->known[i].nodes = nodes;
 	}
 	p->stack_cap = cap;
 	return 0;
@@ -341,18 +347,33 @@ unsigned profile_n_inlined(const struct profile *p, uint32_t location)
 	return n;
 }
 
-static void walk_stack(const struct profile *p, uint32_t id, struct known_stack *to)
+/*
+ * Most stacks have their root ends in common with the one asked for before: from the first node that both have, the rest is
+ * copied. A caller's node has a smaller number, so that the two are walked side by side.
+ */
+static void walk_stack(const struct profile *p, uint32_t id, const struct known_stack *before,
+		       struct known_stack *to)
 {
 	uint32_t at = *(const uint32_t *)intern_get(&p->t.stacks, id, NULL);
-	size_t depth = 0;
+	size_t depth = 0, same = 0, rest;
 
 	while (at) {
+		while (same < before->n && before->nodes[same] > at)
+			same++;
+		if (same < before->n && before->nodes[same] == at)
+			break;
 		const struct profile_node *node = intern_at(&p->t.nodes, at, sizeof(*node));
 
+		to->nodes[depth] = at;
 		to->v[depth++] = node->location;
 		at = node->parent;
 	}
-	to->n = depth;
+	rest = at ? before->n - same : 0;
+	if (rest) {
+		memcpy(to->v + depth, before->v + same, rest * sizeof(*to->v));
+		memcpy(to->nodes + depth, before->nodes + same, rest * sizeof(*to->nodes));
+	}
+	to->n = depth + rest;
 	to->id = id;
 }
 
@@ -365,7 +386,7 @@ const uint32_t *profile_get_stack(const struct profile *p, uint32_t id, size_t *
 	if (known->id != id) {
 		known = &cache->known[cache->stack_turn ^= 1];
 		if (known->id != id)
-			walk_stack(p, id, known);
+			walk_stack(p, id, &cache->known[cache->stack_turn ^ 1], known);
 	}
 	*n = known->n;
 	return known->v;
@@ -474,7 +495,7 @@ size_t profile_bytes(const struct profile *p)
 	const struct profile_tables *t = &p->t;
 	const struct intern *const all[] = {&t->strings, &t->mappings, &t->functions, &t->locations,
 					    &t->nodes,	 &t->stacks,   &t->labels};
-	size_t n = 2 * p->stack_cap * sizeof(*p->known[0].v);
+	size_t n = 4 * p->stack_cap * sizeof(*p->known[0].v);
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		n += all[i]->bytes + all[i]->n_slots * sizeof(*all[i]->slots);

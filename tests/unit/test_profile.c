@@ -333,6 +333,32 @@ static void sums_add_up(void **state)
 	profile_free(p);
 }
 
+/* What a stack shares with the one asked for before isn't walked again: any two after one another. */
+static void stacks_share_their_root_ends(void **state)
+{
+	enum { N = 300, DEPTH = 24 };
+	static uint32_t frames[N][DEPTH];
+	size_t depth[N], n;
+	uint32_t ids[N];
+	struct profile *p = profile_new();
+
+	srandom(1);
+	for (unsigned i = 0; i < N; i++) {
+		depth[i] = (size_t)random() % DEPTH;
+		for (size_t k = 0; k < depth[i]; k++)
+			frames[i][k] = 1 + (uint32_t)random() % 2;
+		ids[i] = profile_stack(p, frames[i], depth[i]);
+	}
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned which = (unsigned)random() % N;
+		const uint32_t *got = profile_get_stack(p, ids[which], &n);
+
+		assert_int_equal(n, depth[which]);
+		assert_memory_equal(got, frames[which], n * sizeof(*got));
+	}
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +368,7 @@ int main(void)
 		cmocka_unit_test(objects_are_interned),
 		cmocka_unit_test(stacks_keep_their_frames),
 		cmocka_unit_test(two_stacks_can_be_compared),
+		cmocka_unit_test(stacks_share_their_root_ends),
 		cmocka_unit_test(a_stack_asked_for_again_stays),
 		cmocka_unit_test(labels_have_one_value_a_key),
 		cmocka_unit_test(samples_come_back),
