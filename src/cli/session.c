@@ -162,8 +162,15 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 	 */
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;
-	collect_mapped(s->collect, &(struct collect_mapping){m->tgid, m->addr, m->len, m->pgoff,
-							     m->dev, m->ino, m->path, m->time_ns});
+	collect_mapped(s->collect, &(struct collect_mapping){.tgid = m->tgid,
+							     .addr = m->addr,
+							     .len = m->len,
+							     .offset = m->pgoff,
+							     .dev = m->dev,
+							     .ino = m->ino,
+							     .path = m->path,
+							     .time_ns = m->time_ns,
+							     .gone = m->gone});
 }
 
 static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)

@@ -140,6 +140,7 @@ struct collect_mapping {
 	uint64_t addr, len, offset, dev, ino;
 	const char *path;
 	uint64_t time_ns;
+	bool gone; /* the image that mapped it has ended since */
 };
 
 /*

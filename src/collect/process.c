@@ -375,7 +375,8 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 	}
 	if (p && p->state == PROC_PYTHON && image_is_library(m->path))
 		p->undecided = true; /* which of them is initialised shows later */
-	if (!m->ino || (p && p->state == PROC_PYTHON) || !is_interpreter(c, m->tgid, &map, m->path))
+	if (m->gone || !m->ino || (p && p->state == PROC_PYTHON) ||
+	    !is_interpreter(c, m->tgid, &map, m->path))
 		return;
 	if (p && p->state == PROC_PENDING)
 		(void)!process_examine(c, p - c->processes.v, NULL);

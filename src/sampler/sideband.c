@@ -13,8 +13,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "proc/cpus.h"
+#include "sampler/lives.h"
 #include "sampler/perf_ring.h"
 
 struct channel {
@@ -26,6 +28,7 @@ struct sideband {
 	VEC(struct channel) cpus;
 	struct sideband_config config;
 	struct sideband_stats stats;
+	struct lives lives; /* of the records that are being drained */
 	int epfd;
 	struct channel
 		watched; /* one thread's: wakes, its records come through the CPUs' too; .fd -1: none */
@@ -101,18 +104,20 @@ static bool on_mmap(struct sideband *s, const struct record *r)
 	memcpy(&b, r->body, sizeof(b));
 	s->stats.foreign += foreign(b.tgid);
 	if (c->ops->mmap && !foreign(b.tgid))
-		c->ops->mmap(c->ctx, &(struct sideband_mmap){.tgid = b.tgid,
-							     .tid = b.tid,
-							     .addr = b.addr,
-							     .len = b.len,
-							     .pgoff = b.pgoff,
-							     .dev = (uint64_t)b.maj << 20 | b.min,
-							     .ino = b.ino,
-							     .ino_generation = b.ino_generation,
-							     .prot = b.prot,
-							     .flags = b.flags,
-							     .path = path,
-							     .time_ns = r->time_ns});
+		c->ops->mmap(c->ctx, &(struct sideband_mmap){
+					     .tgid = b.tgid,
+					     .tid = b.tid,
+					     .addr = b.addr,
+					     .len = b.len,
+					     .pgoff = b.pgoff,
+					     .dev = (uint64_t)b.maj << 20 | b.min,
+					     .ino = b.ino,
+					     .ino_generation = b.ino_generation,
+					     .prot = b.prot,
+					     .flags = b.flags,
+					     .path = path,
+					     .time_ns = r->time_ns,
+					     .gone = lives_gone(&s->lives, b.tgid, r->time_ns)});
 	return true;
 }
 
@@ -177,6 +182,46 @@ static bool dispatch(struct sideband *s, const struct record *r)
 		return on_lost(s, r);
 	default: /* a newer kernel's: nothing that was asked for */
 		return true;
+	}
+}
+
+/* So long after its time a record of another CPU may be missing still: it is being written. */
+#define WRITTEN_NS NSEC_PER_MSEC
+
+static void note_life(struct sideband *s, const struct record *r, uint64_t now_ns)
+{
+	struct body_task b = {};
+
+	/* A COMM record begins with the number of the process too. */
+	memcpy(&b, r->body, MIN(r->n, sizeof(b)));
+	if (r->h->type == PERF_RECORD_COMM && r->h->misc & PERF_RECORD_MISC_COMM_EXEC)
+		lives_began(&s->lives, b.tgid);
+	else if (r->h->type == PERF_RECORD_FORK && b.tgid == b.parent_tgid)
+		lives_thread(&s->lives, b.tgid);
+	else if (r->h->type == PERF_RECORD_FORK)
+		lives_began(&s->lives, b.tgid);
+	else if (r->h->type == PERF_RECORD_EXIT && b.tid == b.tgid &&
+		 r->time_ns + WRITTEN_NS < now_ns)
+		lives_ended(&s->lives, b.tgid, r->time_ns);
+}
+
+/*
+ * Most programs that start on a machine end before they can be looked at. So the records are read twice: whose end is
+ * among them need not be looked for.
+ */
+static void note_lives(struct sideband *s, uint64_t now_ns)
+{
+	lives_clear(&s->lives);
+	vec_foreach(c, &s->cpus) {
+		struct perf_ring ring = c->ring; /* the records stay */
+		const struct perf_event_header *h;
+
+		for (; (h = perf_ring_peek(&ring)); perf_ring_next(&ring)) {
+			struct record r;
+
+			if (split(h, &r))
+				note_life(s, &r, now_ns);
+		}
 	}
 }
 
@@ -249,12 +294,15 @@ size_t sideband_drain(struct sideband *s)
 {
 	struct channel *c;
 	struct record r = {};
+	uint64_t now_ns;
 	bool full;
 	size_t n = 0;
 
 	forget_hung_up(s);
 	empty_watched(s);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	full = begin_all(s);
+	note_lives(s, now_ns);
 	for (; (c = oldest(s, &r)); n++) {
 		if (!dispatch(s, &r))
 			s->stats.malformed++;
@@ -388,6 +436,7 @@ void sideband_close(struct sideband *s)
 	sideband_unwatch(s);
 	close_all(s);
 	vec_fini(&s->cpus);
+	lives_fini(&s->lives);
 	if (s->epfd >= 0)
 		close(s->epfd);
 	free(s);

@@ -20,6 +20,7 @@ struct sideband_mmap {
 	uint32_t prot, flags; /* PROT_*, MAP_* */
 	const char *path;     /* any bytes; "//anon", "[vdso]", "//toolong" for what has none */
 	uint64_t time_ns;
+	bool gone; /* certain: the process, or this image of it, has ended since */
 };
 
 /*

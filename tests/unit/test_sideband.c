@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include "base/cleanup.h"
@@ -219,6 +220,64 @@ static void test_thread(void **state)
 	must_find('e', (uint32_t)getpid(), (uint32_t)tid, NULL);
 }
 
+static void *run_on(void *arg)
+{
+	int *fds = arg;
+	char byte;
+
+	_exit(read(fds[0], &byte, 1) < 0);
+}
+
+/* A program of which the main thread ends while another one runs. */
+static _Noreturn void end_first_thread(int *fds)
+{
+	pthread_t thread;
+
+	close(fds[1]);
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		    MAP_FAILED ||
+	    pthread_create(&thread, NULL, run_on, fds))
+		_exit(1);
+	syscall(SYS_exit, 0); /* this thread alone */
+	__builtin_unreachable();
+}
+
+/* Of whose mappings is it certain that they aren't there any more? */
+static void test_gone(void **state)
+{
+	pid_t ended, half_ended, runs;
+	int fds[2];
+
+	start(0);
+	assert_int_equal(pipe(fds), 0);
+	ended = fork();
+	if (!ended) {
+		execl("/bin/true", "true", NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
+	half_ended = fork();
+	if (!half_ended)
+		end_first_thread(fds);
+	runs = fork();
+	if (!runs) {
+		close(fds[1]);
+		dup2(fds[0], 0);
+		execl("/bin/cat", "cat", NULL);
+		_exit(127);
+	}
+	usleep(50000); /* for what is asked of .gone an end isn't too young, and cat has begun */
+	sideband_drain(band);
+	assert_true(must_find('m', (uint32_t)ended, 0, NULL)->m.gone);
+	must_find('e', (uint32_t)half_ended, (uint32_t)half_ended, NULL);
+	assert_false(must_find('m', (uint32_t)half_ended, 0, NULL)->m.gone);
+	assert_false(must_find('m', (uint32_t)runs, 0, NULL)->m.gone);
+	close(fds[1]);
+	waitpid(half_ended, NULL, 0);
+	waitpid(runs, NULL, 0);
+	close(fds[0]);
+}
+
 static void test_wakes_the_reader(void **state)
 {
 	struct pollfd p = {.events = POLLIN};
@@ -410,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_life_of_a_process, teardown),
 		cmocka_unit_test_teardown(test_thread, teardown),
+		cmocka_unit_test_teardown(test_gone, teardown),
 		cmocka_unit_test_teardown(test_wakes_the_reader, teardown),
 		cmocka_unit_test_teardown(test_watch, teardown),
 		cmocka_unit_test_teardown(test_pid_namespace, teardown),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who has ended, by records in any order: true only where nothing else can be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sampler/lives.h"
+
+static void test_one_thread(void **state)
+{
+	struct lives l = {};
+
+	lives_ended(&l, 7, 200);
+	assert_false(lives_gone(&l, 7, 100)); /* it was there before: it may have other threads */
+	lives_began(&l, 7);
+	assert_true(lives_gone(&l, 7, 100));
+	assert_true(lives_gone(&l, 7, 200));
+	assert_false(lives_gone(&l, 7, 201)); /* another one has its number */
+	assert_false(lives_gone(&l, 8, 100));
+	lives_ended(&l, 7, 300);
+	lives_ended(&l, 7, 250);
+	assert_true(lives_gone(&l, 7, 300));
+	lives_clear(&l);
+	assert_false(lives_gone(&l, 7, 100));
+	lives_fini(&l);
+}
+
+static void test_runs(void **state)
+{
+	struct lives l = {};
+
+	lives_began(&l, 7);
+	assert_false(lives_gone(&l, 7, 0));
+	lives_fini(&l);
+}
+
+static void test_threads(void **state)
+{
+	struct lives l = {};
+
+	lives_began(&l, 7);
+	lives_ended(&l, 7, 200);
+	lives_thread(&l, 7);
+	assert_false(lives_gone(&l, 7, 100));
+	lives_fini(&l);
+}
+
+/* Of a process whose thread couldn't be kept nothing may be said; so of nobody, until the next time. */
+static void test_no_memory(void **state)
+{
+	struct lives l = {.unsure = true};
+
+	lives_began(&l, 7);
+	lives_ended(&l, 7, 200);
+	assert_false(lives_gone(&l, 7, 100));
+	lives_clear(&l);
+	lives_began(&l, 7);
+	lives_ended(&l, 7, 200);
+	assert_true(lives_gone(&l, 7, 100));
+	lives_fini(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_thread),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
