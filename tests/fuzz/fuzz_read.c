@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *value;
 	struct profile *p, *again;
 	size_t text_n;
+	int64_t sum;
 	FILE *f;
 
 	if (source_take((const char *)data, n, EMBEDDED_SOURCE, &source) && !*err_msg())
@@ -49,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	/* Two value types may have one name. */
 	value = profile_meta(p)->n_values == 1 ? NULL : "";
-	if (value || total(p) < 0 || total(p) > INT64_MAX / 64) {
+	sum = value ? -1 : total(p);
+	if (sum < 0 || sum > INT64_MAX / 64) {
 		profile_free(p);
 		return 0;
 	}
@@ -65,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		fprintf(stderr, "%s\n%s", err_msg(), text);
 		abort();
 	}
-	if (total(p) != total(again))
+	if (sum != total(again))
 		abort();
 	profile_free(p);
 	profile_free(again);

@@ -3,6 +3,7 @@
 """worst.py [NAME]: no input of 1 MiB takes a parser more than a second of CPU time. The inputs are those that cost most for their size: deep
 nesting, 10^5 equal names, long common prefixes, one long line, what isn't sorted, many tiny sections. Each goes to the function that the
 fuzzer of that name calls, built without sanitizers (tests/fuzz/timed.c)."""
+import functools
 import gzip
 import json
 import os
@@ -30,6 +31,12 @@ def fill(part, *args):
             break
         out.append(piece)
     return b"".join(out)
+
+
+@functools.cache
+def inputs(make):
+    """Two fuzzers may take the same ones."""
+    return list(make())
 
 
 def shuffled(pieces):
@@ -103,7 +110,7 @@ def firefox(stacks, samples, threads=1):
 def firefoxes():
     yield "chain", firefox([None] + list(range(65000)), [65000])
     yield "each-of-chain", firefox([None] + list(range(2999)), list(range(3000)) * 40)
-    yield "threads", firefox([None] + list(range(999)), list(range(1000)), 150)
+    yield "threads", firefox([None] + list(range(999)), list(range(1000)), 100)
     yield "backwards", firefox(list(range(1, 60000)) + [None], [0])
 
 
@@ -169,7 +176,8 @@ def pprofs():
         2, field(1, b"\x01") + field(2, b"\x01") + b"".join(field(3, number(1, 3 + 40000 - i) + number(2, 3)) for i in range(40000)))
     yield "mappings", head + fill(lambda i: field(3, number(1, i + 1) + number(2, 4096) + number(3, 8192)))
     yield "comments", head + fill(lambda i: number(13, 3))
-    yield "gzip-members", fill(lambda i: gzip.compress(b"", 1))
+    empty = gzip.compress(b"", 1)
+    yield "gzip-members", fill(lambda i: empty)
 
 
 def jsonls():
@@ -200,9 +208,9 @@ def pictures():
 
 
 def profiles():
-    for kind, made in (("folded", folded()), ("speedscope", speedscopes()), ("firefox", firefoxes()), ("trace", traces()),
-                       ("cpuprofile", cpuprofiles()), ("pprof", pprofs()), ("jsonl", jsonls()), ("picture", pictures())):
-        for name, data in made:
+    for kind, made in (("folded", folded), ("speedscope", speedscopes), ("firefox", firefoxes), ("trace", traces),
+                       ("cpuprofile", cpuprofiles), ("pprof", pprofs), ("jsonl", jsonls), ("picture", pictures)):
+        for name, data in inputs(made):
             yield kind + "-" + name, data
 
 
@@ -393,7 +401,8 @@ def names():
 def debug_files():
     import lzma
     yield "bomb", b"\0" + lzma.compress(bytes(1 << 28), preset=1)
-    yield "blocks", b"\0" + fill(lambda i: lzma.compress(b"", preset=0))
+    empty = lzma.compress(b"", preset=0)
+    yield "blocks", b"\0" + fill(lambda i: empty)
     yield "link", b"\1" + b"a" * (MIB - 8) + b"\0\0\0\0"
     yield "slashes", b"\1" + b"/" * (MIB - 8)
 
@@ -464,7 +473,7 @@ def main():
     for parser in wanted:
         with tempfile.TemporaryDirectory() as d:
             paths = []
-            for name, data in WORST[parser]():
+            for name, data in inputs(WORST[parser]):
                 assert 0 < len(data) <= MIB + 1, (parser, name, len(data))
                 paths.append(os.path.join(d, name))
                 with open(paths[-1], "wb") as f:
