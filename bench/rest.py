@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a recording of the whole machine costs at the default rate: krait's own CPU time (user and system, of its
+threads and of the process that reads for it), and the run time of its kernel programs, apart. At rest, beside 500
+starts of /bin/true a second, and beside 40 of Python. The start is a row of its own."""
+
+import contextlib
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import lib
+
+WINDOW = 2
+SETTLE = 5  # seconds: the tables of what runs already are made, and those of what the storm runs
+STORM = os.path.join(lib.BUILD, "bench/storm")
+SITUATIONS = (
+    ("at rest", None, 0.3),
+    ("500 starts of /bin/true a second", ["500", "/bin/true"], 1),
+    ("40 starts of Python a second", ["40", sys.executable, "-c", "pass"], 1),
+)
+
+
+@contextlib.contextmanager
+def storm(arguments):
+    if not arguments:
+        yield
+        return
+    process = subprocess.Popen([STORM] + arguments)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def family(pid):
+    """krait and its children."""
+    tasks = os.listdir("/proc/%d/task" % pid)
+    texts = [lib.read("/proc/%d/task/%s/children" % (pid, t)) for t in tasks]
+    return [pid] + [int(child) for text in texts for child in text.split()]
+
+
+def cpu_seconds(pid):
+    """Of all its threads, also of those that have ended: the kernel's clock of the process."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)
+    except OSError:
+        return 0.0  # a child that has ended
+
+
+def forks():
+    return int(re.search(r"^processes (\d+)", lib.read("/proc/stat"), re.M).group(1))
+
+
+def program_seconds(k):
+    """Of all its kernel programs; run_time_ns counts while the kernel's statistics are on."""
+    programs = {
+        lib.field(text, "prog_id"): lib.field(text, "run_time_ns")
+        for _, text in k.fdinfo("prog_type:")
+    }
+    return sum(programs.values()) / 1e9
+
+
+def window(k):
+    """krait's CPU, its programs', each % of one CPU; processes that began a second."""
+    pids, began, at = family(k.pid), forks(), time.monotonic()
+    own, programs = sum(map(cpu_seconds, pids)), program_seconds(k)
+    time.sleep(WINDOW)
+    own, programs = sum(map(cpu_seconds, pids)) - own, program_seconds(k) - programs
+    seconds = time.monotonic() - at
+    return 100 * own / seconds, 100 * programs / seconds, (forks() - began) / seconds
+
+
+def watch(arguments, seconds):
+    """(start in ms of CPU, windows)"""
+    with storm(arguments), lib.BpfStats(), lib.Krait([]) as k:
+        k.program()
+        time.sleep(SETTLE)
+        windows = [window(k) for _ in range(max(5, int(seconds / WINDOW)))]
+    text = re.search(r"itself: ([\d.]+) s of CPU to start", k.errors)
+    return float(text.group(1)) * 1000 if text else 0.0, windows
+
+
+def run(options):
+    for name, arguments, most in SITUATIONS:
+        start, windows = watch(arguments, options.seconds / len(SITUATIONS) - SETTLE)
+        own, programs, began = zip(*windows)
+        yield lib.Row(
+            name + ": krait",
+            statistics.median(own),
+            "% of a CPU",
+            most,
+            note="%.2f to %.2f in %d windows; %.0f processes began a second"
+            % (min(own), max(own), len(own), statistics.median(began)),
+        )
+        yield lib.Row(
+            name + ": kernel programs",
+            statistics.median(programs),
+            "% of a CPU",
+            note="%.2f to %.2f" % (min(programs), max(programs)),
+        )
+        yield lib.Row(name + ": start", start, "ms of CPU")
