@@ -28,6 +28,7 @@ struct entry {
 struct method_names {
 	struct map by_start; /* function to index in .entries */
 	VEC(struct entry) entries;
+	size_t text_bytes; /* of all names: asked for with every flush */
 };
 
 struct scan {
@@ -344,6 +345,8 @@ int method_names_open(struct elf_file *f, struct method_names **ret)
 		method_names_free(s.names);
 		return err_set(-ENOMEM, "%s: out of memory for names", elf_file_name(f));
 	}
+	vec_foreach(e, &s.names->entries)
+		s.names->text_bytes += strlen(e->name) + 1;
 	*ret = s.names;
 	return 0;
 }
@@ -373,10 +376,6 @@ size_t method_names_count(const struct method_names *n)
 
 size_t method_names_bytes(const struct method_names *n)
 {
-	size_t bytes = sizeof(*n) + n->by_start.size * sizeof(*n->by_start.slots) +
-		       n->entries.cap * sizeof(*n->entries.v);
-
-	vec_foreach(e, &n->entries)
-		bytes += strlen(e->name) + 1;
-	return bytes;
+	return sizeof(*n) + n->by_start.size * sizeof(*n->by_start.slots) +
+	       n->entries.cap * sizeof(*n->entries.v) + n->text_bytes;
 }
