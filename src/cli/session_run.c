@@ -168,7 +168,7 @@ static void follow_cpus(struct session *s)
 
 	if (now < s->cpus_ns) /* drained for other reasons than the time, maybe very often */
 		return;
-	s->cpus_ns = now + POLL_MS * NSEC_PER_MSEC;
+	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
 	if (!cpus_changed(&s->cpus))
 		return;
 	log_info("other CPUs are online");
