@@ -230,11 +230,15 @@ walk_global int check_contents(__u32 at)
 	return 0;
 }
 
-/* Has the sample taken so long that no more is proved? */
-walk_inline bool is_late(const struct walk *w)
+/*
+ * Has the sample taken so long that no more is proved? A few still are: a deep recursion's outermost
+ * functions are the last that are met, and all that is missing then.
+ */
+walk_inline bool is_late(struct walk *w)
 {
-	return (w->n >= PROVE_LEAST || w->hashed >= HASH_LEAST) &&
-	       walk_clock() - w->began_ns > PROVE_NS;
+	if (walk_clock() - w->began_ns <= PROVE_NS + (__u64)w->n * PROVE_FRAME_NS)
+		return false;
+	return w->hashed >= HASH_LEAST || (w->n >= PROVE_LEAST && ++w->proved_late > PROVE_LATE);
 }
 
 /* Computes the check of the code object at @code; false if it isn't readable. */

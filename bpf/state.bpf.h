@@ -63,17 +63,21 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * Interrupts are off while a sample is taken: 0.5 ms at most. Code objects met for the first time, out of all caches, take 0.5 to 1 us each to
  * prove and as much to send. After so long no more are proved, or sent, but so many always, on the slowest machine.
  */
-#define PROVE_NS    300000
+#define PROVE_NS 240000
+#define PROVE_FRAME_NS                                                                             \
+	260 /* for each frame more: what it takes to read one of a deep stack up to 3.10 */
+200	    /* for each frame more: what it takes to read one of a deep stack up to 3.10 */
 #define PROVE_LEAST 128	       /* frames */
+#define PROVE_LATE  32	       /* code objects that are proved after that all the same */
 #define HASH_LEAST  (64 << 10) /* of HASH_BUDGET */
 #define SEND_NS	    350000
 #define SEND_LEAST  16 /* code objects */
 
-/*
+	/*
  * The check of a code object, as long as nothing says that it could be another: no code object was
  * made since (3.12+), its function has the same version (3.11).
  */
-struct proof {
+	struct proof {
 	__u64 key, check;
 };
 
@@ -150,10 +154,11 @@ struct walk {
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];
-	__u8 fresh;   /* enum fresh */
-	__u8 entered; /* find_running(): something is only just being entered */
-	__u8 broken;  /* enum walk_outcome: why the innermost loop's frames aren't shown */
-	__u8 inner;   /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u8 fresh;	  /* enum fresh */
+	__u8 entered;	  /* find_running(): something is only just being entered */
+	__u8 broken;	  /* enum walk_outcome: why the innermost loop's frames aren't shown */
+	__u8 inner;	  /* enum inner: 3.11, 3.12: the innermost loop's frames */
+	__u8 proved_late; /* code objects of PROVE_LATE */
 	struct absent_range
 		absent[ABSENT_MAX]; /* what couldn't be read in this sample; addr 0: nothing */
 	__u32 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */

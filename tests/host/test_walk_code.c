@@ -171,10 +171,30 @@ static void late(void)
 	chain_build(&plan, &expected);
 	host.tick_ns = 2 * PROVE_NS;
 	assert_int_equal(image_walk(), WALK_CODE_HUGE);
-	assert_int_equal(host.w->n, PROVE_LEAST);
-	assert_int_equal(chain_compare(&expected), PROVE_LEAST);
+	assert_int_equal(host.w->n, PROVE_LEAST + PROVE_LATE);
+	assert_int_equal(chain_compare(&expected), PROVE_LEAST + PROVE_LATE);
 	host.tick_ns = 0;
 	assert_int_equal(image_walk(), WALK_OK);
+}
+
+/* A deep recursion has few functions, of which the outermost are met last: it is whole on a slow machine too. */
+static void late_recursion(void)
+{
+	uint64_t recursive;
+	char name[16];
+
+	plan.n = 0;
+	for (int i = 0; i < PROVE_LATE / 2; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		plan_add(&plan, i ? CALL : FROM_C, image_code(name), 4);
+	}
+	recursive = image_code("recursive");
+	for (int i = 0; i < 2 * PROVE_LEAST; i++)
+		plan_add(&plan, CALL, recursive, 4);
+	chain_build(&plan, &expected);
+	host.tick_ns = 2 * PROVE_NS;
+	assert_int_equal(image_walk(), WALK_OK);
+	host.tick_ns = 0;
 }
 
 /* Long line tables: as many as a sample may copy. Of the others user space is told where they are. */
@@ -398,7 +418,7 @@ static void read_together(void)
 
 /* clang-format off */
 #define TESTS(X) \
-	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) X(fields) X(texts) X(line_tables) X(all_long) \
+	X(sent_once) X(ring_refuses) X(many_codes) X(many_bytes) X(slow) X(late) X(late_recursion) X(fields) X(texts) X(line_tables) X(all_long) \
 	X(not_resident) X(self) X(read_together)
 /* clang-format on */
 TESTS(RELEASE_TEST)
