@@ -84,7 +84,7 @@ def rare_code_is_summed_up():
     """No sample is lost, no name is wrong, what isn't rare keeps its share; memory stays."""
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
-        said, summary, program, profile = record(d, "--memory", "8M")
+        said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
         check(summary["condensed"] >= 1 and "[rare code]" in said, "not summed up: " + said)
         samples = count(profile)
         check(samples == summary["samples"],
