@@ -63,21 +63,19 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * Interrupts are off while a sample is taken: 0.5 ms at most. Code objects met for the first time, out of all caches, take 0.5 to 1 us each to
  * prove and as much to send. After so long no more are proved, or sent, but so many always, on the slowest machine.
  */
-#define PROVE_NS 240000
-#define PROVE_FRAME_NS                                                                             \
-	260 /* for each frame more: what it takes to read one of a deep stack up to 3.10 */
-200	    /* for each frame more: what it takes to read one of a deep stack up to 3.10 */
-#define PROVE_LEAST 128	       /* frames */
-#define PROVE_LATE  32	       /* code objects that are proved after that all the same */
-#define HASH_LEAST  (64 << 10) /* of HASH_BUDGET */
-#define SEND_NS	    350000
-#define SEND_LEAST  16 /* code objects */
+#define PROVE_NS       220000
+#define PROVE_FRAME_NS 260	  /* for each frame more: up to 3.10 it takes so long to read one */
+#define PROVE_LEAST    128	  /* frames */
+#define PROVE_LATE     16	  /* code objects that are proved after that all the same */
+#define HASH_LEAST     (64 << 10) /* of HASH_BUDGET */
+#define SEND_NS	       300000
+#define SEND_LEAST     16 /* code objects */
 
-	/*
+/*
  * The check of a code object, as long as nothing says that it could be another: no code object was
  * made since (3.12+), its function has the same version (3.11).
  */
-	struct proof {
+struct proof {
 	__u64 key, check;
 };
 
