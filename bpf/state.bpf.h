@@ -60,8 +60,9 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define HASH_BUDGET (512 << 10) /* bytes of names and line tables per sample: about 0.3 ms */
 
 /*
- * Interrupts are off while a sample is taken: 0.5 ms at most. Code objects met for the first time, out of all caches, take 0.5 to 1 us each to
- * prove and as much to send. After so long no more are proved, or sent, but so many always, on the slowest machine.
+ * Interrupts are off while a sample is taken: 0.5 ms at most. A code object that no cache has takes 0.5
+ * to 1 us to prove and as much to send. Proving ends after PROVE_NS and PROVE_FRAME_NS for each frame,
+ * sending after SEND_NS; the least numbers hold on the slowest machine too.
  */
 #define PROVE_NS       220000
 #define PROVE_FRAME_NS 260	  /* for each frame more: up to 3.10 it takes so long to read one */
