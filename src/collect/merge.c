@@ -165,18 +165,16 @@ static size_t owned_until(const struct merge *m, size_t i)
 	return k + 1;
 }
 
-/*
- * The outermost Python frames may be part of a loop whose end wasn't reached: where among the native
- * frames further out they belong can't be told, so those are left out.
- */
-static void merge_owned(struct merge *m)
+/* Are the outermost Python frames part of a loop whose end wasn't reached? */
+static bool is_partial(const struct merge *m)
 {
-	bool partial = m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
-	size_t owners = 0;
+	return m->raw->n && !(m->raw->frames[m->raw->n - 1].flags & FRAME_ENTRY);
+}
 
-	for (size_t k = 0; k < m->raw->n; k++)
-		owners += m->raw->frames[k].flags >> FRAME_OWNER_SHIFT != 0;
-	for (size_t i = 0; i < m->frames.n && (owners || !partial); i++) {
+/* The first @n native frames, with the Python frames whose loops they are. */
+static void push_owned(struct merge *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
 		const struct native_frame *f = &m->frames.v[i];
 		size_t end = owned_until(m, i);
 
@@ -184,8 +182,26 @@ static void merge_owned(struct merge *m)
 			push_loop(m, f, end);
 		else
 			push_native(m, f);
-		owners -= end != 0;
 	}
+}
+
+/* The evaluation loop further out than native frame @i; m->frames.n: none is known. */
+static size_t next_loop(const struct merge *m, size_t i)
+{
+	do
+		i++;
+	while (i < m->frames.n && !is_eval(m, &m->frames.v[i]));
+	return i;
+}
+
+/* Behind the native frame that is the outermost loop with Python frames; 0: there is none. */
+static size_t behind_owners(const struct merge *m)
+{
+	size_t behind = 0;
+
+	for (size_t k = 0; k < m->raw->n; k++)
+		behind = MAX(behind, m->raw->frames[k].flags >> FRAME_OWNER_SHIFT);
+	return behind;
 }
 
 /*
@@ -297,13 +313,13 @@ static bool cut_at_greenlet(struct merge *m, bool counted)
 
 /*
  * A loop that is being entered or left has no Python frame: then there is one loop more, the innermost.
- * False if that doesn't explain the difference.
+ * False if that doesn't explain the difference, or Python's outermost frames may be what is missing.
  */
 static bool merge_counted(struct merge *m)
 {
 	size_t evals = count_evals(m), spare = evals - m->raw->n;
 
-	if (evals < m->raw->n || spare > 1)
+	if (evals < m->raw->n || spare > 1 || (m->raw->n && m->raw->outcome != WALK_OK))
 		return false;
 	for (size_t i = 0; i < m->frames.n; i++) {
 		const struct native_frame *f = &m->frames.v[i];
@@ -327,6 +343,29 @@ static void merge_leaf(struct merge *m)
 			return;
 		push_native(m, f);
 	}
+}
+
+/*
+ * The outermost Python frames are part of a loop whose end wasn't reached: of the next one further out. Which
+ * Python frames the native ones behind that belong to isn't known, so those are left out. Where the loop isn't
+ * known either, native frames are missing in front of these Python frames: so they are while greenlet has
+ * taken the marks of loops out of the chain, which then ends as if it were whole.
+ */
+static void merge_partial(struct merge *m)
+{
+	size_t behind = behind_owners(m), loop = m->frames.n;
+
+	if (!behind) {
+		merge_leaf(m);
+		return;
+	}
+	if (m->raw->outcome != WALK_OK)
+		loop = next_loop(m, behind - 1);
+	push_owned(m, loop < m->frames.n ? loop : behind);
+	if (loop < m->frames.n)
+		push_loop(m, &m->frames.v[loop], m->raw->n);
+	else if (m->out->native != NATIVE_LEAF)
+		m->out->native = NATIVE_CONTRADICTED;
 }
 
 static void mark_break(struct merge *m, enum native_outcome outcome)
@@ -432,8 +471,10 @@ static bool merge_native(struct merge *m, bool counted, bool whole)
 		merge_leaf(m);
 	else if ((whole && !is_owned(m)) || is_rewritten(m))
 		return false;
+	else if (is_partial(m))
+		merge_partial(m);
 	else
-		merge_owned(m);
+		push_owned(m, m->frames.n);
 	return true;
 }
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Of a stack whose outermost Python frames weren't reached, the native frames are between those that called them."""
+import sys
+
+import kit
+from kit import Background, Skip, check, folder, krait
+
+# More frames in one evaluation loop than a stack has (1,024); two loops further in, each called by sorted().
+DEEP = """
+import sys
+sys.setrecursionlimit(5000)
+def low(n):
+    if n:
+        return low(n - 1)
+    return sorted([3000], key=middle)
+def middle(n):
+    return sorted([n], key=leaf)
+def leaf(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+while True:
+    low(1500)
+"""
+CALLED = ["low", "sorted", "middle", "sorted", "leaf"]
+
+
+def once_each(stack):
+    """Names of the program's functions and of what sorts, a recursion once; the frames of one call to sorted() are many."""
+    names = []
+    for frame in stack:
+        name = "sorted" if "sort" in frame.name else frame.name
+        if (name in CALLED or frame.kind == "mark") and names[-1:] != [name]:
+            names.append(name)
+    return names
+
+
+def stacks(d, pid, native, expected):
+    """How many stacks there are with leaf() innermost, and those of them that aren't a mark and what is expected."""
+    done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
+    check(done.returncode == 0, done.stderr)
+    profile = kit.pprof.read(d + "/o.pb.gz")
+    found = [once_each(profile.stack(sample)) for sample in profile.samples]
+    found = [names for names in found if names[-1:] == ["leaf"]]
+    return len(found), [names for names in found if names[0] == "low" or names[1:] != expected]
+
+
+@kit.case
+def outermost_loop():
+    """From 3.11, where one evaluation loop runs many Python functions."""
+    tested = {version: path for _, version, kind, path in kit.interpreters() if version >= (3, 11) and kind == "static"}
+    if not tested:
+        raise Skip("no interpreter from 3.11 on")
+    for path in tested.values():
+        with folder() as d, Background(path, "-c", DEEP) as target:
+            kit.runs(target.pid, 0.3)
+            for native, expected in (("full", CALLED), ("leaf", ["low", "middle", "leaf"])):
+                seen, wrong = stacks(d, target.pid, native, expected)
+                check(seen > 20 and not wrong, "%s, %s: %d of %d stacks are another: %s" % (
+                    path, native, len(wrong), seen, wrong[:3]))
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
