@@ -46,17 +46,56 @@ void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
 	}
 }
 
-static bool spend(struct heap *h, size_t n)
+static bool spend(struct heap *h, size_t cost)
 {
-	if (h->budget < n + HEAP_CALL_COST)
+	if (h->budget < cost)
 		return false;
-	h->budget -= n + HEAP_CALL_COST;
+	h->budget -= cost;
 	return true;
+}
+
+#define PAGE_COST  512 /* of the budget: a page takes little longer than a few bytes of it */
+#define SMALL_READ 1024
+#define FEW_READS  16
+
+/* The page at @start, NULL and *@e set if it isn't readable. */
+static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
+{
+	size_t i = start / HEAP_PAGE % HEAP_PAGES;
+
+	*e = 0;
+	if (h->pages->start[i] == start)
+		return h->pages->bytes[i];
+	h->pages->start[i] = 0;
+	*e = spend(h, PAGE_COST) ? peek(h->pid, start, h->pages->bytes[i], HEAP_PAGE) : -E2BIG;
+	if (*e)
+		return NULL;
+	h->pages->start[i] = start;
+	return h->pages->bytes[i];
+}
+
+static int read_from_pages(struct heap *h, uint64_t addr, uint8_t *buf, size_t n)
+{
+	int e = 0;
+
+	while (!e && n) {
+		size_t in = addr % HEAP_PAGE, take = MIN(n, HEAP_PAGE - in);
+		const uint8_t *page = page_at(h, addr - in, &e);
+
+		if (page)
+			memcpy(buf, page + in, take);
+		addr += take;
+		buf += take;
+		n -= take;
+	}
+	return e;
 }
 
 int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n)
 {
-	if (!spend(h, n))
+	if (h->pages && n <= SMALL_READ && addr >= HEAP_PAGE)
+		return spend(h, n) ? read_from_pages(h, addr, buf, n) : -E2BIG;
+	if (!spend(h, n + HEAP_CALL_COST))
 		return -E2BIG;
 	return peek(h->pid, addr, buf, n);
 }
@@ -81,7 +120,7 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 	for (size_t i = 0; i < n; i++)
 		from[i] = (struct iovec){(void *)(uintptr_t)addr[i], bytes};
 	to.iov_len = n * bytes;
-	if (!spend(h, n * bytes))
+	if (!spend(h, n * bytes + HEAP_CALL_COST))
 		return n;
 	got = peek_pieces(h->pid, &to, from, n);
 	if (got < 0)
@@ -96,6 +135,12 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf)
 {
 	memset(buf, 0, n * bytes);
+	if (h->pages && n <= FEW_READS) {
+		for (size_t i = 0; i < n; i++)
+			if (heap_read(h, addr[i], buf + i * bytes, bytes))
+				memset(buf + i * bytes, 0, bytes);
+		return;
+	}
 	for (size_t done = 0; done < n;)
 		done += read_some(h, addr + done, n - done, bytes, buf + done * bytes);
 }

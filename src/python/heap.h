@@ -26,6 +26,14 @@ struct heap_layout {
 #define HEAP_TYPE_FIRST 16
 #define HEAP_TYPE_BYTES 320
 
+/* Pages of the process that were read last: small objects lie close together. */
+#define HEAP_PAGE  4096
+#define HEAP_PAGES 64 /* direct mapped */
+struct heap_pages {
+	uint64_t start[HEAP_PAGES]; /* 0: none */
+	uint8_t bytes[HEAP_PAGES][HEAP_PAGE];
+};
+
 struct heap {
 	pid_t pid;
 	const struct py_layout *l;
@@ -38,6 +46,11 @@ struct heap {
 		uint8_t bytes[HEAP_TYPE_BYTES];
 	} types[8]; /* read last: most objects have one of few types */
 	unsigned next_type;
+	/*
+	 * The caller's, zeroed, or NULL: each read is one of the process then. For a short session, as what a
+	 * page says isn't read again.
+	 */
+	struct heap_pages *pages;
 };
 
 #define HEAP_BUDGET    (64ull << 20)

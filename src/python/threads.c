@@ -164,10 +164,12 @@ static void resolve(struct reader *r, const struct py_thread_id *known, size_t n
 int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
 		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
 {
+	_cleanup_free_ struct heap_pages *pages = calloc(1, sizeof(*pages));
 	struct reader r = {.where = where, .ret = ret};
 	int e;
 
 	heap_init(&r.heap, pid, layout);
+	r.heap.pages = pages;
 	if (!r.heap.known || !layout->interp_modules || !where->interp_head)
 		return -ENOTSUP;
 	map_init(&r.by_ident);

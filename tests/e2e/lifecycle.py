@@ -116,14 +116,9 @@ for i in range(3):
 @kit.case
 def woken_rarely():
     """Where all is known, krait wakes two or three times a second; a thread that begins then is named, though it is short."""
-    def slept(pid):
+    def woken(pid):
         with open("/proc/%d/status" % pid) as f:
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
-
-    def woken(pid):
-        """Without the answers of the child that reads memory, which sleeps once for each (src/proc/reader.h)."""
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            return slept(pid) - sum(slept(int(child)) for child in f.read().split())
 
     with folder() as d, subprocess.Popen([kit.PYTHON, "-u", "-c", SETTLES], stdout=subprocess.PIPE) as target:
         with kit.recorder(d + "/o.pb.gz", "-F", "499", "-p", target.pid) as running:
