@@ -38,8 +38,7 @@ calls = [ctypes.CFUNCTYPE(None, ctypes.c_long)(at + o) for o in (0x140, 0x240)]
 end = time.time() + 1.0
 while time.time() < end:
     for call in calls: call(10000000)
-os.unlink("/tmp/perf-%d.map" % os.getpid())
-print("%x" % at)
+print("%x %d" % (at, os.getpid()))
 """
 OFFSETS = (0x140, 0x240)
 OUTPUTS = ("html", "pb.gz", "folded", "jsonl", "speedscope.json", "svg")
@@ -161,10 +160,12 @@ def code_made_at_run_time():
         out = d + "/x.pb.gz"
         done = krait("record", "-q", "--native=full", "-o", out, "--", kit.PYTHON, "-c", MADE)
         check(done.returncode == 0, done.stderr)
-        where = int(done.stdout, 16)
+        where, pid = int(done.stdout.split()[0], 16), done.stdout.split()[1]
+        os.unlink("/tmp/perf-%s.map" % pid)
         made = [l for l in locations(out)
                 if l.name in ("made_here", "[unknown code]")]
-        check({l.name for l in made} == {"made_here", "[unknown code]"}, "found %s" % made)
+        check({l.name for l in made} == {"made_here", "[unknown code]"},
+              "found %s" % [(l.name, hex(l.address)) for l in made])
         for l in made:
             check(l.address < 1 << 20, "%s at 0x%x; its mapping is at 0x%x" % (l.name, l.address, where))
         for name, offset in zip(("made_here", "[unknown code]"), OFFSETS):

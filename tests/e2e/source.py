@@ -216,7 +216,7 @@ def changed():
             os.rename(new, old)
             recording = os.path.join(d, "x.pb.gz")
             done = kit.krait("record", "-p", target.pid, "-d", "0.4", "-o", recording)
-            text = kit.krait("report", recording, "--format", "md").stdout
+            text = kit.krait("report", recording, "--format", "md", "--source").stdout
             check("SAME" in text and "the file changed since" in text and "NEW" not in text,
                   done.stderr + text)
             got = record(d, target.pid)
