@@ -6,6 +6,7 @@
 #include "cli/record.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
@@ -67,7 +68,33 @@ static int run(struct session *s)
 /* Samples until the end that was asked for, takes in what is left. @s can be written then in any case. */
 static int sample(struct session *s)
 {
-	return session_stop(s, run(s));
+	int r = run(s);
+
+	s->stopped = signals_stop();
+	return session_stop(s, r);
+}
+
+/*
+ * How the command ended, and the recording with it: only two that came to their end did the same work
+ * (krait diff). Another end is another line, so that it isn't one.
+ */
+static void describe_end(struct session *s, const struct summary *m, int broken)
+{
+	char how[32] = "by -d";
+
+	if (!s->options->cmd)
+		return;
+	if (broken)
+		strcpy(how, "by an error of krait");
+	else if (s->stopped == SIGINT)
+		strcpy(how, "by Ctrl-C");
+	else if (s->stopped)
+		snprintf(how, sizeof(how), "by signal %d", s->stopped);
+	else if (s->spawn.ended)
+		snprintf(how, sizeof(how), "%d", s->spawn.exit_code);
+	profile_add_comment(s->profile, COMMENTS_ENDED, how);
+	if (m->goes_on)
+		profile_add_comment(s->profile, COMMENTS_ENDED, "what it started goes on");
 }
 
 /* Filters leave out samples that were taken: it is said how many. */
@@ -198,7 +225,7 @@ static int write_with_summary(struct session *s, const struct summary *m)
 }
 
 /* The end of a recording that worked: the file, the closing lines, the exit code. */
-static int finish(struct session *s)
+static int finish(struct session *s, int broken)
 {
 	struct summary m __attribute__((cleanup(summary_fini)));
 	int r, code;
@@ -206,6 +233,7 @@ static int finish(struct session *s)
 	summary_take(&m, s);
 	session_end_sampling(s);
 	signals_phase(SIGNALS_WRITING);
+	describe_end(s, &m, broken);
 	r = write_with_summary(s, &m);
 	code = close_recording(s, &m, r);
 	signals_phase(SIGNALS_WRITTEN);
@@ -319,7 +347,7 @@ static int record(struct session *s, struct source_files *sources)
 	if (r)
 		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : session_exit_of(r));
 	broken = sample(s);
-	r = finish(s);
+	r = finish(s, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
 }
 

@@ -446,6 +446,7 @@ static void add_daemons(struct session *s, struct summary *m)
 	size_t n;
 
 	session_daemons(s, &all);
+	m->goes_on = all.n;
 	n = MIN(all.n, (size_t)DAEMONS_NAMED);
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_proc_ struct proc p = PROC_INIT;

@@ -21,6 +21,7 @@ struct summary {
 	uint64_t own_cpu_ns, start_cpu_ns; /* in all; until sampling began */
 	size_t own_rss_bytes, map_bytes;
 	VEC(struct summary_line) lines; /* the closing lines */
+	bool goes_on;			/* what the command started, after its end */
 };
 
 /* Samples that never came, of @due by CPU time, if that can't be chance; else 0. */

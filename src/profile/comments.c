@@ -73,6 +73,43 @@ int comments_add(struct comments *c, const char *text)
 	return r ? err_set(r, "out of memory") : 0;
 }
 
+bool comments_is_ended(const char *text)
+{
+	return str_starts(text, COMMENTS_ENDED ": ");
+}
+
+/* More nobody has made; a file may say anything. */
+#define MAX_RUNS 1000000000
+
+static uint64_t runs_of(const char *ended)
+{
+	uint64_t n = 0;
+
+	if (streq(ended, "0"))
+		return 1;
+	if (!str_starts(ended, "0, "))
+		return 0;
+	for (ended += strlen("0, "); *ended >= '0' && *ended <= '9' && n < MAX_RUNS; ended++)
+		n = 10 * n + (uint64_t)(*ended - '0');
+	return streq(ended, " runs") ? n : 0;
+}
+
+uint64_t comments_runs(const struct comments *c)
+{
+	uint64_t runs = 0;
+	bool any = false;
+
+	vec_foreach(text, &c->list) {
+		if (!comments_is_ended(*text))
+			continue;
+		if (any)
+			return 0;
+		any = true;
+		runs = runs_of(*text + strlen(COMMENTS_ENDED ": "));
+	}
+	return runs;
+}
+
 void comments_fini(struct comments *c)
 {
 	vec_foreach(text, &c->list)

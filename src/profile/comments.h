@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a profile says of itself, a line each: "cwd: DIR", "command: WORDS", "warning: LINE" for what
- * a recording lost, "note: LINE". Warnings come first. A file may bring any number: what is kept is
+ * What a profile says of itself, a line each: "cwd: DIR", "command: WORDS", "ended: 0" for how that
+ * ended, "warning: LINE" for what a recording lost, "note: LINE". Warnings come first. A file may bring any number: what is kept is
  * bounded, and the last line says then how many aren't. Other lines make way for warnings.
  */
 #ifndef PROFILE_COMMENTS_H
@@ -13,6 +13,7 @@
 /* A command line has 2 MiB at most, unless somebody raised the limit of the stack. */
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
+#define COMMENTS_ENDED	   "ended"
 
 struct comments {
 	VEC(char *) list; /* owned */
@@ -24,5 +25,13 @@ struct comments {
 /* Adds a copy of @text. 0, or -ENOMEM + message. */
 _must_use_ int comments_add(struct comments *c, const char *text);
 void comments_fini(struct comments *c);
+
+/*
+ * How many runs of commands that ended with 0 the profile is, whole ones and nothing else: "ended: 0" is
+ * one, "ended: 0, 12 runs" is what a merged profile says. 0: that isn't known; more than one such line
+ * says so too.
+ */
+uint64_t comments_runs(const struct comments *c);
+bool comments_is_ended(const char *text);
 
 #endif

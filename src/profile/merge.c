@@ -3,6 +3,7 @@
 #include "profile/merge.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
@@ -13,6 +14,7 @@ struct merge {
 	struct profile *to;
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock of the first start; 0 = no profile has one */
+	bool all_ended;	  /* each profile is whole runs that ended with 0 */
 
 	/* Of the profile that is being taken over. */
 	struct profile_copy copy;
@@ -86,6 +88,45 @@ static int64_t add_up_to_max(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/*
+ * How many whole runs it is, in one line: n lines of n files would say nothing. Where one of the files
+ * isn't that, the lines stay as they are, and one more says why they don't count.
+ */
+static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
+{
+	struct comments *to = &profile_meta(m->to)->comments;
+	uint64_t sum = 0, ended = 0;
+	char text[64] = COMMENTS_ENDED ": 0";
+
+	for (size_t i = 0; i < n; i++) {
+		const struct comments *c = &profile_meta(in[i])->comments;
+		uint64_t runs = comments_runs(c);
+
+		sum += runs;
+		m->all_ended &= runs > 0;
+		vec_foreach(line, &c->list)
+			ended += comments_is_ended(*line);
+	}
+	if (!ended)
+		return 0;
+	if (!m->all_ended)
+		return comments_add(to, COMMENTS_ENDED ": not all of what was merged with 0");
+	if (sum > 1)
+		snprintf(text, sizeof(text), COMMENTS_ENDED ": 0, %llu runs",
+			 (unsigned long long)sum);
+	return comments_add(to, text);
+}
+
+static int take_comments(const struct merge *m, struct profile *from)
+{
+	int r = 0;
+
+	vec_foreach(text, &profile_meta(from)->comments.list)
+		if (!r && !(m->all_ended && comments_is_ended(*text)))
+			r = comments_add(&profile_meta(m->to)->comments, *text);
+	return r;
+}
+
 static int take_profile(struct merge *m, struct profile *from)
 {
 	struct profile_meta *meta = profile_meta(m->to);
@@ -100,7 +141,7 @@ static int take_profile(struct merge *m, struct profile *from)
 	if (!r)
 		r = profile_each(from, take_sample, m);
 	profile_copy_fini(&m->copy);
-	return r ? r : profile_copy_comments(from, m->to);
+	return r ? r : take_comments(m, from);
 }
 
 /* What the first profile says of the whole. */
@@ -134,11 +175,12 @@ static int add_labels(struct merge *m, const struct merge_label *labels, size_t 
 int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
 		  size_t n_labels, struct profile **ret)
 {
-	struct merge m = {.to = profile_new()};
+	struct merge m = {.to = profile_new(), .all_ended = true};
 	int r = m.to ? add_labels(&m, labels, n_labels) : err_set(-ENOMEM, "out of memory");
 
 	if (!r)
 		begin(&m, in, n);
+	r = r ? r : tell_runs(&m, in, n);
 	for (size_t i = 0; i < n && !r; i++)
 		r = take_profile(&m, in[i]);
 	vec_fini(&m.labels);

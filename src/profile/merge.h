@@ -9,7 +9,7 @@
  * All samples of @in, in a new profile: times are shifted by how much later than the first each one
  * began (by the wall clock of its recording; one that has none began with the first). Value types
  * are those of all; more than fit are refused. The duration is from the first start to the last
- * end. @labels ("key", value pairs) are written to every sample. 0 or -errno + message; *ret is the
+ * end. Runs that ended with 0 are counted (comments_runs()). @labels ("key", value pairs) are written to every sample. 0 or -errno + message; *ret is the
  * caller's to free.
  */
 struct merge_label {

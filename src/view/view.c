@@ -262,6 +262,8 @@ static int make(struct viewer *v)
 	r = r ? r : profile_copy_init(&v->copy, v->from, v->to);
 	r = r ? r : profile_copy_meta(v->from, v->to);
 	cut_times(v);
+	if (v->o->since_ns || v->o->until_ns)
+		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
 		r = err_set(-EINVAL,

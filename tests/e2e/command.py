@@ -101,6 +101,38 @@ def duration_ends_the_recording():
         check(done.stderr.endswith("krait: the command goes on; Ctrl-C ends it\n"), done.stderr)
 
 
+@kit.case
+def how_it_ended():
+    """A comment of the recording says so, and that of several in one counts those that are whole runs."""
+    with folder() as d:
+        def ended(name):
+            return [c[len("ended: "):] for c in kit.pprof.read("%s/%s.pb.gz" % (d, name)).comments if c.startswith("ended: ")]
+
+        def record(name, want, *command, options=()):
+            krait("record", "-q", *options, "-o", "%s/%s.pb.gz" % (d, name), "--", *command)
+            check(ended(name) == want, "%s: %s" % (name, ended(name)))
+
+        def merge(name, want, *of):
+            krait("merge", "-q", *("%s/%s.pb.gz" % (d, n) for n in of), "-o", "%s/%s.pb.gz" % (d, name))
+            check(ended(name) == want, "%s: %s" % (name, ended(name)))
+
+        record("whole", ["0"], "sh", "-c", "true")
+        record("failed", ["3"], "sh", "-c", "exit 3")
+        record("killed", ["137"], "sh", "-c", "kill -9 $$")
+        record("early", ["by -d"], "sleep", "0.6", options=("-d", "0.1"))
+        record("daemon", ["0", "what it started goes on"], "sh", "-c", "sleep 1.5 &")
+        with Background(KRAIT, "record", "-q", "-o", d + "/told.pb.gz", "--", "sleep", "60") as running:
+            time.sleep(1)
+            running.finish()
+        check(ended("told") == ["by Ctrl-C"], str(ended("told")))
+        merge("two", ["0, 2 runs"], "whole", "whole")
+        merge("five", ["0, 5 runs"], "two", "whole", "two")
+        merge("one", ["0"], "whole")
+        merge("mixed", ["not all of what was merged with 0", "0", "3"], "whole", "failed")
+        krait("report", d + "/whole.pb.gz", "--until", "1s", "-o", d + "/cut.pb.gz")
+        check(ended("cut")[1:] == ["cut by --since or --until"], str(ended("cut")))
+
+
 AGAIN = """
 import os, sys
 total = sum(i * i for i in range(2000000))

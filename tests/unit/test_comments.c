@@ -92,13 +92,45 @@ static void test_too_long(void **state)
 	assert_at(&c, 2, "krait: 3 more comments were left out");
 }
 
+static uint64_t runs_in(const char *const *lines, size_t n)
+{
+	_cleanup_(comments_fini) struct comments c = {};
+
+	for (size_t i = 0; i < n; i++)
+		add(&c, lines[i]);
+	return comments_runs(&c);
+}
+
+/* How many runs it is, and that anything else in such a line is no end. */
+static void test_runs(void **state)
+{
+	static const struct {
+		const char *line;
+		uint64_t runs;
+	} of[] = {
+		{"ended: 0", 1},       {"ended: 0, 12 runs", 12},
+		{"ended: 1", 0},       {"ended: 137", 0},
+		{"ended: by -d", 0},   {"ended: 0, 0 runs", 0},
+		{"ended: 0, runs", 0}, {"ended: 0, -1 runs", 0},
+		{"ended: 00", 0},      {"ended: ", 0},
+		{"ended:0", 0},	       {"note: ended: 0", 0},
+		{"ended: 0 ", 0},      {"ended: 0, 99999999999999999999999 runs", 0},
+	};
+	const char *two[] = {"ended: 0", "command: x", "ended: what it started goes on"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++)
+		assert_int_equal(runs_in(&of[i].line, 1), of[i].runs);
+	assert_int_equal(runs_in(two, 2), 1);
+	assert_int_equal(runs_in(two, 3), 0);
+	assert_int_equal(runs_in(NULL, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_are_kept),
-		cmocka_unit_test(test_warnings_come_first),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_all_are_kept), cmocka_unit_test(test_warnings_come_first),
+		cmocka_unit_test(test_too_many),     cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

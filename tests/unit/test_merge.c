@@ -122,12 +122,44 @@ static void test_type_twice(void **state)
 	profile_free(seen.p);
 }
 
+static const char *merged_end(const char *a, const char *b, size_t *n_lines)
+{
+	static char text[64];
+	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")}, *p = NULL;
+
+	profile_add_comment(in[0], "ended", a);
+	profile_add_comment(in[1], "ended", b);
+	profile_add_comment(in[1], "note", "x");
+	assert_int_equal(profile_merge(in, 2, NULL, 0, &p), 0);
+	*n_lines = profile_meta(p)->comments.list.n;
+	snprintf(text, sizeof(text), "%s", profile_meta(p)->comments.list.v[0]);
+	for (size_t i = 0; i < 2; i++)
+		profile_free(in[i]);
+	profile_free(p);
+	return text;
+}
+
+/* Whole runs are counted in one line; of others, what each one says stays. */
+static void test_runs(void **state)
+{
+	size_t n;
+
+	assert_string_equal(merged_end("0", "0", &n), "ended: 0, 2 runs");
+	assert_int_equal(n, 2);
+	assert_string_equal(merged_end("0, 40 runs", "0", &n), "ended: 0, 41 runs");
+	assert_string_equal(merged_end("0", "1", &n), "ended: not all of what was merged with 0");
+	assert_int_equal(n, 4);
+	assert_string_equal(merged_end("0", NULL, &n), "ended: not all of what was merged with 0");
+	assert_string_equal(merged_end(NULL, NULL, &n), "note: x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_values_and_labels),
 		cmocka_unit_test(test_type_twice),
+		cmocka_unit_test(test_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
