@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-#define MAX_NESTED 64
+#define MAX_NESTED 4096
 
 static int bad(const struct json_in *in, const char *what)
 {
@@ -114,9 +114,20 @@ static void add_utf8(struct str *out, uint32_t c)
 	str_add_c(out, (char)(0x80 | (c & 0x3f)));
 }
 
+/* What isn't an escape, behind its backslash: itself if the text may have such. */
+static int take_literally(struct json_in *in, struct str *out, const char *at, const char *what)
+{
+	if (!in->lenient)
+		return bad(in, what);
+	in->at = at;
+	str_add_c(out, '\\');
+	return 0;
+}
+
 /* Behind \u: one escape, or two that are the halves of a character. */
 static int take_unicode(struct json_in *in, struct str *out)
 {
+	const char *before = in->at - 1;
 	int c = hex4(in), low;
 
 	if (c >= 0xd800 && c <= 0xdbff && in->end - in->at >= 6 && in->at[0] == '\\' &&
@@ -133,7 +144,7 @@ static int take_unicode(struct json_in *in, struct str *out)
 		}
 	}
 	if (c < 0)
-		return bad(in, "\\u needs four hexadecimal digits");
+		return take_literally(in, out, before, "\\u needs four hexadecimal digits");
 	add_utf8(out, (uint32_t)c);
 	return 0;
 }
@@ -150,7 +161,7 @@ static int take_escape(struct json_in *in, struct str *out)
 		return take_unicode(in, out);
 	}
 	if (!known)
-		return bad(in, "there is no such escape");
+		return take_literally(in, out, in->at, "there is no such escape");
 	in->at++;
 	str_add_c(out, to[known - from]);
 	return 0;
@@ -175,10 +186,12 @@ int json_in_string(struct json_in *in, struct str *out)
 			return bad(in, "the string doesn't end");
 		if (*in->at == '"')
 			break;
-		if (*in->at != '\\')
+		if (*in->at != '\\' && !in->lenient)
 			return bad(in, "a control character must be escaped");
-		in->at++;
-		r = take_escape(in, out);
+		if (*in->at++ == '\\')
+			r = take_escape(in, out);
+		else
+			add_utf8(out, (unsigned char)in->at[-1]);
 	}
 	in->at++;
 	return r ? r : out->failed ? err_set(-ENOMEM, "out of memory") : 0;
@@ -260,14 +273,14 @@ int json_in_scaled(struct json_in *in, int times, int64_t *ret)
 	return r;
 }
 
-/* A number, true, false or null: what comes next tells whether it ended. */
+/* A number, true, false or null, NaN, -Infinity: what comes next tells whether it ended. */
 static int skip_word(struct json_in *in)
 {
 	const char *start = in->at;
 
 	while (in->at < in->end &&
 	       ((*in->at >= 'a' && *in->at <= 'z') || (*in->at >= '0' && *in->at <= '9') ||
-		(*in->at && strchr("+-.E", *in->at))))
+		(*in->at && strchr("+-.ENI", *in->at))))
 		in->at++;
 	return in->at == start ? bad(in, "a value is expected here") : 0;
 }

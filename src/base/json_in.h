@@ -13,6 +13,8 @@
 struct json_in {
 	const char *start, *at, *end;
 	bool fresh; /* just behind a { or [ */
+	/* Whoever reads others' files sets it: in strings unknown escapes and control characters stand for themselves. */
+	bool lenient;
 };
 
 /* @s stays the caller's. */
@@ -41,7 +43,7 @@ _must_use_ int json_in_integer(struct json_in *in, int64_t *ret);
 /* Any number times 10^@times, rounded to a whole one in the range of int64_t. */
 _must_use_ int json_in_scaled(struct json_in *in, int times, int64_t *ret);
 
-/* Any value. */
+/* Any value; NaN, Infinity and -Infinity too, which Python writes. */
 _must_use_ int json_in_skip(struct json_in *in);
 
 /* Nothing but blanks is left. */

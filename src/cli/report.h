@@ -66,6 +66,8 @@ _must_use_ int report_print_json(const struct report_facts *f, const struct repo
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);
 const char *report_value_words(const struct report_facts *f);
+/* A comment of the profile that every report says: what a reader left out or mended. */
+bool report_is_note(const char *comment);
 
 /* Samples' values by process or thread, largest first; see roots.h for the names. */
 struct report_share {

@@ -94,6 +94,22 @@ static void put_tables(const struct report_facts *f, FILE *out)
 	fputs("]\n}\n", out);
 }
 
+/* What a reader left out or mended. */
+static void put_notes(const struct report_facts *f, FILE *out)
+{
+	const char *apart = "";
+
+	fputs("  \"notes\": [", out);
+	vec_foreach(text, &profile_meta(f->p)->comments.list) {
+		if (!report_is_note(*text))
+			continue;
+		fputs(apart, out);
+		json_put_string(out, *text);
+		apart = ", ";
+	}
+	fputs("],\n", out);
+}
+
 int report_print_json(const struct report_facts *f, const struct report_style *style, FILE *out)
 {
 	const struct profile_meta *m = profile_meta(f->p);
@@ -112,6 +128,7 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	fprintf(out, ",\n  \"duration_ns\": %lld,\n  \"shown\": %lld,\n  \"all\": %lld,\n",
 		(long long)m->duration_ns, (long long)f->costs.all,
 		(long long)f->totals.all[f->value]);
+	put_notes(f, out);
 	r = put_shares(f, "process", "processes", out);
 	if (!r)
 		r = put_shares(f, "thread", "threads", out);

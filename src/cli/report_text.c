@@ -13,6 +13,7 @@
 
 #define ROWS	   23 /* of 24: the shell's next prompt takes one */
 #define TREE_ROWS  60
+#define NOTES	   8	/* a file of another tool may claim any number */
 #define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
 
 struct printer {
@@ -383,6 +384,30 @@ static void print_head(struct printer *p)
 	end_row(p);
 }
 
+/* What a reader of the file left out or mended, a row each. */
+static void print_notes(struct printer *p)
+{
+	unsigned n = 0;
+
+	vec_foreach(text, &profile_meta(p->f->p)->comments.list) {
+		_cleanup_str_ struct str md = {};
+
+		if (!report_is_note(*text) || n++ >= NOTES)
+			continue;
+		if (p->md)
+			markup_add_md(&md, *text, strlen(*text));
+		if (p->md)
+			str_add(&p->row, "\n");
+		cells_add(&p->row, p->md ? str_cstr(&md) : *text,
+			  p->md ? 2 * MD_COLUMNS : p->style->width, false, false);
+		end_row(p);
+	}
+	if (n > NOTES) {
+		str_addf(&p->row, "%sand %u more such notes", p->md ? "\n" : "", n - NOTES);
+		end_row(p);
+	}
+}
+
 static void print_lede(struct printer *p)
 {
 	_cleanup_str_ struct str b = {}, md = {};
@@ -443,6 +468,7 @@ static int print_all(struct printer *p)
 
 	print_lede(p);
 	print_head(p);
+	print_notes(p);
 	r = p->f->costs.all > 0 ? print_tables(p) : 0;
 	str_fini(&p->row);
 	str_fini(&p->shares);

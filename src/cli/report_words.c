@@ -50,6 +50,12 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 	}
 }
 
+bool report_is_note(const char *comment)
+{
+	return str_starts(comment, COMMENTS_LEFT_OUT ": ") ||
+	       str_starts(comment, COMMENTS_MENDED ": ");
+}
+
 /* Why there is nothing, as far as the filters or the recording itself tell. */
 static void add_nothing(const struct report_facts *f, struct str *b)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a profile says of itself, a line each: "cwd: DIR", "command: WORDS", "ended: 0" for how that
- * ended, "warning: LINE" for what a recording lost, "note: LINE". Warnings come first. A file may bring any number: what is kept is
+ * ended, "warning: LINE" for what a recording lost, "note: LINE"; "left out: 3 slices without a time". Warnings come first. A file may
+ * bring any number: what is kept is
  * bounded, and the last line says then how many aren't. Other lines make way for warnings.
  */
 #ifndef PROFILE_COMMENTS_H
@@ -14,6 +15,9 @@
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
+/* What of another tool's file isn't here, and what is here in another way: the report says it. */
+#define COMMENTS_LEFT_OUT "left out"
+#define COMMENTS_MENDED	  "mended"
 
 struct comments {
 	VEC(char *) list; /* owned */

@@ -225,6 +225,21 @@ void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
 		ret->kind = kind_of_mapping(&ret->mapping);
 }
 
+bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret)
+{
+	const char *end = memmem(s, n, "): ", 3);
+	size_t before = end ? (size_t)(end - s) : 0, digits = digits_at_end(s, before);
+	size_t file = digits && digits < before ? before - digits - 1 : 0;
+
+	if (!file || s[file] != '(' || before + 3 >= n || !python_source(s, file))
+		return false;
+	*ret = (struct folded_frame){.kind = KIND_PYTHON,
+				     .file = TEXT(s, file),
+				     .name = TEXT(end + 3, n - before - 3),
+				     .line = number(s + file + 1, digits)};
+	return true;
+}
+
 void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
 		       struct folded_frame *ret)
 {

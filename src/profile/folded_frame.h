@@ -22,6 +22,9 @@ struct folded_frame {
 
 void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret);
 
+/* "torch/nn/functional.py(2000): linear", the line being that of the def; false for what isn't of that form. */
+bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret);
+
 /* The same of a format that has the parts by themselves; @place is a source file or a mapping. */
 void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
 		       struct folded_frame *ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Trace events into a profile; see trace_in.h. V8's own profiles in them: trace_profiles.h. Events come in any order, a caller's X behind those of
- * what it called: all slices are collected, sorted by thread and time, and then walked through.
+ * what it called: all slices are collected, sorted by thread and time, and then walked through. What is odd in an event
+ * is that event's alone: it is left out and counted.
  */
 #include "profile/trace_in.h"
 
@@ -17,21 +18,38 @@
 #define NO_MEMORY VIEWER_NO_MEMORY
 #define US	  3    /* times are microseconds: power of ten to nanoseconds */
 #define CLIP_NS	  1000 /* what writers' rounding makes two slices overlap */
-#define NONE	  UINT32_MAX
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {
-	int64_t start, end; /* end < start: it is open */
-	uint64_t at;	    /* in the file: where its event ends */
+	int64_t start, end;
+	uint64_t at; /* in the file: where its event ends */
 	uint32_t thread, location;
-	/* While reading the slice that was open before this one, then the node of the stack that it ends. */
-	uint32_t outer;
+	uint32_t outer; /* the node of the stack that it ends */
+};
+
+/* The beginning of a slice, or an end. */
+struct mark {
+	int64_t ts;
+	uint64_t at;
+	uint32_t thread, name;
+	uint32_t location; /* 0: an end */
 };
 
 struct thread {
 	uint32_t pid, tid, name; /* strings of the profile, 0 = not known */
-	uint32_t open;		 /* slice, or NONE */
 	uint32_t n_profiles;	 /* V8's that have samples of it */
+};
+
+/* What isn't in the profile. */
+enum left_out {
+	NO_PARTNER,
+	NO_TIME,
+	NO_LENGTH,
+	NO_EVENT,
+	NO_PHASE,
+	NO_CHUNK,
+	NO_SAMPLE,
+	LEFT_OUTS
 };
 
 struct reader {
@@ -43,10 +61,11 @@ struct reader {
 	struct map thread_at;	 /* pid << 32 | tid -> index */
 	struct map process_name; /* pid -> string */
 	VEC(struct slice) slices;
-	VEC(uint32_t) open;    /* slices, outermost first */
+	VEC(struct mark) marks;
+	VEC(uint32_t) open;    /* slices, or marks, outermost first */
 	VEC(uint32_t) counted; /* by stack: thread + 1 for which its frames were counted */
-	uint64_t no_partner,
-		cut; /* events without their B or E; slices that outlast their caller */
+	uint64_t left_out[LEFT_OUTS];
+	uint64_t cut; /* slices that outlast their caller */
 	struct trace_profiles profiles;
 	unsigned slice_value; /* which value the length of slices is */
 	struct str key;
@@ -57,7 +76,7 @@ struct event {
 	struct json_in args;					     /* .at NULL: none */
 	int64_t ts, dur;
 	int32_t line;
-	bool has_ts;
+	bool has_ts, has_dur;
 };
 
 static int bad(const struct json_in *in, const char *field, const char *what)
@@ -80,7 +99,7 @@ static void event_clear(struct event *e)
 	e->args = (struct json_in){};
 	e->ts = e->dur = 0;
 	e->line = 0;
-	e->has_ts = false;
+	e->has_ts = e->has_dur = false;
 }
 
 static void event_fini(struct event *e)
@@ -143,9 +162,9 @@ static int read_event(struct reader *r, struct json_in *in, struct event *e)
 		else if (streq(key, "args"))
 			err = read_args(r, in, e);
 		else if (streq(key, "ts"))
-			err = in_field(json_in_scaled(in, US, &e->ts), "ts"), e->has_ts = true;
+			err = viewer_in_scaled(FORMAT, in, "ts", US, &e->ts, &e->has_ts);
 		else if (streq(key, "dur"))
-			err = in_field(json_in_scaled(in, US, &e->dur), "dur");
+			err = viewer_in_scaled(FORMAT, in, "dur", US, &e->dur, &e->has_dur);
 		else
 			err = in_field(json_in_skip(in), "traceEvents");
 	}
@@ -160,7 +179,7 @@ static uint32_t intern(struct reader *r, const struct str *s)
 /* NULL: no memory. */
 static struct thread *thread_of(struct reader *r, const struct event *e)
 {
-	struct thread t = {.pid = intern(r, &e->pid), .tid = intern(r, &e->tid), .open = NONE};
+	struct thread t = {.pid = intern(r, &e->pid), .tid = intern(r, &e->tid)};
 	uint64_t key = (uint64_t)t.pid << 32 | t.tid;
 	const uint64_t *found = map_get(&r->thread_at, key);
 
@@ -216,7 +235,12 @@ static uint32_t location_of(struct reader *r, const struct event *e)
 		l = location_of_krait(r, e, name, file);
 		return profile_location(r->p, &l);
 	}
-	/* viztracer has the place in the name. */
+	/* PyTorch and viztracer have the place in the name. */
+	if (!file.n && folded_frame_parse_torch(name.s, name.n, &f)) {
+		l = folded_frame_location(r->p, &f);
+		viewer_in_set_start(r->p, &l, f.line);
+		return profile_location(r->p, &l);
+	}
 	if (file.n || !name.n)
 		folded_frame_make(name, file, e->line, &f);
 	else
@@ -225,48 +249,120 @@ static uint32_t location_of(struct reader *r, const struct event *e)
 	return profile_location(r->p, &l);
 }
 
-static int add_slice(struct reader *r, const struct json_in *in, const struct event *e, bool begins)
+static int leave_out(struct reader *r, enum left_out what)
 {
-	struct thread *t = thread_of(r, e);
-	struct slice s = {.start = e->ts, .end = e->ts - 1, .at = (uint64_t)(in->at - in->start)};
+	r->left_out[what]++;
+	return 0;
+}
 
+static int check_memory(struct reader *r, const struct json_in *in)
+{
+	if (r->slices.n + r->marks.n >= UINT32_MAX)
+		return NO_MEMORY;
+	return viewer_in_check_memory(
+		FORMAT, in, "traceEvents", r->p,
+		r->slices.n * sizeof(*r->slices.v) + r->marks.n * sizeof(*r->marks.v), r->budget);
+}
+
+static int add_slice(struct reader *r, const struct json_in *in, const struct event *e)
+{
+	struct slice s = {.start = e->ts, .at = (uint64_t)(in->at - in->start)};
+	struct thread *t;
+
+	if (!e->has_dur)
+		return leave_out(r, NO_PARTNER);
+	if (e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &s.end))
+		return leave_out(r, NO_LENGTH);
+	t = thread_of(r, e);
 	if (!t)
 		return NO_MEMORY;
 	s.thread = (uint32_t)(t - r->threads.v);
 	s.location = location_of(r, e);
-	s.outer = t->open;
-	if (begins)
-		t->open = (uint32_t)r->slices.n;
-	else if (e->dur < 0 || __builtin_add_overflow(e->ts, e->dur, &s.end))
-		return bad(in, "dur", "it is below 0 or too large");
-	if (r->slices.n == NONE || vec_push(&r->slices, s))
-		return NO_MEMORY;
-	return viewer_in_check_memory(FORMAT, in, "traceEvents", r->p, r->slices.n * sizeof(s),
-				      r->budget);
+	return vec_push(&r->slices, s) ? NO_MEMORY : check_memory(r, in);
 }
 
-static int end_slice(struct reader *r, const struct json_in *in, const struct event *e)
+static int add_mark(struct reader *r, const struct json_in *in, const struct event *e, bool begins)
 {
+	struct mark m = {
+		.ts = e->ts, .at = (uint64_t)(in->at - in->start), .name = intern(r, &e->name)};
 	struct thread *t = thread_of(r, e);
-	struct slice *s;
 
 	if (!t)
 		return NO_MEMORY;
-	if (t->open == NONE) {
-		r->no_partner++;
-		return 0;
+	m.thread = (uint32_t)(t - r->threads.v);
+	m.location = begins ? location_of(r, e) : 0;
+	return vec_push(&r->marks, m) ? NO_MEMORY : check_memory(r, in);
+}
+
+static int by_moment(const void *va, const void *vb)
+{
+	const struct mark *a = va, *b = vb;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->ts != b->ts)
+		return a->ts < b->ts ? -1 : 1;
+	return a->at < b->at ? -1 : 1;
+}
+
+/*
+ * Ends the innermost slice that is open, or the innermost of the name that the end has: those inside of it end with it.
+ * @n_open: by name, so that what nothing has isn't looked for.
+ */
+static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
+{
+	bool found = false;
+
+	if (!r->open.n || (end->name && !n_open[end->name]))
+		return leave_out(r, NO_PARTNER);
+	while (!found) {
+		const struct mark *m = &r->marks.v[r->open.v[--r->open.n]];
+		struct slice s = {.start = m->ts,
+				  .end = end->ts,
+				  .at = m->at,
+				  .thread = m->thread,
+				  .location = m->location};
+
+		n_open[m->name]--;
+		found = !end->name || end->name == m->name;
+		r->cut += !found;
+		if (vec_push(&r->slices, s))
+			return NO_MEMORY;
 	}
-	s = &r->slices.v[t->open];
-	if (e->ts < s->start)
-		return bad(in, "ts", "a slice ends before it begins");
-	s->end = e->ts;
-	t->open = s->outer;
 	return 0;
 }
 
-/* Of V8's profiler: an instant, whose thread is another one than the event's in all but the first. */
-static int take_profile(struct reader *r, const struct event *e)
+/* Beginnings and ends become slices. */
+static int pair_marks(struct reader *r)
 {
+	_cleanup_free_ uint32_t *n_open = calloc(profile_n_strings(r->p) + 1, sizeof(*n_open));
+	int err = n_open ? 0 : NO_MEMORY;
+
+	if (r->marks.n)
+		qsort(r->marks.v, r->marks.n, sizeof(*r->marks.v), by_moment);
+	for (uint32_t i = 0; !err && i < r->marks.n; i++) {
+		const struct mark *m = &r->marks.v[i];
+
+		while (i && m[-1].thread != m->thread && r->open.n) {
+			n_open[r->marks.v[r->open.v[--r->open.n]].name]--;
+			r->left_out[NO_PARTNER]++;
+		}
+		if (!m->location) {
+			err = end_slice(r, m, n_open);
+			continue;
+		}
+		n_open[m->name]++;
+		err = vec_push(&r->open, i) ? NO_MEMORY : 0;
+	}
+	r->left_out[NO_PARTNER] += r->open.n;
+	r->open.n = 0;
+	return err;
+}
+
+/* Of V8's profiler: an instant, whose thread is another one than the event's in all but the first. */
+static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
+{
+	int err;
 	struct thread *t = thread_of(r, e);
 	struct trace_profile_event part = {
 		.begins = streq(str_cstr(&e->name), "Profile"),
@@ -279,7 +375,11 @@ static int take_profile(struct reader *r, const struct event *e)
 	if (!t)
 		return NO_MEMORY;
 	part.thread = (uint32_t)(t - r->threads.v);
-	return trace_profiles_take(&r->profiles, &part);
+	err = trace_profiles_take(&r->profiles, &part);
+	if (err != -EINVAL)
+		return err;
+	r->left_out[NO_CHUNK]++;
+	return check_memory(r, in);
 }
 
 static int take_event(struct reader *r, const struct json_in *in, const struct event *e)
@@ -291,14 +391,31 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 
 	if (phase == 'M')
 		return take_metadata(r, e);
+	if (!e->phase.n && e->name.n)
+		return leave_out(r, NO_PHASE);
 	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
 	/* Room for the ends of what is open, and for differences. */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
-		return bad(in, "ts", "it isn't there or too large");
+		return leave_out(r, NO_TIME);
 	if (profile)
-		return take_profile(r, e);
-	return phase == 'E' ? end_slice(r, in, e) : add_slice(r, in, e, phase == 'B');
+		return take_profile(r, in, e);
+	return phase == 'X' ? add_slice(r, in, e) : add_mark(r, in, e, phase == 'B');
+}
+
+/* An event is an object; what else stands in its place is left out. */
+static int take_item(struct reader *r, struct json_in *in, struct event *e)
+{
+	struct json_in before = *in;
+	int err = json_in_enter(in, '{');
+
+	*in = before;
+	if (err) {
+		r->left_out[NO_EVENT]++;
+		return in_field(json_in_skip(in), "traceEvents");
+	}
+	err = read_event(r, in, e);
+	return err ? err : take_event(r, in, e);
 }
 
 /* A list of events by itself need not end. */
@@ -315,11 +432,27 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	int more, err = in_field(json_in_enter(in, '['), "traceEvents");
 
 	while (!err && !(bare && ends_open(*in)) && (more = json_in_item(in))) {
-		err = more < 0 ? in_field(more, "traceEvents") : read_event(r, in, &e);
-		err = err ? err : take_event(r, in, &e);
+		err = more < 0 ? in_field(more, "traceEvents") : take_item(r, in, &e);
 	}
 	if (!err && bare && ends_open(*in))
 		in->at = in->end;
+	return err;
+}
+
+/* Samples that have their stacks in "stackFrames": Hermes writes them. */
+static int count_samples(struct reader *r, struct json_in *in)
+{
+	struct json_in before = *in;
+	int more, err = 0;
+
+	if (json_in_enter(in, '[')) {
+		*in = before;
+		return in_field(json_in_skip(in), "samples");
+	}
+	while (!err && (more = json_in_item(in))) {
+		err = in_field(more < 0 ? more : json_in_skip(in), "samples");
+		r->left_out[NO_SAMPLE]++;
+	}
 	return err;
 }
 
@@ -367,6 +500,8 @@ static int read_file(struct reader *r, struct json_in *in)
 				err = in_field(json_in_skip(in), "otherData");
 			else
 				err = read_producer(r, in);
+		} else if (streq(str_cstr(&r->key), "samples")) {
+			err = count_samples(r, in);
 		} else {
 			err = in_field(json_in_skip(in), "the file");
 		}
@@ -519,10 +654,6 @@ static int walk(struct reader *r, int64_t base)
 	for (uint32_t i = 0; !err && i < r->slices.n; i++) {
 		const struct slice *s = &r->slices.v[i];
 
-		if (s->end < s->start) {
-			r->no_partner++;
-			continue;
-		}
 		if (!r->open.n || r->slices.v[r->open.v[0]].thread != s->thread) {
 			err = close_until(r, labels, base, INT64_MAX, &at);
 			labels = labels_of(r, s->thread, 0);
@@ -536,15 +667,33 @@ static int walk(struct reader *r, int64_t base)
 	return err ? err : close_until(r, labels, base, INT64_MAX, &at);
 }
 
-static int add_comment(struct reader *r, uint64_t n, const char *what)
+static int add_comments(struct reader *r)
 {
-	struct profile_meta *m = profile_meta(r->p);
-	_cleanup_str_ struct str text = {};
+	static const struct {
+		const char *thing, *what;
+	} words[LEFT_OUTS] = {
+		[NO_PARTNER] = {"slice", "without a beginning or an end"},
+		[NO_TIME] = {"event", "without a time, or with one that doesn't fit"},
+		[NO_LENGTH] = {"slice", "whose length is below 0 or doesn't fit"},
+		[NO_EVENT] = {"member", "of traceEvents that is no event"},
+		[NO_PHASE] = {"event", "that doesn't say what it is (ph)"},
+		[NO_CHUNK] = {"piece", "of V8's profiles that contradicts others"},
+		[NO_SAMPLE] = {"sample", "beside the events (samples, stackFrames)"},
+	};
+	int err = 0;
 
-	if (!n)
-		return 0;
-	str_addf(&text, "note: %llu %s", (unsigned long long)n, what);
-	return comments_add(&m->comments, str_cstr(&text)) ? NO_MEMORY : 0;
+	for (int i = 0; !err && i < LEFT_OUTS; i++)
+		err = viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->left_out[i], words[i].thing,
+				     words[i].what);
+	err = err ? err
+		  : viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->profiles.n_unknown, "sample",
+				   "of V8's profiles whose stack isn't in the file");
+	err = err ? err
+		  : viewer_in_note(r->p, COMMENTS_MENDED, r->profiles.n_orphans, "frame",
+				   "of V8's profiles without its callers: they aren't in the file");
+	return err ? err
+		   : viewer_in_note(r->p, COMMENTS_MENDED, r->cut, "slice",
+				    "that would outlast its caller ends with it");
 }
 
 /* Several of a thread at the same time count it several times: a label tells them apart. */
@@ -590,18 +739,16 @@ static void set_values(struct reader *r)
 static int make(struct reader *r, struct json_in in)
 {
 	int err = read_file(r, &in);
-	int64_t base = find_base(r);
+	int64_t base;
 
+	err = err ? err : pair_marks(r);
+	base = find_base(r);
 	set_values(r);
 	if (!err && r->slices.n)
 		qsort(r->slices.v, r->slices.n, sizeof(*r->slices.v), by_time);
 	err = err ? err : walk(r, base);
 	err = err ? err : add_profiles(r, base);
-	err = err ? err
-		  : add_comment(r, r->no_partner,
-				"slices are left out: they have no beginning or no end");
-	return err ? err
-		   : add_comment(r, r->cut, "slices outlast their callers, and end with them here");
+	return err ? err : add_comments(r);
 }
 
 int trace_read(const uint8_t *data, size_t n, struct profile **ret)
@@ -621,6 +768,7 @@ int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 	trace_profiles_fini(&r.profiles);
 	vec_fini(&r.threads);
 	vec_fini(&r.slices);
+	vec_fini(&r.marks);
 	vec_fini(&r.open);
 	vec_fini(&r.counted);
 	str_fini(&r.key);

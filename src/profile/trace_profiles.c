@@ -49,6 +49,7 @@ static struct trace_profile *add_profile(struct trace_profiles *t,
 		return NULL;
 	}
 	v8_nodes_init(&profile->nodes, t->format, t->p, t->budget, t->steps);
+	profile->nodes.partial = true; /* Chrome's buffer is full, or the trace began later */
 	profile->id = e->id;
 	profile->thread = e->thread;
 	return map_put(&t->at, key, t->list.n - 1) ? NULL : profile;
@@ -175,8 +176,6 @@ static int read_samples(struct trace_profiles *t, struct trace_profile *profile,
 		if (err)
 			break;
 		tick.node = v8_nodes_find(&profile->nodes, id);
-		if (tick.node == V8_NO_NODE)
-			return bad(t, in, "samples", "there is no such node");
 		err = read_delta(t, &d->deltas, &profile->at_ns);
 		tick.at_ns = profile->at_ns;
 		if (!err && vec_push(&profile->ticks, tick))
@@ -185,31 +184,57 @@ static int read_samples(struct trace_profiles *t, struct trace_profile *profile,
 	return err;
 }
 
-int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e)
+static int begin(struct trace_profiles *t, struct trace_profile *profile,
+		 const struct trace_profile_event *e, struct data *d)
 {
-	struct trace_profile *profile = profile_of(t, e);
+	int64_t start_ns = e->ts_ns;
+	int err = 0;
+
+	if (!e->begins || profile->begun)
+		return 0;
+	if (d->start.at)
+		err = read_moment(t, &d->start, "startTime", &start_ns);
+	if (err)
+		return err;
+	profile->begun = true;
+	profile->thread = e->thread;
+	profile->start_ns = start_ns;
+	return 0;
+}
+
+static int take(struct trace_profiles *t, struct trace_profile *profile,
+		const struct trace_profile_event *e)
+{
+	int64_t end_ns = profile->end_ns;
 	struct data d = {};
 	int err;
 
-	if (!profile)
-		return NO_MEMORY;
 	profile->last = e->args;
 	err = read_args(t, profile, e->args, &d);
-	if (!err && e->begins && !profile->begun) {
-		profile->begun = true;
-		profile->thread = e->thread;
-		profile->start_ns = e->ts_ns;
-		if (d.start.at)
-			err = read_moment(t, &d.start, "startTime", &profile->start_ns);
-	}
-	if (!err && d.end.at)
-		err = read_moment(t, &d.end, "endTime", &profile->end_ns);
+	err = err ? err : begin(t, profile, e, &d);
 	if (!err && d.samples.at)
 		err = read_samples(t, profile, &d);
+	if (!err && d.end.at)
+		err = read_moment(t, &d.end, "endTime", &end_ns);
+	profile->end_ns = err ? profile->end_ns : end_ns;
 	return err ? err
 		   : viewer_in_check_memory(t->format, &e->args, "samples", t->p,
 					    profile->ticks.n * sizeof(*profile->ticks.v),
 					    t->budget);
+}
+
+int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e)
+{
+	struct trace_profile *profile = profile_of(t, e);
+	size_t n = profile ? profile->ticks.n : 0;
+	int64_t at_ns = profile ? profile->at_ns : 0;
+	int err = profile ? take(t, profile, e) : NO_MEMORY;
+
+	if (err == -EINVAL) {
+		profile->ticks.n = n;
+		profile->at_ns = at_ns;
+	}
+	return err;
 }
 
 int64_t trace_profiles_start(const struct trace_profiles *t, int64_t none)
@@ -242,10 +267,15 @@ int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, u
 {
 	int err = 0;
 
+	t->n_orphans += profile->nodes.n_orphans;
 	for (size_t i = 0; !err && i < profile->ticks.n; i++) {
 		const struct trace_tick *tick = &profile->ticks.v[i];
 		struct profile_sample s = {.labels = labels, .time_ns = -1, .values = {1, 0}};
 
+		if (tick->node == V8_NO_NODE) {
+			t->n_unknown++;
+			continue;
+		}
 		if (profile->begun)
 			s.time_ns = MAX(profile->start_ns - base_ns + tick->at_ns, (int64_t)0);
 		s.values[1] = MAX(end_of(profile, i) - tick->at_ns, (int64_t)0);

@@ -32,7 +32,8 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	struct map at; /* pid << 32 | id, strings -> index */
+	struct map at;		       /* pid << 32 | id, strings -> index */
+	uint64_t n_unknown, n_orphans; /* samples without their node, nodes without their caller */
 	struct str key;
 };
 
@@ -48,7 +49,10 @@ void trace_profiles_init(struct trace_profiles *t, const char *format, struct pr
 			 size_t budget, uint64_t *steps);
 void trace_profiles_fini(struct trace_profiles *t);
 
-/* 0 or -errno + message, as all below. */
+/*
+ * 0 or -errno + message, as all below. -EINVAL: nothing of it is in the profile but for nodes, and whoever calls may go on,
+ * if the memory allows.
+ */
 _must_use_ int trace_profiles_take(struct trace_profiles *t, const struct trace_profile_event *e);
 
 /* When the first of them begins; @none where no start is known. */

@@ -144,14 +144,27 @@ static int read_node(struct v8_nodes *n, struct json_in *in)
 	if (has_parent) {
 		const uint64_t *at = map_get(&n->at, (uint64_t)parent);
 
-		if (!at)
+		if (!at && !n->partial)
 			return bad(n, in, "parent", "there is no such node before this one");
-		node.parent = (uint32_t)*at + 1;
+		n->n_orphans += !at;
+		node.parent = at ? (uint32_t)*at + 1 : 0;
 	}
 	node.location = make_location(n, line);
 	if (map_put(&n->at, (uint64_t)id, n->list.n) || vec_push(&n->list, node))
 		return NO_MEMORY;
 	return viewer_in_check_memory(n->format, in, "nodes", n->p, bytes_of(n), n->budget);
+}
+
+static int take_edge(struct v8_nodes *n, const struct json_in *in, const struct v8_edge *e)
+{
+	const uint64_t *at = map_get(&n->at, (uint64_t)e->child);
+
+	if (!at)
+		return bad(n, in, "children", "one of them isn't in the list");
+	if (n->list.v[*at].parent && n->list.v[*at].parent != e->parent + 1)
+		return bad(n, in, "children", "a node is that of two others");
+	n->list.v[*at].parent = e->parent + 1;
+	return 0;
 }
 
 int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
@@ -160,17 +173,8 @@ int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
 
 	while (!err && (more = json_in_item(in)))
 		err = more < 0 ? in_field(n, more, "nodes") : read_node(n, in);
-	vec_foreach(e, &n->edges) {
-		const uint64_t *at = map_get(&n->at, (uint64_t)e->child);
-
-		if (err)
-			break;
-		if (!at)
-			return bad(n, in, "children", "one of them isn't in the list");
-		if (n->list.v[*at].parent && n->list.v[*at].parent != e->parent + 1)
-			return bad(n, in, "children", "a node is that of two others");
-		n->list.v[*at].parent = e->parent + 1;
-	}
+	vec_foreach(e, &n->edges)
+		err = err ? err : take_edge(n, in, e);
 	n->edges.n = 0;
 	return err;
 }

@@ -35,6 +35,9 @@ struct v8_nodes {
 	struct map at; /* id -> index */
 	VEC(uint32_t) leaf_first;
 	struct str key, name, url;
+	/* Set behind init: of a file that lacks parts of it. What isn't there calls nothing, and is counted. */
+	bool partial;
+	uint64_t n_orphans;
 };
 
 /* All that is given stays the caller's. */

@@ -71,6 +71,52 @@ int viewer_in_line(const char *format, struct json_in *in, const char *field, in
 	return viewer_in_wrap(format, json_in_skip(in), field);
 }
 
+/* The number that a text is. */
+static bool is_number(const struct str *text, int times, int64_t *ret)
+{
+	struct json_in in;
+
+	json_in_init(&in, str_cstr(text), text->n);
+	return !json_in_scaled(&in, times, ret) && !json_in_end(&in);
+}
+
+int viewer_in_scaled(const char *format, struct json_in *in, const char *field, int times,
+		     int64_t *ret, bool *known)
+{
+	_cleanup_str_ struct str text = {};
+	struct json_in before = *in;
+	int r;
+
+	*known = !json_in_scaled(in, times, ret);
+	if (*known)
+		return 0;
+	*in = before;
+	r = json_in_string(in, &text);
+	if (r == -ENOMEM)
+		return r;
+	*known = !r && is_number(&text, times, ret);
+	if (!*known)
+		*ret = 0;
+	if (!r)
+		return 0;
+	*in = before;
+	return viewer_in_wrap(format, json_in_skip(in), field);
+}
+
+int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
+		   const char *what)
+{
+	_cleanup_str_ struct str text = {};
+
+	if (!n)
+		return 0;
+	str_addf(&text, "%s: %llu %s%s %s", how, (unsigned long long)n, thing, n == 1 ? "" : "s",
+		 what);
+	return text.failed || comments_add(&profile_meta(p)->comments, str_cstr(&text))
+		       ? VIEWER_NO_MEMORY
+		       : 0;
+}
+
 int viewer_in_check_memory(const char *format, const struct json_in *in, const char *field,
 			   const struct profile *p, size_t bytes, size_t budget)
 {
@@ -118,6 +164,7 @@ int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t bud
 		r = unpack_all(format, &u, budget, unpacked);
 		json_in_init(ret, str_cstr(unpacked), unpacked->n);
 	}
+	ret->lenient = true;
 	unpack_close(&u);
 	return r;
 }

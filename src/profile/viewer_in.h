@@ -47,6 +47,17 @@ _must_use_ int viewer_in_id(const char *format, struct json_in *in, const char *
 _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char *field,
 			      int32_t *ret);
 
+/*
+ * Any number times 10^@times, also as text ("100"); false in *known for what is none or doesn't fit, and 0 in *ret. Below 0
+ * only for what is no JSON.
+ */
+_must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const char *field,
+				int times, int64_t *ret, bool *known);
+
+/* Says that @n things of a file are left out or mended (@how of comments.h); none: nothing. 0 or -ENOMEM + message. */
+_must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
+			      const char *what);
+
 /* -EINVAL + message if @p and @bytes beside it have become more than @budget. */
 _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
 				      const char *field, const struct profile *p, size_t bytes,

@@ -130,7 +130,7 @@ def reports(paths_in):
             takes(validator, name, json.loads(krait("report", source, "--json", *args)))
     document = json.loads(krait("report", paths_in[0], "--json", "--by", "thread"))
     refuses(validator, "report", document)
-    misses(validator, "report", document, *[(m,) for m in ("file", "summary", "value", "unit", "shown", "all", "kinds", "functions", "lines", "shares")],
+    misses(validator, "report", document, *[(m,) for m in ("file", "summary", "value", "unit", "shown", "all", "notes", "kinds", "functions", "lines", "shares")],
            ("functions", 0, "own"), ("lines", 0, "line"), ("threads", 0, "total"))
 
 

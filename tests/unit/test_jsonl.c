@@ -196,7 +196,7 @@ static void test_deep(void **state)
 	str_add(&b, HEAD "{\"type\":\"x\",\"y\":");
 	for (unsigned i = 0; i < 100000; i++)
 		str_add_c(&b, '[');
-	assert_refused(str_cstr(&b), "line 2: y: byte 80: nested too deeply");
+	assert_refused(str_cstr(&b), "line 2: y: byte 4112: nested too deeply");
 }
 
 int main(void)
