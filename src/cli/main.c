@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Entry point: finds the command that the first word names. */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -47,11 +50,10 @@ static void hold_closed_descriptors(void)
 			(void)!open("/", O_PATH | O_CLOEXEC);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct command *c;
 
-	hold_closed_descriptors();
 	if (argc < 2) {
 		help_overview(stderr);
 		return EXIT_USAGE;
@@ -64,4 +66,19 @@ int main(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return commands[0]->run(commands[0], argc - 1, argv + 1);
 	return unknown_command(argv[1]);
+}
+
+/* What still is in the buffer, as all of a short help: on a full disk it would be gone without a word. */
+static int flush(int code)
+{
+	if (code != EXIT_DONE || (!fflush(stdout) && !ferror(stdout)))
+		return code;
+	log_error("can't write to standard output: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	hold_closed_descriptors();
+	return flush(run(argc, argv));
 }

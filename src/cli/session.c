@@ -351,19 +351,40 @@ static void make_cache(struct session *s)
 			unwind_cache_new(dir, by->other ? by->uid : geteuid(), by->gid, by->other);
 }
 
+/* Of descriptors: what looking at processes and writing take at once. Libraries are held open with the others. */
+#define FREE_FILES 24
+
+/* How many descriptors are in use, all below the lowest one that is free. */
+static size_t open_files(void)
+{
+	int fd = fcntl(0, F_DUPFD_CLOEXEC, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? SIZE_MAX : (size_t)fd;
+}
+
 /*
  * A machine with many containers has thousands of libraries, and each is held open: of the 1,024 descriptors that are usual
- * nothing would be left to look at a process with. (The command of `--` is forked before.) How many may be held.
+ * nothing would be left to look at a process with. (The command of `--` is forked before.) @ret: how many may be held.
  */
-static size_t allow_files(void)
+static int allow_files(size_t *ret)
 {
 	struct rlimit limit = {.rlim_cur = 256};
+	size_t used;
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 	getrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur / 4 * 3;
+	used = open_files();
+	if (used >= limit.rlim_cur || limit.rlim_cur - used < 2 * (rlim_t)FREE_FILES)
+		return err_set(
+			-EMFILE,
+			"too few files may be open to look at processes; raise the limit with "
+			"`ulimit -n 65536`");
+	*ret = MIN(limit.rlim_cur / 4 * 3, limit.rlim_cur - used - FREE_FILES);
+	return 0;
 }
 
 static int make_collector(struct session *s)
@@ -386,7 +407,6 @@ static int make_collector(struct session *s)
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,
 		.max_bytes = s->max_bytes,
-		.max_files = allow_files(),
 		.clock = s->event.clock,
 		.may_see = s->rights.from_file ? rights_may_see : NULL,
 		.prompt = s->prompt,
@@ -394,7 +414,10 @@ static int make_collector(struct session *s)
 		.wait = adapter_wait,
 		.met_file = s->sources ? adapter_met_file : NULL,
 	};
+	int r = allow_files(&config.max_files);
 
+	if (r)
+		return r;
 	/* Before krait gives up the right to see addresses. */
 	if (wants_kernel(s))
 		config.kallsyms = s->kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);

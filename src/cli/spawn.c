@@ -104,6 +104,12 @@ int spawn_start(struct spawn *s, char **argv, int (*prepare)(void *arg), void *a
 	if (r)
 		return r;
 	pid = fork();
+	if (pid < 0 && errno == EAGAIN)
+		return err_set(
+			-errno,
+			"can't start a process for '%s': no more are allowed; raise the limit of "
+			"the user (`ulimit -u`) or of the control group (pids.max)",
+			argv[0]);
 	if (pid < 0)
 		return err_sys(-errno, "can't start a process for '%s'", argv[0]);
 	if (pid == 0)

@@ -261,11 +261,13 @@ static bool is_hopeless(struct readers *r, pid_t pid)
 	return of_user >= STUCK_USER || r->n_stuck == STUCK_MOST;
 }
 
-/* 0: the child has answered; -errno. */
+/*
+ * 0: the child has answered; -errno. Slices are counted, and not the time: what stops krait (Ctrl-Z) stops the child, too, and
+ * says nothing about the process.
+ */
 static int ask(const struct child *c)
 {
-	unsigned ms = worker_is_job() ? READER_JOB_MS : READER_MS;
-	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + ms * NSEC_PER_MSEC;
+	unsigned slices = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS;
 	char byte = 0;
 	ssize_t got;
 
@@ -273,8 +275,7 @@ static int ask(const struct child *c)
 		return -EPIPE;
 	do
 		got = recv(c->fd, &byte, 1, 0);
-	while (got < 0 && (errno == EAGAIN || errno == EINTR) &&
-	       clock_ns(CLOCK_MONOTONIC) < end_ns && !worker_cancelled());
+	while (got < 0 && (errno == EAGAIN || errno == EINTR) && --slices && !worker_cancelled());
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return -ETIMEDOUT;
 	return got == 1 ? 0 : -EPIPE;

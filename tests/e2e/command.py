@@ -547,23 +547,12 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 """
 
 
-def preloaded(directory, source, *defines):
-    """An environment in which krait calls these functions instead of a library's."""
-    kit.need("gcc")
-    if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
-        raise kit.Skip("libbpf is linked statically")
-    library = directory + "/fail.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, *["-D" + d for d in defines],
-                    "-x", "c", "-"], input=source.encode(), check=True)
-    return dict(os.environ, LD_PRELOAD=library)
-
-
 @kit.case
 def breaks_off():
     """An error in the middle, and once more at the end: what was recorded is written."""
     with folder() as d, python() as target:
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
-                     env=preloaded(d, RINGS_FAIL))
+                     env=kit.preloaded(d, RINGS_FAIL))
         check(done.returncode == 1, "exit code %d: %s" % (done.returncode, done.stderr))
         check(done.stderr.count("can't read the ring of CPU") == 1, done.stderr)
         kit.sees(d + "/o.pb.gz")
@@ -629,7 +618,7 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 def no_room_for_an_interpreter():
     """A process that krait fails to take in is named, with the reason."""
     with folder() as d:
-        env = preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
+        env = kit.preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
         done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      SHORT, env=env)
         check("not understood: can't add an interpreter's layout" in done.stderr, done.stderr)
@@ -641,7 +630,7 @@ def no_room_for_an_interpreter():
 @kit.case
 def no_room_for_children():
     with folder() as d:
-        env = preloaded(d, REFUSED, 'MAP="roots"', "FROM=2", "ERROR=E2BIG")
+        env = kit.preloaded(d, REFUSED, 'MAP="roots"', "FROM=2", "ERROR=E2BIG")
         source = "import os\nfor i in range(4):\n    if os.fork() == 0: os._exit(0)\n    os.wait()\n"
         done = krait("record", "-F", 99, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", source,
                      env=env)
@@ -656,7 +645,7 @@ def no_ring():
         raise kit.Skip("one CPU")
     with folder() as d, python("import os; os.sched_setaffinity(0, {%d})\n" % cpus[1] + kit.BUSY
                                ) as target:
-        env = preloaded(d, REFUSED, 'MAP="rings"', "FROM=1", "ERROR=0")
+        env = kit.preloaded(d, REFUSED, 'MAP="rings"', "FROM=1", "ERROR=0")
         done = krait("record", "-p", target.pid, "-d", 1, "-F", 99, "-o", d + "/o.pb.gz", env=env)
         check("records lost on a CPU that came online later" in done.stderr, done.stderr)
         check("ring was full" not in done.stderr, done.stderr)

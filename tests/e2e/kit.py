@@ -248,3 +248,14 @@ def main():
 def need(command):
     if not shutil.which(command):
         raise Skip("no " + command)
+
+
+def preloaded(directory, source, *defines):
+    """An environment in which krait calls these functions instead of a library's."""
+    need("gcc")
+    if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
+        raise Skip("libbpf is linked statically")
+    library = directory + "/fail.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, *["-D" + d for d in defines],
+                    "-x", "c", "-"], input=source.encode(), check=True)
+    return dict(os.environ, LD_PRELOAD=library)

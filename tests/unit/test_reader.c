@@ -171,12 +171,52 @@ static void test_child_is_killed(void **state)
 	reader_close();
 }
 
+/* Stops this process while it waits for @child, for longer than it has patience; the child goes on a little later. */
+static pid_t start_stopper(pid_t child)
+{
+	pid_t own = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(20000);
+	kill(own, SIGSTOP);
+	usleep(2 * READER_MS * 1000);
+	kill(own, SIGCONT);
+	usleep(20000);
+	kill(child, SIGCONT);
+	_exit(0);
+}
+
+/* What stops krait and its child says nothing about the process that was being read. */
+static void test_stopped_meanwhile(void **state)
+{
+	pid_t pid = start_target(), child, stopper;
+	size_t before = reader_stats().processes;
+	uint32_t got[2];
+
+	assert_int_equal(read_one(pid, got, numbers, 8), 8);
+	child = latest_child();
+	if (!child) {
+		end(pid);
+		skip();
+	}
+	kill(child, SIGSTOP);
+	stopper = start_stopper(child);
+	assert_int_equal(read_one(pid, got, numbers + 7, 8), 8);
+	assert_int_equal(got[0], 7);
+	assert_int_equal(reader_stats().processes, before);
+	waitpid(stopper, NULL, 0);
+	end(pid);
+	reader_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_memory_that_hangs),
 		cmocka_unit_test(test_child_is_killed),
+		cmocka_unit_test(test_stopped_meanwhile),
 	};
 
 	numbers = malloc(BYTES);
