@@ -8,7 +8,7 @@ import {showLegend} from './controls.js';
 import {place, putTip} from './details.js';
 import {isFiltered} from './samples.js';
 import {matchedLine, matchedValues} from './search.js';
-import {costOf, costText, points, relative, selfCostOf} from './sides.js';
+import {costOf, costText, points, relative, selfCostOf, shareOf, sharesOnly} from './sides.js';
 import {flame, nodeSums, page, state} from './view.js';
 
 /** @typedef {import('./data.js').Fn} Fn */
@@ -29,12 +29,14 @@ export const judged = () => !isFiltered(state.filter) && state.value === page.da
  */
 export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.changed[f] || 0 : 0;
 
+const byShare = () => sharesOnly(page.data, state.value);
+
 /**
  * -1: gone, 1: new.
  * @param {Flame} of @param {number} node
  */
 function lean(of, node) {
-	const {before, after} = costOf(of.tree, node);
+	const cost = costOf(of.tree, node), {before, after} = byShare() ? shareOf(page.sides, cost) : cost;
 	return before + after > 0 ? (after - before) / (after + before) : 0;
 }
 
@@ -56,8 +58,9 @@ export function changeFill(of, node) {
 /** @param {Array<[string, string[]]>} more */
 export function changeLegend(more) {
 	const ink = inks(), pale = judged() ? [['pale: may be noise', [divergent(-1 / 6), divergent(1 / 6)]]] : [];
-	showLegend(page.functions, /** @type {Array<[string, string[]]>} */ ([['less after', [divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
-		['more after', [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]), more);
+	const [smaller, larger] = byShare() ? ['smaller share after', 'larger share after'] : ['less after', 'more after'];
+	showLegend(page.functions, /** @type {Array<[string, string[]]>} */ ([[smaller, [divergent(-1), divergent(-0.3)]], ['the same', [divergent(0)]],
+		[larger, [divergent(0.3), divergent(1)]], ...pale, ['upper bar: before', [ink.before]], ['lower bar: after', [ink.after]]]), more);
 }
 
 /**
@@ -70,7 +73,10 @@ export function barsOf(of, node) {
 }
 
 /** @param {Flame} of @param {number} node */
-export const changeNote = (of, node) => relative(costOf(of.tree, node));
+export function changeNote(of, node) {
+	const c = costOf(of.tree, node);
+	return byShare() ? points(page.sides, c) : relative(c);
+}
 
 /** @param {number} x */
 const cost = (x) => costText(page.data, state.value, x);

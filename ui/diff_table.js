@@ -9,7 +9,7 @@ import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
 import {TABLES, fnGroup, groupSums, rowsAround, showRows, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
-import {changeOf, costText, measureOf, points, relative, signed} from './sides.js';
+import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from './sides.js';
 import {page, state} from './view.js';
 
 /** @typedef {import('./sides.js').Cost} Cost */
@@ -77,17 +77,18 @@ function labelChanges(by, title) {
 function changeCell(c, sure, most) {
 	if (!c.before && !c.after)
 		return el('td', {class: 'change'}, el('span', {class: 'amount'}, '\u2013'));
-	const text = (/** @type {number} */ x) => costText(page.data, state.value, x), change = changeOf(c);
+	const text = (/** @type {number} */ x) => costText(page.data, state.value, x);
+	const share = sharesOnly(page.data, state.value), change = changeOf(share ? shareOf(page.sides, c) : c);
 	const bars = [c.before, c.after].map((x, i) => {
 		const b = el('i', {class: i ? 'after' : 'before'});
 		b.style.width = (100 * x / (most || 1)).toFixed(1) + '%';
 		return b;
 	});
-	const share = measureOf(page.data, state.value) === 'share', pt = points(page.sides, c); // a share's change is in points
+	const pt = points(page.sides, c), part = relative(c); // a share's change is in points, but for what is gone or new
 	return el('td', {class: 'change', title: sure ? '* is more than noise' : false},
 		el('span', {class: 'share ' + (change > 0 ? 'up' : change < 0 ? 'down' : '')}, share ? pt : signed(change, text(Math.abs(change))),
 			sure & (share ? 3 : 1) ? '\u00a0*' : ''),
-		' ', el('span', {class: 'amount'}, share ? relative(c) : [relative(c), pt].filter(Boolean).join(' \u00b7 '), !share && sure & 2 ? '\u00a0*' : ''),
+		' ', el('span', {class: 'amount'}, share ? c.before && c.after ? '' : part : [part, pt].filter(Boolean).join(' \u00b7 '), !share && sure & 2 ? '\u00a0*' : ''),
 		' ', el('span', {class: 'amount both'}, text(c.before), ' \u2192 ', text(c.after)), ...bars);
 }
 
@@ -99,7 +100,7 @@ function byChange(key) {
 	const other = key === 'self' ? 'total' : 'self', bits = key === 'self' ? [SELF, TOTAL] : [TOTAL, SELF];
 	const rank = (/** @type {Change} */ r) => surely(r.verdict, bits[0]) ? 0 : surely(r.verdict, bits[1]) ? 1 : 2;
 	const size = (/** @type {Change} */ r) => {
-		const c = r.cost[rank(r) === 1 ? other : key];
+		const cost = r.cost[rank(r) === 1 ? other : key], c = sharesOnly(page.data, state.value) ? shareOf(page.sides, cost) : cost;
 		return Math.abs(c.after - c.before);
 	};
 	return (a, b) => rank(a) - rank(b) || size(b) - size(a) || (a.name < b.name ? -1 : 1);

@@ -75,6 +75,15 @@ export function scaleSides(sides, d, v, range) {
 	sides.total = [0, 1].map((side) => sides.all[v][side] / whole[side]);
 }
 
+/**
+ * Where it isn't known how much work was done, shares of all are compared: a rate that rose may be more work.
+ * @param {Data} d @param {number} v
+ */
+export const sharesOnly = (d, v) => measureOf(d, v) !== 'per';
+
+/** @param {Sides} s @param {Cost} c @returns {Cost} its parts of all */
+export const shareOf = (s, c) => ({before: c.before / (s.total[0] || 1), after: c.after / (s.total[1] || 1)});
+
 /** @param {Tree} t @param {number} i @returns {Cost} */
 export const costOf = (t, i) => ({before: sideOf(t, i, 0) * t.scale[0], after: sideOf(t, i, 1) * t.scale[1]});
 /** @param {Tree} t @param {number} i @returns {Cost} */
@@ -132,6 +141,6 @@ export function relative(c) {
  * @param {Sides} s @param {Cost} c
  */
 export function points(s, c) {
-	const pt = 100 * (c.after / (s.total[1] || 1) - c.before / (s.total[0] || 1));
+	const share = shareOf(s, c), pt = 100 * (share.after - share.before);
 	return signed(Math.abs(pt) > 1e-7 ? pt : 0, Math.abs(pt).toFixed(1) + '\u00a0pt');
 }

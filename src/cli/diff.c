@@ -51,8 +51,10 @@ static const struct option_row rows[] = {
 	 .arg = "NAME=N,M",
 	 .set = value_string,
 	 .field = FIELD(per),
-	 .initial = "seconds of wall time",
-	 .help = "what the costs are divided by: requests=12000,13500 were done before and after"},
+	 .initial = "runs, if both commands ran to their end",
+	 .help = "how much work was done before and after, as in requests=12000,13500: costs are "
+		 "compared for one of them. Without it, and without runs that ended with 0, only "
+		 "shares are compared"},
 	{.name = "value",
 	 .arg = "TYPE",
 	 .set = value_string,
@@ -295,6 +297,23 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	return 0;
 }
 
+/* Two programs that came to their end did their work, however long it took. Label sets share a run. */
+static bool take_runs(const struct diff_options *o, struct diff_facts *f)
+{
+	uint64_t runs[DIFF_SIDES];
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		runs[side] = comments_runs(&profile_meta(f->diff.p[side])->comments);
+		if (!runs[side] || o->side[side].n)
+			return false;
+	}
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		f->runs[side] = runs[side];
+		f->diff.per[side] = (double)runs[side];
+	}
+	return true;
+}
+
 /* The value type of both, and what they are divided by. */
 static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 {
@@ -321,7 +340,11 @@ static int choose_measure(const struct diff_options *o, struct diff_facts *f)
 			       f->name[DIFF_B]);
 	f->per = o->per_name;
 	if (o->per_name) {
+		f->diff.work_known = true;
 		memcpy(f->diff.per, o->per_counts, sizeof(f->diff.per));
+	} else if (take_runs(o, f)) {
+		f->diff.work_known = true;
+		f->per = "run";
 	} else if (streq(f->unit, "nanoseconds") && a->duration_ns > 0 && b->duration_ns > 0) {
 		f->diff.per_time = true;
 		f->diff.per[DIFF_A] = (double)a->duration_ns;
@@ -348,9 +371,24 @@ static int print(void *arg, FILE *out)
 	return a->o->print(a->f, &style, out);
 }
 
+/* More CPU time in a second may be more work in it. */
+static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
+{
+	bool percent = false;
+
+	vec_foreach(rule, &o->rules)
+		percent |= !rule->points;
+	if (percent && !f->diff.work_known)
+		log_warn("--fail-if in percent judges %s here, for how much work was done isn't "
+			 "known: give it with --per NAME=N,M, or record commands that run to their "
+			 "end",
+			 f->diff.by_share ? "shares" : "CPU time per second");
+}
+
 /* The exit code that the limits decide; the reason of the first that is hit is told. */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
+	warn_of_rules(o, f);
 	vec_foreach(rule, &o->rules) {
 		_cleanup_str_ struct str why = {};
 		int hit = fail_rule_hit(rule, f, &why);

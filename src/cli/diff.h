@@ -12,9 +12,11 @@ struct diff_facts {
 	const char *name[DIFF_SIDES]; /* files, or labels */
 	struct diff diff;
 	const char *type, *unit; /* of the values */
-	const char *per; /* "requests"; NULL = a second of wall time, or nothing (by_share) */
-	const char *by;	 /* root frames of a page; rows of a table; or NULL */
-	bool groups;	 /* rows are groups of .by, not functions */
+	const char
+		*per; /* "requests", "run"; NULL = a second of wall time, or nothing (by_share) */
+	uint64_t runs[DIFF_SIDES]; /* of .per "run": whole runs that ended with 0; else 0 */
+	const char *by;		   /* root frames of a page; rows of a table; or NULL */
+	bool groups;		   /* rows are groups of .by, not functions */
 
 	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
 	struct source_recorded source[DIFF_SIDES];
@@ -38,12 +40,20 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * Appends a sentence: which function changed most; which one chance may have changed by as much, if any;
- * what all cost together.
+ * Appends sentences: the first line, what changed most, of the cost where the work is known, else of the
+ * shares and of the whole; which function chance may have changed by as much, if any; what all cost
+ * together (where the work isn't known the first line has it).
  */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
+
+/* Does it say something new: it changed by more than noise, and not only because what it calls did? */
+bool diff_row_counts(const struct diff_row *row);
+size_t diff_count_changed(const struct diff_facts *f);
+
+/* The row whose share grew (@way 1) or fell (-1) most, of what; NULL: none by more than noise. */
+const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enum diff_what *what);
 
 /* Appends a value of the measure: "338 ms/s", "1.2 ms", "33.8 %"; and what it is of. */
 void diff_add_value(const struct diff_facts *f, double value, struct str *b);

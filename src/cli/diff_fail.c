@@ -73,9 +73,13 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
 	return r->less ? change < r->limit : change > r->limit;
 }
 
-static bool hits(const struct fail_rule *r, const struct diff_cost *c)
+static bool hits(const struct fail_rule *r, const struct diff_facts *f, const struct diff_cost *c)
 {
-	return (r->points ? c->share_changed : c->value_changed) && is_beyond(r, c);
+	bool sure = r->points		 ? c->share_changed
+		    : f->diff.work_known ? c->changed
+					 : c->value_changed;
+
+	return sure && is_beyond(r, c);
 }
 
 static void explain(const struct fail_rule *r, const struct diff_facts *f,
@@ -112,7 +116,7 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 		found = true;
 		if (row->of[r->what].doubtful && is_beyond(r, &row->of[r->what]))
 			doubtful = row->name;
-		if (hits(r, &row->of[r->what])) {
+		if (hits(r, f, &row->of[r->what])) {
 			explain(r, f, row, why);
 			hit = 1;
 		}

@@ -144,14 +144,16 @@ static int take_side(struct page *g, enum diff_side side)
 	return profile_each(g->f->diff.p[side], take_sample, g);
 }
 
-static uint8_t flags(const struct diff_row *row)
+/* What changed is the cost, or where the work isn't known the share. */
+static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
 {
 	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
+	bool costs = f->diff.work_known || f->diff.by_share;
 
-	return (self->value_changed ? HTML_DIFF_SELF : 0) |
-	       (self->share_changed ? HTML_DIFF_SELF_SHARE : 0) |
-	       (total->value_changed ? HTML_DIFF_TOTAL : 0) |
-	       (total->share_changed ? HTML_DIFF_TOTAL_SHARE : 0);
+	return (self->changed && costs ? HTML_DIFF_SELF : 0) |
+	       (self->changed && self->share_changed ? HTML_DIFF_SELF_SHARE : 0) |
+	       (total->changed && costs ? HTML_DIFF_TOTAL : 0) |
+	       (total->changed && total->share_changed ? HTML_DIFF_TOTAL_SHARE : 0);
 }
 
 /* By location of the page's profile; heap, NULL: no memory. */
@@ -166,7 +168,7 @@ static uint8_t *all_flags(const struct page *g)
 			const struct diff_row *row = row_of(g, side, id);
 
 			if (row && c->locations[id])
-				out[c->locations[id]] = flags(row);
+				out[c->locations[id]] = flags(g->f, row);
 		}
 	}
 	return out;
@@ -232,7 +234,10 @@ static int write_page(struct page *g, FILE *out)
 	diff_add_doubt(f, &doubt);
 	if (doubt.n)
 		str_addf(&verdict, " %s", str_cstr(&doubt));
-	diff_add_sum(f, &sum);
+	if (f->diff.work_known)
+		diff_add_sum(f, &sum);
+	else
+		str_add(&sum, "Red is a larger share of all after, blue a smaller one");
 	str_addf(&title, "%s \u2192 %s", f->name[DIFF_A], f->name[DIFF_B]);
 	if (!changed || !before || !after || verdict.failed || doubt.failed || sum.failed ||
 	    title.failed)

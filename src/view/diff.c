@@ -36,6 +36,27 @@ double diff_share_change(const struct diff_cost *c)
 	return c->share[DIFF_B] - c->share[DIFF_A];
 }
 
+double diff_effect(const struct diff *d, const struct diff_cost *c)
+{
+	return d->work_known ? diff_change(c) : diff_share_change(c);
+}
+
+/* Its cost moved as its share did, and by more than the machine's speed moves all costs. */
+static bool is_of_the_cost(const struct diff_cost *c)
+{
+	double mean = (c->value[DIFF_A] + c->value[DIFF_B]) / 2;
+
+	return diff_change(c) * diff_share_change(c) > 0 &&
+	       fabs(diff_change(c)) > 2 * NOISE_SPEED * mean;
+}
+
+static bool is_changed(const struct diff *d, const struct diff_cost *c)
+{
+	if (!d->work_known)
+		return c->share_changed;
+	return c->value_changed || (c->share_changed && is_of_the_cost(c));
+}
+
 /* Both sides' keys are sorted by name: each name once, with its place in either. */
 static int join(struct maker *m)
 {
@@ -210,6 +231,7 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 	for (int side = 0; side < DIFF_SIDES; side++)
 		v += p * (1 - p) * sample_value(m, side) / m->noise.sum[side];
 	return m->d->timed && !c->value_changed && !c->share_changed &&
+	       (!m->d->work_known || is_of_the_cost(c)) &&
 	       MAX(stretches(row, 0), stretches(row, 1)) <= FEW &&
 	       fabs(diff_share_change(c)) > FAR * sqrt(v);
 }
@@ -245,6 +267,7 @@ static int judge(struct maker *m)
 
 		c->share_changed = rows[k].share_changed;
 		c->value_changed = d->by_share ? c->share_changed : rows[k].value_changed;
+		c->changed = is_changed(d, c);
 		c->doubtful = is_doubtful(m, &rows[k], c);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -253,29 +276,45 @@ static int judge(struct maker *m)
 	return 0;
 }
 
-static int rank_of(const struct diff_row *row)
-{
-	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
+enum row_rank { OWN_COST, TOTAL_OF_OWN_CODE, TOTAL_OF_OTHERS, MAY_BE_NOISE };
 
-	return self->value_changed || self->share_changed     ? 0
-	       : total->value_changed || total->share_changed ? 1
-							      : 2;
+static enum row_rank rank_of(const struct diff_row *row)
+{
+	if (row->of[DIFF_SELF].changed)
+		return OWN_COST;
+	if (!row->of[DIFF_TOTAL].changed)
+		return MAY_BE_NOISE;
+	return row->own ? TOTAL_OF_OWN_CODE : TOTAL_OF_OTHERS;
 }
 
-static int compare(const void *va, const void *vb)
+static int compare(const void *va, const void *vb, void *arg)
 {
+	const struct diff *d = arg;
 	const struct diff_row *a = va, *b = vb;
-	int ra = rank_of(a), rb = rank_of(b);
-	enum diff_what what = ra == 1 ? DIFF_TOTAL : DIFF_SELF;
+	enum row_rank ra = rank_of(a), rb = rank_of(b);
+	bool of_total = ra == TOTAL_OF_OWN_CODE || ra == TOTAL_OF_OTHERS;
+	enum diff_what what = of_total ? DIFF_TOTAL : DIFF_SELF;
 	double ca, cb;
 
 	if (ra != rb)
-		return ra - rb;
-	ca = fabs(diff_change(&a->of[what]));
-	cb = fabs(diff_change(&b->of[what]));
+		return (int)ra - (int)rb;
+	ca = fabs(diff_effect(d, &a->of[what]));
+	cb = fabs(diff_effect(d, &b->of[what]));
 	if (ca == cb)
 		return strcmp(a->name, b->name);
 	return ca > cb ? -1 : 1;
+}
+
+static bool is_own(const struct diff *d, const struct diff_row *row)
+{
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		uint32_t id = row->location[side];
+		uint32_t function = id ? profile_get_location(d->p[side], id)->function : 0;
+
+		if (function && render_names_origin(d->costs[side].names, function) == ORIGIN_OWN)
+			return true;
+	}
+	return false;
 }
 
 static void decide_times(struct maker *m)
@@ -315,14 +354,15 @@ static int make(struct maker *m)
 	for (size_t i = 0; i < d->rows.n; i++) {
 		fill(m, &d->rows.v[i].of[DIFF_SELF], &m->self[i]);
 		fill(m, &d->rows.v[i].of[DIFF_TOTAL], &m->total[i]);
+		d->rows.v[i].own = is_own(d, &d->rows.v[i]);
 	}
 	decide_times(m);
 	d->blocks = NOISE_BLOCKS;
 	if (judge(m))
 		return err_set(-ENOMEM, "out of memory");
 	if (d->rows.n)
-		qsort(d->rows.v, d->rows.n, sizeof(*d->rows.v), compare);
-	return 0;
+		qsort_r(d->rows.v, d->rows.n, sizeof(*d->rows.v), compare, d);
+	return diff_find_passing(d);
 }
 
 int diff_make(struct diff *d)

@@ -20,6 +20,11 @@ struct diff_cost {
 	double share[DIFF_SIDES];	   /* of the side's sum, 0 to 1 */
 	bool value_changed, share_changed; /* by more than noise */
 	/*
+	 * The verdict. Where the work is known it is of the cost: that the share of all fell because
+	 * another function got dearer is no change of this one. Where it isn't, of the share.
+	 */
+	bool changed;
+	/*
 	 * Neither, though the share differs by far more than that of single samples and runs does: it
 	 * is of too few stretches of time to tell.
 	 */
@@ -30,6 +35,9 @@ struct diff_row {
 	const char *name;	       /* dotted */
 	uint32_t location[DIFF_SIDES]; /* 0: not there */
 	struct diff_cost of[DIFF_WHATS];
+	bool own; /* code of the user's */
+	const char *
+		passes_on; /* its total changed by what this function's did, which it called; or NULL */
 };
 
 struct diff {
@@ -37,14 +45,15 @@ struct diff {
 	unsigned value[DIFF_SIDES];    /* index of the same value type */
 	/* Set by the caller before diff_make(): by what each side's values are divided, > 0. */
 	double per[DIFF_SIDES];
-	bool per_time; /* .per is wall time */
-	bool by_share; /* there is nothing to divide by: .value is the share */
-	bool timed;    /* false: a profile has no times, so samples were taken for independent */
+	bool work_known; /* .per is how much work was done: runs, or what the user counted */
+	bool per_time;	 /* .per is wall time */
+	bool by_share;	 /* there is nothing to divide by: .value is the share */
+	bool timed;	 /* false: a profile has no times, so samples were taken for independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
 	double all[DIFF_SIDES]; /* of the measure */
 	struct costs costs[DIFF_SIDES];
 	VEC(struct diff_row)
-	rows; /* largest change of self first, what is more than noise before */
+	rows; /* changes of self, largest first; then of totals, own code before; then what may be noise */
 };
 
 /* 0 or -errno + message; fini in any case. */
@@ -54,5 +63,11 @@ void diff_fini(struct diff *d);
 /* B's minus A's value or share. */
 double diff_change(const struct diff_cost *c);
 double diff_share_change(const struct diff_cost *c);
+
+/* By what the verdict is: the change of the cost or, where the work isn't known, of the share. */
+double diff_effect(const struct diff *d, const struct diff_cost *c);
+
+/* Finds .passes_on of the rows, which are in order. 0 or -errno + message. */
+_must_use_ int diff_find_passing(struct diff *d);
 
 #endif

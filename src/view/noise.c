@@ -15,7 +15,6 @@
 #define REPLICATES  1000 /* ways to swap blocks */
 #define LEVEL	    0.03 /* chance that anything at all is flagged where nothing changed */
 #define LARGE	    0.05 /* functions with this share of all have half of that chance to themselves */
-#define SPEED	    0.03 /* and the machine's speed for the same work by this part */
 #define LARGER	    1.1	 /* what explains a row has this many times its share, at least */
 #define WIDTHS	    3	 /* blocks by one, two and four */
 #define RUN_SAMPLES 2000 /* two runs differ as if so many independent samples came of each, */
@@ -312,7 +311,7 @@ static double between_runs(const struct noise *n, const struct test *t)
 		return sqrt(v);
 	v /= p * p;
 	if (!n->per_time)
-		v += 2 * SPEED * SPEED;
+		v += 2 * NOISE_SPEED * NOISE_SPEED;
 	return sqrt(v) * (row->sum[0] / n->per[0] + row->sum[1] / n->per[1]) / 2;
 }
 

@@ -6,6 +6,8 @@
 #include "base/util.h"
 
 #define NOISE_BLOCKS 48
+#define NOISE_SPEED                                                                                \
+	0.03 /* the machine's speed for the same work differs between runs by this part */
 
 /* What one function costs in each block of time of the two profiles. */
 struct noise_row {

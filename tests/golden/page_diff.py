@@ -6,7 +6,8 @@ The truth is arithmetic on two profiles that are written here, a sample a millis
     before, 10 s:  main > work 1000, main > work > deflate 1000, main > same 1000, main > gone 500
     after, 8 s:    main > work 1200, main > work > deflate 1200, main > same  800, main > new  480
 
-in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. Which stack
+in ms/s: work 200 and 300, same 100 and 100, gone 50 and 0, new 0 and 60, all 350 and 460. How much work was done isn't
+known, so what is compared are shares: work 57.1 and 65.2 %, same 28.6 and 21.7, gone 14.3 and 0, new 0 and 13.0. Which stack
 a sample has is drawn from a seed, so that noise is small and not nought. The two files of the program
 lie in different places and their functions on different lines.
 
@@ -41,11 +42,11 @@ HOSTILE = ["</title><script>alert(1)</script>", "</script><img src=x onerror=ale
            "<script type=\"application/octet-stream\" id=\"krait-before\">AAAA</script>", "__proto__", "\u202eright to left"]
 
 
-def write(name, counts, seconds, first_line, directory, threads=None, labels=()):
+def write(name, counts, seconds, first_line, directory, threads=None, labels=(), comments=()):
     """A profile in JSON lines, stacks in an order drawn from a seed, samples evenly in time."""
     out = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
             "default_sample_type": 1, "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": MS,
-            "duration_nanos": seconds * 10 ** 9, "comments": ["cwd: " + directory]},
+            "duration_nanos": seconds * 10 ** 9, "comments": ["cwd: " + directory, *comments]},
            {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "mapping", "id": 2, "name": "/usr/lib/libz.so.1"}]
     frames, samples = {}, []
     for i, stack in enumerate(counts, 1):
@@ -82,6 +83,8 @@ def make():
     one, two = (write(n, c, 10, 1, "/srv", labels=[("version", v)]) for n, c, v in (("one", BEFORE, "1"), ("two", AFTER, "2")))
     krait("merge", one, two, "-o", page.pages / "both.pb.gz")
     krait("diff", page.pages / "both.pb.gz", "--a", "version=1", "--b", "version=2", "-o", page.pages / "labels.html")
+    ended = [write("ended-" + n, c, s, 1, "/srv", comments=["ended: 0"]) for n, c, s in (("a", BEFORE, 10), ("b", AFTER, 8))]
+    krait("diff", *ended, "-o", page.pages / "runs.html")
     many = {"main;many;" + ";".join(f"{k}{i}" for k, i in zip("xyz", at)): 1 for at in itertools.product(range(28), repeat=3)}
     large = [write("large-" + n, {**c, **many}, s, 1, "/srv") for n, c, s in (("a", BEFORE, 10), ("b", AFTER, 8))]
     krait("diff", *large, "-o", page.pages / "large.html")
@@ -105,27 +108,27 @@ def numbers(b):
     """Changes of own cost and total, shares beside them; native code counts for its caller; by effect."""
     open_page(b, "diff.html")
     got = table(b)
-    equal(got["work"], [("+100 ms/s *", "+50.0 % \u00b7 +8.1 pt *", "200 ms/s \u2192 300 ms/s")] * 2, "work")
-    equal(got["gone"], [("\u221250 ms/s *", "gone \u00b7 \u221214.3 pt *", "50 ms/s \u2192 0 ms/s")] * 2, "gone")
-    equal(got["new"], [("+60 ms/s *", "new \u00b7 +13.0 pt *", "0 ms/s \u2192 60 ms/s")] * 2, "new")
-    equal(got["same"], [("0 ms/s", "0.0 % \u00b7 \u22126.8 pt *", "100 ms/s \u2192 100 ms/s")] * 2, "same")
-    equal(got["deflate"], [("\u2013",), ("+50 ms/s *", "+50.0 % \u00b7 +4.0 pt *", "100 ms/s \u2192 150 ms/s")], "deflate")
-    equal(got["main"][1][0], "+110 ms/s", "main")
-    equal([r[0] for r in rows(b)][:4], ["work", "new", "gone", "same"], "by the change of self")
+    equal(got["work"], [("+8.1 pt *", "", "200 ms/s \u2192 300 ms/s")] * 2, "work")
+    equal(got["gone"], [("\u221214.3 pt *", "gone", "50 ms/s \u2192 0 ms/s")] * 2, "gone")
+    equal(got["new"], [("+13.0 pt *", "new", "0 ms/s \u2192 60 ms/s")] * 2, "new")
+    equal(got["same"], [("\u22126.8 pt *", "", "100 ms/s \u2192 100 ms/s")] * 2, "same")
+    equal(got["deflate"], [("\u2013",), ("+4.0 pt *", "", "100 ms/s \u2192 150 ms/s")], "deflate")
+    equal(got["main"][1][0], "0.0 pt", "main")
+    equal([r[0] for r in rows(b)][:4], ["gone", "new", "work", "same"], "by the change of self")
     press(b, "Total")
     # What is more than noise before; main's own part of the whole can't change.
-    equal([r[0] for r in rows(b)], ["work", "new", "deflate", "gone", "same", "main"], "by the change of the total")
+    equal([r[0] for r in rows(b)], ["gone", "new", "work", "same", "deflate", "main"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
     equal({k: v[0][2] for k, v in table(b).items()}, {"main": "300 ms/s \u2192 400 ms/s", "worker": "50 ms/s \u2192 60 ms/s"}, "threads")
     said = b.js("document.querySelector('#numbers').textContent")
-    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in said and "block permutation over time" in said, said
+    assert "350 ms per second before, 460 ms per second after (+31.4 %)" in said and "give it, as in --per" in said and "block permutation over time" in said, said
     no_errors(b)
 
 
 def verdicts(b, a_path, b_path):
     """What the page marks is what the terminal marks."""
-    told = {f["name"].split(".")[-1]: [f[w][c] for w in ("own", "total") for c in ("changed", "share_changed")]
+    told = {f["name"].split(".")[-1]: [mark for w in ("own", "total") for mark in (f[w]["share_changed"], f[w]["changed"])]
             for f in json.loads(krait("diff", a_path, b_path, "--json"))["functions"]}
     open_page(b, "diff.html")
     for name, cells in table(b).items():
@@ -138,10 +141,12 @@ def terminal(a_path, b_path):
     text = subprocess.run([KRAIT, "diff", a_path, b_path], check=True, capture_output=True, timeout=60, env={**os.environ, "COLUMNS": "100"}).stdout.decode()
     got = {line.split()[-1].split(".")[-1]: " ".join(line.split()[:-1]) for line in text.split("\n\n")[1].split("\n")}
     equal({name: got[name] for name in ("function", "work", "gone", "new", "same")}, {
-        "function": "before after own share total", "work": "200 ms/s 300 ms/s +50.0 %* +8.1 pt* +50.0 %*", "gone": "50 ms/s 0 ms/s gone* -14.3 pt* gone*",
-        "new": "0 ms/s 60 ms/s new* +13.0 pt* new*", "same": "100 ms/s 100 ms/s +0.0 % -6.8 pt* +0.0 %"}, "rows")
+        "function": "before after own total", "work": "57.1 % 65.2 % +8.1 pt* +8.1 pt*", "gone": "14.3 % 0.0 % -14.3 pt* -14.3 pt*",
+        "new": "0.0 % 13.0 % +13.0 pt* +13.0 pt*", "same": "28.6 % 21.7 % -6.8 pt* -6.8 pt*"}, "rows")
     assert "main" not in got, "no cost of its own, and no change of the total that is more than noise"
-    assert "350 ms/s before, 460 ms/s after (+31.4 %)" in text, text
+    first = text.split("\n", 1)[0]
+    assert first.startswith("CPU time: 350 ms per second before, 460 ms per second after (+31.4 %). Of that, the share of app.new grew most, from 0.0 to "
+                            "13.0 %; the share of app.gone fell most, from 14.3 to 0.0 %. How much work was done isn't known"), text
 
 
 def pixel(b, share, depth, down):
@@ -159,7 +164,7 @@ def picture(b):
         colour = {name: pixel(b, share, 2, 1) for name, share in places.items()}
         assert colour["new"][0] > colour["new"][2] + 60 and colour["work"][0] > colour["work"][2] + 30, colour
         assert colour["gone"][2] > colour["gone"][0] + 60, colour
-        assert abs(colour["same"][0] - colour["same"][2]) < 12, colour
+        assert 12 < colour["same"][2] - colour["same"][0] < colour["gone"][2] - colour["gone"][0], colour
         bars = {name: [pixel(b, share, 2, down) != colour[name] for down in (14, 16)] for name, share in places.items()}
         equal(bars, {"work": [True, True], "new": [False, True], "gone": [True, False], "same": [True, True]}, "bars")
         equal(pixel(b, 0.55, 2, 14), colour["work"], "beyond 2/3 of the box, where work's bar of before ends")
@@ -198,7 +203,7 @@ def filters(b):
     press(b, "worker")
     equal(b.js("document.querySelector('#chips .note').textContent.replace(/\\u00a0/g, ' ')"), "14.3 % of before, 13.0 % of after is shown; noise is judged for all only", "shown")
     press(b, "Functions")
-    equal(table(b)["gone"][0], ("\u221250 ms/s", "gone \u00b7 \u221214.3 pt", "50 ms/s \u2192 0 ms/s"), "no mark")
+    equal(table(b)["gone"][0], ("\u221214.3 pt", "gone", "50 ms/s \u2192 0 ms/s"), "no mark")
     assert "work" not in table(b), "the other thread"
     # Samples are even in time, so a rate is the same in the half of it.
     open_page(b, "diff.html", "#t=0-4000000000")
@@ -304,6 +309,10 @@ def measures(b):
     """Per what the user counted; two label sets of one recording; profiles that only have shares."""
     open_page(b, "per.html")
     equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
+    open_page(b, "runs.html")
+    equal(table(b)["work"][0][1:], ("+20.0 % \u00b7 +8.1 pt *", "2.00 s \u2192 2.40 s"), "work for a run")
+    assert b.js("document.querySelector('#numbers').textContent").startswith(
+        "Per run (both commands ran to their end), app.gone is gone: it took 500 ms of CPU time. "), b.js("document.querySelector('#numbers').textContent")
     open_page(b, "labels.html")
     equal(table(b)["work"][0][2], "200 ms/s \u2192 240 ms/s", "version 1 and 2")
     equal(b.js("document.querySelector('#table tbody .note').textContent"), "app.py:51", "a file is cut after the process's directory")
@@ -336,7 +345,7 @@ def early(b):
         b.mouse("mouseMoved", *at(b, 0, -2))
 
     page.open_early(b, page.pages / "large.html")
-    assert "2545 ms/s before, 3204 ms/s after" in b.js("document.querySelector('#numbers').textContent")
+    assert "2545 ms per second before, 3204 ms per second after" in b.js("document.querySelector('#numbers').textContent")
     told(False)
     before = b.js(picture)
     page.let_go(b)
