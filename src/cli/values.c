@@ -65,6 +65,8 @@ static int read_digits(const char **text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+#define PIDS_MOST 16384 /* as many as the kernel programs can follow (map `roots`) */
+
 int value_pid(void *field, const char *text)
 {
 	VEC(pid_t) *pids = field;
@@ -78,6 +80,9 @@ int value_pid(void *field, const char *text)
 	vec_foreach(have, pids)
 		if ((uint64_t)*have == n)
 			return 0;
+	if (pids->n == PIDS_MOST)
+		return err_set(-EINVAL, "more than %d processes; leave --pid out to record all",
+			       PIDS_MOST);
 	return vec_push(pids, (pid_t)n);
 }
 

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import seeds
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MIB = 1 << 20
 SECONDS = 1.0
@@ -432,6 +434,37 @@ def records():
         yield "name-%d" % kind, record(12, [(1, b"f"), (1, b"f"), (kind, letter * (room // kind)), (0, b"")])
 
 
+def rings():
+    """Of the kernel programs, as tests/fuzz/seeds.py has them."""
+    def each(make):
+        return fill(lambda i: seeds.rings(make(i)))
+    yield "samples-without-stacks", each(lambda i: seeds.sample(i + 1))
+    yield "samples-of-one", seeds.rings(seeds.process(), seeds.code(0x30b), seeds.stack(9, [(0x10, 1)])) + each(lambda i: seeds.sample(9))
+    yield "stacks", each(lambda i: seeds.stack(i + 1, [(i, 1)]))
+    yield "deep-stacks", each(lambda i: seeds.stack(i + 1, [(i * 1024 + k, 1) for k in range(1024)]))
+    yield "shown-stacks", fill(lambda i: seeds.rings(seeds.stack(i + 1, [(16 * k, 1) for k in range(9)]), seeds.sample(i + 1)))
+    yield "natives", fill(lambda i: seeds.rings(seeds.stack(i + 1, []), seeds.native(i + 1, [-i % (1 << 64)] * 127, [i + 1] * 2048), seeds.sample(i + 1)))
+    yield "codes", each(lambda i: seeds.code(0x30b, 16 * i, 4))
+    yield "codes-at-one-place", each(lambda i: seeds.code(0x309, 16, 2))
+    yield "flushes", fill(lambda i: seeds.rings(seeds.sample(i + 1), *[b""] * (i % 100 == 0)))
+    yield "processes", each(lambda i: seeds.process(i % 8))
+    yield "images", each(lambda i: seeds.process()[:8] + struct.pack("<Q", i + 1) + seeds.process()[16:])
+    yield "absent", each(lambda i: seeds.absent())
+
+
+def command_lines():
+    yield "processes", fill(lambda i: b"-p%d\0" % (i + 1))
+    yield "labels", fill(lambda i: b"--add-label=k%d=v\0" % i)
+    yield "globs", fill(lambda i: b"--comm=*a*%d\0" % i)
+    yield "patterns", fill(lambda i: b"--focus=a%d\0" % i)
+    yield "one-pattern", b"--focus=" + b"a" * (MIB - 64)
+    yield "letters", b"-" + b"v" * (MIB - 8)
+    yield "words", fill(lambda i: b"-v\0")
+    yield "one-word", b"--" + b"a" * (MIB - 8)
+    yield "number", b"-p" + b"1" * (MIB - 8)
+    yield "event", b"-e" + b"a" * (MIB - 8)
+
+
 def dwarfs():
     """Of a compiler: many functions, and many inlined into one."""
     with tempfile.TemporaryDirectory() as d:
@@ -454,7 +487,7 @@ NO_FILE = {"walk"}
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
-    "code": records, "dwarf": dwarfs,
+    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines,
 }
 
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Command lines of `krait record`, words apart by NUL: options that can be recorded with, or one sentence that says what is wrong.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "cli/commands.h"
+#include "cli/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+typedef VEC(char *) words_vec;
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+/* Each in an allocation of its own: the sanitizer knows its end. */
+static void split(const uint8_t *data, size_t n, words_vec *words)
+{
+	while (n) {
+		size_t size = strnlen((const char *)data, n);
+		char *word = strndup((const char *)data, size);
+
+		check(word && !vec_push(words, word));
+		size = MIN(size + 1, n);
+		data += size;
+		n -= size;
+	}
+	check(!vec_push(words, NULL));
+}
+
+/* What a recording takes for granted. */
+static void check_options(const struct record_options *o)
+{
+	check(o->format && (o->freq_hz || o->count) && !(o->freq_hz && o->count));
+	check(!o->memory || (o->memory >= 8u << 20 && o->memory <= 4ull << 30));
+	check(!(o->cmd && o->pids.n));
+	vec_foreach(pid, &o->pids)
+		check(*pid > 0);
+	vec_foreach(l, &o->labels)
+		check(l->key_len > 0 && l->key_len <= strlen(l->key));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	_cleanup_(record_options_fini) struct record_options o;
+	struct operands operands;
+	words_vec words = {};
+	int r;
+
+	record_options_init(&o);
+	/* The C library's patterns take memory without end for numbers of times. */
+	if (n && memchr(data, '{', n))
+		return 0;
+	split(data, n, &words);
+	(void)err_set(0, "%s", "");
+	r = options_parse(&command_record, (int)words.n - 1, words.v, &o, &operands);
+	if (!r) {
+		o.cmd = operands.cmd;
+		r = record_options_check(&o);
+		if (!r)
+			check_options(&o);
+	}
+	check(r == 0 || r == OPTIONS_HELP_ASKED || r == -EINVAL);
+	if (r == -EINVAL)
+		check(err_msg()[0]);
+	for (size_t i = 0; i < words.n; i++)
+		free(words.v[i]);
+	vec_fini(&words);
+	return 0;
+}

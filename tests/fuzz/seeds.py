@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""seeds.py: writes the small inputs from which fuzzers begin whose seeds are made and not found: one sound input of each kind. What they
+are made of is abi/records.h and the format itself; they are in the repository, so that fuzzing is the same everywhere."""
+import base64
+import gzip
+import os
+import struct
+
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # struct proc_key
+SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT = range(1, 8)
+# `def f(n):` in line 7 with two lines below; of 3.11 (locations), 3.10 (line numbers), 2.7 to 3.9 (pairs).
+TABLES = {0x30b: bytes.fromhex("80000000d8040884018804d80b0c8048"), 0x30a: bytes.fromhex("0401080104ff"),
+          0x309: bytes.fromhex("000106010801"), 0x207: bytes.fromhex("0001060108ff0001")}
+
+
+def texts(*all_of_them):
+    """struct wire_text of each, and the bytes, each padded to 8."""
+    out = b"".join(struct.pack("<QIIBB6x", 1, len(data) // max(kind, 1), len(data), kind, kind == 1) for kind, data in all_of_them)
+    return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
+
+
+def code(version, addr=0x10, layout=0):
+    """struct rec_code of a function."""
+    kind = 0 if version == 0x207 else 1
+    return (struct.pack("<BBHiQQ", CODE, 0, layout, 7, addr, addr + 1) + PROCESS + struct.pack("<iIQQQ", 0, 1, 0, 0, 0) +
+            texts((kind, b"/app/prog.py"), (kind, b"f"), (2 if kind else 0, "K.f\u00e9\u03b1".encode("utf-16-le")), (0, TABLES[version])))
+
+
+def stack(number, frames, outcome=0):
+    return (struct.pack("<BBHIQ", STACK, outcome, len(frames), 0, number) + PROCESS +
+            b"".join(struct.pack("<QQiI", addr, addr + 1, 4, flags) for addr, flags in frames))
+
+
+def native(number, kernel, pcs, version=0):
+    return (struct.pack("<BBHHHQ", NATIVE, 2, len(pcs), len(kernel), 0, number) + PROCESS + struct.pack("<II", version, 0) +
+            b"".join(struct.pack("<Q", pc) for pc in kernel + pcs))
+
+
+def sample(number, outcome=0, kind=SAMPLE, walked=2):
+    return struct.pack("<BBBBIQQ", kind, outcome, 4, walked, 0x7ffffff0, 2500, number) + PROCESS + struct.pack("<QQ", 1000000, 3000000)
+
+
+def process(state=2):
+    return (struct.pack("<BBHI", PROC, state, 0, 1) + PROCESS + struct.pack("<QIIQqq", 1000, 0x800001, 0, 77, 5000, 1) +
+            b"prog".ljust(16, b"\0") + bytes(96) + b"python3\0app.py".ljust(256, b"\0"))
+
+
+def absent():
+    return struct.pack("<BBHI", ABSENT, 0, 0, 0) + PROCESS + struct.pack("<Q", 0x5000) + struct.pack("<QQ", 0x7000, 64) + bytes(48)
+
+
+def rings(*records):
+    """As fuzz_records has them: b"" is a flush."""
+    return b"".join(struct.pack("<H", len(r)) + r for r in records)
+
+
+def words(line):
+    return line.replace(" ", "\0").encode()
+
+
+SEEDS = {
+    "fuzz_code": {"3.11": b"\x0b" + code(0x30b), "3.10": b"\x0a" + code(0x30a), "3.9": b"\x09" + code(0x309), "2.7": b"\x80" + code(0x207)},
+    "fuzz_linetable": {"%x" % v: struct.pack("<ii", 7, 4) + table for v, table in TABLES.items()},
+    "fuzz_maps": {
+        "process": b"55d0c0de8000-55d0c0de9000 r-xp 00001000 08:01 131 /usr/bin/python3.11\n"
+                   b"55d0c1000000-55d0c1021000 rw-p 00000000 00:00 0 [heap]\n"
+                   b"7f0000000000-7f0000028000 r--p 00000000 08:01 132 /lib/x86_64-linux-gnu/libc.so.6\n"
+                   b"7f0000028000-7f00001bd000 r-xp 00028000 08:01 132 /lib/x86_64-linux-gnu/libc.so.6\n"
+                   b"7fff00000000-7fff00002000 r-xp 00000000 00:00 0 [vdso]\n"
+                   b"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n",
+        "odd": b"1000-2000 r-xs 0 fd:00 9 /dev/shm/a b (deleted)\n2000-3000 rwxp 0 00:01 8 /memfd:x\\012y (deleted)\n"
+               b"3000-4000 r-xp 00000000 00:2a 7 /lib/ld-musl-x86_64.so.1\n",
+    },
+    "fuzz_embedded": {
+        "page": b"<!DOCTYPE html><script type=\"application/octet-stream\" id=\"krait-recording\">" +
+                base64.b64encode(gzip.compress(b"\x32\0", mtime=0)) + b"</script>",
+        "picture": b"<svg><metadata id=\"krait-recording\">\n" + base64.b64encode(bytes(range(64))) + b"\n</metadata></svg>",
+    },
+    "fuzz_records": {
+        "in-order": rings(process(), code(0x30c - 1, layout=4), stack(99, [(0x10, 1)]), native(99, [0xffffffff81000010], [0x401000]),
+                          sample(99), b""),
+        "backwards": rings(sample(99), b"", stack(99, [(0x10, 0), (0x20, 0x101)]), b"", code(0x309, layout=2), code(0x309, 0x20, 2), process()),
+        "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
+        "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
+    },
+    "fuzz_options": {
+        "command": words("-F 999 -o a.html --add-label k=v --native=full --interpreter-frames -- python app.py"),
+        "process": words("-p 12 -p13 -d 500ms --times --since 1s --until 2s --summary-json - -qf"),
+        "machine": words("--comm a* --cgroup /x --container y -e cycles -c 1000 --memory 64M --by k --add-label k=v -vv -f --annotate"),
+        "view": words("--focus a.b --ignore ^c$ --thread t --module m --value samples --format pprof -o - --no-kernel"),
+        "wrong": words("--frequncy 9 -x --folded=1 word"),
+    },
+}
+
+
+def main():
+    for fuzzer, seeds in SEEDS.items():
+        os.makedirs(os.path.join(CORPUS, fuzzer), exist_ok=True)
+        for name, data in seeds.items():
+            with open(os.path.join(CORPUS, fuzzer, name), "wb") as f:
+                f.write(data)
+
+
+if __name__ == "__main__":
+    main()
