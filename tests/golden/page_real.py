@@ -88,7 +88,7 @@ def read_back(path):
     assert samples > 500, samples
     equal(sum(once.values()), samples, "samples")
     equal(twice, once + once, "merged")
-    assert krait("diff", path, path).startswith("No function changed"), "diff"
+    assert "no more than noise" in krait("diff", path, path).split("\n")[0], "diff"
 
 
 def main():
