@@ -231,14 +231,13 @@ walk_global int check_contents(__u32 at)
 }
 
 /*
- * Has the sample taken so long that no more is proved? A few still are: a deep recursion's outermost
- * functions are the last that are met, and all that is missing then.
+ * Did proving take so long that no more is proved? A few still are: a deep recursion's outermost functions
+ * are the last that are met, and all that is missing then.
  */
 walk_inline bool is_late(struct walk *w)
 {
-	if (walk_clock() - w->began_ns <= PROVE_NS + (__u64)w->n * PROVE_FRAME_NS)
-		return false;
-	return w->hashed >= HASH_LEAST || (w->n >= PROVE_LEAST && ++w->proved_late > PROVE_LATE);
+	return w->proving_ns > PROVE_NS &&
+	       (w->hashed >= HASH_LEAST || ++w->proved_late > PROVE_LATE);
 }
 
 /* Computes the check of the code object at @code; false if it isn't readable. */
@@ -263,6 +262,24 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 		return false;
 	*check = w->acc;
 	return true;
+}
+
+/*
+ * The same, with the time that it takes accounted for where there is a limit. (Both are kept in @w: the
+ * kernel's limit for stacks of calls, 512 bytes on 5.10, is near.)
+ */
+walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u64 code,
+				 __u64 *check)
+{
+	bool done;
+
+	w->limited = w->n >= PROVE_LEAST || w->hashed >= HASH_LEAST;
+	if (w->limited)
+		w->proving_ns -= (__u32)walk_clock();
+	done = compute_check(w, l, code, check);
+	if (w->limited)
+		w->proving_ns += (__u32)walk_clock();
+	return done;
 }
 
 /*
@@ -342,14 +359,16 @@ walk_inline bool load_check(struct walk *w, const struct py_layout *l, __u64 fun
 		return true;
 	}
 	key = counted ? check_mix(w->made_hash, code) | 1 : function_key(w, l, func, code);
-	if (!key || !is_proved(w, key, check)) {
+	if (!key) /* as the memo, which has few places */
+		key = check_mix(check_mix(w->proc_hash, w->sample), code) | 1;
+	if (!is_proved(w, key, check)) {
 		if (is_late(w)) {
 			w->hashed = HASH_BUDGET + 1;
 			return false;
 		}
-		if (!compute_check(w, l, code, check))
+		if (!compute_in_time(w, l, code, check))
 			return false;
-		if (key && counted == !!w->codes_made)
+		if (counted == !!w->codes_made)
 			keep_proof(w, key, *check);
 	}
 	if (!counted)

@@ -530,6 +530,7 @@ walk_inline void walk_python(struct walk *w, const struct py_layout *l)
 	walk_begin(w);
 	start_stack(w);
 	w->steps = w->hashed = w->proved_late = 0;
+	w->proving_ns = 0;
 	w->sample++;
 	w->done = w->closed = w->inner = 0;
 	w->broken = WALK_FRAME_TORN;

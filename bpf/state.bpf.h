@@ -61,16 +61,15 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 /*
  * Interrupts are off while a sample is taken: 0.5 ms at most. A code object that no cache has takes 0.5
- * to 1 us to prove and as much to send. Proving ends after PROVE_NS and PROVE_FRAME_NS for each frame,
- * sending after SEND_NS; the least numbers hold on the slowest machine too.
+ * to 1 us to prove and as much to send. Behind PROVE_LEAST frames, or HASH_LEAST bytes, PROVE_NS may be
+ * spent on proving; sending ends after SEND_NS. The least numbers hold on the slowest machine too.
  */
-#define PROVE_NS       220000
-#define PROVE_FRAME_NS 260	  /* for each frame more: up to 3.10 it takes so long to read one */
-#define PROVE_LEAST    128	  /* frames */
-#define PROVE_LATE     16	  /* code objects that are proved after that all the same */
-#define HASH_LEAST     (64 << 10) /* of HASH_BUDGET */
-#define SEND_NS	       300000
-#define SEND_LEAST     16 /* code objects */
+#define PROVE_LEAST 192 /* frames */
+#define PROVE_NS    130000
+#define PROVE_LATE  16	       /* code objects that are proved after that all the same */
+#define HASH_LEAST  (64 << 10) /* of HASH_BUDGET */
+#define SEND_NS	    300000
+#define SEND_LEAST  16 /* code objects */
 
 /*
  * The check of a code object, as long as nothing says that it could be another: no code object was
@@ -158,6 +157,8 @@ struct walk {
 	__u8 broken;	  /* enum walk_outcome: why the innermost loop's frames aren't shown */
 	__u8 inner;	  /* enum inner: 3.11, 3.12: the innermost loop's frames */
 	__u8 proved_late; /* code objects of PROVE_LATE */
+	__u8 limited;	  /* compute_in_time(): what proving takes counts */
+	__u32 proving_ns; /* of PROVE_NS that is spent */
 	struct absent_range
 		absent[ABSENT_MAX]; /* what couldn't be read in this sample; addr 0: nothing */
 	__u32 steps;	  /* frames visited, shims included: bounds a chain that runs in a circle */
