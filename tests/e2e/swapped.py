@@ -95,10 +95,16 @@ def counts(out, names, pid=None, since_s=0.0):
     return total, whole
 
 
+# Those that keep frames and code objects in different ways.
+FEW = (2, 7), (3, 8), (3, 11), (3, 12), (3, 15)
+
+
 def versions():
-    """An interpreter of each version."""
+    """An interpreter of each version, or of some."""
     seen = set()
     for name, version, kind, path in kit.interpreters():
+        if not kit.FULL and version not in FEW:
+            continue
         if kind in ("static", "shared") and kit.is_plain(name) and version not in seen:
             seen.add(version)
             yield name, version, path
