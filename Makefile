@@ -86,6 +86,8 @@ LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c))
 	     no_bpf.c options.c output.c place.c report*.c rights.c source_open.c users.c values.c view_options.c write.c)))
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
+# An allocation that fails says so by itself (src/base/allocate.c).
+LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h))

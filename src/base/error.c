@@ -69,19 +69,6 @@ int err_nomem(void)
 	return err_set(-ENOMEM, "out of memory");
 }
 
-/*
- * In place of the C library's: every vector grows through it (base/vec.h). Weak, because a test may have one of its own.
- */
-__attribute__((weak)) void *reallocarray(void *p, size_t n, size_t size)
-{
-	size_t bytes;
-	void *grown = __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(p, bytes);
-
-	if (!grown)
-		(void)err_nomem();
-	return grown;
-}
-
 void err_memory_begin(void)
 {
 	memory_failed = false;
@@ -100,5 +87,5 @@ const char *err_msg(void)
 		abort();
 	}
 #endif
-	return message;
+	return message[0] ? message : "something failed that krait has no words for";
 }

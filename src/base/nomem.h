@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Allocations that failed. Vectors (base/vec.h), maps, struct str and interned texts say so by themselves: their -ENOMEM has the
+ * Allocations that failed. Each says so by itself (allocate.c): -ENOMEM has the
  * message "out of memory", and it is remembered. A text that couldn't grow is shorter than it should be, and not every caller looks:
  * so whoever writes or reads a file begins, and asks at its end.
  */
