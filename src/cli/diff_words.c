@@ -4,6 +4,8 @@
 #include "cli/diff.h"
 #include "render/markup.h"
 
+#define WHOLE 0.14 /* the machine's speed alone mostly moves all costs by less */
+
 void diff_add_value(const struct diff_facts *f, double value, struct str *b)
 {
 	if (f->diff.by_share)
@@ -134,14 +136,29 @@ static void add_dearer(const struct diff_facts *f, const struct diff_row *row, s
 	add_both(f, c, b);
 }
 
+/* What all functions together take is told by itself: how fast the machine is moves it, too. */
+static void add_noise(const struct diff_facts *f, struct str *b)
+{
+	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
+	double mean = (all.value[DIFF_A] + all.value[DIFF_B]) / 2, change = diff_change(&all);
+
+	str_addf(b, "what differs is no more than noise (%zu %s%s compared)", f->diff.checked,
+		 f->groups ? "group" : "function", f->diff.checked == 1 ? "" : "s");
+	if (fabs(change) > WHOLE * mean)
+		str_addf(b,
+			 ", but all functions together take %.0f %% %s %s: the machine was "
+			 "%s, or something changed them all",
+			 fabs(100 * change / all.value[DIFF_A]), change > 0 ? "more" : "less",
+			 type_words(f), change > 0 ? "slower" : "faster");
+	str_add_c(b, '.');
+}
+
 static void add_known(const struct diff_facts *f, size_t n, struct str *b)
 {
 	add_measure(f, b);
 	str_add(b, ", ");
 	if (!n) {
-		str_addf(b, "what differs is no more than noise (%zu %s%s compared).",
-			 f->diff.checked, f->groups ? "group" : "function",
-			 f->diff.checked == 1 ? "" : "s");
+		add_noise(f, b);
 		return;
 	}
 	add_dearer(f, f->diff.rows.v, b);

@@ -181,19 +181,19 @@ def labels(work):
             == {k: v["own"]["share_after"] for k, v in two.items()} and one, "%d functions" % len(one))
 
 
-def batch_run(path, hot_ms, comment="ended: 0", times=True):
-    """Six seconds of parse() and @hot_ms of hot(), alternately, below run() and main(): a program that does 100 rounds and ends."""
+def batch_run(path, hot_ms, comment="ended: 0", parse_ms=6000):
+    """@parse_ms of parse() and @hot_ms of hot(), alternately, below run() and main(): a program that does 100 rounds and ends."""
     w, now = pprof.Writer(), 0
     parse, hot, run, main_ = (w.location("[python 3.12]", name, "/srv/app.py", line, line + 1, 0)
                               for line, name in ((10, "parse"), (20, "hot"), (30, "run"), (40, "main")))
     key, unit = pprof._field(1, w.string("time")), pprof._field(4, w.string("nanoseconds"))
     for _ in range(100):
-        for leaf, ms in ((parse, 60), (hot, hot_ms // 100)):
+        for leaf, ms in ((parse, parse_ms // 100), (hot, hot_ms // 100)):
             stack = pprof._field(1, b"".join(map(pprof._varint, (leaf, run, main_))))
-            for _ in range(ms // 10):
+            for _ in range(ms // 4):
                 label = pprof._field(3, key + pprof._field(3, now * 1000000) + unit)
-                w.out.append(pprof._field(2, stack + pprof._field(2, pprof._varint(10) + pprof._varint(10 * 1000000)) + (label if times else b"")))
-                now += 10
+                w.out.append(pprof._field(2, stack + pprof._field(2, pprof._varint(4) + pprof._varint(4 * 1000000)) + label))
+                now += 4
     w.out.append(pprof._field(10, now * 1000000))
     if comment:
         w.out.append(pprof._field(13, w.string(comment)))
@@ -212,12 +212,15 @@ def runs(work):
     _, text, _ = two()
     verdict("runs-words", text.startswith("Per run (both commands ran to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after. Nothing else "
                                           "changed by more than noise.\nAll together, CPU time per run: 10.0 s before, 12.0 s after (+20.0 %)\n"), text)
+    batch_run(b, 8000)
+    _, text, _ = two()
     verdict("runs-folded", "Left out: 2 callers" in text and "app.main, app.run" in text and " app.main\n" not in text, text)
     got = json.loads(two("--json")[1])
     rows = {f["name"]: f for f in got["functions"]}
     verdict("runs-json", (got["work"], got["runs"], got["changed"], got["functions"][0]["name"], rows["app.hot"]["own"]["changed"], rows["app.parse"]["own"]["changed"],
                           rows["app.main"].get("passes_on"), rows["app.parse"]["own"]["after"]) ==
             ("runs", {"before": 1, "after": 1}, 1, "app.hot", True, False, "app.hot", 6e9), str(got))
+    batch_run(b, 6000)
     code, _, said = two("--fail-if", "own:app.hot>+40%", "--fail-if", "own:app.parse<-1%")
     verdict("runs-fail-if", code == 4 and "app.hot went from 4.00 s to 6.00 s (+50.0 %)" in said and "judges" not in said, said)
     for name, n in (("3.pb.gz", 3), ("2.pb.gz", 2)):
@@ -225,6 +228,10 @@ def runs(work):
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
     verdict("runs-merged", text.startswith("Per run (3 before, 2 after, all to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
+    batch_run(b, 4800, parse_ms=7200)
+    _, text, _ = two()
+    verdict("runs-machine", text.startswith("Per run (both commands ran to their end), what differs is no more than noise (4 functions compared), but all functions together take 20 % "
+                                            "more CPU time: the machine was slower, or something changed them all.\n"), text)
     for comment in (None, "ended: by -d", "ended: 1", "ended: by Ctrl-C"):
         batch_run(b, 6000, comment)
         _, text, _ = two()
@@ -239,8 +246,8 @@ def runs(work):
     code, _, said = two("--fail-if", "own:app.hot>+5%")
     verdict("runs-not-fail-if", code == 4 and "judges CPU time per second" in said, said)
     verdict("runs-not-fail-if-points", "judges" not in two("--fail-if", "own:app.hot>+5points")[2], "")
-    text = two("--per", "requests=100,200")[1]
-    verdict("runs-given", text.startswith("Per request, app.parse takes 50.0 % less CPU time: 60.0 ms before, 30.0 ms after. 2 more changed by more than noise."), text)
+    text = two("--per", "requests=100,300")[1]
+    verdict("runs-given", text.startswith("Per request, app.parse takes 66.7 % less CPU time: 60.0 ms before, 20.0 ms after. 2 more changed by more than noise."), text)
 
 
 def main():
