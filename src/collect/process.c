@@ -249,6 +249,7 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 		(void)!ignore(c, p);
 		return;
 	}
+	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	read_directory(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
 	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */

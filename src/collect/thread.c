@@ -339,9 +339,9 @@ static void name_threads(struct collect *c, struct process *p)
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	struct py_thread_names names = {};
 
-	if (layout && !proc_open(&proc, p->key.tgid) && process_is(p, &proc) &&
-	    !py_thread_names(p->key.tgid, layout, &p->where, NULL, 0, &names) &&
-	    process_is(p, &proc)) {
+	/* That it is still the same process says that it was while its memory was read. */
+	if (layout && !py_thread_names(p->key.tgid, layout, &p->where, NULL, 0, &names) &&
+	    names.list.n && !proc_open(&proc, p->key.tgid) && process_is(p, &proc)) {
 		map_foreach(slot, &p->threads) {
 			struct thread *t = &c->threads.v[slot->value - 1];
 			const char *name = py_thread_name_of(&names, t->tid);

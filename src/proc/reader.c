@@ -20,23 +20,26 @@
 #include "base/worker.h"
 
 #define IDLE_MOST    4
+#define TASK_READS   5 /* a task waits as long as so many reads, if they come */
 #define SLICE_MS     50
 #define HEAD_BYTES   4096
 #define TAIL_BYTES   (64 << 10)
-#define SHARED_BYTES (1u << 18) /* for one request; larger reads are several */
+#define SHARED_BYTES READER_TASK_BYTES /* for one request; larger reads are several */
 #define PIECES	     64
 #define STUCK_MOST   32 /* children that don't come back: then nothing new is read */
 #define STUCK_USER   4	/* of processes of one user other than root */
 
 /* What is asked, and what came of it; both processes map it. */
 struct shared {
-	char path[128]; /* "": memory is asked for */
+	reader_task *task; /* NULL: .path is asked for, */
+	char path[128];	   /* or memory, if it is "" */
+	unsigned reads;	   /* that came, of a task */
 	long fs_type;
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
 	ssize_t got;
-	char bytes[SHARED_BYTES];
+	_Alignas(uint64_t) char bytes[SHARED_BYTES];
 };
 
 /* A child that hangs in a process's memory. */
@@ -62,7 +65,8 @@ static struct readers {
 	size_t n_stuck;
 	struct reader_stats stats;
 	bool looks_first;
-	pid_t pagemap_pid; /* 0: none is open */
+	struct shared *serves; /* in a child: who asks */
+	pid_t pagemap_pid;     /* 0: none is open */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -102,9 +106,16 @@ static ssize_t read_memory(struct shared *s)
 	return got < 0 ? -errno : got;
 }
 
+static ssize_t answer(struct shared *s)
+{
+	if (s->task)
+		return s->task(s->pid, s->bytes, s->n);
+	return s->path[0] ? try_file(s) : read_memory(s);
+}
+
 /*
- * Another process's memory comes into this one's, which is krait's too. Nothing here allocates or
- * takes a lock.
+ * Another process's memory comes into this one's, which is krait's too. Nothing here takes a lock, and only tasks
+ * allocate, which the child of a program with threads may (glibc, musl).
  */
 static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 {
@@ -113,10 +124,11 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
+	all.serves = s;
 	dup2(fd, 0);
 	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
 	while (read(0, &byte, 1) == 1) {
-		s->got = s->path[0] ? try_file(s) : read_memory(s);
+		s->got = answer(s);
 		if (write(0, &byte, 1) != 1)
 			break;
 	}
@@ -267,15 +279,21 @@ static bool is_hopeless(struct readers *r, pid_t pid)
  */
 static int ask(const struct child *c)
 {
-	unsigned slices = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS;
+	unsigned most = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS, slices = 0;
+	unsigned reads = c->shared->reads = 0, idle = 0;
 	char byte = 0;
 	ssize_t got;
 
 	if (send(c->fd, &byte, 1, MSG_NOSIGNAL) != 1)
 		return -EPIPE;
-	do
+	do {
+		unsigned before = reads;
+
 		got = recv(c->fd, &byte, 1, 0);
-	while (got < 0 && (errno == EAGAIN || errno == EINTR) && --slices && !worker_cancelled());
+		reads = __atomic_load_n(&c->shared->reads, __ATOMIC_RELAXED);
+		idle = reads == before ? idle + 1 : 0;
+	} while (got < 0 && (errno == EAGAIN || errno == EINTR) && idle < most &&
+		 ++slices < most * TASK_READS && !worker_cancelled());
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return -ETIMEDOUT;
 	return got == 1 ? 0 : -EPIPE;
@@ -295,6 +313,7 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 {
 	int e;
 
+	c->shared->task = NULL;
 	c->shared->path[0] = '\0';
 	c->shared->pid = pid;
 	c->shared->n = n;
@@ -453,6 +472,11 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 	ssize_t got;
 	int e;
 
+	if (all.serves) {
+		got = read_here(pid, to, from, n);
+		__atomic_fetch_add(&all.serves->reads, 1, __ATOMIC_RELAXED);
+		return got;
+	}
 	if (pid == getpid() || (all.looks_first && is_present(&all, pid, from, n)))
 		return read_here(pid, to, from, n);
 	e = take(&all, pid, &child);
@@ -460,6 +484,29 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 		return e;
 	got = read_by_child(&child, pid, to, from, n);
 	let_go(&all, &child, got);
+	return got;
+}
+
+ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most)
+{
+	struct child child;
+	ssize_t got;
+	int e;
+
+	if (pid == getpid() || all.looks_first)
+		return task(pid, bytes, most);
+	e = take(&all, pid, &child);
+	if (e)
+		return e;
+	child.shared->task = task;
+	child.shared->pid = pid;
+	child.shared->n = MIN(most, sizeof(child.shared->bytes));
+	memcpy(child.shared->bytes, bytes, MIN(n, sizeof(child.shared->bytes)));
+	e = ask(&child);
+	got = e ? e : child.shared->got;
+	if (got > 0)
+		memcpy(bytes, child.shared->bytes, MIN((size_t)got, most));
+	let_go(&all, &child, e);
 	return got;
 }
 
@@ -471,6 +518,7 @@ int reader_try_file(const char *path, uint64_t dev, long *fs_type)
 
 	if (e)
 		return e;
+	child.shared->task = NULL;
 	snprintf(child.shared->path, sizeof(child.shared->path), "%s", path);
 	child.shared->pid = group;
 	child.shared->fs_type = 0;

@@ -30,6 +30,18 @@
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
+ * Work that reads much of process @pid with reader_read(): as a task each read costs no message to the child. It runs
+ * there, on what krait was when it made the child: all that is asked is in @bytes, where the answer comes, of up to @most
+ * bytes. Their number, or -errno.
+ */
+typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
+
+#define READER_TASK_BYTES (1u << 18) /* of what is asked, and of the answer */
+
+/* @bytes: @n are asked, and there is room for @most. What the task says, or -errno as reader_read(). */
+ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
+
+/*
  * Opens a file, if it is a regular one, and reads its beginning and its end: what is read of it
  * then is mostly in memory. 0, with its file system's type (statfs.f_type); -ETIMEDOUT: its file
  * system @dev doesn't answer, now or before; -errno.

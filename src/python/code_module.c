@@ -6,8 +6,11 @@
  * must be the file's.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
+#include "proc/reader.h"
 #include "python/code.h"
 #include "python/heap.h"
 
@@ -30,14 +33,9 @@ static bool is_frozen(const char *file, const char *name)
 	       streq(file + strlen("<frozen ") + n, ">");
 }
 
-static bool is_module_of(struct heap *h, const heap_items *items, const struct py_code *code,
-			 const char *name)
+static bool is_module_of(const struct py_code *code, const char *name, const char *file)
 {
-	_cleanup_str_ struct str file = {};
-
-	if (is_frozen(code->file, name))
-		return true;
-	return !read_item(h, items, "__file__", &file) && streq(str_cstr(&file), code->file);
+	return is_frozen(code->file, name) || streq(file, code->file);
 }
 
 /* Is the file /...NAME.py or /...NAME/__init__.py, each dot of the name being a folder? */
@@ -72,30 +70,71 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
 }
 
-int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
-			uint64_t globals)
+struct question {
+	struct py_layout layout;
+	uint64_t globals;
+};
+
+/* __name__ and __file__ of a module, "" if there is none. */
+struct answer {
+	char name[MODULE_BYTES], file[PATH_MAX];
+};
+
+static void put(struct heap *h, const heap_items *items, const char *key, char *ret, size_t most)
 {
-	_cleanup_str_ struct str name = {};
+	_cleanup_str_ struct str text = {};
+
+	if (!read_item(h, items, key, &text) && text.n < most)
+		memcpy(ret, str_cstr(&text), text.n + 1);
+}
+
+/* A reader_task. */
+static ssize_t find_module(pid_t pid, void *bytes, size_t most)
+{
+	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
+	const struct question q = *(const struct question *)bytes;
+	struct answer *a = bytes;
 	heap_items items = {};
 	struct heap h;
 	int r;
 
-	if (!code->name || !code->file || !streq(code->name, "<module>"))
+	memset(a, 0, sizeof(*a));
+	heap_init(&h, pid, &q.layout);
+	h.budget = BUDGET;
+	h.pages = pages;
+	r = heap_dict(&h, q.globals, &items);
+	if (!r) {
+		put(&h, &items, "__name__", a->name, sizeof(a->name));
+		put(&h, &items, "__file__", a->file, sizeof(a->file));
+	}
+	vec_fini(&items);
+	return r ? r : (ssize_t)sizeof(*a);
+}
+
+int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
+			uint64_t globals)
+{
+	union {
+		struct question q;
+		struct answer a;
+	} u = {.q = {*layout, globals}};
+	struct heap h;
+	ssize_t got;
+	int r;
+
+	if (!code->name || !code->file || !streq(code->name, "<module>") ||
+	    !heap_is_known(layout->version))
+		return 0;
+	got = reader_run(pid, find_module, &u, sizeof(u.q), sizeof(u.a));
+	if (got < 0)
+		return (int)got;
+	if (!*u.a.name || !is_module_of(code, u.a.name, u.a.file))
 		return 0;
 	heap_init(&h, pid, layout);
 	h.budget = BUDGET;
-	if (!h.known)
-		return 0;
-	r = heap_dict(&h, globals, &items);
-	r = r ? r : read_item(&h, &items, "__name__", &name);
-	if (!r && name.n && name.n < MODULE_BYTES &&
-	    is_module_of(&h, &items, code, str_cstr(&name)))
-		r = check_name(code, &h, str_cstr(&name));
-	else
-		r = r ? r : -ENOENT;
-	vec_fini(&items);
+	r = check_name(code, &h, u.a.name);
 	if (r)
 		return r == -ENOENT ? 0 : r;
-	code->module = str_take(&name);
+	code->module = strdup(u.a.name);
 	return code->module ? 1 : -ENOMEM;
 }

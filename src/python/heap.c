@@ -3,6 +3,7 @@
 #include "python/heap.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/uio.h>
 
 #include "python/peek.h"
@@ -46,6 +47,15 @@ void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
 	}
 }
 
+struct heap_pages *heap_pages_new(void)
+{
+	struct heap_pages *pages = malloc(sizeof(*pages));
+
+	if (pages)
+		memset(pages->start, 0, sizeof(pages->start));
+	return pages;
+}
+
 static bool spend(struct heap *h, size_t cost)
 {
 	if (h->budget < cost)
@@ -56,7 +66,7 @@ static bool spend(struct heap *h, size_t cost)
 
 #define PAGE_COST  512 /* of the budget: a page takes little longer than a few bytes of it */
 #define SMALL_READ 1024
-#define FEW_READS  16
+#define FEW_READS  64
 
 /* The page at @start, NULL and *@e set if it isn't readable. */
 static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)

@@ -34,6 +34,9 @@ struct heap_pages {
 	uint8_t bytes[HEAP_PAGES][HEAP_PAGE];
 };
 
+/* Freed by the caller; NULL: no memory. */
+struct heap_pages *heap_pages_new(void);
+
 struct heap {
 	pid_t pid;
 	const struct py_layout *l;
@@ -47,7 +50,7 @@ struct heap {
 	} types[8]; /* read last: most objects have one of few types */
 	unsigned next_type;
 	/*
-	 * The caller's, zeroed, or NULL: each read is one of the process then. For a short session, as what a
+	 * The caller's, or NULL: each read is one of the process then. For a short session, as what a
 	 * page says isn't read again.
 	 */
 	struct heap_pages *pages;

@@ -136,6 +136,7 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 
 #define KEY_BYTES 160 /* of a str object that are compared: its header and up to 64 characters */
 #define BATCH	  64
+#define FIRST	  8 /* what a module says of itself comes first */
 
 /* Is @raw, the first bytes of an object, the ASCII str @key? */
 static bool is_key(const struct heap *h, const uint8_t *raw, const char *key, size_t n)
@@ -160,8 +161,8 @@ uint64_t heap_find(struct heap *h, const heap_items *items, const char *key)
 
 	if (bytes > KEY_BYTES)
 		return 0;
-	for (size_t i = 0; i < items->n; i += BATCH) {
-		size_t m = MIN(items->n - i, (size_t)BATCH);
+	for (size_t i = 0, m; i < items->n; i += m) {
+		m = MIN(items->n - i, i ? (size_t)BATCH : FIRST);
 
 		for (size_t k = 0; k < m; k++)
 			addr[k] = items->v[i + k].key;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "proc/reader.h"
 #include "python/heap.h"
 #include "python/tids.h"
 
@@ -139,6 +140,104 @@ static int read_interpreters(struct reader *r)
 	return e;
 }
 
+/* What the task that reads is asked, and its answer: so many bytes of these, each with its name behind it. */
+struct question {
+	struct py_layout layout;
+	struct py_where where;
+};
+
+struct packed {
+	uint64_t ident, native;
+	size_t n; /* of its name, with its NUL and what aligns the next one */
+};
+
+/* Bytes, or -ENOBUFS. */
+static ssize_t pack(const struct reader *r, uint8_t *bytes, size_t most)
+{
+	size_t n = 0;
+
+	vec_foreach(t, &r->ret->list) {
+		size_t name = strlen(t->name) + 1;
+		struct packed p = {t->ident, r->found.v[t - r->ret->list.v].native,
+				   (name + 7) / 8 * 8};
+
+		if (most - n < sizeof(p) + p.n)
+			return -ENOBUFS;
+		memcpy(bytes + n, &p, sizeof(p));
+		memset(bytes + n + sizeof(p), 0, p.n);
+		memcpy(bytes + n + sizeof(p), t->name, name);
+		n += sizeof(p) + p.n;
+	}
+	return (ssize_t)n;
+}
+
+static int unpack(struct reader *r, const uint8_t *bytes, size_t n)
+{
+	struct packed p;
+	int e = 0;
+
+	for (; !e && n >= sizeof(p); bytes += p.n, n -= p.n) {
+		char *name;
+
+		memcpy(&p, bytes, sizeof(p));
+		bytes += sizeof(p);
+		n -= sizeof(p);
+		if (p.n > n)
+			return -EINVAL;
+		name = strndup((const char *)bytes, p.n);
+		e = name ? put(r, p.ident, name, p.native) : -ENOMEM;
+	}
+	return e;
+}
+
+static void begin(struct reader *r, pid_t pid, const struct py_layout *layout,
+		  const struct py_where *where, struct py_thread_names *ret)
+{
+	*r = (struct reader){.where = where, .ret = ret};
+	heap_init(&r->heap, pid, layout);
+	map_init(&r->by_ident);
+	map_init(&r->tids.by_native);
+}
+
+static void end(struct reader *r)
+{
+	map_fini(&r->by_ident);
+	py_tids_fini(&r->tids);
+	vec_fini(&r->found);
+}
+
+/* A reader_task. */
+static ssize_t read_names(pid_t pid, void *bytes, size_t most)
+{
+	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
+	const struct question q = *(const struct question *)bytes;
+	struct py_thread_names names = {};
+	struct reader r;
+	ssize_t n;
+
+	begin(&r, pid, &q.layout, &q.where, &names);
+	r.heap.pages = pages;
+	n = read_interpreters(&r);
+	if (!n)
+		n = pack(&r, bytes, most);
+	end(&r);
+	py_thread_names_fini(&names);
+	return n;
+}
+
+/* 0, -ENOBUFS: they are too many for an answer; -errno. */
+static int ask_names(struct reader *r, pid_t pid)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);
+	ssize_t n;
+
+	if (!bytes)
+		return -ENOMEM;
+	*(struct question *)bytes = (struct question){*r->heap.l, *r->where};
+	n = reader_run(pid, read_names, bytes, sizeof(struct question), READER_TASK_BYTES);
+	return n < 0 ? (int)n : unpack(r, bytes, (size_t)n);
+}
+
 static pid_t task_by_pointer(const struct reader *r, uint64_t ident,
 			     const struct py_thread_id *known, size_t n)
 {
@@ -164,23 +263,22 @@ static void resolve(struct reader *r, const struct py_thread_id *known, size_t n
 int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
 		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
 {
-	_cleanup_free_ struct heap_pages *pages = calloc(1, sizeof(*pages));
-	struct reader r = {.where = where, .ret = ret};
+	_cleanup_free_ struct heap_pages *pages = NULL;
+	struct reader r;
 	int e;
 
-	heap_init(&r.heap, pid, layout);
-	r.heap.pages = pages;
-	if (!r.heap.known || !layout->interp_modules || !where->interp_head)
+	if (!heap_is_known(layout->version) || !layout->interp_modules || !where->interp_head)
 		return -ENOTSUP;
-	map_init(&r.by_ident);
-	map_init(&r.tids.by_native);
-	e = read_interpreters(&r);
+	begin(&r, pid, layout, where, ret);
+	e = ask_names(&r, pid);
+	if (e == -ENOBUFS || ret->list.n)
+		r.heap.pages = pages = heap_pages_new();
+	if (e == -ENOBUFS)
+		e = read_interpreters(&r);
 	if (!e && ret->list.n)
 		e = py_tids_read(&r.tids, pid);
 	if (!e)
 		resolve(&r, known, n);
-	map_fini(&r.by_ident);
-	py_tids_fini(&r.tids);
-	vec_fini(&r.found);
+	end(&r);
 	return e;
 }
