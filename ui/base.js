@@ -58,6 +58,8 @@ export function quantity(v, unit) {
 		const step = v >= 2 ** 30 ? 3 : v >= 2 ** 20 ? 2 : v >= 1024 ? 1 : 0;
 		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) : grouped(v) + '\u00a0bytes';
 	}
+	if (unit === 'microcount') // with fractions, PROFILE_MICROCOUNT
+		return grouped(Math.trunc(v / 1e6)) + (v % 1e6 ? (Math.abs(v % 1e6) / 1e6).toFixed(6).slice(1).replace(/0+$/, '') : '');
 	if (unit !== 'nanoseconds')
 		return grouped(v) + (unit === 'count' ? '' : '\u00a0' + unit);
 	if (v >= 1e12)

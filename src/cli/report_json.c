@@ -12,6 +12,21 @@ static void put(FILE *out, const char *key, const char *value)
 	json_put_string(out, value);
 }
 
+static const char *unit_of(const struct report_facts *f)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+
+	return profile_is_count(unit) ? "count" : unit;
+}
+
+/* A further member, with its fraction if values have some. */
+static void put_value(const struct report_facts *f, const char *key, int64_t value, FILE *out)
+{
+	fprintf(out, ", \"%s\": ", key);
+	json_put_decimal(out, value,
+			 profile_fraction_digits(profile_meta(f->p)->values[f->value].unit));
+}
+
 static void put_function(const struct report_facts *f, const struct cost *c, FILE *out)
 {
 	_cleanup_str_ struct str name = {}, place = {};
@@ -22,7 +37,9 @@ static void put_function(const struct report_facts *f, const struct cost *c, FIL
 	put(out, "name", str_cstr(&name));
 	fputs(", ", out);
 	put(out, "file", str_cstr(&place));
-	fprintf(out, ", \"own\": %lld, \"total\": %lld}", (long long)c->self, (long long)c->total);
+	put_value(f, "own", c->self, out);
+	put_value(f, "total", c->total, out);
+	fputc('}', out);
 }
 
 static void put_line(const struct report_facts *f, const struct cost_line *l, FILE *out)
@@ -35,7 +52,9 @@ static void put_line(const struct report_facts *f, const struct cost_line *l, FI
 	put(out, "function", str_cstr(&name));
 	fputs(", ", out);
 	put(out, "file", profile_get_string(f->p, profile_get_function(f->p, at->function)->file));
-	fprintf(out, ", \"line\": %d, \"own\": %lld}", l->line, (long long)l->self);
+	fprintf(out, ", \"line\": %d", l->line);
+	put_value(f, "own", l->self, out);
+	fputc('}', out);
 }
 
 static int put_shares(const struct report_facts *f, const char *by, const char *key, FILE *out)
@@ -49,7 +68,8 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	for (size_t i = 0; !r && i < shares.n; i++) {
 		fputs(i ? ", {" : "{", out);
 		put(out, "name", shares.v[i].name);
-		fprintf(out, ", \"total\": %lld}", (long long)shares.v[i].value);
+		put_value(f, "total", shares.v[i].value, out);
+		fputc('}', out);
 	}
 	fputs("],\n", out);
 	report_shares_fini(&shares);
@@ -65,8 +85,9 @@ static void put_kinds(const struct report_facts *f, FILE *out)
 	for (int i = 0; i < KIND_MAX; i++) {
 		if (!f->costs.kinds[i])
 			continue;
-		fprintf(out, "%s{\"name\": \"%s\", \"total\": %lld}", apart,
-			view_kind_word((enum frame_kind)i), (long long)f->costs.kinds[i]);
+		fprintf(out, "%s{\"name\": \"%s\"", apart, view_kind_word((enum frame_kind)i));
+		put_value(f, "total", f->costs.kinds[i], out);
+		fputc('}', out);
 		apart = ", ";
 	}
 	fputs("],\n", out);
@@ -78,7 +99,7 @@ static void put_tables(const struct report_facts *f, FILE *out)
 
 	fputs("  \"functions\": [", out);
 	vec_foreach(c, &f->costs.functions) {
-		if (c->total <= 0)
+		if (!c->total && !c->self)
 			continue;
 		fputs(apart, out);
 		put_function(f, c, out);
@@ -124,10 +145,11 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	fputs(",\n  ", out);
 	put(out, "value", m->values[f->value].type);
 	fputs(",\n  ", out);
-	put(out, "unit", m->values[f->value].unit);
-	fprintf(out, ",\n  \"duration_ns\": %lld,\n  \"shown\": %lld,\n  \"all\": %lld,\n",
-		(long long)m->duration_ns, (long long)f->costs.all,
-		(long long)f->totals.all[f->value]);
+	put(out, "unit", unit_of(f));
+	fprintf(out, ",\n  \"duration_ns\": %lld", (long long)m->duration_ns);
+	put_value(f, "shown", f->costs.all, out);
+	put_value(f, "all", f->totals.all[f->value], out);
+	fputs(",\n", out);
 	put_notes(f, out);
 	r = put_shares(f, "process", "processes", out);
 	if (!r)

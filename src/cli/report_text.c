@@ -4,6 +4,7 @@
  * shares on request. And the same as Markdown, for the summary of a CI job.
  */
 #include <errno.h>
+#include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/cells.h"
@@ -107,7 +108,7 @@ static void print_functions(struct printer *p)
 	snprintf(text, sizeof(text), "    own    total    %s", noun);
 	heading(p, md, text);
 	vec_foreach(c, &p->f->costs.functions) {
-		if (n == p->style->limit || c->self <= 0)
+		if (n == p->style->limit || !c->self)
 			break;
 		print_function(p, c);
 		n++;
@@ -148,7 +149,7 @@ static void add_share(struct printer *p, const char *what, const char *word, int
 {
 	double share = report_percent(p->f, value);
 
-	if (share < 0.05)
+	if (fabs(share) < 0.05)
 		return;
 	str_addf(&p->row, "%s%s%s %.1f %%", *first ? what : ", ", *first ? ": " : "", word, share);
 	*first = false;
@@ -235,8 +236,10 @@ static int print_shares(struct printer *p, const char *by)
 
 static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
+	double va = fabs((double)a->value), vb = fabs((double)b->value);
+
+	if (va != vb)
+		return va > vb ? -1 : 1;
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
@@ -284,8 +287,8 @@ static uint32_t shown_children(const struct printer *p, const struct tree *t, ui
 	const struct tree_node *n = &t->nodes.v[node];
 	uint32_t i = 0;
 
-	while (i < n->n_children &&
-	       t->nodes.v[t->order[n->first + i]].value >= TREE_LEAST * (double)p->f->costs.all)
+	while (i < n->n_children && fabs((double)t->nodes.v[t->order[n->first + i]].value) >=
+					    TREE_LEAST * (double)costs_whole(&p->f->costs))
 		i++;
 	return i;
 }
@@ -367,12 +370,15 @@ static void print_head(struct printer *p)
 		str_add(&b, " in ");
 		markup_add_value(&b, m->duration_ns, "nanoseconds");
 	}
-	if (f->value && streq(m->values[0].unit, "count")) {
+	if (f->value && profile_is_count(m->values[0].unit)) {
 		str_add(&b, ", ");
-		markup_add_count(&b, count_samples(f));
+		markup_add_value(&b, count_samples(f), m->values[0].unit);
 		str_addf(&b, " %s", m->values[0].type);
 	}
-	if (f->filtered && f->costs.all < f->totals.all[f->value]) {
+	if (f->costs.less) {
+		str_add(&b, "; shares are of ");
+		markup_add_value(&b, costs_whole(&f->costs), m->values[f->value].unit);
+	} else if (f->filtered && f->costs.all < f->totals.all[f->value]) {
 		str_add(&b, "; ");
 		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
 		str_add(&b, " of all; shares are of that");
@@ -425,7 +431,8 @@ static void print_lede(struct printer *p)
 		 * rows, because a wide character may not fit at the end of the first.
 		 */
 		cells_add(&p->row, str_cstr(&b),
-			  p->f->costs.all > 0 ? 2 * p->style->width - 1 : INT32_MAX, false, false);
+			  costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX, false,
+			  false);
 	}
 	/* It wraps. */
 	if (!p->md)
@@ -469,7 +476,7 @@ static int print_all(struct printer *p)
 	print_lede(p);
 	print_head(p);
 	print_notes(p);
-	r = p->f->costs.all > 0 ? print_tables(p) : 0;
+	r = costs_whole(&p->f->costs) ? print_tables(p) : 0;
 	str_fini(&p->row);
 	str_fini(&p->shares);
 	if (!r && (fflush(p->out) || ferror(p->out)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report's words, and whose the samples are; see report.h. */
 #include <errno.h>
+#include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report.h"
@@ -20,14 +21,18 @@ const char *report_value_words(const struct report_facts *f)
 
 double report_percent(const struct report_facts *f, int64_t value)
 {
-	return f->costs.all > 0 ? 100.0 * value / f->costs.all : 0;
+	int64_t whole = costs_whole(&f->costs);
+
+	return whole > 0 ? 100.0 * value / whole : 0;
 }
 
 void report_add_percent(const struct report_facts *f, const struct report_style *style,
 			int64_t value, struct str *b)
 {
 	double share = report_percent(f, value);
-	enum color color = share >= 20 ? COLOR_RED : share >= 5 ? COLOR_YELLOW : COLOR_OFF;
+	enum color color = fabs(share) >= 20  ? COLOR_RED
+			   : fabs(share) >= 5 ? COLOR_YELLOW
+					      : COLOR_OFF;
 	bool colored = style && style->colored && color != COLOR_OFF;
 
 	if (style)
@@ -41,11 +46,11 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 {
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
-	if (f->value || !streq(v->unit, "count")) {
+	if (f->value || !profile_is_count(v->unit)) {
 		markup_add_value(b, f->costs.all, v->unit);
 		str_addf(b, " of %s", report_value_words(f));
 	} else {
-		markup_add_count(b, f->costs.all);
+		markup_add_value(b, f->costs.all, v->unit);
 		str_addf(b, " %s", v->type);
 	}
 }
@@ -87,13 +92,36 @@ static const char *const part_words[] = {
 	[LEDE_WITHOUT_OWN] = ", not counting your own functions",
 };
 
+/* What went up and what went down in a profile that has both: the difference of two. */
+static void add_signed(const struct report_facts *f, struct str *b)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+	const struct cost *most = f->costs.functions.v;
+	int64_t more;
+
+	if (__builtin_add_overflow(f->costs.all, f->costs.less, &more))
+		more = INT64_MAX;
+	str_addf(b, "The %s has values below 0, as a difference has: ", report_value_words(f));
+	markup_add_value(b, more, unit);
+	str_add(b, " more, ");
+	markup_add_value(b, f->costs.less, unit);
+	str_add(b, " less; most in ");
+	costs_name(&f->costs, most->location, b);
+	str_add(b, ": ");
+	markup_add_value(b, most->self, unit);
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
 	const struct lede *l = &f->lede;
 
-	if (f->costs.all <= 0) {
+	if (!costs_whole(&f->costs)) {
 		add_nothing(f, b);
+		return;
+	}
+	if (f->costs.less) {
+		add_signed(f, b);
 		return;
 	}
 	if (!l->location) {
@@ -103,7 +131,7 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 		return;
 	}
 	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,
-		 report_value_words(f), streq(unit, "count") ? "are" : "is");
+		 report_value_words(f), profile_is_count(unit) ? "are" : "is");
 	costs_name(&f->costs, l->location, b);
 	str_add(b, part_words[l->part]);
 	if (!l->caller)
@@ -141,15 +169,15 @@ int report_shares_of(const struct report_facts *f, const char *by, report_shares
 		int64_t *sum = &of[roots_rank(&roots, f->sums[i].labels, roots.depth - 1)];
 
 		if (__builtin_add_overflow(*sum, f->sums[i].values[f->value], sum))
-			*sum = INT64_MAX;
+			*sum = f->sums[i].values[f->value] < 0 ? INT64_MIN : INT64_MAX;
 	}
 	r = of ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !r && i < roots.texts.n; i++) {
 		struct report_share share = {strdup(rank_text(&roots.texts, i)), of[i]};
 
-		if (of[i] > 0)
+		if (of[i])
 			r = share.name ? vec_push(ret, share) : -ENOMEM;
-		if (r || of[i] <= 0)
+		if (r || !of[i])
 			free(share.name);
 	}
 	roots_fini(&roots);

@@ -15,11 +15,13 @@ struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
 	bool no_name, no_process; /* krait made it up */
+	bool is_count;
+	unsigned value; /* index */
 	uint32_t labels;
 };
 
-/* All threads of a file are of one value. */
-static int take_type(struct ff_reader *r, const struct thread *t)
+/* Threads of different types are of different values. */
+static int take_type(struct ff_reader *r, struct thread *t)
 {
 	static const struct {
 		const char *word;
@@ -29,6 +31,7 @@ static int take_type(struct ff_reader *r, const struct thread *t)
 		     {"bytes", {"bytes", "bytes"}}};
 	const char *word = t->weight_type.n ? str_cstr(&t->weight_type) : "samples";
 	struct profile_meta *m = profile_meta(r->p);
+	struct profile_value_type type;
 	size_t i = 0;
 
 	while (i < ARRAY_SIZE(types) && !streq(word, types[i].word))
@@ -36,10 +39,14 @@ static int take_type(struct ff_reader *r, const struct thread *t)
 	if (i == ARRAY_SIZE(types))
 		return ff_bad(&t->samples, "weightType",
 			      "it is none of samples, tracing-ms and bytes");
-	if (m->n_values && !streq(m->values[0].unit, types[i].type.unit))
-		return ff_bad(&t->samples, "weightType", "it isn't what the threads before have");
-	m->values[0] = types[i].type;
-	m->n_values = 1;
+	type = types[i].type;
+	t->is_count = i == 0;
+	if (t->is_count && r->counts.micro)
+		type.unit = PROFILE_MICROCOUNT;
+	for (t->value = 0; t->value < m->n_values; t->value++)
+		if (profile_same_type(&m->values[t->value], &type))
+			return 0;
+	m->values[m->n_values++] = type;
 	return 0;
 }
 
@@ -67,18 +74,37 @@ static int read_beside(struct json_in *in, const char *field, int times, int64_t
 	return ff_in_field(json_in_skip(in), field);
 }
 
+/* A count is 1 where there is none; in what the profile counts. */
+static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
+{
+	struct json_in *in = &t->weight;
+	int64_t one = r->counts.micro ? 1000000 : 1;
+	bool known = false;
+	int more, err;
+
+	if (!t->is_count)
+		return read_beside(in, "weight", streq(str_cstr(&t->weight_type), "bytes") ? 0 : MS,
+				   1, ret);
+	*ret = one;
+	more = in->at ? json_in_item(in) : 1;
+	if (!in->at || more <= 0)
+		return more ? ff_in_field(MIN(more, 0), "weight")
+			    : ff_bad(in, "weight", "there are more stacks");
+	err = viewer_in_count(FF_FORMAT, in, "weight", &r->counts, ret, &known);
+	*ret = known ? *ret : one;
+	return err;
+}
+
 static int add_sample(struct ff_reader *r, const struct thread *t, int32_t stack, int64_t time_ns,
 		      int64_t weight)
 {
-	struct profile_sample s = {
-		.labels = t->labels, .time_ns = MAX(time_ns, (int64_t)-1), .values = {weight}};
+	struct profile_sample s = {.labels = t->labels, .time_ns = MAX(time_ns, (int64_t)-1)};
 	int err;
 
-	if (weight < 0)
-		return ff_bad(&t->weight, "weight", "it is below 0");
 	/* krait's own marks of where a run of samples ends, and what others leave out. */
 	if (!weight)
 		return 0;
+	s.values[t->value] = weight;
 	err = ff_stack(r, stack, &s.stack);
 	return err ? err : profile_add(r->p, &s);
 }
@@ -91,7 +117,6 @@ static int enter_list(struct json_in *in, const char *field)
 /* Lists of the same length. A delta is that from the sample before. */
 static int read_samples(struct ff_reader *r, struct thread *t)
 {
-	int power = streq(str_cstr(&t->weight_type), "tracing-ms") ? MS : 0;
 	bool timed = t->time.at || t->deltas.at;
 	int64_t now = 0;
 	int more, err = enter_list(&t->stack, "stack");
@@ -114,7 +139,7 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 		err = err ? err : read_beside(&t->deltas, "timeDeltas", MS, 0, &delta);
 		if (!err && t->deltas.at && __builtin_add_overflow(now, delta, &now))
 			err = ff_bad(&t->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");
-		err = err ? err : read_beside(&t->weight, "weight", power, 1, &weight);
+		err = err ? err : read_weight(r, t, &weight);
 		err = err ? err : add_sample(r, t, stack, timed && now >= 0 ? now : -1, weight);
 	}
 	return err;
@@ -376,16 +401,17 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	return err ? err : read_threads(r);
 }
 
-int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
+/* @counts: how they are kept, and then what they are. */
+static int read_once(struct json_in in, size_t n, struct viewer_counts *counts,
+		     struct profile **ret)
 {
-	struct ff_reader r = {.p = profile_new(), .budget = VIEWER_BUDGET(n)};
-	_cleanup_str_ struct str unpacked = {};
-	struct json_in in;
-	int err = r.p ? viewer_in_open(FF_FORMAT, data, n, r.budget, &unpacked, &in)
-		      : VIEWER_NO_MEMORY;
+	struct ff_reader r = {.p = profile_new(),
+			      .budget = VIEWER_BUDGET(n),
+			      .steps = VIEWER_STEPS(n, in.end - in.start),
+			      .counts = *counts};
+	int err = r.p ? read_file(&r, in) : VIEWER_NO_MEMORY;
 
-	r.steps = err ? 0 : VIEWER_STEPS(n, in.end - in.start);
-	err = err ? err : read_file(&r, in);
+	*counts = r.counts;
 	ff_tables_fini(&r.shared);
 	ff_tables_fini(&r.own);
 	ff_texts_fini(&r.lib_paths);
@@ -400,6 +426,20 @@ int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 	else
 		*ret = r.p;
 	return err;
+}
+
+int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
+{
+	_cleanup_str_ struct str unpacked = {};
+	struct viewer_counts counts = {};
+	struct json_in in;
+	int err = viewer_in_open(FF_FORMAT, data, n, VIEWER_BUDGET(n), &unpacked, &in);
+
+	err = err ? err : read_once(in, n, &counts, ret);
+	if (err || !viewer_in_counts_again(&counts))
+		return err;
+	profile_free(*ret);
+	return read_once(in, n, &counts, ret);
 }
 
 /* "meta" comes first in what everybody writes; a raw profile is one too, to be refused by name. */

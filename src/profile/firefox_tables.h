@@ -69,6 +69,7 @@ struct ff_node {
 
 struct ff_reader {
 	struct profile *p;
+	struct viewer_counts counts;
 	size_t budget;
 	uint64_t steps;
 	struct json_in meta, libs, shared_at, threads; /* .at NULL: nowhere */

@@ -199,6 +199,67 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 	return true;
 }
 
+/* Where the name of a function of V8's ends: before the blank that its file is behind, n without a file. */
+static size_t end_of_v8_name(const char *s, size_t n)
+{
+	static const char *const starts[] = {
+		" /", " file:", " node:", " http:", " https:", " internal/"};
+	const char *last = memrchr(s, ' ', n);
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		const char *at = memmem(s, n, starts[i], strlen(starts[i]));
+
+		if (at)
+			return (size_t)(at - s);
+	}
+	return last ? (size_t)(last - s) : n;
+}
+
+/* Takes ":39" off the end. False: there is no number. */
+static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
+{
+	size_t digits = digits_at_end(s, *n);
+
+	if (!digits || digits + 1 >= *n || s[*n - digits - 1] != ':')
+		return false;
+	*ret = number(s + *n - digits, digits);
+	*n -= digits + 1;
+	return true;
+}
+
+/*
+ * "LazyCompile:*foo /srv/app.js:39" of node's perf maps: the sign tells how it was compiled, a column may follow the line.
+ */
+static bool take_v8(const char *s, size_t n, struct folded_frame *f)
+{
+	static const char *const kinds[] = {"LazyCompile:", "Function:", "Script:", "Eval:"};
+	size_t i = 0, end;
+	int32_t column;
+
+	while (i < ARRAY_SIZE(kinds) && !has_prefix(s, n, kinds[i]))
+		i++;
+	if (i == ARRAY_SIZE(kinds))
+		return false;
+	s += strlen(kinds[i]);
+	n -= strlen(kinds[i]);
+	if (n && strchr("*~^+", *s) && *s) {
+		s++;
+		n--;
+	}
+	end = end_of_v8_name(s, n);
+	f->name = end ? TEXT(s, end) : TEXT("(anonymous)", strlen("(anonymous)"));
+	if (f->kind == KIND_MAX)
+		f->kind = KIND_NATIVE;
+	if (end + 1 >= n)
+		return n > 0;
+	s += end + 1;
+	n -= end + 1;
+	if (take_number_at_end(s, &n, &f->line) && take_number_at_end(s, &n, &column))
+		f->line = column; /* that was the column */
+	f->file = TEXT(s, n);
+	return true;
+}
+
 static enum frame_kind kind_of_mapping(const struct folded_text *m)
 {
 	char name[64];
@@ -219,7 +280,8 @@ void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
 		return;
 	}
 	n = take_annotation(s, n, ret);
-	if (!take_address(s, n, ret) && !take_parentheses(s, n, ret) && !take_colons(s, n, ret))
+	if (!take_v8(s, n, ret) && !take_address(s, n, ret) && !take_parentheses(s, n, ret) &&
+	    !take_colons(s, n, ret))
 		ret->name = TEXT(s, n);
 	if (ret->kind == KIND_MAX)
 		ret->kind = kind_of_mapping(&ret->mapping);
@@ -246,6 +308,8 @@ void folded_frame_make(struct folded_text name, struct folded_text place, int32_
 	*ret = (struct folded_frame){.kind = KIND_MAX, .name = name, .line = line};
 	if (is_mark(name.s, name.n))
 		ret->kind = KIND_MARK;
+	else if (!place.n && line <= 0 && take_v8(name.s, name.n, ret))
+		;
 	else if (!take_address(name.s, name.n, ret) && place.n)
 		set_place(place.s, place.n, line > 0, ret);
 	if (ret->kind == KIND_MAX)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json_in.h"
 #include "base/vec.h"
 #include "profile/folded_frame.h"
 #include "profile/intern.h"
 #include "profile/lines.h"
+#include "profile/viewer_in.h"
 
 /* As of pprof (pprof_read.c): far above what real files need. */
 #define BUDGET_BASE	 (256ull << 20)
@@ -19,10 +21,21 @@
 
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
+/* What only the whole file tells: it is read anew then. */
+struct form {
+	bool two;     /* every line has two counts: difffolded.pl writes them */
+	bool micro;   /* counts have fractions */
+	bool rounded; /* they are too large to be kept with them */
+};
+
 struct reader {
 	struct profile *p;
 	size_t budget, bytes; /* bytes: of the file */
-	int64_t scale;	      /* of counts */
+	struct form form;
+	int power; /* of ten: of Austin's counts; -1: counts of samples */
+	bool one;  /* the file says that lines have one count */
+	bool has_fraction, has_large;
+	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* root first */
 	/* Most frames were there before: a text is taken apart once. */
 	struct intern texts;
@@ -35,35 +48,73 @@ static int bad(uint64_t off, const char *what)
 	return err_set(-EINVAL, "folded stacks: byte %llu: %s", (unsigned long long)off, what);
 }
 
-/* Splits "stack COUNT"; the last blank separates. 0, or -EINVAL without a message. */
-static int split_count(const char *s, size_t n, size_t *stack_n, int64_t *count)
+static bool is_blank(char c)
 {
-	size_t at, end;
-	uint64_t v = 0;
+	return c == ' ' || c == '\t';
+}
 
-	while (n && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
+static bool take_number(struct folded_text t, int power, int64_t *ret)
+{
+	struct json_in in;
+
+	json_in_init(&in, t.s, t.n);
+	return !json_in_scaled(&in, power, ret) && in.at == in.end;
+}
+
+static const char *skip_digits(const char *s, const char *end)
+{
+	while (s < end && *s >= '0' && *s <= '9')
+		s++;
+	return s;
+}
+
+/* As JSON has them, but that a point may end one. */
+static bool is_number(struct folded_text t)
+{
+	const char *end = t.s + t.n, *s = t.s + (t.n && *t.s == '-'), *digits = s;
+
+	s = skip_digits(s, end);
+	if (s == digits)
+		return false;
+	if (s < end && *s == '.')
+		s = skip_digits(s + 1, end);
+	if (s == end || (*s | 0x20) != 'e')
+		return s == end;
+	s += 1 + (s + 1 < end && (s[1] == '-' || s[1] == '+'));
+	return s < end && skip_digits(s, end) == end;
+}
+
+/*
+ * Splits "stack COUNT"; the last blank separates. py-spy writes a blank and the count for a stack without frames. False for
+ * another line.
+ */
+static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_text *count)
+{
+	size_t at;
+
+	while (n && (is_blank(s[n - 1]) || s[n - 1] == '\r'))
 		n--;
-	for (at = n; at && s[at - 1] != ' ' && s[at - 1] != '\t'; at--)
+	for (at = n; at && !is_blank(s[at - 1]); at--)
 		;
-	for (end = at; end < n && s[end] >= '0' && s[end] <= '9'; end++) {
-		v = v * 10 + (uint64_t)(s[end] - '0');
-		if (v > INT64_MAX / 16)
-			return -EINVAL;
+	*count = (struct folded_text){s + at, n - at};
+	*stack_n = at ? at - 1 : 0;
+	return at && is_number(*count);
+}
+
+/* A count of the file as the profile has it. */
+static bool take_count(struct reader *r, struct folded_text text, int64_t *ret)
+{
+	int64_t micro;
+
+	if (r->power >= 0)
+		return take_number(text, r->power, ret);
+	if (!take_number(text, PROFILE_MICROCOUNT_DIGITS, &micro)) {
+		r->has_large = true;
+		return take_number(text, 0, ret);
 	}
-	/* py-spy writes a blank and the count for a stack without frames. */
-	if (at < 1 || end == at)
-		return -EINVAL;
-	/* inferno's counts may have a fraction */
-	if (end < n && s[end] == '.') {
-		v += end + 1 < n && s[end + 1] >= '5';
-		while (++end < n && s[end] >= '0' && s[end] <= '9')
-			;
-	}
-	if (end != n)
-		return -EINVAL;
-	*stack_n = at - 1;
-	*count = (int64_t)v;
-	return 0;
+	r->has_fraction |= micro % 1000000 != 0;
+	*ret = micro;
+	return r->form.micro || take_number(text, 0, ret);
 }
 
 static uint32_t string(struct profile *p, struct folded_text t)
@@ -156,18 +207,37 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	static const struct {
 		const char *text;
 		struct profile_value_type type;
-		int64_t scale;
-	} modes[] = {{"# mode: wall", {"time", "nanoseconds"}, 1000},
-		     {"# mode: cpu", {"cpu", "nanoseconds"}, 1000},
-		     {"# mode: memory", {"memory", "bytes"}, 1}};
+		int power;
+	} modes[] = {{"# mode: wall", {"time", "nanoseconds"}, 3},
+		     {"# mode: cpu", {"cpu", "nanoseconds"}, 3},
+		     {"# mode: memory", {"memory", "bytes"}, 0}};
 	struct profile_meta *meta = profile_meta(r->p);
+
+	r->one |= n == strlen(FOLDED_ONE_COUNT) && !memcmp(s, FOLDED_ONE_COUNT, n);
 
 	for (size_t i = 0; i < ARRAY_SIZE(modes) && !profile_n_samples(r->p); i++) {
 		if (n != strlen(modes[i].text) || memcmp(s, modes[i].text, n))
 			continue;
 		meta->values[0] = meta->period_type = modes[i].type;
-		r->scale = modes[i].scale;
+		r->power = modes[i].power;
 	}
+}
+
+/* The counts at a line's end; what is before them is the stack. False: there are none, or they don't fit. */
+static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
+			int64_t values[2])
+{
+	struct folded_text last, first;
+	size_t before;
+
+	if (!split_count(s, n, stack_n, &last))
+		return false;
+	r->n_lines++;
+	r->n_two += split_count(s, *stack_n, &before, &first);
+	if (!r->form.two)
+		return take_count(r, last, &values[0]);
+	*stack_n = before;
+	return take_count(r, first, &values[0]) && take_count(r, last, &values[1]);
 }
 
 static int take_line(void *arg, const struct line *line)
@@ -184,10 +254,10 @@ static int take_line(void *arg, const struct line *line)
 		take_comment(r, s, n);
 		return 0;
 	}
-	if (split_count(s, n, &stack_n, &sample.values[0]))
-		return bad(line->off, "the line doesn't end with a blank and a count");
-	if (__builtin_mul_overflow(sample.values[0], r->scale, &sample.values[0]))
-		return bad(line->off, "the count doesn't fit in 64 bits");
+	if (!take_counts(r, s, n, &stack_n, sample.values)) {
+		r->bad_at = r->n_bad++ ? r->bad_at : line->off;
+		return 0;
+	}
 	r->frames.n = r->labels.n = 0;
 	/* What krait writes for a stack without frames. */
 	if (stack_n != strlen("[no frames]") || memcmp(s, "[no frames]", stack_n)) {
@@ -213,27 +283,70 @@ static int take_line(void *arg, const struct line *line)
 	return profile_add(r->p, &sample);
 }
 
-static int read_all(struct reader *r, const uint8_t *data, size_t n)
+static void set_values(struct reader *r)
 {
 	struct profile_meta *meta = profile_meta(r->p);
+	const char *unit = r->form.micro ? PROFILE_MICROCOUNT : "count";
 
-	meta->values[0] = (struct profile_value_type){"samples", "count"};
+	meta->values[0] =
+		(struct profile_value_type){r->form.two ? FOLDED_BEFORE : "samples", unit};
+	meta->values[1] = (struct profile_value_type){FOLDED_AFTER, unit};
+	meta->n_values = r->form.two ? 2 : 1;
+	meta->default_value = meta->n_values - 1;
 	meta->period_type = (struct profile_value_type){"samples", "count"};
 	meta->period = 1;
-	meta->n_values = 1;
-	return lines_each(data, n, "folded stacks", take_line, r);
+}
+
+/* Whether the file has another form than it was read in. */
+static bool is_other_form(struct reader *r)
+{
+	struct form was = r->form;
+
+	r->form.two = !r->one && r->n_lines && r->n_two == r->n_lines;
+	r->form.rounded |= r->has_large;
+	r->form.micro = r->power < 0 && r->has_fraction && !r->form.rounded;
+	return memcmp(&was, &r->form, sizeof(was));
+}
+
+static int add_notes(struct reader *r)
+{
+	if (r->form.rounded && r->has_fraction)
+		profile_add_comment(r->p, COMMENTS_MENDED,
+				    "counts are rounded: some are too large for fractions");
+	return viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->n_bad, "line",
+			      "without a blank and a count at the end");
+}
+
+static int read_all(struct reader *r, const uint8_t *data, size_t n)
+{
+	int err;
+
+	do {
+		profile_free(r->p);
+		r->p = profile_new();
+		if (!r->p)
+			return NO_MEMORY;
+		intern_fini(&r->texts);
+		intern_init(&r->texts, 0);
+		r->locations.n = 0;
+		r->power = -1;
+		r->n_lines = r->n_two = r->n_bad = 0;
+		set_values(r);
+		err = lines_each(data, n, "folded stacks", take_line, r);
+	} while (!err && is_other_form(r));
+	/* Text that isn't folded stacks may have lines that look so. */
+	if (!err && r->n_bad && r->n_bad >= r->n_lines)
+		err = bad(r->bad_at, "the line doesn't end with a blank and a count");
+	return err ? err : add_notes(r);
 }
 
 int folded_read(const uint8_t *data, size_t n, struct profile **ret)
 {
-	struct reader r = {.p = profile_new(),
-			   .budget = BUDGET_BASE + n * BUDGET_PER_BYTE,
-			   .bytes = n,
-			   .scale = 1};
+	struct reader r = {.budget = BUDGET_BASE + n * BUDGET_PER_BYTE, .bytes = n};
 	int err;
 
 	intern_init(&r.texts, 0);
-	err = r.p ? read_all(&r, data, n) : NO_MEMORY;
+	err = read_all(&r, data, n);
 	intern_fini(&r.texts);
 	vec_fini(&r.locations);
 	vec_fini(&r.frames);
@@ -248,8 +361,8 @@ int folded_read(const uint8_t *data, size_t n, struct profile **ret)
 bool folded_probe(const uint8_t *head, size_t n)
 {
 	const char *s = (const char *)head, *end = s + n;
-	int64_t count;
-	size_t stack_n;
+	size_t good = 0, bad_ones = 0;
+	bool first_is_good = false;
 
 	for (size_t i = 0; i < n; i++)
 		if (head[i] < ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
@@ -258,11 +371,19 @@ bool folded_probe(const uint8_t *head, size_t n)
 		const char *stop = memchr(s, '\n', (size_t)(end - s));
 		size_t len = (size_t)((stop ? stop : end) - s);
 
-		if (len && s[0] != '#' && s[0] != '\r')
-			/* A line longer than what was read can be told by its frames only. */
-			return !split_count(s, len, &stack_n, &count) ||
-			       (!stop && memchr(s, ';', len));
+		struct folded_text count;
+		size_t stack_n;
+
+		/* A line longer than what was read can be told by its frames only. */
+		if (len && s[0] != '#' && s[0] != '\r') {
+			bool is_good = split_count(s, len, &stack_n, &count) ||
+				       (!stop && memchr(s, ';', len));
+
+			first_is_good |= is_good && !bad_ones;
+			good += is_good;
+			bad_ones += !is_good && (stop || !good);
+		}
 		s += len + 1;
 	}
-	return true;
+	return first_is_good || good > bad_ones || !bad_ones;
 }

@@ -8,9 +8,15 @@
 
 #include "profile/profile.h"
 
+/* The values of lines with two counts, as difffolded.pl writes them. */
+#define FOLDED_BEFORE "before"
+#define FOLDED_AFTER  "after"
+/* A comment of krait's: lines have one count, though all frames before it end with a number too. */
+#define FOLDED_ONE_COUNT "# counts: 1"
+
 /*
  * Does the file whose first @n (unpacked) bytes are @head look like folded stacks: text, and its
- * first line ends with a count? Also true if there is nothing at all.
+ * first line, or most of them, end with a count? Also true if there is nothing at all.
  */
 bool folded_probe(const uint8_t *head, size_t n);
 

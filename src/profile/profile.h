@@ -22,6 +22,24 @@ struct profile_value_type {
 	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds"; outlive the profile */
 };
 
+/*
+ * The unit of counts with fractions, which are kept as millionths: whoever shows or writes them puts the point in where
+ * the format has one.
+ */
+#define PROFILE_MICROCOUNT	  "microcount"
+#define PROFILE_MICROCOUNT_DIGITS 6
+
+/* How many of a value's digits are behind the point, and whether it is a number of things. */
+static inline unsigned profile_fraction_digits(const char *unit)
+{
+	return streq(unit, PROFILE_MICROCOUNT) ? PROFILE_MICROCOUNT_DIGITS : 0;
+}
+
+static inline bool profile_is_count(const char *unit)
+{
+	return streq(unit, "count") || streq(unit, PROFILE_MICROCOUNT);
+}
+
 static inline bool profile_same_type(const struct profile_value_type *a,
 				     const struct profile_value_type *b)
 {

@@ -103,6 +103,34 @@ int viewer_in_scaled(const char *format, struct json_in *in, const char *field, 
 	return viewer_in_wrap(format, json_in_skip(in), field);
 }
 
+int viewer_in_count(const char *format, struct json_in *in, const char *field,
+		    struct viewer_counts *c, int64_t *ret, bool *known)
+{
+	struct json_in before = *in;
+	bool fits;
+	int r = viewer_in_scaled(format, in, field, PROFILE_MICROCOUNT_DIGITS, ret, &fits);
+
+	if (r < 0)
+		return r;
+	*known = fits;
+	c->has_fraction |= *ret % 1000000 != 0;
+	if (fits && c->micro)
+		return 0;
+	*in = before;
+	r = viewer_in_scaled(format, in, field, 0, ret, known);
+	c->has_large |= *known && !fits;
+	return r;
+}
+
+bool viewer_in_counts_again(struct viewer_counts *c)
+{
+	bool was = c->micro;
+
+	c->rounded |= c->has_large;
+	c->micro = c->has_fraction && !c->rounded;
+	return c->micro != was;
+}
+
 int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 		   const char *what)
 {

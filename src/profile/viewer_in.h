@@ -54,6 +54,17 @@ _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char
 _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const char *field,
 				int times, int64_t *ret, bool *known);
 
+/* How the counts of a file are kept: with fractions if one has some, unless one is too large for that. */
+struct viewer_counts {
+	bool micro, rounded; /* they are PROFILE_MICROCOUNT; fractions are rounded away */
+	bool has_fraction, has_large;
+};
+
+/* A count as viewer_in_scaled() reads it. What the file has tells, behind it all, whether to read it anew. */
+_must_use_ int viewer_in_count(const char *format, struct json_in *in, const char *field,
+			       struct viewer_counts *c, int64_t *ret, bool *known);
+bool viewer_in_counts_again(struct viewer_counts *c);
+
 /* Says that @n things of a file are left out or mended (@how of comments.h); none: nothing. 0 or -ENOMEM + message. */
 _must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 			      const char *what);

@@ -19,7 +19,8 @@ struct threads {
 	struct firefox *f;
 	FILE *times, *weights, *cpu; /* columns that wait */
 	struct timeline timeline;
-	bool in_time; /* the values are time: in milliseconds then */
+	bool in_time;	 /* the values are time: in milliseconds then */
+	unsigned digits; /* else how many of theirs are behind the point */
 	const char *thread_comma, *comma;
 	uint64_t n;	   /* samples of the thread so far */
 	int64_t at_ns;	   /* end of the last one, at least its time */
@@ -47,7 +48,7 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 	if (t->in_time)
 		put_ms(t->weights, weight);
 	else
-		fprintf(t->weights, "%lld", (long long)weight);
+		json_put_decimal(t->weights, weight, t->digits);
 	if (t->in_time)
 		fprintf(t->cpu, "%s%lld", t->comma, (long long)cpu);
 	t->comma = ",";
@@ -115,23 +116,24 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	struct threads *t = arg;
 	uint32_t node = profile_stack_node(t->f->p, run->stack);
 	int64_t weight = run->values[t->f->value], time_ns = run->time_ns, first;
+	int64_t ran = MAX(weight, (int64_t)0); /* less than nothing isn't CPU time */
 	int64_t gap_ns = MAX(2 * t->period_ns, 20 * (int64_t)NSEC_PER_MSEC);
 
-	if (weight <= 0)
+	if (!weight)
 		return 0;
 	if (time_ns < 0) {
-		put_sample(t, node, t->at_ns, weight, weight);
+		put_sample(t, node, t->at_ns, weight, ran);
 		if (t->in_time && t->timeline.untimed == profile_n_samples(t->f->p) &&
-		    __builtin_add_overflow(t->at_ns, weight, &t->at_ns))
+		    __builtin_add_overflow(t->at_ns, ran, &t->at_ns))
 			t->at_ns = INT64_MAX;
 		return ferror(t->f->out) ? -EIO : 0;
 	}
 	if (time_ns - t->at_ns > gap_ns && t->n)
 		put_sample(t, 0, t->at_ns + t->period_ns, 0, 0);
-	first = last_ns > time_ns ? MIN(weight, t->period_ns) : weight;
+	first = last_ns > time_ns ? MIN(ran, t->period_ns) : ran;
 	put_sample(t, node, time_ns, weight, first);
 	if (last_ns > time_ns)
-		put_sample(t, node, last_ns, 0, weight - first);
+		put_sample(t, node, last_ns, 0, ran - first);
 	t->at_ns = last_ns;
 	return ferror(t->f->out) ? -EIO : 0;
 }
@@ -231,6 +233,7 @@ static int write_firefox(struct threads *t)
 		return r;
 	f->value = (unsigned)r;
 	t->in_time = streq(m->values[r].unit, "nanoseconds");
+	t->digits = profile_fraction_digits(m->values[r].unit);
 	if (m->period_type.unit && streq(m->period_type.unit, "nanoseconds"))
 		t->period_ns = MIN(MAX(m->period, (int64_t)0), 3600 * (int64_t)NSEC_PER_SEC);
 	t->times = spool_open();

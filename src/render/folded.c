@@ -9,6 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "profile/folded_in.h"
 #include "render/rank.h"
 #include "render/roots.h"
 #include "render/tree.h"
@@ -59,6 +61,7 @@ static const char *annotation(const struct profile *p, uint32_t location)
 
 struct folded {
 	const struct render_options *opt;
+	unsigned digits;    /* of values, behind the point */
 	struct rank frames; /* input 0: "[no frames]", input id: location id */
 	struct roots roots;
 	struct tree tree;
@@ -98,6 +101,25 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
+/* Whether a reader would take the ends of all lines for two counts. */
+static bool has_two_numbers(const struct folded *f)
+{
+	size_t lines = 0;
+
+	vec_foreach(n, &f->tree.nodes) {
+		const char *frame, *last;
+
+		if (!n->self || n == f->tree.nodes.v)
+			continue;
+		frame = text(f, n);
+		last = strrchr(frame, ' ');
+		if (!last || !last[1] || last[1 + strspn(last + 1, "-.+eE0123456789")])
+			return false;
+		lines++;
+	}
+	return lines;
+}
+
 struct visit {
 	uint32_t node;
 	size_t prefix; /* bytes of the line before this node's frame */
@@ -123,8 +145,11 @@ static int write_lines(struct folded *f, FILE *out)
 				str_add_c(&line, line.n ? ';' : ' ');
 			add_clean(&line, frame);
 		}
-		if (n->self > 0 && line.n)
-			fprintf(out, "%s %lld\n", line.s, (long long)n->self);
+		if (n->self && line.n) {
+			fprintf(out, "%s ", line.s);
+			json_put_decimal(out, n->self, f->digits);
+			fputc('\n', out);
+		}
 		for (uint32_t i = n->n_children; !r && i--;)
 			r = vec_push(&todo, (struct visit){f->tree.order[n->first + i], line.n});
 		if (line.failed)
@@ -143,6 +168,7 @@ static int write_folded(struct folded *f, struct profile *p, FILE *out)
 	if (r < 0)
 		return r;
 	plan.value = r;
+	f->digits = profile_fraction_digits(profile_meta(p)->values[r].unit);
 	r = profile_sums(p, &sums, &plan.n_sums);
 	if (r)
 		return r;
@@ -155,6 +181,8 @@ static int write_folded(struct folded *f, struct profile *p, FILE *out)
 	plan.key_of_location = f->frames.of;
 	plan.no_frames = f->frames.of[0];
 	r = tree_build(&f->tree, &plan);
+	if (!r && has_two_numbers(f))
+		fputs(FOLDED_ONE_COUNT "\n", out);
 	return r ? r : write_lines(f, out);
 }
 

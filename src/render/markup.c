@@ -2,6 +2,8 @@
 /* Numbers and names for pictures; see markup.h. */
 #include "render/markup.h"
 
+#include "profile/profile.h"
+
 #include "base/visible.h"
 
 /* Length of the sequence that @c starts and the smallest code point that needs it; 0 = none. */
@@ -177,6 +179,22 @@ void markup_add_count(struct str *b, int64_t n)
 	}
 }
 
+/* A value of which the last @digits are behind the point, without zeros at the end. */
+static void add_number(struct str *b, int64_t value, unsigned digits)
+{
+	uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, unit = 1, part;
+
+	for (unsigned i = 0; i < digits; i++)
+		unit *= 10;
+	if (value < 0 && u < unit)
+		str_add_c(b, '-');
+	markup_add_count(b, value / (int64_t)unit);
+	for (part = u % unit; part && part % 10 == 0; part /= 10)
+		digits--;
+	if (part)
+		str_addf(b, ".%0*llu", (int)digits, (unsigned long long)part);
+}
+
 /* Three significant digits. */
 static void add_scaled(struct str *b, double v, const char *unit)
 {
@@ -185,12 +203,16 @@ static void add_scaled(struct str *b, double v, const char *unit)
 
 void markup_add_value(struct str *b, int64_t value, const char *unit)
 {
+	if (value < 0 && streq(unit, "nanoseconds")) {
+		str_add_c(b, '-');
+		value = value == INT64_MIN ? INT64_MAX : -value;
+	}
 	if (streq(unit, "nanoseconds") && value >= 1000 * (int64_t)NSEC_PER_SEC) {
 		markup_add_count(b, value / (int64_t)NSEC_PER_SEC);
 		str_add(b, " s");
 	} else if (!streq(unit, "nanoseconds")) {
-		markup_add_count(b, value);
-		if (!streq(unit, "count"))
+		add_number(b, value, profile_fraction_digits(unit));
+		if (!profile_is_count(unit))
 			str_addf(b, " %s", unit);
 	} else if (value >= 999500000) {
 		add_scaled(b, value / 1e9, "s");

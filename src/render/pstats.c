@@ -230,7 +230,7 @@ static int add_all(struct pstats *s)
 	int r = profile_sums(s->p, &sums, &n);
 
 	for (size_t i = 0; i < n && !r; i++) {
-		if (sums[i].values[s->value] > 0)
+		if (sums[i].values[s->value])
 			r = add_stack(s, &sums[i], i + 1);
 	}
 	return r;

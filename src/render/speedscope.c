@@ -20,7 +20,7 @@ struct speedscope {
 	FILE *out, *weights;
 	struct frames frames;
 	struct timeline timeline;
-	unsigned value;
+	unsigned value, digits; /* digits: of weights, behind the point */
 	const char *unit, *comma;
 	bool first_thread;
 	int64_t end; /* sum of the present thread's weights */
@@ -85,13 +85,14 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
 	/* What overflows can't be drawn; no recording gets there. */
-	if (weight <= 0 || __builtin_add_overflow(s->end, weight, &s->end))
+	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);
 	for (size_t i = n; i--;)
 		fprintf(s->out, "%u%s", frames_of(&s->frames, stack[i]), i ? "," : "");
 	fputc(']', s->out);
-	fprintf(s->weights, "%s%lld", s->comma, (long long)weight);
+	fputs(s->comma, s->weights);
+	json_put_decimal(s->weights, weight, s->digits);
 	s->comma = ",";
 	return ferror(s->out) ? -EIO : 0;
 }
@@ -103,7 +104,9 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 
 	fputs("],\n\"weights\":[", s->out);
 	r = spool_move(s->weights, s->out);
-	fprintf(s->out, "],\n\"endValue\":%lld}", (long long)s->end);
+	fputs("],\n\"endValue\":", s->out);
+	json_put_decimal(s->out, s->end, s->digits);
+	fputc('}', s->out);
 	return r;
 }
 
@@ -134,6 +137,7 @@ static int write_speedscope(struct speedscope *s, const struct render_options *o
 		return r;
 	s->value = (unsigned)r;
 	s->unit = unit_of(profile_meta(s->p)->values[s->value].unit);
+	s->digits = profile_fraction_digits(profile_meta(s->p)->values[s->value].unit);
 	s->weights = spool_open();
 	r = s->weights ? frames_init(&s->frames, s->p, false) : -EIO;
 	if (!r)

@@ -36,6 +36,7 @@ static int build_tree(struct svg *s)
 	plan.key_of_location = s->named.keys.of;
 	plan.no_frames = s->named.keys.of[0];
 	plan.value = s->value;
+	plan.drawn = true;
 	return tree_build(&s->tree, &plan);
 }
 

@@ -157,7 +157,9 @@ int tree_build(struct tree *t, const struct tree_plan *plan)
 	intern_init(&t->lines_at, 2 * sizeof(uint32_t));
 	r = vec_push(&t->nodes, (struct tree_node){});
 	for (size_t i = 0; !r && i < plan->n_sums; i++) {
-		if (plan->sums[i].values[plan->value] > 0)
+		int64_t value = plan->sums[i].values[plan->value];
+
+		if (value > 0 || (value < 0 && !plan->drawn))
 			r = add_stack(t, plan, &plan->sums[i], &way);
 	}
 	vec_fini(&way);

@@ -44,13 +44,14 @@ struct tree_plan {
 	uint32_t no_frames;		 /* key for a sample with neither frames nor roots */
 	unsigned value;			 /* index of the value */
 	bool lines;
+	bool drawn; /* as boxes, which can't be less than nothing */
 	/* Order of siblings, < 0 = a first; must not call two with different keys equal. */
 	int (*compare)(const void *arg, const struct tree_node *a, const struct tree_node *b);
 	const void *arg;
 };
 #define TREE_ROOT 0x80000000u
 
-/* Samples whose value is below 1 are left out. 0 or -ENOMEM + message. */
+/* Stacks whose value is 0 are left out, with .drawn those below 0 too. 0 or -ENOMEM + message. */
 _must_use_ int tree_build(struct tree *t, const struct tree_plan *plan);
 void tree_fini(struct tree *t);
 

@@ -130,7 +130,7 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
 static void add_to(int64_t *sum, int64_t v)
 {
 	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = INT64_MAX;
+		*sum = v < 0 ? INT64_MIN : INT64_MAX;
 }
 
 /* A line is its file's, whatever functions are in it. There may be many files called <string>. */
@@ -191,6 +191,7 @@ static int add_sum(struct costs *c, uint32_t stack, int64_t value)
 	if (!keys || add_line(c, owner, value))
 		return -ENOMEM;
 	add_to(&c->all, value);
+	add_to(&c->less, value < 0 ? -MAX(value, -INT64_MAX) : 0);
 	add_to(&c->functions.v[c->keys.of[owner]].self, value);
 	for (size_t i = 0; i < n; i++)
 		add_to(&c->functions.v[keys[i]].total, value);
@@ -203,14 +204,19 @@ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigne
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		if (sums[i].values[value] > 0)
+		if (sums[i].values[value])
 			r = add_sum(c, sums[i].stack, sums[i].values[value]);
 	return r ? err_set(r, "out of memory") : 0;
 }
 
+static uint64_t size(int64_t v)
+{
+	return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
 static int compare(int64_t a, int64_t b)
 {
-	return a > b ? -1 : a < b;
+	return size(a) > size(b) ? -1 : size(a) < size(b) ? 1 : a > b ? -1 : a < b;
 }
 
 static int compare_functions(const void *va, const void *vb)

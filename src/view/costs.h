@@ -38,6 +38,7 @@ struct costs {
 	VEC(struct cost_line) lines;	    /* that have one; after costs_sort() by self */
 	int64_t kinds[KIND_MAX], no_frames; /* of the innermost frames */
 	int64_t all;
+	int64_t less; /* of .all what is below 0, as a number above it: comparisons have such values */
 	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
 
 	int64_t *self_at; /* by location */
@@ -72,7 +73,18 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
 /* Adds the sums' values of index @value up. 0 or -ENOMEM + message. */
 _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
 
-/* Largest self first, then total, then name. */
+/* What shares are of: all, without regard to signs. */
+static inline int64_t costs_whole(const struct costs *c)
+{
+	int64_t whole;
+
+	return __builtin_add_overflow(c->all, c->less, &whole) ||
+			       __builtin_add_overflow(whole, c->less, &whole)
+		       ? INT64_MAX
+		       : whole;
+}
+
+/* Largest self first, whatever its sign, then total, then name. */
 void costs_sort(struct costs *c);
 
 /* Appends "json.decoder.JSONDecoder.decode", by line with ":355"; "[no frames]". */

@@ -229,6 +229,8 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	int r;
 
 	*ret = (struct lede){};
+	if (c->less) /* a part of less than nothing is none */
+		return 0;
 	r = best_function(c, sums, n, value, ret);
 	if (!r && ret->location) {
 		find_part(c, sums, n, value, ret);

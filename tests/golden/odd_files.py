@@ -68,9 +68,83 @@ def traces(work):
     check("trace-kept", json.loads(krait("report", path, "--json"))["notes"] == report(kept)["notes"] != [], krait("report", path))
 
 
+def close(a, b):
+    return isinstance(a, (int, float)) and abs(a - b) < 1e-9
+
+
+def fractions(work):
+    """Counts with fractions, in all formats that have counts."""
+    many = "".join("main;f%d 0.4\n" % i for i in range(100))
+    flame = "foo;bar;baz 0.156\nfoo;foo;bar;baz 0.98\nfoo;bar;baz 0.343\nfoo;foo;bar;baz 0.888\n"
+    weights = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}, {"name": "g"}]},
+                          "profiles": [{"type": "sampled", "unit": "none", "name": "", "samples": [[0, i % 2] for i in range(10)], "weights": [0.4] * 10}]})
+    for name, text, want in (("folded-0.4", many, 40), ("folded-inferno", flame, 2.367), ("speedscope-0.4", weights, 4)):
+        got = report(text)
+        check(name, close(got["all"], want) and got["unit"] == "count" and got["notes"] == [], str(got["all"]))
+        check(name + "-own", close(sum(f["own"] for f in got["functions"]), want), str(got["functions"]))
+        check(name + "-text", ("%s samples" % want) in krait("report", "-", stdin=text.encode()), krait("report", "-", stdin=text.encode()))
+        for kind in ("pb.gz", "jsonl", "folded", "speedscope.json", "firefox.json", "html", "svg"):
+            path = os.path.join(work, "x." + kind)
+            krait("report", "-", "-o", path, stdin=text.encode())
+            back = json.loads(krait("report", path, "--json"))["all"]
+            check("%s-%s" % (name, kind), close(back, want), str(back))
+    folded = krait("report", "-", "--format", "folded", stdin=flame.encode())
+    check("folded-inferno-folded", folded == "foo;bar;baz 0.499\nfoo;foo;bar;baz 1.868\n", folded)
+
+
+def negatives(work):
+    """A comparison of two profiles, as pprof -diff_base and Go's heap?seconds= write it."""
+    w = pprof.Writer()
+    main, work_, other = (w.location("[python 3.12]", name, "/srv/app.py", i, i, 0) for i, name in enumerate(("main", "work", "other"), 1))
+    w.sample([main, work_], {}, -5000)
+    w.sample([main], {}, 1000)
+    w.sample([main, other], {"tid": "7"}, 30)
+    w.sample([main, other], {"tid": "8"}, -20)
+    path = os.path.join(work, "negative.pb.gz")
+    w.save(path)
+    got = json.loads(krait("report", path, "--json", "--value", "samples"))
+    rows = {f["name"].rsplit(".", 1)[-1]: (f["own"], f["total"]) for f in got["functions"]}
+    check("negative-report", got["all"] == -3990 and rows == {"main": (1000, -3990), "work": (-5000, -5000), "other": (10, 10)}, "%s %s" % (got["all"], rows))
+    text = krait("report", path, "--value", "samples")
+    check("negative-text", "-3,990 samples" in text and "-5,000" in text and " -82." in text, text)
+    tree = krait("report", path, "--value", "samples", "--tree")
+    check("negative-tree", " -82." in tree.split("path")[1], tree)
+    for kind in ("pb.gz", "jsonl", "speedscope.json", "firefox.json", "folded"):
+        out = os.path.join(work, "n." + kind)
+        krait("report", path, "--value", "samples", "-o", out)
+        back = json.loads(krait("report", out, "--json", "--value", "samples"))["all"]
+        check("negative-" + kind, back == -3990, str(back))
+    with open(os.path.join(work, "n.speedscope.json"), encoding="utf-8") as f:
+        check("negative-speedscope-sum", sum(sum(p["weights"]) for p in json.load(f)["profiles"]) == -3990)
+    sums = [sum(s.values[i] for s in pprof.read(os.path.join(work, "n.pb.gz")).samples) for i in range(2)]
+    check("negative-pprof-sum", sums == [-3990, -3990 * 10**6], str(sums))
+    with open(os.path.join(work, "n.folded"), encoding="utf-8") as f:
+        check("negative-folded", f.read() == "main (/srv/app.py:1) 1000\nmain (/srv/app.py:1);other (/srv/app.py:3) 10\nmain (/srv/app.py:1);work (/srv/app.py:2) -5000\n")
+
+
+def several_values(work):
+    """One file, several values: the default one, and each by its name."""
+    two = "a;b 10 20\na;c 5 0\n"
+    check("two-counts", report(two)["value"] == "after" and report(two)["all"] == 20 and report(two, "--value", "before")["all"] == 15, str(report(two)))
+    scope = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]}, "profiles": [
+        {"type": "sampled", "unit": unit, "name": name, "samples": [[0]], "weights": [weight]}
+        for unit, name, weight in (("microseconds", "CPU time profile for 1:2", 7), ("microseconds", "Wall time profile for 1:2", 9),
+                                   ("bytes", "Memory allocation profile for 1:2", 4096), ("bytes", "Memory deallocation profile for 1:2", 64))]})
+    got = {value: report(scope, "--value", value)["all"] for value in ("cpu", "wall", "allocated", "freed")}
+    check("speedscope-values", got == {"cpu": 7000, "wall": 9000, "allocated": 4096, "freed": 64} and report(scope)["value"] == "cpu", str(got))
+    path = os.path.join(work, "v8.pb.gz")
+    krait("report", "-", "-o", path, stdin=b"LazyCompile:*foo /srv/app.js:39 5\n")
+    profile = pprof.read(path)
+    frame = profile.stack(profile.samples[0])[0]
+    check("v8-name", (frame.name, frame.file, frame.line) == ("foo", "/srv/app.js", 39), str((frame.name, frame.file, frame.line)))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         traces(work)
+        fractions(work)
+        negatives(work)
+        several_values(work)
     sys.exit(failed)
 
 

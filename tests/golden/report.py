@@ -1006,7 +1006,7 @@ def refused(work):
             ("binary", bytes(range(255, -1, -1)) * 9, "byte 0"),
             ("perf-data", b"PERFILE2" + bytes(200), "stackcollapse-perf.pl"),
             ("austin-mojo", b"MOJ\x03\x01austin\x00", "mojo2austin"),
-            ("speedscope", b'{"$schema":"speedscope.app","profiles":[{}]}', "speedscope: unit: byte 42"),
+            ("speedscope", b'{"$schema":"speedscope.app","profiles":[0]}', "speedscope: profiles: byte 40"),
             ("html", b"<html><body>x</body></html>", "no recording")):
         path = os.path.join(work, name)
         with open(path, "wb") as f:

@@ -103,7 +103,6 @@ static void test_refused(void **state)
 		 "a stack's caller isn't before it in the table"},
 		{SHARED("66", "\"prefixOffset\":[9,1,1,1]", "\"samples\":{\"stack\":[0]}"),
 		 "a stack's caller isn't before it in the table"},
-		{OLD("\"samples\":{\"stack\":[0],\"weight\":[-1]}"), "weight: byte"},
 		{OLD("\"samples\":{\"stack\":[0, 9]}"), "stack: byte 647: there is no such stack"},
 		{OLD("\"samples\":{\"stack\":[0],\"weight\":[]}"), "there are more stacks"},
 		{OLD("\"samples\":{\"stack\":[0],\"time\":[\"x\"]}"), "time: byte"},

@@ -47,6 +47,16 @@ static void test_frames(void **state)
 	assert_frame("thread (12)", KIND_NATIVE, "thread (12)", "", 0);
 	assert_frame("/srv/a.py:Spam.eggs:12", KIND_PYTHON, "Spam.eggs", "/srv/a.py", 12);
 	assert_frame("std::sort:12", KIND_NATIVE, "std::sort:12", "", 0);
+	assert_frame("LazyCompile:*foo /srv/app.js:39", KIND_NATIVE, "foo", "/srv/app.js", 39);
+	assert_frame("LazyCompile:~get x /srv/my app.js:39:7", KIND_NATIVE, "get x",
+		     "/srv/my app.js", 39);
+	assert_frame("Function:^run node:internal/main:8_[j]", KIND_JIT, "run",
+		     "node:internal/main", 8);
+	assert_frame("LazyCompile:* /srv/app.js:39", KIND_NATIVE, "(anonymous)", "/srv/app.js", 39);
+	assert_frame("LazyCompile:foo app.js:3", KIND_NATIVE, "foo", "app.js", 3);
+	assert_frame("Script:~foo", KIND_NATIVE, "foo", "", 0);
+	assert_frame("Script:", KIND_NATIVE, "Script:", "", 0);
+	assert_frame("Builtin:Add", KIND_NATIVE, "Builtin:Add", "", 0);
 	assert_frame("()", KIND_NATIVE, "()", "", 0);
 	assert_frame("f ()", KIND_NATIVE, "f ()", "", 0);
 	assert_frame("f (x.py:99999999999)", KIND_PYTHON, "f", "x.py", 0);
@@ -122,7 +132,8 @@ static void test_lines(void **state)
 
 	/* py-spy's stack without frames */
 	assert_string_equal(
-		got, "[no frames] 5\nf (a.py:1) 3\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
+		got,
+		"[no frames] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
 
 /* Microseconds, as README.md of Austin 3 says; its mode tells of what. */
@@ -156,7 +167,7 @@ static void test_refused(void **state)
 
 	refuse(no_count, strlen(no_count), "folded stacks: byte 4: the line doesn't end with");
 	refuse(two, strlen(two), "byte 4");
-	refuse(big, strlen(big), "no profile that krait reads");
+	refuse(big, strlen(big), "folded stacks: byte 0");
 	refuse(text, strlen(text), "byte 0: this is no profile");
 	refuse(html, strlen(html), "no recording is in it");
 	memset(long_line, 'a', 20 << 20);
@@ -165,6 +176,62 @@ static void test_refused(void **state)
 	for (size_t i = 0; i < 200000; i += 2)
 		memcpy(deep + i, i < 199998 ? "f;" : " 1", 2);
 	refuse(deep, 200000, "more than 65536 frames");
+}
+
+static void assert_text(const char *text, const char *value, const char *want)
+{
+	assert_reads_as(text, &(struct render_options){.value = value}, want);
+}
+
+/* Counts with fractions are sums with fractions; a count without one stays as it is. */
+static void test_fractions(void **state)
+{
+	_cleanup_str_ struct str many = {};
+	struct profile *p;
+
+	assert_text("a;b 0.156\na;c 0.98\na;b 0.343\na;c 0.888\n", NULL, "a;b 0.499\na;c 1.868\n");
+	for (int i = 0; i < 100; i++)
+		str_addf(&many, "a 0.4\n");
+	assert_text(str_cstr(&many), NULL, "a 40\n");
+	assert_text("a 1e2\na 3.0\n", NULL, "a 103\n");
+	assert_text("# mode: wall\na 0.5\na 1\n", NULL, "a 1500\n");
+	assert_text("a -2.5\na 1\n", NULL, "a -1.5\n");
+	p = read_text("a 1e2\na 3.0\n");
+	assert_string_equal(profile_meta(p)->values[0].unit, "count");
+	profile_free(p);
+	p = read_text("a 0.6\nb 9000000000000000000\n");
+	assert_string_equal(profile_meta(p)->values[0].unit, "count");
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
+			    "mended: counts are rounded: some are too large for fractions");
+	profile_free(p);
+}
+
+/* difffolded.pl's lines; one with a single count makes all the numbers before parts of frames. */
+static void test_two_counts(void **state)
+{
+	static const char two[] = "a;b 10 20\na;c 0 5.5\n";
+	struct profile *p = read_text(two);
+
+	assert_int_equal(profile_meta(p)->n_values, 2);
+	assert_string_equal(profile_meta(p)->values[profile_meta(p)->default_value].type, "after");
+	profile_free(p);
+	assert_text(two, "before", "a;b 10\n");
+	assert_text(two, "after", "a;b 20\na;c 5.5\n");
+	assert_text("a;b 10 20\na;c 5\n", NULL, "a;b 10 20\na;c 5\n");
+	/* krait's own, where all frames end with a number */
+	assert_text("# counts: 1\na;b 10 20\n", NULL, "# counts: 1\na;b 10 20\n");
+}
+
+/* A few lines that are no stacks are said; more of them than stacks make it another file. */
+static void test_odd_lines(void **state)
+{
+	static const char some[] = "// from a tool\na;b 1\na;c 2\nnot a stack\na;b 4\n";
+	struct profile *p = read_text(some);
+
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
+			    "left out: 2 lines without a blank and a count at the end");
+	profile_free(p);
+	assert_text(some, NULL, "a;b 5\na;c 2\n");
 }
 
 static void test_packed(void **state)
@@ -252,11 +319,13 @@ static void test_inlined_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	   cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_austin),	   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_packed),	   cmocka_unit_test(test_inlined_again),
-		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_inlined_deep),
+		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_austin),	     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_packed),	     cmocka_unit_test(test_inlined_again),
+		cmocka_unit_test(test_fractions),    cmocka_unit_test(test_two_counts),
+		cmocka_unit_test(test_odd_lines),    cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_inlined_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,124 @@ static void test_owners(void **state)
 	assert_owner("gpu", "thread", "gpu");
 }
 
+/* What is odd in one part; the rest has samples of 1 and of 3. @notes: of all comments, apart by "|". */
+static void assert_odd(const char *profile, const char *want, const char *notes)
+{
+	_cleanup_str_ struct str text = {}, got = {};
+	struct profile *p;
+
+	str_addf(&text, FILE_OF(SAMPLED("none", "\"samples\":[[0],[0,1]],\"weights\":[1,3]") ",%s"),
+		 profile);
+	assert_folded(str_cstr(&text), NULL, want);
+	p = read_text(str_cstr(&text));
+	vec_foreach(note, &profile_meta(p)->comments.list)
+		str_addf(&got, "%s%s", got.n ? "|" : "", *note);
+	assert_string_equal(str_cstr(&got), notes);
+	profile_free(p);
+}
+
+#define MAIN			  "main (/a/app.py:3)"
+#define BOTH			  MAIN " 1\n" MAIN ";deflate (libz.so.1) 3\n"
+#define EVENT_OF(type, frame, at) "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
+#define COUNTED(events)		  "{\"type\":\"evented\",\"unit\":\"none\",\"events\":[" events "]}"
+
+static void test_odd(void **state)
+{
+	static const char no_profile[] = "left out: 1 profile that is neither sampled nor evented";
+	static const char no_weight[] =
+		"left out: 1 sample without a weight, or a weight without one";
+	static const char no_frame[] = "left out: 1 sample with frames that aren't in the file";
+	static const char no_event[] =
+		"left out: 1 event without a frame, a time or a type that exists";
+
+	assert_odd("{}", BOTH, no_profile);
+	assert_odd("{\"type\":\"x\",\"unit\":\"none\"}", BOTH, no_profile);
+	assert_odd(SAMPLED("none", "\"samples\":[]"), BOTH, no_profile);
+	assert_odd(SAMPLED("none", "\"samples\":[[0]],\"weights\":[]"), BOTH, no_weight);
+	assert_odd(SAMPLED("none", "\"samples\":[],\"weights\":[1]"), BOTH, no_weight);
+	assert_odd(SAMPLED("none", "\"samples\":[[0]],\"weights\":[NaN]"), BOTH, no_weight);
+	assert_odd(SAMPLED("none", "\"samples\":[[0]],\"weights\":[1e99]"), BOTH, no_weight);
+	assert_odd(SAMPLED("none", "\"samples\":[[0]],\"weights\":[\"2\"]"),
+		   MAIN " 3\n" MAIN ";deflate (libz.so.1) 3\n", "");
+	assert_odd(SAMPLED("none", "\"samples\":[[0,3,1]],\"weights\":[1]"), BOTH, no_frame);
+	assert_odd(SAMPLED("none", "\"samples\":[[-1]],\"weights\":[1]"), BOTH, no_frame);
+	assert_odd(SAMPLED("parsecs", "\"samples\":[[0]],\"weights\":[1]"),
+		   MAIN " 2\n" MAIN ";deflate (libz.so.1) 3\n",
+		   "mended: 1 profile of an unknown unit: read as counts");
+	assert_odd(COUNTED("{\"type\":\"O\",\"at\":1}"), BOTH, no_event);
+	assert_odd(COUNTED(EVENT_OF("X", "0", "1")), BOTH, no_event);
+	assert_odd(COUNTED(EVENT_OF("O", "9", "1")), BOTH, no_event);
+	assert_odd(COUNTED(EVENT_OF("C", "0", "1")), BOTH,
+		   "left out: 1 event without the other: what it opens or closes");
+	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("C", "0", "1")), BOTH,
+		   "mended: 1 event earlier than the one before: at its time now");
+	assert_odd(COUNTED(EVENT_OF("O", "0", "2") "," EVENT_OF("O", "1",
+								"4") "," EVENT_OF("C", "0", "9")),
+		   MAIN " 3\n" MAIN ";deflate (libz.so.1) 8\n",
+		   "mended: 1 frame closed with its caller");
+}
+
+/* Counts keep their fractions; one that is too large for that takes them from all. */
+static void test_fractions(void **state)
+{
+	struct profile *p;
+
+	assert_folded(FILE_OF(SAMPLED("none", "\"samples\":[[0],[0],[1]],\"weights\":[0.4,0.4,2]")),
+		      NULL, "deflate (libz.so.1) 2\nmain (/a/app.py:3) 0.8\n");
+	assert_folded(FILE_OF(COUNTED(EVENT_OF("O", "0", "0.25") "," EVENT_OF("C", "0", "0.5"))),
+		      NULL, "main (/a/app.py:3) 0.25\n");
+	p = read_text(FILE_OF(
+		SAMPLED("none", "\"samples\":[[0],[1]],\"weights\":[0.6,9000000000000000000]")));
+	assert_string_equal(profile_meta(p)->values[0].unit, "count");
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
+			    "mended: counts are rounded: some are too large for fractions");
+	profile_free(p);
+}
+
+#define OF_AUSTIN(name, unit, weight)                                                              \
+	"{\"name\":\"" name "\",\"type\":\"sampled\",\"unit\":\"" unit                             \
+	"\",\"samples\":[[0]],\"weights\":[" weight "]}"
+
+/* austin2speedscope -f: what a thread ran and waited, and its memory. */
+static void test_values(void **state)
+{
+	static const char austin[] =
+		FILE_OF(OF_AUSTIN("Wall time profile for 7:8", "microseconds", "9") "," OF_AUSTIN(
+			"CPU time profile for 7:8", "microseconds",
+			"4") "," OF_AUSTIN("Memory allocation profile for 7:8", "bytes",
+					   "100") "," OF_AUSTIN("Memory deallocation "
+								"profile for 7:8",
+								"bytes", "30"));
+	static const char five[] =
+		FILE_OF(OF_AUSTIN("a", "none", "1") "," OF_AUSTIN("b", "bytes", "2") "," OF_AUSTIN(
+			"c", "seconds",
+			"3") "," OF_AUSTIN("CPU time profile for 1", "seconds",
+					   "4") "," OF_AUSTIN("Memory allocation profile "
+							      "for 1",
+							      "bytes", "5"));
+	static const struct {
+		const char *value, *want;
+	} cases[] = {{"wall", "8;main (/a/app.py:3) 9000\n"},
+		     {"cpu", "8;main (/a/app.py:3) 4000\n"},
+		     {"allocated", "8;main (/a/app.py:3) 100\n"},
+		     {"freed", "8;main (/a/app.py:3) 30\n"}};
+	struct profile *p = read_text(austin);
+
+	assert_string_equal(profile_meta(p)->values[profile_meta(p)->default_value].type, "cpu");
+	profile_free(p);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_reads_as(austin,
+				&(struct render_options){.value = cases[i].value, .by = "tid"},
+				cases[i].want);
+	assert_reads_as(five, &(struct render_options){.value = "bytes"}, MAIN " 2\n");
+	assert_reads_as(five, &(struct render_options){.value = "time"}, MAIN " 3000000000\n");
+	p = read_text(five);
+	assert_int_equal(profile_meta(p)->n_values, 4);
+	assert_string_equal(profile_meta(p)->comments.list.v[0],
+			    "left out: 1 profile of a fifth value or more");
+	profile_free(p);
+}
+
 static void test_refused(void **state)
 {
 	static const struct {
@@ -113,33 +231,7 @@ static void test_refused(void **state)
 		{"{" SCHEMA "}", "profiles: byte 64: the file has none"},
 		{"{" SCHEMA ",\"profiles\":[", "speedscope: the file: byte"},
 		{FILE_OF("1"), "profiles: byte 76: an object is expected"},
-		{FILE_OF("{}"), "unit: byte 78: it is none of"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[]")), "one has no samples or no weights"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[0]],\"weights\":[]")),
-		 "there are more samples than weights"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[],\"weights\":[1]")),
-		 "there are more weights than samples"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[3]],\"weights\":[1]")),
-		 "samples: byte 121: there is no such frame"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[-1]],\"weights\":[1]")), "no such frame"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[0]],\"weights\":[-1]")),
-		 "weights: byte 137: it is below 0"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[0]],\"weights\":[1e99]")),
-		 "doesn't fit in 64 bits"},
-		{FILE_OF(SAMPLED("seconds", "\"samples\":[[0]],\"weights\":[9999999999.5]")),
-		 "doesn't fit in 64 bits"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[[0]],\"weights\":[1e]")),
-		 "a number is expected"},
-		{FILE_OF(SAMPLED("none", "\"samples\":[],\"weights\":[]") "," SAMPLED(
-			 "bytes", "\"samples\":[],\"weights\":[]")),
-		 "it isn't what the profiles before have"},
-		{FILE_OF("{\"type\":\"x\",\"unit\":\"none\"}"), "neither sampled nor evented"},
-		{FILE_OF(EVENTED("{\"type\":\"O\",\"at\":1}")), "one has no frame"},
-		{FILE_OF(EVENTED("{\"type\":\"X\",\"frame\":0,\"at\":1}")), "neither O nor C"},
-		{FILE_OF(EVENTED("{\"type\":\"C\",\"frame\":0,\"at\":1}")), "isn't the innermost"},
-		{FILE_OF(EVENTED("{\"type\":\"O\",\"frame\":0,\"at\":2},"
-				 "{\"type\":\"C\",\"frame\":0,\"at\":1}")),
-		 "at: byte"},
+		{FILE_OF("{\"type\":\"sampled\""), "speedscope: the file: byte"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -158,7 +250,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sampled), cmocka_unit_test(test_evented),
 		cmocka_unit_test(test_units),	cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_odd),	cmocka_unit_test(test_fractions),
+		cmocka_unit_test(test_values),	cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
