@@ -76,7 +76,7 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
 static bool hits(const struct fail_rule *r, const struct diff_facts *f, const struct diff_cost *c)
 {
 	bool sure = r->points		 ? c->share_changed
-		    : f->diff.work_known ? c->changed
+		    : f->diff.work_known ? c->changed || c->value_changed
 					 : c->value_changed;
 
 	return sure && is_beyond(r, c);

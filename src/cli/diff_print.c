@@ -110,7 +110,7 @@ static int flush(FILE *out)
 /* Callers that only pass a change on are named below the table. */
 static bool worth_a_row(const struct diff_row *row)
 {
-	return !row->passes_on && (!is_nothing(&row->of[DIFF_SELF]) || diff_row_counts(row));
+	return !row->passes_on && (!is_nothing(&row->of[DIFF_SELF]) || row->of[DIFF_TOTAL].changed);
 }
 
 #define NAMED 3

@@ -32,7 +32,8 @@ void diff_add_relative(const struct diff_cost *c, struct str *b)
 
 bool diff_row_counts(const struct diff_row *row)
 {
-	return row->of[DIFF_SELF].changed || (row->of[DIFF_TOTAL].changed && !row->passes_on);
+	return row->of[DIFF_SELF].changed ||
+	       (row->of[DIFF_TOTAL].changed && !row->passes_on && !row->below);
 }
 
 size_t diff_count_changed(const struct diff_facts *f)
@@ -136,14 +137,28 @@ static void add_dearer(const struct diff_facts *f, const struct diff_row *row, s
 	add_both(f, c, b);
 }
 
+static bool below_changed(const struct diff_facts *f)
+{
+	vec_foreach(row, &f->diff.rows)
+		if (row->below && row->of[DIFF_TOTAL].changed && !row->passes_on)
+			return true;
+	return false;
+}
+
+static void add_quiet(const struct diff_facts *f, const char *what, struct str *b)
+{
+	str_addf(b, "%s differs is no more than noise (%zu %s%s compared%s)", what, f->diff.checked,
+		 f->groups ? "group" : "function", f->diff.checked == 1 ? "" : "s",
+		 below_changed(f) ? "; some native code below them changed" : "");
+}
+
 /* What all functions together take is told by itself: how fast the machine is moves it, too. */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {
 	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
 	double mean = (all.value[DIFF_A] + all.value[DIFF_B]) / 2, change = diff_change(&all);
 
-	str_addf(b, "what differs is no more than noise (%zu %s%s compared)", f->diff.checked,
-		 f->groups ? "group" : "function", f->diff.checked == 1 ? "" : "s");
+	add_quiet(f, "what", b);
 	if (fabs(change) > WHOLE * mean)
 		str_addf(b,
 			 ", but all functions together take %.0f %% %s %s: the machine was "
@@ -212,10 +227,10 @@ static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
 	bool grew;
 
-	if (!n)
-		str_addf(b, "What differs is no more than noise (%zu %s%s compared). ",
-			 f->diff.checked, f->groups ? "group" : "function",
-			 f->diff.checked == 1 ? "" : "s");
+	if (!n) {
+		add_quiet(f, "What", b);
+		str_add(b, ". ");
+	}
 	diff_add_sum(f, b);
 	str_add(b, ". ");
 	if (n) {

@@ -11,7 +11,7 @@
 #define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
 #define MIN_SAMPLES   10     /* of both sides; fewer tell nothing */
 #define SURE	      2.5    /* standard errors: a change against all others' costs */
-#define NO_MACHINE    0.3    /* of a cost: hardly one is slower by more */
+#define HARDLY	      0.05   /* of the total is its own: of code that Python nearly always called */
 #define OTHERS	      0.05   /* of all; less tells nothing of the machine's speed */
 #define FAR	      5	     /* standard errors, beyond which no function is by chance */
 #define FEW	      6 /* stretches of time; of a function that runs all the time there are some 20 */
@@ -240,18 +240,15 @@ static bool is_apart(const struct maker *m, const struct noise_row *row, bool *r
 static bool is_changed(const struct maker *m, const struct noise_row *row,
 		       const struct diff_cost *c, enum diff_what what)
 {
-	double mean = (c->value[DIFF_A] + c->value[DIFF_B]) / 2;
 	bool others, apart;
 
 	if (!m->d->work_known)
 		return c->share_changed;
 	if (c->share_changed && is_of_the_cost(c))
 		return true;
-	if (!c->value_changed || fabs(diff_change(c)) > NO_MACHINE * mean)
-		return c->value_changed;
 	apart = is_apart(m, row, &others);
 	/* The total of nearly all is the whole, which is told by itself. */
-	return others ? apart : what == DIFF_SELF;
+	return c->value_changed && (others ? apart : what == DIFF_SELF);
 }
 
 /* How often a function began to take more than it does on average. */
@@ -323,7 +320,7 @@ static int judge(struct maker *m)
 	return 0;
 }
 
-enum row_rank { OWN_COST, TOTAL_OF_OWN_CODE, TOTAL_OF_OTHERS, MAY_BE_NOISE };
+enum row_rank { OWN_COST, TOTAL_OF_OWN_CODE, TOTAL_OF_OTHERS, TOTAL_BELOW, MAY_BE_NOISE };
 
 static enum row_rank rank_of(const struct diff_row *row)
 {
@@ -331,7 +328,7 @@ static enum row_rank rank_of(const struct diff_row *row)
 		return OWN_COST;
 	if (!row->of[DIFF_TOTAL].changed)
 		return MAY_BE_NOISE;
-	return row->own ? TOTAL_OF_OWN_CODE : TOTAL_OF_OTHERS;
+	return row->below ? TOTAL_BELOW : row->own ? TOTAL_OF_OWN_CODE : TOTAL_OF_OTHERS;
 }
 
 static int compare(const void *va, const void *vb, void *arg)
@@ -339,7 +336,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	const struct diff *d = arg;
 	const struct diff_row *a = va, *b = vb;
 	enum row_rank ra = rank_of(a), rb = rank_of(b);
-	bool of_total = ra == TOTAL_OF_OWN_CODE || ra == TOTAL_OF_OTHERS;
+	bool of_total = ra != OWN_COST && ra != MAY_BE_NOISE;
 	enum diff_what what = of_total ? DIFF_TOTAL : DIFF_SELF;
 	double ca, cb;
 
@@ -352,16 +349,33 @@ static int compare(const void *va, const void *vb, void *arg)
 	return ca > cb ? -1 : 1;
 }
 
-static bool is_own(const struct diff *d, const struct diff_row *row)
+/* Is any of it Python? Then no function without a cost of its own is one that isn't. */
+static bool has_python(const struct diff *d)
 {
-	for (int side = 0; side < DIFF_SIDES; side++) {
-		uint32_t id = row->location[side];
-		uint32_t function = id ? profile_get_location(d->p[side], id)->function : 0;
-
-		if (function && render_names_origin(d->costs[side].names, function) == ORIGIN_OWN)
-			return true;
-	}
+	for (int side = 0; side < DIFF_SIDES; side++)
+		for (uint32_t id = 1; id <= profile_n_locations(d->p[side]); id++)
+			if (costs_is_python(&d->costs[side], id))
+				return true;
 	return false;
+}
+
+/* Whose code it is. */
+static void describe(const struct diff *d, struct diff_row *row, bool python)
+{
+	const double *self = row->of[DIFF_SELF].value, *total = row->of[DIFF_TOTAL].value;
+
+	row->below =
+		python && self[DIFF_A] + self[DIFF_B] < HARDLY * (total[DIFF_A] + total[DIFF_B]);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		uint32_t id = row->location[side], function;
+
+		if (!id)
+			continue;
+		function = profile_get_location(d->p[side], id)->function;
+		row->below &= !costs_is_python(&d->costs[side], id);
+		row->own |= function &&
+			    render_names_origin(d->costs[side].names, function) == ORIGIN_OWN;
+	}
 }
 
 static void decide_times(struct maker *m)
@@ -377,6 +391,7 @@ static void decide_times(struct maker *m)
 static int make(struct maker *m)
 {
 	struct diff *d = m->d;
+	bool python = has_python(d);
 	int r = join(m);
 
 	if (!r && d->rows.n > MAX_FUNCTIONS)
@@ -401,7 +416,7 @@ static int make(struct maker *m)
 	for (size_t i = 0; i < d->rows.n; i++) {
 		fill(m, &d->rows.v[i].of[DIFF_SELF], &m->self[i]);
 		fill(m, &d->rows.v[i].of[DIFF_TOTAL], &m->total[i]);
-		d->rows.v[i].own = is_own(d, &d->rows.v[i]);
+		describe(d, &d->rows.v[i], python);
 	}
 	decide_times(m);
 	d->blocks = NOISE_BLOCKS;

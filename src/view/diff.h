@@ -35,7 +35,8 @@ struct diff_row {
 	const char *name;	       /* dotted */
 	uint32_t location[DIFF_SIDES]; /* 0: not there */
 	struct diff_cost of[DIFF_WHATS];
-	bool own; /* code of the user's */
+	bool own;   /* code of the user's */
+	bool below; /* native or kernel code that Python called: what it costs is a caller's own */
 	const char *
 		passes_on; /* its total changed by what this function's did, which it called; or NULL */
 };
