@@ -197,11 +197,10 @@ static bool is_page(const struct diff_options *o)
 	return o->print == diff_print_page;
 }
 
-/* A page of a comparison holds both of its sides. */
-static bool of_page(const struct diff_options *o, const struct operands *operands)
+/* A page of a comparison holds both of its sides, and so may folded stacks with two counts. */
+static bool of_one_file(const struct diff_options *o, const struct operands *operands)
 {
-	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n &&
-	       str_ends(operands->operand, ".html");
+	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
 }
 
 static int check(struct diff_options *o, const struct operands *operands)
@@ -211,7 +210,7 @@ static int check(struct diff_options *o, const struct operands *operands)
 
 	if (operands->n == 0)
 		return err_set(-EINVAL, "name two profiles: krait diff BEFORE AFTER");
-	if (operands->n == 1 && !labels && !of_page(o, operands))
+	if (operands->n == 1 && !labels && !of_one_file(o, operands))
 		return err_set(-EINVAL,
 			       "one profile is compared by labels: krait diff %s --a "
 			       "version=1 --b version=2",
@@ -259,7 +258,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	int r;
 
 	f->name[side] = path;
-	if (of_page(o, operands)) {
+	if (of_one_file(o, operands)) {
 		r = f->diff.p[side] ? 0 : read_two_file(operands->operand, f->diff.p);
 		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
 		tag = side == DIFF_A ? EMBEDDED_SOURCE_BEFORE : EMBEDDED_SOURCE_AFTER;
@@ -473,7 +472,8 @@ const struct command command_diff = {
 	.summary = "Compare two profiles function by function, and say what is more than noise.",
 	.synopsis = (const char *const[]){"diff [OPTIONS] BEFORE AFTER",
 					  "diff [OPTIONS] FILE --a KEY=VALUE --b KEY=VALUE",
-					  "diff [OPTIONS] DIFF.html", NULL},
+					  "diff [OPTIONS] DIFF.html", "diff [OPTIONS] DIFF.folded",
+					  NULL},
 	.examples = (const char *const[]){"krait diff old.pb.gz new.pb.gz\twhat changed",
 					  "krait diff old.pb.gz new.pb.gz -o diff.html\tas a page",
 					  NULL},

@@ -130,15 +130,30 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 	return true;
 }
 
-/* A source file, if there is a line or the ending tells; else a mapping. */
+/* "[unknown]", "libz.so.1": whoever wrote it had no source file, a line or not. */
+static bool is_mapping(const char *s, size_t n)
+{
+	const char *so = memmem(s, n, ".so", 3);
+	size_t rest = so ? (size_t)(s + n - so) - 3 : 0;
+
+	if (n > 1 && s[0] == '[' && s[n - 1] == ']')
+		return true;
+	if (so && so > s && (!rest || (rest > 1 && so[3] == '.' && is_digit(so[4]))))
+		return true;
+	return has_suffix(s, n, ".dylib") || has_suffix(s, n, ".dll") || has_suffix(s, n, ".exe");
+}
+
+/* A source file, if there is a line or the ending tells; else a mapping. No Python function is called java/lang/Thread.run. */
 static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
 {
-	if (!has_line && !python_source(s, n) && !native_source(s, n)) {
+	bool python = python_source(s, n), native = native_source(s, n);
+
+	if (is_mapping(s, n) || (!has_line && !python && !native)) {
 		f->mapping = TEXT(s, n);
 		return;
 	}
 	f->file = TEXT(s, n);
-	if (f->kind == KIND_MAX && !native_source(s, n))
+	if (f->kind == KIND_MAX && !native && (python || !memchr(f->name.s, '/', f->name.n)))
 		f->kind = KIND_PYTHON;
 }
 

@@ -35,7 +35,7 @@ _must_use_ int read_profile_file(const char *path, struct profile **ret);
 
 /*
  * A page of two recordings (krait diff -o x.html): both as they were, or as one profile, in which the
- * label "diff" is "before" or "after". 0, or -errno + message; the caller frees what it gets.
+ * label "diff" is "before" or "after". Of another file the values of these names (profile/folded_in.h), each as "samples". 0, or -errno + message; the caller frees what it gets.
  */
 bool read_two_probe(const uint8_t *data, size_t n);
 _must_use_ int read_two(const uint8_t *data, size_t n, struct profile *ret[2]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recordings in a page of two; see read.h. */
+/* The recordings in a page of two, and the two counts of difffolded.pl; see read.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "profile/folded_in.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
 #include "render/embedded.h"
@@ -23,9 +24,6 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	size_t pprof_n;
 	int r;
 
-	if (!start && side == 0)
-		return err_set(-EINVAL, "one recording, not a comparison: name the one to compare "
-					"it with");
 	if (!start)
 		return err_set(-EINVAL, "no page of a comparison: the recording '%s' isn't in it",
 			       words[side]);
@@ -36,10 +34,60 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
 }
 
+/* The value that is called @name; -1 without one. */
+static int find_value(struct profile *p, const char *name)
+{
+	const struct profile_meta *m = profile_meta(p);
+
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (streq(m->values[i].type, name))
+			return (int)i;
+	return -1;
+}
+
+/* The same value in two profiles, under the same name. */
+static int split_values(struct profile *p, struct profile *ret[2])
+{
+	const int at[2] = {find_value(p, FOLDED_BEFORE), find_value(p, FOLDED_AFTER)};
+	const struct profile_meta *m = profile_meta(p);
+	int r;
+
+	if (at[0] < 0 || at[1] < 0 || !streq(m->values[at[0]].unit, m->values[at[1]].unit))
+		return err_set(-EINVAL, "one recording, not a comparison: name the one to compare "
+					"it with, or compare labels: --a version=1 --b version=2");
+	for (int side = 0; side < 2; side++) {
+		r = profile_merge(&p, 1, NULL, 0, &ret[side]);
+		if (r)
+			return r;
+		profile_meta(ret[side])->values[at[side]].type = "samples";
+		profile_meta(ret[side])->default_value = (unsigned)at[side];
+	}
+	return 0;
+}
+
+static int read_values(const uint8_t *data, size_t n, struct profile *ret[2])
+{
+	struct profile *p;
+	int r = read_profile(data, n, &p);
+
+	if (r)
+		return r;
+	r = split_values(p, ret);
+	if (r) {
+		profile_free(ret[0]);
+		ret[0] = NULL;
+	}
+	profile_free(p);
+	return r;
+}
+
 int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
 {
-	int r = read_side(data, n, 0, &ret[0]);
+	int r;
 
+	if (!read_two_probe(data, n))
+		return read_values(data, n, ret);
+	r = read_side(data, n, 0, &ret[0]);
 	if (r)
 		return r;
 	r = read_side(data, n, 1, &ret[1]);

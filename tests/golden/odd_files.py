@@ -126,6 +126,16 @@ def several_values(work):
     """One file, several values: the default one, and each by its name."""
     two = "a;b 10 20\na;c 5 0\n"
     check("two-counts", report(two)["value"] == "after" and report(two)["all"] == 20 and report(two, "--value", "before")["all"] == 15, str(report(two)))
+    path = os.path.join(work, "two.folded")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("main;parse 1000 700\nmain;hot 1000 2200\nmain 5 6\n")
+    page = os.path.join(work, "two.html")
+    krait("diff", path, "-o", page)
+    for name in (path, page):
+        diff = json.loads(krait("diff", name, "--per", "run=1,1", "--json"))
+        rows = {f["name"]: (f["own"]["before"], f["own"]["after"]) for f in diff["functions"]}
+        check("two-counts-diff " + name[-6:], rows == {"main": (5, 6), "parse": (1000, 700), "hot": (1000, 2200)} and
+              diff["all"] == {"before": 2005, "after": 2906}, str(diff["all"]) + str(rows))
     scope = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]}, "profiles": [
         {"type": "sampled", "unit": unit, "name": name, "samples": [[0]], "weights": [weight]}
         for unit, name, weight in (("microseconds", "CPU time profile for 1:2", 7), ("microseconds", "Wall time profile for 1:2", 9),
@@ -139,12 +149,25 @@ def several_values(work):
     check("v8-name", (frame.name, frame.file, frame.line) == ("foo", "/srv/app.js", 39), str((frame.name, frame.file, frame.line)))
 
 
+def through_speedscope(work):
+    """Names of other languages are the same after a way through speedscope's format, whatever places they have."""
+    w = pprof.Writer()
+    places = [("", "", 0), ("", "", 745), ("", "Thread.java", 745), ("", "java/lang/Thread", 7), ("", "java/lang/Thread", 0), ("/lib/libjvm.so", "", 12)]
+    w.sample([w.location(mapping, "java/lang/Thread.run", file, 0, line, 0) for mapping, file, line in places], {}, 5)
+    path, scope = os.path.join(work, "java.pb.gz"), os.path.join(work, "java.speedscope.json")
+    w.save(path)
+    krait("report", path, "-o", scope)
+    names = [{f["name"] for f in json.loads(krait("report", p, "--json"))["functions"]} for p in (path, scope)]
+    check("java-through-speedscope", names == [{"java/lang/Thread.run"}] * 2, str(names))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         traces(work)
         fractions(work)
         negatives(work)
         several_values(work)
+        through_speedscope(work)
     sys.exit(failed)
 
 

@@ -57,6 +57,11 @@ static void test_frames(void **state)
 	assert_frame("Script:~foo", KIND_NATIVE, "foo", "", 0);
 	assert_frame("Script:", KIND_NATIVE, "Script:", "", 0);
 	assert_frame("Builtin:Add", KIND_NATIVE, "Builtin:Add", "", 0);
+	assert_frame("f ([unknown]:12)", KIND_NATIVE, "f", "[unknown]", 12);
+	assert_frame("f (/lib/libjvm.so:12)", KIND_NATIVE, "f", "/lib/libjvm.so", 12);
+	assert_frame("f (/a/x.sock:12)", KIND_PYTHON, "f", "/a/x.sock", 12);
+	assert_frame("java/lang/Thread.run (java/lang/Thread:7)", KIND_NATIVE,
+		     "java/lang/Thread.run", "java/lang/Thread", 7);
 	assert_frame("()", KIND_NATIVE, "()", "", 0);
 	assert_frame("f ()", KIND_NATIVE, "f ()", "", 0);
 	assert_frame("f (x.py:99999999999)", KIND_PYTHON, "f", "x.py", 0);
