@@ -50,6 +50,7 @@ struct worker {
 	pthread_mutex_t door; /* of .abandoned; held between worker_enter() and worker_leave() */
 	bool abandoned;
 	struct queue done;
+	unsigned count; /* of all that ever were done */
 };
 
 /* Of the job that this thread runs; NULL: it runs none. */
@@ -226,6 +227,7 @@ static void run(struct slot *s, struct worker_job *job)
 	pthread_mutex_lock(&w->lock);
 	s->runs = NULL;
 	add(&w->done, job);
+	w->count++;
 	tell(w);
 }
 
@@ -325,6 +327,16 @@ static bool is_idle(const struct worker *w)
 		if (w->lane[i].given.first || is_running(&w->lane[i]))
 			return false;
 	return true;
+}
+
+unsigned worker_count(struct worker *w)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&w->lock);
+	count = w->count;
+	pthread_mutex_unlock(&w->lock);
+	return count;
 }
 
 bool worker_wait(struct worker *w, int ms)

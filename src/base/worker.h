@@ -46,6 +46,9 @@ struct worker_job *worker_take(struct worker *w);
 /* One that hasn't been begun, back again; NULL = none. */
 struct worker_job *worker_drop(struct worker *w);
 
+/* How many have been done so far. */
+unsigned worker_count(struct worker *w);
+
 /* Until all are done, for @ms at most; -1: without a limit. True: all are done. */
 bool worker_wait(struct worker *w, int ms);
 

@@ -188,11 +188,11 @@ static int print_all(struct run *x)
  * Nothing is lost while a dump waits, and a slow machine (an emulated one: 6 s) needs longer than the
  * end of a recording has to read the kernel's names.
  */
-#define DUMP_PATIENCE_SECONDS 30
+#define DUMP_PATIENCE_SECONDS 15
 
-static bool wait_on(void *ctx, const char *what)
+static bool wait_on(void *ctx, const char *what, unsigned done)
 {
-	return patience_has(&((struct run *)ctx)->patience, what);
+	return patience_has(&((struct run *)ctx)->patience, what, done);
 }
 
 static void warn_of_unreadable(void)

@@ -2,6 +2,8 @@
 /* A deadline that a user can shorten; see patience.h. */
 #include "cli/patience.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/signals.h"
@@ -13,7 +15,7 @@ void patience_begin(struct patience *p)
 {
 	if (p->began_ns)
 		return;
-	p->began_ns = clock_ns(CLOCK_MONOTONIC);
+	p->began_ns = p->came_ns = clock_ns(CLOCK_MONOTONIC);
 	p->signals = MIN(signals_count(), 1u); /* the first one ended the sampling */
 }
 
@@ -22,11 +24,14 @@ static bool is_hurried(const struct patience *p)
 	return signals_count() > p->signals;
 }
 
-_Static_assert(PATIENCE_SECONDS == 5, "patience_words() says so");
-
 static unsigned seconds_of(const struct patience *p)
 {
 	return p->seconds ?: PATIENCE_SECONDS;
+}
+
+static unsigned limit_of(const struct patience *p)
+{
+	return seconds_of(p) * PATIENCE_LIMIT;
 }
 
 static void say(struct patience *p, const char *what, uint64_t waited_ns)
@@ -35,38 +40,47 @@ static void say(struct patience *p, const char *what, uint64_t waited_ns)
 		return;
 	p->said_ns = waited_ns;
 	if (!p->said)
-		log_note("waiting for %s, %u s at most; Ctrl-C writes now, without", what,
-			 seconds_of(p));
+		log_note("waiting for %s, until nothing comes for %u s; Ctrl-C writes now, without",
+			 what, seconds_of(p));
 	p->said = true;
 	log_progress("Waiting for %s, %.0f s", what, (double)waited_ns / NSEC_PER_SEC);
 }
 
 static void end(struct patience *p, const char *what)
 {
+	char why[64];
+
 	log_progress(NULL);
-	if (is_hurried(p))
-		log_warn("no longer waiting for %s: a signal asked to write now", what);
-	else
-		log_warn("no longer waiting for %s: %u s have passed", what, seconds_of(p));
+	log_warn("no longer waiting for %s: %s", what, patience_words(p, why, sizeof(why)));
 	p->over = true;
 }
 
-bool patience_has(struct patience *p, const char *what)
+bool patience_has(struct patience *p, const char *what, unsigned done)
 {
-	uint64_t waited_ns;
+	uint64_t now_ns;
 
 	patience_begin(p);
-	waited_ns = clock_ns(CLOCK_MONOTONIC) - p->began_ns;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	if (p->over)
 		return false;
-	if (is_hurried(p) || waited_ns >= seconds_of(p) * NSEC_PER_SEC)
+	if (done != p->done)
+		p->came_ns = now_ns;
+	p->done = done;
+	if (is_hurried(p) || now_ns - p->came_ns >= seconds_of(p) * NSEC_PER_SEC ||
+	    now_ns - p->began_ns >= limit_of(p) * NSEC_PER_SEC)
 		end(p, what);
 	else
-		say(p, what, waited_ns);
+		say(p, what, now_ns - p->began_ns);
 	return !p->over;
 }
 
-const char *patience_words(const struct patience *p)
+const char *patience_words(const struct patience *p, char *text, size_t n)
 {
-	return is_hurried(p) ? "a signal asked to write at once" : "the end waits for 5 s";
+	if (is_hurried(p))
+		return "a signal asked to write now";
+	if (p->came_ns - p->began_ns < (limit_of(p) - seconds_of(p)) * NSEC_PER_SEC)
+		snprintf(text, n, "nothing came for %u s", seconds_of(p));
+	else
+		snprintf(text, n, "%u s have passed", limit_of(p));
+	return text;
 }

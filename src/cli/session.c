@@ -70,9 +70,9 @@ static void adapter_met_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, c
 	source_files_met(s->sources, tgid, start_boot_ns, path);
 }
 
-static bool adapter_wait(void *ctx, const char *what)
+static bool adapter_wait(void *ctx, const char *what, unsigned done)
 {
-	return patience_has(&((struct session *)ctx)->patience, what);
+	return patience_has(&((struct session *)ctx)->patience, what, done);
 }
 
 static const struct collect_ops collect_ops = {

@@ -205,7 +205,8 @@ static void add_counter(struct summary *m, enum bpf_counter i)
 static void add_unread(const struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
-	const char *why = patience_words(&s->patience);
+	char text[64];
+	const char *why = patience_words(&s->patience, text, sizeof(text));
 
 	if (s->prompt) /* all was shown */
 		return;

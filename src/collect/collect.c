@@ -420,9 +420,10 @@ static uint64_t name_stack(struct collect *c, const struct raw_stack *raw, bool 
 }
 
 /* Looking up lines takes its time too. */
-static void ask_to_go_on(struct collect *c)
+static void ask_to_go_on(struct collect *c, size_t done)
 {
-	if (!c->hurried && c->config.wait && !c->config.wait(c->config.ctx, "lines of native code"))
+	if (!c->hurried && c->config.wait &&
+	    !c->config.wait(c->config.ctx, "lines of native code", (unsigned)done))
 		c->hurried = true;
 }
 
@@ -437,7 +438,7 @@ static int name_stacks(struct collect *c, bool last)
 		uint64_t id;
 
 		if (last)
-			ask_to_go_on(c);
+			ask_to_go_on(c, i);
 		id = r ? 0 : name_stack(c, &raw, last);
 		if (id)
 			r = keep_stack(c, &raw, id);

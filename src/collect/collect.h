@@ -73,10 +73,11 @@ struct collect_config {
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 	/*
 	 * Asked again and again while the collector waits for a thread that works on a file; @what:
-	 * for what, as in "names of /usr/lib/libx.so". False: it doesn't wait any more, now and
-	 * later, and goes on with what there is. NULL: it waits for all.
+	 * for what, as in "names of /usr/lib/libx.so"; @done: another number whenever something has
+	 * come. False: it doesn't wait any more, now and later, and goes on with what there is.
+	 * NULL: it waits for all.
 	 */
-	bool (*wait)(void *ctx, const char *what);
+	bool (*wait)(void *ctx, const char *what, unsigned done);
 	/* Told of each sample that was added to the profile: 0 or -errno + message. NULL: nobody */
 	int (*added)(void *ctx, const struct profile_sample *s);
 };

@@ -342,7 +342,8 @@ static void await(struct collect *c)
 
 	while (!c->hurried && !worker_wait(c->worker, ASK_MS)) {
 		if (!c->config.wait ||
-		    c->config.wait(c->config.ctx, describe(c, what, sizeof(what))))
+		    c->config.wait(c->config.ctx, describe(c, what, sizeof(what)),
+				   worker_count(c->worker)))
 			continue;
 		c->hurried = true;
 		worker_cancel(c->worker);

@@ -25,11 +25,11 @@ static void on_record(void *ctx, const void *data, size_t n)
 	collect_record(d->collect, data, n);
 }
 
-static bool wait(void *ctx, const char *what)
+static bool wait(void *ctx, const char *what, unsigned done)
 {
 	const struct dump *d = ctx;
 
-	return d->config.wait(d->config.wait_ctx, what);
+	return d->config.wait(d->config.wait_ctx, what, done);
 }
 
 static int make_profile(struct dump *d)

@@ -74,7 +74,7 @@ struct dump_config {
 	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
 	/* The same of what was read of one at a moment; with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
-	bool (*wait)(void *ctx, const char *what); /* collect_config.wait, with: */
+	bool (*wait)(void *ctx, const char *what, unsigned done); /* collect_config.wait, with: */
 	void *wait_ctx;
 };
 
