@@ -316,9 +316,8 @@ static void add_unwind_memory(struct summary *m)
 
 	if (st->names_given_up)
 		line(m, LOG_NOTE,
-		     "--memory is short: names of files were given up for others %llu times; with "
-		     "-v "
-		     "of which files",
+		     "--memory is short: names of files or of code made at run time were given up "
+		     "for others %llu times; with -v of which",
 		     (ull)st->names_given_up);
 	if (st->rows_too_large)
 		line(m, LOG_WARN,

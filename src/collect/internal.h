@@ -63,6 +63,8 @@ struct collect {
 	uint32_t round;	    /* collect_condense() calls */
 	size_t code_bytes;  /* of all code objects */
 	size_t names_bytes; /* of all files' names and lines, at the last flush */
+	size_t rows_bytes;  /* what is kept of their unwind tables, likewise */
+	size_t lists_bytes; /* of all processes' lists for gdb, likewise */
 	uint64_t asked_ns;  /* since the last flush, for look_into() */
 	struct jit_reading {
 		struct budget budget;

@@ -20,7 +20,7 @@ size_t collect_bytes(const struct collect *c)
 
 size_t collect_kept_bytes(const struct collect *c)
 {
-	return c->names_bytes + c->jit_reading.bytes;
+	return c->names_bytes + c->rows_bytes + c->lists_bytes + c->jit_reading.bytes;
 }
 
 bool collect_is_full(const struct collect *c)
@@ -75,13 +75,42 @@ static struct native_file *find_oldest(const struct collect *c)
 	return oldest;
 }
 
+/* Of the lists for gdb that one which is known the longest. */
+static struct process *find_oldest_list(const struct collect *c)
+{
+	struct process *oldest = NULL;
+
+	vec_foreach(i, &c->live) {
+		struct process *p = &c->processes.v[*i];
+
+		if (registered_bytes(p) &&
+		    (!oldest || p->registered.read_at < oldest->registered.read_at))
+			oldest = p;
+	}
+	return oldest;
+}
+
+static void count(struct collect *c)
+{
+	c->names_bytes = c->rows_bytes = c->lists_bytes = 0;
+	vec_foreach(at, &c->natives) {
+		c->names_bytes += (*at)->named == NAMES_TRIED ? names_bytes(*at) : 0;
+		c->rows_bytes += (*at)->fdes.cap * sizeof(*(*at)->fdes.v);
+	}
+	vec_foreach(i, &c->live)
+		c->lists_bytes += registered_bytes(&c->processes.v[*i]);
+}
+
 void memory_keep_to(struct collect *c)
 {
 	struct native_file *f;
+	struct process *p;
 
-	c->names_bytes = 0;
-	vec_foreach(at, &c->natives)
-		c->names_bytes += (*at)->named == NAMES_TRIED ? names_bytes(*at) : 0;
+	count(c);
 	while (collect_kept_bytes(c) > memory_for_names(c) && (f = find_oldest(c)))
 		give_up_names(c, f);
+	while (collect_kept_bytes(c) > memory_for_names(c) && (p = find_oldest_list(c))) {
+		c->lists_bytes -= registered_bytes(p);
+		registered_give_up(c, p);
+	}
 }

@@ -24,6 +24,7 @@
 #define READ_WORK_START (200 * SLICE_MS) /* nothing is sampled yet */
 #define TRIES		3 /* of a list that changes while it is read: then nobody waits for it, and */
 #define TRY_APART_NS	(500 * NSEC_PER_MSEC) /* it is tried again so much later */
+#define GIVEN_UP_NS	(10 * NSEC_PER_SEC)   /* what was too much for --memory, too */
 
 /* Values of collect.registered: how the plain stack ended, the version of the mappings, the stack's number. */
 #define OUTCOME_SHIFT 60
@@ -57,6 +58,12 @@ static bool find_lists(struct collect *c, struct registered *reg, const struct s
 			reg->at[reg->n++] = at;
 	}
 	return all;
+}
+
+static size_t reading_bytes(const struct reading *r)
+{
+	return (r->jit ? gdb_jit_bytes(r->jit) : 0) + r->code.cap * sizeof(*r->code.v) +
+	       r->compiled.cap * sizeof(*r->compiled.v) + unwind_rows_bytes(&r->rows);
 }
 
 static void reading_fini(struct reading *r)
@@ -125,6 +132,7 @@ static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 	int r;
 
 	slice_begin(&slice, c->began ? READ_WORK : READ_WORK_START);
+	slice_limit_memory(&slice, memory_for_job(&c->config));
 	r = read_lists_within(p, ret);
 	slice_end(&slice);
 	if (slice.cut && !ret->partial && !p->registered.cut) {
@@ -454,4 +462,28 @@ void registered_close(struct process *p)
 	}
 	executors_close(p);
 	p->registered = (struct registered){};
+}
+
+size_t registered_bytes(const struct process *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(p->registered.readings); i++)
+		n += reading_bytes(&p->registered.readings[i]);
+	vec_foreach(e, &p->registered.executors)
+		n += sizeof(*e) + unwind_rows_bytes(&e->rows);
+	return n;
+}
+
+void registered_give_up(struct collect *c, struct process *p)
+{
+	bool cut = p->registered.cut;
+
+	log_info("process %u: what it has registered for gdb made room for others: %zu KiB",
+		 p->key.tgid, registered_bytes(p) >> 10);
+	registered_close(p);
+	p->registered.cut = cut;
+	p->registered.tries = TRIES; /* nobody waits for it */
+	p->registered.due_ns = clock_ns(CLOCK_MONOTONIC) + GIVEN_UP_NS;
+	c->stats.names_given_up++;
 }

@@ -130,6 +130,10 @@ uint32_t registered_stack(struct collect *c, const struct waiting *w, uint32_t n
 void registered_read(struct collect *c, uint64_t until_ns);
 void registered_close(struct process *p);
 
+/* Memory of what is known of a process's code; all of that is given up for others, and read again some seconds later. */
+size_t registered_bytes(const struct process *p);
+void registered_give_up(struct collect *c, struct process *p);
+
 /* executors.c: may there be some? */
 bool executors_possible(const struct process *p);
 /* Adds them to @ret, whose .code is read, and their rows, which stay @p's, to @files. 0 or -ENOMEM. */

@@ -260,6 +260,12 @@ void unwind_rows_fini(struct unwind_rows *r)
 	vec_fini(&r->fdes);
 }
 
+size_t unwind_rows_bytes(const struct unwind_rows *r)
+{
+	return r->rows.cap * sizeof(*r->rows.v) + r->rules.cap * sizeof(*r->rules.v) +
+	       r->fdes.cap * sizeof(*r->fdes.v);
+}
+
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr)
 {
 	uint64_t key = vaddr - r->base;

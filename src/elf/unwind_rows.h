@@ -67,6 +67,7 @@ _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
 /* The same, and what the instructions of the other functions prove (code_rows.h). */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 void unwind_rows_fini(struct unwind_rows *r);
+size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory held */
 #define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
 
 /* The rule of [start, end), keys, where nothing was known. */

@@ -111,7 +111,7 @@ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret)
 	r = n ? read_symbols(n, f, fd, root) : -ENOMEM;
 	if (r) {
 		elf_names_free(n);
-		return err_sys(r, "%s", path);
+		return r == -EFBIG ? err_wrap(r, "%s", path) : err_sys(r, "%s", path);
 	}
 	if (n->table.dropped)
 		log_info("%s: %zu symbols beyond krait's limit", path, n->table.dropped);

@@ -475,6 +475,10 @@ static int make_table(struct reader *rd)
 			r = symbol_table_add(&rd->jit->table, f->name, f->start, f->size, f->rank);
 	}
 	r = r ? r : symbol_table_sort(&rd->jit->table);
+	if (r == -EFBIG) { /* each has a size: none stands for one that isn't there */
+		rd->jit->stats.dropped++;
+		r = 0;
+	}
 	rd->jit->stats.symbols = rd->jit->table.list.n;
 	return r;
 }
@@ -516,4 +520,14 @@ const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j)
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j)
 {
 	return j->stats;
+}
+
+size_t gdb_jit_bytes(const struct gdb_jit *j)
+{
+	size_t n = sizeof(*j) + j->table.list.cap * sizeof(*j->table.list.v) + j->table.names.cap +
+		   j->rows.cap * sizeof(*j->rows.v);
+
+	vec_foreach(rows, &j->rows)
+		n += unwind_rows_bytes(rows);
+	return n;
 }

@@ -55,4 +55,6 @@ const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
 
+size_t gdb_jit_bytes(const struct gdb_jit *j); /* memory held */
+
 #endif

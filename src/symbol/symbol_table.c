@@ -2,6 +2,9 @@
 /* Symbols by address; see symbol_table.h. */
 #include "symbol/symbol_table.h"
 
+#include "base/error.h"
+#include "base/slice.h"
+
 #define NONE	     UINT32_MAX
 #define NESTING_LOOK 64 /* steps outwards in a search: deeper nesting isn't code */
 
@@ -58,7 +61,7 @@ static int compare(const void *a, const void *b)
 	return strncmp(y->name, x->name, COMPARED_BYTES);
 }
 
-/* Puts @c in front of what has its start; its name is copied. */
+/* Puts @c in front of what has its start; its name is copied. -EFBIG: the slice's memory is used up. */
 static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 {
 	struct symbol s = {c->start, c->size, (uint32_t)t->names.n, NONE};
@@ -67,6 +70,8 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 		t->dropped++;
 		return 0;
 	}
+	if (!slice_hold(c->bytes + sizeof(s)))
+		return err_set(-EFBIG, "its names take more than half of --memory");
 	str_add_n(&t->names, c->name, c->bytes);
 	if (c->bytes == SYMBOL_NAME_BYTES)
 		str_add(&t->names, "...");

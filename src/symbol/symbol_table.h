@@ -47,7 +47,10 @@ void symbol_table_fini(struct symbol_table *t);
 _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start,
 				uint64_t size, uint8_t rank);
 
-/* Once, after the last one was added. 0 or -ENOMEM. */
+/*
+ * Once, after the last one was added. 0 or -ENOMEM; -EFBIG: the thread's slice has no memory for all names, and only the
+ * lowest ones are there.
+ */
 _must_use_ int symbol_table_sort(struct symbol_table *t);
 
 /* The innermost one whose size covers @addr, or NULL. */

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import subprocess
 import sys
 import time
 
@@ -158,6 +159,70 @@ def refused_memory():
         written = sum(int(line.rsplit(" ", 1)[1]) for line in lines)
         check(written == samples, "%d of %d samples" % (written, samples))
         check_names(re.findall(r"(made_\d+_)\w* \(([^:]*):", "".join(lines)))
+
+
+# Libraries of 1.5 MB: 62,000 symbols each, whose names are all parts of one text of 3 KB.
+LIBRARIES = r"""
+import ctypes, mmap, struct, sys
+COUNT, SYMBOLS = int(sys.argv[2]), 62000
+NAMES = b"\0" + b"n" * 3000 + b"\0"
+STRINGS = b"\0.symtab\0.strtab\0.text\0"
+CODE = b"\xb9\x80\x96\x18\x00\xff\xc9\x75\xfc\xc3"  # mov ecx, 1611392; dec ecx; jnz; ret
+def section(name, kind, flags, at, offset, size, link, info, entry):
+    return struct.pack("<IIQQQQIIQQ", name, kind, flags, at, offset, size, link, info, 8, entry)
+def make(path):
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1 + i % 1000, 0x12, 0, 4, 0x1010 + i, 1)
+                                   for i in range(SYMBOLS)) + struct.pack("<IBBHQQ", 1, 0x12, 0, 4, 0x1000, len(CODE))
+    at = 0x1000 + (16 << 12)
+    names_at, strings_at = at + len(symbols), at + len(symbols) + len(NAMES)
+    heads_at = (strings_at + len(STRINGS) + 7) & ~7
+    with open(path, "wb") as f:
+        f.write(b"\x7fELF\2\1\1" + bytes(9))
+        f.write(struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, heads_at, 0, 64, 56, 1, 64, 5, 3))
+        f.write(struct.pack("<IIQQQQQQ", 1, 5, 0x1000, 0x1000, 0x1000, 16 << 12, 16 << 12, 4096))
+        f.seek(0x1000)
+        f.write(CODE)
+        f.seek(at)
+        f.write(symbols + NAMES + STRINGS)
+        f.seek(heads_at)
+        f.write(bytes(64) + section(1, 2, 0, 0, at, len(symbols), 2, 1, 24) + section(9, 3, 0, 0, names_at, len(NAMES), 0, 0, 0) +
+                section(9, 3, 0, 0, strings_at, len(STRINGS), 0, 0, 0) + section(17, 1, 6, 0x1000, 0x1000, 16 << 12, 0, 0, 0))
+libc = ctypes.CDLL(None)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+calls = []
+for i in range(COUNT):
+    path = "%s/lib%d.so" % (sys.argv[1], i)
+    make(path)
+    with open(path, "rb") as f:
+        calls.append(ctypes.CFUNCTYPE(None)(libc.mmap(None, 16 << 12, 5, 2, f.fileno(), 4096)))
+print("ready", flush=True)
+def busy():
+    while True:
+        for call in calls:
+            call()
+busy()
+"""
+
+
+@kit.case
+def symbols_of_libraries():
+    """15 MB of libraries, whose symbols' names take a hundred times as much: memory stays, and nobody else misses anything."""
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+    with folder() as d, kit.python() as honest, \
+            Background(PYTHON, "-c", LIBRARIES, d, 10, stdout=subprocess.PIPE) as target:
+        target.process.stdout.readline()
+        size = sum(os.path.getsize(d + "/" + name) for name in os.listdir(d))
+        check(14 << 20 < size < 17 << 20, "%d bytes of libraries" % size)
+        done = krait("record", "-v", "-F", 499, "-p", target.pid, "-p", honest.pid, "-d", 2, "-o", d + "/o.pb.gz", "--memory", "64M",
+                     "--summary-json", d + "/o.json", timeout=60)
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/o.json") as f:
+            summary = json.load(f)
+        check(summary["krait_rss_bytes"] < 128 << 20, "%d MiB" % (summary["krait_rss_bytes"] >> 20))
+        check("or for --memory, " in done.stderr, "nothing is said of it: " + done.stderr)
+        kit.sees(d + "/o.pb.gz", pids={honest.pid}, least=0.99)
+        kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.9)
 
 
 def group(mib):

@@ -78,11 +78,42 @@ static void test_lost_events(void **state)
 	assert_int_equal(f->c->processes.v[b].space_stale, SPACE_FRESH);
 }
 
+/* Readings count: of what is too much the one that is known the longest is given up, and others aren't. */
+static void test_memory(void **state)
+{
+	const struct proc_key keys[] = {{.start_ns = 1, .tgid = 0x7ffffff0},
+					{.start_ns = 2, .tgid = 0x7ffffff1}};
+	struct fixture *f = *state;
+	struct process *p[2];
+	long i[2];
+
+	for (size_t k = 0; k < ARRAY_SIZE(keys); k++)
+		i[k] = process_of(f->c, &keys[k]);
+	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
+		p[k] = &f->c->processes.v[i[k]];
+		assert_int_equal(vec_reserve(&p[k]->registered.readings[k].rows.rows,
+					     ((size_t)2 << 20) / sizeof(struct unwind_row)),
+				 0);
+		p[k]->registered.read_at = 9 - (uint32_t)k;
+	}
+	f->c->config.max_bytes = 16 << 20; /* half of it is for names */
+	memory_keep_to(f->c);
+	assert_in_range(collect_kept_bytes(f->c), 4 << 20, 8 << 20);
+	f->c->config.max_bytes = 8 << 20;
+	memory_keep_to(f->c);
+	assert_in_range(collect_kept_bytes(f->c), 2 << 20, 4 << 20);
+	assert_true(registered_bytes(p[0]) > 0);
+	assert_int_equal(registered_bytes(p[1]), 0);
+	assert_true(p[1]->registered.due_ns > 0);
+	assert_int_equal(f->c->stats.names_given_up, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_outcome_of_the_plain_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
