@@ -94,6 +94,7 @@ bool collect_free(struct collect *c)
 	vec_fini(&c->ends);
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
+	vec_fini(&c->bodies);
 	vec_fini(&c->unsupported);
 	map_fini(&c->file_index);
 	map_fini(&c->taught);
@@ -145,13 +146,7 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 
 #define LINES_LEFT 4096
 
-/*
- * What only the process itself still has: texts that weren't resident, the class, the module. One that makes large code
- * objects all the time would keep krait from everybody else, and from its end: so much between two flushes, and what
- * isn't looked into stays without them.
- */
-#define ASKED_NS (250 * NSEC_PER_MSEC)
-
+/* What only the process itself still has: texts that weren't resident, the class. */
 static void look_into(struct collect *c, struct py_code *code, const struct rec_code *rec,
 		      const struct py_layout *layout)
 {
@@ -165,8 +160,6 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 		(void)!py_code_fill_from_process(code, rec->proc.tgid, layout);
 	if (rec->self_obj)
 		(void)!py_code_qualify(code, rec->proc.tgid, layout, rec->self_obj, rec->self_type);
-	if (rec->globals && !c->config.interpreter_frames)
-		(void)!py_code_find_module(code, rec->proc.tgid, layout, rec->globals);
 	c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
 }
 
@@ -197,6 +190,9 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	c->news = true;
 	if (c->processes.v[p].version != layout->version)
 		process_is_python(c, &c->processes.v[p], layout->version);
+	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
+	    py_code_is_body(code, layout))
+		bodies_met(c, (uint32_t)p, code, rec);
 	keep_code(c, &c->processes.v[p], code);
 }
 
@@ -645,6 +641,7 @@ int collect_flush(struct collect *c, bool last)
 	int r;
 
 	c->last = last;
+	bodies_find(c);
 	c->asked_ns = 0;
 	jit_flush(c);
 	first_look(c);

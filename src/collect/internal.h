@@ -20,6 +20,20 @@ struct waiting {
 	uint32_t flush; /* in which it came */
 };
 
+/*
+ * What only the process itself still has is read from it. One that makes large code objects all the time would keep
+ * krait from everybody else, and from its end: so much between two flushes, and what isn't looked into stays without them.
+ */
+#define ASKED_NS (250 * NSEC_PER_MSEC)
+
+/* A code object that is a module's body, the name of which isn't known yet. */
+struct body {
+	uint32_t process;
+	uint16_t layout;
+	uint64_t code; /* code_key() */
+	uint64_t globals;
+};
+
 /* An executable that the kernel programs were told of, and what. */
 struct taught_program {
 	struct exe_key key;
@@ -65,7 +79,7 @@ struct collect {
 	size_t names_bytes; /* of all files' names and lines, at the last flush */
 	size_t rows_bytes;  /* what is kept of their unwind tables, likewise */
 	size_t lists_bytes; /* of all processes' lists for gdb, likewise */
-	uint64_t asked_ns;  /* since the last flush, for look_into() */
+	uint64_t asked_ns;  /* since the last flush, in ASKED_NS */
 	struct jit_reading {
 		struct budget budget;
 		uint64_t left; /* work (base/slice.h) that may still be done with this flush */
@@ -77,6 +91,7 @@ struct collect {
 		stacks; /* wire id -> STACK_UNNAMED: it is in raw; else profile stack id, above that native_outcome */
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
+	VEC(struct body) bodies;
 	VEC(struct raw_native *) unpaired; /* whose stacks haven't come yet, oldest first */
 	VEC(struct native_file *) natives;
 	size_t natives_open;	    /* of which .fd was kept */
@@ -122,6 +137,12 @@ void memory_keep_to(struct collect *c);
 /* foresee.c: the files that the command @fd will map are met; what processes mapped is kept for the next time. */
 void foresee_command(struct collect *c, int fd);
 void foresee_remember(struct collect *c);
+
+/* bodies.c: @code is a module's body. */
+void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
+		const struct rec_code *rec);
+/* Once a flush, before stacks are named. */
+void bodies_find(struct collect *c);
 
 /* first.c: once a flush. */
 void first_look(struct collect *c);

@@ -88,6 +88,9 @@ long process_of(struct collect *c, const struct proc_key *key);
 /* The newest image of process @tgid, or NULL. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
+/* All its threads have ended, or another image has its number. */
+bool process_is_gone(const struct process *p);
+
 /* After each flush: forgets what only a process that has ended needed. */
 void process_forget_ended(struct collect *c);
 

@@ -189,6 +189,11 @@ static bool has_threads(const struct process *p)
 	return !stat(path, &st) && st.st_nlink > 3; /* itself, .. and one a thread */
 }
 
+bool process_is_gone(const struct process *p)
+{
+	return p->ended && (p->replaced || !has_threads(p));
+}
+
 /* A stack of it waits for a file's symbols: what it had mapped says which. */
 static bool is_waited_for(struct collect *c, uint32_t process)
 {

@@ -69,12 +69,23 @@ struct py_position py_code_position(const struct py_code *code, int lasti);
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj, uint64_t self_type);
 
+/* A module's body: rec_code.globals is the module's dict. */
+struct py_body {
+	struct py_code *code;
+	uint64_t globals;
+};
+
+#define PY_BODIES 16 /* whose modules are found at once */
+
+/* Is it one, of a version whose dicts can be read? */
+bool py_code_is_body(const struct py_code *code, const struct py_layout *layout);
+
 /*
- * Sets .module of a module's body, @globals (rec_code.globals) being its dict: it has a name, and the file
- * that the code object has. Reads the live process @pid. 1: done; 0: not certain; -ENOMEM, -ESTALE, ...
+ * Sets .module of up to PY_BODIES bodies if the dict has a name, and the file that the code object has. Reads the live
+ * process @pid. 0, also of what isn't certain; -ENOMEM, -ESRCH, ...
  */
-_must_use_ int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
-				   uint64_t globals);
+_must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
+				    const struct py_layout *layout);
 
 /*
  * Sets what a text from the target stands for; for whoever reads a text later than the record.

@@ -72,7 +72,8 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 
 struct question {
 	struct py_layout layout;
-	uint64_t globals;
+	size_t n;
+	uint64_t globals[PY_BODIES];
 };
 
 /* __name__ and __file__ of a module, "" if there is none. */
@@ -88,53 +89,71 @@ static void put(struct heap *h, const heap_items *items, const char *key, char *
 		memcpy(ret, str_cstr(&text), text.n + 1);
 }
 
+static void find_one(struct heap *h, uint64_t globals, struct answer *ret)
+{
+	heap_items items = {};
+
+	*ret->name = *ret->file = '\0';
+	h->budget = BUDGET;
+	if (!heap_dict(h, globals, &items)) {
+		put(h, &items, "__name__", ret->name, sizeof(ret->name));
+		put(h, &items, "__file__", ret->file, sizeof(ret->file));
+	}
+	vec_fini(&items);
+}
+
 /* A reader_task. */
-static ssize_t find_module(pid_t pid, void *bytes, size_t most)
+static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
 	const struct question q = *(const struct question *)bytes;
 	struct answer *a = bytes;
-	heap_items items = {};
 	struct heap h;
-	int r;
 
-	memset(a, 0, sizeof(*a));
 	heap_init(&h, pid, &q.layout);
-	h.budget = BUDGET;
 	h.pages = pages;
-	r = heap_dict(&h, q.globals, &items);
-	if (!r) {
-		put(&h, &items, "__name__", a->name, sizeof(a->name));
-		put(&h, &items, "__file__", a->file, sizeof(a->file));
-	}
-	vec_fini(&items);
-	return r ? r : (ssize_t)sizeof(*a);
+	for (size_t i = 0; i < q.n; i++)
+		find_one(&h, q.globals[i], &a[i]);
+	return (ssize_t)(q.n * sizeof(*a));
 }
 
-int py_code_find_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
-			uint64_t globals)
+static int set_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
+		      const struct answer *a)
 {
-	union {
-		struct question q;
-		struct answer a;
-	} u = {.q = {*layout, globals}};
 	struct heap h;
-	ssize_t got;
-	int r;
 
-	if (!code->name || !code->file || !streq(code->name, "<module>") ||
-	    !heap_is_known(layout->version))
-		return 0;
-	got = reader_run(pid, find_module, &u, sizeof(u.q), sizeof(u.a));
-	if (got < 0)
-		return (int)got;
-	if (!*u.a.name || !is_module_of(code, u.a.name, u.a.file))
+	if (!*a->name || !is_module_of(code, a->name, a->file))
 		return 0;
 	heap_init(&h, pid, layout);
 	h.budget = BUDGET;
-	r = check_name(code, &h, u.a.name);
-	if (r)
-		return r == -ENOENT ? 0 : r;
-	code->module = strdup(u.a.name);
-	return code->module ? 1 : -ENOMEM;
+	if (check_name(code, &h, a->name))
+		return 0;
+	code->module = strdup(a->name);
+	return code->module ? 0 : -ENOMEM;
+}
+
+bool py_code_is_body(const struct py_code *code, const struct py_layout *layout)
+{
+	return code->name && code->file && streq(code->name, "<module>") &&
+	       heap_is_known(layout->version);
+}
+
+int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
+			 const struct py_layout *layout)
+{
+	union {
+		struct question q;
+		struct answer a[PY_BODIES];
+	} u = {.q = {.layout = *layout, .n = MIN(n, (size_t)PY_BODIES)}};
+	ssize_t got;
+	int r = 0;
+
+	for (size_t i = 0; i < u.q.n; i++)
+		u.q.globals[i] = bodies[i].globals;
+	got = reader_run(pid, find_all, &u, sizeof(u.q), sizeof(u.a));
+	if (got < 0)
+		return (int)got;
+	for (size_t i = 0; !r && i < (size_t)got / sizeof(u.a[0]); i++)
+		r = set_module(bodies[i].code, pid, layout, &u.a[i]);
+	return r;
 }
