@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What differs between two profiles, in sentences; see diff.h. */
+#include <ctype.h>
 #include <math.h>
 #include "cli/diff.h"
 #include "render/markup.h"
 
-#define WHOLE 0.14 /* the machine's speed alone mostly moves all costs by less */
+#define LONG_END 80   /* krait's own words are shorter */
+#define WHOLE	 0.14 /* the machine's speed alone mostly moves all costs by less */
 
 void diff_add_value(const struct diff_facts *f, double value, struct str *b)
 {
@@ -222,6 +224,29 @@ static bool add_move(const struct diff_facts *f, int way, const char *before, st
 	return true;
 }
 
+/* " (after: ended with exit code 3)": of commands, why a side isn't a whole run. */
+static void add_end(const struct diff_facts *f, struct str *b)
+{
+	static const char *const names[DIFF_SIDES] = {"before", "after"};
+	const char *apart = " (";
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		const struct comments *c = &profile_meta(f->diff.p[side])->comments;
+		const char *how = comments_runs(c) ? NULL : comments_end(c);
+
+		if (!how || strlen(how) > LONG_END)
+			continue;
+		str_addf(b, "%s%s: %s%s", apart, names[side],
+			 isdigit((unsigned char)*how) ? "ended with exit code "
+			 : str_starts(how, "by ")     ? "ended "
+						      : "",
+			 how);
+		apart = ", ";
+	}
+	if (*apart == ',')
+		str_add_c(b, ')');
+}
+
 /* Without the work that was done a share that grew tells nothing of the cost: the others' may have fallen. */
 static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 {
@@ -238,8 +263,10 @@ static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
 		(void)add_move(f, -1, grew ? "; the share of " : "Of that, the share of ", b);
 		str_add(b, ". ");
 	}
+	str_add(b, "How much work was done isn't known");
+	add_end(f, b);
 	str_addf(b,
-		 "How much work was done isn't known, so %s. To know, give it, as in "
+		 ", so %s. To know, give it, as in "
 		 "--per requests=12000,13500 (done before, done after).",
 		 n ? "this doesn't say what got slower or faster"
 		   : "neither is whether all of it got slower or faster");

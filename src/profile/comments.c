@@ -110,6 +110,16 @@ uint64_t comments_runs(const struct comments *c)
 	return runs;
 }
 
+const char *comments_end(const struct comments *c)
+{
+	const char *end = NULL;
+
+	vec_foreach(text, &c->list)
+		if (comments_is_ended(*text))
+			end = *text + strlen(COMMENTS_ENDED ": ");
+	return end;
+}
+
 void comments_fini(struct comments *c)
 {
 	vec_foreach(text, &c->list)

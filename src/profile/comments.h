@@ -38,4 +38,7 @@ void comments_fini(struct comments *c);
 uint64_t comments_runs(const struct comments *c);
 bool comments_is_ended(const char *text);
 
+/* The last of these lines, "by -d"; NULL: there is none. A file may say anything. */
+const char *comments_end(const struct comments *c);
+
 #endif

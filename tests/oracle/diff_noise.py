@@ -240,14 +240,15 @@ def runs(work):
             begin + "what differs is no more than noise (5 functions compared), but all functions together take %s more CPU time: the machine was slower, or "
             "something changed them all.\n" % words), text)
     verdict("runs-machine-fail-if", two("--fail-if", "total:app.main>+10%")[0] == 4, "exit code 4")
-    for comment in (None, "ended: by -d", "ended: 1", "ended: by Ctrl-C"):
+    for comment, why in ((None, ""), ("ended: by -d", " (after: ended by -d)"), ("ended: 1", " (after: ended with exit code 1)"),
+                         ("ended: what it started goes on", " (after: what it started goes on)")):
         batch_run(b, 6000, comment)
         text = two()[1]
         first = text.split("\n", 1)[0]
         verdict("runs-not-%s" % comment, first == (
             "CPU time: 1000 ms per second before, 1000 ms per second after (+0.0 %). Of that, the share of app.hot grew most, from 33.3 to 42.9 %; the share of "
-            "app.parse fell most, from 50.0 to 42.9 %. How much work was done isn't known, so this doesn't say what got slower or faster. To know, give it, as in "
-            "--per requests=12000,13500 (done before, done after).") and "+28" not in text and "-14" not in text, text)
+            "app.parse fell most, from 50.0 to 42.9 %. How much work was done isn't known" + why + ", so this doesn't say what got slower or faster. To know, give it, "
+            "as in --per requests=12000,13500 (done before, done after).") and "+28" not in text and "-14" not in text, text)
     got = json.loads(two("--json")[1])
     verdict("runs-not-json", (got["work"], got["share_grew_most"], got["share_fell_most"]) == ("unknown", "app.hot", "app.parse")
             and first == got["summary"] and not any(f[w]["changed"] for f in got["functions"] for w in ("own", "total")), str(got))
