@@ -56,6 +56,7 @@ struct process {
 	old_tables;	      /* that the kernel program may know until it has its mappings anew */
 	uint64_t space_ns;    /* when they were read last */
 	uint64_t read_ns;     /* CPU time that it took; the kernel may let it wait, too */
+	uint64_t maps_ns;     /* of that: the list itself */
 	VEC(uint32_t) spaces; /* versions, the latest last */
 	uint64_t seen_ns;     /* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
@@ -63,6 +64,7 @@ struct process {
 	uint64_t facts_due_ns, facts_samples;
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
+	uint64_t names_work;	/* of the last look (base/slice.h) */
 	uint64_t names_samples; /* that were met, and again while they wait */
 	VEC(struct py_code *) codes;
 	struct map code_index; /* code_key() -> index + 1 in codes */

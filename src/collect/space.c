@@ -16,10 +16,14 @@
 #include "base/log.h"
 #include "collect/internal.h"
 
-#define SPACES_KEPT	16 /* readings of one process, and those that its unnamed stacks need */
-#define READ_SOON_NS	(5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
-#define READ_SHARE	10		      /* and so many times as long as one takes of a CPU, */
-#define READ_APART_NS	(100 * NSEC_PER_MSEC) /* but not longer than this */
+#define SPACES_KEPT   16 /* readings of one process, and those that its unnamed stacks need */
+#define READ_SOON_NS  (5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
+#define READ_SHARE    10		    /* and so many times as long as one takes of a CPU, */
+#define READ_APART_NS (100 * NSEC_PER_MSEC) /* but not longer than this */
+#define MAPS_LONG_NS                                                                               \
+	(5 * NSEC_PER_MSEC) /* a list of mappings that takes longer, as of tens of thousands, ... */
+#define MAPS_SHARE	60  /* ... is read so seldom, ... */
+#define MAPS_APART_NS	(5 * NSEC_PER_SEC) /* ... or so */
 #define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
 #define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
 #define TRAMPOLINES_MAX (16u << 20)	    /* bytes: a million functions */
@@ -254,7 +258,7 @@ static int try_to_read(struct collect *c, struct process *p)
 	struct space *s = calloc(1, sizeof(*s));
 	struct unwind_space head = {};
 	bool first = !p->slot;
-	uint64_t began_ns;
+	uint64_t began_ns, cpu_ns;
 	int r = s ? 0 : err_nomem();
 
 	if (!r && first)
@@ -263,7 +267,9 @@ static int try_to_read(struct collect *c, struct process *p)
 		r = proc_open(&proc, p->key.tgid);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
+	p->maps_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->last_version,
@@ -301,6 +307,8 @@ static uint64_t due_ns(const struct process *p)
 
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns; /* half of the time, for the first second */
+	if (p->maps_ns > MAPS_LONG_NS)
+		apart = MAX(apart, MIN(p->maps_ns * MAPS_SHARE, MAPS_APART_NS));
 
 	if (p->space_stale == SPACE_ODD && p->reads >= FREE_READS)
 		apart = MAX(apart, READ_APART_NS << MIN(p->reads - FREE_READS, 6u));

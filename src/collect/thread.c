@@ -16,8 +16,10 @@
  * imports that: looked for after this time, then after twice as long each time.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
-#define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
-#define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
+#define NAMES_SAMPLES  3		/* met of its process: the first time waits for so many, */
+#define NAMES_FIRST_NS NSEC_PER_SEC	/* but not longer */
+#define NAMES_SHARE    40		/* looks are so many times as far apart as one takes */
+#define NAMES_WORK     (40 * WORK_CALL) /* of each thread that is found, its name left out */
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
@@ -85,6 +87,12 @@ static uint64_t its_end(const struct collect *c, const struct process *p,
 	return !end && rec->type == REC_SAMPLE_END ? rec->time_ns : end;
 }
 
+/* Until the next look at the names of @p: of thousands of threads one takes tens of milliseconds. */
+static uint64_t names_apart(const struct process *p)
+{
+	return MAX(p->names_apart_ns, NAMES_SHARE * p->names_work);
+}
+
 static struct thread *thread_of(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	struct thread *t = find_thread(c, p, rec->tid);
@@ -106,7 +114,7 @@ static struct thread *thread_of(struct collect *c, struct process *p, const stru
 			     .ended_ns = its_end(c, p, rec)};
 	read_name(p, t);
 	p->names_apart_ns = NAMES_APART_NS;
-	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
+	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + names_apart(p)
 			  : p->names_due_ns  ? p->names_due_ns
 					     : clock_ns(CLOCK_MONOTONIC) + NAMES_FIRST_NS;
 	return t;
@@ -333,6 +341,16 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	}
 }
 
+/* What it is to find that name for each of @threads (base/slice.h). */
+static uint64_t names_work(const struct py_thread_names *names, size_t threads)
+{
+	uint64_t work = names->list.n * (NAMES_WORK + threads * WORK_BYTE);
+
+	vec_foreach(t, &names->list)
+		work += strlen(t->name) * 2 * WORK_BYTE;
+	return work;
+}
+
 static void name_threads(struct collect *c, struct process *p)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, p->where.layout);
@@ -350,6 +368,7 @@ static void name_threads(struct collect *c, struct process *p)
 				rename_thread(c, t, name);
 		}
 	}
+	p->names_work = names_work(&names, p->threads.n);
 	py_thread_names_fini(&names);
 }
 
@@ -374,8 +393,8 @@ void thread_names(struct collect *c, bool last)
 		if (!last && (!p->names_due_ns || !is_names_time(p, now)))
 			continue;
 		p->names_looked_ns = now;
-		p->names_due_ns = now + p->names_apart_ns;
-		p->names_apart_ns *= 2;
 		name_threads(c, p);
+		p->names_due_ns = now + names_apart(p);
+		p->names_apart_ns *= 2;
 	}
 }

@@ -197,6 +197,11 @@ static bool is_str(struct heap *h, uint64_t obj)
 
 int heap_str(struct heap *h, uint64_t addr, struct str *out)
 {
+	return heap_str_begin(h, addr, ABI_NAME_BYTES, out);
+}
+
+int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
+{
 	_cleanup_free_ uint8_t *raw = NULL;
 	struct wire_text w;
 	uint64_t data, hash;
@@ -208,7 +213,7 @@ int heap_str(struct heap *h, uint64_t addr, struct str *out)
 	r = heap_str_head(h, addr, false, &w, &data, &hash);
 	if (r)
 		return r;
-	n = MIN(text_raw_bytes(&w), (uint64_t)ABI_NAME_BYTES);
+	n = MIN(text_raw_bytes(&w), (uint64_t)most);
 	raw = malloc(n + 1);
 	if (!raw)
 		return -ENOMEM;

@@ -85,6 +85,8 @@ _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struc
 
 /* Appends the str object's text to @out as text_to_utf8() does; -EINVAL: not a str. */
 _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
+/* The same of its first @most bytes, a multiple of 4. */
+_must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
 /* Value of a non-negative int below 2^64; false if it isn't one. */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret);

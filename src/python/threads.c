@@ -11,6 +11,7 @@
 #include "python/tids.h"
 
 #define MAX_INTERPRETERS 256
+#define NAME_BYTES	 1024  /* of a name are read, 256 letters of any kind */
 #define MAX_THREADS	 32768 /* as many as a process usually may have (threads-max, pid_max) */
 
 void py_thread_names_fini(struct py_thread_names *names)
@@ -78,9 +79,9 @@ static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64
 	int e = heap_attrs(h, thread, &attrs);
 
 	if (!e)
-		e = heap_str(
+		e = heap_str_begin(
 			h, heap_find(h, &attrs, h->l->version < 0x300 ? "_Thread__name" : "_name"),
-			name);
+			NAME_BYTES, name);
 	if (e || h->l->version < 0x308 || !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
 		*native = 0;
 	vec_fini(&attrs);

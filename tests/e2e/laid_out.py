@@ -50,6 +50,31 @@ def honest_is_whole(out, pid):
     check(good >= WHOLE * total, "%d of %d stacks of the honest program are whole" % (good, total))
 
 
+def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
+    """An attack, which prints so many lines when it is ready, beside an honest program: krait takes so many CPU seconds at most, says what
+    it left out, and of the honest one nothing is missing. Perf maps that are printed go with it. Returns the attack's number."""
+    with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
+        printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
+        try:
+            check(all(printed), "the attack says %s" % printed)
+            took, _, said = record(d, attack, honest, seconds)
+            if os.environ.get("VERBOSE"):
+                print("%.2f s of CPU\n%s" % (took, said))
+            check(took < most, "%.1f s of CPU" % took)
+            check(not says or says in said, "nothing is said of it: " + said)
+            honest_is_whole(d + "/o.pb.gz", honest.pid)
+        finally:
+            for path in printed:
+                if path.startswith("/tmp/perf-"):
+                    os.unlink(path)
+        return attack.pid
+
+
+def need_x86():
+    if os.uname().machine != "x86_64":
+        raise kit.Skip("the code is x86-64's")
+
+
 # A library of one page of code whose table of exported symbols is a hole of that many bytes.
 DYNSYM = r"""
 import mmap, struct, sys
@@ -81,14 +106,9 @@ print("ready", flush=True)
 @kit.case
 def endless_symbols():
     """Tables of exported symbols of 500 MiB of hole: krait begins in time, and says what it left out."""
-    with folder() as d, python() as honest, \
-            Background(kit.PYTHON, "-c", DYNSYM, d, stdout=subprocess.PIPE) as attack:
-        attack.process.stdout.readline()
-        took, _, said = record(d, attack, honest)
-        check(took < 3, "%.1f s of CPU" % took)
-        check("too large to be looked through" in said, "nothing is said of it: " + said)
-        honest_is_whole(d + "/o.pb.gz", honest.pid)
-        honest_is_whole(d + "/o.pb.gz", attack.pid)
+    with folder() as d:
+        pid = beside(d, DYNSYM, d, most=3, says="too large to be looked through")
+        honest_is_whole(d + "/o.pb.gz", pid)
 
 
 # Code that no file has, run by several processes, whose perf maps are 1 TiB of hole with some lines at the end.
@@ -115,22 +135,12 @@ while True:
 @kit.case
 def sparse_maps():
     """Perf maps of 1 TiB of hole: what is behind it is read, and nobody else misses anything."""
-    if os.uname().machine != "x86_64":
-        raise kit.Skip("the code is x86-64's")
-    with folder() as d, python() as honest, \
-            Background(kit.PYTHON, "-c", SPARSE, stdout=subprocess.PIPE) as attack:
-        maps = [attack.process.stdout.readline().decode().strip() for _ in range(6)]
-        try:
-            took, summary, _ = record(d, attack, honest, 2)
-            check(took < 2, "%.1f s of CPU" % took)
-            honest_is_whole(d + "/o.pb.gz", honest.pid)
-            profile = pprof.read(d + "/o.pb.gz")
-            found = sum(s.values[0] for s in profile.samples
-                        if any(l.name == "found" for l in profile.stack(s)))
-            check(found > 20, "%d samples have the name behind the hole" % found)
-        finally:
-            for path in maps:
-                os.unlink(path)
+    need_x86()
+    with folder() as d:
+        beside(d, SPARSE, seconds=2, lines=6)
+        profile = pprof.read(d + "/o.pb.gz")
+        found = sum(s.values[0] for s in profile.samples if any(l.name == "found" for l in profile.stack(s)))
+        check(found > 20, "%d samples have the name behind the hole" % found)
 
 
 # Perf maps with more lines than can be read within the recording, of which more come all the time.
@@ -157,19 +167,9 @@ with open(path, "w") as f:
 @kit.case
 def growing_maps():
     """Perf maps of a million lines that grow: the rest is left out and said."""
-    if os.uname().machine != "x86_64":
-        raise kit.Skip("the code is x86-64's")
-    with folder() as d, python() as honest, \
-            Background(kit.PYTHON, "-c", GROWING, stdout=subprocess.PIPE) as attack:
-        maps = [attack.process.stdout.readline().decode().strip() for _ in range(4)]
-        try:
-            took, _, said = record(d, attack, honest, 2)
-            check(took < 4, "%.1f s of CPU" % took)
-            check("weren't read to the end" in said, "nothing is said of it: " + said)
-            honest_is_whole(d + "/o.pb.gz", honest.pid)
-        finally:
-            for path in maps:
-                os.unlink(path)
+    need_x86()
+    with folder() as d:
+        beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
 
 
 # Code registered for gdb, in a file of 400,000 symbols at one address, whose names are parts of 16 MB of underscores; and
@@ -224,20 +224,88 @@ while True:
 def endless_lists():
     """Lists of code registered for gdb, of long names and of many files, that change all the time."""
     kit.need("cc")
-    if os.uname().machine != "x86_64":
-        raise kit.Skip("the code is x86-64's")
+    need_x86()
     with folder() as d:
         library = d + "/lists.so"
         subprocess.check_call(["cc", "-shared", "-fPIC", "-o", library,
                                os.path.join(kit.HERE, "jit_lists.c")])
         for which in "names", "many":
-            with python() as honest, Background(kit.PYTHON, "-c", LISTS, library, which,
-                                                stdout=subprocess.PIPE) as attack:
-                attack.process.stdout.readline()
-                took, _, said = record(d, attack, honest, 2)
-                check(took < 2.5, "%s: %.1f s of CPU" % (which, took))
-                check("too long to be read whole" in said, "nothing is said of it: " + said)
-                honest_is_whole(d + "/o.pb.gz", honest.pid)
+            beside(d, LISTS, library, which, seconds=2, most=2.5, says="too long to be read whole")
+
+
+# As many mappings as a process may have, none like its neighbours, and the code of one of them changes all the time.
+MAPPINGS = r"""
+import ctypes, mmap, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+most = int(open("/proc/sys/vm/max_map_count").read())
+n = min(most, 65530) - sum(1 for _ in open("/proc/self/maps")) - 60
+at = libc.mmap(None, 4096 * n, 5, 0x22, -1, 0)
+for i in range(0, n, 2):
+    if libc.mprotect(at + 4096 * i, 4096, 7):
+        break
+def change():
+    while True:
+        libc.mprotect(at + 4096, 4096, 3)
+        libc.mprotect(at + 4096, 4096, 5)
+        time.sleep(0.001)
+threading.Thread(target=change, daemon=True).start()
+print("ready", flush=True)
+""" + kit.BUSY
+
+
+@kit.case
+def many_mappings():
+    """65,530 executable mappings, of which one changes all the time."""
+    with folder() as d:
+        beside(d, MAPPINGS, seconds=6, most=2.2)
+
+
+# Command lines of 2 MB, of processes that live for a moment.
+ARGUMENTS = r"""
+import os, subprocess, sys
+words = ["x" * 130000] * 15
+print("ready", flush=True)
+while True:
+    running = [subprocess.Popen([sys.executable, "-S", "-c", "sum(range(3000000))"] + words) for _ in range(2)]
+    for one in running:
+        one.wait()
+"""
+
+
+@kit.case
+def long_command_lines():
+    """Processes with command lines of 2 MB that come and go."""
+    with folder() as d:
+        beside(d, ARGUMENTS, seconds=2, most=1.5)
+
+
+# Threads, each with a long name in Python, of which some work by turns and some begin and end.
+THREADS = r"""
+import sys, threading, time
+threading.stack_size(65536)
+hold = threading.Event()
+for i in range(int(sys.argv[1])):
+    threading.Thread(target=hold.wait, name="n" * 5000 + str(i), daemon=True).start()
+def work():
+    end = time.monotonic() + 0.01
+    while time.monotonic() < end: pass
+def begin():
+    while True:
+        one = threading.Thread(target=work, name="m" * 5000, daemon=True)
+        one.start()
+        one.join()
+print("ready", flush=True)
+begin()
+"""
+
+
+@kit.case
+def many_threads():
+    """5,000 threads with names of 5,000 letters, and new ones all the time."""
+    with folder() as d:
+        beside(d, THREADS, 5000, seconds=6, most=2.4)
 
 
 if __name__ == "__main__":
