@@ -10,9 +10,7 @@
 
 #define MAX_FUNCTIONS 200000 /* each takes 1.6 kB */
 #define MIN_SAMPLES   10     /* of both sides; fewer tell nothing */
-#define SURE	      2.5    /* standard errors: a change against all others' costs */
 #define HARDLY	      0.05   /* of the total is its own: of code that Python nearly always called */
-#define OTHERS	      0.05   /* of all; less tells nothing of the machine's speed */
 #define FAR	      5	     /* standard errors, beyond which no function is by chance */
 #define FEW	      6 /* stretches of time; of a function that runs all the time there are some 20 */
 
@@ -22,6 +20,7 @@ struct maker {
 	uint32_t *row_of[DIFF_SIDES]; /* by key */
 	struct noise_row *self, *total;
 	struct noise noise;
+	double speed; /* of the machine, after to before, a logarithm */
 	struct sums sums;
 	int64_t length_ns;
 	uint64_t timed[DIFF_SIDES], samples[DIFF_SIDES];
@@ -186,13 +185,6 @@ static double sample_value(const struct maker *m, int side)
 	return n > 0 ? m->noise.sum[side] / n : 0;
 }
 
-static double pooled(const struct maker *m, const struct noise_row *row)
-{
-	double all = m->noise.sum[DIFF_A] + m->noise.sum[DIFF_B];
-
-	return all > 0 ? (row->sum[DIFF_A] + row->sum[DIFF_B]) / all : 0;
-}
-
 static bool enough(const struct maker *m, const struct noise_row *row)
 {
 	double a = sample_value(m, DIFF_A), b = sample_value(m, DIFF_B);
@@ -210,45 +202,14 @@ static bool is_of_the_cost(const struct diff_cost *c)
 	       fabs(diff_change(c)) > 2 * NOISE_SPEED * mean;
 }
 
-/*
- * The machine may be much slower in one run than in the other: so the cost must have changed against all
- * the others' too. @ret: whether there are others enough to tell.
- */
-static bool is_apart(const struct maker *m, const struct noise_row *row, bool *ret)
-{
-	double change = 0, v = 0;
-
-	*ret = true;
-	for (int side = 0; side < DIFF_SIDES; side++) {
-		double one = sample_value(m, side), of = row->sum[side];
-		double rest = m->noise.sum[side] - of;
-
-		if (rest < OTHERS * m->noise.sum[side] || rest < MIN_SAMPLES * one)
-			*ret = false;
-		if (of <= 0 || rest <= 0)
-			return true;
-		change += (side == DIFF_A ? -1 : 1) * log(of / rest);
-		v += one / of + one / rest;
-	}
-	v += noise_between_runs(pooled(m, row)) / pow(pooled(m, row) * (1 - pooled(m, row)), 2);
-	return change * (row->sum[DIFF_B] / m->d->per[DIFF_B] -
-			 row->sum[DIFF_A] / m->d->per[DIFF_A]) >
-		       0 &&
-	       fabs(change) > SURE * sqrt(v);
-}
-
+/* The machine may be much slower in one run than in the other: that is no change of a function. */
 static bool is_changed(const struct maker *m, const struct noise_row *row,
-		       const struct diff_cost *c, enum diff_what what)
+		       const struct diff_cost *c)
 {
-	bool others, apart;
-
 	if (!m->d->work_known)
 		return c->share_changed;
-	if (c->share_changed && is_of_the_cost(c))
-		return true;
-	apart = is_apart(m, row, &others);
-	/* The total of nearly all is the whole, which is told by itself. */
-	return c->value_changed && (others ? apart : what == DIFF_SELF);
+	return (c->value_changed || (c->share_changed && is_of_the_cost(c))) &&
+	       noise_is_apart(&m->noise, row, m->speed);
 }
 
 /* How often a function began to take more than it does on average. */
@@ -311,7 +272,7 @@ static int judge(struct maker *m)
 
 		c->share_changed = rows[k].share_changed;
 		c->value_changed = d->by_share ? c->share_changed : rows[k].value_changed;
-		c->changed = is_changed(m, &rows[k], c, of[k] < n ? DIFF_SELF : DIFF_TOTAL);
+		c->changed = is_changed(m, &rows[k], c);
 		c->doubtful = is_doubtful(m, &rows[k], c);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -419,6 +380,9 @@ static int make(struct maker *m)
 		describe(d, &d->rows.v[i], python);
 	}
 	decide_times(m);
+	for (int side = 0; side < DIFF_SIDES; side++)
+		m->noise.sample[side] = sample_value(m, side);
+	m->speed = noise_speed(&m->noise, m->self, d->rows.n);
 	d->blocks = NOISE_BLOCKS;
 	if (judge(m))
 		return err_set(-ENOMEM, "out of memory");

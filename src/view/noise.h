@@ -22,6 +22,7 @@ struct noise {
 	double all[2][NOISE_BLOCKS], sum[2]; /* of everything */
 	double per[2];			     /* values are compared as sum / per */
 	bool per_time;			     /* .per is wall time, not work that was done */
+	double sample[2];		     /* the value of one sample on average */
 	bool shares_only;
 	double poisson
 		[2]; /* not 0: no times; the value of one sample, each independent of others */
@@ -32,6 +33,15 @@ struct noise {
  * runs of one program.
  */
 double noise_between_runs(double share);
+
+/*
+ * The logarithm of by how much all functions' costs changed alike, by most of what the own costs say: 0
+ * where nothing speaks for more.
+ */
+double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
+
+/* Did its cost change in the same direction and surely by more than @speed? What is gone or new did. */
+bool noise_is_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /* Sets the verdicts. 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);

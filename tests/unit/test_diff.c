@@ -2,6 +2,7 @@
 /* Verdicts on numbers made here, and the limits of --fail-if. */
 #include "render_profile.h"
 
+#include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/diff.h"
@@ -151,6 +152,51 @@ static void test_start(void **state)
 	assert_false(rows[2].share_changed);
 }
 
+/* The common factor of @n functions' costs, of 1,000 samples each before. */
+static double speed_of(const double *factors, size_t n, bool *apart)
+{
+	struct noise_row rows[8] = {};
+	struct noise noise = {.rows = rows, .n = n, .per = {1, 1}, .sample = {1, 1}};
+	double speed;
+
+	for (size_t i = 0; i < n; i++) {
+		rows[i].sum[0] = 1000;
+		rows[i].sum[1] = 1000 * factors[i];
+		for (int side = 0; side < 2; side++)
+			noise.sum[side] += rows[i].sum[side];
+	}
+	speed = noise_speed(&noise, rows, n);
+	for (size_t i = 0; i < n; i++)
+		apart[i] = noise_is_apart(&noise, &rows[i], speed);
+	return exp(speed);
+}
+
+/* What all functions have in common is the machine's doing; what one has isn't, be it the larger part. */
+static void test_speed(void **state)
+{
+	static const struct {
+		size_t n;
+		double factors[4], speed;
+		bool apart[4];
+	} of[] = {
+		{4, {1.2, 1.2, 1.2, 1.2}, 1.2, {}},
+		{4, {0.7, 0.7, 0.7, 0.7}, 0.7, {}},
+		{2, {1, 1.5}, 1, {false, true}},
+		{2, {1.5, 1}, 1, {true, false}},
+		{4, {1, 1, 6, 1}, 1, {false, false, true, false}},
+		{4, {0.8, 0.8, 0.8, 1.3}, 0.8, {false, false, false, true}},
+		{1, {1.5}, 1, {true}},
+		{0, {}, 1, {}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		bool apart[8] = {};
+
+		assert_true(fabs(speed_of(of[i].factors, of[i].n, apart) - of[i].speed) < 1e-9);
+		assert_memory_equal(apart, of[i].apart, sizeof(of[i].apart));
+	}
+}
+
 static void test_nothing(void **state)
 {
 	struct noise_row rows[1] = {};
@@ -199,10 +245,11 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_noise),	cmocka_unit_test(test_burst),
-		cmocka_unit_test(test_busy),	cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_tasks),	cmocka_unit_test(test_start),
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_noise),  cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_busy),   cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_tasks),  cmocka_unit_test(test_start),
+		cmocka_unit_test(test_speed),  cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much slower the machine was in one run than in the other, told by what all functions have in common;
+ * docs/decisions/0013.
+ */
+#include <math.h>
+#include "view/noise.h"
+
+#define SURE   2.5  /* standard errors */
+#define SOME   0.01 /* of all: what has less tells little */
+#define ENOUGH 50   /* samples on either side */
+#define MOST   100  /* functions have that much */
+
+static double pooled_share(const struct noise *n, const struct noise_row *row)
+{
+	return (row->sum[0] + row->sum[1]) / (n->sum[0] + n->sum[1]);
+}
+
+/* The logarithm of how its cost changed, and that one's standard error. */
+static double log_change(const struct noise *n, const struct noise_row *row, double *se)
+{
+	double p = pooled_share(n, row), v = noise_between_runs(p) / (p * p);
+
+	for (int side = 0; side < 2; side++)
+		v += n->sample[side] / row->sum[side];
+	*se = sqrt(v);
+	return log(row->sum[1] / n->per[1]) - log(row->sum[0] / n->per[0]);
+}
+
+static bool tells(const struct noise *n, const struct noise_row *row)
+{
+	return row->sum[0] > ENOUGH * n->sample[0] && row->sum[1] > ENOUGH * n->sample[1] &&
+	       pooled_share(n, row) >= SOME;
+}
+
+/*
+ * What each function, and that machines are mostly alike, has against this speed. A function that changed by
+ * itself has no more than SURE against any.
+ */
+static double against(double speed, const double *changes, const double *se, size_t n)
+{
+	double sum = MIN(fabs(speed) / NOISE_SPEED, SURE);
+
+	for (size_t i = 0; i < n; i++)
+		sum += MIN(fabs(changes[i] - speed) / se[i], SURE);
+	return sum;
+}
+
+double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own)
+{
+	double changes[MOST], se[MOST], best = 0, least;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n_own && k < MOST; i++) {
+		if (!tells(n, &own[i]))
+			continue;
+		changes[k] = log_change(n, &own[i], &se[k]);
+		k++;
+	}
+	least = against(0, changes, se, k);
+	for (size_t i = 0; i < k; i++) {
+		double it = against(changes[i], changes, se, k);
+
+		if (it >= least)
+			continue;
+		least = it;
+		best = changes[i];
+	}
+	return best;
+}
+
+bool noise_is_apart(const struct noise *n, const struct noise_row *row, double speed)
+{
+	double se, change;
+
+	if (row->sum[0] <= 0 || row->sum[1] <= 0)
+		return true;
+	change = log_change(n, row, &se);
+	return change * (change - speed) > 0 && fabs(change - speed) > SURE * se;
+}
