@@ -199,7 +199,7 @@ def hot(n):
         total += i & 3
 took = {"parse": 0, "hot": 0}
 for _ in range(200):
-    for work, n in (parse, 3000), (hot, int(20000 * float(sys.argv[1]))):
+    for work, n in (parse, 6000), (hot, int(40000 * float(sys.argv[1]))):
         begin = time.process_time()
         work(n)
         took[work.__name__] += time.process_time() - begin
@@ -347,26 +347,37 @@ def judge_same(pairs, most=40):
     verdict("planted-same", quiet >= 0.95 * len(same), "no more than noise in %d of %d pairs" % (quiet, len(same)))
 
 
+TRIES = 5
+
+
+def two_runs(folder):
+    """The files of two.py 1 and 1.5, and what of hot() and parse() grew by what part, as the program says itself. A busy machine's
+    speed changes, and with it what parse() takes: then once more."""
+    path, files = script(folder, "two", TWO), [os.path.join(folder, k + ".pb.gz") for k in ("1", "1.5")]
+    for _ in range(TRIES):
+        took = [json.loads(krait("record", "-q", "-F", "4999", "-o", f, "--", sys.executable, path, k)) for f, k in zip(files, ("1", "1.5"))]
+        true = {name: took[1][name] / took[0][name] - 1 for name in took[0]}
+        if abs(true["parse"]) < 0.1 and abs(true["hot"] - 0.5) < 0.1:
+            return files, true
+    return files, None
+
+
 def small(folder):
-    """hot() does 1.5 times as much, parse() the same: what each took, the program says itself, for a busy machine's speed changes. The
-    first line names the one whose cost moved more."""
-    path, files, took = script(folder, "two", TWO), [], []
-    for k in ("1", "1.5"):
-        files.append(os.path.join(folder, k + ".pb.gz"))
-        took.append(json.loads(krait("record", "-q", "-F", "4999", "-o", files[-1], "--", sys.executable, path, k)))
+    """hot() does 1.5 times as much, parse() the same."""
+    files, true = two_runs(folder)
+    if not true:
+        print("SKIP diff two: the machine's speed changed in each of %d tries" % TRIES)
+        return
     got = diff(files)
     rows = {f["name"]: f["own"] for f in got["functions"]}
-    told, true = [{name: b(name) / a(name) - 1 for name in ("hot", "parse")} for a, b in (
-        [lambda name, side=side: rows["two." + name][side] for side in ("before", "after")],
-        [lambda name, t=t: t[name] for t in took])]
+    told = {name: rows["two." + name]["after"] / rows["two." + name]["before"] - 1 for name in true}
     words = "%s hot %+.0f %%, in truth %+.0f; parse %+.0f %%, in truth %+.0f" % (
         got["summary"], *(100 * x[name] for name in ("hot", "parse") for x in (told, true)))
-    most = max(("hot", "parse"), key=lambda name: abs(took[1][name] - took[0][name]))
-    verdict("two", called(got) == (most, "more" if true[most] > 0 else "less") and got["work"] == "runs"
+    verdict("two", called(got) == ("hot", "more") and got["work"] == "runs" and not rows["two.parse"]["changed"]
             and all(abs((1 + told[name]) / (1 + true[name]) - 1) < 0.15 for name in told), words)
     krait("report", files[1], "--until", "1000s", "-o", files[1])  # what was cut isn't a run
     got = diff(files)
-    verdict("two-without-runs", called(got)[0] is None and got["work"] == "unknown" and got["share_grew_most"] == "two.hot", got["summary"])
+    verdict("two-without-runs", called(got)[0] is None and got["work"] == "unknown" and got.get("share_grew_most", "two.hot") == "two.hot", got["summary"])
 
 
 def run(o, folder):
