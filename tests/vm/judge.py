@@ -142,13 +142,19 @@ def judge_dump(result):
 
 
 def judge_hotplug(result):
-    """The same of a program that ran on a CPU which came online after krait's start."""
+    """The same of a program that ran on a CPU which came online after krait's start, while the clock was set, and when the CPU went."""
     if not result.said("HOTPLUGRC"):
         return None, "no krait, or a kernel that can't switch a CPU off"
-    late = sum(int(line.rsplit(" ", 1)[1]) for line in result.said("HOTPLUG") if ";late (" in line)
-    if result.said("HOTPLUGRC") != ["0"] or late < LEAST_LATE:
-        return ["%d of 198 samples on the CPU that came: %s" % (late, " / ".join(result.said("HOTPLUG")))], ""
-    return [], "%d of 198 samples on a CPU that came online" % late
+    lines, took = result.said("HOTPLUG"), [float(t) for t in result.said("HOTPLUGTOOK")]
+    found = [sum(int(line.rsplit(" ", 1)[1]) for line in lines if ";%s (" % name in line) for name in ("late", "stepped", "left")]
+    lasted = [float(m.group(1)) for m in (re.search(r" samples of .* in ([0-9.]+) s$", line) for line in lines) if m]
+    bad = []
+    if result.said("HOTPLUGRC") != ["0"] or found[0] < LEAST_LATE or min(found[1:]) < LEAST_LATE // 2:
+        bad.append("%d of 198 samples on the CPU that came, %d of 99 while the clock was set, %d of 99 when the CPU went: %s" % (
+            *found, " / ".join(lines)))
+    if len(took) != 1 or len(lasted) != 1 or not -1 < lasted[0] - took[0] < 20:
+        bad.append("the recording lasted %s s, the program %s" % (lasted, took))
+    return bad, "%d of 198 samples on a CPU that came online, %d of 99 while the clock was set, %d of 99 when the CPU went" % tuple(found)
 
 
 def judge_planted(result):
