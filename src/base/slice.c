@@ -54,9 +54,16 @@ bool slice_hold(uint64_t bytes)
 	return true;
 }
 
+uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit)
+{
+	if (b->took_ns < limit.burst_ns)
+		return 0;
+	return b->first_ns + (b->took_ns - limit.burst_ns) * limit.share;
+}
+
 bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns)
 {
-	return !b->first_ns || b->took_ns < limit.burst_ns + (now_ns - b->first_ns) / limit.share;
+	return now_ns >= budget_due_ns(b, limit);
 }
 
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns)

@@ -53,6 +53,8 @@ struct budget_limit {
 };
 
 bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t now_ns);
+/* From when on it is. */
+uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 
 #endif

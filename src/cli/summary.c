@@ -371,6 +371,20 @@ static void add_absent(struct summary *m)
 		     st->absent.processes == 1 ? "" : "es", st->absent.first);
 }
 
+static void add_put_off(struct summary *m)
+{
+	const struct collect_stats *st = &m->collect;
+
+	if (st->put_off.times)
+		line(m, LOG_NOTE,
+		     "mappings and names of threads of %u process%s, first of %s, change so often "
+		     "that "
+		     "they were read "
+		     "later %llu times, as krait's own CPU time is bounded: some samples lack them",
+		     st->put_off.processes, st->put_off.processes == 1 ? "" : "es",
+		     st->put_off.first, (ull)st->put_off.times);
+}
+
 static void add_condensed(const struct session *s, struct summary *m)
 {
 	if (s->condensed)
@@ -486,6 +500,7 @@ static void compose(struct session *s, struct summary *m)
 	add_losses(s, m);
 	add_unwind_memory(m);
 	add_absent(m);
+	add_put_off(m);
 	add_other(m);
 	add_newer(m);
 	add_condensed(s, m);

@@ -232,6 +232,11 @@ struct collect_stats {
 		unsigned processes; /* of which that was refused; */
 		char first[64];	    /* number and name of the first of them */
 	} absent;
+	struct {
+		uint64_t times;	    /* upkeep (upkeep.h) that was put off; */
+		unsigned processes; /* of which; */
+		char first[64];	    /* number and name of the first of them */
+	} put_off;
 	unsigned lists_cut;	     /* processes: not all of their lists for gdb was read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;

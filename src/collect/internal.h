@@ -13,6 +13,7 @@
 #include "collect/space.h"
 #include "collect/stack.h"
 #include "collect/thread.h"
+#include "collect/upkeep.h"
 
 struct waiting {
 	struct rec_sample rec;
@@ -53,6 +54,7 @@ struct collect {
 	uint64_t start_boot_ns; /* CLOCK_BOOTTIME of the profile's time 0 */
 	bool began;		/* samples are taken: collect_begin() */
 	struct look_budgets look;
+	struct budget upkeep;
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
 	struct map others;		/* processes with a second interpreter that works */

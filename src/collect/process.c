@@ -405,7 +405,7 @@ void collect_comm(struct collect *c, uint32_t tgid, uint32_t tid, const char *co
 	if (!p)
 		return;
 	if (tid == tgid) {
-		snprintf(p->comm, sizeof(p->comm), "%s", comm);
+		thread_copy_comm(p->comm, comm);
 		p->facts_due_ns = 0;
 	}
 	c->news = true;
@@ -435,6 +435,14 @@ static void renew_facts(struct collect *c, struct process *p)
 	thread_forget_labels(c, p);
 }
 
+static void examine_again(struct collect *c, uint32_t i)
+{
+	uint64_t began_ns = upkeep_begin();
+
+	(void)!process_examine(c, i, NULL);
+	upkeep_end(c, &c->processes.v[i], began_ns);
+}
+
 void process_look_again(struct collect *c)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -446,8 +454,8 @@ void process_look_again(struct collect *c)
 		if (p->ended || p->expected || now < p->facts_due_ns)
 			continue;
 		p->facts_due_ns = now + FACTS_APART_NS;
-		if (p->undecided)
-			(void)!process_examine(c, *i, NULL);
+		if (p->undecided && upkeep_may(c, p, now))
+			examine_again(c, *i);
 		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
 		if (c->config.match && (p->unwanted || left))
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);

@@ -43,11 +43,14 @@ struct process {
 	uint32_t slot;		  /* of its mappings, 0 = none */
 	uint32_t reads;		  /* how often they were read for code that isn't known */
 	enum space_stale space_stale;
-	struct perf_map *jit;	      /* NULL: not found (yet) */
-	uint64_t jit_ns;	      /* when it was looked at last */
-	uint64_t jit_due_ns;	      /* not before that again */
-	size_t jit_bytes;	      /* of .jit, as counted */
-	struct budget looked;	      /* at files that it maps */
+	struct perf_map *jit; /* NULL: not found (yet) */
+	uint64_t jit_ns;      /* when it was looked at last */
+	uint64_t jit_due_ns;  /* not before that again */
+	size_t jit_bytes;     /* of .jit, as counted */
+	struct budget looked; /* at files that it maps */
+	struct budget upkeep;
+	bool upkeep_waits;	      /* something was put off, and not done since */
+	bool upkeep_named;	      /* it is counted among those of which that was */
 	bool jit_refused, jit_dumped; /* a jitdump that it had mapped was looked at */
 	struct registered registered;
 	struct guarded guarded;
@@ -56,15 +59,17 @@ struct process {
 	old_tables;	      /* that the kernel program may know until it has its mappings anew */
 	uint64_t space_ns;    /* when they were read last */
 	uint64_t read_ns;     /* CPU time that it took; the kernel may let it wait, too */
-	uint64_t maps_ns;     /* of that: the list itself */
 	VEC(uint32_t) spaces; /* versions, the latest last */
-	uint64_t seen_ns;     /* time of its latest record */
+	struct made_executable {
+		uint64_t start, end, time_ns;
+		uint32_t version; /* the latest reading, before it */
+	} made;			/* the last thing that was: what lay there is known to have gone */
+	uint64_t seen_ns;	/* time of its latest record */
 	uint64_t start_boot_ns; /* /proc's start time: the number isn't another process's */
 	/* When it is asked next whether it is still where it was, and .samples when it was last. */
 	uint64_t facts_due_ns, facts_samples;
 	/* When names of threads were looked for, 0 = never; the next time, 0 = no thread was met; and then? */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
-	uint64_t names_work;	/* of the last look (base/slice.h) */
 	uint64_t names_samples; /* that were met, and again while they wait */
 	VEC(struct py_code *) codes;
 	struct map code_index; /* code_key() -> index + 1 in codes */

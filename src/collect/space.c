@@ -16,14 +16,10 @@
 #include "base/log.h"
 #include "collect/internal.h"
 
-#define SPACES_KEPT   16 /* readings of one process, and those that its unnamed stacks need */
-#define READ_SOON_NS  (5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
-#define READ_SHARE    10		    /* and so many times as long as one takes of a CPU, */
-#define READ_APART_NS (100 * NSEC_PER_MSEC) /* but not longer than this */
-#define MAPS_LONG_NS                                                                               \
-	(5 * NSEC_PER_MSEC) /* a list of mappings that takes longer, as of tens of thousands, ... */
-#define MAPS_SHARE	60  /* ... is read so seldom, ... */
-#define MAPS_APART_NS	(5 * NSEC_PER_SEC) /* ... or so */
+#define SPACES_KEPT	16 /* readings of one process, and those that its unnamed stacks need */
+#define READ_SOON_NS	(5 * NSEC_PER_MSEC)   /* readings are at least so far apart, */
+#define READ_SHARE	10		      /* and so many times as long as one takes of a CPU, */
+#define READ_APART_NS	(100 * NSEC_PER_MSEC) /* but not longer than this */
 #define FREE_READS	8 /* of code that stays unknown; then they are further apart each time, */
 #define READ_RESET_NS	(10 * NSEC_PER_SEC) /* until there was none for so long */
 #define TRAMPOLINES_MAX (16u << 20)	    /* bytes: a million functions */
@@ -258,7 +254,7 @@ static int try_to_read(struct collect *c, struct process *p)
 	struct space *s = calloc(1, sizeof(*s));
 	struct unwind_space head = {};
 	bool first = !p->slot;
-	uint64_t began_ns, cpu_ns;
+	uint64_t began_ns;
 	int r = s ? 0 : err_nomem();
 
 	if (!r && first)
@@ -267,9 +263,7 @@ static int try_to_read(struct collect *c, struct process *p)
 		r = proc_open(&proc, p->key.tgid);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
-	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
-	p->maps_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	head.read_ns = clock_ns(CLOCK_MONOTONIC);
 	if (s)
 		*s = (struct space){.version = ++c->last_version,
@@ -291,13 +285,14 @@ static int try_to_read(struct collect *c, struct process *p)
 
 void space_read(struct collect *c, struct process *p)
 {
-	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), began_ns = upkeep_begin();
 
 	p->space_stale = SPACE_FRESH;
 	p->space_ns = clock_ns(CLOCK_MONOTONIC);
 	if (try_to_read(c, p))
 		log_debug("mappings of process %u can't be read: %s", p->key.tgid, err_msg());
 	p->read_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	upkeep_end(c, p, began_ns);
 }
 
 /* Not all the time; and code that stays unknown (made at run time) mustn't keep krait reading. */
@@ -307,8 +302,6 @@ static uint64_t due_ns(const struct process *p)
 
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns; /* half of the time, for the first second */
-	if (p->maps_ns > MAPS_LONG_NS)
-		apart = MAX(apart, MIN(p->maps_ns * MAPS_SHARE, MAPS_APART_NS));
 
 	if (p->space_stale == SPACE_ODD && p->reads >= FREE_READS)
 		apart = MAX(apart, READ_APART_NS << MIN(p->reads - FREE_READS, 6u));
@@ -332,7 +325,7 @@ uint64_t collect_due_ns(const struct collect *c)
 		const struct process *p = &c->processes.v[c->live.v[i]];
 
 		if (is_stale(p))
-			due = MIN(due, due_ns(p));
+			due = MIN(due, MAX(due_ns(p), p->spaces.n ? upkeep_due_ns(c, p) : 0));
 	}
 	return due;
 }
@@ -348,7 +341,7 @@ void space_read_stale(struct collect *c)
 
 		if (now - p->space_ns > READ_RESET_NS)
 			p->reads = 0;
-		if (!is_stale(p) || now < due_ns(p))
+		if (!is_stale(p) || now < due_ns(p) || (p->spaces.n && !upkeep_may(c, p, now)))
 			continue;
 		p->reads += p->space_stale == SPACE_ODD;
 		space_read(c, p);
@@ -379,9 +372,26 @@ const struct space *space_latest(const struct collect *c, const struct process *
 	return p->spaces.n ? space_at(c, p->spaces.v[p->spaces.n - 1]) : NULL;
 }
 
-void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
+/* Some programs make the same place executable all the time. */
+static bool is_made_again(const struct collect *c, struct process *p, uint64_t start, uint64_t end,
+			  uint64_t time_ns)
+{
+	const struct space *latest = space_latest(c, p);
+	const struct made_executable was = p->made;
+
+	if (latest && was.version == latest->version && was.start == start && was.end == end &&
+	    time_ns >= was.time_ns)
+		return true;
+	if (latest && time_ns > latest->read_ns)
+		p->made = (struct made_executable){start, end, time_ns, latest->version};
+	return false;
+}
+
+void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns)
 {
+	if (is_made_again(c, p, start, end, time_ns))
+		return;
 	vec_foreach(version, &p->spaces) {
 		struct space *s = find_space(c, *version);
 		size_t i = s ? count_upto(s->maps.v, s->maps.n, end, start) : 0;

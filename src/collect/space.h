@@ -72,7 +72,7 @@ void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);
 const struct space_map *space_map_at(const struct space *s, uint64_t pc);
 /* Something in [start, end) was made executable at @time_ns, since the latest reading or before. */
-void space_made_executable(struct collect *c, const struct process *p, uint64_t start, uint64_t end,
+void space_made_executable(struct collect *c, struct process *p, uint64_t start, uint64_t end,
 			   uint64_t time_ns);
 
 #endif

@@ -16,10 +16,8 @@
  * imports that: looked for after this time, then after twice as long each time.
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
-#define NAMES_SAMPLES  3		/* met of its process: the first time waits for so many, */
-#define NAMES_FIRST_NS NSEC_PER_SEC	/* but not longer */
-#define NAMES_SHARE    40		/* looks are so many times as far apart as one takes */
-#define NAMES_WORK     (40 * WORK_CALL) /* of each thread that is found, its name left out */
+#define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
+#define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
 #define LONG_ENOUGH_NS (100 * NSEC_PER_MSEC)
@@ -87,12 +85,6 @@ static uint64_t its_end(const struct collect *c, const struct process *p,
 	return !end && rec->type == REC_SAMPLE_END ? rec->time_ns : end;
 }
 
-/* Until the next look at the names of @p: of thousands of threads one takes tens of milliseconds. */
-static uint64_t names_apart(const struct process *p)
-{
-	return MAX(p->names_apart_ns, NAMES_SHARE * p->names_work);
-}
-
 static struct thread *thread_of(struct collect *c, struct process *p, const struct rec_sample *rec)
 {
 	struct thread *t = find_thread(c, p, rec->tid);
@@ -114,7 +106,7 @@ static struct thread *thread_of(struct collect *c, struct process *p, const stru
 			     .ended_ns = its_end(c, p, rec)};
 	read_name(p, t);
 	p->names_apart_ns = NAMES_APART_NS;
-	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + names_apart(p)
+	p->names_due_ns = p->names_looked_ns ? p->names_looked_ns + NAMES_APART_NS
 			  : p->names_due_ns  ? p->names_due_ns
 					     : clock_ns(CLOCK_MONOTONIC) + NAMES_FIRST_NS;
 	return t;
@@ -310,13 +302,22 @@ void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint
 		keep_end(c, (struct thread_end){p->key.tgid, tid, time_ns});
 }
 
+/* Programs may change it a million times a second: too often for snprintf(). */
+void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm)
+{
+	size_t n = strnlen(comm, PROC_COMM_BYTES - 1);
+
+	memcpy(ret, comm, n);
+	ret[n] = '\0';
+}
+
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm)
 {
 	struct thread *t = find_thread(c, p, tid);
 
-	if (!t || t->named)
+	if (!t || t->named || streq(t->name, comm))
 		return;
-	snprintf(t->name, sizeof(t->name), "%s", comm);
+	thread_copy_comm(t->name, comm);
 	memset(t->labels, 0, sizeof(t->labels));
 }
 
@@ -341,16 +342,6 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	}
 }
 
-/* What it is to find that name for each of @threads (base/slice.h). */
-static uint64_t names_work(const struct py_thread_names *names, size_t threads)
-{
-	uint64_t work = names->list.n * (NAMES_WORK + threads * WORK_BYTE);
-
-	vec_foreach(t, &names->list)
-		work += strlen(t->name) * 2 * WORK_BYTE;
-	return work;
-}
-
 static void name_threads(struct collect *c, struct process *p)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, p->where.layout);
@@ -362,13 +353,12 @@ static void name_threads(struct collect *c, struct process *p)
 	    names.list.n && !proc_open(&proc, p->key.tgid) && process_is(p, &proc)) {
 		map_foreach(slot, &p->threads) {
 			struct thread *t = &c->threads.v[slot->value - 1];
-			const char *name = py_thread_name_of(&names, t->tid);
+			const char *name = t->ended_ns ? NULL : py_thread_name_of(&names, t->tid);
 
-			if (name && !t->ended_ns)
+			if (name)
 				rename_thread(c, t, name);
 		}
 	}
-	p->names_work = names_work(&names, p->threads.n);
 	py_thread_names_fini(&names);
 }
 
@@ -387,14 +377,17 @@ void thread_names(struct collect *c, bool last)
 
 	vec_foreach(i, &c->live) {
 		struct process *p = &c->processes.v[*i];
+		uint64_t began_ns;
 
 		if (p->ended || p->state != PROC_PYTHON || !p->walked)
 			continue;
-		if (!last && (!p->names_due_ns || !is_names_time(p, now)))
+		if (!last && (!p->names_due_ns || !is_names_time(p, now) || !upkeep_may(c, p, now)))
 			continue;
 		p->names_looked_ns = now;
-		name_threads(c, p);
-		p->names_due_ns = now + names_apart(p);
+		p->names_due_ns = now + p->names_apart_ns;
 		p->names_apart_ns *= 2;
+		began_ns = upkeep_begin();
+		name_threads(c, p);
+		upkeep_end(c, p, began_ns);
 	}
 }

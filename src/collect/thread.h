@@ -41,6 +41,7 @@ void thread_forget_labels(struct collect *c, struct process *p);
 
 /* The side band's word on a thread: it ended, the kernel's name of it changed. */
 void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);
+void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm);
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
 
 /* Adds what the threads ran, and the samples of that time, to cpu_ns and came. */

@@ -2,6 +2,7 @@
 /* Which processes and threads there are. */
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -99,11 +100,23 @@ int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 	return maps_read(p->dirfd, want, ret);
 }
 
+/* The first thread's own: for the process's the kernel adds up what all threads took. */
+static int first_thread(const struct proc *p, struct proc_stat *ret)
+{
+	_cleanup_str_ struct str text = {};
+	char path[40];
+	int r;
+
+	snprintf(path, sizeof(path), "task/%d/stat", p->tgid);
+	r = proc_file_read(p->dirfd, path, 4096, &text);
+	return r ? r : proc_stat_parse(str_cstr(&text), text.n, ret);
+}
+
 bool proc_has_ended(const struct proc *p)
 {
 	struct proc_stat st;
 	pid_vec threads = {};
-	bool ended = proc_stat_read(p->dirfd, &st);
+	bool ended = first_thread(p, &st);
 
 	if (!ended && (st.state == 'Z' || st.state == 'X'))
 		ended = proc_threads(p, &threads) || threads.n < 2;

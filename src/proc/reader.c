@@ -34,6 +34,7 @@ struct shared {
 	reader_task *task; /* NULL: .path is asked for, */
 	char path[128];	   /* or memory, if it is "" */
 	unsigned reads;	   /* that came, of a task */
+	uint64_t cpu_ns;   /* that the child has taken so far */
 	long fs_type;
 	pid_t pid;
 	size_t n;
@@ -54,6 +55,7 @@ struct child {
 	pid_t pid;
 	int fd; /* a byte there: do it; a byte back: it's done */
 	struct shared *shared;
+	uint64_t counted_ns; /* of .shared->cpu_ns */
 };
 
 /* One for the program, as memory is read from everywhere. */
@@ -64,6 +66,7 @@ static struct readers {
 	struct stuck stuck[STUCK_MOST];
 	size_t n_stuck;
 	struct reader_stats stats;
+	uint64_t cpu_ns; /* of all children, for what was answered */
 	bool looks_first;
 	struct shared *serves; /* in a child: who asks */
 	pid_t pagemap_pid;     /* 0: none is open */
@@ -129,6 +132,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
 	while (read(0, &byte, 1) == 1) {
 		s->got = answer(s);
+		s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		if (write(0, &byte, 1) != 1)
 			break;
 	}
@@ -398,9 +402,10 @@ static void give_back(struct readers *r, const struct child *c)
 	bool kept;
 
 	pthread_mutex_lock(&r->lock);
+	r->cpu_ns += c->shared->cpu_ns - c->counted_ns;
 	kept = r->n_idle < IDLE_MOST;
 	if (kept)
-		r->idle[r->n_idle++] = *c;
+		r->idle[r->n_idle++] = (struct child){c->pid, c->fd, c->shared, c->shared->cpu_ns};
 	pthread_mutex_unlock(&r->lock);
 	if (!kept)
 		bury(c);
@@ -551,6 +556,16 @@ struct reader_stats reader_stats(void)
 	stats = all.stats;
 	pthread_mutex_unlock(&all.lock);
 	return stats;
+}
+
+uint64_t reader_cpu_ns(void)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&all.lock);
+	ns = all.cpu_ns;
+	pthread_mutex_unlock(&all.lock);
+	return ns;
 }
 
 void reader_close(void)

@@ -69,6 +69,9 @@ struct reader_stats {
 };
 struct reader_stats reader_stats(void);
 
+/* CPU time that the children took for what they have answered. */
+uint64_t reader_cpu_ns(void);
+
 /* Ends children that are idle; the next read makes one. */
 void reader_close(void);
 

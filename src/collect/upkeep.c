@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What krait does again and again for a process that changes all the time, and what that may cost; see upkeep.h. */
+#include "collect/upkeep.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "collect/internal.h"
+#include "proc/reader.h"
+
+/* A program that loads hundreds of libraries takes 0.3 s. Who takes little isn't put off for others. */
+static const struct budget_limit of_small = {100 * NSEC_PER_MSEC, 200};
+static const struct budget_limit of_process = {300 * NSEC_PER_MSEC, 100};
+static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 25};
+
+uint64_t upkeep_due_ns(const struct collect *c, const struct process *p)
+{
+	uint64_t most =
+		MAX(budget_due_ns(&p->upkeep, of_process), budget_due_ns(&c->upkeep, of_all));
+
+	return MIN(budget_due_ns(&p->upkeep, of_small), most);
+}
+
+bool upkeep_may(struct collect *c, struct process *p, uint64_t now_ns)
+{
+	if (now_ns >= upkeep_due_ns(c, p))
+		return true;
+	if (p->upkeep_waits)
+		return false;
+	p->upkeep_waits = true;
+	c->stats.put_off.times++;
+	if (!p->upkeep_named && !c->stats.put_off.processes++)
+		snprintf(c->stats.put_off.first, sizeof(c->stats.put_off.first), "%u (%s)",
+			 p->key.tgid, p->name ? p->name : p->comm);
+	p->upkeep_named = true;
+	return false;
+}
+
+uint64_t upkeep_begin(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + reader_cpu_ns();
+}
+
+void upkeep_end(struct collect *c, struct process *p, uint64_t began_ns)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = upkeep_begin() - began_ns;
+
+	budget_spend(&p->upkeep, now_ns, took_ns);
+	budget_spend(&c->upkeep, now_ns, took_ns);
+	p->upkeep_waits = false;
+}

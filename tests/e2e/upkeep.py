@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that change all the time what krait reads of them: that costs at most 5 % of a CPU, soon, and is said.
+
+The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
+"""
+import os
+import re
+import sys
+import time
+
+import kit
+from kit import Background, PYTHON, check, folder
+
+MOST = 0.05  # of a CPU
+SOON = 4  # seconds: what may be more at once has been
+SECONDS = 3
+WINDOWS = 3  # one of them: a single reading takes long where the machine is busy
+
+# Mappings that take long to read, and one more or less all the time.
+MAPPINGS = r"""
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t) + (ctypes.c_int,) * 3 + (ctypes.c_long,)
+libc.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+file = os.open(os.path.realpath("/proc/self/exe"), os.O_RDONLY)
+def add(page):
+    return libc.mmap(None, 4096, 5, 2, file, 4096 * page)  # read and execute, private
+for i in range(20000):
+    add(i % 2 * 3)  # no two neighbours that would become one
+print("ready", flush=True)
+while True:
+    libc.munmap(add(0), 4096)
+    sum(range(1000))
+"""
+
+# Names of many threads, which are read again for each new thread.
+THREADS = r"""
+import itertools, threading
+end = threading.Event()
+threads = [threading.Thread(target=end.wait, daemon=True) for _ in range(3000)]
+for t in threads:
+    t.start()
+print("ready", flush=True)
+def work():
+    sum(range(300000))
+for i in itertools.count():
+    t = threading.Thread(target=work, name="new %d" % i)
+    t.start()
+    t.join()
+"""
+
+
+def tasks(pid):
+    """krait and its children."""
+    texts = [open("/proc/%d/task/%s/children" % (pid, t)).read()
+             for t in os.listdir("/proc/%d/task" % pid)]
+    return [pid] + [int(child) for text in texts for child in text.split()]
+
+
+def cpu(pid):
+    """Also of threads that have ended: the kernel's clock of the process."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)
+    except OSError:
+        return 0.0
+
+
+def share(pid):
+    """What krait takes from now on, of a CPU."""
+    pids, at = tasks(pid), time.monotonic()
+    before = sum(map(cpu, pids))
+    time.sleep(SECONDS)
+    return (sum(map(cpu, pids)) - before) / (time.monotonic() - at)
+
+
+def soon(pid):
+    least = 1.0
+    for _ in range(WINDOWS):
+        least = min(least, share(pid))
+        if least <= MOST:
+            break
+    return least
+
+
+def attack(source, what):
+    with folder() as d, Background(PYTHON, "-c", source, stdout=-1) as target:
+        target.process.stdout.readline()
+        with kit.recorder(d + "/o.pb.gz", "-p", target.pid) as recording:
+            time.sleep(SOON)
+            took = soon(recording.pid)
+            code, said = recording.finish()
+    check(code == 0, "exit code %d: %s" % (code, said))
+    check(took <= MOST, "%s cost %.1f %% of a CPU: %s" % (what, 100 * took, said))
+    named = re.search(r"first of (\d+) \(.*later (\d+) times", said)
+    check(named and int(named[1]) == target.pid and int(named[2]) > 0,
+          "it isn't named: " + said)
+
+
+@kit.case
+def many_mappings():
+    """20,000 mappings, of which one comes and goes all the time."""
+    attack(MAPPINGS, "mappings")
+
+
+@kit.case
+def many_threads():
+    """3,000 threads, and a new one all the time."""
+    attack(THREADS, "threads' names")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
