@@ -101,7 +101,8 @@ static void add_signed(const struct report_facts *f, struct str *b)
 
 	if (__builtin_add_overflow(f->costs.all, f->costs.less, &more))
 		more = INT64_MAX;
-	str_addf(b, "The %s has values below 0, as a difference has: ", report_value_words(f));
+	str_addf(b, "Some of the %s %s below 0, as in a difference: ", report_value_words(f),
+		 profile_is_count(unit) ? "are" : "is");
 	markup_add_value(b, more, unit);
 	str_add(b, " more, ");
 	markup_add_value(b, f->costs.less, unit);

@@ -50,12 +50,12 @@ static int take_type(struct ff_reader *r, struct thread *t)
 	return 0;
 }
 
-/* One of the lists beside "stack"; where there is none @otherwise. */
-static int read_beside(struct json_in *in, const char *field, int times, int64_t otherwise,
-		       int64_t *ret)
+/* One of the lists beside "stack"; where there is none, or no number, @otherwise. */
+static int read_beside(struct ff_reader *r, struct json_in *in, const char *field, int times,
+		       int64_t otherwise, int64_t *ret)
 {
-	struct json_in before;
-	int more;
+	bool known, none;
+	int more, err;
 
 	*ret = otherwise;
 	if (!in->at)
@@ -64,14 +64,11 @@ static int read_beside(struct json_in *in, const char *field, int times, int64_t
 	if (more <= 0)
 		return more ? ff_in_field(more, field) : ff_bad(in, field, "there are more stacks");
 	ff_skip_blanks(in);
-	before = *in;
-	if (!json_in_scaled(in, times, ret))
-		return 0;
-	if (*before.at != 'n')
-		return ff_in_field(-EINVAL, field);
-	*in = before;
-	*ret = otherwise;
-	return ff_in_field(json_in_skip(in), field);
+	none = *in->at == 'n'; /* null */
+	err = viewer_in_scaled(FF_FORMAT, in, field, times, ret, &known);
+	r->n_no_number += !known && !none;
+	*ret = known ? *ret : otherwise;
+	return err;
 }
 
 /* A count is 1 where there is none; in what the profile counts. */
@@ -83,8 +80,8 @@ static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 	int more, err;
 
 	if (!t->is_count)
-		return read_beside(in, "weight", streq(str_cstr(&t->weight_type), "bytes") ? 0 : MS,
-				   1, ret);
+		return read_beside(r, in, "weight",
+				   streq(str_cstr(&t->weight_type), "bytes") ? 0 : MS, 1, ret);
 	*ret = one;
 	more = in->at ? json_in_item(in) : 1;
 	if (!in->at || more <= 0)
@@ -106,7 +103,7 @@ static int add_sample(struct ff_reader *r, const struct thread *t, int32_t stack
 		return 0;
 	s.values[t->value] = weight;
 	err = ff_stack(r, stack, &s.stack);
-	return err ? err : profile_add(r->p, &s);
+	return err || !s.stack ? err : profile_add(r->p, &s);
 }
 
 static int enter_list(struct json_in *in, const char *field)
@@ -135,8 +132,8 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 		before = t->stack;
 		r->at = &before;
 		err = ff_read_number(&t->stack, "stack", &stack);
-		err = err ? err : read_beside(&t->time, "time", MS, now, &now);
-		err = err ? err : read_beside(&t->deltas, "timeDeltas", MS, 0, &delta);
+		err = err ? err : read_beside(r, &t->time, "time", MS, now, &now);
+		err = err ? err : read_beside(r, &t->deltas, "timeDeltas", MS, 0, &delta);
 		if (!err && t->deltas.at && __builtin_add_overflow(now, delta, &now))
 			err = ff_bad(&t->deltas, "timeDeltas", "their sum doesn't fit in 64 bits");
 		err = err ? err : read_weight(r, t, &weight);
@@ -298,7 +295,15 @@ static int read_threads(struct ff_reader *r)
 		m->values[m->n_values++] = (struct profile_value_type){"samples", "count"};
 	m->period_type = m->values[0];
 	m->period = 1;
-	return err;
+	if (r->counts.rounded && r->counts.has_fraction)
+		profile_add_comment(r->p, COMMENTS_MENDED,
+				    "counts are rounded: some are too large for fractions");
+	err = err ? err
+		  : viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->n_no_stack, "sample",
+				   "whose stack isn't in the file");
+	return err ? err
+		   : viewer_in_note(r->p, COMMENTS_MENDED, r->n_no_number, "time",
+				    "or weight of a sample that is no plain number");
 }
 
 /* The texts called @member of a list of objects, "" where one has none. */

@@ -177,8 +177,11 @@ int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret)
 		*ret = profile_stack(r->p, NULL, 0);
 		return *ret ? 0 : VIEWER_NO_MEMORY;
 	}
-	if (ff_cell(r, STACK_FRAME, stack) == FF_NONE)
-		return ff_bad(r->at, "stack", "there is no such stack");
+	if (ff_cell(r, STACK_FRAME, stack) == FF_NONE) {
+		r->n_no_stack++;
+		*ret = 0;
+		return 0;
+	}
 	err = GROW(r, &r->nodes, stack);
 	err = err || is_made(r, stack) ? err : make_path(r, stack);
 	if (err)

@@ -70,6 +70,8 @@ struct ff_node {
 struct ff_reader {
 	struct profile *p;
 	struct viewer_counts counts;
+	uint64_t n_no_stack,
+		n_no_number; /* samples left out; their times and weights that are none */
 	size_t budget;
 	uint64_t steps;
 	struct json_in meta, libs, shared_at, threads; /* .at NULL: nowhere */
@@ -121,7 +123,7 @@ int32_t ff_flagged(const struct ff_reader *r, enum ff_column c, int64_t row, enu
 		   int bit);
 const char *ff_string(const struct ff_reader *r, int64_t i);
 
-/* firefox_stacks.c: the stack of a sample; FF_NONE has no frames. */
+/* firefox_stacks.c: the stack of a sample; FF_NONE has no frames. 0: there is no such one, which is counted. */
 _must_use_ int ff_stack(struct ff_reader *r, int32_t stack, uint32_t *ret);
 
 #endif

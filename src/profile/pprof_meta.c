@@ -68,7 +68,7 @@ static int tell_left_out(struct pprof_tables *t)
 
 	if (!left)
 		return 0;
-	str_addf(&text, "krait: %zu sample types were left out:", left);
+	str_addf(&text, COMMENTS_LEFT_OUT ": %zu sample type%s:", left, left == 1 ? "" : "s");
 	for (size_t i = m->n_values - 1; i < t->value_types.n; i++) {
 		uint32_t id = 0;
 		int r = pprof_tables_string(t, t->value_types.v[i].type, 0, "ValueType.type", &id);

@@ -228,7 +228,7 @@ static void many_value_types_keep_the_default(void **state)
 	assert_string_equal(profile_meta(p)->values[PROFILE_MAX_VALUES - 1].type, names[S_CPU + 5]);
 	assert_int_equal(profile_meta(p)->comments.list.n, 1);
 	assert_string_equal(profile_meta(p)->comments.list.v[0],
-			    "krait: 2 sample types were left out: /x/app.py inlined");
+			    "left out: 2 sample types: /x/app.py inlined");
 	assert_int_equal(profile_each(p, sum_value, sums), 0);
 	assert_int_equal(sums[0], 100);
 	assert_int_equal(sums[PROFILE_MAX_VALUES - 1], 105);
