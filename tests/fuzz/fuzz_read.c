@@ -17,18 +17,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 /* Of folded stacks that are read again: deep ones are many times as long as their file. */
 #define TEXT_MAX (16u << 20)
 
+/* In millionths: sums of fractions may be whole, and are read as such again. -1: it can't be told. */
 static int64_t total(struct profile *p)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
+	bool micro = streq(profile_meta(p)->values[0].unit, PROFILE_MICROCOUNT);
 	int64_t sum = 0;
 	size_t n;
 
 	if (profile_sums(p, &sums, &n))
 		abort();
 	for (size_t i = 0; i < n; i++)
-		if (sums[i].values[0] > 0 && __builtin_add_overflow(sum, sums[i].values[0], &sum))
+		if (__builtin_add_overflow(sum, sums[i].values[0], &sum))
 			return -1;
-	return sum;
+	return micro || !__builtin_mul_overflow(sum, 1000000, &sum) ? sum : -1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
