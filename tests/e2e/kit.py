@@ -45,6 +45,11 @@ def case(function):
     return function
 
 
+def full_case(function):
+    """A case of the full tier only: it takes long and rarely fails."""
+    return case(function) if FULL else function
+
+
 def check(condition, text):
     if not condition:
         raise AssertionError(text)

@@ -164,7 +164,7 @@ with open(path, "w") as f:
 """
 
 
-@kit.case
+@kit.full_case
 def growing_maps():
     """Perf maps of a million lines that grow: the rest is left out and said."""
     need_x86()
@@ -220,7 +220,7 @@ while True:
 """
 
 
-@kit.case
+@kit.full_case
 def endless_lists():
     """Lists of code registered for gdb, of long names and of many files, that change all the time."""
     kit.need("cc")
@@ -255,7 +255,7 @@ print("ready", flush=True)
 """ + kit.BUSY
 
 
-@kit.case
+@kit.full_case
 def many_mappings():
     """65,530 executable mappings, of which one changes all the time."""
     with folder() as d:
@@ -301,7 +301,7 @@ begin()
 """
 
 
-@kit.case
+@kit.full_case
 def many_threads():
     """5,000 threads with names of 5,000 letters, and new ones all the time."""
     with folder() as d:
