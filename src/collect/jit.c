@@ -13,6 +13,8 @@
 #include "proc/stat.h"
 #include "symbol/perf_map.h"
 
+/* A file that isn't there is looked for again, each time after twice as long. */
+#define OPEN_SOON_NS	 (50 * NSEC_PER_MSEC)
 #define OPEN_APART_NS	 NSEC_PER_SEC
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */
 
@@ -68,16 +70,23 @@ static void end_reading(struct collect *c, struct process *p, struct reading_sli
 	p->jit_due_ns = now + READ_SHARE * took;
 }
 
+static bool is_too_soon(const struct process *p, uint64_t now)
+{
+	unsigned again = MIN(p->jit_tries, 8u);
+
+	return again && now - p->jit_ns < MIN(OPEN_SOON_NS << (again - 1), OPEN_APART_NS);
+}
+
 void jit_open(struct collect *c, struct process *p, const struct proc *proc)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), *exec_ns = map_get(&c->execs, p->key.tgid);
 	struct reading_slice slice;
 	int r;
 
-	if (p->jit || p->jit_refused || (p->jit_ns && now - p->jit_ns < OPEN_APART_NS) ||
-	    !may_read(c, p, now))
+	if (p->jit || p->jit_refused || is_too_soon(p, now) || !may_read(c, p, now))
 		return;
 	p->jit_ns = now;
+	p->jit_tries += p->jit_tries < UINT8_MAX;
 	begin_reading(c, &slice);
 	r = perf_map_open(proc, exec_ns ? *exec_ns : 0, &p->jit);
 	if (r && r != -ENOENT) {

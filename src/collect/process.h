@@ -45,6 +45,7 @@ struct process {
 	enum space_stale space_stale;
 	struct perf_map *jit; /* NULL: not found (yet) */
 	uint64_t jit_ns;      /* when it was looked at last */
+	uint8_t jit_tries;    /* to open one that isn't there */
 	uint64_t jit_due_ns;  /* not before that again */
 	size_t jit_bytes;     /* of .jit, as counted */
 	struct budget looked; /* at files that it maps */
