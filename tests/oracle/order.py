@@ -17,6 +17,8 @@ OUTERMOST = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|Py_
                        r"|start_thread)$")
 LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
 NATIVE_MARK = "[incomplete: native stack"  # what follows says why
+# Marks of limits: a stack has 2,048 native frames, and a sample's time ends before some hundred different functions do.
+DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: too much to read for the code objects' proof]"
 PART = 64  # frames
 FOREIGN = "another file's Python frame"
 MATCHERS = {}
@@ -233,6 +235,7 @@ class Report(object):
     def __init__(self):
         self.kinds = collections.Counter()
         self.marks = collections.Counter()
+        self.cut = collections.Counter()  # samples that lack frames because of these limits alone
         self.deepest = self.longest = self.absent = 0  # absent: nothing of Python on the thread
         self.examples = []
         self.shown = collections.Counter()  # of each kind
@@ -248,6 +251,7 @@ class Report(object):
         self.kinds.update(other.kinds)
         self.absent += other.absent
         self.marks.update(other.marks)
+        self.cut.update(other.cut)
         self.deepest = max(self.deepest, other.deepest)
         self.longest = max(self.longest, other.longest)
         self.examples += other.examples
@@ -287,6 +291,8 @@ def verdict(profile, checker, samples):
         report.kinds[kind] += count
         for name in marks:
             report.marks[name] += count
+        if kind in ("marked", "unmarked", "python") and marks and marks <= {DEEP, LATE}:
+            report.cut[LATE if LATE in marks else DEEP] += count
         if kind == "python" and any(name in marks for name in check.ABSENT):
             report.absent += count
         if kind == "right":
