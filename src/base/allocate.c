@@ -90,7 +90,7 @@ char *__wrap_strndup(const char *s, size_t n)
 	return copy;
 }
 
-/* Nothing else makes it fail: krait's formats are right. */
+/* It fails for lack of memory alone: krait's formats are right. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);

@@ -87,5 +87,5 @@ const char *err_msg(void)
 		abort();
 	}
 #endif
-	return message[0] ? message : "something failed that krait has no words for";
+	return message[0] ? message : "unknown error: krait has set no message";
 }

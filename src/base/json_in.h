@@ -13,7 +13,10 @@
 struct json_in {
 	const char *start, *at, *end;
 	bool fresh; /* just behind a { or [ */
-	/* Whoever reads others' files sets it: in strings unknown escapes and control characters stand for themselves. */
+	/*
+	 * Strings may have unknown escapes and control characters, which stand for themselves. Set for files
+	 * of other tools.
+	 */
 	bool lenient;
 };
 

@@ -346,10 +346,10 @@ static void merge_leaf(struct merge *m)
 }
 
 /*
- * The outermost Python frames are part of a loop whose end wasn't reached: of the next one further out. Which
- * Python frames the native ones behind that belong to isn't known, so those are left out. Where the loop isn't
- * known either, native frames are missing in front of these Python frames: so they are while greenlet has
- * taken the marks of loops out of the chain, which then ends as if it were whole.
+ * The outermost Python frames are part of an evaluation loop whose end wasn't reached. It is the next loop
+ * further out; the native frames behind it are left out, because their Python frames aren't known. If that
+ * loop isn't known either, the stack gets a mark where native frames are missing. That happens while greenlet
+ * switches: it has taken the loops' own frames out of the chain, which then ends as if it were whole.
  */
 static void merge_partial(struct merge *m)
 {

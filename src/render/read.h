@@ -34,10 +34,12 @@ _must_use_ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 _must_use_ int read_profile_file(const char *path, struct profile **ret);
 
 /*
- * A page of two recordings (krait diff -o x.html): both as they were, or as one profile, in which the
- * label "diff" is "before" or "after". Of another file the values of these names (profile/folded_in.h), each as "samples". 0, or -errno + message; the caller frees what it gets.
+ * A file that holds two profiles: a page of two recordings (krait diff -o x.html), or a file with the values
+ * "before" and "after" (profile/folded_in.h), of which each becomes "samples". read_two() and read_two_file()
+ * give both; read_two_as_one() gives one profile, in which the label "diff" is "before" or "after". 0, or
+ * -errno + message; the caller frees what it gets.
  */
-bool read_two_probe(const uint8_t *data, size_t n);
+bool read_two_probe(const uint8_t *data, size_t n); /* is it such a page? */
 _must_use_ int read_two(const uint8_t *data, size_t n, struct profile *ret[2]);
 _must_use_ int read_two_as_one(const uint8_t *data, size_t n, struct profile **ret);
 _must_use_ int read_two_file(const char *path, struct profile *ret[2]);

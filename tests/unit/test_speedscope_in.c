@@ -162,7 +162,7 @@ static void test_odd(void **state)
 		   "mended: 1 frame closed with its caller");
 }
 
-/* Counts keep their fractions; one that is too large for that takes them from all. */
+/* Counts keep their fractions. If one count is too large for that, all counts lose them. */
 static void test_fractions(void **state)
 {
 	struct profile *p;

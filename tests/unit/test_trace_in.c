@@ -231,7 +231,7 @@ static void assert_note(const char *text, const char *note)
 	profile_free(p);
 }
 
-/* Chrome's buffer was full: a piece lacks what it refers to, or contradicts another one. */
+/* A trace loses pieces when Chrome's buffer is full: another piece then refers to what isn't there, or contradicts it. */
 static void test_odd_chunks(void **state)
 {
 	static const char contradicts[] =
