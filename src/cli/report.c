@@ -90,8 +90,8 @@ static const struct option_row rows[] = {
 	 .field = FIELD(style.per_thread),
 	 .help = "each thread's share too"},
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
-		    "by default of your own files in a text on standard output, in a page only "
-		    "what FILE has if it is one"),
+		    "by default what FILE has if it is a page; in a text on standard output that "
+		    "of your own files too"),
 	VIEW_ROWS(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
@@ -238,6 +238,19 @@ static int take_text(const struct report_options *o, const struct report_facts *
 	return read_source_file(f->path, EMBEDDED_SOURCE, text);
 }
 
+/* The report of a page has that page's text, wherever it goes: it isn't of the reader's files. */
+static int read_page(const struct report_options *o, struct report_facts *f)
+{
+	_cleanup_str_ struct str text = {};
+	int r;
+
+	if (!o->print || o->print == report_print_json || o->source.none ||
+	    !str_ends(f->path, ".html"))
+		return 0;
+	r = read_source_file(f->path, EMBEDDED_SOURCE, &text);
+	return r ? r : page_text_read(&f->page, &text);
+}
+
 static int convert(struct report_options *o, struct report_facts *f)
 {
 	_cleanup_str_ struct str text = {};
@@ -259,6 +272,7 @@ static int write_it(struct report_options *o, struct report_facts *f)
 
 	if (!r && o->print)
 		r = find_facts(o, f);
+	r = r ? r : read_page(o, f);
 	f->source.p = f->p;
 	f->source.since_ns = source_ran(f->p, f->path);
 	o->render.open_source = SOURCE_OF_PAGE(&f->source);
@@ -291,6 +305,7 @@ static int report(struct report_options *o, const char *path)
 	if (!profile_n_samples(f.p))
 		log_warn("%s has no samples", path);
 	r = write_it(o, &f);
+	page_text_fini(&f.page);
 	costs_fini(&f.costs);
 	free(f.sums);
 	profile_free(f.p);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "cli/color.h"
 #include "cli/source_open.h"
+#include "render/page_text.h"
 #include "render/render.h"
 #include "view/costs.h"
 #include "view/view.h"
@@ -21,6 +22,7 @@ struct report_facts {
 	struct costs costs; /* sorted */
 	struct lede lede;
 	struct source_recorded source; /* whose text may be shown */
+	struct page_text page;	       /* what the file itself has, if it is a page */
 };
 
 struct report_style {
@@ -33,12 +35,19 @@ struct report_style {
 	const char *by;
 };
 
+/* Text that only --source shows, and why; bits, for many lines. */
+enum source_hidden {
+	SOURCE_SHOWN,
+	SOURCE_FOREIGN = 1, /* another user's file */
+	SOURCE_PRIVATE = 2, /* root's, who asked, and others may not read it */
+};
+
 /* A line of source text without the blanks around it; what most of its time is in, if that is known. */
 struct report_source_line {
 	struct str text; /* empty: none to be shown */
 	size_t from, to; /* bytes; equal: not known, or it is all of the text */
 	bool changed;	 /* there is a file, but it isn't the one that ran */
-	bool hidden;	 /* --source shows it */
+	enum source_hidden hidden;
 };
 
 /* Never fails: what may not be shown is left empty. */

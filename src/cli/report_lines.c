@@ -13,8 +13,8 @@ struct lines {
 	const struct report_facts *f;
 	const struct report_style *style;
 	struct str *b;
-	int for_place; /* columns */
-	bool hidden;   /* text that --source shows */
+	int for_place;	 /* columns */
+	unsigned hidden; /* enum source_hidden of all lines */
 };
 
 static void add_place(const struct lines *x, const struct cost_line *l, struct str *b)
@@ -113,6 +113,14 @@ static int place_width(const struct lines *x, size_t n)
 	return MIN(widest, most);
 }
 
+static void add_hidden(const struct lines *x, const char *files)
+{
+	bool narrow = x->style->width < 64;
+
+	str_addf(x->b, "%*s(%s: --source%s)\n", narrow ? 0 : PERCENT_WIDTH, "", files,
+		 narrow ? "" : " shows their text");
+}
+
 void report_add_lines(const struct report_facts *f, const struct report_style *style, bool md,
 		      struct str *b)
 {
@@ -122,8 +130,8 @@ void report_add_lines(const struct report_facts *f, const struct report_style *s
 	x.for_place = place_width(&x, n);
 	for (size_t i = 0; i < n; i++)
 		(md ? add_md : add_text)(&x, &f->costs.lines.v[i]);
-	if (x.hidden)
-		str_addf(b, "%*s(files that aren't yours: --source%s)\n",
-			 style->width < 64 ? 0 : PERCENT_WIDTH, "",
-			 style->width < 64 ? "" : " shows their text");
+	if (x.hidden & SOURCE_FOREIGN)
+		add_hidden(&x, "files that aren't yours");
+	if (x.hidden & SOURCE_PRIVATE)
+		add_hidden(&x, "files not everybody may read");
 }

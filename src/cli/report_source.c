@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A line of source text beside its figure. The file's name comes from a profile, which anybody may
- * have made: what is opened is up to source_open.h, and whether it is what ran up to source_text.h.
+ * have made: what is opened is up to source_open.h, and whether it is what ran up to source_text.h. A page has
+ * the lines itself: they are what ran, and reading them opens no other file.
  */
 #include <errno.h>
 #include "base/cleanup.h"
@@ -56,8 +57,10 @@ static void take(struct report_source_line *ret, const struct profile_location *
 }
 
 /* Whether --source shows a line that the caller's own files don't have: it must be one that ran. */
-static bool is_hidden(const struct report_facts *f, const struct cost_line *l, uint32_t function)
+static enum source_hidden is_hidden(const struct report_facts *f, const struct cost_line *l,
+				    uint32_t function)
 {
+	const char *path = profile_get_string(f->p, profile_get_function(f->p, function)->file);
 	struct source_rules all = f->source.rules;
 	struct source_text t = {};
 	size_t n = 0;
@@ -66,7 +69,30 @@ static bool is_hidden(const struct report_facts *f, const struct cost_line *l, u
 	all.mode = SOURCE_ALL;
 	hidden = !read_text(f, &all, function, &t) && source_text_line(&t, l->line, &n) && n;
 	source_text_fini(&t);
-	return hidden;
+	if (!hidden)
+		return SOURCE_SHOWN;
+	return source_is_own(&all, path) ? SOURCE_PRIVATE : SOURCE_FOREIGN;
+}
+
+/* As the page has it, if the page says anything but that --source wasn't given. */
+static bool find_in_page(const struct report_facts *f, const struct cost_line *l,
+			 struct report_source_line *ret)
+{
+	const struct profile_location *at = profile_get_location(f->p, l->location);
+	const struct page_file *file = NULL;
+	const char *line;
+
+	if (at->function)
+		file = page_text_file(
+			&f->page,
+			profile_get_string(f->p, profile_get_function(f->p, at->function)->file));
+	if (!file || file->foreign)
+		return false;
+	ret->changed = file->changed;
+	line = page_text_line(&f->page, file, l->line);
+	if (line)
+		take(ret, at, line, strlen(line));
+	return true;
 }
 
 void report_source_find(const struct report_facts *f, const struct cost_line *l,
@@ -79,11 +105,13 @@ void report_source_find(const struct report_facts *f, const struct cost_line *l,
 	int r = -ENOENT;
 
 	*ret = (struct report_source_line){};
+	if (find_in_page(f, l, ret))
+		return;
 	if (at->function)
 		r = read_text(f, &f->source.rules, at->function, &t);
 	ret->changed = r == -ESTALE;
-	ret->hidden = f->source.rules.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES) &&
-		      is_hidden(f, l, at->function);
+	if (f->source.rules.mode == SOURCE_OWN && (r == -EPERM || r == -EACCES))
+		ret->hidden = is_hidden(f, l, at->function);
 	if (!r)
 		line = source_text_line(&t, l->line, &n);
 	if (line)

@@ -81,6 +81,14 @@ int source_open(const struct source_rules *r, const char *path)
 	return root < 0 ? -errno : source_open_below(r, root, path);
 }
 
+bool source_is_own(const struct source_rules *r, const char *path)
+{
+	_cleanup_close_ int fd = source_open(r, path);
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && st.st_uid == caller_uid(r);
+}
+
 int64_t source_ran(struct profile *p, const char *path)
 {
 	struct stat st;

@@ -51,6 +51,9 @@ _must_use_ int source_open_below(const struct source_rules *r, int root, const c
 /* The same below krait's own root. */
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
+/* Whether a file there that these rules open belongs to the user who called. */
+bool source_is_own(const struct source_rules *r, const char *path);
+
 /*
  * A recording in a file, whose source text is asked for. The file can come from anywhere, and nothing in
  * it proves that it was recorded here: a page made of it has source text with SOURCE_ALL alone.

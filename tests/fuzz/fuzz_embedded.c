@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pictures that somebody sent: the recording is looked for and decoded, whatever the bytes are. */
+/* Pictures and pages that somebody sent: the recording and the source text are read, whatever the bytes are. */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "render/embedded.h"
+#include "render/page_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Lines are what the text has between its NULs. */
+static void read_page(const uint8_t *data, size_t n)
+{
+	const struct str json = {.s = (char *)data, .n = n};
+	struct page_text t;
+
+	if (!page_text_read(&t, &json))
+		vec_foreach(f, &t.files)
+			for (size_t i = f->from; i < f->to; i++)
+				if (t.lines.v[i].at + strlen(t.text.s + t.lines.v[i].at) >=
+				    t.text.n)
+					abort();
+	page_text_fini(&t);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -13,5 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!embedded_extract((const char *)data, n, &out, &out_n) && out_n > n)
 		abort();
+	read_page(data, n);
 	return 0;
 }

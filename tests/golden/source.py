@@ -184,6 +184,45 @@ def pages(work):
     check("diff with a page", "wanted" in text_of(both), text_of(both))
 
 
+def own_text(work):
+    """A page is reported with the lines that it holds, whatever became of the file."""
+    file, path = module(work, "held.py")
+    page, out = os.path.join(work, "held.html"), os.path.join(work, "held.txt")
+    report(path, "-o", page, "--source")
+    with open(file, "w") as f:
+        f.write("import os\n\ndef seen():\n    return other(2)\n")
+    check("changed, without the page", CHANGED in report(path), report(path))
+    for what, args in (("the file changed", ()), ("of a part", ("--focus", "seen")), ("markdown", ("--format", "md"))):
+        text = report(page, *args)
+        check("a page's own text, " + what, CHANGED not in text and "other" not in text and "wanted(1)" in text, text)
+    report(page, "-o", out, "--format", "text")
+    check("a page's own text in a file", "wanted(1)" in open(out).read())
+    check("a page's own text, none", "wanted" not in report(page, "--no-source"))
+    rows = report(page).split("\n")
+    at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
+    check("a page's own text has carets", at and above(rows[at[0] - 1], rows[at[0]]) == "wanted(1)", str(rows))
+    report(path, "-o", page, "--source")  # of the changed file: the page says so
+    os.unlink(file)
+    check("what a page says has changed", CHANGED in report(page), report(page))
+
+
+def private(work):
+    """Root's own file is not said to be another's."""
+    if os.geteuid():
+        print("SKIP source private: not root")
+        return
+    inner = os.path.join(work, "inner")
+    os.mkdir(inner, 0o700)
+    path = module(inner, "mine.py")[1]
+    for width in (80, 40):
+        text = report(path, width=width)
+        check("root's own, %d columns" % width, "wanted" not in text and "aren't yours" not in text
+              and "(files not everybody may read: --source" in text and max(map(len, text.split("\n")[1:])) <= width, text)
+    check("root's own asked for", "wanted(1)" in report(path, "--source"))
+    os.chown(os.path.join(inner, "mine.py"), 12345, 12345)
+    check("another's where nobody else may look", "aren't yours" in report(path), report(path))
+
+
 def text_of(page):
     return source_of(page) + source_of(page, "-before") + source_of(page, "-after")
 
@@ -206,6 +245,8 @@ def main():
             carets(work)
         rules(work)
         pages(work)
+        own_text(work)
+        private(work)
     sys.exit(failed)
 
 
