@@ -38,6 +38,8 @@ static void put_function(const struct report_facts *f, const struct cost *c, FIL
 	fputs(", ", out);
 	put(out, "file", str_cstr(&place));
 	put_value(f, "own", c->self, out);
+	if (c->gc)
+		put_value(f, "own_gc", c->gc, out);
 	put_value(f, "total", c->total, out);
 	fputc('}', out);
 }
@@ -76,7 +78,7 @@ static int put_shares(const struct report_facts *f, const char *by, const char *
 	return r;
 }
 
-/* Of the innermost frames, as in the text's last line. */
+/* As in the text's last lines. */
 static void put_kinds(const struct report_facts *f, FILE *out)
 {
 	const char *apart = "";

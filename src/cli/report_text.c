@@ -65,11 +65,24 @@ static bool keep_end(const struct printer *p, uint32_t location)
 	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
 }
 
+#define GC_LEAST 0.5 /* %, of all */
+
+/* How much of a function's own time is collecting garbage; "" where that is next to nothing, or it is the collector. */
+static void add_gc_part(const struct printer *p, const struct cost *c, struct str *b)
+{
+	double share = report_percent(p->f, c->gc);
+
+	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
+		str_addf(b, "of it GC %.1f %%", share);
+}
+
 static void print_function(struct printer *p, const struct cost *c)
 {
-	_cleanup_str_ struct str name = {}, place = {};
+	_cleanup_str_ struct str name = {}, place = {}, gc = {};
 	int width = p->style->width - 2 * 9 - 2;
 
+	add_gc_part(p, c, &gc);
+	width -= gc.n ? (int)gc.n + 2 : 0;
 	costs_name(&p->f->costs, c->location, &name);
 	costs_place(&p->f->costs, c->location, 0, &place);
 	if (p->md) {
@@ -77,7 +90,7 @@ static void print_function(struct printer *p, const struct cost *c)
 		add_percent(p, c->total);
 		str_add(&p->row, "| ");
 		add_code(&p->row, str_cstr(&name), keep_end(p, c->location));
-		str_add(&p->row, " | ");
+		str_addf(&p->row, "%s%s | ", gc.n ? ", " : "", str_cstr(&gc));
 		add_code(&p->row, str_cstr(&place), true);
 		str_add(&p->row, " |");
 	} else {
@@ -92,6 +105,7 @@ static void print_function(struct printer *p, const struct cost *c)
 			str_add(&p->row, "  ");
 			cells_add(&p->row, str_cstr(&place), width, true, false);
 		}
+		str_addf(&p->row, "%s%s", gc.n ? "  " : "", str_cstr(&gc));
 	}
 	end_row(p);
 }
@@ -167,7 +181,7 @@ static void end_shares(struct printer *p, bool none)
 	str_clear(&p->row);
 }
 
-/* Where the innermost frames were: whose work it is in the end. */
+/* Where the innermost frames were, but for the collector's: whose work it is in the end. */
 static void add_kinds(struct printer *p)
 {
 	static const char *const words[KIND_MAX] = {

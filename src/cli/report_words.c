@@ -112,6 +112,23 @@ static void add_signed(const struct report_facts *f, struct str *b)
 	markup_add_value(b, most->self, unit);
 }
 
+static void add_gc_lede(const struct report_facts *f, struct str *b)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+	const struct lede *l = &f->lede;
+
+	str_addf(b, "%.0f %% of the %s %s in the garbage collector",
+		 100.0 * l->value / f->costs.all, report_value_words(f),
+		 profile_is_count(unit) ? "are" : "is");
+	if (!l->caller)
+		return;
+	str_add(b, ", called from ");
+	if (l->by_function)
+		costs_name(&f->costs, l->caller, b);
+	else
+		costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
@@ -123,6 +140,10 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 	}
 	if (f->costs.less) {
 		add_signed(f, b);
+		return;
+	}
+	if (l->gc) {
+		add_gc_lede(f, b);
 		return;
 	}
 	if (!l->location) {

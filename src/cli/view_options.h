@@ -42,7 +42,8 @@ _must_use_ int view_options_check(const struct view_options *o);
 		 "json, libz.so.1, [kernel]"},                                                     \
 	{.name = "kind", .arg = "KIND", .set = view_value_kind,                                    \
 	 VIEW_ROW(base, kinds), .complete = "python native kernel jit gc mark",                    \
-	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc, mark"},     \
+	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc (with all "  \
+		 "that the garbage collector calls), mark"},                                      \
 	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
 	 VIEW_ROW(base, labels),                                                                   \
 	 .help = "samples with such a label"},                                                     \

@@ -127,6 +127,14 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n)
 	return c->unique.v;
 }
 
+bool costs_is_gc(const struct costs *c, uint32_t stack)
+{
+	size_t n = 0;
+	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+
+	return n && view_stack_kind(c->p, frames, n, c->inverted) == KIND_GC;
+}
+
 static void add_to(int64_t *sum, int64_t v)
 {
 	if (__builtin_add_overflow(*sum, v, sum))
@@ -167,18 +175,20 @@ static int add_line(struct costs *c, uint32_t owner, int64_t value)
 	return map_put(&c->lines_at, at, c->lines.n) || vec_push(&c->lines, l) ? -ENOMEM : 0;
 }
 
-static void add_kind(struct costs *c, uint32_t stack, int64_t value)
+static void add_kind(struct costs *c, uint32_t stack, uint32_t owner, int64_t value)
 {
-	const struct profile_location *l;
 	size_t n = 0;
 	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	enum frame_kind kind;
 
 	if (!n) {
 		add_to(&c->no_frames, value);
 		return;
 	}
-	l = profile_get_location(c->p, costs_frame(c, frames, n, 0));
-	add_to(&c->kinds[profile_get_mapping(c->p, l->mapping)->kind], value);
+	kind = view_stack_kind(c->p, frames, n, c->inverted);
+	add_to(&c->kinds[kind], value);
+	if (kind == KIND_GC)
+		add_to(&c->functions.v[c->keys.of[owner]].gc, value);
 }
 
 static int add_sum(struct costs *c, uint32_t stack, int64_t value)
@@ -195,7 +205,7 @@ static int add_sum(struct costs *c, uint32_t stack, int64_t value)
 	add_to(&c->functions.v[c->keys.of[owner]].self, value);
 	for (size_t i = 0; i < n; i++)
 		add_to(&c->functions.v[keys[i]].total, value);
-	add_kind(c, stack, value);
+	add_kind(c, stack, owner, value);
 	return 0;
 }
 

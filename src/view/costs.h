@@ -16,6 +16,7 @@ struct cost {
 	uint32_t key;	   /* of costs.keys */
 	uint32_t location; /* one of the function's, 0 = of stacks without frames */
 	int64_t self;	   /* as owner */
+	int64_t gc;	   /* of .self, in stacks with the collector */
 	int64_t total;	   /* stacks that it is in */
 };
 
@@ -36,7 +37,7 @@ struct costs {
 	struct rank keys;		    /* input 0: no frames; input id: location */
 	VEC(struct cost) functions;	    /* by key; after costs_sort() by self */
 	VEC(struct cost_line) lines;	    /* that have one; after costs_sort() by self */
-	int64_t kinds[KIND_MAX], no_frames; /* of the innermost frames */
+	int64_t kinds[KIND_MAX], no_frames; /* view_stack_kind() */
 	int64_t all;
 	int64_t less; /* of .all what is below 0, as a number above it: comparisons have such values */
 	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
@@ -59,10 +60,18 @@ static inline uint32_t costs_frame(const struct costs *c, const uint32_t *frames
 	return frames[c->inverted ? n - 1 - i : i];
 }
 
+static inline enum frame_kind costs_kind(const struct costs *c, uint32_t location)
+{
+	return profile_get_mapping(c->p, profile_get_location(c->p, location)->mapping)->kind;
+}
+
 static inline bool costs_is_python(const struct costs *c, uint32_t location)
 {
 	return c->python[location];
 }
+
+/* Is the collector in a stack? */
+bool costs_is_gc(const struct costs *c, uint32_t stack);
 
 /* The owner's location of a stack, 0 = no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
@@ -108,9 +117,18 @@ enum lede_part {
 struct lede {
 	uint32_t location; /* 0 = nothing to tell */
 	uint32_t caller;   /* 0 = there is no such line */
+	bool gc;	   /* the collector's: .location isn't set, .caller may be */
+	bool by_function;  /* most is called from .caller's function, but from none of its lines */
 	int64_t value;
 	enum lede_part part; /* what @value is, to the percent */
 };
+
+/* Whether a Python function is the user's own code. */
+bool lede_is_own(const struct costs *c, uint32_t location);
+
+/* Tells of the collector instead, if it takes more than @without, what *@ret's function takes without it. 0 or -ENOMEM. */
+_must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
+		       unsigned value, int64_t without, struct lede *ret);
 
 /* After costs_add(), before costs_sort(). 0 or -ENOMEM + message. */
 _must_use_ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n,

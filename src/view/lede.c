@@ -29,7 +29,7 @@ static bool is_importlib(const struct profile *p, uint32_t location)
 	       !str_starts(profile_get_string(p, fn->name), "import ");
 }
 
-static bool is_own(const struct costs *c, uint32_t location)
+bool lede_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
@@ -85,9 +85,9 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 			choice.caller = frame;
 			return choice;
 		}
-		if (is_own(c, frame) && inside)
+		if (lede_is_own(c, frame) && inside)
 			return (struct choice){inside, frame};
-		if (is_own(c, frame))
+		if (lede_is_own(c, frame))
 			choice.function = frame;
 		inside = frame;
 	}
@@ -133,6 +133,22 @@ static int best_function(const struct costs *c, const struct profile_sum *sums, 
 	return 0;
 }
 
+/* What of the value that the function was chosen for the collector has no part in. */
+static int64_t without_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
+			  unsigned value, const struct lede *l)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < n && l->location; i++) {
+		uint32_t function = choose(c, sums[i].stack).function;
+
+		if (sums[i].values[value] > 0 && function && is_same(c, function, l->location) &&
+		    !costs_is_gc(c, sums[i].stack))
+			add_to(&sum, sums[i].values[value]);
+	}
+	return sum;
+}
+
 /* Whether a stack is in @function, and in no function of the user's that it called. */
 static bool is_without_own(const struct costs *c, uint32_t stack, uint32_t function)
 {
@@ -145,7 +161,7 @@ static bool is_without_own(const struct costs *c, uint32_t stack, uint32_t funct
 
 		if (is_same(c, frame, function))
 			return true;
-		if (costs_is_python(c, frame) && is_own(c, frame))
+		if (costs_is_python(c, frame) && lede_is_own(c, frame))
 			return false;
 	}
 	return false;
@@ -232,6 +248,7 @@ int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, 
 	if (c->less) /* a part of less than nothing is none */
 		return 0;
 	r = best_function(c, sums, n, value, ret);
+	r = r ? r : lede_gc(c, sums, n, value, without_gc(c, sums, n, value, ret), ret);
 	if (!r && ret->location) {
 		find_part(c, sums, n, value, ret);
 		r = best_caller(c, sums, n, value, ret);

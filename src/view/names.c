@@ -26,13 +26,27 @@ int view_kind_by_word(const char *word)
 		       word);
 }
 
+static enum frame_kind kind_of(const struct profile *p, uint32_t location)
+{
+	return profile_get_mapping(p, profile_get_location(p, location)->mapping)->kind;
+}
+
+enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
+				bool inverted)
+{
+	for (size_t i = 0; i < n; i++)
+		if (kind_of(p, stack[i]) == KIND_GC)
+			return KIND_GC;
+	return kind_of(p, stack[inverted ? n - 1 : 0]);
+}
+
 void view_module(struct profile *p, const struct render_names *names, uint32_t location,
 		 struct str *b)
 {
 	const struct profile_location *l = profile_get_location(p, location);
 	const char *module = l->function ? render_names_module(names, l->function) : "";
 
-	if (profile_get_mapping(p, l->mapping)->kind == KIND_PYTHON && *module)
+	if (kind_of(p, location) == KIND_PYTHON && *module)
 		str_add(b, module);
 	else
 		str_add(b, render_names_mapping(names, l->mapping));
@@ -46,7 +60,7 @@ void view_dotted(struct profile *p, const struct render_names *names, uint32_t l
 	_cleanup_str_ struct str module = {}, name = {};
 
 	render_names_function(names, location, &name);
-	if (profile_get_mapping(p, l->mapping)->kind == KIND_PYTHON && l->function &&
+	if (kind_of(p, location) == KIND_PYTHON && l->function &&
 	    *render_names_file(names, l->function))
 		view_module(p, names, location, &module);
 	/* With --modules it is a module itself, which is nowhere in its file. `import NAME` is no function. */

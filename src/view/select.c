@@ -246,10 +246,7 @@ static bool in_modules(const struct select *s, const uint32_t *stack, size_t n)
 
 bool select_stack(const struct select *s, const uint32_t *stack, size_t n)
 {
-	const struct profile_location *leaf = n ? profile_get_location(s->p, stack[0]) : NULL;
-
-	if (s->o->kinds &&
-	    (!leaf || !(s->o->kinds & 1u << profile_get_mapping(s->p, leaf->mapping)->kind)))
+	if (s->o->kinds && (!n || !(s->o->kinds & 1u << view_stack_kind(s->p, stack, n, false))))
 		return false;
 	if (s->o->modules.n && !in_modules(s, stack, n))
 		return false;

@@ -20,7 +20,7 @@ struct view_options {
 	pattern_texts processes, threads; /* by name or id */
 	/* Of the innermost frame or the innermost Python one: libz.so.1; json, so json.decoder too. */
 	pattern_texts modules;
-	unsigned kinds;		     /* of the innermost frame: 1 << KIND_*; 0 = all */
+	unsigned kinds;		     /* view_stack_kind(): 1 << KIND_*; 0 = all */
 	pattern_texts labels;	     /* "KEY=PATTERN" */
 	uint64_t since_ns, until_ns; /* since the start of the recording; 0 = no limit */
 	pattern_texts focus, ignore; /* stacks with, without such a frame */
@@ -60,6 +60,13 @@ _must_use_ int view_apply(struct profile **p, const struct view_options *o,
  * 0; -EINVAL + message if no sample has that label; -ENOMEM + message. *p is replaced, as above.
  */
 _must_use_ int view_by(struct profile **p, const char *by);
+
+/*
+ * What a sample with this stack of @n > 0 frames, leaf first or (@inverted) last, is taken for: the collector's where
+ * that is anywhere in it, for whatever it calls is its doing, finalizers too; else its innermost frame's.
+ */
+enum frame_kind view_stack_kind(const struct profile *p, const uint32_t *stack, size_t n,
+				bool inverted);
 
 /* The word for a kind, "python"; and back: -EINVAL + message. */
 const char *view_kind_word(enum frame_kind kind);

@@ -41,6 +41,11 @@ def kind(f):
     return KINDS.get(f.mapping, "python")
 
 
+def kind_of(s):
+    """A sample is the collector's wherever that is in its stack."""
+    return "gc" if any(kind(f) == "gc" for f in s.stack) else kind(s.stack[-1])
+
+
 def draw_frame(r):
     if r.random() < 0.65:
         return Frame(r.choice(("[python 3.12]", "[python 3.11]")), r.choice(NAMES), r.choice(FILES), r.choice((0, 1, 7)),
@@ -122,21 +127,22 @@ def whose(s, name, number):
 
 
 def check_tables(p, path, args, value, everything):
-    own, total, lines, kinds, threads = (collections.Counter() for _ in range(5))
+    own, own_gc, total, lines, kinds, threads = (collections.Counter() for _ in range(6))
     for s in p.samples:
         w = s.values[value]
         threads[whose(s, "thread", "tid") or "[no thread]"] += w
         own[function(owner(s)) if s.stack else "[no frames]"] += w
         total.update({f: w for f in {function(f) for f in s.stack} or ("[no frames]",)})
         if s.stack:
-            kinds[kind(s.stack[-1])] += w
+            kinds[kind_of(s)] += w
+            own_gc[function(owner(s))] += w if kind_of(s) == "gc" else 0
         if s.stack and owner(s).line:
             f = owner(s)
             lines[f.file if f.file[:1] not in ("", "<") else (f.file, function(f)), f.line] += w
     got = json.loads(krait("report", path, "--json", "--value", p.types[value][0], *args))
     same("shown and all", (sum(own.values()), everything), (got["shown"], got["all"]))
-    same("functions", collections.Counter((f if isinstance(f, str) else f[0], own[f], n) for f, n in total.items() if n),
-         collections.Counter((shown_name(f["name"], True), f["own"], f["total"]) for f in got["functions"]))
+    same("functions", collections.Counter((f if isinstance(f, str) else f[0], own[f], own_gc[f], n) for f, n in total.items() if n),
+         collections.Counter((shown_name(f["name"], True), f["own"], f.get("own_gc", 0), f["total"]) for f in got["functions"]))
     same("lines", collections.Counter((f if isinstance(f, str) else f[0], line, n) for (f, line), n in lines.items() if n),
          collections.Counter((line["file"], line["line"], line["own"]) for line in got["lines"]))
     same("kinds", dict(+kinds), {k["name"]: k["total"] for k in got["kinds"]})
@@ -172,8 +178,8 @@ def draw_filter(r, p):
         args += ["--thread", text]
         samples = [s for s in samples if text in (dict(s.labels).get("thread"), dict(s.labels).get("tid"), whose(s, "thread", "tid"))]
     if r.random() < 0.2:
-        args += ["--kind", r.choice(("python", "native", "kernel"))]
-        samples = [s for s in samples if s.stack and kind(s.stack[-1]) == args[-1]]
+        args += ["--kind", r.choice(("python", "native", "kernel", "gc"))]
+        samples = [s for s in samples if s.stack and kind_of(s) == args[-1]]
     if frames and r.random() < 0.3:
         focus = pattern("--focus")
         samples = [s for s in samples if any(map(focus, s.stack))]
