@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nomem.h"
 #include "render/dirs.h"
+#include "render/origin.h"
 #include "render/rank.h"
 
 /* .file and .from point into the profile's string. */
@@ -17,6 +18,8 @@ struct name {
 	const char *from; /* the file from where its module's name begins */
 	char *module;	  /* owned */
 	enum render_origin origin;
+	bool library;  /* lies in a folder of libraries, whosever it is */
+	bool launcher; /* as far as its functions tell */
 };
 
 struct render_names {
@@ -25,78 +28,19 @@ struct render_names {
 	size_t n;
 };
 
-/* Bytes up to and including the last "/NAME/" of @path, or 0. Debian's is "dist-packages". */
-static size_t after_directory(const char *path, const char *name)
+static struct name shorten(const struct origin *o, const char *path, const struct dirs *dirs)
 {
-	size_t n = strlen(name), cut = 0;
-
-	for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
-		if (!strncmp(s + 1, name, n) && s[1 + n] == '/')
-			cut = s + 1 + n + 1 - path;
-	}
-	return cut;
-}
-
-static const char *skip_digits(const char *s)
-{
-	while (*s >= '0' && *s <= '9')
-		s++;
-	return s;
-}
-
-/* The end of "pythonX.Y/", with the "t" or "d" that some builds add, at @s; NULL if it isn't there.
- */
-static const char *python_directory(const char *s)
-{
-	const char *major, *minor;
-
-	if (!str_starts(s, "python"))
-		return NULL;
-	major = s + strlen("python");
-	s = skip_digits(major);
-	if (s == major || *s != '.')
-		return NULL;
-	minor = s + 1;
-	s = skip_digits(minor);
-	if (s == minor)
-		return NULL;
-	s += *s == 't' || *s == 'd';
-	return *s == '/' ? s + 1 : NULL;
-}
-
-/* Bytes up to and including the last "/lib/pythonX.Y/" (also lib64), or 0. */
-static size_t after_stdlib(const char *path)
-{
-	size_t cut = 0;
-
-	for (const char *s = strstr(path, "/lib"); s; s = strstr(s + 1, "/lib")) {
-		const char *t = s + strlen("/lib");
-
-		if (str_starts(t, "64"))
-			t += 2;
-		t = *t == '/' ? python_directory(t + 1) : NULL;
-		if (t)
-			cut = t - path;
-	}
-	return cut;
-}
-
-static struct name shorten(const char *path, const struct dirs *dirs)
-{
-	size_t site =
-		MAX(after_directory(path, "site-packages"), after_directory(path, "dist-packages"));
-	size_t stdlib = after_stdlib(path), own = dirs_after(dirs, path);
-	size_t library = MAX(site, stdlib), cut = MAX(library, own);
-	struct name name = {.file = path + (path[cut] ? cut : 0)};
+	struct origin_cuts cuts = origin_cuts(path);
+	size_t own = dirs_after(dirs, path), library = MAX(cuts.site, cuts.stdlib);
+	size_t cut = MAX(library, own);
+	struct name name = {.file = path + (path[cut] ? cut : 0),
+			    .origin = origin_of(o, path, own)};
 
 	/* As the script of `python ./app.py` is called. */
 	while (str_starts(name.file, "./") && name.file[2])
 		name.file += 2;
-	/* A virtual environment often lies inside the project: origin is by the longest cut too. */
-	if (site && site == cut)
-		name.origin = ORIGIN_PACKAGE;
-	else if ((stdlib && stdlib == cut) || str_starts(path, "<frozen "))
-		name.origin = ORIGIN_STDLIB;
+	name.library = str_starts(path, "<frozen ") || (cut && cut == library);
+	name.launcher = origin_may_be_launcher(path);
 	name.from = name.file;
 	return name;
 }
@@ -114,7 +58,7 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 
 	if (!module)
 		return profile_get_string(names->p, file);
-	return name->origin == ORIGIN_OWN ? name->file : name->from;
+	return name->library ? name->from : name->file;
 }
 
 /*
@@ -222,7 +166,7 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 		const char *path = profile_get_string(names->p, *file);
 		struct name *name = &names->of_string[*file];
 
-		if (name->origin == ORIGIN_OWN)
+		if (!name->library)
 			name->from = *name->file == '/'
 					     ? name->file
 					     : MAX(name->file, path + dirs_after(&dirs, path));
@@ -239,15 +183,21 @@ static int shorten_all(struct render_names *names, const struct dirs *dirs)
 {
 	struct profile *p = names->p;
 	dirs_files files = {};
+	struct origin origin;
 	int r = 0;
 
+	origin_init(&origin, p);
 	for (uint32_t id = 1; !r && id <= profile_n_functions(p); id++) {
-		uint32_t file = profile_get_function(p, id)->file;
+		const struct profile_function *f = profile_get_function(p, id);
+		struct name *name = &names->of_string[f->file];
 
-		if (!file || names->of_string[file].file)
+		if (!f->file)
 			continue;
-		names->of_string[file] = shorten(profile_get_string(p, file), dirs);
-		r = vec_push(&files, file);
+		if (!name->file) {
+			*name = shorten(&origin, profile_get_string(p, f->file), dirs);
+			r = vec_push(&files, f->file);
+		}
+		name->launcher &= origin_is_start(profile_get_string(p, f->name));
 	}
 	r = r ? r : separate_all(names, &files, false);
 	r = r ? r : name_modules(names, &files);
@@ -309,6 +259,8 @@ enum render_origin render_names_origin(const struct render_names *n, uint32_t fu
 {
 	uint32_t file = profile_get_function(n->p, function)->file;
 
+	if (file && n->of_string[file].launcher)
+		return ORIGIN_PACKAGE;
 	return file ? n->of_string[file].origin : ORIGIN_OWN;
 }
 
