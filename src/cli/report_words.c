@@ -85,13 +85,6 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 	}
 }
 
-static const char *const part_words[] = {
-	[LEDE_ALL] = "",
-	[LEDE_ITSELF] = " itself",
-	[LEDE_WITH_IMPORTLIB] = " itself, importlib included",
-	[LEDE_WITHOUT_OWN] = ", not counting your own functions",
-};
-
 /* What went up and what went down in a profile that has both: the difference of two. */
 static void add_signed(const struct report_facts *f, struct str *b)
 {
@@ -129,9 +122,90 @@ static void add_gc_lede(const struct report_facts *f, struct str *b)
 		costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
 }
 
+static void add_of_it(const struct report_facts *f, int64_t value, struct str *b)
+{
+	str_addf(b, " %.0f %%", 100.0 * value / f->costs.all);
+}
+
+/* The line that has all of it, or the part of one that has most, or what is called. */
+static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
+{
+	const struct lede *l = &f->lede;
+	bool line = l->line && !at_line;
+
+	if (!line && !l->callee)
+		return;
+	str_add(b, l->others ? "; of it " : ", of it ");
+	if (line)
+		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
+	else
+		costs_name(&f->costs, l->callee, b);
+	add_of_it(f, line ? l->line_value : l->callee_value, b);
+}
+
+/* What is more than the user's function and none of their code's doing. */
+static void add_around(const struct report_facts *f, struct str *b)
+{
+	const struct lede *l = &f->lede;
+
+	if (MAX(l->without, l->around_value) <= l->value)
+		return;
+	str_add_c(b, ';');
+	add_of_it(f, MAX(l->without, l->around_value), b);
+	if (l->without >= l->around_value) {
+		str_add(b, " runs without any of your code");
+		return;
+	}
+	str_add(b, " is in ");
+	costs_name(&f->costs, l->around, b);
+	str_add(b, " around your code");
+}
+
+/* "at aio.py:5 (count), of it re.findall 22 %", "in app.hot, of it app.py:8 60 %". */
+static void add_own(const struct report_facts *f, struct str *b)
+{
+	const struct lede *l = &f->lede;
+	/* What little is elsewhere is the head of a loop and the like. */
+	bool at_line = l->line && l->line_value >= l->value - l->value / 10;
+
+	str_add(b, at_line ? " at " : " in ");
+	if (at_line) {
+		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
+		str_add(b, " (");
+		render_names_function(f->costs.names, l->location, b);
+		str_add_c(b, ')');
+	} else {
+		costs_name(&f->costs, l->location, b);
+	}
+	if (l->others)
+		str_add(b, ", without your functions that it calls");
+	add_parts(f, at_line, b);
+	add_around(f, b);
+}
+
+static void add_function(const struct report_facts *f, struct str *b)
+{
+	bool many = profile_is_count(profile_meta(f->p)->values[f->value].unit);
+	const struct lede *l = &f->lede;
+
+	str_addf(b, "%.0f %%", 100.0 * l->value / f->costs.all);
+	if (!l->small)
+		str_addf(b, " of the %s", report_value_words(f));
+	str_add(b, many ? " are" : " is");
+	if (l->own) {
+		add_own(f, b);
+		return;
+	}
+	str_add(b, " in ");
+	costs_name(&f->costs, l->location, b);
+	if (!l->caller)
+		return;
+	str_add(b, ", called from ");
+	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
-	const char *unit = profile_meta(f->p)->values[f->value].unit;
 	const struct lede *l = &f->lede;
 
 	if (!costs_whole(&f->costs)) {
@@ -146,20 +220,15 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 		add_gc_lede(f, b);
 		return;
 	}
-	if (!l->location) {
+	if (l->small)
+		str_addf(b, "None of your functions takes a tenth of the %s%s",
+			 report_value_words(f), l->location ? "; " : "");
+	else if (!l->location)
 		str_add(b, f->costs.no_frames == f->costs.all
 				   ? "No function stands out: the samples have no frames"
 				   : "No function stands out but importlib's");
-		return;
-	}
-	str_addf(b, "%.0f %% of the %s %s in ", 100.0 * l->value / f->costs.all,
-		 report_value_words(f), profile_is_count(unit) ? "are" : "is");
-	costs_name(&f->costs, l->location, b);
-	str_add(b, part_words[l->part]);
-	if (!l->caller)
-		return;
-	str_addf(b, "%s called from ", l->part == LEDE_WITHOUT_OWN ? ";" : ",");
-	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+	if (l->location)
+		add_function(f, b);
 }
 
 void report_shares_fini(report_shares *s)

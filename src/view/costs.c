@@ -91,6 +91,14 @@ void costs_fini(struct costs *c)
 	*c = (struct costs){};
 }
 
+bool costs_is_own(const struct costs *c, uint32_t location)
+{
+	const struct profile_location *l = profile_get_location(c->p, location);
+
+	return c->python[location] && l->function &&
+	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
+}
+
 uint32_t costs_owner(const struct costs *c, uint32_t stack)
 {
 	const uint32_t *frames;

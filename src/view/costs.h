@@ -73,6 +73,9 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 /* Is the collector in a stack? */
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
+/* Is it a Python function of the user's own code? render/origin.h has the rule. */
+bool costs_is_own(const struct costs *c, uint32_t location);
+
 /* The owner's location of a stack, 0 = no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 
@@ -102,29 +105,28 @@ void costs_name(const struct costs *c, uint32_t location, struct str *b);
 /* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */
 void costs_place(const struct costs *c, uint32_t location, int32_t line, struct str *b);
 
-/* What a function is said to take. */
-enum lede_part {
-	LEDE_ALL,	     /* the function's total */
-	LEDE_ITSELF,	     /* its self */
-	LEDE_WITH_IMPORTLIB, /* its self and importlib's that it called */
-	LEDE_WITHOUT_OWN,    /* its total but for the user's functions that it called */
-};
-
 /*
- * What a reader is told first: the function of the user's own code, or the library function that it
- * called, in which most of the time goes, and the line that more than half of that is called from.
+ * What a reader is told first. A sample is that function's of the user's own whose call is the innermost one, with
+ * all library code below it: what only passes time on to another of theirs isn't told. The one with most is
+ * told if that is a tenth of all; else the library function with most of its own, and the line that most of that is called from.
  */
 struct lede {
 	uint32_t location; /* 0 = nothing to tell */
-	uint32_t caller;   /* 0 = there is no such line */
-	bool gc;	   /* the collector's: .location isn't set, .caller may be */
-	bool by_function;  /* most is called from .caller's function, but from none of its lines */
 	int64_t value;
-	enum lede_part part; /* what @value is, to the percent */
+	bool own;      /* it is the user's */
+	bool small;    /* there is code of theirs, none of it with a tenth */
+	bool others;   /* @own: it calls others of theirs too, which take more than a rounding */
+	uint32_t line; /* @own: the line with most of @value, at least half; 0 = none */
+	int64_t line_value;
+	uint32_t callee; /* @own: what is called directly, at least a third of @value; 0 = none */
+	int64_t callee_value;
+	int64_t without;      /* @own: of stacks without code of theirs */
+	uint32_t around;      /* @own: the framework that runs most of their code; 0 = none */
+	int64_t around_value; /* what that takes itself */
+	uint32_t caller;      /* not @own: a location, 0 = there is no such line */
+	bool gc; /* the collector's: beside .value only .caller and .by_function may be set */
+	bool by_function; /* most is called from .caller's function, but from none of its lines */
 };
-
-/* Whether a Python function is the user's own code. */
-bool lede_is_own(const struct costs *c, uint32_t location);
 
 /* Tells of the collector instead, if it takes more than @without, what *@ret's function takes without it. 0 or -ENOMEM. */
 _must_use_ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n,

@@ -328,14 +328,12 @@ static void describe(const struct diff *d, struct diff_row *row, bool python)
 	row->below =
 		python && self[DIFF_A] + self[DIFF_B] < HARDLY * (total[DIFF_A] + total[DIFF_B]);
 	for (int side = 0; side < DIFF_SIDES; side++) {
-		uint32_t id = row->location[side], function;
+		uint32_t id = row->location[side];
 
 		if (!id)
 			continue;
-		function = profile_get_location(d->p[side], id)->function;
 		row->below &= !costs_is_python(&d->costs[side], id);
-		row->own |= function &&
-			    render_names_origin(d->costs[side].names, function) == ORIGIN_OWN;
+		row->own |= costs_is_own(&d->costs[side], id);
 	}
 }
 

@@ -2,39 +2,25 @@
 /* Which function a reader is told of first; see costs.h. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "view/costs.h"
+#include "view/lede.h"
 
-/* Frames of a stack that are Python, leaf first: what it is of the user's, and who called that. */
+/* What a stack counts for, as locations; 0 = none. */
 struct choice {
-	uint32_t function, caller; /* locations, 0 = none */
+	uint32_t own;	 /* the innermost frame of the user's code */
+	uint32_t callee; /* what that called directly: a Python function, else native code */
+	uint32_t owner;	 /* as costs_owner(), but importlib owns nothing: then whoever imports */
+	uint32_t caller; /* Python code that called @owner */
+	bool collects;	 /* costs_is_gc() */
 };
 
-/* What pip makes of an entry point: it starts a tool and is nobody's code. */
-static bool is_launcher(const struct profile *p, const struct profile_function *fn)
-{
-	const char *file = profile_get_string(p, fn->file), *name = strrchr(file, '/');
-
-	return name && name - file >= 4 && !strncmp(name - 4, "/bin", 4) && !strchr(name, '.') &&
-	       streq(profile_get_string(p, fn->name), "<module>");
-}
-
-/* Functions of importlib are nobody's either, but for `import NAME`, which stands for them. */
-static bool is_importlib(const struct profile *p, uint32_t location)
-{
-	const struct profile_location *l = profile_get_location(p, location);
-	const struct profile_function *fn =
-		l->function ? profile_get_function(p, l->function) : NULL;
-
-	return fn && str_starts(profile_get_string(p, fn->file), "<frozen importlib.") &&
-	       !str_starts(profile_get_string(p, fn->name), "import ");
-}
-
-bool lede_is_own(const struct costs *c, uint32_t location)
+bool lede_is_importlib(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
+	const struct profile_function *fn =
+		l->function ? profile_get_function(c->p, l->function) : NULL;
 
-	return l->function && render_names_origin(c->names, l->function) == ORIGIN_OWN &&
-	       !is_launcher(c->p, profile_get_function(c->p, l->function));
+	return fn && str_starts(profile_get_string(c->p, fn->file), "<frozen importlib.") &&
+	       !str_starts(profile_get_string(c->p, fn->name), "import ");
 }
 
 static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
@@ -42,57 +28,41 @@ static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
 	return c->keys.of[a] == c->keys.of[b];
 }
 
-/* As costs_owner(), but importlib owns nothing: then it is whoever imports, 0 if nobody does. */
-static uint32_t owner_of(const struct costs *c, uint32_t stack)
+/* A Python frame, further out than those before. */
+static void take_python(const struct costs *c, struct choice *choice, uint32_t frame)
 {
-	const uint32_t *frames;
-	bool any = false;
-	size_t n = 0;
-
-	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t frame = costs_frame(c, frames, n, i);
-
-		if (!costs_is_python(c, frame))
-			continue;
-		if (!is_importlib(c->p, frame))
-			return frame;
-		any = true;
-	}
-	return any ? 0 : costs_owner(c, stack);
+	if (!choice->owner)
+		choice->owner = frame;
+	else if (!choice->caller && !is_same(c, frame, choice->owner)) /* it may call itself */
+		choice->caller = frame;
+	if (!choice->own && costs_is_own(c, frame))
+		choice->own = frame;
+	else if (!choice->own)
+		choice->callee = frame;
 }
 
-/*
- * The innermost function of the user's code, or the library function that it called; without any
- * code of theirs, the owner.
- */
 static struct choice choose(const struct costs *c, uint32_t stack)
 {
-	struct choice choice = {};
-	uint32_t inside = 0;
+	struct choice choice = {.collects = costs_is_gc(c, stack)};
 	const uint32_t *frames;
+	bool importlib = false;
 	size_t n = 0;
 
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !(choice.own && choice.caller); i++) {
 		uint32_t frame = costs_frame(c, frames, n, i);
 
-		if (!costs_is_python(c, frame) || is_importlib(c->p, frame))
-			continue;
-		if (choice.function && is_same(c, frame, choice.function))
-			continue; /* it calls itself */
-		if (choice.function) {
-			choice.caller = frame;
-			return choice;
+		if (!costs_is_python(c, frame)) {
+			if (!choice.owner && lede_is_native(c, frame))
+				choice.callee = frame;
+		} else if (lede_is_importlib(c, frame)) {
+			importlib = true;
+		} else {
+			take_python(c, &choice, frame);
 		}
-		if (lede_is_own(c, frame) && inside)
-			return (struct choice){inside, frame};
-		if (lede_is_own(c, frame))
-			choice.function = frame;
-		inside = frame;
 	}
-	if (!choice.function)
-		choice.function = owner_of(c, stack);
+	if (!choice.owner && !importlib)
+		choice.owner = costs_owner(c, stack);
 	return choice;
 }
 
@@ -102,69 +72,153 @@ static void add_to(int64_t *sum, int64_t v)
 		*sum = INT64_MAX;
 }
 
-static int64_t *at(struct map *m, uint64_t key)
+/* Sums by a number each, and the largest of them. */
+struct tally {
+	struct map of;
+	int64_t most;
+	uint32_t location; /* whose that is */
+};
+
+static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t value)
 {
-	uint64_t *v = map_get(m, key);
+	uint64_t *sum = map_get(&t->of, key);
 
-	if (!v && !map_put(m, key, 0))
-		v = map_get(m, key);
-	return (int64_t *)v;
-}
-
-static int best_function(const struct costs *c, const struct profile_sum *sums, size_t n,
-			 unsigned value, struct lede *ret)
-{
-	_cleanup_free_ int64_t *of = calloc(c->keys.n + 1, sizeof(*of));
-
-	if (!of)
+	if (!sum && !map_put(&t->of, key, 0))
+		sum = map_get(&t->of, key);
+	if (!sum)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t function = choose(c, sums[i].stack).function;
-		int64_t *sum = &of[c->keys.of[function]];
-
-		if (!function || sums[i].values[value] <= 0)
-			continue;
-		add_to(sum, sums[i].values[value]);
-		if (*sum > ret->value) {
-			ret->value = *sum;
-			ret->location = function;
-		}
+	add_to((int64_t *)sum, value);
+	if ((int64_t)*sum > t->most) {
+		t->most = (int64_t)*sum;
+		t->location = location;
 	}
 	return 0;
 }
 
-/* What of the value that the function was chosen for the collector has no part in. */
-static int64_t without_gc(const struct costs *c, const struct profile_sum *sums, size_t n,
-			  unsigned value, const struct lede *l)
+/* In whatever columns. */
+static uint64_t line_key(const struct costs *c, uint32_t location)
 {
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < n && l->location; i++) {
-		uint32_t function = choose(c, sums[i].stack).function;
-
-		if (sums[i].values[value] > 0 && function && is_same(c, function, l->location) &&
-		    !costs_is_gc(c, sums[i].stack))
-			add_to(&sum, sums[i].values[value]);
-	}
-	return sum;
+	return (uint64_t)c->keys.of[location] << 32 |
+	       (uint32_t)profile_get_location(c->p, location)->line;
 }
 
-/* Whether a stack is in @function, and in no function of the user's that it called. */
-static bool is_without_own(const struct costs *c, uint32_t stack, uint32_t function)
+/* What the sums are scanned for; each has a tally and a location that it is of. */
+enum { OWN, LIBRARY, AROUND, LINE, CALLEE, CALLER, TALLIES };
+
+struct finder {
+	const struct costs *c;
+	struct lede *ret;
+	struct trunk trunk;
+	struct tally of[TALLIES];
+	int64_t without;   /* of stacks without own code */
+	int64_t collected; /* of the chosen function's with the collector */
+};
+
+/* Is it a framework that runs the user's code, and not what that calls? */
+static bool is_around(const struct finder *f, const struct choice *choice)
 {
-	const uint32_t *frames;
-	size_t n = 0;
+	return choice->own && choice->callee &&
+	       map_get(&f->trunk.calls, trunk_key(f->c, choice->own, choice->callee));
+}
 
-	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t frame = costs_frame(c, frames, n, i);
+/* Functions: the user's own by what is below them, others by their own time. */
+static int add_function(struct finder *f, const struct choice *choice, int64_t value)
+{
+	const struct costs *c = f->c;
+	int r = 0;
 
-		if (is_same(c, frame, function))
-			return true;
-		if (costs_is_python(c, frame) && lede_is_own(c, frame))
-			return false;
+	if (is_around(f, choice))
+		r = tally_add(&f->of[AROUND], c->keys.of[choice->callee], choice->callee, value);
+	else if (choice->own)
+		r = tally_add(&f->of[OWN], c->keys.of[choice->own], choice->own, value);
+	else
+		add_to(&f->without, value);
+	if (!r && choice->owner && choice->owner != choice->own)
+		r = tally_add(&f->of[LIBRARY], c->keys.of[choice->owner], choice->owner, value);
+	return r;
+}
+
+/* What is said of the one function that was chosen. */
+static int add_detail(struct finder *f, const struct choice *choice, int64_t value)
+{
+	const struct costs *c = f->c;
+	uint32_t function = f->ret->location;
+	uint32_t counts_for = f->ret->own ? choice->own : choice->owner;
+	int r = 0;
+
+	if (!counts_for || !is_same(c, counts_for, function) ||
+	    (f->ret->own && is_around(f, choice)))
+		return 0;
+	if (choice->collects)
+		add_to(&f->collected, value);
+	if (!f->ret->own)
+		return choice->caller ? tally_add(&f->of[CALLER], line_key(c, choice->caller),
+						  choice->caller, value)
+				      : 0;
+	if (profile_get_location(c->p, choice->own)->line > 0)
+		r = tally_add(&f->of[LINE], line_key(c, choice->own), choice->own, value);
+	if (!r && choice->callee)
+		r = tally_add(&f->of[CALLEE], c->keys.of[choice->callee], choice->callee, value);
+	return r;
+}
+
+static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value,
+		int (*add)(struct finder *f, const struct choice *choice, int64_t value))
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		struct choice choice;
+
+		if (sums[i].values[value] <= 0)
+			continue;
+		choice = choose(f->c, sums[i].stack);
+		r = add(f, &choice, sums[i].values[value]);
 	}
-	return false;
+	return r;
+}
+
+#define OWN_LEAST 10 /* of the user's code less than a tenth isn't told */
+
+static bool is_worth(const struct finder *f, const struct tally *t)
+{
+	return t->most && t->most >= f->c->all / OWN_LEAST;
+}
+
+static void choose_function(struct finder *f)
+{
+	struct lede *ret = f->ret;
+	const struct tally *own = &f->of[OWN], *around = &f->of[AROUND];
+
+	ret->own = is_worth(f, own);
+	ret->small = own->most && !ret->own;
+	ret->location = ret->own ? own->location : f->of[LIBRARY].location;
+	ret->value = ret->own ? own->most : f->of[LIBRARY].most;
+	if (!ret->own)
+		return;
+	ret->without = f->without;
+	ret->around = around->location;
+	ret->around_value = around->most;
+}
+
+/* If nothing else of the user's code is worth telling, what runs it may be. */
+static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
+{
+	int r = trunk_find(f->c, sums, n, value, &f->trunk);
+
+	r = r ? r : scan(f, sums, n, value, add_function);
+	if (!r && !is_worth(f, &f->of[OWN]) && f->of[AROUND].most) {
+		map_clear(&f->trunk.calls);
+		f->without = 0;
+		for (int i = 0; i < TALLIES; i++) {
+			map_clear(&f->of[i].of);
+			f->of[i].most = f->of[i].location = 0;
+		}
+		r = scan(f, sums, n, value, add_function);
+	}
+	if (!r)
+		choose_function(f);
+	return r;
 }
 
 /* Whether a reader sees the same whole percent. */
@@ -173,85 +227,45 @@ static bool is_close(const struct costs *c, int64_t a, int64_t b)
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
-/*
- * The function's total may be larger than what it was chosen for, and tables tell it: either what is
- * told is all of it, or it says what it leaves out.
- */
-static void find_part(const struct costs *c, const struct profile_sum *sums, size_t n,
-		      unsigned value, struct lede *ret)
+static void choose_details(struct finder *f)
 {
-	const struct cost *cost = &c->functions.v[c->keys.of[ret->location]];
-	int64_t itself = 0, without_own = 0;
+	const struct costs *c = f->c;
+	struct lede *ret = f->ret;
 
-	if (is_close(c, ret->value, cost->total))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t owner = owner_of(c, sums[i].stack);
-
-		if (sums[i].values[value] <= 0)
-			continue;
-		if (owner && is_same(c, owner, ret->location))
-			add_to(&itself, sums[i].values[value]);
-		if (is_without_own(c, sums[i].stack, ret->location))
-			add_to(&without_own, sums[i].values[value]);
-	}
-	if (itself == ret->value) {
-		ret->part = is_close(c, itself, cost->self) ? LEDE_ITSELF : LEDE_WITH_IMPORTLIB;
+	if (!ret->own) {
+		if (f->of[CALLER].most > ret->value / 2)
+			ret->caller = f->of[CALLER].location;
 		return;
 	}
-	ret->value = without_own; /* of stacks too in which another library's function called it */
-	if (!is_close(c, without_own, cost->total))
-		ret->part = LEDE_WITHOUT_OWN;
-}
-
-/* A line that most of it is called from, in whatever columns; one among many isn't worth a word. */
-static int best_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
-		       unsigned value, struct lede *ret)
-{
-	struct map callers;
-	int64_t most = 0;
-	int r = 0;
-
-	map_init(&callers);
-	for (size_t i = 0; i < n && !r; i++) {
-		struct choice choice = choose(c, sums[i].stack);
-		int64_t *sum;
-
-		if (!choice.caller || sums[i].values[value] <= 0 ||
-		    !is_same(c, choice.function, ret->location))
-			continue;
-		sum = at(&callers,
-			 (uint64_t)c->keys.of[choice.caller] << 32 |
-				 (uint32_t)profile_get_location(c->p, choice.caller)->line);
-		if (!sum) {
-			r = -ENOMEM;
-			break;
-		}
-		add_to(sum, sums[i].values[value]);
-		if (*sum > most) {
-			most = *sum;
-			ret->caller = choice.caller;
-		}
+	ret->others = !is_close(c, ret->value, c->functions.v[c->keys.of[ret->location]].total);
+	if (f->of[LINE].most >= ret->value / 2) {
+		ret->line = f->of[LINE].location;
+		ret->line_value = f->of[LINE].most;
 	}
-	map_fini(&callers);
-	if (most <= ret->value / 2)
-		ret->caller = 0;
-	return r;
+	if (f->of[CALLEE].most >= ret->value / 3) {
+		ret->callee = f->of[CALLEE].location;
+		ret->callee_value = f->of[CALLEE].most;
+	}
 }
 
 int costs_lede(const struct costs *c, const struct profile_sum *sums, size_t n, unsigned value,
 	       struct lede *ret)
 {
+	struct finder f = {.c = c, .ret = ret};
 	int r;
 
 	*ret = (struct lede){};
 	if (c->less) /* a part of less than nothing is none */
 		return 0;
-	r = best_function(c, sums, n, value, ret);
-	r = r ? r : lede_gc(c, sums, n, value, without_gc(c, sums, n, value, ret), ret);
-	if (!r && ret->location) {
-		find_part(c, sums, n, value, ret);
-		r = best_caller(c, sums, n, value, ret);
-	}
+	for (int i = 0; i < TALLIES; i++)
+		map_init(&f.of[i].of);
+	r = find_function(&f, sums, n, value);
+	if (!r && ret->location)
+		r = scan(&f, sums, n, value, add_detail);
+	choose_details(&f);
+	r = r ? r : lede_gc(c, sums, n, value, ret->value - f.collected, ret);
+	for (int i = 0; i < TALLIES; i++)
+		map_fini(&f.of[i].of);
+	map_fini(&f.trunk.calls);
 	return r ? err_set(r, "out of memory") : 0;
 }

@@ -28,7 +28,7 @@ static uint32_t who_collects(const struct costs *c, uint32_t stack)
 
 		if (!costs_is_python(c, frame))
 			continue;
-		if (lede_is_own(c, frame))
+		if (costs_is_own(c, frame))
 			return frame;
 		any = any ?: frame;
 	}

@@ -631,7 +631,7 @@ def tables(work, path):
                                  if (s.labels["thread"], s.labels["tid"]) == key)
         for key in (("Main", "7"), ("worker", "8"))})
     share = 100.0 * own["Worker.run"] / sum(own.values())
-    sentence = "%.0f %% of the CPU time is in work.Worker.run, called from /srv/app/app.py:9" % share
+    sentence = "%.0f %% of the CPU time is at /srv/app/lib/work.py:5 (Worker.run)" % share
     check("sentence", report["summary"] == sentence, report["summary"])
     for source, width in ((path, 80), (GO, 80), (path, 50)):
         os.environ["COLUMNS"] = str(width)
@@ -772,58 +772,76 @@ def long_names(path):
 
 
 def sentences(path):
-    """What the first line may say: whose code it is, and called from where."""
+    """What the first line may say: the user's line before the library below it; the shares are those of the stacks made here."""
     lib = "/v/lib/python3.12/site-packages/serve/"
     start = [("<module>", "/venv/bin/serve", 8), ("main", lib + "__init__.py", 5)]
     handle = ("handle", "/srv/app/app.py", 9)
-    got = said(path, (30, *start, handle), *((20, *start, ("f%d" % i, lib + "x.py", i)) for i in range(3)))
-    check("launcher", got["summary"]
-          == "33 % of the CPU time is in app.handle, called from serve/__init__.py:5", got["summary"])
+    hears(path, "launcher", "33 % of the CPU time is at app.py:9 (handle); 67 % runs without any of your code",
+          (30, *start, handle), *((20, *start, ("f%d" % i, lib + "x.py", i)) for i in range(3)))
     work = ("work", "/srv/app/app.py", 2)
-    got = said(path, *((10, ("a", "/srv/app/app.py", i), work) for i in (1, 2, 3)), (10, work))
-    check("callers", got["summary"] == "100 % of the CPU time is in app.work", got["summary"])
-    got = said(path, (9, ("a", "/srv/app/app.py", 4), work, work, work))
-    check("recursion", got["summary"]
-          == "100 % of the CPU time is in app.work, called from app.py:4", got["summary"])
+    hears(path, "callers", "100 % of the CPU time is at app.py:2 (work)",
+          *((10, ("a", "/srv/app/app.py", i), work) for i in (1, 2, 3)), (10, work))
+    hears(path, "recursion", "100 % of the CPU time is at app.py:2 (work)",
+          (9, ("a", "/srv/app/app.py", 4), work, work, work))
     find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
     stack = [("<module>", "/srv/app/app.py", 1), find, ("<module>", "/v/lib/python3.12/http/__init__.py", 6)]
-    words = " % of the CPU time is in http.<module>, called from app.py:1"
     for more in [], [find], [("import enum", find[1], 0), ("<module>", "/v/lib/python3.12/enum.py", 1)]:
-        got = said(path, (3, *stack, *more), (1, *stack[:2]))
-        check("importlib", got["summary"] == "75" + words, got["summary"])
+        hears(path, "importlib", "100 % of the CPU time is at app.py:1 (<module>), of it http.<module> 75 %",
+              (3, *stack, *more), (1, *stack[:2]))
         krait("report", path, "-o", path + ".folded")
         got = json.loads(krait("report", path + ".folded", "--json").stdout)
         check("importlib-folded", "_find" not in got["summary"], got["summary"])
     imports_of_libraries(path, find)
 
 
+def hears(path, name, sentence, *stacks):
+    got = said(path, *stacks)
+    check(name, got["summary"] == sentence, "%s, not: %s" % (got["summary"], sentence))
+    return got
+
+
+def lines_told(path):
+    """The function of the user's with most innermost calls, its line, and what that calls."""
+    app, lib = "/srv/app/aio.py", "/v/lib/python3.12/"
+    start, count, other = ("<module>", app, 15), ("count", app, 5), ("other", app, 9)
+    findall, enter = ("findall", lib + "re/__init__.py", 217), ("__aenter__", lib + "site-packages/aiohttp/client.py", 1425)
+    hears(path, "line", "37 % of the CPU time is at aio.py:5 (count), of it re.findall 22 %", (22, start, count, findall),
+          (15, start, count), (24, start, other, enter), (3, start, other), *((6, start, ("f%d" % i, app, 20 + i)) for i in range(6)))
+    hears(path, "two-lines", "90 % of the CPU time is in aio.hot, of it aio.py:21 60 %", (60, start, ("hot", app, 21)),
+          (30, start, ("hot", app, 22)), (10, start, count, findall))
+    hears(path, "many-lines", "90 % of the CPU time is in aio.hot", *((30, start, ("hot", app, 21 + i)) for i in range(3)),
+          (10, start, count, findall))
+    hears(path, "small", "None of your functions takes a tenth of the CPU time; 64 % is in aiohttp.client.__aenter__",
+          (64, enter), *((9, start, ("f%d" % i, app, 20 + i)) for i in range(4)))
+    hears(path, "flat", "None of your functions takes a tenth of the CPU time", *((5, ("f%d" % i, app, 20 + i)) for i in range(20)))
+    hears(path, "no-lines", "100 % of the CPU time is in aio.f, of it re.findall 40 %", (60, ("f", app, 0)), (40, ("f", app, 0), findall))
+
+
 def parts_told(path):
-    """Where a function's total is larger than what is told of it, as a loop's of a framework, that is said."""
+    """What a function passes on to others of the user's isn't its own; a framework that runs them isn't its doing."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
     every = [(59, start, run, dumps), (34, start, run, hot), (7, start)]
-    words = "59 %% of the %s in sched.scheduler.run, not counting your own functions; called from app.py:15"
-    got = said(path, *every)
+    words = "34 %% of the %s at app.py:7 (hot); 59 %% is in sched.scheduler.run around your code"
+    got = hears(path, "loop", words % "CPU time is", *every)
     totals = {f["name"]: f["total"] * 100 // got["all"] for f in got["functions"]}
-    check("loop", (got["summary"], totals["sched.scheduler.run"]) == (words % "CPU time is", 93), str(got))
+    check("loop-total", totals["sched.scheduler.run"] == 93, str(got))
     got = json.loads(krait("report", path, "--json", "--value", "samples").stdout)
     check("loop-samples", got["summary"] == words % "samples are", got["summary"])
     got = krait("report", path, "--format", "md").stdout.decode().replace("\\", "")
     check("loop-md", "**" + words % "CPU time is" + ".**" in got, got)
-    got = said(path, (591, start, run, dumps), (3, start, run, hot), (406, start))
-    check("loop-rounded", got["summary"] == "59 % of the CPU time is in sched.scheduler.run, called from app.py:15",
-          got["summary"])
+    hears(path, "loop-rounded", "100 % of the CPU time is at app.py:15 (<module>), of it sched.scheduler.run 59 %",
+          (591, start, run, dumps), (3, start, run, hot), (406, start))
     pprint = ("pprint", lib + "pprint.py", 50)
-    got = said(path, (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
-    check("called-by-others", got["summary"] == "80 % of the CPU time is in json.dumps, called from app.py:15",
-          got["summary"])
-    got = said(path, (50, start, hot), (30, start, hot, dumps), (20, start))
-    check("itself", got["summary"] == "50 % of the CPU time is in app.hot itself, called from app.py:15", got["summary"])
+    hears(path, "passed-on", "85 % of the CPU time is at app.py:15 (<module>), without your functions that it calls; "
+          "of it json.dumps 60 %", (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
+    hears(path, "trunk", "40 % of the CPU time is at app.py:7 (hot), of it json.dumps 35 %",
+          (35, start, ("main", app, 3), hot, dumps), (5, start, ("main", app, 3), hot), (30, start, ("main", app, 4)),
+          (30, start))
     find = ("_find_and_load", "<frozen importlib._bootstrap>", 1176)
-    got = said(path, (20, start, hot), (30, start, hot, find), (30, start, hot, dumps), (20, start))
-    check("importlib-included", got["summary"]
-          == "50 % of the CPU time is in app.hot itself, importlib included, called from app.py:15", got["summary"])
+    hears(path, "importlib-included", "80 % of the CPU time is at app.py:7 (hot), of it json.dumps 30 %",
+          (20, start, hot), (30, start, hot, find), (30, start, hot, dumps), (20, start))
 
 
 def imports_of_libraries(path, find):
@@ -1097,6 +1115,7 @@ def main():
         one_line(path)
         long_names(path)
         sentences(path)
+        lines_told(path)
         parts_told(path)
         trees(path)
         on_terminal(path)

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which calls of the user's code are but the way to the rest of it; see lede.h. */
+#include "view/lede.h"
+
+#define CALLS	  16 /* of a stack, the outermost: what runs a program is there */
+#define PASSED_ON 10 /* a tenth of all goes on to more of the user's code */
+#define TRUNK	  80 /* percent of all stacks with code of theirs */
+
+/* A stack's calls from the user's code to other code, each once. */
+struct calls {
+	uint64_t passed[CALLS]; /* the user's code is further in too */
+	size_t n;
+	uint64_t last; /* none is; 0 = there is no such call */
+};
+
+struct sums {
+	struct map passed, last;
+	int64_t own; /* of stacks with code of theirs */
+};
+
+static void pass(struct calls *calls, uint64_t key)
+{
+	for (size_t i = 0; i < calls->n; i++)
+		if (calls->passed[i] == key)
+			return;
+	if (calls->n < CALLS)
+		calls->passed[calls->n++] = key;
+}
+
+/* False: nothing in the stack is the user's. */
+static bool find_calls(const struct costs *c, uint32_t stack, struct calls *ret)
+{
+	uint32_t own = 0, callee = 0, native = 0;
+	const uint32_t *frames;
+	size_t n = 0;
+
+	ret->n = ret->last = 0;
+	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+	for (size_t i = n; i-- > 0;) {
+		uint32_t frame = costs_frame(c, frames, n, i);
+
+		if (!costs_is_python(c, frame)) {
+			if (!native && lede_is_native(c, frame))
+				native = frame;
+		} else if (costs_is_own(c, frame)) {
+			callee = callee ?: native;
+			if (own && callee)
+				pass(ret, trunk_key(c, own, callee));
+			own = frame;
+			callee = native = 0;
+		} else if (!callee && !lede_is_importlib(c, frame)) {
+			callee = frame;
+		}
+	}
+	callee = callee ?: native;
+	if (own && callee)
+		ret->last = trunk_key(c, own, callee);
+	return own;
+}
+
+static int add(struct map *m, uint64_t key, int64_t value)
+{
+	uint64_t *sum = map_get(m, key);
+	int64_t all;
+
+	if (!sum)
+		return map_put(m, key, (uint64_t)value);
+	if (__builtin_add_overflow((int64_t)*sum, value, &all))
+		all = INT64_MAX;
+	*sum = (uint64_t)all;
+	return 0;
+}
+
+static int add_stack(const struct costs *c, struct sums *s, uint32_t stack, int64_t value)
+{
+	struct calls calls;
+	int r = 0;
+
+	if (!find_calls(c, stack, &calls))
+		return 0;
+	if (__builtin_add_overflow(s->own, value, &s->own))
+		s->own = INT64_MAX;
+	for (size_t i = 0; i < calls.n && !r; i++)
+		r = add(&s->passed, calls.passed[i], value);
+	return r || !calls.last ? r : add(&s->last, calls.last, value);
+}
+
+static int choose(const struct costs *c, const struct sums *s, struct map *ret)
+{
+	int r = 0;
+
+	map_foreach(slot, &s->passed) {
+		const uint64_t *last = map_get(&s->last, slot->key);
+		double passed = (double)(int64_t)slot->value;
+		double in = passed + (last ? (double)(int64_t)*last : 0);
+
+		if (!r && passed * PASSED_ON >= (double)c->all &&
+		    100 * in >= TRUNK * (double)s->own)
+			r = map_put(ret, slot->key, 1);
+	}
+	return r;
+}
+
+int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n, unsigned value,
+	       struct trunk *ret)
+{
+	struct sums s = {};
+	int r = 0;
+
+	map_init(&ret->calls);
+	map_init(&s.passed);
+	map_init(&s.last);
+	for (size_t i = 0; i < n && !r; i++)
+		if (sums[i].values[value] > 0)
+			r = add_stack(c, &s, sums[i].stack, sums[i].values[value]);
+	r = r ? r : choose(c, &s, &ret->calls);
+	map_fini(&s.passed);
+	map_fini(&s.last);
+	return r;
+}
