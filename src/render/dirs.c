@@ -73,7 +73,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files)
+int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret)
 {
 	texts_t processes = {};
 	int r = collect_labels(p, "process", &processes);
@@ -85,9 +85,23 @@ int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files)
 		const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : NULL;
 
 		if (name && bsearch(&name, processes.v, processes.n, sizeof(name), compare_texts))
-			r = add(d, path, (size_t)(slash - path));
+			r = vec_push(ret, files->v[i]);
 	}
 	vec_fini(&processes);
+	return r;
+}
+
+int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files)
+{
+	dirs_files scripts = {};
+	int r = dirs_scripts(p, files, &scripts);
+
+	vec_foreach(file, &scripts) {
+		const char *path = profile_get_string(p, *file);
+
+		r = r ? r : add(d, path, (size_t)(strrchr(path, '/') - path));
+	}
+	vec_fini(&scripts);
 	sort(d);
 	return r;
 }

@@ -24,6 +24,9 @@ void dirs_fini(struct dirs *d);
 /* Adds those that processes ran in: labels "cwd" and comments "cwd: DIR". 0 or -ENOMEM. */
 _must_use_ int dirs_of_processes(struct dirs *d, struct profile *p);
 
+/* Appends those of @files that are scripts: called as a process is. 0 or -ENOMEM. */
+_must_use_ int dirs_scripts(struct profile *p, const dirs_files *files, dirs_files *ret);
+
 /* Adds those of scripts: of @files that are called as a process is. 0 or -ENOMEM. */
 _must_use_ int dirs_of_scripts(struct dirs *d, struct profile *p, const dirs_files *files);
 

@@ -167,9 +167,7 @@ static int name_modules(struct render_names *names, const dirs_files *files)
 		struct name *name = &names->of_string[*file];
 
 		if (!name->library)
-			name->from = *name->file == '/'
-					     ? name->file
-					     : MAX(name->file, path + dirs_after(&dirs, path));
+			name->from = MAX(name->file, path + dirs_after(&dirs, path));
 	}
 	dirs_fini(&dirs);
 	r = r ? r : separate_all(names, files, true);

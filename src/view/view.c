@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "profile/copy.h"
+#include "render/dirs.h"
 #include "render/render.h"
 #include "view/select.h"
 
@@ -250,6 +251,29 @@ static void cut_times(struct viewer *v)
 	to->duration_ns = end > v->o->since_ns ? (int64_t)(end - v->o->since_ns) : 0;
 }
 
+/* A script says from where on modules are named, also where none of its frames are left. */
+static int keep_scripts(struct viewer *v)
+{
+	dirs_files files = {}, scripts = {};
+	uint32_t file = 0;
+	int r = 0;
+
+	for (uint32_t id = 1; !r && id <= profile_n_functions(v->from); id++)
+		if (profile_get_function(v->from, id)->file)
+			r = vec_push(&files, profile_get_function(v->from, id)->file);
+	r = r ? r : dirs_scripts(v->from, &files, &scripts);
+	vec_foreach(one, &scripts)
+		if (!r && *one != file) {
+			struct profile_function f = {.file = profile_copy_string(&v->copy, *one)};
+
+			file = *one;
+			(void)profile_function(v->to, &f);
+		}
+	vec_fini(&files);
+	vec_fini(&scripts);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
 static int make(struct viewer *v)
 {
 	int r = select_init(&v->select, v->from, v->o);
@@ -261,6 +285,7 @@ static int make(struct viewer *v)
 		r = err_set(-ENOMEM, "out of memory");
 	r = r ? r : profile_copy_init(&v->copy, v->from, v->to);
 	r = r ? r : profile_copy_meta(v->from, v->to);
+	r = r ? r : keep_scripts(v);
 	cut_times(v);
 	if (v->o->since_ns || v->o->until_ns)
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");

@@ -514,7 +514,7 @@ def filters(work, path):
             ("thread-id", ["--thread", "8"], lambda l, n: l["tid"] == "8"),
             ("label-regex", ["--label", "thread=/^M/"], lambda l, n: l["thread"] == "Main"),
             ("focus", ["--focus", "Worker.run"], lambda l, n: "Worker.run" in n),
-            ("focus-dotted", ["--focus", "work.Worker.*"], lambda l, n: "Worker.run" in n),
+            ("focus-dotted", ["--focus", "lib.work.Worker.*"], lambda l, n: "Worker.run" in n),
             ("ignore", ["--ignore", "deflate"], lambda l, n: "deflate" not in n),
             ("kind", ["--kind", "native"], lambda l, n: n[-1] == "deflate"),
             ("hide", ["--hide", "Worker.run"], lambda l, n: True)):
@@ -534,13 +534,13 @@ def diff_filters(work, path):
         w.sample([main, work_at] if i % 3 else [main], {"pid": "9", "process": "app.py", "tid": str(9 + i % 2),
                                                         "thread": "worker" if i % 2 else "Main"}, 1)
     w.save(other)
-    both, names_of = [pprof.read(p) for p in (path, other)], {"<module>": "app.<module>", "Worker.run": "work.Worker.run", "deflate": "deflate"}
+    both, names_of = [pprof.read(p) for p in (path, other)], {"<module>": "app.<module>", "Worker.run": "lib.work.Worker.run", "deflate": "deflate"}
     for name, args, keep, hidden in (
             ("process", ["--process", "app.*"], lambda l, n: True, ()),
             ("process-id", ["--process", "9"], lambda l, n: l["pid"] == "9", ()),
             ("thread", ["--thread", "worker"], lambda l, n: l["thread"] == "worker", ()),
             ("label", ["--label", "thread=M*"], lambda l, n: l["thread"] == "Main", ()),
-            ("module", ["--module", "work"], lambda l, n: "Worker.run" in n, ()),
+            ("module", ["--module", "lib"], lambda l, n: "Worker.run" in n, ()),
             ("kind", ["--kind", "native"], lambda l, n: n[-1] == "deflate", ()),
             ("focus", ["--focus", "Worker.run"], lambda l, n: "Worker.run" in n, ()),
             ("ignore", ["--ignore", "Worker.run"], lambda l, n: "Worker.run" not in n, ()),
@@ -622,7 +622,7 @@ def tables(work, path):
             total[name] = total.get(name, 0) + s.values[1]
     report = json.loads(krait("report", path, "--json").stdout)
     got = {f["name"]: (f["own"], f["total"]) for f in report["functions"]}
-    want = {"app.<module>": "<module>", "work.Worker.run": "Worker.run", "deflate": "deflate"}
+    want = {"app.<module>": "<module>", "lib.work.Worker.run": "Worker.run", "deflate": "deflate"}
     check("json-functions", got == {k: (own.get(v, 0), total[v]) for k, v in want.items()}, str(got))
     check("json-lines", {(f["file"], f["line"]): f["own"] for f in report["lines"]} == {
         ("/srv/app/app.py", 9): own["<module>"], ("/srv/app/lib/work.py", 5): own["Worker.run"]})
@@ -676,10 +676,10 @@ def tables(work, path):
     diff_without_times(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
-        check("modules-" + args[0], {r["name"] for r in rows} == {"app", "work", "[unknown]"}, str(rows))
+        check("modules-" + args[0], {r["name"] for r in rows} == {"app", "lib.work", "[unknown]"}, str(rows))
     nothing_shown(work, path)
     text = krait("report", path, "--tree").stdout
-    check("tree", b"work.Worker.run" in text and "path (└: the only call of the row above)".encode() in text)
+    check("tree", b"lib.work.Worker.run" in text and "path (└: the only call of the row above)".encode() in text)
     os.environ["COLUMNS"] = "80"
     script = os.path.join(work, "shown.py")
     with open(script, "w") as f:
@@ -1044,11 +1044,11 @@ def refused(work):
 def hidden_text(work):
     """--source is hinted at only where it shows something: not for scripts called otherwise, or past a file's end."""
     if os.geteuid():
-        theirs = os.__file__
+        theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():
             return  # no file of another user
     else:
-        theirs = os.path.join(work, "theirs.py")
+        theirs, words = os.path.join(work, "theirs.py"), "(files not everybody may read"
         with open(theirs, "w") as f:
             f.write("# a first line\n")
         os.chmod(theirs, 0o600)  # without --source, root's files are those that everybody may read
@@ -1061,7 +1061,7 @@ def hidden_text(work):
         for option in ([], ["--source"]):
             text = krait("report", *option, "-", stdin=stacks).stdout.decode()
             check("hint-" + name + "".join(option), (first in text) == (shown and option != [])
-                  and ("(files that aren't yours" in text) == (shown and not option), text)
+                  and (words in text) == (shown and not option), text)
 
 
 def unprivileged(work, path):
