@@ -274,7 +274,8 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		f->name[side] = o->side[side].v[0];
 	}
 	if (view_wanted(&view)) {
-		r = view_apply(&f->diff.p[side], &view, &totals);
+		r = unmatched_look(&f->unmatched, f->diff.p[side]);
+		r = r ? r : view_apply(&f->diff.p[side], &view, &totals);
 		if (r)
 			return r;
 	}
@@ -407,8 +408,11 @@ static int compare(const struct diff_options *o, const struct operands *operands
 
 	f->by = o->view.by;
 	f->groups = f->by && !is_page(o);
-	r = read_side(o, operands, DIFF_A, f);
+	r = unmatched_init(&f->unmatched, &o->view);
+	r = r ? r : read_side(o, operands, DIFF_A, f);
 	r = r ? r : read_side(o, operands, DIFF_B, f);
+	if (!r)
+		view_options_warn_of(&f->unmatched);
 	r = r ? r : choose_measure(o, f);
 	r = r ? r : diff_make(&f->diff);
 	if (r) {
@@ -458,6 +462,7 @@ static int run(const struct command *self, int argc, char **argv)
 			(struct source_rules){.caller = &caller, .mode = o.source_mode};
 	r = compare(&o, &operands, &f);
 	diff_fini(&f.diff);
+	unmatched_fini(&f.unmatched);
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		profile_free(f.diff.p[side]);
 		str_fini(&f.text[side]);

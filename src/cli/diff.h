@@ -7,6 +7,7 @@
 #include "cli/source_open.h"
 #include "view/diff.h"
 #include "view/pattern.h"
+#include "view/unmatched.h"
 
 struct diff_facts {
 	const char *name[DIFF_SIDES]; /* files, or labels */
@@ -14,9 +15,10 @@ struct diff_facts {
 	const char *type, *unit; /* of the values */
 	const char
 		*per; /* "requests", "run"; NULL = a second of wall time, or nothing (by_share) */
-	uint64_t runs[DIFF_SIDES]; /* of .per "run": whole runs that ended with 0; else 0 */
-	const char *by;		   /* root frames of a page; rows of a table; or NULL */
-	bool groups;		   /* rows are groups of .by, not functions */
+	uint64_t runs[DIFF_SIDES];  /* of .per "run": whole runs that ended with 0; else 0 */
+	const char *by;		    /* root frames of a page; rows of a table; or NULL */
+	bool groups;		    /* rows are groups of .by, not functions */
+	struct unmatched unmatched; /* of both */
 
 	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
 	struct source_recorded source[DIFF_SIDES];

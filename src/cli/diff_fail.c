@@ -4,6 +4,7 @@
 #include <math.h>
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "cli/diff.h"
 
 static int bad(const char *text)
@@ -105,12 +106,16 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 
 int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct str *why)
 {
+	_cleanup_str_ struct str others = {};
 	struct patterns p;
 	const char *name = r->name, *doubtful = NULL;
 	bool found = false;
+	struct nearest near;
 	int hit = patterns_init(&p, &(pattern_texts){.v = &name, .n = 1, .cap = 1});
 
+	nearest_init(&near, name);
 	vec_foreach(row, &f->diff.rows) {
+		nearest_add(&near, row->name, row->name);
 		if (hit || !patterns_match(&p, row->name))
 			continue;
 		found = true;
@@ -125,8 +130,11 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
 			 "it from chance; repeat the work",
 			 r->text, doubtful);
+	nearest_words(&near, false, &others);
 	if (!hit && !found)
-		log_warn("--fail-if '%s': no function of that name is in the profiles", r->text);
+		log_warn("--fail-if '%s': no function of that name is in the profiles%s", r->text,
+			 str_cstr(&others));
+	nearest_fini(&near);
 	patterns_fini(&p);
 	return hit;
 }

@@ -102,6 +102,11 @@ static bool is_wanted(struct run *x, pid_t pid)
 /* All there are; those that can't be looked at are counted. */
 static int add_all(struct run *x)
 {
+	const struct record_options *o = &x->o->record;
+	const char *filter = o->comms.n	       ? "--comm"
+			     : o->cgroups.n    ? "--cgroup"
+			     : o->containers.n ? "--container"
+					       : NULL;
 	size_t denied = 0, odd = 0, n;
 	struct dump_process *list;
 	pid_vec all = {};
@@ -126,7 +131,9 @@ static int add_all(struct run *x)
 		log_warn("%zu process%s a Python that krait doesn't understand; -v names them", odd,
 			 odd == 1 ? " runs" : "es run");
 	if (!r && !n)
-		r = err_set(denied ? -EPERM : -EINVAL, "no Python process found");
+		r = err_set(denied ? -EPERM : -EINVAL, "no Python process %s%s%s",
+			    filter ? "that " : "found", filter ? filter : "",
+			    filter ? " matches; leave it out to see all" : "");
 	return r;
 }
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/vec.h"
 #include "cli/exit.h"
 #include "cli/help.h"
@@ -20,35 +21,13 @@ struct parser {
 	void *fields;
 };
 
-/* Distance of two words in letters added, lost, changed or swapped; words over 31 are far apart. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int d[32][32];
-	size_t n = strlen(a), m = strlen(b);
-
-	if (n >= ARRAY_SIZE(d) || m >= ARRAY_SIZE(d))
-		return UINT32_MAX;
-	for (size_t i = 0; i <= n; i++)
-		for (size_t j = 0; j <= m; j++) {
-			if (!i || !j) {
-				d[i][j] = i + j;
-				continue;
-			}
-			d[i][j] = MIN(d[i - 1][j], d[i][j - 1]) + 1;
-			d[i][j] = MIN(d[i][j], d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = MIN(d[i][j], d[i - 2][j - 2] + 1);
-		}
-	return d[n][m];
-}
-
 const char *options_similar(const char *typed, const char *const *words)
 {
 	const char *best = NULL;
 	unsigned int best_distance = MIN(strlen(typed) / 3 + 1, 3u) + 1;
 
 	for (; *words; words++) {
-		unsigned int d = distance(typed, *words);
+		unsigned int d = word_distance(typed, *words);
 
 		/* "--dur" for "--duration": the beginning of a word is near whatever follows. */
 		if (strlen(typed) >= 3 && str_starts(*words, typed))

@@ -19,6 +19,7 @@
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
+#include "cli/view_options.h"
 #include "cli/viewer.h"
 #include "cli/write.h"
 #include "render/render.h"
@@ -106,7 +107,8 @@ static int apply_filters(struct session *s)
 
 	if (!view_wanted(&s->options->view))
 		return 0;
-	r = view_apply(&s->profile, &s->options->view, &totals);
+	r = view_options_warn(&s->options->view, s->profile);
+	r = r ? r : view_apply(&s->profile, &s->options->view, &totals);
 	if (r == -E2BIG) {
 		log_warn("%s; they are written from the outermost function on", err_msg());
 		upright.invert = false;

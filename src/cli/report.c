@@ -169,7 +169,9 @@ static int apply_filters(const struct report_options *o, struct report_facts *f)
 	if (!view_wanted(&o->view))
 		return 0;
 	f->filtered = true;
-	r = view_apply(&f->p, &o->view, &f->totals);
+	f->frames_left_out = o->view.hide.n || o->view.show.n || o->view.native != VIEW_NATIVE_FULL;
+	r = view_options_warn(&o->view, f->p);
+	r = r ? r : view_apply(&f->p, &o->view, &f->totals);
 	if (!r && f->totals.all_samples && !f->totals.shown_samples)
 		log_warn("nothing of the profile matches the filters");
 	return r;

@@ -16,7 +16,7 @@ struct report_facts {
 	struct profile *p;
 	unsigned value; /* index */
 	struct view_totals totals;
-	bool filtered;
+	bool filtered, frames_left_out; /* by the filters: samples, frames of them */
 	struct profile_sum *sums;
 	size_t n_sums;
 	struct costs costs; /* sorted */

@@ -225,7 +225,9 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 			 report_value_words(f), l->location ? "; " : "");
 	else if (!l->location)
 		str_add(b, f->costs.no_frames == f->costs.all
-				   ? "No function stands out: the samples have no frames"
+				   ? f->frames_left_out
+					     ? "No function stands out: the filters leave no frames"
+					     : "No function stands out: the samples have no frames"
 				   : "No function stands out but importlib's");
 	if (l->location)
 		add_function(f, b);

@@ -12,6 +12,7 @@
 #include "cli/exit.h"
 #include "cli/signals.h"
 #include "cli/summary.h"
+#include "cli/view_options.h"
 
 static int added(void *ctx, const struct profile_sample *sample)
 {
@@ -230,6 +231,8 @@ static int finish(struct top *t, int r)
 
 	t->session->patience.over = true; /* nobody sees names that come now */
 	r = session_stop(t->session, r);
+	if (!r && !t->session->condensed) /* else what matched may be gone */
+		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
 	summary_print(&m);
 	code = t->session->options->cmd ? top_command_finish(t) : EXIT_DONE;

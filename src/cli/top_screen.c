@@ -13,6 +13,7 @@
 #include "cli/top.h"
 #include "cli/write.h"
 #include "live/terminal.h"
+#include "view/unmatched.h"
 
 #define INTERVAL_MIN_NS (100 * NSEC_PER_MSEC)
 #define INTERVAL_MAX_NS (60 * NSEC_PER_SEC)
@@ -25,6 +26,7 @@ struct interactive {
 	struct browse browse;
 	struct str target; /* who is sampled, in words */
 	bool quit;
+	unsigned intervals; /* with something to show */
 };
 
 static void add_names(struct str *b, const char *what, const char *const *v, size_t n)
@@ -196,6 +198,29 @@ static void notice_end(struct interactive *i, uint64_t now)
 	i->browse.paused = false;
 }
 
+#define LOOK_AT 3 /* intervals: by then the program has shown most of what it does */
+
+/* A pattern that matches nothing, on the screen too: the closing lines come late. */
+static int say_unmatched(struct interactive *i)
+{
+	_cleanup_(unmatched_fini) struct unmatched u = {};
+	_cleanup_str_ struct str words = {};
+	struct top *t = i->top;
+	int r;
+
+	if (!profile_n_samples(t->session->profile))
+		return 0;
+	if (++i->intervals != LOOK_AT || t->session->condensed)
+		return 0;
+	r = unmatched_init(&u, &t->options->record.view);
+	r = r ? r : unmatched_look(&u, t->session->profile);
+	for (size_t k = 0; !r && k < u.list.n && !words.n; k++)
+		unmatched_words(&u, k, &words);
+	if (words.n)
+		browse_say(&i->browse, "%s", str_cstr(&words));
+	return r;
+}
+
 /* Samples and intervals: 1 if there is something new to show, 0, -errno. */
 static int go_on(struct interactive *i)
 {
@@ -220,7 +245,7 @@ static int go_on(struct interactive *i)
 		r = top_tick(i->top, now);
 	}
 	if (r > 0)
-		r = browse_refresh(&i->browse) ?: 1;
+		r = say_unmatched(i) ?: browse_refresh(&i->browse) ?: 1;
 	return r;
 }
 

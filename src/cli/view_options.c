@@ -4,7 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "base/log.h"
+#include "base/str.h"
 #include "unwind.h"
 
 int view_value_pattern(void *field, const char *text)
@@ -87,4 +90,25 @@ int view_options_check(const struct view_options *o)
 	if (o->until_ns && o->until_ns <= o->since_ns)
 		return err_set(-EINVAL, "--until is not later than --since; nothing is between");
 	return 0;
+}
+
+void view_options_warn_of(const struct unmatched *u)
+{
+	for (size_t i = 0; i < u->list.n; i++) {
+		_cleanup_str_ struct str words = {};
+
+		if (unmatched_words(u, i, &words))
+			log_warn("%s", str_cstr(&words));
+	}
+}
+
+int view_options_warn(const struct view_options *o, struct profile *p)
+{
+	_cleanup_(unmatched_fini) struct unmatched u = {};
+	int r = unmatched_init(&u, o);
+
+	r = r ? r : unmatched_look(&u, p);
+	if (!r)
+		view_options_warn_of(&u);
+	return r;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/options.h"
 #include "cli/values.h"
+#include "view/unmatched.h"
 #include "view/view.h"
 
 int view_value_pattern(void *field, const char *text);	 /* pattern_texts */
@@ -23,6 +24,10 @@ int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million 
 
 /* 0, or -EINVAL + message: what one option alone can't show. */
 _must_use_ int view_options_check(const struct view_options *o);
+
+/* Warns of patterns that match nothing of @p, before a view is made of it. 0 or -ENOMEM + message. */
+_must_use_ int view_options_warn(const struct view_options *o, struct profile *p);
+void view_options_warn_of(const struct unmatched *u); /* the same of what was looked at */
 
 #define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
 
@@ -49,8 +54,8 @@ _must_use_ int view_options_check(const struct view_options *o);
 	 .help = "samples with such a label"},                                                     \
 	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
 	 VIEW_ROW(base, focus),                                                                    \
-	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module, a file " \
-		 "or FILE:LINE"},                                                                  \
+	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module or "      \
+		 "package, a file or FILE:LINE"},                                                                  \
 	{.name = "ignore", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, ignore),                                                                   \
 	 .help = "stacks without such a frame"},                                                   \

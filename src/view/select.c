@@ -6,137 +6,34 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "render/render.h"
-
-/* What a frame can be called, each a whole text for patterns. */
-struct names {
-	struct str function, dotted, frame, module, file, path; /* file, path: with ":LINE" */
-	size_t file_n, path_n;					/* without it */
-};
-
-static void names_fini(struct names *n)
-{
-	str_fini(&n->function);
-	str_fini(&n->dotted);
-	str_fini(&n->frame);
-	str_fini(&n->module);
-	str_fini(&n->file);
-	str_fini(&n->path);
-}
-
-static size_t add_line(struct str *b, const char *file, int32_t line)
-{
-	str_clear(b);
-	str_add(b, file);
-	if (b->n && line > 0) {
-		size_t n = b->n;
-
-		str_addf(b, ":%d", line);
-		return n;
-	}
-	return b->n;
-}
-
-static int name_frame(struct names *n, struct profile *p, const struct render_names *names,
-		      uint32_t id)
-{
-	const struct profile_location *l = profile_get_location(p, id);
-	const char *file = l->function ? render_names_file(names, l->function) : "", *path = "";
-
-	if (l->function)
-		path = profile_get_string(p, profile_get_function(p, l->function)->file);
-	str_clear(&n->function);
-	str_clear(&n->dotted);
-	str_clear(&n->frame);
-	str_clear(&n->module);
-	render_names_function(names, id, &n->function);
-	view_dotted(p, names, id, &n->dotted);
-	render_names_frame(names, id, &n->frame);
-	view_module(p, names, id, &n->module);
-	n->file_n = add_line(&n->file, file, l->line);
-	n->path_n = add_line(&n->path, path, l->line);
-	return n->function.failed || n->dotted.failed || n->frame.failed || n->module.failed ||
-			       n->file.failed || n->path.failed
-		       ? -ENOMEM
-		       : 0;
-}
-
-/* "a/b.py:12" and "a/b.py", one after the other. */
-static bool match_file(const struct patterns *p, struct str *s, size_t n)
-{
-	char end;
-	bool found;
-
-	if (!n)
-		return false;
-	if (patterns_match_name(p, s->s))
-		return true;
-	end = s->s[n];
-	s->s[n] = '\0';
-	found = patterns_match_name(p, s->s);
-	s->s[n] = end;
-	return found;
-}
-
-/* "json" is also what is below it: "json.decoder". */
-static bool match_module(const struct patterns *p, const char *module)
-{
-	char part[512];
-
-	if (patterns_match(p, module))
-		return true;
-	for (const char *dot = strchr(module, '.'); dot; dot = strchr(dot + 1, '.')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(dot - module), module);
-		if (patterns_match_name(p, part))
-			return true;
-	}
-	return false;
-}
-
-static bool match_frame(const struct patterns *p, struct names *n)
-{
-	if (!p->list.n)
-		return false;
-	return patterns_match_name(p, str_cstr(&n->function)) ||
-	       patterns_match_name(p, str_cstr(&n->dotted)) ||
-	       patterns_match_name(p, str_cstr(&n->frame)) ||
-	       patterns_match_name(p, str_cstr(&n->module)) || match_file(p, &n->file, n->file_n) ||
-	       match_file(p, &n->path, n->path_n) || patterns_match_regex(p, str_cstr(&n->frame)) ||
-	       patterns_match_regex(p, str_cstr(&n->dotted));
-}
+#include "view/frame_names.h"
 
 static int match_frames(struct select *s)
 {
 	struct render_names *names = render_names_new(s->p);
-	struct names n = {};
+	struct frame_names n = {};
 	int r = names ? 0 : -ENOMEM;
 
 	for (uint32_t id = 1; !r && id <= profile_n_locations(s->p); id++) {
-		r = name_frame(&n, s->p, names, id);
+		r = frame_names_of(&n, s->p, names, id);
 		if (r)
 			break;
-		s->frames[id] = match_frame(&s->focus, &n) * FRAME_FOCUS |
-				match_frame(&s->ignore, &n) * FRAME_IGNORE |
-				match_frame(&s->hide, &n) * FRAME_HIDE |
-				match_frame(&s->show, &n) * FRAME_SHOW |
-				match_module(&s->modules, str_cstr(&n.module)) * FRAME_MODULE;
+		s->frames[id] =
+			frame_names_match(&s->focus, &n) * FRAME_FOCUS |
+			frame_names_match(&s->ignore, &n) * FRAME_IGNORE |
+			frame_names_match(&s->hide, &n) * FRAME_HIDE |
+			frame_names_match(&s->show, &n) * FRAME_SHOW |
+			frame_names_match_module(&s->modules, str_cstr(&n.module)) * FRAME_MODULE;
 	}
-	names_fini(&n);
+	frame_names_fini(&n);
 	render_names_free(names);
 	return r ? err_set(r, "out of memory") : 0;
 }
 
-/* A process or a thread, by its name, its number, or both as root frames have them. */
-static bool match_owner(const struct select *s, const struct patterns *p, uint32_t labels,
-			const char *name_key, const char *id_key)
+static bool is_owner(const struct select *s, const struct patterns *p, uint32_t labels,
+		     const char *name_key, const char *id_key)
 {
-	const char *name = profile_find_label(s->p, labels, name_key, strlen(name_key));
-	const char *id = profile_find_label(s->p, labels, id_key, strlen(id_key));
-	_cleanup_str_ struct str both = {};
-
-	if (!p->list.n || (name && patterns_match(p, name)) || (id && patterns_match(p, id)))
-		return true;
-	str_addf(&both, "%s (%s %s)", name ? name : "", id_key, id ? id : "");
-	return name && id && patterns_match(p, str_cstr(&both));
+	return !p->list.n || match_owner(s->p, p, labels, name_key, id_key);
 }
 
 static bool same_key(const char *a, const char *b)
@@ -200,8 +97,8 @@ int select_init(struct select *s, struct profile *p, const struct view_options *
 	if (r)
 		return r;
 	for (uint32_t id = 0; id <= profile_n_labels(p); id++)
-		s->labels[id] = match_owner(s, &s->processes, id, "process", "pid") &&
-				match_owner(s, &s->threads, id, "thread", "tid") &&
+		s->labels[id] = is_owner(s, &s->processes, id, "process", "pid") &&
+				is_owner(s, &s->threads, id, "thread", "tid") &&
 				match_labels(s, id);
 	return match_frames(s);
 }

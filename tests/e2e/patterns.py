@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Patterns of filter options: what matches nothing is said, by every command, with names that are near."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from kit import KRAIT, PYTHON, case, check, folder, krait, main, pprof, python  # noqa: E402
+from vt import Terminal  # noqa: E402
+
+# 70 and 30 of 100 samples.
+FOLDED = """run (/srv/app.py:3);index (/srv/views.py:10);loads (/usr/lib/python3.12/json/__init__.py:299);\
+decode (/usr/lib/python3.12/json/decoder.py:337) 70
+run (/srv/app.py:3);index (/srv/models.py:10) 30
+"""
+NOTHING = "matches nothing"
+SPIN = """
+def index(n):
+    s = 0
+    for i in range(n):
+        s += i & 3
+    return s
+"""
+MAIN = """
+import time
+from store.views import index
+end = time.thread_time() + 0.6
+while time.thread_time() < end:
+    index(20000)
+"""
+
+
+def profile(d, name="a.folded", text=FOLDED):
+    path = os.path.join(d, name)
+    with open(path, "w") as f:
+        f.write(text)
+    return path
+
+
+def labelled(d):
+    """Two threads of one process, with a label."""
+    path, w = os.path.join(d, "labels.pb.gz"), pprof.Writer()
+    frame = w.location("[python 3.12]", "work", "/srv/app.py", 1, 2, 0)
+    for tid, thread in (7, "worker"), (8, "reader"):
+        w.sample([frame], {"pid": 7, "process": "service", "tid": tid, "thread": thread, "version": "one"}, 50)
+    w.save(path)
+    return path
+
+
+def warned(done):
+    return [line.split("warning: ")[1] for line in done.stderr.splitlines() if NOTHING in line]
+
+
+@case
+def nothing_matches():
+    """Each option that takes a pattern warns of one that matches nothing, and of no other."""
+    with folder() as d:
+        one, two = profile(d), labelled(d)
+        for path, right, wrong, near in (
+                (one, ["--hide", "json.loads"], ["--hide", "json.lods"], "near it: json.loads"),
+                (one, ["--show", "views"], ["--show", "viws"], "near it: views"),
+                (one, ["--focus", "index"], ["--focus", "indxe"], "near it: views.index, models.index"),
+                (one, ["--ignore", "/js.n/"], ["--ignore", "/jsx.n/"], ""),
+                (one, ["--module", "json"], ["--module", "Json"], "near it: json, json.decoder"),
+                (one, ["--kind", "python"], ["--kind", "kernel"], "there is, for example, python"),
+                (two, ["--process", "serv*"], ["--process", "serivce"], "near it: service (pid 7)"),
+                (two, ["--thread", "8"], ["--thread", "9"], "there is, for example, worker (tid 7), reader (tid 8)"),
+                (two, ["--label", "version=one"], ["--label", "version=two"], "there is, for example, version=one")):
+            for command in ["report", path], ["diff", path, path]:
+                done = krait(*command, *right)
+                check(not warned(done), "%s: %s" % (right, done.stderr))
+                said = warned(krait(*command, *wrong))
+                check(len(said) == 1 and said[0].startswith(" ".join(wrong) + " " + NOTHING) and said[0].endswith(near),
+                      "%s %s: %s" % (command[0], wrong, said))
+        # In one of the two profiles is enough.
+        other = profile(d, "b.folded", FOLDED.replace("models", "tables"))
+        check(not warned(krait("diff", one, other, "--hide", "tables")), "one side")
+        check(len(warned(krait("diff", one, other, "--hide", "nosuch"))) == 1, "no side")
+        text = krait("report", one, "--show", "nosuch").stdout
+        check("the samples have no frames" not in text and "filters leave no frames" in text, text)
+
+
+@case
+def packages():
+    """A package's name is also that of what is in it."""
+    with folder() as d:
+        path = profile(d)
+        text = krait("report", path, "--show", "json", "--format", "folded").stdout
+        counts = {line.split(" ")[-1]: line for line in text.splitlines()}
+        check("decode" in counts["70"] and "loads" in counts["70"] and "index" not in text, text)
+        text = krait("report", path, "--ignore", "json", "--format", "folded").stdout
+        check([line.split()[-1] for line in text.splitlines()] == ["30"], text)
+        text = krait("report", path, "--hide", "json", "--format", "folded").stdout
+        check("decode" not in text and "loads" not in text and "index" in text, text)
+
+
+@case
+def recordings():
+    """record and top say it of what they have seen; a package that was recorded matches."""
+    with folder() as d:
+        os.mkdir(os.path.join(d, "store"))
+        for name, text in ("store/__init__.py", ""), ("store/views.py", SPIN), ("main.py", MAIN):
+            profile(d, name, text)
+        main_py, out = os.path.join(d, "main.py"), os.path.join(d, "x.folded")
+        done = krait("record", "-o", out, "--show", "store", "--hide", "stroe", "--", PYTHON, main_py)
+        check([w for w in warned(done)] == ["--hide stroe matches nothing; near it: store"], done.stderr)
+        with open(out) as f:
+            total = {"index" in line.split(";")[-1]: int(line.rsplit(" ", 1)[1]) for line in f if "index" in line}
+        check(total.get(True, 0) > 300, "index in the package: %s" % total)
+        done = krait("top", "-n", 1, "--focus", "indx", "--", PYTHON, main_py)
+        check(warned(done) == ["--focus indx matches nothing; near it: store.views.index"], done.stderr)
+
+
+@case
+def targets():
+    """A name that no process has is said to be the cause, not that no Python runs."""
+    with python():
+        for option in "--comm", "--cgroup", "--container":
+            done = krait("dump", option, "no-such-name")
+            check(done.returncode == 1 and "no Python process that %s matches" % option in done.stderr, done.stderr)
+
+
+@case
+def on_the_screen():
+    """The screen of top says it while it runs."""
+    with python() as target, Terminal([KRAIT, "top", "-p", str(target.pid), "-i", "200ms", "--hide", "busyy"], cols=100) as t:
+        t.wait("--hide busyy matches nothing; near it: ", 20)
+        t.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
