@@ -40,7 +40,8 @@ struct native_file {
 	enum { LIST_NONE, LIST_ASKED, LIST_TRIED } list_found;
 	uint64_t list; /* vaddr of its list of code made at run time (symbol/gdb_jit.h), 0 = none */
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
-	bool proving;	   /* more rows are to come: native_rows_prove() */
+	bool proving;  /* more rows are to come: native_rows_prove() */
+	bool uncached; /* the cache of rows on disk doesn't have it: native_rows_want_cached() */
 	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
 	uint32_t tries;	   /* how often that was so */
 };
@@ -112,6 +113,8 @@ struct native_rows {
 
 /* native_rows.c: a stack needs its rows. */
 void native_rows_want(struct collect *c, struct native_file *f);
+/* It may need them: they are taken from the cache on disk if it has them, and not made. */
+void native_rows_want_cached(struct collect *c, struct native_file *f);
 /* They are being made, or more of them. */
 static inline bool native_rows_coming(const struct native_file *f)
 {
@@ -121,6 +124,9 @@ static inline bool native_rows_coming(const struct native_file *f)
 /* The work itself, in a thread: reads what never changes of @f. @cache may be NULL. 0 or -errno + message. */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
+/* The same, from the cache alone: -ENOENT if it doesn't have them. */
+_must_use_ int native_rows_load(const struct native_file *f, struct unwind_cache *cache,
+				struct native_rows *ret);
 void native_rows_fini(struct native_rows *r);
 /* Adds to partial ones what instructions prove, in a thread. 0 or -errno + message. */
 _must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
@@ -141,6 +147,7 @@ void native_rows_given_up(struct collect *c);
 
 /* native_work.c: a thread compiles, or reads symbols; taken over by native_work_take(). */
 void native_work_rows(struct collect *c, struct native_file *f);
+void native_work_cached_rows(struct collect *c, struct native_file *f);
 void native_work_names(struct collect *c, struct native_file *f);
 void native_work_list(struct collect *c, struct native_file *f);
 /* The kernel's symbols, for kernel_take(). At once where there is no thread. */

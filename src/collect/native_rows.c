@@ -72,17 +72,29 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 	return r;
 }
 
-/* From the cache on disk, if it has them. */
-static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
+typedef int read_fn(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
+		    struct native_rows *ret);
+
+/* From the cache on disk. */
+static int load_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
-	int r;
-
 	if (cache) {
 		ret->key = unwind_cache_key_of(cache, elf, f->fd);
 		if (unwind_cache_load(cache, &ret->key, elf, &ret->rows))
 			return 0;
 	}
+	return err_set(-ENOENT, "%s: no rows on disk", f->path);
+}
+
+/* From there if they are there. */
+static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
+		     struct native_rows *ret)
+{
+	int r = load_rows(f, cache, elf, ret);
+
+	if (!r)
+		return 0;
 	if (ret->key.n) {
 		elf_reads_init(&ret->reads);
 		elf_file_note_reads(elf, &ret->reads);
@@ -113,12 +125,13 @@ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 	return r ? r : unwind_cache_store(cache, &rows->key, &rows->rows, &rows->reads, f->fd);
 }
 
-static int compile(const struct native_file *f, struct unwind_cache *cache, struct native_rows *ret)
+static int open_and_read(const struct native_file *f, struct unwind_cache *cache, read_fn *read,
+			 struct native_rows *ret)
 {
 	_cleanup_elf_ struct elf_file *elf = NULL;
 	int r = elf_file_open(f->fd, f->path, &elf);
 
-	r = r ? r : read_rows(f, cache, elf, ret);
+	r = r ? r : read(f, cache, elf, ret);
 	if (!r && (f->interpreter || elf_file_is_program(elf)))
 		r = find_eval(elf, &ret->rows, &ret->eval);
 	if (!r && ret->rows.base != f->base)
@@ -126,16 +139,28 @@ static int compile(const struct native_file *f, struct unwind_cache *cache, stru
 	return r ? r : check_unchanged(f);
 }
 
-int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
-			struct native_rows *ret)
+static int get_rows(const struct native_file *f, struct unwind_cache *cache, read_fn *read,
+		    struct native_rows *ret)
 {
 	int r;
 
 	*ret = (struct native_rows){};
-	r = compile(f, cache, ret);
+	r = open_and_read(f, cache, read, ret);
 	if (r)
 		native_rows_fini(ret);
 	return r;
+}
+
+int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
+			struct native_rows *ret)
+{
+	return get_rows(f, cache, read_rows, ret);
+}
+
+int native_rows_load(const struct native_file *f, struct unwind_cache *cache,
+		     struct native_rows *ret)
+{
+	return get_rows(f, cache, load_rows, ret);
 }
 
 int native_rows_prove(const struct native_file *f, struct native_rows *rows)
@@ -225,13 +250,26 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 	keep_functions(c, f, &rows->rows);
 }
 
+static bool may_ask(const struct native_file *f)
+{
+	return f->rows == ROWS_NONE && f->table && f->fd >= 0 &&
+	       (!f->retry_ns || clock_ns(CLOCK_MONOTONIC) >= f->retry_ns);
+}
+
 void native_rows_want(struct collect *c, struct native_file *f)
 {
-	if (f->rows != ROWS_NONE || !f->table || f->fd < 0 ||
-	    (f->retry_ns && clock_ns(CLOCK_MONOTONIC) < f->retry_ns))
+	if (!may_ask(f))
 		return;
 	f->rows = ROWS_ASKED;
 	native_work_rows(c, f);
+}
+
+void native_rows_want_cached(struct collect *c, struct native_file *f)
+{
+	if (f->uncached || !may_ask(f))
+		return;
+	f->rows = ROWS_ASKED;
+	native_work_cached_rows(c, f);
 }
 
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,

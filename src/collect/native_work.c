@@ -91,6 +91,17 @@ static void compile_rows(struct worker_job *job)
 	note(j, r ? r : fill(j));
 }
 
+/* An error is no loss: whoever needs them has them made. */
+static void load_rows(struct worker_job *job)
+{
+	struct job *j = (struct job *)job;
+
+	worker_step("unwind tables");
+	note(j, native_rows_load(j->file, j->config->cache, &j->rows));
+	if (!j->r)
+		note(j, fill(j));
+}
+
 static void prove_rows(struct worker_job *job)
 {
 	struct job *j = (struct job *)job;
@@ -206,6 +217,12 @@ void native_work_rows(struct collect *c, struct native_file *f)
 		f->rows = ROWS_NONE;
 }
 
+void native_work_cached_rows(struct collect *c, struct native_file *f)
+{
+	if (!give(c, f, load_rows, true))
+		f->rows = ROWS_NONE;
+}
+
 void native_work_names(struct collect *c, struct native_file *f)
 {
 	f->named = f->fd >= 0 && give(c, f, open_names, false) ? NAMES_ASKED : NAMES_TRIED;
@@ -252,6 +269,16 @@ static void take_rows(struct collect *c, struct native_file *f, struct job *j)
 		  j->rows.rows.rows.n,
 		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
+}
+
+static void take_cached(struct collect *c, struct native_file *f, struct job *j)
+{
+	if (j->r != -ENOENT) {
+		take_rows(c, f, j);
+		return;
+	}
+	f->uncached = true;
+	f->rows = ROWS_NONE;
 }
 
 static void take_proven(struct collect *c, struct native_file *f, struct job *j)
@@ -303,6 +330,8 @@ static void take(struct collect *c, struct job *j)
 		take_list(j->file, j);
 	else if (j->job.run == compile_rows)
 		take_rows(c, j->file, j);
+	else if (j->job.run == load_rows)
+		take_cached(c, j->file, j);
 	else if (j->job.run == prove_rows)
 		take_proven(c, j->file, j);
 	else if (j->job.run == read_kernel)

@@ -9,8 +9,8 @@
 #include "collect/internal.h"
 
 /*
- * Files with more code are left until a stack needs them: most of it never runs, and it takes seconds. OpenBLAS has 30 MB,
- * libtorch_cpu 200.
+ * Files with more code are left until a stack needs them, unless the cache on disk has their tables: most of it never
+ * runs, and it takes seconds. OpenBLAS has 30 MB, libtorch_cpu 200.
  */
 #define PREPARED_CODE (64u << 20)
 
@@ -26,10 +26,15 @@ static uint64_t code_bytes(const struct native_file *f)
 	return n;
 }
 
+static bool is_made(const struct native_file *f)
+{
+	return f->interpreter || code_bytes(f) <= PREPARED_CODE;
+}
+
 static bool is_left(const struct native_file *f)
 {
 	return f->rows == ROWS_NONE && f->table && f->fd >= 0 && !f->retry_ns &&
-	       (f->interpreter || code_bytes(f) <= PREPARED_CODE);
+	       (is_made(f) || !f->uncached);
 }
 
 /* Interpreters first, for every stack needs them; what many processes map; what takes least. */
@@ -62,7 +67,10 @@ static bool prepare_some(struct collect *c)
 	vec_foreach(at, &c->natives)
 		asked += (*at)->rows == ROWS_ASKED;
 	for (; asked < AHEAD && (f = first_left(c)); asked++)
-		native_rows_want(c, f);
+		if (is_made(f))
+			native_rows_want(c, f);
+		else
+			native_rows_want_cached(c, f);
 	return asked;
 }
 
