@@ -30,8 +30,9 @@ enum py_walk {
 	X(ob_type)                                                                                 \
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
-	X(interp_modules) /* dict of sys.modules; user space only */                               \
-	X(interp_gil)	  /* ceval.gil, a pointer; 3.12+ */                                        \
+	X(interp_modules)    /* dict of sys.modules; user space only */                            \
+	X(interp_gil)	     /* ceval.gil, a pointer; 3.12+ */                                     \
+	X(interp_collecting) /* int gc.collecting; 3.9+ */                                         \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \

@@ -76,7 +76,7 @@ struct unwind_chunk {
 /* Which native frames are unwound: from the innermost one to ... */
 enum native_mode {
 	NATIVE_MODE_NONE,
-	NATIVE_MODE_LEAF, /* the innermost Python frame's evaluation loop */
+	NATIVE_MODE_LEAF, /* the innermost Python frame's evaluation loop; all while garbage is collected */
 	NATIVE_MODE_FULL, /* the thread's start */
 };
 

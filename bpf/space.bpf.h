@@ -193,6 +193,23 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 }
 
 /*
+ * Is a collection of the sampled thread's interpreter under way, and C code between this thread's Python frames? Then
+ * that may be the collector, which called a finalizer.
+ */
+walk_inline bool may_be_in_collector(const struct walk *w)
+{
+	const struct py_layout *l = walk_layout(w->where.layout);
+	__u32 collecting = 0;
+
+	if (!l || !l->interp_collecting || w->thread != THREAD_STATE)
+		return false;
+	if ((l->walk == PY_WALK_OBJECT ? w->n : w->groups) < 2)
+		return false;
+	return !read_user(&collecting, sizeof(collecting), w->interp + l->interp_collecting) &&
+	       collecting;
+}
+
+/*
  * Adds the native and the kernel's frames to the stack of @w, whose Python frames were walked, native ones only
  * where @user. Returns enum native_outcome.
  */
@@ -210,7 +227,7 @@ walk_inline int add_native(struct bpf_perf_event_data *ctx, bool user)
 	n->outcome = NATIVE_NONE;
 	no->head.n_kernel = take_kernel(ctx, no);
 	if (user && native_mode != NATIVE_MODE_NONE && read_user_regs(n, task, ctx)) {
-		n->leaf_only = native_mode == NATIVE_MODE_LEAF;
+		n->leaf_only = native_mode == NATIVE_MODE_LEAF && !may_be_in_collector(w);
 		n->instructions = native_instructions;
 		n->epoch = unwind_epoch;
 		copy_space(n, w);

@@ -399,6 +399,7 @@ static int make_collector(struct session *s)
 		.kallsyms = s->kallsyms_fd,
 		.cache = s->cache,
 		.interpreter_frames = s->options->interpreter_frames,
+		.leaf = s->options->native == NATIVE_MODE_LEAF,
 		.end_positions = s->end_positions,
 		.native_lines = s->options->native_lines,
 		.kernel_addresses = s->options->kernel_addresses,

@@ -56,9 +56,10 @@ struct collect_config {
 	struct unwind_cache *cache; /* of rows; NULL: none */
 	int kallsyms; /* /proc/kallsyms, opened with rights to see addresses (borrowed); -1: none */
 	bool interpreter_frames; /* show the interpreter's own machinery */
-	bool kernel_addresses;	 /* as they are, not relative to the kernel's start */
-	bool native_lines;	 /* lines and inlined functions, by DWARF */
-	bool end_positions;	 /* of expressions: profile_location.end_column */
+	bool leaf; /* native frames below the innermost Python one alone, and the collector's */
+	bool kernel_addresses; /* as they are, not relative to the kernel's start */
+	bool native_lines;     /* lines and inlined functions, by DWARF */
+	bool end_positions;    /* of expressions: profile_location.end_column */
 	bool prompt; /* samples are shown while they come: none waits for a name that comes late */
 	bool all_processes;		    /* those that aren't Python too */
 	struct proc_match *match;	    /* which processes are wanted; NULL = all */

@@ -27,6 +27,7 @@ struct merge {
 	void *arg;
 	struct merged *out;
 	size_t next; /* Python frame */
+	bool leaf;   /* more was unwound than what is shown: of that only the collector is */
 };
 
 const char *collect_native_words(unsigned outcome)
@@ -123,11 +124,22 @@ static bool is_pythons(const struct merge *m, const struct native_frame *f)
 	       str_starts(name, "py::");
 }
 
+static bool is_collector(const struct merge *m, const struct native_frame *f)
+{
+	uint32_t at = f->file ? native_file_location(m->c, f->file, f->vaddr) : 0;
+
+	return at &&
+	       profile_get_mapping(m->c->profile, profile_get_location(m->c->profile, at)->mapping)
+			       ->kind == KIND_GC;
+}
+
 static void push_native(struct merge *m, const struct native_frame *f)
 {
 	uint64_t offset;
 	uint32_t at;
 
+	if (m->leaf && m->next && !is_collector(m, f))
+		return;
 	if (f->is & IS_MACHINERY && !m->c->config.interpreter_frames)
 		return;
 	if (is_pythons(m, f) && !m->c->config.interpreter_frames)
@@ -478,6 +490,15 @@ static bool merge_native(struct merge *m, bool counted, bool whole)
 	return true;
 }
 
+/* Is the innermost Python frame's loop among the native frames? */
+static bool reaches_python(const struct merge *m)
+{
+	for (size_t i = 0; m->raw->n && i < m->frames.n; i++)
+		if (is_eval(m, &m->frames.v[i]) || owned_until(m, i))
+			return true;
+	return false;
+}
+
 #define LATE_MAX 16384 /* samples that wait for such names, or others: 1 MiB */
 
 /*
@@ -537,10 +558,13 @@ void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, m
 		find_nameless_machinery(&m, counted);
 	if (ret->native == NATIVE_NO_RULE && is_at_start(&m))
 		ret->native = NATIVE_WHOLE;
+	m.leaf = c->config.leaf && ret->native != NATIVE_LEAF && reaches_python(&m);
 	if (!merge_native(&m, counted, ret->native == NATIVE_WHOLE)) {
 		merge_leaf(&m);
 		ret->native = NATIVE_CONTRADICTED;
 	}
+	if (m.leaf && ret->native != NATIVE_WHOLE) /* what was asked for is there */
+		ret->native = NATIVE_LEAF;
 	if (is_broken(&m, ret->native))
 		mark_break(&m, ret->native);
 	python_until(&m, raw->n);

@@ -30,6 +30,7 @@
 	X(dict_size) X(ma_keys) X(ma_values) X(float_size) X(ob_fval) X(long_size) X(lv_tag)       \
 	X(ob_digit) X(bytes_size) X(bytes_length) X(bytes_data) X(str_size) X(str_state)           \
 	X(str_length) X(ascii_size)
+#define GC(X) X(gc_size) X(gc_collecting)
 
 #define MEMBERS_3_13(X)                                                                            \
 	HEAD(X)                                                                                    \
@@ -37,7 +38,7 @@
 	X(thread_size) X(thread_prev) X(thread_next) X(thread_interp) X(current_frame)             \
 	X(thread_id) X(native_thread_id) X(datastack_chunk) X(thread_status)                       \
 	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
-	CODE(X) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SCALARS(X)
+	CODE(X) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SCALARS(X) GC(X)
 
 #define MEMBERS_3_14(X)                                                                            \
 	HEAD(X)                                                                                    \
@@ -47,7 +48,7 @@
 	X(thread_id) X(native_thread_id) X(datastack_chunk) X(thread_status)                       \
 	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
 	X(stackpointer) X(tlbc_index)                                                              \
-	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X)
+	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
 
 /* The newest, also tried for minor versions that krait has never heard of. */
 #define MEMBERS_3_15(X)                                                                            \
@@ -61,7 +62,8 @@
 	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) X(tp_basicsize) X(tp_dictoffset)                      \
-	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)
+	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)      \
+	GC(X)
 /* clang-format on */
 
 /* The newest list has every member; in an older version those it lacks are 0. */
@@ -309,6 +311,17 @@ static void derive_gil(const uint64_t *m, struct py_layout *ret)
 		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
 }
 
+/* Whether a collection is under way. Without it, or if it doesn't lie in the interpreter's state, that isn't known. */
+static void derive_collecting(const uint64_t *m, struct py_layout *ret)
+{
+	uint64_t at = m[M_gc] + m[M_gc_collecting];
+
+	if (m[M_gc] && m[M_gc] < UINT16_MAX && m[M_gc_collecting] % 4 == 0 &&
+	    m[M_gc_collecting] < m[M_gc_size] && m[M_gc_size] < UINT16_MAX &&
+	    m[M_gc] + m[M_gc_size] <= m[M_interp_size] && at <= UINT16_MAX)
+		ret->interp_collecting = (uint16_t)at;
+}
+
 /*
  * Not among the debug offsets; true of the headers of 3.13-3.15, GIL and free-threaded (checked by
  * tests/layout/check.sh), and tied to members that are checked above.
@@ -320,6 +333,7 @@ static void derive(const uint64_t *m, struct py_layout *ret)
 	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
 	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
 	derive_gil(m, ret);
+	derive_collecting(m, ret);
 	/* _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
 	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
 }

@@ -74,5 +74,120 @@ def told_first():
         check(got == "55 % of the CPU time is in app.work, called from app.py:8", got)
 
 
+# It measures what its collections take: of cycles alone, with finalizers, with callbacks of weak references.
+MEASURED = """
+import gc, sys, time, weakref
+spent = begun = 0.0
+def watch(phase, info):
+    global spent, begun
+    if phase == "start":
+        begun = time.thread_time()
+    else:
+        spent += time.thread_time() - begun
+class Node(object):
+    def __init__(self):
+        self.me = self
+class Closing(Node):
+    def __del__(self):
+        sum(map(deeper, range(150)))
+def deeper(n):
+    return n & 3
+def gone(ref):
+    sum(map(deeper, range(150)))
+def build():
+    for _ in range(150):
+        a = []
+        a.append([a])
+        Closing()
+        refs.append(weakref.ref(Node(), gone))
+def work(n):
+    s = 0
+    for i in range(n):
+        s += i & 3
+gc.set_threshold(100, 10, 10)
+gc.callbacks.append(watch)
+while time.thread_time() < 1.2:
+    refs = []
+    build()
+    work(70000)
+sys.stdout.write("%.4f" % (spent / time.thread_time()))
+"""
+
+
+def measured():
+    """(name, path) of interpreters that say whether a collection is under way: from 3.9 on, one of each minor version."""
+    found = {}
+    for name, version, kind, path in kit.interpreters():
+        if version >= (3, 9) and kind in ("static", "shared", "tailcall"):
+            found.setdefault(version, (name, path))
+    versions = sorted(found)
+    return [found[v] for v in (versions if kit.FULL else sorted({(3, 11), versions[0], versions[-1]} & set(found)))]
+
+
+def check_measured(name, path, d, *args):
+    out = d + "/p.pb.gz"
+    done = krait("record", "-q", "-o", out, *args, "--", path, "-c", MEASURED)
+    check(done.returncode == 0, done.stderr)
+    truth, got = float(done.stdout), report(out)
+    value = {k["name"]: k["total"] for k in got["kinds"]}.get("gc", 0)
+    share = value / got["all"]
+    check(0.2 < truth < 0.8, "%s: a collector's share of %.3f tells little" % (name, truth))
+    check(abs(share - truth) < 0.05, "%s: %.3f, not %.3f" % (name, share, truth))
+    check(report(out, "--kind", "gc")["shown"] == value, "%s: --kind gc" % name)
+    finalizers = [f for f in got["functions"] if f["name"].endswith(("__del__", "gone"))]
+    check(len(finalizers) == 2 and all(f.get("own_gc", 0) >= 0.9 * f["own"] > 0 for f in finalizers), "%s: %s" % (name, finalizers))
+
+
+@case
+def as_the_program_measures():
+    """The collector's share is what gc.callbacks and the thread's CPU time say, finalizers and callbacks of weak references included."""
+    with folder() as d:
+        for name, path in measured():
+            check_measured(name, path, d)
+
+
+@kit.full_case
+def as_the_program_measures_with_all_native_frames():
+    with folder() as d:
+        for name, path in measured():
+            check_measured(name, path, d, "--native=full")
+
+
+# The first thread's finalizer sleeps in a collection; the other one computes, in Python that C called.
+BESIDE = """
+import gc, threading, time
+class Sleeps:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        time.sleep(1.2)
+def deeper(n):
+    for i in range(100):
+        n += i
+    return n
+def beside():
+    while True:
+        sum(map(deeper, range(1000)))
+threading.Thread(target=beside, daemon=True, name="beside").start()
+Sleeps()
+gc.collect()
+"""
+
+
+@case
+def not_what_runs_beside_it():
+    """Another thread's code isn't the collector's because a collection is under way, and its stacks are as always."""
+    with folder() as d:
+        out = d + "/p.pb.gz"
+        done = krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", BESIDE)
+        check(done.returncode == 0, done.stderr)
+        p = pprof.read(out)
+        stacks = [[f.kind for f in p.stack(s)] for s in p.samples if s.labels.get("thread") == "beside"]
+        inside = [of for of in stacks if of[-1] == "python" and len(of) > 3]
+        check(len(inside) > 50, "only %d of %d samples" % (len(inside), len(stacks)))
+        check(all(set(of) == {"python"} for of in inside), "native frames outside of the innermost Python one")
+        check(not any("gc" in of for of in stacks), "taken for the collector's")
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())

@@ -71,6 +71,11 @@ static void states(void)
 #else
 	AT("interp_modules", PyInterpreterState, modules);
 #endif
+#if VERSION >= 0x0309
+	AT("interp_collecting", PyInterpreterState, gc.collecting);
+#else
+	NO("interp_collecting");
+#endif
 	AT("interp_next", PyInterpreterState, next);
 	AT("tstate_next", PyThreadState, next);
 	AT("tstate_interp", PyThreadState, interp);
