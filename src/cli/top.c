@@ -49,6 +49,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON && i != WALK_STARTING &&
 		    i != WALK_ENDING)
 			ret->incomplete += st.outcomes[i];
+	ret->processes_alive = (unsigned)t->alive.processes.n;
+	ret->threads_alive = (unsigned)t->alive.threads.n;
 	if (last->known && ret->cpu >= 0)
 		ret->gil = ret->cpu * last->held / last->value;
 }
@@ -86,6 +88,7 @@ static int condense(struct top *t)
 	if (t->browse)
 		browse_condense(t->browse, &c);
 	r = r ? r : live_condensed(t->live, &c);
+	alive_condensed(&t->alive);
 	log_debug("%zu functions were rare", c.given_up);
 	r = condense_end(&c, r);
 	s->void_ids = r;
@@ -121,6 +124,7 @@ int top_tick_now(struct top *t, uint64_t now)
 	t->tick_ns = now;
 	if (!t->session->condensed)
 		census_take(&t->census, t->session->profile);
+	alive_look(&t->alive, t->session->profile);
 	return live_tick(t->live, seconds) ?: top_bound(t);
 }
 
@@ -279,6 +283,7 @@ int cmd_top(const struct top_options *o)
 	table_fini(&t.shown);
 	live_free(t.live);
 	census_fini(&t.census);
+	alive_fini(&t.alive);
 	str_fini(&t.said);
 	cleanup_close(&t.said_fd);
 	session_fini(&s);

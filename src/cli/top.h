@@ -3,6 +3,7 @@
 #ifndef CLI_TOP_H
 #define CLI_TOP_H
 
+#include "cli/alive.h"
 #include "cli/census.h"
 #include "cli/record.h"
 #include "cli/session.h"
@@ -30,7 +31,8 @@ struct top {
 	uint64_t fold_at;     /* samples in the profile when their times are given up next */
 	uint64_t interval_ns; /* can be changed by keys */
 	uint64_t printed;
-	struct census census;  /* until the profile is made small for the first time */
+	struct census census; /* until the profile is made small for the first time */
+	struct alive alive;
 	uint64_t condense_at;  /* bytes that what grows may have until it is made small */
 	struct browse *browse; /* NULL: no screen */
 	int said_fd; /* what the command says while the screen has the terminal; -1: nothing to come */

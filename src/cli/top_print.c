@@ -51,6 +51,16 @@ static void plain_row(struct top *t, const struct live_row *row, struct str *out
 	str_add_c(out, '\n');
 }
 
+static void add_alive(struct str *out, unsigned n, unsigned alive, const char *one,
+		      const char *many)
+{
+	str_addf(out, ", %u", MIN(alive, n));
+	if (alive < n)
+		str_addf(out, " of %u %s alive", n, n == 1 ? one : many);
+	else
+		str_addf(out, " %s", n == 1 ? one : many);
+}
+
 int top_print_plain(struct top *t)
 {
 	_cleanup_str_ struct str out = {};
@@ -63,7 +73,9 @@ int top_print_plain(struct top *t)
 		str_addf(&out, ", CPU %.0f %%", f.cpu);
 	if (f.gil >= 0)
 		str_addf(&out, ", GIL held %.0f %%", f.gil);
-	str_addf(&out, ", %u process%s\n", f.processes, f.processes == 1 ? "" : "es");
+	add_alive(&out, f.processes, f.processes_alive, "process", "processes");
+	add_alive(&out, f.threads, f.threads_alive, "thread", "threads");
+	str_add_c(&out, '\n');
 	plain_row(t, NULL, &out);
 	for (size_t i = 0; i < n_rows(t); i++)
 		plain_row(t, &t->live->rows.v[t->shown.rows.v[i]], &out);
@@ -165,8 +177,10 @@ static void json_head(struct str *out, const struct top *t)
 		json_field(out, "by", l->by);
 	str_addf(out, ",\"seconds\":%.3f,\"interval_seconds\":%.3f,\"hz\":%.2f",
 		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_LAST], f.hz);
-	str_addf(out, ",\"processes\":%u,\"threads\":%u,\"lost\":%llu,\"incomplete\":%llu",
-		 f.processes, f.threads, (ull)f.lost, (ull)f.incomplete);
+	str_addf(out, ",\"processes\":%u,\"threads\":%u", f.processes, f.threads);
+	str_addf(out, ",\"processes_alive\":%u,\"threads_alive\":%u",
+		 MIN(f.processes_alive, f.processes), MIN(f.threads_alive, f.threads));
+	str_addf(out, ",\"lost\":%llu,\"incomplete\":%llu", (ull)f.lost, (ull)f.incomplete);
 	str_addf(out, ",\"unsupported\":%llu,\"unknown\":%llu,\"not_kept\":%llu,\"condensed\":%u",
 		 (ull)f.unsupported, (ull)f.unknown, (ull)(l->not_kept + l->no_row), f.condensed);
 	str_add(out, ",\"last\":");

@@ -30,9 +30,10 @@ struct browse_facts {
 	const char *target; /* "pid 123", "every Python process" */
 	double hz, interval;
 	uint64_t samples, lost, incomplete, unknown, unsupported;
-	unsigned processes, threads;
-	unsigned condensed; /* how often what was rare was summed up */
-	double cpu, gil;    /* percent of one CPU in the last interval; -1: not known */
+	unsigned processes, threads;		 /* that were sampled since the start */
+	unsigned processes_alive, threads_alive; /* of these, at the end of the last interval */
+	unsigned condensed;			 /* how often what was rare was summed up */
+	double cpu, gil; /* percent of one CPU in the last interval; -1: not known */
 };
 
 /* A line of the tree page. */

@@ -52,6 +52,17 @@ static void draw_who(struct browse *b, struct screen *s)
 		put(s, STYLE_WARN, "  paused");
 }
 
+/* Since the start there may have been many more than there are. */
+static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *one,
+		      const char *many)
+{
+	put(s, STYLE_PLAIN, "  %u", MIN(alive, n));
+	if (alive < n)
+		put(s, STYLE_PLAIN, " of %u %s alive", n, n == 1 ? one : many);
+	else
+		put(s, STYLE_PLAIN, " %s", n == 1 ? one : many);
+}
+
 static void draw_how_much(struct browse *b, struct screen *s)
 {
 	const struct browse_facts *f = &b->facts;
@@ -62,9 +73,9 @@ static void draw_how_much(struct browse *b, struct screen *s)
 		put(s, STYLE_BOLD, "CPU %.0f %%  ", f->cpu);
 	if (f->gil >= 0)
 		put(s, STYLE_BOLD, "GIL %.0f %%  ", f->gil);
-	put(s, STYLE_PLAIN, "%llu samples  %u process%s  %u thread%s",
-	    (unsigned long long)f->samples, f->processes, f->processes == 1 ? "" : "es", f->threads,
-	    f->threads == 1 ? "" : "s");
+	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->samples);
+	put_alive(s, f->processes, f->processes_alive, "process", "processes");
+	put_alive(s, f->threads, f->threads_alive, "thread", "threads");
 	if (f->incomplete && f->samples)
 		put(s, STYLE_PLAIN, "  %.1f %% incomplete", 100.0 * f->incomplete / f->samples);
 	if (f->unsupported)

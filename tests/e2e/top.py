@@ -136,6 +136,45 @@ def counts():
     check(set(last.values()) == {(1, 2)}, str(last))
 
 
+SHORT_THREADS = """
+import threading, time
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+def stay():
+    while True:
+        spin(.01)
+        time.sleep(.001)
+for i in range(3):
+    threading.Thread(target=stay, daemon=True).start()
+while True:
+    one = threading.Thread(target=spin, args=(.01,))
+    one.start()
+    one.join()
+"""
+
+
+@case
+def alive():
+    """Of the threads that were sampled since the start the head says how many are alive, as the kernel counts them."""
+    with python(SHORT_THREADS) as target:
+        shown = top_json("-p", target.pid, "-n", 3, "-i", "700ms", "-F", 999)
+        text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
+        with open("/proc/%d/status" % target.pid) as f:
+            threads = int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
+    last = shown[-1]
+    check(last["threads"] > 10 + shown[0]["threads_alive"], "too few threads to tell: %s" % last["threads"])
+    # One of them begins and ends all the time.
+    check(4 <= threads <= 5 and all(abs(s["threads_alive"] - threads) <= 1 for s in shown),
+          "%d threads: %s" % (threads, [s["threads_alive"] for s in shown]))
+    check(all(s["processes_alive"] == s["processes"] == 1 for s in shown), "processes")
+    check(re.search(r", 1 process, [345] of \d+ threads alive\n", text), text.split("\n")[0])
+    with python(SHARES) as target:
+        text = krait("top", "-p", target.pid, "-n", 1, "-F", 999).stdout
+    check(", 1 process, 1 thread\n" in text, text.split("\n")[0])
+
+
 @case
 def filters():
     """The filter words of every command: samples, and frames of those that are left."""
