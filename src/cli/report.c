@@ -84,11 +84,11 @@ static const struct option_row rows[] = {
 	{.name = "per-process",
 	 .set = value_flag,
 	 .field = FIELD(style.per_process),
-	 .help = "each process's share too"},
+	 .help = "each process's share too; of more than fit those of one name together"},
 	{.name = "per-thread",
 	 .set = value_flag,
 	 .field = FIELD(style.per_thread),
-	 .help = "each thread's share too"},
+	 .help = "each thread's share too; of more than fit those of one name together"},
 	SOURCE_ROWS(FIELD(source), "text, md, html: ",
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),

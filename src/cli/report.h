@@ -82,9 +82,15 @@ bool report_is_note(const char *comment);
 struct report_share {
 	char *name;
 	int64_t value;
+	unsigned n; /* processes or threads; 0 = one */
 };
 typedef VEC(struct report_share) report_shares;
 _must_use_ int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret);
 void report_shares_fini(report_shares *s);
+/*
+ * report_fold.c: those of @by, process or thread, whose names differ by numbers alone become one,
+ * "Thread-N (work)". 0 or -ENOMEM + message.
+ */
+_must_use_ int report_shares_fold(report_shares *s, const char *by);
 
 #endif

@@ -208,19 +208,26 @@ static int add_gil(struct printer *p)
 	return r == -EINVAL ? 0 : r;
 }
 
-static void print_share(struct printer *p, int64_t value, const char *name, bool code)
+/* @many: what several are called, "threads". */
+static void print_share(struct printer *p, const struct report_share *s, const char *many,
+			bool code)
 {
-	add_percent(p, value);
+	_cleanup_str_ struct str count = {};
+
+	if (s->n > 1)
+		str_addf(&count, ", %u %s", s->n, many);
+	add_percent(p, s->value);
 	if (p->md) {
 		str_add(&p->row, "| ");
 		if (code)
-			add_code(&p->row, name, false);
+			add_code(&p->row, s->name, false);
 		else
-			str_add(&p->row, name);
-		str_add(&p->row, " |");
+			str_add(&p->row, s->name);
+		str_addf(&p->row, "%s |", str_cstr(&count));
 	} else {
 		str_add(&p->row, "   ");
-		cells_add(&p->row, name, p->style->width - 11, false, false);
+		cells_add(&p->row, s->name, p->style->width - 11 - (int)count.n, false, false);
+		str_add(&p->row, str_cstr(&count));
 	}
 	end_row(p);
 }
@@ -229,21 +236,30 @@ static int print_shares(struct printer *p, const char *by)
 {
 	report_shares shares = {};
 	int r = report_shares_of(p->f, by, &shares);
-	size_t shown = MIN(shares.n, (size_t)p->style->limit);
+	const char *many = streq(by, "process")	 ? "processes"
+			   : streq(by, "thread") ? "threads"
+						 : NULL;
+	size_t shown;
+	unsigned n_rest = 0;
 	char others[32];
 	int64_t rest = 0;
 
+	if (!r && many && shares.n > p->style->limit)
+		r = report_shares_fold(&shares, by);
+	shown = MIN(shares.n, (size_t)p->style->limit);
 	if (!r && p->md)
 		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", by);
 	else if (!r)
 		fprintf(p->out, "\n  share    %s\n", by);
 	for (size_t i = 0; !r && i < shown; i++)
-		print_share(p, shares.v[i].value, shares.v[i].name, true);
-	for (size_t i = shown; !r && i < shares.n; i++)
+		print_share(p, &shares.v[i], many, true);
+	for (size_t i = shown; !r && i < shares.n; i++) {
 		rest += shares.v[i].value;
-	snprintf(others, sizeof(others), "%zu more", shares.n - shown);
+		n_rest += MAX(shares.v[i].n, 1u);
+	}
+	snprintf(others, sizeof(others), "%u more", n_rest);
 	if (!r && shares.n > shown)
-		print_share(p, rest, others, false);
+		print_share(p, &(struct report_share){.name = others, .value = rest}, many, false);
 	report_shares_fini(&shares);
 	return r;
 }

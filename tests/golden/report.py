@@ -558,14 +558,14 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """Shares of processes, those of one name apart; the last line sums up those beyond the limit."""
+    """Shares of processes, those of one name apart where all fit; the last line sums up those beyond the limit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
         w.sample([at], {"pid": pid, **({"process": name} if name else {})}, n)
     w.save(path)
     rows = ["50.0 % web.py (pid 4)", "30.0 % web.py (pid 5)", "15.0 % cron.py (pid 6)", "5.0 % pid 7"]
-    for args, want in ((["--per-process"], rows), (["--per-process", "-n", "2"], rows[:2] + ["20.0 % 2 more"])):
+    for args, want in ((["--per-process"], rows), (["--per-process", "-n", "2"], ["80.0 % web.py, 2 processes", rows[2], "5.0 % 1 more"])):
         lines = krait("report", path, *args).stdout.decode().split("\n")
         check(" ".join(args), [" ".join(line.split()) for line in lines[-1 - len(want):-1]] == want, "\n".join(lines))
     for what in "process", "thread":
