@@ -89,3 +89,10 @@ const char *err_msg(void)
 #endif
 	return message[0] ? message : "unknown error: krait has set no message";
 }
+
+const char *err_about(const char *msg, const char *subject)
+{
+	size_t n = strlen(subject);
+
+	return !strncmp(msg, subject, n) && !strncmp(msg + n, ": ", 2) ? msg + n + 2 : msg;
+}

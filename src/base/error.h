@@ -25,4 +25,7 @@ int err_wrap(int code, const char *fmt, ...) _printf_(2, 3);
 /* This thread's last message, never NULL; valid until the next err_*() call in this thread. */
 const char *err_msg(void);
 
+/* @msg without "@subject: " at its beginning, for a sentence that begins with it anyway. */
+const char *err_about(const char *msg, const char *subject);
+
 #endif

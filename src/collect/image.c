@@ -144,7 +144,7 @@ static int look_into(struct collect *c, const struct proc *proc, int fd, const c
 	if (r)
 		return r;
 	if (read_file(fd, path, ret) < 0)
-		log_info("%s: %s", path, err_msg());
+		log_info("%s: %s", path, err_about(err_msg(), path));
 	if (look_end(c, &look, path) && !look.whole && !ret->is_python)
 		return err_set(-EBUSY, "%s takes too long to look into", path);
 	return 0;

@@ -219,7 +219,7 @@ static struct native_file *meet_file(struct collect *c, const struct proc *proc,
 	struct native_file *f = new_file(c, m);
 
 	if (f && open_file(c, proc, m, path, f))
-		log_info("%s: no native frames: %s", path, err_msg());
+		log_info("%s: no native frames: %s", path, err_about(err_msg(), path));
 	return f ? keep_file(c, f) : NULL;
 }
 

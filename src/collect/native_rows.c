@@ -217,7 +217,7 @@ static void try_later(struct native_file *f)
 static void not_filled(struct collect *c, struct native_file *f, int r, const char *why)
 {
 	if (r == -ENOSPC) {
-		log_info("%s: no unwind tables for now: %s", f->path, why);
+		log_info("%s: no unwind tables for now: %s", f->path, err_about(why, f->path));
 		c->stats.rows_refused++;
 		try_later(f);
 		return;
@@ -228,9 +228,9 @@ static void not_filled(struct collect *c, struct native_file *f, int r, const ch
 	}
 	f->rows = ROWS_REFUSED;
 	if (r == -EFBIG)
-		log_warn("%s: %s", f->path, why);
+		log_warn("%s: %s", f->path, err_about(why, f->path));
 	else
-		log_info("%s: no unwind tables: %s", f->path, why);
+		log_info("%s: no unwind tables: %s", f->path, err_about(why, f->path));
 	c->stats.rows_too_large += r == -EFBIG;
 }
 

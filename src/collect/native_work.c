@@ -131,9 +131,9 @@ static int read_names(struct job *j, int root)
 	if (elf_file_open(f->fd, f->path, &elf) || method_names_open(elf, &j->methods))
 		j->methods = NULL;
 	if (elf && function_parts_open(elf, &j->parts))
-		log_info("%s: %s", f->path, err_msg());
+		log_info("%s: %s", f->path, err_about(err_msg(), f->path));
 	if (j->config->native_lines && dwarf_lines_open(f->fd, f->path, root, &j->lines)) {
-		log_info("%s: no lines: %s", f->path, err_msg());
+		log_info("%s: no lines: %s", f->path, err_about(err_msg(), f->path));
 		j->lines = NULL;
 	}
 	/* Last: its error is the one that is noted. */
@@ -247,7 +247,7 @@ void native_work_kernel(struct collect *c)
 static void take_names(struct collect *c, struct native_file *f, struct job *j)
 {
 	if (j->r)
-		log_info("%s: no symbols: %s", f->path, j->why ? j->why : "");
+		log_info("%s: no symbols: %s", f->path, err_about(j->why ? j->why : "", f->path));
 	f->names = TAKE_PTR(j->names);
 	f->methods = TAKE_PTR(j->methods);
 	f->parts = TAKE_PTR(j->parts);
