@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "cli/exit.h"
 #include "cli/help.h"
@@ -56,9 +57,30 @@ static const struct option_row *row_by_letter(const struct command *c, char lett
 	return NULL;
 }
 
+/* The other commands that have an option of this name or, where that is NULL, of this letter. */
+static bool others_have(const struct command *c, const char *name, char letter, struct str *b)
+{
+	unsigned n = 0;
+
+	for (const struct command *const *other = commands; *other; other++) {
+		const struct option_row *row = *other == c || (*other)->hidden ? NULL
+					       : name ? row_by_name(*other, name, strlen(name))
+						      : row_by_letter(*other, letter);
+
+		if (!row)
+			continue;
+		str_addf(b, "%s%s", n++ ? ", " : "", (*other)->name);
+		if (!name)
+			str_addf(b, " (--%s)", row->name);
+	}
+	str_add(b, n == 1 ? " has it" : " have it");
+	return n;
+}
+
 static int unknown_option(const struct command *c, const char *typed, size_t n)
 {
 	_cleanup_free_ char *name = strndup(typed, n);
+	_cleanup_str_ struct str others = {};
 	VEC(const char *) names = {};
 	const char *similar;
 	int r = 0;
@@ -72,6 +94,9 @@ static int unknown_option(const struct command *c, const char *typed, size_t n)
 		r = vec_push(&names, NULL);
 	similar = !r && name ? options_similar(name, names.v) : NULL;
 	vec_fini(&names);
+	if (name && others_have(c, name, 0, &others))
+		return err_set(-EINVAL, "krait %s has no option --%s; %s", c->name, name,
+			       str_cstr(&others));
 	if (similar)
 		return err_set(-EINVAL, "there is no option --%s; did you mean --%s?", name,
 			       similar);
@@ -114,10 +139,15 @@ static int take_long(struct parser *p, const char *word)
 
 static int take_letters(struct parser *p, const char *letters)
 {
+	_cleanup_str_ struct str others = {};
+
 	while (*letters) {
 		const struct option_row *row = row_by_letter(p->command, *letters);
 		int r;
 
+		if (!row && others_have(p->command, NULL, *letters, &others))
+			return err_set(-EINVAL, "krait %s has no option -%c; %s", p->command->name,
+				       *letters, str_cstr(&others));
 		if (!row)
 			return err_set(-EINVAL,
 				       "there is no option -%c; `krait %s --help` lists them",

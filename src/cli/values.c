@@ -120,7 +120,7 @@ static int read_fraction(const char **text, uint64_t unit, uint64_t *ret)
 	return 0;
 }
 
-int value_duration(void *field, const char *text)
+int value_time(void *field, const char *text)
 {
 	const char *whole = text, *unit = text + strspn(text, "0123456789.");
 	uint64_t ns = unit_ns(unit), n, fraction;
@@ -132,14 +132,20 @@ int value_duration(void *field, const char *text)
 	/* A thousand years at the most: 10^9 s fit u64 nanoseconds, 10^9 h don't. */
 	if (n > UINT64_MAX / 4 / ns)
 		return err_set(-EINVAL, "'%s' is too long a duration", text);
-	n = n * ns + fraction;
-	if (n == 0)
+	*(uint64_t *)field = n * ns + fraction;
+	return 0;
+}
+
+int value_duration(void *field, const char *text)
+{
+	int r = value_time(field, text);
+
+	if (!r && !*(uint64_t *)field)
 		return err_set(-EINVAL,
 			       "a duration of '%s' leaves no time to sample; leave it out to "
 			       "record until Ctrl-C",
 			       text);
-	*(uint64_t *)field = n;
-	return 0;
+	return r;
 }
 
 /* A whole number with k, M or G behind it, multiples of @unit: 1000 or 1024. */

@@ -16,7 +16,8 @@ int value_more(void *field, const char *text);	      /* int: one more each time;
 int value_string(void *field, const char *text);      /* const char *: @text, not empty */
 int value_strings(void *field, const char *text);     /* VEC(const char *): appended, not empty */
 int value_pid(void *field, const char *text);	      /* VEC(pid_t): 1 to 2^31-1, each once */
-int value_duration(void *field, const char *text);    /* uint64_t ns: 10, 1.5s, 500ms, 2m; > 0 */
+int value_time(void *field, const char *text);	      /* uint64_t ns: 0, 10, 1.5s, 500ms, 2m */
+int value_duration(void *field, const char *text);    /* the same, > 0: how long to sample */
 int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
 int value_times(void *field, const char *text);	      /* uint64_t, from 1 on */
 int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */

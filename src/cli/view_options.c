@@ -61,6 +61,15 @@ int view_value_modules(void *field, const char *text)
 	return 0;
 }
 
+int view_value_until(void *field, const char *text)
+{
+	int r = value_time(field, text);
+
+	if (!r && !*(uint64_t *)field)
+		return err_set(-EINVAL, "nothing is before the start; leave it out to show all");
+	return r;
+}
+
 int view_value_native(void *field, const char *text)
 {
 	static const enum view_native of[] = {[NATIVE_MODE_NONE] = VIEW_NATIVE_NONE,

@@ -18,6 +18,8 @@ int view_value_lines(void *field, const char *text);	 /* enum view_grain */
 int view_value_functions(void *field, const char *text); /* enum view_grain */
 int view_value_modules(void *field, const char *text);	 /* enum view_grain */
 
+int view_value_until(void *field, const char *text); /* uint64_t ns, > 0 */
+
 int view_value_native(void *field, const char *text); /* enum view_native */
 
 int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
@@ -67,10 +69,10 @@ void view_options_warn_of(const struct unmatched *u); /* the same of what was lo
 	 .help = "leave all other frames out"}
 
 #define VIEW_TIME_ROWS(base)                                                                       \
-	{.name = "since", .arg = "TIME", .set = value_duration,                                    \
+	{.name = "since", .arg = "TIME", .set = value_time,                                        \
 	 VIEW_ROW(base, since_ns),                                                                 \
 	 .help = "from this time after the start of the recording on: 10, 500ms, 2m"},             \
-	{.name = "until", .arg = "TIME", .set = value_duration,                                    \
+	{.name = "until", .arg = "TIME", .set = view_value_until,                                  \
 	 VIEW_ROW(base, until_ns),                                                                 \
 	 .help = "up to this time after the start"}
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Patterns of filter options: what matches nothing is said, by every command, with names that are near."""
+"""Patterns and times of filter options: what matches nothing is said, by every command, with names that are near."""
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from kit import KRAIT, PYTHON, case, check, folder, krait, main, pprof, python  # noqa: E402
+from kit import KRAIT, PYTHON, case, check, folder, krait, main, pprof, python, refused  # noqa: E402
 from vt import Terminal  # noqa: E402
 
 # 70 and 30 of 100 samples.
@@ -108,6 +108,22 @@ def recordings():
         check(total.get(True, 0) > 300, "index in the package: %s" % total)
         done = krait("top", "-n", 1, "--focus", "indx", "--", PYTHON, main_py)
         check(warned(done) == ["--focus indx matches nothing; near it: store.views.index"], done.stderr)
+
+
+@case
+def times():
+    """--since 0 is the start; what an option is refused for is said of that option and that command."""
+    with folder() as d:
+        path = profile(d)
+        for command in ["report", path], ["diff", path, path]:
+            check(krait(*command, "--since", "0s").stdout == krait(*command).stdout != "", command[0])
+        for words, args in (("--until: nothing is before the start", ("report", path, "--until", "0")),
+                            ("--interval is too short", ("top", "-i", "0")),
+                            ("krait report has no option --pid; record, top, dump have it", ("report", path, "--pid", "1")),
+                            ("krait report has no option -d; record (--duration), top (--duration) have it", ("report", path, "-d5")),
+                            ("krait dump has no option --tree; report has it", ("dump", "--tree")),
+                            ("did you mean --tree?", ("report", path, "--treee"))):
+            refused(2, words, *args)
 
 
 @case
