@@ -49,6 +49,8 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
 void diff_add_sum(const struct diff_facts *f, struct str *b);
+/* How much the garbage collector took of each side, where that is worth a word. */
+void diff_add_gc(const struct diff_facts *f, struct str *b);
 
 /* Does it say something new: it changed by more than noise, and not only because what it calls did? */
 bool diff_row_counts(const struct diff_row *row);

@@ -197,10 +197,11 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 
 int diff_print_text(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, gc = {};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
+	diff_add_gc(f, &gc);
 	if (has_costs(f)) /* else the verdict has it */
 		diff_add_sum(f, &sum);
 	print_words(out, str_cstr(&verdict), style->width);
@@ -208,6 +209,8 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 		print_words(out, str_cstr(&doubt), style->width);
 	if (sum.n)
 		print_words(out, str_cstr(&sum), style->width);
+	if (gc.n)
+		print_words(out, str_cstr(&gc), style->width);
 	print_table(f, style, out);
 	return flush(out);
 }
@@ -263,7 +266,7 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 
 int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, words = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, gc = {}, words = {};
 
 	diff_add_verdict(f, &verdict);
 	diff_add_doubt(f, &doubt);
@@ -274,6 +277,9 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	markup_add_md(&words, str_cstr(&doubt), doubt.n);
 	str_add(&words, sum.n ? "\n\n" : "");
 	markup_add_md(&words, str_cstr(&sum), sum.n);
+	diff_add_gc(f, &gc);
+	str_add(&words, gc.n ? "\n\n" : "");
+	markup_add_md(&words, str_cstr(&gc), gc.n);
 	fprintf(out, "%s\n", str_cstr(&words));
 	print_md_table(f, style, out);
 	return flush(out);
@@ -346,10 +352,12 @@ int diff_print_json(const struct diff_facts *f, const struct diff_style *style, 
 	if (f->groups)
 		put_text(out, "by", f->by);
 	fprintf(out,
-		",\n  \"all\": {\"before\": %.9g, \"after\": %.9g},\n  \"timed\": %s,\n"
+		",\n  \"all\": {\"before\": %.9g, \"after\": %.9g},\n"
+		"  \"gc_share\": {\"before\": %.6g, \"after\": %.6g},\n  \"timed\": %s,\n"
 		"  \"compared\": %zu,\n  \"changed\": %zu,\n  \"%s\": [",
-		f->diff.all[DIFF_A], f->diff.all[DIFF_B], f->diff.timed ? "true" : "false",
-		f->diff.checked, diff_count_changed(f), f->groups ? "groups" : "functions");
+		f->diff.all[DIFF_A], f->diff.all[DIFF_B], f->diff.gc[DIFF_A], f->diff.gc[DIFF_B],
+		f->diff.timed ? "true" : "false", f->diff.checked, diff_count_changed(f),
+		f->groups ? "groups" : "functions");
 	vec_foreach(row, &f->diff.rows) {
 		if (is_nothing(&row->of[DIFF_TOTAL]))
 			continue;

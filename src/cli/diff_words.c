@@ -106,6 +106,17 @@ void diff_add_sum(const struct diff_facts *f, struct str *b)
 	str_add_c(b, ')');
 }
 
+#define GC_LEAST 0.01
+
+void diff_add_gc(const struct diff_facts *f, struct str *b)
+{
+	const double *gc = f->diff.gc;
+
+	if (MAX(gc[DIFF_A], gc[DIFF_B]) >= GC_LEAST)
+		str_addf(b, "The garbage collector took %.1f %% of all before, %.1f %% after",
+			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
+}
+
 /* "Per run (both commands ran to their end)", "Per request". */
 static void add_measure(const struct diff_facts *f, struct str *b)
 {

@@ -138,6 +138,8 @@ static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
 	str_add(b, l->others ? "; of it " : ", of it ");
 	if (line)
 		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
+	else if (costs_kind(&f->costs, l->callee) == KIND_GC)
+		str_add(b, "the garbage collector");
 	else
 		costs_name(&f->costs, l->callee, b);
 	add_of_it(f, line ? l->line_value : l->callee_value, b);

@@ -40,6 +40,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.threads = st.threads,
 		.cpu = table_cpu(&t->shown, last, LIVE_LAST),
 		.gil = -1,
+		.gc = table_gc(last),
 	};
 	if (!ret->condensed) { /* else those that have ended are one in the profile */
 		ret->processes = (unsigned)t->census.processes.n;

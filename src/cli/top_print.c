@@ -73,6 +73,8 @@ int top_print_plain(struct top *t)
 		str_addf(&out, ", CPU %.0f %%", f.cpu);
 	if (f.gil >= 0)
 		str_addf(&out, ", GIL held %.0f %%", f.gil);
+	if (f.gc >= 1)
+		str_addf(&out, ", GC %.0f %% of all", f.gc);
 	add_alive(&out, f.processes, f.processes_alive, "process", "processes");
 	add_alive(&out, f.threads, f.threads_alive, "thread", "threads");
 	str_add_c(&out, '\n');
@@ -99,6 +101,7 @@ static void json_count(struct str *out, const struct table *v, const struct live
 	json_percent(out, "percent", table_share(v, n, span));
 	json_percent(out, "cpu_percent", table_cpu(v, n, span));
 	json_percent(out, "gil_percent", table_gil(n));
+	json_percent(out, "gc_percent", table_gc(n));
 	str_add_c(out, '}');
 }
 

@@ -34,6 +34,7 @@ struct browse_facts {
 	unsigned processes_alive, threads_alive; /* of these, at the end of the last interval */
 	unsigned condensed;			 /* how often what was rare was summed up */
 	double cpu, gil; /* percent of one CPU in the last interval; -1: not known */
+	double gc;	 /* percent of what the last interval had */
 };
 
 /* A line of the tree page. */

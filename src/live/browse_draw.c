@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 
 #define HEAD_ROWS 3 /* who, how much, which table */
+#define GC_LEAST  1 /* % */
 
 enum style draw_style(const struct profile *p, uint32_t location)
 {
@@ -73,6 +74,8 @@ static void draw_how_much(struct browse *b, struct screen *s)
 		put(s, STYLE_BOLD, "CPU %.0f %%  ", f->cpu);
 	if (f->gil >= 0)
 		put(s, STYLE_BOLD, "GIL %.0f %%  ", f->gil);
+	if (f->gc >= GC_LEAST)
+		put(s, STYLE_BOLD, "GC %.0f %% of all  ", f->gc);
 	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->samples);
 	put_alive(s, f->processes, f->processes_alive, "process", "processes");
 	put_alive(s, f->threads, f->threads_alive, "thread", "threads");

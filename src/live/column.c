@@ -23,6 +23,11 @@ double table_gil(const struct live_count *n)
 	return n->known > 0 ? 100.0 * n->held / n->known : -1;
 }
 
+double table_gc(const struct live_count *n)
+{
+	return n->value > 0 ? 100.0 * n->gc / n->value : 0;
+}
+
 static double self_last(const struct table *v, const struct live_row *row)
 {
 	struct live_count n = live_self(v->live, row, LIVE_LAST);

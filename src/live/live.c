@@ -271,6 +271,7 @@ static void add_count(struct live_count *to, const struct live_count *n)
 	to->value += n->value;
 	to->held += n->held;
 	to->known += n->known;
+	to->gc += n->gc;
 }
 
 /* What is being added, and to which spans. */
@@ -309,6 +310,15 @@ static void add_frames(struct fold *f, uint32_t stack)
 		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
+/* Whatever frames are hidden. */
+static bool is_gc(struct live *l, uint32_t stack)
+{
+	size_t n = 0;
+	const uint32_t *loc = stack ? profile_get_stack(l->p, stack, &n) : NULL;
+
+	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
+}
+
 static void add_sum(struct fold *f, const struct profile_sample *s)
 {
 	struct live *l = f->l;
@@ -320,7 +330,8 @@ static void add_sum(struct fold *f, const struct profile_sample *s)
 	l->turn++;
 	f->labels = s->labels;
 	f->n = (struct live_count){s->values[0], value, who->gil == LIVE_GIL_HELD ? value : 0,
-				   who->gil != LIVE_GIL_UNKNOWN ? value : 0};
+				   who->gil != LIVE_GIL_UNKNOWN ? value : 0,
+				   is_gc(l, s->stack) ? value : 0};
 	for (unsigned i = 0; i < LIVE_SPANS; i++)
 		if (f->spans[i])
 			add_count(&l->all[i], &f->n);

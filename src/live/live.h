@@ -37,6 +37,7 @@ enum live_gil { LIVE_GIL_UNKNOWN, LIVE_GIL_HELD, LIVE_GIL_OTHER };
 struct live_count {
 	int64_t samples, value; /* value: the profile's default one, nanoseconds where it is time */
 	int64_t held, known;	/* of value: with the GIL; where that is known */
+	int64_t gc;		/* of value: the garbage collector's, view_stack_kind() */
 };
 
 /* One line of the table. Of a thread, a process or a label self and total are the same. */

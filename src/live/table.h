@@ -83,6 +83,7 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 double table_cpu(const struct table *v, const struct live_count *n, enum live_span span);
 double table_share(const struct table *v, const struct live_count *n, enum live_span span);
 double table_gil(const struct live_count *n);
+double table_gc(const struct live_count *n);
 
 const char *table_word(enum live_table table); /* "functions" */
 /* The table @step to the right of this one, or to the left. */

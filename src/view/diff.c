@@ -120,6 +120,8 @@ static int spread(struct maker *m)
 		const uint32_t *keys, *row_of = m->row_of[m->side];
 		size_t n;
 
+		if (costs_is_gc(c, e->stack))
+			m->d->gc[m->side] += value;
 		keys = costs_keys(c, e->stack, &n);
 		if (!keys)
 			return -ENOMEM;
@@ -371,6 +373,8 @@ static int make(struct maker *m)
 		m->noise.per_time = d->per_time;
 		m->noise.per[side] = d->per[side];
 		d->all[side] = m->noise.sum[side] / d->per[side];
+		if (d->gc[side] > 0)
+			d->gc[side] /= m->noise.sum[side];
 	}
 	for (size_t i = 0; i < d->rows.n; i++) {
 		fill(m, &d->rows.v[i].of[DIFF_SELF], &m->self[i]);

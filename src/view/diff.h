@@ -52,6 +52,7 @@ struct diff {
 	bool timed;	 /* false: a profile has no times, so samples were taken for independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
 	double all[DIFF_SIDES]; /* of the measure */
+	double gc[DIFF_SIDES];	/* the garbage collector's share, 0 to 1: costs_is_gc() */
 	struct costs costs[DIFF_SIDES];
 	VEC(struct diff_row)
 	rows; /* changes of self, largest first; then of totals, own code before; then what may be noise */

@@ -53,7 +53,9 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 		uint32_t frame = costs_frame(c, frames, n, i);
 
 		if (!costs_is_python(c, frame)) {
-			if (!choice.owner && lede_is_native(c, frame))
+			bool called = !choice.owner && lede_is_native(c, frame);
+
+			if (called || (!choice.own && costs_kind(c, frame) == KIND_GC))
 				choice.callee = frame;
 		} else if (lede_is_importlib(c, frame)) {
 			importlib = true;

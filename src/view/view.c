@@ -140,12 +140,13 @@ static size_t native_from(const struct viewer *v, const uint32_t *stack, size_t 
 	return i;
 }
 
-/* Marks say why frames are missing; they stay. */
+/* Marks say why frames are missing; they stay, and so does the collector that called a Python function. */
 static bool is_native(const struct viewer *v, uint32_t id)
 {
 	enum frame_kind kind = kind_of(v, id);
 
-	return kind != KIND_PYTHON && kind != KIND_MARK;
+	return kind != KIND_PYTHON && kind != KIND_MARK &&
+	       (kind != KIND_GC || v->o->native == VIEW_NATIVE_NONE);
 }
 
 /* The frames that are left, root first as they are made, so that an outer one has its id. */

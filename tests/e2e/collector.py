@@ -3,7 +3,7 @@
 """What is said of the garbage collector. Of made profiles the truth is arithmetic; of recorded programs it is what they
 measure themselves, by gc.callbacks and their thread's CPU time."""
 import json
-import os
+import re
 import sys
 
 import kit
@@ -57,6 +57,18 @@ def every_stack_with_it():
 
 
 @case
+def in_other_commands():
+    """diff says both sides' shares; a view without native frames but the innermost keeps the collector above a finalizer."""
+    with folder() as d:
+        a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
+        b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))
+        check("The garbage collector took 10.0 % of all before, 25.0 % after" in krait("diff", a, b).stdout, krait("diff", a, b).stdout)
+        got = json.loads(krait("diff", a, b, "--json").stdout)["gc_share"]
+        check(got == {"before": 0.1, "after": 0.25}, str(got))
+        check(report(a, "--native=leaf", "--kind", "gc")["kinds"] == [{"name": "gc", "total": 10 * 10 ** 6}], "--native=leaf")
+
+
+@case
 def told_first():
     """The collector comes first if it takes more than any function does without it; then who calls it."""
     with folder() as d:
@@ -71,7 +83,7 @@ def told_first():
         # A finalizer that collects again is the first collection's doing.
         check(said(*rest, (40, *MAIN, "work:5", GC[0], "__del__:7", *GC)) == words + ", called from app.py:5", "finalizer")
         got = said((25, *MAIN, "work:5", *GC), (30, *MAIN, "work:5"), (45, *MAIN, "a:3"))
-        check(got == "55 % of the CPU time is in app.work, called from app.py:8", got)
+        check(got == "55 % of the CPU time is at app.py:5 (work), of it the garbage collector 25 %", got)
 
 
 # It measures what its collections take: of cycles alone, with finalizers, with callbacks of weak references.
@@ -151,6 +163,16 @@ def as_the_program_measures_with_all_native_frames():
     with folder() as d:
         for name, path in measured():
             check_measured(name, path, d, "--native=full")
+
+
+@case
+def top_says_it():
+    """krait top: the collector's part of all, as the program measures it, and of a function's own time."""
+    done = krait("top", "-F", 999, "-i", "60s", "--json", "--", kit.PYTHON, "-c", MEASURED)
+    shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
+    check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
+    rows = {r["function"]: r["self"]["gc_percent"] for r in shown["rows"] if r["kind"] == "python" and r["self"]["samples"] > 20}
+    check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))  # only finalizers and callbacks call that one
 
 
 # The first thread's finalizer sleeps in a collection; the other one computes, in Python that C called.
