@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a box tells of itself: its colour, what the colours mean, its numbers and its hottest lines.
 
-import {fit} from './base.js';
+import {fit, lastAnswer} from './base.js';
 import {GIL, fillOf, gilFill, heat, laneFill, nthFill} from './colour.js';
 import {showLegend} from './controls.js';
 import {changeFill, changeLegend} from './diff.js';
 import {nodesOf} from './lines.js';
-import {groupLabels, groupWeights, leaves, majority} from './samples.js';
+import {collected, groupLabels, groupWeights, leaves, majority} from './samples.js';
 import {selfOf, valueOf} from './tree.js';
 import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './view.js';
 
@@ -70,12 +70,17 @@ function moduleRanks() {
 	return page.modules;
 }
 
+const lastLeaves = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
+
+/** @param {import('./tree.js').Tree} t that is drawn */
+const leavesOf = (t) => lastLeaves([t], () => leaves(page.data, state.view === 'sandwich' ? page.stacks : page.whole, t));
+
 /** @param {import('./tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
-	const {data, stacks, whole, pass} = page;
+	const {data, pass} = page;
 	if (!page.votes.has(t)) {
 		const g = largestFirst(by);
-		page.votes.set(t, {of: majority(data, t, leaves(data, state.view === 'sandwich' ? stacks : whole, t), g.of, pass), names: g.names});
+		page.votes.set(t, {of: majority(data, t, leavesOf(t), g.of, pass), names: g.names});
 	}
 	return page.votes.get(t);
 }
@@ -154,10 +159,29 @@ function linesOf(node) {
 	return [...lines].filter(([n, v]) => n && v).sort((a, b) => b[1] - a[1]).slice(0, 8).map(([n, v]) => /** @type {[string, number]} */ (['line ' + n, v]));
 }
 
+/**
+ * What of a box the garbage collector took, with what that called; -1: not known, or not in such a picture.
+ * @param {Flame} of @param {number} node
+ */
+function collectedIn(of, node) {
+	const {data, pass} = page, in_gc = data.samples && !page.early && !of.tree.upwards ? collected(data) : null, t = of.tree;
+	if (!in_gc)
+		return {gc: -1, gcCount: -1};
+	const leaf = leavesOf(t), {n, node: at, values} = data.samples, w = values[state.value];
+	let gc = 0, gcCount = 0;
+	for (let s = 0; s < n; s++) {
+		if (in_gc[at[s]] && leaf[s] >= node && leaf[s] < t.end[node] && (!pass || pass[s])) {
+			gc += w[s];
+			gcCount += values[0][s];
+		}
+	}
+	return {gc, gcCount};
+}
+
 /** @param {Flame} of @param {number} node */
 export function numbersOf(of, node) {
 	const t = of.tree, {values} = page.data.header;
 	return {value: valueOf(t, node), self: page.early || t.upwards ? -1 : selfOf(t, node), ...samplesOf(of, node), all: page.total,
 		shown: shown() === page.total && !of.zoom ? page.total : valueOf(t, of.zoom), part: of.zoom ? 'of the zoomed box' : 'of shown', unit: unit(), type: values[state.value][0],
-		counted: values[0][0], lines: of === flame ? linesOf(node) : []};
+		counted: values[0][0], ...collectedIn(of, node), lines: of === flame ? linesOf(node) : []};
 }

@@ -57,7 +57,7 @@ import {breathe, byId, sliceOver} from './base.js';
  */
 
 export const KINDS = ['Python', 'native', 'kernel', 'JIT code', 'garbage collector', 'marks'];
-export const PYTHON = 0, NATIVE = 1, KERNEL = 2, MARK = 5;
+export const PYTHON = 0, NATIVE = 1, KERNEL = 2, GC = 4, MARK = 5;
 
 /** @param {string} id @returns {Promise<Uint8Array>} */
 async function block(id) {

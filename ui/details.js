@@ -11,6 +11,7 @@ import {kindName} from './colour.js';
  * @property {number} value @property {number} self of the shown type; -1: not known yet, or not in such a picture
  * @property {number} count @property {number} selfCount samples; -1: not known yet, as .self; NaN: nor later
  * @property {number} all of the recording @property {number} shown what is on the screen @property {string} part its name
+ * @property {number} gc @property {number} gcCount of .value and .count, the garbage collector's with what that called; -1 as .self
  * @property {string} unit @property {string} type of the values @property {string} counted what .count is of
  * @property {Array<[string, number]>} lines the hottest, with their values
  */
@@ -53,7 +54,8 @@ function content(f, n) {
 			parts.push(el('div', {class: 'where'}, text));
 	}
 	parts.push(el('table', {}, el('tr', {}, ...head.map((h) => el('th', {scope: 'col'}, h))),
-		row('total', n.value, n.count, n), ...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)])));
+		row('total', n.value, n.count, n), ...(n.self < 0 ? [] : [row('itself', n.self, n.selfCount, n)]),
+		...(n.gc > 0 ? [row('of it GC', n.gc, n.gcCount, n)] : [])));
 	if (n.lines.length) {
 		parts.push(el('table', {class: 'lines'}, ...n.lines.map(([name, value]) => {
 			const bar = el('i');

@@ -2,6 +2,7 @@
 // What follows from the single samples and their labels: filters, groups, threads and processes.
 
 import {lastAnswer} from './base.js';
+import {GC} from './data.js';
 import {makeTree} from './tree.js';
 
 // Not labels, but by what they say without numbers: words that nobody takes for a label of their own. html_header.c has them too.
@@ -129,6 +130,35 @@ function nodesWith(d, f, words) {
 			out[i] = out[d.nodeParent[i]] | fits[d.spotFn[d.nodeSpot[i]]];
 		return out;
 	});
+}
+
+const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
+
+/**
+ * Of each node, whether the garbage collector is in its stack: all below is its doing, finalizers too. null: it's in none.
+ * @param {Data} d
+ */
+export function collected(d) {
+	return lastCollected([d.nodeParent], () => {
+		const gc = Uint8Array.from(d.functions, (f) => f.kind === GC ? 1 : 0), out = new Uint8Array(d.nodes);
+		if (!gc.includes(1))
+			return null;
+		for (let i = 1; i < d.nodes; i++)
+			out[i] = out[d.nodeParent[i]] | gc[d.spotFn[d.nodeSpot[i]]];
+		return out;
+	});
+}
+
+/**
+ * What the collector took of the recording.
+ * @param {Data} d @param {number} v value type
+ */
+export function collectedSum(d, v) {
+	const in_gc = collected(d), {samples, self} = d;
+	let sum = 0;
+	for (let i = 0; in_gc && i < (samples ? samples.n : d.nodes); i++)
+		sum += in_gc[samples ? samples.node[i] : i] * (samples ? samples.values : self)[v][i];
+	return sum;
 }
 
 /**

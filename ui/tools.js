@@ -10,7 +10,7 @@ import {diffHeader, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {isThere} from './relatives.js';
 import {TABLES, table, tableName} from './rows.js';
-import {PROGRAM, THREAD_NAME, isFiltered} from './samples.js';
+import {PROGRAM, THREAD_NAME, collectedSum, isFiltered} from './samples.js';
 import {save} from './save.js';
 import {above, flame, page, shown, state, unit, weigh} from './view.js';
 
@@ -28,6 +28,8 @@ export function header() {
 	flame.canvas.setAttribute('aria-label', 'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
+const GC_LEAST = 0.01; // of all, that is worth a word
+
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
 	const parts = firstUnit !== 'count' ? [] : [first === 'samples' ? counted(data.totals[0], 'sample') : quantity(data.totals[0], 'count') + ' ' + first];
@@ -39,6 +41,9 @@ function ownHeader() {
 		parts.push('every ' + quantity(h.period, h.periodUnit));
 	if (h.timeMs > 0)
 		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
+	const gc = page.early ? 0 : collectedSum(data, state.value);
+	if (gc >= GC_LEAST * total && gc > 0)
+		parts.push('garbage collector ' + percent(gc, total));
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
 	byId('numbers').textContent = parts.join(' \u00b7 ');

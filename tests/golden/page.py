@@ -749,6 +749,23 @@ def kind_and_module(b):
     no_errors(b)
 
 
+def garbage(b):
+    """The collector has every stack that it is in: in the header, beside a box, in the filter, as krait report --kind gc has it."""
+    gc, free, finalizer = {"mapping": "[gc]", "name": "gc_collect_main"}, {"mapping": "/usr/lib/libc.so.6", "name": "free"}, "__del__"
+    made("garbage.html", [(["main"], {}, [40]), (["main", "work"], {}, [30]), (["main", "work", gc], {}, [5]), (["main", "work", gc, free], {}, [10]),
+                          (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
+    open_page(b, "garbage.html")
+    assert "garbage collector 27.0 %" in b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"), "the header"
+    assert "of it GC\t27\t27.0 %" in tip_at(b, 0.3, 2), tip(b)
+    assert "of it GC\t12\t12.0 %" in tip_at(b, 0.05, 4), tip(b)
+    assert "GC" not in tip_at(b, 0.585, 2), tip(b)
+    choose(b, "Only with", "garbage collector")
+    equal(b.js(CHIPS), "with garbage collector \u00d727.0 % of all is shown", "the filter")
+    said = subprocess.run([KRAIT, "report", pages / "garbage.html", "--kind", "gc", "--json"], check=True, timeout=60, capture_output=True)
+    equal(json.loads(said.stdout)["shown"], 27, "--kind gc")
+    no_errors(b)
+
+
 def nameless(b):
     """Code without a name is of its library, in the table, the filter and the colours of modules; where a box stands its name says it."""
     lib, other = "/usr/lib/libz.so.1", "/usr/lib/libm.so.6"
@@ -1772,7 +1789,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, kind_and_module, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
