@@ -90,6 +90,24 @@ void str_addf(struct str *b, const char *fmt, ...)
 	b->n += n;
 }
 
+void str_add_shell_word(struct str *b, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./+-:@%,=";
+
+	if (*s && !s[strspn(s, plain)]) {
+		str_add(b, s);
+		return;
+	}
+	str_add_c(b, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			str_add(b, "'\\''");
+		else
+			str_add_c(b, *s);
+	str_add_c(b, '\'');
+}
+
 const char *str_cstr(const struct str *b)
 {
 	return b->s ? b->s : "";

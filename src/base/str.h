@@ -25,6 +25,9 @@ void str_add_c(struct str *b, char c);
 void str_shrink(struct str *b); /* gives back what it doesn't use */
 void str_addf(struct str *b, const char *fmt, ...) _printf_(2, 3);
 
+/* Appends @s as one word of a shell's command line: quoted where it needs that. */
+void str_add_shell_word(struct str *b, const char *s);
+
 const char *str_cstr(const struct str *b); /* "" when empty */
 
 /* Moves the bytes out (caller frees); NULL if anything failed. An empty string gives "". */

@@ -15,6 +15,7 @@
 #include "base/nomem.h"
 #include "base/log.h"
 #include "cli/exit.h"
+#include "cli/headline.h"
 #include "cli/output_name.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -175,6 +176,21 @@ static int name_output(struct session *s)
 	return s->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
+/* What it found, and how to see more. */
+static void say_written(const struct session *s)
+{
+	_cleanup_str_ struct str headline = {}, path = {};
+
+	if (headline_add(s->profile, s->options->value, s->options->view.invert, &headline))
+		log_info("%s", err_msg());
+	if (headline.n)
+		log_note("%s", str_cstr(&headline));
+	if (streq(s->path, "-"))
+		return;
+	str_add_shell_word(&path, s->path);
+	log_note("written; to read it here: krait report %s", str_cstr(&path));
+}
+
 /* The closing lines and what they decide. @written: 0, or why there is no output. */
 static int close_recording(struct session *s, const struct summary *m, int written)
 {
@@ -192,8 +208,8 @@ static int close_recording(struct session *s, const struct summary *m, int writt
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
 	}
-	if (!written && !streq(s->path, "-"))
-		log_note("%s", s->path);
+	if (!written)
+		say_written(s);
 	return code;
 }
 
@@ -209,7 +225,7 @@ static int write_with_summary(struct session *s, const struct summary *m)
 	int r;
 
 	vec_foreach(l, &m->lines)
-		if (l->level <= LOG_NOTE)
+		if (l->kept)
 			profile_add_comment(s->profile,
 					    l->level <= LOG_WARN ? COMMENTS_WARNING : "note",
 					    l->text);

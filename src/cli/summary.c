@@ -2,6 +2,7 @@
 /* Closing lines on stderr and as JSON; see summary.h. */
 #include "cli/summary.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,15 @@
 #define MISSING_PERCENT 1.0
 #define SIGMAS		3
 
+/*
+ * What is amiss in fewer samples, a rate that is nearer to the one asked for and less CPU time of krait's own are
+ * printed with -v only. The recording has all of it.
+ */
+#define AMISS_PERCENT 1.0
+#define RATE_PERCENT  5.0
+#define OWN_PERCENT   5.0
+#define OWN_LEAST_NS  NSEC_PER_SEC /* what every recording costs at its end isn't much */
+
 typedef unsigned long long ull;
 
 static const char *const outcome_names[] = {
@@ -42,19 +52,35 @@ static const char *const native_names[] = {
 #undef X
 };
 
+static void add_line(struct summary *m, struct summary_line l, const char *fmt, va_list ap)
+{
+	if (vasprintf(&l.text, fmt, ap) < 0)
+		l.text = NULL;
+	if (l.text && vec_push(&m->lines, l))
+		free(l.text);
+}
+
 static void line(struct summary *m, enum log_level level, const char *fmt, ...) _printf_(3, 4);
+static void note(struct summary *m, bool amiss, const char *fmt, ...) _printf_(3, 4);
 
 static void line(struct summary *m, enum log_level level, const char *fmt, ...)
 {
-	struct summary_line l = {.level = level};
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&l.text, fmt, ap) < 0)
-		l.text = NULL;
+	add_line(m, (struct summary_line){.level = level, .kept = level <= LOG_NOTE}, fmt, ap);
 	va_end(ap);
-	if (l.text && vec_push(&m->lines, l))
-		free(l.text);
+}
+
+/* For the recording; printed too if it is amiss. */
+static void note(struct summary *m, bool amiss, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(m, (struct summary_line){.level = amiss ? LOG_NOTE : LOG_INFO, .kept = true}, fmt,
+		 ap);
+	va_end(ap);
 }
 
 static double seconds(uint64_t ns)
@@ -142,6 +168,11 @@ static void take_figures(struct summary *m, struct session *s)
 	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
+static bool is_amiss(uint64_t samples, uint64_t of)
+{
+	return percent(samples, of) > AMISS_PERCENT;
+}
+
 static void add_unknown(struct summary *m, uint64_t n)
 {
 	_cleanup_str_ struct str how = {};
@@ -154,30 +185,38 @@ static void add_unknown(struct summary *m, uint64_t n)
 		     "record shows them",
 		     (ull)n, n == 1 ? "" : "s", str_cstr(&how));
 	else
-		line(m, LOG_NOTE,
+		note(m, is_amiss(n, n + m->collect.samples),
 		     "%llu sample%s more of processes that were gone before it was known what they "
 		     "ran",
 		     (ull)n, n == 1 ? "" : "s");
+}
+
+/* Every program starts and ends; threads of BLAS and OpenMP have no Python. */
+static bool is_expected(enum walk_outcome outcome)
+{
+	return outcome == WALK_STARTING || outcome == WALK_ENDING || outcome == WALK_NO_PYTHON;
+}
+
+static void add_outcome(struct summary *m, uint64_t n, bool expected, const char *of,
+			const char *words)
+{
+	uint64_t samples = m->collect.samples;
+
+	if (n)
+		note(m, !expected && is_amiss(n, samples), "%llu sample%s (%.2f %%): %s%s", (ull)n,
+		     n == 1 ? "" : "s", percent(n, samples), of, words);
 }
 
 static void add_outcomes(struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
 
-	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++) {
-		if (!st->outcomes[i] || i == WALK_UNSUPPORTED)
-			continue;
-		/* Every program starts and ends. */
-		line(m, i == WALK_STARTING || i == WALK_ENDING ? LOG_INFO : LOG_NOTE,
-		     "%llu sample%s (%.2f %%): %s", (ull)st->outcomes[i],
-		     st->outcomes[i] == 1 ? "" : "s", percent(st->outcomes[i], st->samples),
-		     collect_outcome_words(i));
-	}
+	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
+		if (i != WALK_UNSUPPORTED)
+			add_outcome(m, st->outcomes[i], is_expected(i), "",
+				    collect_outcome_words(i));
 	for (unsigned i = NATIVE_TRUNCATED; i < NATIVE_OUTCOME_MAX; i++)
-		if (st->native[i])
-			line(m, LOG_NOTE, "%llu sample%s (%.2f %%): native stack: %s",
-			     (ull)st->native[i], st->native[i] == 1 ? "" : "s",
-			     percent(st->native[i], st->samples), collect_native_words(i));
+		add_outcome(m, st->native[i], false, "native stack: ", collect_native_words(i));
 	if (st->unknown)
 		add_unknown(m, st->unknown);
 	if (st->foreign && st->samples)
@@ -483,19 +522,22 @@ static void add_daemons(struct session *s, struct summary *m)
 static void compose(struct session *s, struct summary *m)
 {
 	const struct collect_stats *st = &m->collect;
+	double asked_hz = s->event.period ? (double)NSEC_PER_SEC / s->event.period : 0;
+	uint64_t own_ns = m->own_cpu_ns - m->start_cpu_ns;
+	double own = percent(own_ns, m->wall_ns);
 
 	add_presence(s, m);
 	line(m, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s", (ull)st->samples,
 	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
 	     seconds(m->wall_ns));
 	if (m->reached_hz > 0)
-		line(m, LOG_NOTE, "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz,
-		     (double)NSEC_PER_SEC / s->event.period);
+		note(m, fabs(m->reached_hz / asked_hz - 1) > RATE_PERCENT / 100,
+		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
 	else if (is_cpu_time(&s->event) && st->samples)
-		line(m, LOG_NOTE,
+		note(m, false,
 		     "rate not known: most threads ran for less than it takes to tell (asked: "
 		     "%.0f)",
-		     (double)NSEC_PER_SEC / s->event.period);
+		     asked_hz);
 	add_outcomes(m);
 	add_losses(s, m);
 	add_unwind_memory(m);
@@ -505,11 +547,10 @@ static void compose(struct session *s, struct summary *m)
 	add_newer(m);
 	add_condensed(s, m);
 	add_daemons(s, m);
-	line(m, LOG_NOTE,
+	note(m, own > OWN_PERCENT && own_ns > OWN_LEAST_NS,
 	     "krait itself: %.2f s of CPU to start, %.1f %% of one CPU then; %.1f MiB, %.1f MiB in "
 	     "the kernel",
-	     seconds(m->start_cpu_ns), percent(m->own_cpu_ns - m->start_cpu_ns, m->wall_ns),
-	     m->own_rss_bytes / 1048576.0, m->map_bytes / 1048576.0);
+	     seconds(m->start_cpu_ns), own, m->own_rss_bytes / 1048576.0, m->map_bytes / 1048576.0);
 	if (m->kernel.run_count)
 		line(m, LOG_INFO, "%.0f ns in the kernel per sample",
 		     (double)m->kernel.run_ns / m->kernel.run_count);

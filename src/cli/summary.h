@@ -9,6 +9,7 @@
 
 struct summary_line {
 	enum log_level level;
+	bool kept; /* in the recording, whether it is printed or not */
 	char *text;
 };
 
@@ -31,7 +32,7 @@ uint64_t summary_missing(uint64_t due, uint64_t came);
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);
 
-/* On stderr. The output's path is not among them: it is the last line of all. */
+/* On stderr. The output's path is not among them: it is in the last line of all. */
 void summary_print(const struct summary *m);
 
 /* --summary-json: the same as JSON, to an open output. 0 or -errno + message. */

@@ -574,7 +574,7 @@ def greenlets_of(executable, version):
     with folder() as d, Background(executable, "-c", GREENLETS,
                                    env=with_greenlet(version)) as target:
         time.sleep(0.5)
-        done = krait("record", "-p", target.pid, "-d", 3, "-F", 499, "--native=full", "-o",
+        done = krait("record", "-p", target.pid, "-d", 3, "-F", 499, "--native=full", "-v", "-o",
                      d + "/o.pb.gz")
         profile = kit.pprof.read(d + "/o.pb.gz")
     native = share(profile, lambda stack: stack[0].kind == "native")

@@ -138,7 +138,7 @@ def names_have_a_deadline():
     """5 s after the end of sampling everything is written, without the names that didn't come."""
     with held_names("-d", 2) as (_, out, running):
         running.says("waiting for ", 20)
-        took = running.says("krait: " + out + "\n", 15)
+        took = running.says("krait report " + out + "\n", 15)
         check(took < 12, "written after %.1f s" % took)
         check_written(out, running.said())
 
@@ -151,7 +151,7 @@ def second_interrupt_writes_now():
         running.says("waiting for ", 10)
         check(not os.path.exists(out), "written already")
         running.process.send_signal(signal.SIGTERM)
-        took = running.says("krait: " + out + "\n", 10)
+        took = running.says("krait report " + out + "\n", 10)
         check("a signal asked to write" in running.said(), running.said())
         check(took < 3, "written %.1f s after the second signal" % took)
         check_written(out, running.said())

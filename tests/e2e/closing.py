@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `krait record` says at its end: what it found, what is amiss and how to read more. The truth is the program's own
+CPU clock; that the last line can be typed is what a shell says."""
+import os
+import re
+import subprocess
+import sys
+
+import kit
+from kit import check, folder
+
+# Three quarters of the CPU time in one function of the two.
+WORKS = """
+import time
+def much(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def little(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+for _ in range(8):
+    much(0.09)
+    little(0.03)
+"""
+# As BLAS and OpenMP do: threads that never run Python.
+SPINS = """
+#include <pthread.h>
+static volatile int stop;
+static void *spin(void *arg) { while (!stop) ; return arg; }
+static pthread_t thread;
+void begin(void) { pthread_create(&thread, 0, spin, 0); }
+void end(void) { stop = 1; pthread_join(thread, 0); }
+"""
+CALLS = """
+import ctypes, sys, time
+library = ctypes.CDLL(sys.argv[1])
+library.begin()
+end = time.process_time() + 0.8
+while time.process_time() < end: pass
+library.end()
+"""
+
+
+def lines(done):
+    check(done.returncode == 0, done.stderr)
+    return [line[len("krait: "):] for line in done.stderr.splitlines()]
+
+
+@kit.case
+def says_what_it_found():
+    """A sentence of what came, the report's first sentence, and the command that shows the report."""
+    with folder() as d:
+        place = os.path.join(d, "it's here")
+        os.mkdir(place)
+        script = os.path.join(d, "works.py")
+        with open(script, "w") as f:
+            f.write(WORKS)
+        said = lines(kit.krait("record", "-o", place + "/o.pb.gz", "--", kit.PYTHON, script))
+        check(re.match(r"[0-9]+ samples of 1 process in [0-9.]+ s$", said[0]), "%r" % said)
+        share = re.match(r"([0-9]+) % of the CPU time is .*\bmuch\b", said[-2])
+        check(share and abs(int(share.group(1)) - 75) <= 8, "%r" % said)
+        check(len(said) == 3, "%r" % said)
+        command = said[-1].split(": ", 1)[1]
+        path = os.path.dirname(os.path.realpath(kit.KRAIT)) + ":" + os.environ["PATH"]
+        shown = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, encoding="utf-8",
+                               env=dict(os.environ, PATH=path), check=True).stdout
+        check(shown.splitlines()[0].rstrip(".") == said[-2], "%r, the report: %r" % (said[-2], shown))
+
+
+@kit.case
+def native_threads_are_no_alarm():
+    """Half of the samples are of a thread without Python: only the recording and -v say so."""
+    kit.need("gcc")
+    with folder() as d:
+        with open(d + "/spins.c", "w") as f:
+            f.write(SPINS)
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-pthread", "-o", d + "/spins.so", d + "/spins.c"],
+                       check=True)
+        command = ["record", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", CALLS, d + "/spins.so"]
+        said = " ".join(lines(kit.krait(*command)))
+        check("no Python" not in said and "asked" not in said, said)
+        kept = [text for text in kit.pprof.read(d + "/o.pb.gz").comments if "no Python" in text]
+        share = float(re.search(r"\(([0-9.]+) %\)", kept[0]).group(1)) if kept else 0
+        check(25 < share < 75, "%r" % kept)
+        said = " ".join(lines(kit.krait(*command[:1], "-v", *command[1:])))
+        check("no Python" in said and "asked" in said, said)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
