@@ -9,7 +9,7 @@ import {passing} from './samples.js';
 import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
 import {follow, selfOf, valueOf} from './tree.js';
-import {WORDS, above, flame, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
+import {WORDS, above, flame, isHidden, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
 
 // Showing.
 
@@ -133,7 +133,7 @@ export function search() {
 	} else if (!query) {
 		out.textContent = '';
 	} else {
-		const hit = matchFunctions(data, functions, query);
+		const hit = matchFunctions(data, functions, query).map((is, i) => isHidden(functions[i]) ? 0 : is);
 		flame.hit = hit;
 		out.textContent = counted(hit.reduce((a, b) => a + b, 0), 'function');
 		if (page.early)

@@ -137,8 +137,14 @@ export function shownOfBoth() {
 	return ofBoth((side) => side ? c.after : c.before, page.sides.total) + ' is shown; noise is judged for all only';
 }
 
+/** @param {number[]} values by side */
+export function ofBothShown(values) {
+	const c = costOf(page.stacks, 0);
+	return ofBoth((side) => values[side], [c.before, c.after]);
+}
+
 /** @param {Uint8Array} hit by function @param {number} line 0 = any */
 export function matchedOfBoth(hit, line) {
-	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(stacks, hit), c = costOf(stacks, 0);
-	return ofBoth((side) => sums[side] * stacks.scale[side], [c.before, c.after]);
+	const {data, stacks} = page, sums = line ? matchedLine(data, nodeSums(), hit, line) : matchedValues(stacks, hit);
+	return ofBothShown(sums.map((sum, side) => sum * stacks.scale[side]));
 }

@@ -129,13 +129,13 @@ function rootTexts() {
  * for a count. Of two recordings both counts stand behind a stack, whose lines each of them may have elsewhere.
  */
 export function foldedText() {
-	const {data, leaf, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
-	const roots = rootTexts(), left = state.library === 'shown' ? null : insideLibrary(data);
+	const {data, pass, sides} = page, {samples, nodeParent, nodeSpot, nodeBox, spotFn, spotLine} = data;
+	const roots = rootTexts(), left = state.library === 'hidden' ? insideLibrary(data) : null;
 	const texts = Array.from(spotLine, (line, s) => frameText(data.functions[spotFn[s]], sides ? 0 : line));
 	/** @type {Map<number, number[]>} */
 	const byNode = new Map();
 	for (let s = 0; s < samples.n; s++) {
-		if (leaf[s] < 0 || pass && !pass[s])
+		if (pass && !pass[s])
 			continue;
 		const of = samples.labels[s], key = samples.node[s] * roots.texts.length + roots.of[of];
 		if (!byNode.has(key))

@@ -33,25 +33,30 @@ function outerBox(f, parent, fnOf, up) {
 }
 
 /**
+ * Of each node the one that its time is shown at where library frames aren't: the nearest caller's that is no library's,
+ * as krait report --hide has it; 0 where there is none.
  * @param {Data} d
- * @param {'shown'|'folded'|'hidden'} library folded: its time is its caller's; hidden: not there at all
+ */
+export function callerNodes(d) {
+	const inside = insideLibrary(d), out = new Int32Array(d.nodes);
+	for (let i = 1; i < d.nodes; i++)
+		out[i] = inside[d.nodeBox[i]] ? out[d.nodeParent[i]] : i;
+	return out;
+}
+
+/**
+ * @param {Data} d
+ * @param {boolean} hidden library frames aren't there: their time is their caller's
  * @param {boolean} recursion in one box
  */
-export function shaped(d, library, recursion) {
+export function shaped(d, hidden, recursion) {
 	const inside = insideLibrary(d);
-	const t = remap(d, (i, parent, fnOf, up) => {
+	return remap(d, (i, parent, fnOf, up) => {
 		const f = d.fn[i];
-		if (inside[i] && library !== 'shown')
+		if (inside[i] && hidden)
 			return -1;
 		return recursion ? outerBox(f, parent, fnOf, up) : f;
 	});
-	if (library === 'hidden') {
-		for (let i = 1; i < d.boxes; i++) {
-			if (inside[i])
-				t.of[i] = -1;
-		}
-	}
-	return t;
 }
 
 /**

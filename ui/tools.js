@@ -6,13 +6,13 @@ import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
 import {brush, change, choose, filterBy, keepPlace, reshape, saveSoon, setView, sumStrip, turn} from './change.js';
 import {FAMILIES, family} from './colour.js';
-import {diffHeader, shownOfBoth} from './diff.js';
+import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {isThere} from './relatives.js';
 import {TABLES, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, collectedSum, isFiltered} from './samples.js';
 import {save} from './save.js';
-import {above, flame, page, shown, state, unit, weigh} from './view.js';
+import {above, flame, page, shown, state, unit, weigh, withoutCode} from './view.js';
 
 const valueName = (/** @type {string} */ type) => type === 'cpu' ? 'CPU time' : type;
 
@@ -79,9 +79,9 @@ export function tools() {
 	parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
 		state.by = v;
 	}), 'Automatic: programs, if there are several; in time order threads'));
-	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'folded'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
+	parts.push(choice('Library frames', [['shown', 'shown'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
 		state.library = v;
-	}), 'Folded: their time is their caller\u2019s; hidden: it isn\u2019t shown'));
+	}), 'Hidden: their time is their caller\u2019s, at the line that calls them'));
 	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));
@@ -133,8 +133,11 @@ export function chips() {
 		}});
 	if (state.chosen >= 0)
 		list.push({text: page.functions[state.chosen].name, off: () => choose(state.chosen, false)});
-	const isAll = !isFiltered(state.filter) && shown() > page.total * (1 - 1e-9); // hidden library frames take samples with them
+	const isAll = !isFiltered(state.filter) && shown() > page.total * (1 - 1e-9);
 	const notes = isAll || !page.total ? [] : [page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
+	const alone = page.data.samples && !page.early ? withoutCode() : [];
+	if (alone.some((value) => value > 0))
+		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) + ' of shown') + ' runs without any of your code');
 	if (page.paper && state.query) // its field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
 	const cut = page.paper ? flame.cut() + above.cut() : 0;

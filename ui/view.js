@@ -4,10 +4,11 @@
 
 import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
+import {PYTHON} from './data.js';
 import {Flame} from './flame.js';
 import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
-import {addUp, callees, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
+import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
 import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
 
 /** @typedef {import('./tree.js').Tree} Tree */
@@ -58,7 +59,7 @@ export const page = {
 	/** @type {import('./sides.js').Sides|null} */
 	sides: null, // of a page of two recordings
 	/** @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden: boolean}|null} */
-	nodes: null, // samples by node of the data, and their sums, made when first asked for; .hidden: without those of libraries
+	nodes: null, // samples by node of the data, and their sums, made when first asked for; .hidden: library frames
 	/** @type {Tree|null} */
 	counts: null, // .whole with the sums of samples, made when first asked for
 	/** @type {[number, number]|null} */
@@ -125,7 +126,7 @@ export function structure() {
 	if (g)
 		page.functions = withGroups(g.names);
 	const made = (/** @type {boolean} */ recursion) => {
-		const t = state.library === 'shown' && !recursion ? page.base : shaped(data, state.library, recursion);
+		const t = state.library === 'shown' && !recursion ? page.base : shaped(data, state.library === 'hidden', recursion);
 		return g ? groupTree(data, t, g.of, g.names.length, data.functions.length) : t;
 	};
 	page.stacks = made(false);
@@ -151,10 +152,25 @@ const trees = () => new Set([page.stacks, page.whole]);
 export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass, page.sides && page.sides.of) :
 	[sumsFrom(page.data.self[v])];
 
-/** The node of each sample, -1 of those that are hidden with their library frames: lines are percentages of what is shown. */
+/** The node of each sample; where library frames are hidden that of the line that called them. */
 function shownNodes() {
-	const {data: {samples: {node}}, leaf} = page;
-	return state.library === 'hidden' ? node.map((at, s) => leaf[s] < 0 ? -1 : at) : node;
+	const {data} = page, {node} = data.samples;
+	if (state.library !== 'hidden')
+		return node;
+	const to = callerNodes(data);
+	return node.map((at) => to[at]);
+}
+
+/**
+ * A library's Python function, while these aren't shown. (Native code may be called from anywhere.)
+ * @param {Fn} f
+ */
+export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root && f.origin > 0;
+
+/** What runs without any code that is shown, by side. */
+export function withoutCode() {
+	const {first, sums} = nodeSums();
+	return sums.map((of, side) => state.library === 'hidden' ? (of[first[1]] - of[first[0]]) * page.stacks.scale[side] : 0);
 }
 
 /** Sums by node, made when lines are asked for: most brushes don't. */

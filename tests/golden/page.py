@@ -527,8 +527,8 @@ def shown_of(b):
     open_page(b, "shares.html")
     b.click(*at(b, 0.45, 2))
     assert "of all\tof the zoomed box\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 3), tip(b)
-    open_page(b, "library.html", "#library=hidden")
-    assert "of all\tof shown\ntotal\t20.0 ms\t20\t20.0 %\t66.7 %" in tip_at(b, 0.2, 2), tip(b)
+    open_page(b, "library.html", "#kind=native")
+    assert "of all\tof shown\ntotal\t40.0 ms\t40\t40.0 %\t100.0 %" in tip_at(b, 0.2, 2), tip(b)
     no_errors(b)
 
 
@@ -861,20 +861,31 @@ CHIPS = "document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')"
 def library(b):
     """Own main > library f 30 > own callback 20; main > library f > native 40; main 10."""
     open_page(b, "library.html")
-    choose(b, "Library frames", "folded")
-    equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "folded")
-    equal(b.js(CHIPS), "", "all is shown")
     choose(b, "Library frames", "hidden")
-    equal(rows(b), [["callback", "66.7 %", "66.7 %"], ["main", "33.3 %", "100.0 %"]], "hidden")
-    equal(b.js(CHIPS), "30.0 % of all is shown", "what the percentages are of")
+    equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "their time is their caller's")
+    equal(b.js(CHIPS), "", "all is shown")
+    assert "itself\t80\t80.0 %" in tip_at(b, 0.5, 1).replace("80.1 ms\t", ""), tip(b)
+    hide = [KRAIT, "report", pages / "library.html", "--hide", "f", "--hide", "deflate"]
+    said = json.loads(subprocess.run([*hide, "--json"], check=True, timeout=60, capture_output=True).stdout)
+    equal([[f["name"].split(".")[-1], "%.1f %%" % (f["own"] / said["all"] * 100), "%.1f %%" % (f["total"] / said["all"] * 100)] for f in said["functions"]],
+          rows(b), "krait report --hide")
+    equal(sorted(f"{line['own'] / said['all'] * 100:.1f} %" for line in said["lines"]), ["20.0 %", "80.0 %"], "its lines")
+    b.js(CATCH_SAVED)
+    choose(b, "Save", "folded")
+    until(b, "'text/plain' in window.saved", "not saved")
+    want = subprocess.run([*hide, "--format", "folded"], check=True, timeout=60, capture_output=True).stdout.decode()
+    equal(sorted(b.js("window.saved['text/plain']").splitlines()), sorted(want.splitlines()), "saved")
     press(b, "main")
     shares = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' ').split('\\t').slice(0, 2))"
     until(b, "document.querySelector('#lines tbody tr') !== null", "no lines")
-    equal([line for line in b.js(shares) if any(line)], [["33.3 %", "100.0 %"]], "lines when hidden")
+    equal([line for line in b.js(shares) if any(line)], [["80.0 %", "100.0 %"]], "lines when hidden")
     find(b, "app.py:7")
-    equal(matched(b), "1 function, 66.7 % of shown", "a line when hidden")
+    equal(matched(b), "1 function, 20.0 % of shown", "a line when hidden")
     find(b, "f.py:3")
-    equal(matched(b), "1 function, 66.7 % of shown", "a library's line, below which something is shown")
+    equal(matched(b), "0 functions, 0.0 % of shown", "a line that isn't shown")
+    made("alone.html", [([{"mapping": "[python 3.12]", "file": "/usr/lib/python3.12/json/decoder.py", "name": "decode", "line": 4}], {}, [3]), (["main"], {}, [1])])
+    open_page(b, "alone.html", "#library=hidden")
+    equal(b.js(CHIPS), "75.0 % of shown runs without any of your code", "a library alone")
     no_errors(b)
 
 
@@ -1198,11 +1209,6 @@ def saved_folded(b):
         want = subprocess.run([KRAIT, "report", pages / "part.html", "--format", "folded", *words[2 if two in words else 0:], *(["--process", one] if fragment else [])],
                               check=True, timeout=60, capture_output=True)
         equal(sorted(b.js("window.saved['text/plain']").splitlines()), sorted(want.stdout.decode().splitlines()), (words, fragment))
-    open_page(b, "library.html", "#library=hidden")
-    b.js(CATCH_SAVED)
-    choose(b, "Save", "folded")
-    until(b, "'text/plain' in window.saved", "not saved")
-    equal([line.rsplit(" ", 1)[1] for line in b.js("window.saved['text/plain']").splitlines()], ["10", "20"], "without library frames")
     no_errors(b)
 
 
@@ -1539,7 +1545,7 @@ def whole_address(b):
             b.mouse("mouseWheel", x, y, deltaX=0, deltaY=delta)
 
     def shaped_():
-        for label, value in (("Value", "0"), ("Group by", "thread"), ("Library frames", "folded"), ("Colour", "module"), ("Only with", "your code")):
+        for label, value in (("Value", "0"), ("Group by", "thread"), ("Library frames", "hidden"), ("Colour", "module"), ("Only with", "your code")):
             choose(b, label, value)
         for button in "Collapse recursion", "Files", "Total", "Root below":
             press(b, button)
@@ -1582,19 +1588,18 @@ def whole_address(b):
 
 
 def origins(b):
-    """Library frames are those of site-packages, the standard library and what is frozen into the interpreter, wherever these lie."""
+    """Library frames are those of site-packages, the standard library and what is frozen into the interpreter, wherever these lie; and
+    code that was made at run time and that nobody says whose it is."""
     library = ("/srv/venv/lib/python3.12/site-packages/requests/api.py", "/usr/lib/python3/dist-packages/apt/cache.py", "/usr/lib/python3.12/json/decoder.py",
-               "/usr/lib64/python3.9/json/decoder.py", "<frozen importlib._bootstrap>", "<frozen os>")
-    own = ("/srv/lib/helper.py", "/home/me/site.py", "<string>")
+               "/usr/lib64/python3.9/json/decoder.py", "<frozen importlib._bootstrap>", "<frozen os>", "<string>")
+    own = ("/srv/lib/helper.py", "/home/me/site.py")
     python = "[python 3.12]"
     made("origins.html", [(["main", {"mapping": python, "file": f, "name": "lib"}], {}, [10]) for f in library] +
          [(["main", {"mapping": python, "file": f, "name": f"own{i}"}], {}, [20]) for i, f in enumerate(own)])
     open_page(b, "origins.html")
-    choose(b, "Library frames", "folded")
-    equal(rows(b), [["main", "50.0 %", "100.0 %"], *[[f"own{i}", "16.7 %", "16.7 %"] for i in range(3)]], "folded")
     choose(b, "Library frames", "hidden")
-    equal(rows(b), [*[[f"own{i}", "33.3 %", "33.3 %"] for i in range(3)], ["main", "0.0 %", "100.0 %"]], "hidden")
-    equal(b.js(CHIPS), "50.0 % of all is shown", "what is left")
+    equal(rows(b), [["main", "63.6 %", "100.0 %"], *[[f"own{i}", "18.2 %", "18.2 %"] for i in range(2)]], "hidden")
+    equal(b.js(CHIPS), "", "all is shown")
     no_errors(b)
 
 

@@ -25,7 +25,7 @@ SHOTS = {  # name: (size, dark, what the address says); what begins with diff is
     "wide-dark": (WIDE, True, ""),
     "middle-light": (MIDDLE, False, "view=sandwich&f=1&table=modules"),
     "middle-dark": (MIDDLE, True, "view=callers&flip=1&table=files"),
-    "narrow-light": (NARROW, False, "library=folded&recursion=1"),
+    "narrow-light": (NARROW, False, "library=hidden&recursion=1"),
     "narrow-dark": (NARROW, True, "table=threads&label=version%3D2"),
     "time-light": (WIDE, False, "view=time&colour=gil&table=threads&t=2000000000-6000000000"),
     "search-dark": (WIDE, True, "q=app.py%3A20&f=1&flip=1&sort=total"),
