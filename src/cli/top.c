@@ -19,9 +19,15 @@ static int added(void *ctx, const struct profile_sample *sample)
 	return live_add(ctx, sample);
 }
 
+static double percent(int64_t value, double of)
+{
+	return of > 0 ? 100.0 * (double)value / of : 0;
+}
+
 void top_facts(const struct top *t, struct browse_facts *ret)
 {
-	const struct live_count *last = &t->live->all[LIVE_LAST];
+	const struct live *l = t->live;
+	const struct live_count *last = &l->interval;
 	struct collect_stats st;
 	struct sampler_stats kernel;
 	double period = t->session->event.clock ? t->session->event.period : 0;
@@ -38,7 +44,10 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.condensed = t->session->condensed,
 		.processes = st.processes,
 		.threads = st.threads,
-		.cpu = table_cpu(&t->shown, last, LIVE_LAST),
+		.interval_samples = (uint64_t)last->samples,
+		.recent = l->window > 0 ? l->seconds[LIVE_RECENT] : 0,
+		.cpu = t->shown.clock ? percent(last->value, NSEC_PER_SEC * l->interval_seconds)
+				      : -1,
 		.gil = -1,
 		.gc = table_gc(last),
 	};
@@ -55,6 +64,9 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 	if (last->known && ret->cpu >= 0)
 		ret->gil = ret->cpu * last->held / last->value;
 }
+
+/* Shares of one second jump, and so would the rows. */
+#define RECENT_SECONDS 10
 
 /* A session may run for days: its samples must not fill the disk, its stacks not the memory. */
 #define KEEP_SAMPLES   (4u << 20) /* with their times: 25 MB in a file */
@@ -204,6 +216,10 @@ static int make_live(struct top *t)
 	if (!t->live)
 		return err_set(-ENOMEM, "out of memory");
 	t->live->table = t->options->table;
+	/* A script gets intervals, and sums up as it likes. */
+	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
+	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
+	t->live->hide[KIND_JIT] = !t->options->with_native;
 	table_init(&t->shown, t->live, t->session->event.clock);
 	(void)table_sort(&t->shown, t->options->sort);
 	if (t->options->filter)

@@ -16,7 +16,7 @@ struct top_options {
 	uint64_t interval_ns;
 	uint64_t times; /* intervals to print, then the end; 0 = until it is ended */
 	uint64_t rows;	/* of a printed table; 0 = all */
-	bool json, plain;
+	bool json, plain, with_native;
 	enum live_table table;
 	const char *sort;
 	const char *filter; /* NULL = none */

@@ -12,7 +12,8 @@
 #include "cli/top.h"
 #include "cli/view_options.h"
 
-#define TOP_HZ		 99
+#define PROCESS_HZ	 999 /* as krait record */
+#define MACHINE_HZ	 99
 #define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)
 #define PLAIN_ROWS	 20
 #define TABLE_NOT_CHOSEN LIVE_TABLES /* while parsing */
@@ -63,10 +64,15 @@ static const struct option_row rows[] = {
 	 .arg = "COLUMN",
 	 .set = value_string,
 	 .field = FIELD(sort),
-	 .initial = "self, or cpu for threads and processes",
-	 .complete = "self total self-share total-share self-time total-time cpu share gil name",
-	 .help = "self, total: share of the last interval; self-share, total-share, self-time, "
-		 "total-time: since the start; cpu, share, gil, name"},
+	 .initial = "own, or cpu for threads and processes",
+	 .complete = "own total own-share total-share own-time total-time cpu share gil name",
+	 .help = "own, total: share of the last 10 s, with --json of the interval; own-share, "
+		 "total-share, own-time, total-time: since the start; cpu, share, gil, name"},
+	{.name = "with-native",
+	 .set = value_flag,
+	 .field = FIELD(with_native),
+	 .help = "rows of native and kernel functions too, whose time else counts for the Python "
+		 "function that called them (keys n and K)"},
 	{.name = "filter",
 	 .arg = "TEXT",
 	 .set = value_string,
@@ -106,7 +112,8 @@ static const struct option_row rows[] = {
 	 .help = "print at most so many rows"},
 	RECORD_ROWS_WORDS,
 
-	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m", "99"),
+	RECORD_ROWS_SAMPLING("until it is ended", "how long: 10, 10s, 500ms, 2m",
+			     "999 with --pid and --, 99 for the machine"),
 
 	RECORD_ROWS_NATIVE,
 
@@ -140,6 +147,10 @@ static int choose_table(struct top_options *o)
 	return 0;
 }
 
+/* What they are called, and in JSON. */
+static const char *const own_columns[][2] = {
+	{"own", "self"}, {"own-share", "self-share"}, {"own-time", "self-time"}};
+
 static bool can_sort(enum live_table table, const char *name)
 {
 	for (const struct table_column *c = table_columns; c->name; c++)
@@ -163,11 +174,14 @@ static int check(struct top_options *o)
 	if (r)
 		return r;
 	if (!o->record.freq_hz && !o->record.count)
-		o->record.freq_hz = TOP_HZ;
+		o->record.freq_hz = o->record.cmd || o->record.pids.n ? PROCESS_HZ : MACHINE_HZ;
 	if (o->interval_ns < INTERVAL_MIN_NS)
 		return err_set(-EINVAL, "--interval is too short: 100ms at least");
 	if (o->json && o->plain)
 		return err_set(-EINVAL, "--json and --plain exclude each other; keep one");
+	for (size_t i = 0; o->sort && i < ARRAY_SIZE(own_columns); i++)
+		if (streq(o->sort, own_columns[i][0]))
+			o->sort = own_columns[i][1];
 	if (!o->sort)
 		o->sort = can_sort(o->table, "self") ? "self" : "cpu";
 	if (!can_sort(o->table, o->sort))
@@ -220,7 +234,7 @@ const struct command command_top = {
 	.examples = (const char *const[]){"krait top -p 123\twhat a program does now",
 					  "krait top\tevery Python process",
 					  "krait top -- python app.py\ta program from its start",
-					  "krait top -n 1 --json --sort self\tone second, for a "
+					  "krait top -n 1 --json --sort own\tone second, for a "
 					  "script",
 					  NULL},
 	.takes_command = true,

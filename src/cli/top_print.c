@@ -68,7 +68,7 @@ int top_print_plain(struct top *t)
 
 	top_facts(t, &f);
 	str_addf(&out, "%.1f s: %llu samples in %.2f s", t->live->seconds[LIVE_SINCE],
-		 (ull)t->live->all[LIVE_LAST].samples, t->live->seconds[LIVE_LAST]);
+		 (ull)f.interval_samples, t->live->interval_seconds);
 	if (f.cpu >= 0)
 		str_addf(&out, ", CPU %.0f %%", f.cpu);
 	if (f.gil >= 0)
@@ -77,6 +77,8 @@ int top_print_plain(struct top *t)
 		str_addf(&out, ", GC %.0f %% of all", f.gc);
 	add_alive(&out, f.processes, f.processes_alive, "process", "processes");
 	add_alive(&out, f.threads, f.threads_alive, "thread", "threads");
+	if (f.recent > 1.1 * t->live->interval_seconds)
+		str_addf(&out, "; shares are of the last %.0f s", f.recent);
 	str_add_c(&out, '\n');
 	plain_row(t, NULL, &out);
 	for (size_t i = 0; i < n_rows(t); i++)
@@ -144,8 +146,8 @@ static void json_who(struct str *out, const struct top *t, const struct live_row
 
 static void json_row(struct str *out, struct top *t, const struct live_row *row)
 {
-	struct live_count self = live_self(t->live, row, LIVE_LAST);
-	struct live_count total = live_total(t->live, row, LIVE_LAST);
+	struct live_count self = live_self(t->live, row, LIVE_RECENT);
+	struct live_count total = live_total(t->live, row, LIVE_RECENT);
 	_cleanup_str_ struct str name = {};
 
 	table_name(&t->shown, row, &name);
@@ -156,9 +158,9 @@ static void json_row(struct str *out, struct top *t, const struct live_row *row)
 	else if (t->live->table != LIVE_BY)
 		json_who(out, t, row);
 	str_add(out, ",\"self\":");
-	json_count(out, &t->shown, &self, LIVE_LAST);
+	json_count(out, &t->shown, &self, LIVE_RECENT);
 	str_add(out, ",\"total\":");
-	json_count(out, &t->shown, &total, LIVE_LAST);
+	json_count(out, &t->shown, &total, LIVE_RECENT);
 	str_add(out, ",\"since_start\":{\"self\":");
 	json_count(out, &t->shown, &row->self[LIVE_SINCE], LIVE_SINCE);
 	str_add(out, ",\"total\":");
@@ -179,7 +181,7 @@ static void json_head(struct str *out, const struct top *t)
 	if (l->table == LIVE_BY)
 		json_field(out, "by", l->by);
 	str_addf(out, ",\"seconds\":%.3f,\"interval_seconds\":%.3f,\"hz\":%.2f",
-		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_LAST], f.hz);
+		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_RECENT], f.hz);
 	str_addf(out, ",\"processes\":%u,\"threads\":%u", f.processes, f.threads);
 	str_addf(out, ",\"processes_alive\":%u,\"threads_alive\":%u",
 		 MIN(f.processes_alive, f.processes), MIN(f.threads_alive, f.threads));
@@ -187,7 +189,7 @@ static void json_head(struct str *out, const struct top *t)
 	str_addf(out, ",\"unsupported\":%llu,\"unknown\":%llu,\"not_kept\":%llu,\"condensed\":%u",
 		 (ull)f.unsupported, (ull)f.unknown, (ull)(l->not_kept + l->no_row), f.condensed);
 	str_add(out, ",\"last\":");
-	json_count(out, &t->shown, &l->all[LIVE_LAST], LIVE_LAST);
+	json_count(out, &t->shown, &l->all[LIVE_RECENT], LIVE_RECENT);
 	str_add(out, ",\"since_start\":");
 	json_count(out, &t->shown, &l->all[LIVE_SINCE], LIVE_SINCE);
 }

@@ -28,7 +28,9 @@ enum browse_do {
 /* What the head says beside the table; filled by the session's owner before drawing. */
 struct browse_facts {
 	const char *target; /* "pid 123", "every Python process" */
-	double hz, interval;
+	double hz, interval,
+		recent; /* recent: seconds that shares are of; 0: of the last interval */
+	uint64_t interval_samples;
 	uint64_t samples, lost, incomplete, unknown, unsupported;
 	unsigned processes, threads;		 /* that were sampled since the start */
 	unsigned processes_alive, threads_alive; /* of these, at the end of the last interval */

@@ -76,7 +76,9 @@ static void draw_how_much(struct browse *b, struct screen *s)
 		put(s, STYLE_BOLD, "GIL %.0f %%  ", f->gil);
 	if (f->gc >= GC_LEAST)
 		put(s, STYLE_BOLD, "GC %.0f %% of all  ", f->gc);
-	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->samples);
+	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->interval_samples);
+	if (f->samples > f->interval_samples)
+		put(s, STYLE_PLAIN, " (%llu in all)", (unsigned long long)f->samples);
 	put_alive(s, f->processes, f->processes_alive, "process", "processes");
 	put_alive(s, f->threads, f->threads_alive, "thread", "threads");
 	if (f->incomplete && f->samples)
@@ -114,10 +116,11 @@ static void draw_tables(struct browse *b, struct screen *s)
 	}
 	if (*v->filter)
 		put(s, STYLE_WARN, "  /%s", v->filter);
-	if (v->live->hide[KIND_NATIVE] || v->live->hide[KIND_KERNEL])
-		put(s, STYLE_DIM, "  no %s%s%s", v->live->hide[KIND_NATIVE] ? "native" : "",
-		    v->live->hide[KIND_NATIVE] && v->live->hide[KIND_KERNEL] ? ", " : "",
-		    v->live->hide[KIND_KERNEL] ? "kernel" : "");
+	/* At first there is neither; see the key n. */
+	if (!v->live->hide[KIND_NATIVE] || !v->live->hide[KIND_KERNEL])
+		put(s, STYLE_DIM, "  with %s%s%s", v->live->hide[KIND_NATIVE] ? "" : "native",
+		    v->live->hide[KIND_NATIVE] || v->live->hide[KIND_KERNEL] ? "" : ", ",
+		    v->live->hide[KIND_KERNEL] ? "" : "kernel");
 }
 
 static void draw_headings(struct browse *b, struct screen *s)

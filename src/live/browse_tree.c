@@ -206,7 +206,7 @@ static void draw_line(struct browse *b, struct screen *s, const struct tree_line
 
 	if (chosen)
 		screen_put(s, STYLE_SELECTED, "", 0);
-	draw_share(s, calltree_last(&b->tree, l->node), live->all[LIVE_LAST].value);
+	draw_share(s, calltree_last(&b->tree, l->node), live->all[LIVE_RECENT].value);
 	draw_share(s, n->since, live->all[LIVE_SINCE].value);
 	table_number(b->shown, UNIT_VALUE, n->since, &time);
 	screen_put_right(s, STYLE_PLAIN, str_cstr(&time), 9);

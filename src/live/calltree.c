@@ -122,7 +122,7 @@ int calltree_build(struct calltree *t)
 	if (vec_push(&t->nodes, (struct calltree_node){}))
 		return err_set(-ENOMEM, "out of memory for the tree");
 	add_all(t, &t->live->since, false, true);
-	add_all(t, &t->live->last, true, false);
+	add_all(t, live_recent(t->live), true, false);
 	return 0;
 }
 
@@ -138,7 +138,8 @@ int calltree_tick(struct calltree *t)
 	if (t->tick == t->live->tick)
 		return 0;
 	t->tick = t->live->tick;
-	add_all(t, &t->live->last, true, true);
+	add_all(t, &t->live->last, false, true);
+	add_all(t, live_recent(t->live), true, false);
 	return 0;
 }
 

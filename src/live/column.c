@@ -30,16 +30,16 @@ double table_gc(const struct live_count *n)
 
 static double self_last(const struct table *v, const struct live_row *row)
 {
-	struct live_count n = live_self(v->live, row, LIVE_LAST);
+	struct live_count n = live_self(v->live, row, LIVE_RECENT);
 
-	return table_share(v, &n, LIVE_LAST);
+	return table_share(v, &n, LIVE_RECENT);
 }
 
 static double total_last(const struct table *v, const struct live_row *row)
 {
-	struct live_count n = live_total(v->live, row, LIVE_LAST);
+	struct live_count n = live_total(v->live, row, LIVE_RECENT);
 
-	return table_share(v, &n, LIVE_LAST);
+	return table_share(v, &n, LIVE_RECENT);
 }
 
 static double self_since(const struct table *v, const struct live_row *row)
@@ -64,38 +64,37 @@ static double total_value(const struct table *v, const struct live_row *row)
 
 static double cpu_last(const struct table *v, const struct live_row *row)
 {
-	struct live_count n = live_total(v->live, row, LIVE_LAST);
+	struct live_count n = live_total(v->live, row, LIVE_RECENT);
 
-	return table_cpu(v, &n, LIVE_LAST);
+	return table_cpu(v, &n, LIVE_RECENT);
 }
 
 static double gil_last(const struct table *v, const struct live_row *row)
 {
-	struct live_count n = live_total(v->live, row, LIVE_LAST);
+	struct live_count n = live_total(v->live, row, LIVE_RECENT);
 
 	return table_gil(&n);
 }
 
 const struct table_column table_columns[] = {
-	{"self", "SELF%", "share of the last interval, in the function itself", TABLE_OF_CODE, 7, 0,
-	 UNIT_PERCENT, self_last},
+	{"self", "OWN%",
+	 "share of the last 10 s, in the function itself and what isn't shown below it",
+	 TABLE_OF_CODE, 7, 0, UNIT_PERCENT, self_last},
 	{"total", "TOTAL%", "the same with what it called", TABLE_OF_CODE, 7, 0, UNIT_PERCENT,
 	 total_last},
-	{"cpu", "CPU%", "of one CPU, in the last interval", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
-	 cpu_last},
-	{"cpu", "CPU%", "of one CPU, in the last interval, with what it called", TABLE_OF_CODE, 7,
-	 110, UNIT_PERCENT, cpu_last},
-	{"share", "SHARE%", "share of the last interval", TABLE_OF_WHO, 7, 0, UNIT_PERCENT,
-	 total_last},
-	{"gil", "GIL%", "of its time in the last interval, how much it held the GIL",
+	{"cpu", "CPU%", "of one CPU, in the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT, cpu_last},
+	{"cpu", "CPU%", "of one CPU, in the last 10 s, with what it called", TABLE_OF_CODE, 7, 110,
+	 UNIT_PERCENT, cpu_last},
+	{"share", "SHARE%", "share of the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT, total_last},
+	{"gil", "GIL%", "of its time in the last 10 s, how much it held the GIL",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
-	{"self-share", "SELF%ALL", "share since the start, in the function itself", TABLE_OF_CODE,
-	 9, 110, UNIT_PERCENT, self_since},
+	{"self-share", "OWN%ALL", "share since the start, in the function itself", TABLE_OF_CODE, 9,
+	 110, UNIT_PERCENT, self_since},
 	{"total-share", "TOTAL%ALL", "the same with what it called", TABLE_OF_CODE, 10, 110,
 	 UNIT_PERCENT, total_since},
 	{"total-share", "SHARE%ALL", "share since the start", TABLE_OF_WHO, 10, 70, UNIT_PERCENT,
 	 total_since},
-	{"self-time", "SELF", "since the start, in the function itself", TABLE_OF_CODE, 9, 60,
+	{"self-time", "OWN", "since the start, in the function itself", TABLE_OF_CODE, 9, 60,
 	 UNIT_VALUE, self_value},
 	{"total-time", "TOTAL", "the same with what it called", TABLE_OF_CODE, 9, 70, UNIT_VALUE,
 	 total_value},

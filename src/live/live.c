@@ -34,6 +34,7 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	sums_init(&l->now);
 	sums_init(&l->last);
 	sums_init(&l->since);
+	sums_init(&l->merged);
 	map_init(&l->index);
 	return l;
 }
@@ -54,6 +55,20 @@ static void forget_known(struct live *l)
 	l->first_pid = 0;
 }
 
+static void drop_first(struct live *l)
+{
+	sums_fini(&l->parts.v[0].sums);
+	l->parts.n--;
+	memmove(l->parts.v, l->parts.v + 1, l->parts.n * sizeof(*l->parts.v));
+}
+
+static void clear_parts(struct live *l)
+{
+	while (l->parts.n)
+		drop_first(l);
+	sums_clear(&l->merged);
+}
+
 void live_free(struct live *l)
 {
 	if (!l)
@@ -61,6 +76,9 @@ void live_free(struct live *l)
 	sums_fini(&l->now);
 	sums_fini(&l->last);
 	sums_fini(&l->since);
+	clear_parts(l);
+	vec_fini(&l->parts);
+	sums_fini(&l->merged);
 	forget_known(l);
 	vec_fini(&l->scratch);
 	vec_fini(&l->rows);
@@ -259,7 +277,7 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 	found = &l->rows.v[i ? *i - 1 : l->rows.n - 1];
 	if (found->tick != l->tick) {
 		found->tick = l->tick;
-		found->self[LIVE_LAST] = found->total[LIVE_LAST] = (struct live_count){};
+		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 	}
 	found->labels = labels; /* the latest one: a process may have got another name */
 	return found;
@@ -371,8 +389,59 @@ static int keep(struct live *l)
 	return r;
 }
 
+#define LEAST_PART 1.0 /* seconds: short intervals are dropped some at a time */
+#define ABOUT	   0.1 /* intervals are never quite as long as was asked */
+
+static int add_sums(struct sums *to, const struct sums *from)
+{
+	int r = 0;
+
+	vec_foreach(s, &from->entries)
+		r = r ? r : sums_add(to, s);
+	return r;
+}
+
+/* The last interval comes into the window; what the others cover without the oldest part leaves it. */
+static int move_window(struct live *l, double seconds)
+{
+	double all = seconds;
+	int r = 0;
+
+	vec_foreach(part, &l->parts)
+		all += part->seconds;
+	while (l->parts.n && all - l->parts.v[0].seconds >= l->window - ABOUT) {
+		all -= l->parts.v[0].seconds;
+		drop_first(l);
+	}
+	if (!l->parts.n || l->parts.v[l->parts.n - 1].seconds >= LEAST_PART - ABOUT) {
+		struct live_part part = {};
+
+		sums_init(&part.sums);
+		r = vec_push(&l->parts, part) ? err_set(-ENOMEM, "out of memory") : 0;
+	}
+	if (r)
+		return r;
+	l->parts.v[l->parts.n - 1].seconds += seconds;
+	l->seconds[LIVE_RECENT] = all;
+	r = add_sums(&l->parts.v[l->parts.n - 1].sums, &l->last);
+	sums_clear(&l->merged);
+	vec_foreach(part, &l->parts)
+		r = r ? r : add_sums(&l->merged, &part->sums);
+	return r;
+}
+
+static void subtract(struct live_count *from, const struct live_count *n)
+{
+	from->samples -= n->samples;
+	from->value -= n->value;
+	from->held -= n->held;
+	from->known -= n->known;
+	from->gc -= n->gc;
+}
+
 int live_tick(struct live *l, double seconds)
 {
+	struct live_count before = l->all[LIVE_SINCE];
 	struct sums done = l->now;
 	int r;
 
@@ -380,13 +449,19 @@ int live_tick(struct live *l, double seconds)
 	l->last = done;
 	sums_clear(&l->now);
 	l->tick++;
-	l->seconds[LIVE_LAST] = seconds;
+	l->interval_seconds = l->seconds[LIVE_RECENT] = seconds;
 	l->seconds[LIVE_SINCE] += seconds;
-	l->all[LIVE_LAST] = (struct live_count){};
+	l->all[LIVE_RECENT] = (struct live_count){};
 	r = select_again(l);
+	if (!r && l->window > 0)
+		r = move_window(l, seconds);
 	if (r)
 		return r;
-	fold(l, &l->last, true, true);
+	fold(l, &l->last, l->window <= 0, true);
+	if (l->window > 0)
+		fold(l, &l->merged, true, false);
+	l->interval = l->all[LIVE_SINCE];
+	subtract(&l->interval, &before);
 	return keep(l);
 }
 
@@ -403,6 +478,7 @@ void live_reset(struct live *l)
 	sums_clear(&l->now);
 	sums_clear(&l->last);
 	sums_clear(&l->since);
+	clear_parts(l);
 	clear_rows(l);
 	memset(l->seconds, 0, sizeof(l->seconds));
 	l->not_kept = 0;
@@ -415,7 +491,11 @@ static size_t sums_bytes(const struct sums *s)
 
 size_t live_bytes(const struct live *l)
 {
-	return sums_bytes(&l->now) + sums_bytes(&l->last) + sums_bytes(&l->since) +
+	size_t parts = sums_bytes(&l->merged);
+
+	vec_foreach(part, &l->parts)
+		parts += sums_bytes(&part->sums);
+	return parts + sums_bytes(&l->now) + sums_bytes(&l->last) + sums_bytes(&l->since) +
 	       l->rows.cap * sizeof(*l->rows.v) + l->index.size * sizeof(*l->index.slots) +
 	       l->who.cap * sizeof(*l->who.v) + l->modules.cap * sizeof(*l->modules.v) +
 	       l->texts.bytes;
@@ -423,7 +503,7 @@ size_t live_bytes(const struct live *l)
 
 int live_condense(struct live *l, struct condense *c, size_t keep)
 {
-	/* .last is in .since; while the screen is paused .now has more than an interval. */
+	/* What is recent is in .since; while the screen is paused .now has more than an interval. */
 	const struct sums *const sums[] = {&l->since, &l->now};
 
 	return condense_begin(c, l->p, &l->last, sums, ARRAY_SIZE(sums), keep);
@@ -455,6 +535,9 @@ int live_condensed(struct live *l, struct condense *c)
 
 	r = r ? r : condense_sums(c, &l->last);
 	r = r ? r : condense_sums(c, &l->now);
+	r = r ? r : condense_sums(c, &l->merged);
+	vec_foreach(part, &l->parts)
+		r = r ? r : condense_sums(c, &part->sums);
 	if (r)
 		return r;
 	forget_known(l);
@@ -475,15 +558,17 @@ void live_show(struct live *l, enum live_table table, struct live_only only)
 	l->only = only;
 	clear_rows(l);
 	fold(l, &l->since, false, true);
-	fold(l, &l->last, true, false);
+	fold(l, live_recent(l), true, false);
 }
 
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span)
 {
-	return span == LIVE_LAST && row->tick != l->tick ? (struct live_count){} : row->self[span];
+	return span == LIVE_RECENT && row->tick != l->tick ? (struct live_count){}
+							   : row->self[span];
 }
 
 struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span)
 {
-	return span == LIVE_LAST && row->tick != l->tick ? (struct live_count){} : row->total[span];
+	return span == LIVE_RECENT && row->tick != l->tick ? (struct live_count){}
+							   : row->total[span];
 }

@@ -20,7 +20,8 @@
 #define LIVE_MAX_SUMS (1u << 19) /* distinct (stack, thread): 40 MiB */
 #define LIVE_MAX_ROWS (1u << 18) /* 45 MiB */
 
-enum live_span { LIVE_LAST, LIVE_SINCE, LIVE_SPANS };
+/* Recent: the last interval or, with .window, the last intervals that are so long together. */
+enum live_span { LIVE_RECENT, LIVE_SINCE, LIVE_SPANS };
 enum live_table {
 	LIVE_FUNCTIONS,
 	LIVE_LINES,
@@ -45,7 +46,7 @@ struct live_row {
 	uint64_t key;
 	uint32_t location,
 		labels; /* one that belongs to it, for its name; of the others' table: 0 */
-	uint32_t tick;	/* .self and .total[LIVE_LAST] are of that interval: live_self() */
+	uint32_t tick;	/* .self and .total[LIVE_RECENT] are as of that tick: live_self() */
 	uint32_t turn;	/* when it was counted last: once a stack */
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
 };
@@ -63,14 +64,25 @@ struct live_who {
 	bool known;
 };
 
+/* Intervals that are dropped together from what is recent. */
+struct live_part {
+	struct sums sums;
+	double seconds;
+};
+
 struct live {
 	struct profile *p;
 	unsigned value; /* index of the value that is shown */
 	uint32_t key_pid, key_tid, key_gil;
-	VEC(struct live_who) who;	   /* by label set */
-	uint32_t first_pid;		   /* of the first sample */
-	bool several;			   /* processes */
-	struct sums now, last, since;	   /* being filled; the last interval; since the start */
+	VEC(struct live_who) who;     /* by label set */
+	uint32_t first_pid;	      /* of the first sample */
+	bool several;		      /* processes */
+	struct sums now, last, since; /* being filled; the last interval; since the start */
+	double window;		      /* seconds; 0: recent is the last interval alone */
+	VEC(struct live_part) parts;  /* of the window, the oldest first */
+	struct sums merged;	      /* all of these */
+	struct live_count interval;   /* what the last interval shows */
+	double interval_seconds;
 	double seconds[LIVE_SPANS];	   /* how long they took */
 	struct live_count all[LIVE_SPANS]; /* all that is shown: 100 % */
 	enum live_table table;
@@ -98,6 +110,12 @@ struct live {
  */
 struct live *live_new(struct profile *p, const struct view_options *filter);
 void live_free(struct live *l); /* NULL is fine */
+
+/* Sums of what is recent. */
+static inline const struct sums *live_recent(const struct live *l)
+{
+	return l->window > 0 ? &l->merged : &l->last;
+}
 
 /* A sample of @p. 0 or -ENOMEM + message. */
 _must_use_ int live_add(struct live *l, const struct profile_sample *s);

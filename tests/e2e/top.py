@@ -201,9 +201,54 @@ def plain():
                      "--rows", 3, "--native=none", "--no-kernel")
     check(done.returncode == 0, done.stderr)
     lines = done.stdout.splitlines()
-    check("SELF%" in lines[1] and "NAME" in lines[1], done.stdout)
+    check("OWN%" in lines[1] and "NAME" in lines[1], done.stdout)
     check(len(lines) == 6 and "(<string>" in lines[2], done.stdout)
     check("\x1b" not in done.stdout, "escape sequences in a pipe")
+
+
+PHASES = """
+import time
+def first():
+    while time.thread_time() < 1:
+        pass
+def second():
+    while True:
+        pass
+first()
+second()
+"""
+
+
+@case
+def recent():
+    """Rows are ranked by the last ten seconds, and the head says how many samples the interval had: 999 a CPU-second for a process."""
+    with python(PHASES) as target:
+        done = krait("top", "-p", target.pid, "-n", 4, "--rows", 3)
+    blocks = [b.splitlines() for b in done.stdout.strip().split("\n\n")]
+    check(len(blocks) == 4, done.stdout)
+    for block in blocks:
+        samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
+        check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])  # 999 for each second of CPU time
+    # All four intervals are recent: what is shown is the share since the start, though first has long ended.
+    last = {m.group(3): (float(m.group(1)), float(m.group(2))) for m in
+            (re.match(r" *([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+)s +[\d.]+s +(first|second) \(", line) for line in blocks[3][2:]) if m}
+    total = sum(seconds for _, seconds in last.values())
+    check("shares are of the last 4 s" in blocks[3][0] and "shares are" not in blocks[0][0], blocks[3][0])
+    check(len(last) == 2 and last["first"][1] < 1.1 and
+          all(abs(percent - 100 * seconds / total) < 2 for percent, seconds in last.values()), done.stdout)
+
+
+@case
+def python_first():
+    """Native and kernel time is its Python caller's, as in the report, unless it is asked for."""
+    code = "import zlib, os\ndata = os.urandom(1 << 20)\ndef pack():\n    zlib.compress(data)\nwhile True: pack()"
+    with python(code) as target:
+        shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms")
+        native, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "--with-native", "--sort", "own")
+    check({r["kind"] for r in shown["rows"]} <= {"python", "mark", "gc"} and shown["sort"] == native["sort"] == "self", str(shown)[:300])
+    check(shown["rows"][0]["function"] == "pack" and row(shown, "pack")["self"]["percent"] > 90, str(shown)[:900])
+    check(native["rows"][0]["kind"] == "native" and row(native, "pack")["self"]["percent"] < 10, str(native)[:900])
+    check(row(native, "pack")["total"]["percent"] > 90, str(native)[:900])
 
 
 @case
@@ -267,7 +312,7 @@ def keys():
         check(all(len(line) <= 80 for line in text.split("\n")), text)
         check("until" in text.split("\n")[4], "not sorted by self: " + text)
         t.type("s", "by TOTAL%")
-        t.type("S", "by SELF%")
+        t.type("S", "by OWN%")
         t.type("\t", "[lines]")
         t.type("\t", "[modules]")
         t.type("\t", "[threads]")
@@ -276,9 +321,9 @@ def keys():
         t.type("l", "[lines]")
         t.type("l", "[functions]")
         t.type("t", "by CPU%")
-        t.type("t", lambda text: "[functions]" in text and "by SELF%" in text)
+        t.type("t", lambda text: "[functions]" in text and "by OWN%" in text)
         t.type("t", "[threads]")
-        t.type("z", lambda text: "[functions]" in text and "by SELF%  tid" in text)
+        t.type("z", lambda text: "[functions]" in text and "by OWN%  tid" in text)
         t.type("z", lambda text: "all processes and threads" in text and "  tid" not in text)
         t.type("/thr")
         text = t.wait(lambda text: "three (" in text and "one (" not in text)
@@ -351,12 +396,12 @@ def sizes():
 def colors():
     """Colour on a terminal, none with NO_COLOR, and what is chosen is seen all the same."""
     with python(SHARES) as target:
-        with on_screen(target) as t:
+        with on_screen(target, "--with-native") as t:
             t.wait("([kernel])", 20)
             check(t.end()[0] == 0 and t.colors, "no colours")
         with on_screen(target, *PYTHON_ONLY, env={"NO_COLOR": "1"}) as t:
             text = t.wait("three (<string>")
-            check(" > " in text and "*SELF%" in text, text)
+            check(" > " in text and "*OWN%" in text, text)
             check(t.end()[0] == 0 and not t.colors, "colours: %s" % t.colors)
 
 

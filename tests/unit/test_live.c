@@ -101,8 +101,8 @@ static void assert_row(const char *name, int self, int total, int self_since, in
 {
 	const struct live_row *r = row(name);
 
-	assert_int_equal(live_self(l, r, LIVE_LAST).samples, self);
-	assert_int_equal(live_total(l, r, LIVE_LAST).samples, total);
+	assert_int_equal(live_self(l, r, LIVE_RECENT).samples, self);
+	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, total);
 	assert_int_equal(live_self(l, r, LIVE_SINCE).value, self_since * 10ll * MS);
 	assert_int_equal(live_total(l, r, LIVE_SINCE).value, total_since * 10ll * MS);
 }
@@ -121,13 +121,50 @@ static void test_intervals(void **state)
 	assert_int_equal(live_tick(l, 2), 0);
 	assert_row("a", 1, 1, 2, 4);
 	assert_row("b", 0, 0, 2, 2);
-	assert_int_equal(l->all[LIVE_LAST].samples, 1);
+	assert_int_equal(l->all[LIVE_RECENT].samples, 1);
 	assert_int_equal(l->all[LIVE_SINCE].samples, 4);
 	assert_true(l->seconds[LIVE_SINCE] == 3);
 	live_reset(l);
 	assert_int_equal(live_tick(l, 1), 0);
 	assert_int_equal(l->rows.n, 0);
 	assert_int_equal(l->all[LIVE_SINCE].samples, 0);
+}
+
+/* Recent is what the last intervals had that are three seconds together; all sums are made by hand. */
+static void test_window(void **state)
+{
+	static const int a_recent[] = {1, 3, 6, 9, 12, 15}; /* 1, 2, ... in each interval */
+	uint32_t me = who("1", "1", "held");
+
+	l->window = 3;
+	for (int i = 0; i < 6; i++) {
+		for (int k = 0; k <= i; k++)
+			sample("a", me);
+		if (i == 1)
+			sample("ab", me);
+		assert_int_equal(live_tick(l, 1), 0);
+		assert_row("a", a_recent[i], a_recent[i] + (i >= 1 && i < 4), (i + 1) * (i + 2) / 2,
+			   (i + 1) * (i + 2) / 2 + (i >= 1));
+		assert_int_equal(l->interval.samples, i + 1 + (i == 1));
+		assert_true(l->seconds[LIVE_RECENT] == (i < 3 ? i + 1 : 3));
+	}
+	assert_row("b", 0, 0, 1, 1);
+	live_show(l, LIVE_FUNCTIONS, (struct live_only){});
+	assert_row("a", 15, 15, 21, 22);
+	/* Short ones are dropped as seconds. */
+	for (int i = 0; i < 40; i++) {
+		sample("a", me);
+		assert_int_equal(live_tick(l, 0.1), 0);
+	}
+	assert_true(live_self(l, row("a"), LIVE_RECENT).samples >= 29);
+	assert_true(live_self(l, row("a"), LIVE_RECENT).samples <= 40);
+	/* One that is longer is all that there is. */
+	sample("a", me);
+	assert_int_equal(live_tick(l, 9), 0);
+	assert_row("a", 1, 1, 62, 63);
+	live_reset(l);
+	assert_int_equal(live_tick(l, 1), 0);
+	assert_int_equal(l->all[LIVE_RECENT].samples, 0);
 }
 
 /* What a column says of the last interval isn't of an earlier one. */
@@ -168,7 +205,7 @@ static void test_tables(void **state)
 	assert_int_equal(l->rows.v[1].total[LIVE_SINCE].known, 10 * MS);
 	live_show(l, LIVE_PROCESSES, (struct live_only){});
 	assert_int_equal(l->rows.n, 1);
-	assert_int_equal(live_self(l, &l->rows.v[0], LIVE_LAST).samples, 2);
+	assert_int_equal(live_self(l, &l->rows.v[0], LIVE_RECENT).samples, 2);
 	live_show(l, LIVE_FUNCTIONS, (struct live_only){.tid = profile_string(p, "2")});
 	assert_row("a", 0, 1, 0, 1);
 	assert_int_equal(l->all[LIVE_SINCE].samples, 1);
@@ -219,11 +256,11 @@ static void test_modules(void **state)
 	live_show(l, LIVE_MODULES, (struct live_only){});
 	assert_int_equal(l->rows.n, 2);
 	r = row_of_text("app");
-	assert_int_equal(live_self(l, r, LIVE_LAST).samples, 1);
-	assert_int_equal(live_total(l, r, LIVE_LAST).samples, 2);
+	assert_int_equal(live_self(l, r, LIVE_RECENT).samples, 1);
+	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, 2);
 	r = row_of_text("libx.so");
-	assert_int_equal(live_self(l, r, LIVE_LAST).samples, 1);
-	assert_int_equal(live_total(l, r, LIVE_LAST).samples, 2);
+	assert_int_equal(live_self(l, r, LIVE_RECENT).samples, 1);
+	assert_int_equal(live_total(l, r, LIVE_RECENT).samples, 2);
 }
 
 /* --by: a row for each value of a label; one of them alone. */
@@ -411,7 +448,7 @@ static void test_condense(void **state)
 	assert_int_equal(l->rows.n, 2);
 	assert_int_equal(l->rows.v[0].total[LIVE_SINCE].samples, 4 * MADE * (ROUNDS - 1));
 	assert_int_equal(l->rows.v[0].total[LIVE_SINCE].held, 4ll * MADE * (ROUNDS - 1) * 10 * MS);
-	assert_int_equal(live_self(l, &l->rows.v[1], LIVE_LAST).samples, 4 * MADE);
+	assert_int_equal(live_self(l, &l->rows.v[1], LIVE_RECENT).samples, 4 * MADE);
 	assert_string_equal(profile_label_text(p, l->rows.v[0].labels, "process"), "app.py");
 }
 
@@ -647,6 +684,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nameless_thread, setup, teardown),
