@@ -14,6 +14,7 @@
 #include "cli/write.h"
 #include "render/embedded.h"
 #include "render/html_diff.h"
+#include "render/origin.h"
 #include "render/read.h"
 #include "render/tree.h"
 
@@ -96,6 +97,7 @@ static const struct option_row rows[] = {
 	VIEW_BY_OWN_ROW(FIELD(view), NULL,
 			"a row for each process, thread or cgroup by name, state of the GIL (gil) "
 			"or value of another label; in a page a root frame"),
+	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
 	OPTION_HELP,
@@ -254,7 +256,7 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 	struct view_options view = o->view;
 	struct view_totals totals = {};
 	const char *path = operands->words[MIN((unsigned)side, operands->n - 1)];
-	const char *tag = EMBEDDED_SOURCE;
+	const char *tag = EMBEDDED_SOURCE, *unknown;
 	int r;
 
 	f->name[side] = path;
@@ -273,6 +275,9 @@ static int read_side(const struct diff_options *o, const struct operands *operan
 		view.labels = o->side[side];
 		f->name[side] = o->side[side].v[0];
 	}
+	unknown = view_mine(&view, f->diff.p[side]);
+	if (side == DIFF_B && unknown && !origin_is_there(f->diff.p[DIFF_A], unknown))
+		view_say_unknown(unknown);
 	if (view_wanted(&view)) {
 		r = unmatched_look(&f->unmatched, f->diff.p[side]);
 		r = r ? r : view_apply(&f->diff.p[side], &view, &totals);

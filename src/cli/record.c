@@ -24,6 +24,7 @@
 #include "cli/viewer.h"
 #include "cli/write.h"
 #include "render/render.h"
+#include "render/origin.h"
 
 static void show_progress(struct session *s, uint64_t now)
 {
@@ -229,6 +230,8 @@ static int write_with_summary(struct session *s, const struct summary *m)
 			profile_add_comment(s->profile,
 					    l->level <= LOG_WARN ? COMMENTS_WARNING : "note",
 					    l->text);
+	view_say_unknown(view_mine(&s->options->view, s->profile));
+	origin_note(s->profile);
 	r = apply_filters(s);
 	if (r) {
 		log_error("%s", err_msg());

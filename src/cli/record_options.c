@@ -92,6 +92,7 @@ static const struct option_row rows[] = {
 	VIEW_GRAIN_ROWS(RECORD_FIELD(view)),
 	VIEW_INVERT_ROW(RECORD_FIELD(view)),
 	VIEW_BY_ROW(RECORD_FIELD(view)),
+	VIEW_MINE_ROW(RECORD_FIELD(view)),
 	{.group = "Conduct",
 	 .name = "require-samples",
 	 .set = value_flag,

@@ -93,6 +93,7 @@ static const struct option_row rows[] = {
 		    "by default what FILE has if it is a page; in a text on standard output that "
 		    "of your own files too"),
 	VIEW_ROWS(FIELD(view)),
+	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),
 	OPTION_HELP,
@@ -270,8 +271,10 @@ static int convert(struct report_options *o, struct report_facts *f)
 
 static int write_it(struct report_options *o, struct report_facts *f)
 {
-	int r = apply_filters(o, f);
+	int r;
 
+	view_say_unknown(view_mine(&o->view, f->p));
+	r = apply_filters(o, f);
 	if (!r && o->print)
 		r = find_facts(o, f);
 	r = r ? r : read_page(o, f);

@@ -2,6 +2,7 @@
 /* Values of the options that say what is shown; see view_options.h. */
 #include "cli/view_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include "base/cleanup.h"
@@ -41,6 +42,21 @@ int view_value_kind(void *field, const char *text)
 		return kind;
 	*(unsigned *)field |= 1u << kind;
 	return 0;
+}
+
+int view_value_package(void *field, const char *text)
+{
+	bool begins = true;
+
+	for (const char *s = text; *s || begins; s++) {
+		bool letter = isalpha((unsigned char)*s) || *s == '_' || *s & 0x80;
+
+		if (!letter && (begins || (*s != '.' && !isdigit((unsigned char)*s))))
+			return err_set(-EINVAL, "'%s' is not a package; write shop or company.shop",
+				       text);
+		begins = *s == '.';
+	}
+	return vec_push((pattern_texts *)field, text);
 }
 
 int view_value_lines(void *field, const char *text)
@@ -120,4 +136,10 @@ int view_options_warn(const struct view_options *o, struct profile *p)
 	if (!r)
 		view_options_warn_of(&u);
 	return r;
+}
+
+void view_say_unknown(const char *package)
+{
+	if (package)
+		log_warn("--mine %s: no code of such a package is in the profile", package);
 }

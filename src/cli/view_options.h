@@ -18,11 +18,15 @@ int view_value_lines(void *field, const char *text);	 /* enum view_grain */
 int view_value_functions(void *field, const char *text); /* enum view_grain */
 int view_value_modules(void *field, const char *text);	 /* enum view_grain */
 
-int view_value_until(void *field, const char *text); /* uint64_t ns, > 0 */
+int view_value_until(void *field, const char *text);   /* uint64_t ns, > 0 */
+int view_value_package(void *field, const char *text); /* pattern_texts: "shop", "company.shop" */
 
 int view_value_native(void *field, const char *text); /* enum view_native */
 
 int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
+
+/* Warns of what view_mine() returned. */
+void view_say_unknown(const char *package);
 
 /* 0, or -EINVAL + message: what one option alone can't show. */
 _must_use_ int view_options_check(const struct view_options *o);
@@ -67,6 +71,11 @@ void view_options_warn_of(const struct unmatched *u); /* the same of what was lo
 	{.name = "show", .arg = "PATTERN", .set = view_value_pattern,                              \
 	 VIEW_ROW(base, show),                                                                     \
 	 .help = "leave all other frames out"}
+
+#define VIEW_MINE_ROW(base)                                                                        \
+	{.name = "mine", .arg = "PACKAGE", .set = view_value_package, VIEW_ROW(base, mine),        \
+	 .help = "this package is your own code too, though it is installed as others are; may "   \
+		 "be repeated"}
 
 #define VIEW_TIME_ROWS(base)                                                                       \
 	{.name = "since", .arg = "TIME", .set = value_time,                                        \

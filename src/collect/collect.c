@@ -519,22 +519,40 @@ static bool is_newest(const struct collect *c, uint32_t process)
 	return i && *i - 1 == process;
 }
 
-#define DIRECTORIES 8 /* that a recording tells, of those that processes with samples run in */
+#define NOTES 8 /* of a kind that a recording tells of processes with samples */
 
-static void note_directory(struct collect *c, const struct process *p)
+/* As a comment, once. */
+static void note(struct collect *c, const char *key, const char *value)
 {
-	const struct profile_meta *meta = profile_meta(c->profile);
+	size_t k = strlen(key);
 	unsigned n = 0;
 
-	vec_foreach(text, &meta->comments.list) {
-		if (!str_starts(*text, "cwd: "))
+	vec_foreach(text, &profile_meta(c->profile)->comments.list) {
+		if (strncmp(*text, key, k) || !str_starts(*text + k, ": "))
 			continue;
-		if (streq(*text + strlen("cwd: "), p->directory))
+		if (streq(*text + k + 2, value))
 			return;
 		n++;
 	}
-	if (n < DIRECTORIES)
-		profile_add_comment(c->profile, "cwd", p->directory);
+	if (n < NOTES)
+		profile_add_comment(c->profile, key, value);
+}
+
+static void note_process(struct collect *c, const struct process *p)
+{
+	char name[128];
+
+	if (p->directory)
+		note(c, "cwd", p->directory);
+	for (const char *s = p->entry; s && *s; s += *s == ' ') {
+		size_t n = strcspn(s, " ");
+
+		if (n < sizeof(name)) {
+			snprintf(name, sizeof(name), "%.*s", (int)n, s);
+			note(c, COMMENTS_ENTRY, name);
+		}
+		s += n;
+	}
 }
 
 /* 1 if the sample is dealt with, 0 if it has to wait, -errno. */
@@ -585,8 +603,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 		return r;
 	if (p->state == PROC_UNSUPPORTED)
 		count_unsupported(c, p);
-	if (!p->samples && p->directory)
-		note_directory(c, p);
+	if (!p->samples)
+		note_process(c, p);
 	c->stats.samples++;
 	c->stats.weight += w->rec.weight;
 	c->stats.outcomes[w->rec.outcome]++;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
+#include "proc/entry.h"
 #include "proc/files.h"
 #include "proc/libc.h"
 #include "proc/maps.h"
@@ -105,6 +106,24 @@ static void read_directory(struct process *p, const struct proc *proc)
 		p->directory = strndup(path, (size_t)n);
 }
 
+#define ARGUMENTS_BYTES	  (64 << 10)
+#define ENVIRONMENT_BYTES (256 << 10)
+
+/* Which package it runs is the user's (render/origin.h). Few programs are told that. */
+static void read_entry(struct process *p, const struct proc *proc)
+{
+	_cleanup_str_ struct str words = {}, entry = {};
+
+	if (p->entry || !p->name || !proc_entry_is_told(p->name))
+		return;
+	if (!proc_file_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
+		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
+	str_clear(&words);
+	if (!proc_file_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
+		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);
+	p->entry = str_take(&entry);
+}
+
 static int describe(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct maps *maps, const struct image_found *found,
 		    const struct exe_key *exe)
@@ -120,6 +139,7 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(c, p, SPACE_GONE);
 	read_directory(p, proc);
+	read_entry(p, proc);
 	return r ? r : 1;
 }
 
@@ -251,6 +271,7 @@ static void adopt(struct collect *c, struct process *p, const struct rec_proc *r
 	}
 	p->facts_due_ns = clock_ns(CLOCK_MONOTONIC) + FACTS_APART_NS;
 	read_directory(p, &proc);
+	read_entry(p, &proc);
 	teach_exe(c, &proc, &rec->exe);
 	if (p->slot && rec->space != p->slot) /* the kernel program had forgotten it */
 		(void)!c->config.ops->set_proc(c->config.ctx, &p->key, p->state, &p->where, NULL,

@@ -130,6 +130,7 @@ void process_fini(struct collect *c, struct process *p)
 	free(p->cgroup);
 	free(p->container);
 	free(p->directory);
+	free(p->entry);
 	*p = (struct process){};
 }
 

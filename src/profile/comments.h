@@ -15,6 +15,9 @@
 #define COMMENTS_MAX_BYTES (4u << 20)
 #define COMMENTS_WARNING   "warning"
 #define COMMENTS_ENDED	   "ended"
+/* A package of the user's own, wherever it is installed: of their word, or what a process was told to run. */
+#define COMMENTS_MINE  "mine"
+#define COMMENTS_ENTRY "entry"
 /* What of another tool's file isn't here, and what is here in another way: the report says it. */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"

@@ -18,8 +18,7 @@ struct name {
 	const char *from; /* the file from where its module's name begins */
 	char *module;	  /* owned */
 	enum render_origin origin;
-	bool library;  /* lies in a folder of libraries, whosever it is */
-	bool launcher; /* as far as its functions tell */
+	bool library; /* lies in a folder of libraries, whosever it is */
 };
 
 struct render_names {
@@ -28,19 +27,19 @@ struct render_names {
 	size_t n;
 };
 
-static struct name shorten(const struct origin *o, const char *path, const struct dirs *dirs)
+static struct name shorten(const struct origin *o, uint32_t file, const struct dirs *dirs)
 {
+	const char *path = profile_get_string(o->p, file);
 	struct origin_cuts cuts = origin_cuts(path);
 	size_t own = dirs_after(dirs, path), library = MAX(cuts.site, cuts.stdlib);
 	size_t cut = MAX(library, own);
 	struct name name = {.file = path + (path[cut] ? cut : 0),
-			    .origin = origin_of(o, path, own)};
+			    .origin = origin_of(o, file, own)};
 
 	/* As the script of `python ./app.py` is called. */
 	while (str_starts(name.file, "./") && name.file[2])
 		name.file += 2;
 	name.library = str_starts(path, "<frozen ") || (cut && cut == library);
-	name.launcher = origin_may_be_launcher(path);
 	name.from = name.file;
 	return name;
 }
@@ -102,17 +101,6 @@ static int separate_all(struct render_names *names, const dirs_files *files, boo
 	return r;
 }
 
-/* What lies in an archive is imported from there: of app.pyz/pkg/core.py that is pkg/core.py. */
-static const char *below_archive(const char *file)
-{
-	static const char *const ends[] = {".zip/", ".pyz/", ".whl/", ".egg/", ".pex/"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		for (const char *end; (end = strstr(file, ends[i]));)
-			file = end + strlen(ends[i]);
-	return file;
-}
-
 /*
  * "json/decoder.py" as Python imports it. A path from / or from above the process's directory says nothing
  * of packages: its last part.
@@ -127,7 +115,7 @@ static void add_module_of_file(const char *file, struct str *b)
 		str_add_n(b, file, strcspn(file, ">"));
 		return;
 	}
-	file = below_archive(file);
+	file = origin_below_archive(file);
 	n = strlen(file);
 	if (str_ends(file, ".py"))
 		n -= 3;
@@ -182,21 +170,17 @@ static int shorten_all(struct render_names *names, const struct dirs *dirs)
 	struct profile *p = names->p;
 	dirs_files files = {};
 	struct origin origin;
-	int r = 0;
+	int r = origin_init(&origin, p);
 
-	origin_init(&origin, p);
 	for (uint32_t id = 1; !r && id <= profile_n_functions(p); id++) {
-		const struct profile_function *f = profile_get_function(p, id);
-		struct name *name = &names->of_string[f->file];
+		uint32_t file = profile_get_function(p, id)->file;
 
-		if (!f->file)
+		if (!file || names->of_string[file].file)
 			continue;
-		if (!name->file) {
-			*name = shorten(&origin, profile_get_string(p, f->file), dirs);
-			r = vec_push(&files, f->file);
-		}
-		name->launcher &= origin_is_start(profile_get_string(p, f->name));
+		names->of_string[file] = shorten(&origin, file, dirs);
+		r = vec_push(&files, file);
 	}
+	origin_fini(&origin);
 	r = r ? r : separate_all(names, &files, false);
 	r = r ? r : name_modules(names, &files);
 	vec_fini(&files);
@@ -257,8 +241,6 @@ enum render_origin render_names_origin(const struct render_names *n, uint32_t fu
 {
 	uint32_t file = profile_get_function(n->p, function)->file;
 
-	if (file && n->of_string[file].launcher)
-		return ORIGIN_PACKAGE;
 	return file ? n->of_string[file].origin : ORIGIN_OWN;
 }
 

@@ -6,6 +6,7 @@
 #ifndef RENDER_ORIGIN_H
 #define RENDER_ORIGIN_H
 
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "render/render.h"
 
@@ -16,20 +17,42 @@ struct origin_cuts {
 };
 struct origin_cuts origin_cuts(const char *path);
 
+/* A package of the user's though it may be installed, "shop" or "company.shop". */
+struct origin_package {
+	const char *name;
+	size_t n;
+	bool entry; /* not of the user's word: of the standard library nothing is */
+};
+
 /* What all files of a profile have in common for that. */
 struct origin {
-	bool typed; /* <string> is what a user gave to `python -c` */
+	const struct profile *p;
+	bool typed;	/* <string> is what a user gave to `python -c` */
+	bool *launcher; /* by a file's string: it starts a package and is nobody's code */
+	VEC(struct origin_package) packages;
 };
-void origin_init(struct origin *o, const struct profile *p);
 
-/* @own: bytes up to the end of the project's folder, 0 = the file isn't in one. */
-enum render_origin origin_of(const struct origin *o, const char *path, size_t own);
+/* 0 or -ENOMEM; fini in any case. */
+_must_use_ int origin_init(struct origin *o, const struct profile *p);
+void origin_fini(struct origin *o);
 
-/*
- * Could it be the file of a console script, as pip makes it: bin/NAME? It is if nothing but origin_is_start() ran
- * in it. It starts a package and is nobody's code.
- */
-bool origin_may_be_launcher(const char *path);
-bool origin_is_start(const char *function);
+/* @own: bytes up to the end of the project's folder, 0 = the file, a string, isn't in one. */
+enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
+
+/* Adds the packages that stacks show to be what was started: `python -m shop`, a console script. 0 or -ENOMEM. */
+_must_use_ int origin_find_started(struct origin *o);
+
+/* Keeps them as comments of @p, for what is left of it when frames are left out. */
+void origin_note(struct profile *p);
+
+/* Is any file of @p in the package of that name? */
+bool origin_is_there(const struct profile *p, const char *package);
+
+/* Does a package of that name run other people's programs, or is it a way to write command lines? */
+bool origin_is_runner(const char *name, size_t n);
+bool origin_is_wrapper(const char *name, size_t n);
+
+/* What lies in an archive is imported from there: of app.pyz/pkg/core.py that is pkg/core.py. */
+const char *origin_below_archive(const char *file);
 
 #endif

@@ -42,6 +42,7 @@ void view_options_fini(struct view_options *o)
 	vec_fini(&o->ignore);
 	vec_fini(&o->hide);
 	vec_fini(&o->show);
+	vec_fini(&o->mine);
 }
 
 static bool reframes(const struct view_options *o)

@@ -32,9 +32,17 @@ struct view_options {
 	bool invert;		  /* innermost frame first */
 
 	const char *by; /* for struct render_options: root frames */
+
+	pattern_texts mine; /* packages of the user's own */
 };
 
 void view_options_fini(struct view_options *o);
+
+/*
+ * Writes to @p's comments which packages are the user's own: those of .mine, and where frames are to be left out those
+ * that stacks show to be what was started. Before view_apply(). NULL, or one of .mine that no file is in.
+ */
+const char *view_mine(const struct view_options *o, struct profile *p);
 
 /* False if it shows all, as it is. */
 bool view_wanted(const struct view_options *o);

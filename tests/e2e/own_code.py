@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whose code a report says it is: of projects that are installed as wheels are, run by servers, scripts and -m. The
+programs measure by their thread's CPU time what their lines take. Made profiles have what their numbers say."""
+import base64
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+import kit
+import pprof
+from kit import case, check, folder, krait
+
+SITE = "/lib/python3.12/site-packages/"
+
+# What a server is here: it finds what it is told to run, and takes more time itself than that does.
+SERVER = """
+import importlib, sys, time
+def serve(spec):
+    module, _, name = spec.partition(":")
+    app = getattr(importlib.import_module(module), name or "app")
+    end, spent = time.thread_time() + 0.5, [0.0, 0.0]
+    while time.thread_time() < end:
+        a = time.thread_time()
+        parse(120000)
+        b = time.thread_time()
+        app()
+        spent[0] += b - a
+        spent[1] += time.thread_time() - b
+    print("%.4f" % (spent[1] / sum(spent)))
+def parse(n):
+    for i in range(n):
+        n ^= i
+"""
+VIEWS = """
+import json
+ROWS = [{"n": i, "of": list(range(9))} for i in range(30)]
+def app():
+    for _ in range(60):
+        json.dumps(ROWS)
+"""
+LINE = 6  # of VIEWS: what takes its time
+SCRIPT = """#!/usr/bin/python3
+import re
+import sys
+from %s import %s
+if __name__ == '__main__':
+    sys.argv[0] = re.sub(r'(-script\\\\.pyw|\\\\.exe)?$', '', sys.argv[0])
+    sys.exit(%s())
+"""
+PACKAGES = {
+    "gunicorn/app.py": SERVER + "def run():\n    serve(sys.argv[-1])\n",
+    "gunicorn/__main__.py": "from gunicorn.app import run\nrun()\n",
+    "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
+    "flask/__main__.py": "from gunicorn.app import serve\nimport os\nserve(os.environ['FLASK_APP'])\n",
+    "serverless/app.py": "from gunicorn.app import serve\ndef run():\n    serve('shop.views')\n",
+    "click/core.py": "class Command:\n    def __init__(self, f):\n        self.f = f\n    def __call__(self):\n        return self.f()\n",
+    "shop/views.py": VIEWS,
+    "shop/__main__.py": "from shop.cli import main\nmain()\n",
+    "shop/cli.py": "from click.core import Command\nfrom gunicorn.app import serve\n"
+                   "@Command\ndef main():\n    serve('shop.views')\n",
+}
+
+
+def install(root):
+    """Lays the packages out as pip does, with the scripts that it makes; the environment in which they are found."""
+    for path, text in PACKAGES.items():
+        path = root + SITE + path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(os.path.dirname(path) + "/__init__.py", "a").close()
+        with open(path, "w") as f:
+            f.write(text)
+    os.makedirs(root + "/bin")
+    os.makedirs(root + "/elsewhere")
+    for name, module, function in (("gunicorn", "gunicorn.app", "run"), ("serverless", "serverless.app", "run"),
+                                   ("shop", "shop.cli", "main")):
+        with open(root + "/bin/" + name, "w") as f:
+            f.write(SCRIPT % (module, function, function))
+    return dict(os.environ, PYTHONPATH=root + SITE, PYTHONDONTWRITEBYTECODE="1", FLASK_APP="shop.views:app")
+
+
+def summary(path, *args):
+    done = krait("report", path, "--json", *args)
+    check(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)["summary"]
+
+
+def record(root, env, *command, options=()):
+    """The file, and the share of the project's code that the program says."""
+    out = root + "/p.pb.gz"
+    done = krait("record", "-q", "-F", "2999", "-o", out, *options, "--", kit.PYTHON, *command, env=env, cwd=root + "/elsewhere")
+    check(done.returncode == 0, done.stderr)
+    return out, 100 * float(re.search(r"0\.\d{4}", done.stdout)[0])
+
+
+def tells_project(said, truth):
+    """The project's line and its share; and what the server takes beside it."""
+    got = re.match(r"(\d+) % of the CPU time is at shop/views.py:(\d+) \(app\), of it json.dumps (\d+) %", said)
+    check(got and int(got[2]) == LINE, said)
+    check(abs(int(got[1]) - truth) < 6, "%s, but it took %.1f %%" % (said, truth))
+
+
+def origins(path, page):
+    """By file and function: what the page takes it for; 0 is the user's."""
+    check(krait("report", path, "-o", page).returncode == 0, "no page")
+    with open(page) as f:
+        block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
+    data = base64.b64decode(block)
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    header = json.loads(data.split(b"\n", 1)[0])
+    f, s = header["functions"], header["strings"]
+    return {(s[f[i + 1]], s[f[i]]): f[i + 7] for i in range(0, len(f), 10)}
+
+
+@case
+def project_that_a_server_runs():
+    """It is installed as the server is; what the command line or the environment names is the user's."""
+    with folder() as root:
+        env = install(root)
+        for command in (("../bin/gunicorn", "-k", "gevent", "shop.views:app"), ("-m", "gunicorn", "shop.views"),
+                        ("-m", "celery", "-A", "shop"), ("-m", "flask", "run")):
+            out, truth = record(root, env, *command)
+            tells_project(summary(out), truth)
+        out, truth = record(root, env, "../bin/gunicorn", "shop.views")
+        own = origins(out, root + "/p.html")
+        check(own["shop/views.py", "app"] == 0, str(own))
+        check(all(own["gunicorn/app.py", f] for f in ("parse", "serve")), str(own))
+        check(all(own[f] for f in own if f[0].endswith("bin/gunicorn")), str(own))
+
+
+@case
+def project_that_is_started_itself():
+    """By -m, and by a script whose main() another package calls; also where the report leaves frames out."""
+    with folder() as root:
+        env = install(root)
+        for command in (("-m", "shop"), ("../bin/shop",)):
+            out, truth = record(root, env, *command)
+            tells_project(summary(out), truth)
+            tells_project(summary(out, "--hide", "<module>"), truth)  # which says what was started
+
+
+@case
+def packages_of_ones_word():
+    """--mine of record, report and diff; without it nobody says that the project is the user's."""
+    with folder() as root:
+        env = install(root)
+        out, truth = record(root, env, "../bin/serverless")
+        check("views.py" not in summary(out).split(", called")[0], summary(out))
+        tells_project(summary(out, "--mine", "shop"), truth)
+        tells_project(summary(out, "--mine", "nothing.else", "--mine", "shop.views"), truth)
+        done = krait("report", out, "--mine", "nosuch")
+        check("--mine nosuch: no code of such a package" in done.stderr, done.stderr)
+        check("--mine shop" not in krait("report", out, "--mine", "shop").stderr, "a warning of what is there")
+        kit.refused(2, "'a b' is not a package", "report", out, "--mine", "a b")
+        out, truth = record(root, env, "../bin/serverless", options=("--mine", "shop"))
+        tells_project(summary(out), truth)
+        check(krait("diff", out, out, "--mine", "shop").returncode == 0, "diff")
+        check("--mine nosuch" in krait("diff", out, out, "--mine", "nosuch").stderr, "diff doesn't warn")
+
+
+def made(path, *stacks, **labels):
+    """(count, (function, file, line), ...), root first."""
+    w = pprof.Writer()
+    for count, *frames in stacks:
+        w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
+                 dict({"cwd": "/srv/app"}, **labels), count)
+    w.save(path)
+    return path
+
+
+@case
+def what_stacks_tell():
+    """Whom a script or runpy starts is the user's, but for what runs other people's programs."""
+    lib = "/v" + SITE
+    run = ("_run_code", "<frozen runpy>", 88)
+    with folder() as d:
+        def said(*stack):
+            return summary(made(d + "/p.pb.gz", (5, *stack)))
+        def module(package, line=3):
+            return ("<module>", lib + package + "/__main__.py", line)
+        def work(package):
+            return ("work", lib + package + "/core.py", 7)
+        check(said(run, module("tool"), work("tool")).startswith("100 % of the CPU time is at tool/core.py:7 (work)"), said(run, module("tool"), work("tool")))
+        check(said(run, module("pytest"), work("pytest")) == "100 % of the CPU time is in pytest.core.work, called from pytest/__main__.py:3",
+              "a test runner is the user's")
+        check(said(run, module("tool"), work("other")) == "100 % of the CPU time is at tool/__main__.py:3 (<module>), of it other.core.work 100 %",
+              said(run, module("tool"), work("other")))
+        script = ("<module>", "/v/bin/tool", 8)
+        check("at tool/core.py:7" in said(script, work("tool")), said(script, work("tool")))
+        check("at tool/core.py:7" in said(script, work("click"), work("click"), work("tool")), "behind click")
+        check("in celery.core.work" in said(script, work("celery")), "a worker's server is the user's")
+        check("in json.dumps, called from /v/bin/tool:8" in said(script, ("dumps", "/v/lib/python3.12/json/__init__.py", 9)), "a script is the user's")
+
+
+@case
+def code_without_a_file():
+    """Of a dataclass it is its caller's doing; of multiprocessing's workers nobody's; of `python -c` the user's."""
+    with folder() as d:
+        make = ("make", "/srv/app/app.py", 4)
+        got = summary(made(d + "/p.pb.gz", (6, make, ("__init__", "<string>", 2)), (1, make), process="app.py"))
+        check(got == "100 % of the CPU time is at app.py:4 (make), of it <string>.__init__ 86 %", got)
+        got = summary(made(d + "/p.pb.gz", (6, ("<module>", "<string>", 1), ("hot", "<string>", 2)), process="python3 -c"))
+        check(got == "100 % of the CPU time is at <string>:2 (hot)", got)
+        got = summary(made(d + "/p.pb.gz", (6, ("<module>", "<string>", 1), ("main", "/v/lib/python3.12/multiprocessing/forkserver.py", 9),
+                                                ("loads", "/v/lib/python3.12/json/__init__.py", 9)), process="multiprocessing.forkserver"))
+        check(got == "100 % of the CPU time is in json.loads, called from multiprocessing/forkserver.py:9", got)
+
+
+@case
+def compileall():
+    """None of it is one's own, though its workers begin with a text that somebody gave to -c."""
+    with folder() as d:
+        os.mkdir(d + "/code")
+        for i in range(120):
+            with open(d + "/code/m%d.py" % i, "w") as f:
+                f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
+        done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", kit.PYTHON, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
+        check(done.returncode == 0, done.stderr)
+        said = summary(d + "/p.pb.gz")
+        check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
+
+
+@kit.full_case
+def django_under_gunicorn():
+    """The real ones, with a project that lies among them: the view is told, and what is below it."""
+    with folder() as root:
+        site = root + SITE
+        pip = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", site, "django", "gunicorn"],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
+        if pip.returncode:
+            raise kit.Skip("no Django: " + pip.stdout.strip().split("\n")[-1])
+        os.makedirs(site + "shop")
+        for name, text in DJANGO.items():
+            with open(site + "shop/" + name, "w") as f:
+                f.write(text)
+        os.mkdir(root + "/elsewhere")
+        env = dict(os.environ, PYTHONPATH=site)
+        command = [sys.executable, "-m", "gunicorn", "-b", "127.0.0.1:8765", "--threads", "2", "shop.wsgi"]
+        with kit.Background(*command, env=env, cwd=root + "/elsewhere") as server, \
+                kit.Background(sys.executable, "-c", ASKS):
+            kit.wait_for(lambda: kit.cpu_seconds(kit.child_of(server.pid)) > 1, 30)
+            done = krait("record", "-q", "-d", 3, "-p", server.pid, "-o", root + "/p.pb.gz")
+            check(done.returncode == 0, done.stderr)
+        said = summary(root + "/p.pb.gz")
+        check(re.match(r"\d+ % of the CPU time is at shop/views.py:4 \(page\), of it django.*render \d+ %", said), said)
+
+
+DJANGO = {
+    "__init__.py": "",
+    "settings.py": "SECRET_KEY = 'x'\nALLOWED_HOSTS = ['*']\nROOT_URLCONF = 'shop.urls'\n"
+                   "TEMPLATES = [{'BACKEND': 'django.template.backends.django.DjangoTemplates'}]\n",
+    "urls.py": "from django.urls import path\nfrom shop import views\nurlpatterns = [path('', views.page)]\n",
+    "views.py": "from django.http import HttpResponse\nfrom django.template import engines\ndef page(request):\n"
+                "    return HttpResponse(engines['django'].from_string('{% for i in r %}{{ i|add:1 }}{% endfor %}').render({'r': range(900)}))\n",
+    "wsgi.py": "import os\nos.environ['DJANGO_SETTINGS_MODULE'] = 'shop.settings'\n"
+               "from django.core.wsgi import get_wsgi_application\napplication = get_wsgi_application()\n",
+}
+ASKS = """
+import time, urllib.request
+while True:
+    try:
+        urllib.request.urlopen("http://127.0.0.1:8765/").read()
+    except OSError:
+        time.sleep(0.1)
+"""
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
