@@ -44,6 +44,8 @@ function ownHeader() {
 	const gc = page.early ? 0 : collectedSum(data, state.value);
 	if (gc >= GC_LEAST * total && gc > 0)
 		parts.push('garbage collector ' + percent(gc, total));
+	if (h.cpuUse) // before shares of a time that is hardly there
+		parts.unshift(h.cpuUse);
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
 	byId('numbers').textContent = parts.join(' \u00b7 ');

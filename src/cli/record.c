@@ -23,6 +23,7 @@
 #include "cli/view_options.h"
 #include "cli/viewer.h"
 #include "cli/write.h"
+#include "render/cpu_words.h"
 #include "render/render.h"
 #include "render/origin.h"
 
@@ -177,11 +178,26 @@ static int name_output(struct session *s)
 	return s->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
+/* How much of the time the program waited, which the headline's shares don't show. */
+static void say_use(struct session *s)
+{
+	_cleanup_str_ struct str words = {};
+	pid_t living;
+
+	if (!cpu_words_add(s->profile, &words))
+		return;
+	living = session_use_living(s);
+	if (living)
+		str_addf(&words, "; `krait dump -p %d` shows where it waits", living);
+	log_note("%s", str_cstr(&words));
+}
+
 /* What it found, and how to see more. */
-static void say_written(const struct session *s)
+static void say_written(struct session *s)
 {
 	_cleanup_str_ struct str headline = {}, path = {};
 
+	say_use(s);
 	if (headline_add(s->profile, s->options->value, s->options->view.invert, &headline))
 		log_info("%s", err_msg());
 	if (headline.n)
@@ -378,6 +394,7 @@ int cmd_record(const struct record_options *o)
 			    .epoll_fd = -1,
 			    .kallsyms_fd = -1,
 			    .end_positions = true,
+			    .tells_use = true,
 			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
 	struct source_files sources = {.root = -1};
 	int code;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/report.h"
+#include "render/cpu_words.h"
 
 static void put(FILE *out, const char *key, const char *value)
 {
@@ -139,6 +140,8 @@ int report_print_json(const struct report_facts *f, const struct report_style *s
 	_cleanup_str_ struct str lede = {};
 	int r;
 
+	if (cpu_words_add(f->p, &lede))
+		str_add(&lede, ". ");
 	report_add_lede(f, &lede);
 	fputs("{\n  ", out);
 	put(out, "file", f->path);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/cells.h"
 #include "cli/report.h"
+#include "render/cpu_words.h"
 #include "render/markup.h"
 #include "render/tree.h"
 
@@ -444,31 +445,46 @@ static void print_notes(struct printer *p)
 	}
 }
 
-static void print_lede(struct printer *p)
+/* @most: columns in a terminal. */
+static void print_sentence(struct printer *p, struct str *b, int most)
 {
-	_cleanup_str_ struct str b = {}, md = {};
+	_cleanup_str_ struct str md = {};
 
-	report_add_lede(p->f, &b);
-	str_add_c(&b, '.');
+	str_add_c(b, '.');
 	if (p->md) {
 		str_add(&p->row, "**");
-		cells_add(&md, str_cstr(&b), 2 * MD_COLUMNS, false, false);
+		cells_add(&md, str_cstr(b), 2 * MD_COLUMNS, false, false);
 		markup_add_md(&p->row, str_cstr(&md), md.n);
 		str_add(&p->row, "**\n");
 	} else {
-		/*
-		 * Why there is nothing to show has the room that the tables would take. One column less than two
-		 * rows, because a wide character may not fit at the end of the first.
-		 */
-		cells_add(&p->row, str_cstr(&b),
-			  costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX, false,
-			  false);
+		cells_add(&p->row, str_cstr(b), most, false, false);
 	}
 	/* It wraps. */
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);
 	end_row(p);
+}
+
+/* Before the shares of a time that is hardly there. */
+static void print_use(struct printer *p)
+{
+	_cleanup_str_ struct str b = {};
+
+	if (cpu_words_add(p->f->p, &b))
+		print_sentence(p, &b, 4 * p->style->width);
+}
+
+static void print_lede(struct printer *p)
+{
+	_cleanup_str_ struct str b = {};
+
+	report_add_lede(p->f, &b);
+	/*
+	 * Why there is nothing to show has the room that the tables would take. One column less than two
+	 * rows, because a wide character may not fit at the end of the first.
+	 */
+	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
 }
 
 /* Not a second time, if --by has been asked for it too. */
@@ -503,6 +519,7 @@ static int print_all(struct printer *p)
 {
 	int r;
 
+	print_use(p);
 	print_lede(p);
 	print_head(p);
 	print_notes(p);

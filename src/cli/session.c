@@ -178,6 +178,8 @@ static void on_exit_event(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_
 	struct session *s = ctx;
 
 	collect_exit(s->collect, tgid, tid, time_ns);
+	if (tgid == tid)
+		session_use_exit(s, (pid_t)tgid, time_ns);
 	session_exit(s, tgid, tid);
 }
 
@@ -497,6 +499,7 @@ void session_fini(struct session *s)
 	vec_foreach(fd, &s->target_fds)
 		close(*fd);
 	vec_fini(&s->target_fds);
+	vec_fini(&s->uses.all);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 }

@@ -16,6 +16,7 @@
 #include "collect/collect.h"
 #include "proc/cpus.h"
 #include "proc/match.h"
+#include "proc/run_time.h"
 #include "profile/condense.h"
 #include "sampler/sampler.h"
 #include "sampler/sideband.h"
@@ -25,6 +26,14 @@ struct session_bound {
 	uint64_t due_ns; /* what is rare isn't summed up before, CLOCK_MONOTONIC */
 	void *reserve;	 /* address space */
 	size_t reserve_bytes;
+};
+
+/* A process whose time is looked at from end to end; see session_use.c. */
+struct session_use {
+	pid_t pid;
+	struct run_time first, last; /* .at_ns 0: it wasn't there, or its parent has reaped it */
+	uint64_t exited_ns; /* CLOCK_MONOTONIC: its main thread did; 0: not as far as is known */
+	bool waits;	    /* enough for krait dump to show where, as far as is known */
 };
 
 struct session {
@@ -56,6 +65,13 @@ struct session {
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */
 	struct cpus_watch cpus;
+	bool tells_use; /* set before session_start(): how much processes ran and waited is wanted */
+	struct {
+		VEC(struct session_use) all;
+		bool taken; /* .taken_ns is known */
+		uint64_t
+			taken_ns; /* of the machine's CPU time, charged to nobody; at first since its start */
+	} uses;
 	uint64_t watched_until_ns; /* the command's mappings wake until then; 0: not, or no more */
 	uint64_t cpus_ns;	   /* not looked at again before, CLOCK_MONOTONIC */
 	int kallsyms_fd;	   /* /proc/kallsyms, -1: none */
@@ -141,6 +157,25 @@ int session_wait_ms(const struct session *s, uint64_t now);
  * and returns the first error there was; the profile can be written in any case.
  */
 _must_use_ int session_stop(struct session *s, int before);
+
+/* session_use.c */
+
+/* A process of which the recording is to say how much it ran and waited; before session_use_begin(). */
+void session_use_add(struct session *s, pid_t pid);
+
+/* Reads their times: right before sampling begins, and right after it has ended. */
+void session_use_begin(struct session *s);
+void session_use_end(struct session *s);
+
+/* The main thread exited at @time_ns; the process has ended, and may still be there to be read. */
+void session_use_exit(struct session *s, pid_t pid, uint64_t time_ns);
+void session_use_ended(struct session *s, pid_t pid);
+
+/* Makes comments of them; @sampled_ns: CPU time by the samples of all that was recorded, 0: it isn't known. */
+void session_use_tell(struct session *s, uint64_t sampled_ns);
+
+/* Of these the one that `krait dump -p` shows where they wait, as it still lives; 0: none. */
+pid_t session_use_living(struct session *s);
 
 /* session_bound.c */
 

@@ -135,6 +135,7 @@ int session_start(struct session *s)
 		r = sampler_enable(s->sampler, true);
 	cpus_changed(&s->cpus);
 	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	session_use_begin(s);
 	if (!r && s->options->cmd) {
 		watch_command(s);
 		r = spawn_go(&s->spawn);
@@ -218,7 +219,7 @@ bool session_finished(struct session *s, uint64_t now)
 	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
 		return true;
 	if (s->options->cmd)
-		return spawn_ended(&s->spawn);
+		return spawn_is_over(&s->spawn); /* to be reaped after session_use_end() */
 	return session_targets_ended(s);
 }
 
@@ -248,6 +249,8 @@ int session_stop(struct session *s, int before)
 	int r = broken_off(0, before);
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
+	session_use_end(s);
+	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	r = broken_off(r, sampler_enable(s->sampler, false));
 	sideband_drain(s->sideband);

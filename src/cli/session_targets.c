@@ -45,6 +45,8 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 
 		if ((is == -ENOTSUP || is == -EPERM) && tree->v[i] == pid)
 			return is;
+		if (is == 1 || is == -EAGAIN)
+			session_use_add(s, tree->v[i]);
 		any |= is == 1 || is == -EAGAIN || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
@@ -88,7 +90,8 @@ static int examine_all(struct session *s)
 	int r = proc_list(&all);
 
 	for (size_t i = 0; !r && i < all.n; i++)
-		(void)!collect_examine(s->collect, all.v[i]);
+		if (collect_examine(s->collect, all.v[i]) == 1)
+			session_use_add(s, all.v[i]);
 	vec_fini(&all);
 	return r;
 }
@@ -116,6 +119,7 @@ int session_add_targets(struct session *s)
 	if (s->options->cmd) {
 		teach_command(s);
 		spawn_await_seen(&s->spawn);
+		session_use_add(s, s->spawn.pid);
 		r = add_tree(s, s->spawn.pid, &tree);
 		vec_fini(&tree);
 		return r;
@@ -132,6 +136,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
 	/* The last thread isn't always the first one: the others are looked at when they are last. */
 	if (!s->match.by_pid || !map_get(&s->match.pids, tgid) || !has_ended(tgid))
 		return;
+	session_use_ended(s, (pid_t)tgid);
 	proc_match_exit(&s->match, tgid);
 	sampler_remove_root(s->sampler, tgid);
 }
@@ -143,6 +148,7 @@ bool session_targets_ended(struct session *s)
 	map_foreach(p, &s->match.pids) {
 		if (!has_ended((pid_t)p->key))
 			return false;
+		session_use_ended(s, (pid_t)p->key);
 		proc_match_exit(&s->match, (pid_t)p->key);
 	}
 	return true;

@@ -196,6 +196,16 @@ int spawn_go(struct spawn *s)
 	return explain(s, &f);
 }
 
+bool spawn_is_over(const struct spawn *s)
+{
+	siginfo_t info = {};
+
+	if (s->ended || !s->pid)
+		return s->ended;
+	return !waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == s->pid;
+}
+
 bool spawn_ended(struct spawn *s)
 {
 	int status;

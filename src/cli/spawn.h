@@ -43,7 +43,10 @@ _must_use_ int spawn_say_to(int fd);
  */
 _must_use_ int spawn_go(struct spawn *s);
 
-/* True once the command has ended; never waits. Then s->exit_code is set. */
+/* True once the command has ended; never waits. It isn't reaped: /proc has its times. */
+bool spawn_is_over(const struct spawn *s);
+
+/* The same, and reaps it. Then s->exit_code is set. */
 bool spawn_ended(struct spawn *s);
 
 /*

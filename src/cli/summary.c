@@ -18,6 +18,7 @@
 #include "cli/census.h"
 #include "proc/hidepid.h"
 #include "proc/proc.h"
+#include "render/cpu_words.h"
 #include "symbol/debuginfod.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
@@ -476,13 +477,29 @@ static void say_nothing_came(const struct session *s, struct summary *m)
 		     "one works");
 }
 
-static void add_presence(const struct session *s, struct summary *m)
+/* CPU time by the samples; 0: they don't tell. */
+static uint64_t sampled_ns(const struct session *s, const struct summary *m)
+{
+	return is_cpu_time(&s->event) ? m->collect.samples * s->event.period : 0;
+}
+
+/* How much it waited is in the recording, and its last words say so. */
+static bool tells_use(struct session *s, struct summary *m)
+{
+	_cleanup_str_ struct str words = {};
+
+	session_use_tell(s, sampled_ns(s, m));
+	return cpu_words_add(s->profile, &words);
+}
+
+static void add_presence(struct session *s, struct summary *m)
 {
 	double share = percent(m->collect.samples * (double)s->event.period, m->wall_ns);
+	bool told = tells_use(s, m);
 
 	if (!m->collect.samples)
 		say_nothing_came(s, m);
-	else if (is_cpu_time(&s->event) && share < HARDLY_PERCENT)
+	else if (!told && is_cpu_time(&s->event) && share < HARDLY_PERCENT)
 		line(m, LOG_NOTE,
 		     "the target was hardly on the CPU (%.2f %% of one): it waits; "
 		     "this profile shows only where it ran",

@@ -120,6 +120,21 @@ const char *comments_end(const struct comments *c)
 	return end;
 }
 
+void comments_remove(struct comments *c, bool (*is)(const char *text))
+{
+	size_t n = c->n_warnings;
+
+	for (size_t i = n; i < c->list.n; i++) {
+		if (!is(c->list.v[i])) {
+			c->list.v[n++] = c->list.v[i];
+			continue;
+		}
+		c->bytes -= strlen(c->list.v[i]);
+		free(c->list.v[i]);
+	}
+	c->list.n = n;
+}
+
 void comments_fini(struct comments *c)
 {
 	vec_foreach(text, &c->list)

@@ -33,6 +33,9 @@ struct comments {
 _must_use_ int comments_add(struct comments *c, const char *text);
 void comments_fini(struct comments *c);
 
+/* Removes those, no warnings, that @is says true of. */
+void comments_remove(struct comments *c, bool (*is)(const char *text));
+
 /*
  * How many runs of commands that ended with 0 the profile is, whole ones and nothing else: "ended: 0" is
  * one, "ended: 0, 12 runs" is what a merged profile says. 0: that isn't known; more than one such line

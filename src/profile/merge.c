@@ -9,12 +9,14 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "profile/copy.h"
+#include "profile/cpu_use.h"
 
 struct merge {
 	struct profile *to;
 	VEC(struct profile_label) labels;
 	int64_t start_ns; /* wall clock of the first start; 0 = no profile has one */
 	bool all_ended;	  /* each profile is whole runs that ended with 0 */
+	bool tells_use;	  /* each profile says how much of its time was used: so does the whole */
 
 	/* Of the profile that is being taken over. */
 	struct profile_copy copy;
@@ -117,12 +119,23 @@ static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 	return comments_add(to, text);
 }
 
+static bool tells_use(struct profile *p)
+{
+	struct cpu_use u;
+
+	vec_foreach(text, &profile_meta(p)->comments.list)
+		if (cpu_use_parse(*text, &u) && u.all)
+			return true;
+	return false;
+}
+
 static int take_comments(const struct merge *m, struct profile *from)
 {
 	int r = 0;
 
 	vec_foreach(text, &profile_meta(from)->comments.list)
-		if (!r && !(m->all_ended && comments_is_ended(*text)))
+		if (!r && !(m->all_ended && comments_is_ended(*text)) &&
+		    !(!m->tells_use && cpu_use_is(*text)))
 			r = comments_add(&profile_meta(m->to)->comments, *text);
 	return r;
 }
@@ -175,12 +188,14 @@ static int add_labels(struct merge *m, const struct merge_label *labels, size_t 
 int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
 		  size_t n_labels, struct profile **ret)
 {
-	struct merge m = {.to = profile_new(), .all_ended = true};
+	struct merge m = {.to = profile_new(), .all_ended = true, .tells_use = true};
 	int r = m.to ? add_labels(&m, labels, n_labels) : err_set(-ENOMEM, "out of memory");
 
 	if (!r)
 		begin(&m, in, n);
 	r = r ? r : tell_runs(&m, in, n);
+	for (size_t i = 0; i < n; i++)
+		m.tells_use &= tells_use(in[i]);
 	for (size_t i = 0; i < n && !r; i++)
 		r = take_profile(&m, in[i]);
 	vec_fini(&m.labels);

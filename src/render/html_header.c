@@ -2,6 +2,8 @@
 /* The page's header line: JSON with everything but the tree and the samples; see html.h. */
 #include "render/html.h"
 
+#include "base/cleanup.h"
+#include "render/cpu_words.h"
 #include "render/html_diff.h"
 #include "render/markup.h"
 
@@ -57,6 +59,16 @@ static void put_totals(struct header *d)
 	fputc(']', d->out);
 }
 
+/* How much the program waited, which no share of CPU time shows. Of two recordings together nothing is known. */
+static void put_use(struct header *d)
+{
+	_cleanup_str_ struct str words = {};
+
+	if (!d->h->opt->diff)
+		(void)cpu_words_add(d->h->p, &words);
+	put_pair(d, "cpuUse", str_cstr(&words));
+}
+
 /* As in ui/samples.js: what no label is called. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
@@ -77,6 +89,7 @@ static void put_meta(struct header *d)
 	const struct render_options *opt = d->h->opt;
 
 	put_pair(d, "title", str_cstr(&d->h->title));
+	put_use(d);
 	put_pair(d, "by", grouping(opt));
 	put_integer(d, "value", d->h->value);
 	put_integer(d, "preview", (int64_t)d->h->preview.n);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "profile/copy.h"
+#include "profile/cpu_use.h"
 #include "render/dirs.h"
 #include "render/render.h"
 #include "view/select.h"
@@ -289,8 +290,10 @@ static int make(struct viewer *v)
 	r = r ? r : profile_copy_meta(v->from, v->to);
 	r = r ? r : keep_scripts(v);
 	cut_times(v);
-	if (v->o->since_ns || v->o->until_ns)
+	if (v->o->since_ns || v->o->until_ns) {
 		profile_add_comment(v->to, COMMENTS_ENDED, "cut by --since or --until");
+		comments_remove(&profile_meta(v->to)->comments, cpu_use_is); /* of the whole time */
+	}
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && (v->o->since_ns || v->o->until_ns))
 		r = err_set(-EINVAL,

@@ -44,7 +44,8 @@ library.end()
 
 def lines(done):
     check(done.returncode == 0, done.stderr)
-    return [line[len("krait: "):] for line in done.stderr.splitlines()]
+    said = [line[len("krait: "):] for line in done.stderr.splitlines()]
+    return [line for line in said if ", waited for a CPU " not in line]  # on a busy machine: waits.py
 
 
 @kit.case
@@ -65,7 +66,8 @@ def says_what_it_found():
         path = os.path.dirname(os.path.realpath(kit.KRAIT)) + ":" + os.environ["PATH"]
         shown = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, encoding="utf-8",
                                env=dict(os.environ, PATH=path), check=True).stdout
-        check(shown.splitlines()[0].rstrip(".") == said[-2], "%r, the report: %r" % (said[-2], shown))
+        shown = [line for line in shown.splitlines() if ", waited for a CPU " not in line]
+        check(shown[0].rstrip(".") == said[-2], "%r, the report: %r" % (said[-2], shown))
 
 
 @kit.case

@@ -218,7 +218,7 @@ def parts_of_the_cpu_time():
             check(words not in done.stderr, done.stderr)
         with kit.python() as busy:
             done = krait("record", "-e", "alignment-faults", "-p", busy.pid, "-d", 0.5, "-o", d + "/n.folded")
-            check("alignment-faults" in done.stderr and "wait" not in done.stderr, done.stderr)
+            check("alignment-faults" in done.stderr and "where they wait" not in done.stderr, done.stderr)
 
 
 # Two threads and a child, each with its own function and 0.4 s of CPU time.

@@ -736,6 +736,18 @@ def machine(b):
     no_errors(b)
 
 
+def waited(b):
+    """How much the program waited stands before the numbers, where less than half a CPU was used."""
+    use = ["CPU use: pid 7: 1000 ms, CPU 20 ms, 1 threads, main thread ran 20 ms, queued 10 ms, waited 970 ms, not known 0 ms: app.py",
+           "CPU use: all: 1000 ms, CPU %d ms, 1 processes"]
+    for cpu, words in (20, "app.py ran 2 %, waited for a CPU 1 %, waited 97 % \u00b7 2 samples"), (500, "2 samples"):
+        made("waited.html", [(["f"], {}, [2])], comments=[use[0], use[1] % cpu])
+        open_page(b, "waited.html")
+        head = b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')")
+        assert head.startswith(words), head
+    no_errors(b)
+
+
 def kind_and_module(b):
     """Both filters: a sample needs a frame of the kind and one of the module, which may be another."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
@@ -1794,7 +1806,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a recording says of the time its processes didn't run; see cpu_words.h. */
+#include "render/cpu_words.h"
+
+#include "profile/cpu_use.h"
+
+#define LITTLE	   0.5	/* of a CPU: where less was used, that is said before anything else */
+#define WORTH_WORD 0.05 /* of the time */
+
+struct range {
+	double least, most; /* percent */
+};
+
+/* What the comments say together. */
+struct uses {
+	uint64_t wall_ms, cpu_ms; /* of all */
+	unsigned processes;
+	unsigned told, main; /* processes with a comment; those of which the main thread is known */
+	struct cpu_use one;  /* the last of these */
+	struct range ran, queued, waited, unknown;
+};
+
+static void widen(struct range *r, unsigned before, uint64_t part, uint64_t whole)
+{
+	double percent = 100.0 * (double)part / (double)whole;
+
+	r->least = before ? MIN(r->least, percent) : percent;
+	r->most = before ? MAX(r->most, percent) : percent;
+}
+
+static void take_process(struct uses *all, const struct cpu_use *u)
+{
+	all->told++;
+	if (!u->main) {
+		all->one = all->main ? all->one : *u;
+		return;
+	}
+	widen(&all->ran, all->main, u->ran_ms, u->wall_ms);
+	widen(&all->queued, all->main, u->queued_ms, u->wall_ms);
+	widen(&all->waited, all->main, u->waited_ms, u->wall_ms);
+	widen(&all->unknown, all->main, u->unknown_ms, u->wall_ms);
+	all->main++;
+	all->one = *u;
+}
+
+static void take_all(struct uses *all, struct profile *p)
+{
+	vec_foreach(text, &profile_meta(p)->comments.list) {
+		struct cpu_use u;
+
+		if (!cpu_use_parse(*text, &u))
+			continue;
+		if (!u.all) {
+			take_process(all, &u);
+			continue;
+		}
+		all->wall_ms += u.wall_ms;
+		all->cpu_ms += u.cpu_ms;
+		all->processes += u.processes;
+	}
+	all->processes = MAX(all->processes, all->told);
+}
+
+static void add_percent(struct str *b, double percent)
+{
+	if (percent >= 0.05 && percent < 0.95)
+		str_addf(b, "%.1f", percent);
+	else
+		str_addf(b, "%.0f", percent);
+}
+
+static void add_range(struct str *b, const char *words, struct range r)
+{
+	_cleanup_str_ struct str least = {}, most = {};
+
+	add_percent(&least, r.least);
+	add_percent(&most, r.most);
+	str_addf(b, "%s %s", words, str_cstr(&least));
+	if (!streq(str_cstr(&least), str_cstr(&most)))
+		str_addf(b, " to %s", str_cstr(&most));
+	str_add(b, " %");
+}
+
+static void add_main_threads(struct str *b, const struct uses *all)
+{
+	add_range(b, " ran", all->ran);
+	add_range(b, ", waited for a CPU", all->queued);
+	add_range(b, ", waited", all->waited);
+	if (all->unknown.most < 100 * WORTH_WORD)
+		return;
+	add_range(b, ";", all->unknown);
+	str_add(b, " not known: waited, or the machine's host took the CPU away");
+}
+
+/* Did no other thread run? Then what is true of the main thread is true of the process. */
+static bool is_alone(const struct cpu_use *u)
+{
+	return u->threads == 1 && u->cpu_ms <= u->ran_ms + u->wall_ms / 200 + 1;
+}
+
+static void add_used(struct str *b, const struct uses *all)
+{
+	double percent = 100.0 * (double)all->cpu_ms / (double)all->wall_ms;
+
+	if (all->processes == 1 && all->told)
+		str_add(b, all->one.name);
+	else if (all->processes == 1)
+		str_add(b, "1 process");
+	else
+		str_addf(b, "%u processes", all->processes);
+	str_add(b, " used ");
+	add_percent(b, percent);
+	str_add(b, " % of one CPU");
+}
+
+static void add_words(struct str *b, const struct uses *all)
+{
+	if (all->processes == 1 && all->main && is_alone(&all->one)) {
+		str_add(b, all->one.name);
+		add_main_threads(b, all);
+		return;
+	}
+	add_used(b, all);
+	if (!all->main)
+		return;
+	if (all->processes == 1)
+		str_add(b, "; its main thread");
+	else if (all->main == all->processes)
+		str_add(b, "; their main threads");
+	else if (all->main == 1)
+		str_addf(b, "; the main thread of %s (%u)", all->one.name, all->one.pid);
+	else
+		str_addf(b, "; the main threads of %u of them", all->main);
+	add_main_threads(b, all);
+}
+
+bool cpu_words_add(struct profile *p, struct str *ret)
+{
+	struct uses all = {};
+
+	take_all(&all, p);
+	if (!all.wall_ms || (double)all.cpu_ms >= LITTLE * (double)all.wall_ms)
+		return false;
+	add_words(ret, &all);
+	return true;
+}

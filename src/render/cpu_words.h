@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sentence about a program that hardly ran: what a share of CPU time doesn't show. */
+#ifndef RENDER_CPU_WORDS_H
+#define RENDER_CPU_WORDS_H
+
+#include "base/str.h"
+#include "profile/profile.h"
+
+/*
+ * Appends, without a full stop, how much the processes of a recording ran and waited, if less than half a CPU was used:
+ * "app.py ran 2 %, waited for a CPU 1 %, waited 97 %". False: more was used, or it isn't known. Nothing is appended
+ * then.
+ */
+bool cpu_words_add(struct profile *p, struct str *ret);
+
+#endif
