@@ -170,8 +170,12 @@ static void print_one(const struct run *x, struct dump_print *to, const struct d
 
 static int print_all(struct run *x)
 {
+	struct dump_files files = {};
 	struct dump_print to = {.out = stdout,
+				.files = &files,
 				.profile = dump_profile(x->dump),
+				.kernel = x->o->record.verbose,
+				.short_frames = x->o->short_frames,
 				.colored = color_wanted(x->o->record.color, stdout)};
 	struct dump_process *list;
 	size_t n = dump_processes(x->dump, &list);
@@ -188,6 +192,7 @@ static int print_all(struct run *x)
 	}
 	if (x->o->json)
 		fputs("]}\n", stdout);
+	render_names_free(files.names);
 	return fflush(stdout) || ferror(stdout) ? err_sys(-errno, "can't write the stacks") : 0;
 }
 
@@ -281,6 +286,8 @@ static int check(const struct dump_options *o)
 	if (r->pids.n && (r->comms.n || r->cgroups.n || r->containers.n))
 		return err_set(-EINVAL, "--pid chooses already; leave --comm, --cgroup and "
 					"--container out");
+	if (o->short_frames && o->json)
+		return err_set(-EINVAL, "--short is for text; --json has all; keep one");
 	if (r->quiet && r->verbose)
 		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
 	if (r->no_children && !r->pids.n)
@@ -320,7 +327,11 @@ static const struct option_row rows[] = {
 	{.name = "no-kernel",
 	 .set = value_no_flag,
 	 .field = RECORD_FIELD(kernel),
-	 .help = "leave out what the kernel does for the thread"},
+	 .help = "leave out what the kernel does for the thread, with -v and --json too"},
+	{.name = "short",
+	 .set = value_flag,
+	 .field = FIELD(short_frames),
+	 .help = "a line for each frame, without its source"},
 	{.name = "json", .set = value_flag, .field = FIELD(json), .help = "the same as JSON"},
 	RECORD_ROWS_WORDS,
 	OPTION_HELP,
@@ -334,6 +345,7 @@ const struct command command_dump = {
 	.examples =
 		(const char *const[]){
 			"krait dump -p 123\tthe stacks of all threads of process 123",
+			"krait dump -p 123 --short\tthe same, a line for each frame",
 			"krait dump --json > stacks.json\tof every Python process, for programs",
 			NULL},
 	.rows = rows,

@@ -10,10 +10,17 @@
 #include "cli/session.h"
 #include "dump/dump.h"
 #include "dump/source.h"
+#include "render/render.h"
 
 struct dump_options {
 	struct record_options record; /* the targets; first: rows are shared with record */
-	bool json;
+	bool json, short_frames;
+};
+
+/* How the files of a profile are called; zero-initialised knows none. */
+struct dump_files {
+	struct profile *profile;
+	struct render_names *names;
 };
 
 /* One process, for people: in the order of a traceback, the latest call last. */
@@ -23,6 +30,9 @@ struct dump_print {
 	struct source *source; /* of the process that is printed */
 	enum dump_life life;   /* its */
 	bool colored;
+	bool kernel;	   /* its frames; of what nothing else is known, they are shown anyway */
+	bool short_frames; /* a line each, without source */
+	struct dump_files *files; /* of short frames */
 };
 void dump_print_text(const struct dump_print *to, const struct dump_process *p);
 

@@ -201,6 +201,33 @@ static void put_mark(const struct dump_print *to, const char *text)
 	fputc('\n', to->out);
 }
 
+static const char *file_of(const struct dump_print *to, uint32_t function)
+{
+	struct dump_files *files = to->files;
+
+	if (files->profile != to->profile) {
+		render_names_free(files->names);
+		files->names = render_names_new(to->profile);
+		files->profile = to->profile;
+	}
+	if (files->names)
+		return render_names_file(files->names, function);
+	return profile_get_string(to->profile, profile_get_function(to->profile, function)->file);
+}
+
+/* "  Event.wait (threading.py:655)"; native functions are a line anyway. */
+static void put_short(const struct dump_print *to, const struct profile_location *l,
+		      const struct profile_function *f)
+{
+	fputs("  ", to->out);
+	put_text(to->out, profile_get_string(to->profile, f->name));
+	fprintf(to->out, " (%s", color_code(to->colored, COLOR_GREEN));
+	put_text(to->out, file_of(to, l->function));
+	if (l->line)
+		fprintf(to->out, ":%d", l->line);
+	fprintf(to->out, "%s)\n", color_code(to->colored, COLOR_OFF));
+}
+
 static void put_frame(const struct dump_print *to, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(to->profile, id);
@@ -208,7 +235,11 @@ static void put_frame(const struct dump_print *to, uint32_t id)
 	const struct profile_function *f =
 		l->function ? profile_get_function(to->profile, l->function) : NULL;
 
-	if (kind == KIND_PYTHON && f)
+	if (kind == KIND_KERNEL && !to->kernel)
+		return;
+	if (kind == KIND_PYTHON && f && to->short_frames)
+		put_short(to, l, f);
+	else if (kind == KIND_PYTHON && f)
 		put_python(to, l, f);
 	else if (kind == KIND_MARK && f)
 		put_mark(to, profile_get_string(to->profile, f->name));
@@ -271,9 +302,13 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	put_frames(to, t);
 }
 
-void dump_print_text(const struct dump_print *to, const struct dump_process *p)
+void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 {
-	const char *words = dump_life_words(to->life);
+	const char *words = dump_life_words(all->life);
+	struct dump_print here = *all, *to = &here;
+
+	/* Else there is nothing else to be seen of them. */
+	here.kernel |= p->locked || !p->version;
 
 	fprintf(to->out, "Process %d: ", p->pid);
 	put_text(to->out, *p->name ? p->name : "[unknown]");

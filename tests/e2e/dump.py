@@ -989,5 +989,45 @@ def other_users():
             kit.KRAIT = original
 
 
+TELLS = """
+import sys, threading, time, traceback
+def deep(n):
+    if n:
+        return deep(n - 1)
+    for f in traceback.extract_stack():
+        sys.stdout.write("%s %s:%d\\n" % (f.name, f.filename, f.lineno))
+    sys.stdout.write("ready\\n"); sys.stdout.flush(); time.sleep(1000)
+def outer():
+    deep(1)
+outer()
+"""
+
+
+@case
+def short():
+    """With --short a line is a frame; the kernel's are shown with -v alone. The frames are what the program says of itself."""
+    with kit.folder() as d:
+        script = os.path.join(d, "tells.py")
+        with open(script, "w") as f:
+            f.write(TELLS)
+        with kit.Background(kit.PYTHON, script, stdout=subprocess.PIPE) as target:
+            frames = []
+            while not frames or frames[-1] != "ready":
+                frames.append(target.process.stdout.readline().decode().strip())
+            wait_for(lambda: state(target.pid) == "S", 5)
+            text = krait("dump", "-p", target.pid, "--short").stdout
+            whole, more = (krait("dump", "-p", target.pid, *args).stdout for args in ((), ("-v",)))
+            kernel = names(dump("-p", target.pid)[target.pid]["threads"][0], "kernel")
+    lines = text.splitlines()
+    # The line of deep() that sleeps is one below the one that told.
+    want = [f.replace(script + ":6", script + ":8") if "deep" in f else f for f in frames[:-1]]
+    got = [re.match(r"  (\S+) \((.*)\)$", line).expand(r"\1 \2") for line in lines[3:] if not line.startswith("  native: ")]
+    check(len(want) == 4 and len(got) == len(want) and all(g.split(" ")[0] == w.split(" ")[0] and w.endswith(g.split(" ")[1].split("/")[-1])
+                                                           for g, w in zip(got, want)), "%s, not %s" % (got, want))
+    check(len(lines) == 3 + 4 + sum(line.startswith("  native: ") for line in lines) and "sleep(1000)" not in text, text)
+    check(kernel and not re.search("^  kernel: ", text + whole, re.M) and len(re.findall("^  kernel: ", more, re.M)) == len(kernel), more)
+    refused(2, "keep one", "dump", "--short", "--json")
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
