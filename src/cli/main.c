@@ -22,10 +22,11 @@ static const struct command *command_by_alias(const char *word)
 	return command_by_name(word);
 }
 
-static int unknown_command(const char *word)
+static int unknown_command(char **words, int n)
 {
+	_cleanup_str_ struct str command = {};
 	const char *names[32] = {};
-	const char *similar;
+	const char *word = words[0], *similar;
 
 	for (size_t i = 0; commands[i] && i + 1 < ARRAY_SIZE(names); i++)
 		names[i] = commands[i]->name;
@@ -33,9 +34,10 @@ static int unknown_command(const char *word)
 	if (similar)
 		log_error("there is no command '%s'; did you mean `krait %s`?", word, similar);
 	else
-		log_error("there is no command '%s'; to run and profile a program: krait record -- "
-			  "%s%s",
-			  word, options_interpreter(word), word);
+		options_add_command(&command, "record", NULL, 0, words, n);
+	if (command.n)
+		log_error("there is no command '%s'; to run and profile a program: %s", word,
+			  str_cstr(&command));
 	return EXIT_USAGE;
 }
 
@@ -65,7 +67,7 @@ static int run(int argc, char **argv)
 		return c->run(c, argc - 2, argv + 2);
 	if (argv[1][0] == '-')
 		return commands[0]->run(commands[0], argc - 1, argv + 1);
-	return unknown_command(argv[1]);
+	return unknown_command(argv + 1, argc - 1);
 }
 
 /* What still is in the buffer, as all of a short help: on a full disk it would be gone without a word. */

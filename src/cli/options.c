@@ -162,6 +162,44 @@ static int take_letters(struct parser *p, const char *letters)
 	return 0;
 }
 
+#define SUGGESTED 600 /* bytes of a command line that a message repeats */
+
+void options_add_command(struct str *b, const char *name, char **options, int n_options,
+			 char **words, int n_words)
+{
+	str_addf(b, "krait %s", name);
+	for (int i = 0; i < n_options; i++) {
+		str_add_c(b, ' ');
+		str_add_shell_word(b, options[i]);
+	}
+	str_addf(b, " -- %s", options_interpreter(words[0]));
+	for (int i = 0; i < n_words; i++) {
+		str_add(b, i ? " " : "");
+		str_add_shell_word(b, words[i]);
+	}
+	if (!b->failed && b->n <= SUGGESTED && !strpbrk(str_cstr(b), "\n\r\t"))
+		return;
+	str_clear(b);
+	str_addf(b, "krait %s ... -- %s", name, options_interpreter(words[0]));
+	str_add_shell_word(b, words[0]);
+	str_add(b, n_words > 1 ? " ..." : "");
+}
+
+/* The user forgot the -- before a command, or the -p before a process. */
+static int refuse_operand(const struct parser *p, const char *word)
+{
+	_cleanup_str_ struct str command = {};
+	int at = p->next - 1;
+
+	if (word[strspn(word, "0123456789")] == '\0')
+		return err_set(-EINVAL,
+			       "'%s' is no option; a process is named with -p: krait %s -p %s",
+			       word, p->command->name, word);
+	options_add_command(&command, p->command->name, p->argv, at, p->argv + at, p->argc - at);
+	return err_set(-EINVAL, "'%s' is no option; to run a program write -- before it: %s", word,
+		       str_cstr(&command));
+}
+
 static int take_operand(struct parser *p, char *word, struct operands *ret)
 {
 	const struct command *c = p->command;
@@ -172,10 +210,7 @@ static int take_operand(struct parser *p, char *word, struct operands *ret)
 		return 0;
 	}
 	if (c->takes_command)
-		return err_set(
-			-EINVAL,
-			"'%s' is no option; to run a program write -- before it: krait %s -- %s%s",
-			word, c->name, options_interpreter(word), word);
+		return refuse_operand(p, word);
 	return err_set(-EINVAL, "'%s' is one word too many; `krait %s --help` shows what it takes",
 		       word, c->name);
 }

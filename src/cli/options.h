@@ -85,6 +85,12 @@ _must_use_ int options_parse(const struct command *c, int argc, char **argv, voi
 _must_use_ int options_read(const struct command *c, int argc, char **argv, void *fields,
 			    struct operands *ret);
 
+struct str;
+
+/* Appends how a program is run and profiled, "krait record -d 3 -- python3 app.py"; a long one is cut. @n_words > 0. */
+void options_add_command(struct str *b, const char *name, char **options, int n_options,
+			 char **words, int n_words);
+
 /* What stands before @word in the command that runs it: a script needs its interpreter. */
 static inline const char *options_interpreter(const char *word)
 {

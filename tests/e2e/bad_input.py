@@ -340,6 +340,20 @@ def no_samples():
 
 
 @kit.case
+def forgotten_dashes():
+    """What was typed is repeated with what it lacks, to be copied: a shell that reads it gets the same words."""
+    for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
+                  ["python3", "app.py", "-v"]):
+        said = krait(*words).stderr
+        command = said.split(": krait ", 1)[1] if ": krait " in said else ""
+        at = next(i for i, w in enumerate(words) if w in ("python3", "./app.py"))
+        want = (words[:at] or ["record"]) + ["--"] + (["python3"] if words[at] == "./app.py" else []) + words[at:]
+        check(shlex.split(command) == want, "%s: %s" % (words, said))
+    check(krait("record", "123").stderr.rstrip().endswith("krait record -p 123"), "a process")
+    check("krait record ... -- python3 ...\n" in krait("record", "python3", "-c", "a\nb").stderr, "several lines")
+
+
+@kit.case
 def odd_outputs():
     """/dev/null, /dev/full, a FIFO, a symbolic link: written to, not replaced."""
     with folder() as d, python() as target:
