@@ -192,6 +192,17 @@ static void say_use(struct session *s)
 	log_note("%s", str_cstr(&words));
 }
 
+/* Nobody is to open a page that has nothing, or take an earlier one for this recording's. */
+static void say_not_written(struct session *s)
+{
+	bool earlier = !streq(s->path, "-") && access(s->path, F_OK) == 0;
+
+	say_use(s);
+	log_note("there is nothing to show, so %s isn't written%s",
+		 streq(s->path, "-") ? "a page" : s->path,
+		 earlier ? "; what has that name is of an earlier time" : "");
+}
+
 /* What it found, and how to see more. */
 static void say_written(struct session *s)
 {
@@ -225,7 +236,9 @@ static int close_recording(struct session *s, const struct summary *m, int writt
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
 	}
-	if (!written)
+	if (!written && summary_leaves_nothing(s))
+		say_not_written(s);
+	else if (!written)
 		say_written(s);
 	return code;
 }
@@ -244,7 +257,9 @@ static int write_with_summary(struct session *s, const struct summary *m)
 	vec_foreach(l, &m->lines)
 		if (l->kept)
 			profile_add_comment(s->profile,
-					    l->level <= LOG_WARN ? COMMENTS_WARNING : "note",
+					    l->key		   ? l->key
+					    : l->level <= LOG_WARN ? COMMENTS_WARNING
+								   : "note",
 					    l->text);
 	view_say_unknown(view_mine(&s->options->view, s->profile));
 	origin_note(s->profile);
@@ -253,7 +268,7 @@ static int write_with_summary(struct session *s, const struct summary *m)
 		log_error("%s", err_msg());
 		return r;
 	}
-	r = write_profile(s, &s->output);
+	r = summary_leaves_nothing(s) ? 0 : write_profile(s, &s->output);
 	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
 		log_error("%s", err_msg());
 	if (r && is_of_the_place(r))
@@ -274,7 +289,8 @@ static int finish(struct session *s, int broken)
 	r = write_with_summary(s, &m);
 	code = close_recording(s, &m, r);
 	signals_phase(SIGNALS_WRITTEN);
-	if (!r && s->options->open && viewer_open(&s->caller, s->path))
+	if (!r && !summary_leaves_nothing(s) && s->options->open &&
+	    viewer_open(&s->caller, s->path))
 		log_warn("%s", err_msg());
 	if (!s->options->cmd)
 		return code;

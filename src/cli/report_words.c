@@ -58,7 +58,8 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 bool report_is_note(const char *comment)
 {
 	return str_starts(comment, COMMENTS_LEFT_OUT ": ") ||
-	       str_starts(comment, COMMENTS_MENDED ": ");
+	       str_starts(comment, COMMENTS_MENDED ": ") ||
+	       str_starts(comment, COMMENTS_TOO_FEW ": ");
 }
 
 /* Why there is nothing, as far as the filters or the recording itself tell. */
@@ -206,6 +207,22 @@ static void add_function(const struct report_facts *f, struct str *b)
 	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
 }
 
+#define LEAST_SAMPLES                                                                              \
+	100 /* of events that weren't all met, to say where most are: some ten percent */
+
+/* Where each sample stands for another number of events, one of them may be most of all. */
+static bool is_too_few(const struct report_facts *f)
+{
+	bool too_few = false;
+	int64_t n = 0;
+
+	vec_foreach(text, &profile_meta(f->p)->comments.list)
+		too_few |= str_starts(*text, COMMENTS_TOO_FEW ": ");
+	for (size_t i = 0; too_few && i < f->n_sums && n < LEAST_SAMPLES; i++)
+		n += MAX(f->sums[i].values[0], 0);
+	return too_few && f->value && n < LEAST_SAMPLES;
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -216,6 +233,11 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 	}
 	if (f->costs.less) {
 		add_signed(f, b);
+		return;
+	}
+	if (is_too_few(f)) {
+		str_addf(b, "Too few samples to say where most of the %s are",
+			 report_value_words(f));
 		return;
 	}
 	if (l->gc) {

@@ -19,6 +19,7 @@
 #include "proc/hidepid.h"
 #include "proc/proc.h"
 #include "render/cpu_words.h"
+#include "render/render.h"
 #include "symbol/debuginfod.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
@@ -81,6 +82,18 @@ static void note(struct summary *m, bool amiss, const char *fmt, ...)
 	va_start(ap, fmt);
 	add_line(m, (struct summary_line){.level = amiss ? LOG_NOTE : LOG_INFO, .kept = true}, fmt,
 		 ap);
+	va_end(ap);
+}
+
+static void line_as(struct summary *m, const char *key, const char *fmt, ...) _printf_(3, 4);
+
+/* Of which the recording says what it is. */
+static void line_as(struct summary *m, const char *key, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(m, (struct summary_line){.level = LOG_NOTE, .kept = true, .key = key}, fmt, ap);
 	va_end(ap);
 }
 
@@ -506,6 +519,24 @@ static void add_presence(struct session *s, struct summary *m)
 		     share);
 }
 
+#define ENOUGH_SAMPLES 1000 /* to tell how many events there were, to some percent */
+
+/*
+ * Where the kernel adapts how many events a sample stands for, that is so many of all processes' on that CPU: what one of
+ * them had may never be met.
+ */
+static void add_too_few(const struct session *s, struct summary *m)
+{
+	const struct event *e = &s->event;
+
+	if (e->period || e->clock || e->type != PERF_TYPE_SOFTWARE || !m->collect.samples ||
+	    m->collect.samples >= ENOUGH_SAMPLES)
+		return;
+	line_as(m, COMMENTS_TOO_FEW, "%llu sample%s at %u Hz only estimate%s %s; -c 1 counts them",
+		(ull)m->collect.samples, m->collect.samples == 1 ? "" : "s", e->hz,
+		m->collect.samples == 1 ? "s" : "", e->name);
+}
+
 #define DAEMONS_NAMED 3
 
 /* Nobody would look for what a daemon did in a recording that ended before it. */
@@ -547,6 +578,7 @@ static void compose(struct session *s, struct summary *m)
 	line(m, LOG_NOTE, "%llu sample%s of %u process%s in %.1f s", (ull)st->samples,
 	     st->samples == 1 ? "" : "s", st->processes, st->processes == 1 ? "" : "es",
 	     seconds(m->wall_ns));
+	add_too_few(s, m);
 	if (m->reached_hz > 0)
 		note(m, fabs(m->reached_hz / asked_hz - 1) > RATE_PERCENT / 100,
 		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
@@ -581,6 +613,13 @@ void summary_take(struct summary *m, struct session *s)
 {
 	take_figures(m, s);
 	compose(s, m);
+}
+
+bool summary_leaves_nothing(const struct session *s)
+{
+	const char *name = s->options->format->name;
+
+	return !profile_n_samples(s->profile) && (streq(name, "html") || streq(name, "svg"));
 }
 
 void summary_fini(struct summary *m)
@@ -623,7 +662,10 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	const struct collect_stats *st = &m->collect;
 
 	fputs("{\n  \"output\": ", f);
-	json_put_string(f, s->path);
+	if (summary_leaves_nothing(s))
+		fputs("null", f);
+	else
+		json_put_string(f, s->path);
 	fprintf(f, ",\n  \"wall_seconds\": %.3f,\n  \"samples\": %llu,\n  \"processes\": %u,\n",
 		seconds(m->wall_ns), (ull)st->samples, st->processes);
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",

@@ -9,7 +9,8 @@
 
 struct summary_line {
 	enum log_level level;
-	bool kept; /* in the recording, whether it is printed or not */
+	bool kept;	 /* in the recording, whether it is printed or not, */
+	const char *key; /* behind this word; NULL: by its level */
 	char *text;
 };
 
@@ -31,6 +32,9 @@ uint64_t summary_missing(uint64_t due, uint64_t came);
 /* Takes the figures and puts them into words; before the sampler is closed. */
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);
+
+/* Nothing was recorded, and a page or picture of it would show nothing: it isn't written. Other tools' files are. */
+bool summary_leaves_nothing(const struct session *s);
 
 /* On stderr. The output's path is not among them: it is in the last line of all. */
 void summary_print(const struct summary *m);

@@ -21,6 +21,8 @@
 /* What of another tool's file isn't here, and what is here in another way: the report says it. */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"
+/* Why a recording's numbers are no counts; the report says it. */
+#define COMMENTS_TOO_FEW "too few"
 
 struct comments {
 	VEC(char *) list; /* owned */

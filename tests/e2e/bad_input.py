@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pwd
+import re
 import resource
 import shlex
 import shutil
@@ -340,6 +341,26 @@ def no_samples():
 
 
 @kit.case
+def nothing_leaves_no_page():
+    """A page or a picture of nothing isn't written, and an earlier one is told of; files for other tools are."""
+    with folder() as d:
+        for name in "x.html", "x.svg":
+            done = krait("record", "-o", d + "/" + name, "--summary-json", d + "/s.json", "--", "true")
+            check(done.returncode == 0 and "so %s/%s isn't written\n" % (d, name) in done.stderr, done.stderr)
+            check(sorted(os.listdir(d)) == ["s.json"], str(os.listdir(d)))
+        with open(d + "/s.json") as f:
+            check(json.load(f)["output"] is None, "the summary names a file")
+        with open(d + "/x.html", "w") as f:
+            f.write("old")
+        done = krait("record", "-o", d + "/x.html", "--", "true")
+        check("isn't written; what has that name is of an earlier time" in done.stderr, done.stderr)
+        with open(d + "/x.html") as f:
+            check(f.read() == "old", "the earlier page was changed")
+        done = krait("record", "-o", d + "/x.pb.gz", "--", "true")
+        check(os.path.exists(d + "/x.pb.gz") and "isn't written" not in done.stderr, done.stderr)
+
+
+@kit.case
 def forgotten_dashes():
     """What was typed is repeated with what it lacks, to be copied: a shell that reads it gets the same words."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
@@ -351,6 +372,22 @@ def forgotten_dashes():
         check(shlex.split(command) == want, "%s: %s" % (words, said))
     check(krait("record", "123").stderr.rstrip().endswith("krait record -p 123"), "a process")
     check("krait record ... -- python3 ...\n" in krait("record", "python3", "-c", "a\nb").stderr, "several lines")
+
+
+@kit.case
+def too_few_to_count():
+    """A program whose waits the kernel counts: a few samples at a rate don't claim to be their number, and -c 1 has it."""
+    waits = "import time, resource\nfor _ in range(25): time.sleep(0.02)\nprint(resource.getrusage(resource.RUSAGE_SELF)[14])"
+    with folder() as d:
+        done = krait("record", "-e", "context-switches", "-o", d + "/a.pb.gz", "--", kit.PYTHON, "-c", waits)
+        if "no samples" not in done.stderr:
+            check(re.search(r"samples? at 999 Hz only estimates? context-switches; -c 1 counts them\n", done.stderr), done.stderr)
+            text = krait("report", d + "/a.pb.gz").stdout
+            check(text.startswith("Too few samples to say where most of the context-switches are.\n") and "\ntoo few: " in text, text)
+        done = krait("record", "-e", "context-switches", "-c", 1, "-o", d + "/b.pb.gz", "--", kit.PYTHON, "-c", waits)
+        total = sum(s.values[1] for s in kit.pprof.read(d + "/b.pb.gz").samples)
+        check("only estimate" not in done.stderr, done.stderr)
+        check(total >= int(done.stdout) >= 25, "%d, and the program waited %s times" % (total, done.stdout))
 
 
 @kit.case

@@ -272,12 +272,15 @@ def no_symlinks_of_a_mount():
 @under_both
 def default_name():
     """krait's own choice of a name, known beforehand: whatever has it already is replaced, not followed."""
-    with place() as p:
+    busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")  # of nothing no page is written
+    with place() as p, tempfile.TemporaryDirectory() as before:
+        krait(*busy, cwd=before)
+        stem = os.listdir(before)[0][:-len("20260101-000000.html")]
         now = time.time()
         for after in range(-1, 60):
             stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now + after))
-            plant(p.secret, p.open + "/krait-true-%s.html" % stamp)
-        done = krait("record", "--", "true", cwd=p.open)
+            plant(p.secret, p.open + "/%s%s.html" % (stem, stamp))
+        done = krait(*busy, cwd=p.open)
         check(done.returncode == 0, done.stderr)
         p.check_untouched("record")
         made = [f for f in os.listdir(p.open) if not os.path.islink(os.path.join(p.open, f))]
