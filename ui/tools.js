@@ -48,6 +48,8 @@ function ownHeader() {
 		parts.unshift(h.cpuUse);
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
+	byId('headline').textContent = h.headline || '';
+	byId('headline').hidden = !h.headline;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
 	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +
 		parts[0] + '. The table has the same numbers.');

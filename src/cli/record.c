@@ -133,6 +133,7 @@ static int write_profile(struct session *s, struct output *out)
 				     .by = s->options->view.by,
 				     .value = s->options->value,
 				     .times = s->options->times,
+				     .headline = str_cstr(&s->headline),
 				     .annotate = s->options->annotate};
 	int r, q;
 
@@ -206,13 +207,11 @@ static void say_not_written(struct session *s)
 /* What it found, and how to see more. */
 static void say_written(struct session *s)
 {
-	_cleanup_str_ struct str headline = {}, path = {};
+	_cleanup_str_ struct str path = {};
 
 	say_use(s);
-	if (headline_add(s->profile, s->options->value, s->options->view.invert, &headline))
-		log_info("%s", err_msg());
-	if (headline.n)
-		log_note("%s", str_cstr(&headline));
+	if (s->headline.n)
+		log_note("%s", str_cstr(&s->headline));
 	if (streq(s->path, "-"))
 		return;
 	str_add_shell_word(&path, s->path);
@@ -268,6 +267,8 @@ static int write_with_summary(struct session *s, const struct summary *m)
 		log_error("%s", err_msg());
 		return r;
 	}
+	if (headline_add(s->profile, s->options->value, s->options->view.invert, &s->headline))
+		log_info("%s", err_msg());
 	r = summary_leaves_nothing(s) ? 0 : write_profile(s, &s->output);
 	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
 		log_error("%s", err_msg());

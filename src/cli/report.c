@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/cells.h"
 #include "cli/exit.h"
+#include "cli/headline.h"
 #include "cli/report.h"
 #include "cli/values.h"
 #include "cli/view_options.h"
@@ -256,13 +257,16 @@ static int read_page(const struct report_options *o, struct report_facts *f)
 
 static int convert(struct report_options *o, struct report_facts *f)
 {
-	_cleanup_str_ struct str text = {};
+	_cleanup_str_ struct str text = {}, headline = {};
 	int r = take_text(o, f, &text);
 
+	if (!r && streq(o->format->name, "html"))
+		r = headline_add(f->p, o->render.value, o->view.invert, &headline);
 	if (r) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
 	}
+	o->render.headline = str_cstr(&headline);
 	o->render.source_text = text.n ? str_cstr(&text) : NULL;
 	r = write_file(f->p, o->output, o->format, &o->render);
 	source_say_shown(&f->source, o->output);

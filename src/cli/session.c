@@ -493,6 +493,7 @@ void session_fini(struct session *s)
 	vec_fini(&s->labels);
 	free(s->path);
 	free(s->title);
+	str_fini(&s->headline);
 	caller_fini(&s->caller);
 	if (s->kallsyms_fd >= 0)
 		close(s->kallsyms_fd);

@@ -61,6 +61,7 @@ struct session {
 	struct output output, summary; /* summary: if it was asked for */
 	char *path;		       /* of the output */
 	char *title;		       /* the command line, NULL = made from the profile */
+	struct str headline;	       /* once it is written: what a reader is told first */
 	int stopped;		       /* the signal that ended the recording, or 0 */
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */

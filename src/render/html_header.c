@@ -89,6 +89,8 @@ static void put_meta(struct header *d)
 	const struct render_options *opt = d->h->opt;
 
 	put_pair(d, "title", str_cstr(&d->h->title));
+	if (opt->headline && *opt->headline)
+		put_pair(d, "headline", opt->headline);
 	put_use(d);
 	put_pair(d, "by", grouping(opt));
 	put_integer(d, "value", d->h->value);

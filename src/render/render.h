@@ -31,6 +31,7 @@ struct render_options {
 	/* Lines of this file are in the page. NULL: nobody wants to know. @arg: as of open_source. */
 	void (*source_shown)(void *arg, const char *path);
 	const char *source_text; /* instead of that: as read_source_file() took it from a page */
+	const char *headline;	 /* of the page: what a reader is told first; NULL or "": nothing */
 	const struct html_diff *diff; /* the page compares two recordings; else NULL */
 };
 

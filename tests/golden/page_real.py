@@ -74,6 +74,15 @@ def lines(b, path):
     no_errors(b)
 
 
+def first_sentence(b, path):
+    """It names the function that has the program's time, and is the report's."""
+    open_page(b, path.name)
+    said = b.js("document.getElementById('headline').textContent")
+    assert "app.py:5" in said and "spin" in said, said
+    equal(krait("report", path).split("\n")[0].rstrip("."), said, "the report's first sentence")
+    no_errors(b)
+
+
 def read_back(path):
     """report, merge and diff read the page: all samples once, twice, and no change."""
     def counts(*args):
@@ -106,6 +115,7 @@ def main():
         assert ast.get_source_segment(PROGRAM, ast.parse(PROGRAM).body[3].body[1].value.elts[1]) == HOT["work"][1]
         with browser.Browser(1400, 800) as b:
             bad += page.run("page-real-lines", lines, b, path)
+            bad += page.run("page-real-first-sentence", first_sentence, b, path)
     return bad
 
 
