@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include <wchar.h>
 #include "base/visible.h"
 
@@ -26,8 +27,21 @@ int cells_terminal_width(FILE *f)
 	if (width <= 0 && ioctl(fileno(f), TIOCGWINSZ, &size) == 0)
 		width = size.ws_col;
 	if (width <= 0)
-		width = 80;
+		width = isatty(fileno(f)) ? 80 : MAX_WIDTH;
 	return MAX(MIN(width, MAX_WIDTH), MIN_WIDTH);
+}
+
+unsigned cells_terminal_height(FILE *f)
+{
+	const char *lines = getenv("LINES");
+	struct winsize size = {};
+	int height = lines ? atoi(lines) : 0;
+
+	if (height <= 0 && ioctl(fileno(f), TIOCGWINSZ, &size) == 0)
+		height = size.ws_row;
+	if (height <= 0)
+		height = isatty(fileno(f)) ? 24 : 0;
+	return (unsigned)MAX(height, 0);
 }
 
 /* The next character's columns; *s is moved past it; *ok: it can be printed as it is. */

@@ -9,8 +9,10 @@
 /* Makes wcwidth() know Unicode; once, before the others. Without such a locale widths are guesses. */
 void cells_init(void);
 
-/* Columns of the terminal at @f: COLUMNS, the terminal's own word, else 80; 40 at least. */
+/* Columns of the terminal at @f: COLUMNS, the terminal's own word, else 80; 40 at least. 1,000 where it is none. */
 int cells_terminal_width(FILE *f);
+/* Its rows: LINES, the terminal's own word, else 24. 0 where it is none. */
+unsigned cells_terminal_height(FILE *f);
 
 /* Columns that the first @n bytes of @s take, as they are printed. */
 int cells_width(const char *s, size_t n);

@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
 	 .arg = "N",
 	 .set = view_value_rows,
 	 .field = FIELD(style.limit),
-	 .initial = "5, and of lines what 24 rows have room for",
+	 .initial = "10; in a terminal of less than 40 rows 5, and of lines what has room",
 	 .help = "rows of a table"},
 	{.name = "tree",
 	 .set = value_flag,
@@ -217,6 +217,10 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 	return 0;
 }
 
+/* Of a table, where nobody names a number. */
+#define ROWS	 10
+#define FEW_ROWS 5
+
 struct print_arg {
 	const struct report_options *o;
 	struct report_facts *f;
@@ -230,6 +234,9 @@ static int print(void *arg, FILE *out)
 	style.grain = a->o->view.grain;
 	style.colored = color_wanted(a->o->color, out);
 	style.width = cells_terminal_width(out);
+	style.height = cells_terminal_height(out);
+	if (style.fit)
+		style.limit = style.height && style.height < REPORT_TALL ? FEW_ROWS : ROWS;
 	return a->o->print(a->f, &style, out);
 }
 
@@ -335,7 +342,6 @@ static int run(const struct command *self, int argc, char **argv)
 	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
 	/* Who names a number gets as many. */
 	o.style.fit = !o.style.limit;
-	o.style.limit = o.style.limit ?: 5;
 	if (r < 0)
 		r = report(&o, operands.operand);
 	view_options_fini(&o.view);

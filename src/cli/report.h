@@ -26,14 +26,17 @@ struct report_facts {
 };
 
 struct report_style {
-	unsigned limit; /* rows of a table */
-	bool fit;	/* fewer lines where all would be more than a terminal's rows */
+	unsigned limit;	 /* rows of a table */
+	bool fit;	 /* fewer lines where all would be more than .height */
+	unsigned height; /* rows of the terminal, 0 = it is none */
 	bool tree, per_process, per_thread;
 	enum view_grain grain; /* what a row is */
 	bool colored;
 	int width;
 	const char *by;
 };
+
+#define REPORT_TALL 40 /* rows of a terminal that has room for long tables */
 
 /* Text that only --source shows, and why; bits, for many lines. */
 enum source_hidden {
@@ -55,9 +58,9 @@ void report_source_find(const struct report_facts *f, const struct cost_line *l,
 			struct report_source_line *ret);
 void report_source_line_fini(struct report_source_line *l);
 
-/* Appends the hottest lines; @md: as Markdown. */
-void report_add_lines(const struct report_facts *f, const struct report_style *style, bool md,
-		      struct str *b);
+/* Appends the first of sorted lines of .costs; @md: as Markdown. */
+void report_add_lines(const struct report_facts *f, const struct cost_lines *lines,
+		      const struct report_style *style, bool md, struct str *b);
 double report_percent(const struct report_facts *f, int64_t value);
 /* Appends it for a table; @style NULL: as a cell of Markdown, still open. */
 void report_add_percent(const struct report_facts *f, const struct report_style *style,

@@ -45,7 +45,8 @@ static void put_function(const struct report_facts *f, const struct cost *c, FIL
 	fputc('}', out);
 }
 
-static void put_line(const struct report_facts *f, const struct cost_line *l, FILE *out)
+static void put_line(const struct report_facts *f, const struct cost_line *l, const char *value,
+		     FILE *out)
 {
 	const struct profile_location *at = profile_get_location(f->p, l->location);
 	_cleanup_str_ struct str name = {};
@@ -56,8 +57,22 @@ static void put_line(const struct report_facts *f, const struct cost_line *l, FI
 	fputs(", ", out);
 	put(out, "file", profile_get_string(f->p, profile_get_function(f->p, at->function)->file));
 	fprintf(out, ", \"line\": %d", l->line);
-	put_value(f, "own", l->self, out);
+	put_value(f, value, l->self, out);
 	fputc('}', out);
+}
+
+static void put_lines(const struct report_facts *f, const char *key, const struct cost_lines *lines,
+		      const char *value, FILE *out)
+{
+	const char *apart = "\n";
+
+	fprintf(out, ",\n  \"%s\": [", key);
+	vec_foreach(l, &lines->list) {
+		fputs(apart, out);
+		put_line(f, l, value, out);
+		apart = ",\n";
+	}
+	fputc(']', out);
 }
 
 static int put_shares(const struct report_facts *f, const char *by, const char *key, FILE *out)
@@ -108,14 +123,10 @@ static void put_tables(const struct report_facts *f, FILE *out)
 		put_function(f, c, out);
 		apart = ",\n";
 	}
-	fputs("],\n  \"lines\": [", out);
-	apart = "\n";
-	vec_foreach(l, &f->costs.lines) {
-		fputs(apart, out);
-		put_line(f, l, out);
-		apart = ",\n";
-	}
-	fputs("]\n}\n", out);
+	fputc(']', out);
+	put_lines(f, "lines", &f->costs.lines, "own", out);
+	put_lines(f, "your_lines", &f->costs.own, "with_libraries", out);
+	fputs("\n}\n", out);
 }
 
 /* What a reader left out or mended. */

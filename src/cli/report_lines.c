@@ -11,6 +11,7 @@ static const char changed[] = "(the file changed since)";
 
 struct lines {
 	const struct report_facts *f;
+	const struct cost_lines *lines;
 	const struct report_style *style;
 	struct str *b;
 	int for_place;	 /* columns */
@@ -107,7 +108,7 @@ static int place_width(const struct lines *x, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_str_ struct str place = {};
 
-		add_place(x, &x->f->costs.lines.v[i], &place);
+		add_place(x, &x->lines->list.v[i], &place);
 		widest = MAX(widest, cells_width(str_cstr(&place), place.n));
 	}
 	return MIN(widest, most);
@@ -121,15 +122,15 @@ static void add_hidden(const struct lines *x, const char *files)
 		 narrow ? "" : " shows their text");
 }
 
-void report_add_lines(const struct report_facts *f, const struct report_style *style, bool md,
-		      struct str *b)
+void report_add_lines(const struct report_facts *f, const struct cost_lines *lines,
+		      const struct report_style *style, bool md, struct str *b)
 {
-	size_t n = MIN(f->costs.lines.n, (size_t)style->limit);
-	struct lines x = {.f = f, .style = style, .b = b};
+	size_t n = MIN(lines->list.n, (size_t)style->limit);
+	struct lines x = {.f = f, .lines = lines, .style = style, .b = b};
 
 	x.for_place = place_width(&x, n);
 	for (size_t i = 0; i < n; i++)
-		(md ? add_md : add_text)(&x, &f->costs.lines.v[i]);
+		(md ? add_md : add_text)(&x, &lines->list.v[i]);
 	if (x.hidden & SOURCE_FOREIGN)
 		add_hidden(&x, "files that aren't yours");
 	if (x.hidden & SOURCE_PRIVATE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report in a terminal of 24 lines: one sentence, the hottest functions and lines; trees and
+ * The report, in as many rows as the terminal has: one sentence, the hottest functions and lines; trees and
  * shares on request. And the same as Markdown, for the summary of a CI job.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "render/markup.h"
 #include "render/tree.h"
 
-#define ROWS	   23 /* of 24: the shell's next prompt takes one */
+#define OWN_ROWS   3 /* of one's own lines, where a terminal has few rows */
 #define TREE_ROWS  60
 #define NOTES	   8	/* a file of another tool may claim any number */
 #define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
@@ -139,23 +139,62 @@ static unsigned count_rows(const struct str *b)
 	return n;
 }
 
-/* As many as fit: a line's carets take a row more. */
-static void print_lines(struct printer *p)
+/* As many as fit, with @below rows more: a line's carets take a row more. The shell's next prompt takes one too. */
+static void print_lines(struct printer *p, const struct cost_lines *lines, unsigned limit,
+			unsigned below)
 {
 	struct report_style style = *p->style;
+	bool fit = style.fit && style.height && !p->md;
 
-	if (!p->f->costs.lines.n)
-		return;
-	heading(p, "| own | line | source |\n|---:|---|---|", "    own    line");
-	report_add_lines(p->f, &style, p->md, &p->row);
-	while (p->style->fit && !p->md && style.limit > 1 &&
-	       p->above + count_rows(&p->row) + count_rows(&p->shares) > ROWS) {
+	style.limit = limit;
+	report_add_lines(p->f, lines, &style, p->md, &p->row);
+	while (fit && style.limit > 1 &&
+	       p->above + count_rows(&p->row) + below + count_rows(&p->shares) >=
+		       p->style->height) {
 		style.limit--;
 		str_clear(&p->row);
-		report_add_lines(p->f, &style, p->md, &p->row);
+		report_add_lines(p->f, lines, &style, p->md, &p->row);
 	}
+	p->above += count_rows(&p->row);
 	fputs(str_cstr(&p->row), p->out);
 	str_clear(&p->row);
+}
+
+/* Do the user's lines say nothing that the others don't? */
+static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
+{
+	for (size_t i = 0; i < MIN(own->list.n, n); i++)
+		if (i >= all->list.n || own->list.v[i].line != all->list.v[i].line ||
+		    own->list.v[i].location != all->list.v[i].location ||
+		    own->list.v[i].self != all->list.v[i].self)
+			return false;
+	return true;
+}
+
+#define BELOW 3 /* rows at least of the table that follows */
+
+static void print_own_lines(struct printer *p)
+{
+	const struct costs *c = &p->f->costs;
+	unsigned limit = p->style->limit;
+
+	if (are_alike(&c->own, &c->lines, limit))
+		return;
+	heading(p,
+		"| share | your line, with the library code that it calls | source "
+		"|\n|---:|---|---|",
+		"  share    your line, with the library code that it calls");
+	if (p->style->fit && !p->md && p->style->height && p->style->height < REPORT_TALL)
+		limit = MIN(limit, (unsigned)OWN_ROWS);
+	print_lines(p, &c->own, limit, BELOW);
+}
+
+static void print_all_lines(struct printer *p)
+{
+	if (!p->f->costs.lines.list.n)
+		return;
+	heading(p, "| own | line | source |\n|---:|---|---|", "    own    line");
+	print_lines(p, &p->f->costs.lines, p->style->limit, 0);
 }
 
 /* One of "WHAT: WORD 1.2 %, WORD 3.4 %"; small ones are left out. */
@@ -502,7 +541,8 @@ static int print_tables(struct printer *p)
 	add_kinds(p);
 	r = add_gil(p);
 	print_functions(p);
-	print_lines(p);
+	print_own_lines(p);
+	print_all_lines(p);
 	fputs(str_cstr(&p->shares), p->out);
 	if (!r && p->style->tree)
 		r = print_tree(p);

@@ -60,14 +60,16 @@ int costs_init(struct costs *c, struct profile *p, enum costs_by by)
 	int r;
 
 	*c = (struct costs){.p = p, .by = by, .names = render_names_new(p)};
-	map_init(&c->lines_at);
+	map_init(&c->lines.at);
+	map_init(&c->own.at);
 	r = c->names ? rank_functions(c) : -ENOMEM;
 	if (!r)
 		r = vec_reserve(&c->functions, c->keys.n + 1);
 	c->seen = calloc(c->keys.n + 1, sizeof(*c->seen));
-	c->self_at = calloc(profile_n_locations(p) + 1, sizeof(*c->self_at));
+	c->lines.of = calloc(profile_n_locations(p) + 1, sizeof(*c->lines.of));
+	c->own.of = calloc(profile_n_locations(p) + 1, sizeof(*c->own.of));
 	c->python = calloc(profile_n_locations(p) + 1, sizeof(*c->python));
-	if (r || !c->seen || !c->self_at || !c->python)
+	if (r || !c->seen || !c->lines.of || !c->own.of || !c->python)
 		return err_set(-ENOMEM, "out of memory");
 	for (uint32_t id = 1; id <= profile_n_locations(p); id++)
 		c->python[id] = is_python(p, id);
@@ -77,16 +79,22 @@ int costs_init(struct costs *c, struct profile *p, enum costs_by by)
 	return 0;
 }
 
+static void lines_fini(struct cost_lines *lines)
+{
+	vec_fini(&lines->list);
+	map_fini(&lines->at);
+	free(lines->of);
+}
+
 void costs_fini(struct costs *c)
 {
 	render_names_free(c->names);
 	rank_fini(&c->keys);
 	vec_fini(&c->functions);
-	vec_fini(&c->lines);
+	lines_fini(&c->lines);
+	lines_fini(&c->own);
 	vec_fini(&c->unique);
-	map_fini(&c->lines_at);
 	free(c->seen);
-	free(c->self_at);
 	free(c->python);
 	*c = (struct costs){};
 }
@@ -97,6 +105,17 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 
 	return c->python[location] && l->function &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
+}
+
+uint32_t costs_own(const struct costs *c, uint32_t stack)
+{
+	size_t n = 0;
+	const uint32_t *frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (costs_is_own(c, costs_frame(c, frames, n, i)))
+			return costs_frame(c, frames, n, i);
+	return 0;
 }
 
 uint32_t costs_owner(const struct costs *c, uint32_t stack)
@@ -160,27 +179,29 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 	       (uint32_t)l->line;
 }
 
-static int add_line(struct costs *c, uint32_t owner, int64_t value)
+/* @location 0: of none. */
+static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t location,
+		    int64_t value)
 {
-	int32_t line = owner ? profile_get_location(c->p, owner)->line : 0;
+	int32_t line = location ? profile_get_location(c->p, location)->line : 0;
 	uint64_t at, *found;
 	struct cost_line l = {
-		.key = c->keys.of[owner], .location = owner, .line = line, .self = value};
+		.key = c->keys.of[location], .location = location, .line = line, .self = value};
 
 	if (line <= 0)
 		return 0;
-	at = line_key(c, owner);
-	found = map_get(&c->lines_at, at);
-	add_to(&c->self_at[owner], value);
+	at = line_key(c, location);
+	found = map_get(&lines->at, at);
+	add_to(&lines->of[location], value);
 	if (found) {
-		struct cost_line *known = &c->lines.v[*found];
+		struct cost_line *known = &lines->list.v[*found];
 
 		add_to(&known->self, value);
-		if (c->self_at[owner] > c->self_at[known->location])
-			known->location = owner;
+		if (lines->of[location] > lines->of[known->location])
+			known->location = location;
 		return 0;
 	}
-	return map_put(&c->lines_at, at, c->lines.n) || vec_push(&c->lines, l) ? -ENOMEM : 0;
+	return map_put(&lines->at, at, lines->list.n) || vec_push(&lines->list, l) ? -ENOMEM : 0;
 }
 
 static void add_kind(struct costs *c, uint32_t stack, uint32_t owner, int64_t value)
@@ -206,7 +227,8 @@ static int add_sum(struct costs *c, uint32_t stack, int64_t value)
 	size_t n;
 
 	keys = costs_keys(c, stack, &n);
-	if (!keys || add_line(c, owner, value))
+	if (!keys || add_line(c, &c->lines, owner, value) ||
+	    add_line(c, &c->own, costs_own(c, stack), value))
 		return -ENOMEM;
 	add_to(&c->all, value);
 	add_to(&c->less, value < 0 ? -MAX(value, -INT64_MAX) : 0);
@@ -255,10 +277,16 @@ static int compare_lines(const void *va, const void *vb)
 	return r ? r : a->line - b->line;
 }
 
+static void sort_lines(struct cost_lines *lines)
+{
+	if (lines->list.n)
+		qsort(lines->list.v, lines->list.n, sizeof(*lines->list.v), compare_lines);
+}
+
 void costs_sort(struct costs *c)
 {
 	if (c->functions.n)
 		qsort(c->functions.v, c->functions.n, sizeof(*c->functions.v), compare_functions);
-	if (c->lines.n)
-		qsort(c->lines.v, c->lines.n, sizeof(*c->lines.v), compare_lines);
+	sort_lines(&c->lines);
+	sort_lines(&c->own);
 }

@@ -22,9 +22,16 @@ struct cost {
 
 struct cost_line {
 	uint32_t key;	   /* of the function that was met first */
-	uint32_t location; /* the line's expression with the most self */
+	uint32_t location; /* the line's expression with the most of it */
 	int32_t line;
 	int64_t self;
+};
+
+/* What each line has. After costs_sort() the largest first. */
+struct cost_lines {
+	VEC(struct cost_line) list;
+	struct map at;
+	int64_t *of; /* by location */
 };
 
 /* What is one row: a function of one dotted name; those in files of different names differ; a line of such a one. */
@@ -34,17 +41,17 @@ struct costs {
 	struct profile *p;
 	enum costs_by by;
 	struct render_names *names;
-	struct rank keys;		    /* input 0: no frames; input id: location */
-	VEC(struct cost) functions;	    /* by key; after costs_sort() by self */
-	VEC(struct cost_line) lines;	    /* that have one; after costs_sort() by self */
+	struct rank keys;	    /* input 0: no frames; input id: location */
+	VEC(struct cost) functions; /* by key; after costs_sort() by self */
+	struct cost_lines lines;    /* of owners that have one */
+	struct cost_lines
+		own; /* of the user's innermost frames: library code below them is theirs */
 	int64_t kinds[KIND_MAX], no_frames; /* view_stack_kind() */
 	int64_t all;
 	int64_t less; /* of .all what is below 0, as a number above it: comparisons have such values */
 	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
 
-	int64_t *self_at; /* by location */
-	bool *python;	  /* by location: is it a Python function's? */
-	struct map lines_at;
+	bool *python;	       /* by location: is it a Python function's? */
 	uint32_t *seen, stamp; /* by key */
 	VEC(uint32_t) unique;
 };
@@ -75,6 +82,9 @@ bool costs_is_gc(const struct costs *c, uint32_t stack);
 
 /* Is it a Python function of the user's own code? render/origin.h has the rule. */
 bool costs_is_own(const struct costs *c, uint32_t location);
+
+/* The innermost such frame of a stack, 0 = none. */
+uint32_t costs_own(const struct costs *c, uint32_t stack);
 
 /* The owner's location of a stack, 0 = no frames. */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);

@@ -170,7 +170,7 @@ def diff_only_total(work):
         for i in range(4000):
             w.sample([f, deep] if native and i % 2 else [f], {}, 1)
         w.save(path)
-    os.environ["COLUMNS"] = "80"
+    os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
     text = krait("diff", *paths, "--value", "samples").stdout.decode()
     rows = [line.split() for line in text.split("\n") if line.endswith(" deflate")]
     check("diff-only-total", rows == [["-", "-", "-", "-50.0", "pt*", "deflate"]], text)
@@ -591,6 +591,32 @@ def lines_as_rows(work):
               [r for r in rows if " %s  " % r in table] == rows[:len(rows) - (word != "--modules")] and "of all" not in text, text)
 
 
+def own_lines(work):
+    """A line of the user's has what they call in libraries, down to the next line of theirs."""
+    path, w = os.path.join(work, "own-lines.pb.gz"), pprof.Writer()
+    site = "/srv/env/lib/python3.12/site-packages/pkg/core.py"
+    main, mine, other = (w.location("[python 3.12]", name, "/srv/app.py", first, line, 1) for name, first, line in (("main", 1, 2), ("work", 5, 6), ("work", 5, 7)))
+    library = [w.location("[python 3.12]", name, site, 1, line, 1) for name, line in (("run", 3), ("deep", 9))]
+    native = w.location("/usr/lib/libz.so.1", "deflate", "", 0, 0, 0)
+    stacks = [([main, mine], 5), ([main, mine, *library], 20), ([main, library[0], other, library[1], native], 30), ([main, library[0]], 15),
+              ([library[0]], 10), ([native], 20)]
+    for stack, n in stacks:
+        w.sample(stack, {}, n)
+    w.save(path)
+    # The innermost frame in /srv/app.py of each stack, by hand.
+    want = {7: 30, 6: 5 + 20, 2: 15}
+    got = json.loads(krait("report", path, "--value", "samples", "--json").stdout)["your_lines"]
+    check("own-lines-json", {(r["file"], r["line"], r["with_libraries"]) for r in got} == {("/srv/app.py", *row) for row in want.items()}, str(got))
+    text = krait("report", path).stdout.decode()
+    table = text.split("  share    your line, with the library code that it calls\n")[1].split("\n\n")[0]
+    rows = [(int(r.split()[2].split(":")[1]), float(r.split()[0])) for r in table.splitlines()]
+    check("own-lines-text", rows == sorted(want.items(), key=lambda row: -row[1]), text)
+    w = pprof.Writer()
+    w.sample([w.location("[python 3.12]", "main", "/srv/app.py", 1, 2, 1)], {}, 1)
+    w.save(path)
+    check("own-lines-alike", "your line" not in krait("report", path).stdout.decode())
+
+
 def owner(stack):
     """Whose a sample is: the innermost Python function, else the innermost frame."""
     python = [f for f in stack if f.kind == "python"]
@@ -680,7 +706,7 @@ def tables(work, path):
     nothing_shown(work, path)
     text = krait("report", path, "--tree").stdout
     check("tree", b"lib.work.Worker.run" in text and "path (└: the only call of the row above)".encode() in text)
-    os.environ["COLUMNS"] = "80"
+    os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
     script = os.path.join(work, "shown.py")
     with open(script, "w") as f:
         f.write("import os\nos.wait()  # line two\n")
@@ -741,7 +767,7 @@ def fits(work):
                       and (text.count("^^") >= 3) == carets, "%d rows:\n%s" % (rows, text))
             more = krait("report", path, "-n", "5").stdout.decode()
             check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8), more)
-    os.environ["COLUMNS"] = "80"
+    os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
 
 
 def dotted_names(path):
@@ -1005,7 +1031,7 @@ def diff_widths(work, path):
         table = text.split("\n\n")[1].split("\n")
         check("diff-fits-%d" % width, table[0].split() == heads.split() + ["function"] and len(table) > 2
               and max(map(columns, table)) <= width and ("75 columns" in text) == (width < 75), text)
-    os.environ["COLUMNS"] = "80"
+    os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
 
 
 def columns(text):
@@ -1037,7 +1063,7 @@ def refused(work):
                   and err.count("\n") == 1, err)
     check("missing-file", "No such file" in krait("report", work + "/none", "--format", "folded",
                                                   code=1).stderr.decode())
-    os.environ["COLUMNS"] = "80"
+    os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
     check("names-no-file", "krait report FILE" in krait("report", code=2).stderr.decode())
 
 
@@ -1108,6 +1134,7 @@ def main():
         diff_filters(work, path)
         per_process(work)
         lines_as_rows(work)
+        own_lines(work)
         tables(work, path)
         gil(path)
         fits(work)
