@@ -44,12 +44,11 @@ function ownHeader() {
 	const gc = page.early ? 0 : collectedSum(data, state.value);
 	if (gc >= GC_LEAST * total && gc > 0)
 		parts.push('garbage collector ' + percent(gc, total));
-	if (h.cpuUse) // before shares of a time that is hardly there
-		parts.unshift(h.cpuUse);
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	byId('headline').textContent = h.headline || '';
-	byId('headline').hidden = !h.headline;
+	const said = [h.cpuUse, h.headline].filter(Boolean); // what ran goes before shares of it
+	byId('headline').textContent = said.join('. ');
+	byId('headline').hidden = !said.length;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
 	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +
 		parts[0] + '. The table has the same numbers.');
