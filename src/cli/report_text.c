@@ -73,6 +73,9 @@ static void add_gc_part(const struct printer *p, const struct cost *c, struct st
 {
 	double share = report_percent(p->f, c->gc);
 
+	/* Where nothing else is shown it goes without saying. */
+	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
+		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
 		str_addf(b, "of it GC %.1f %%", share);
 }
