@@ -191,7 +191,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	if (c->processes.v[p].version != layout->version)
 		process_is_python(c, &c->processes.v[p], layout->version);
 	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
-	    py_code_is_body(code, layout))
+	    py_code_has_module(code, layout))
 		bodies_met(c, (uint32_t)p, code, rec);
 	keep_code(c, &c->processes.v[p], code);
 }

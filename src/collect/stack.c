@@ -66,6 +66,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	struct profile_function f = {
 		.name = profile_string(prof, code->name ? code->name : "[name not readable]"),
 		.file = profile_string(prof, code->file ? code->file : ""),
+		.made_in = profile_string(prof, code->made_in ? code->made_in : ""),
 		.start_line = code->firstlineno,
 	};
 

@@ -67,6 +67,7 @@ uint32_t profile_copy_function(struct profile_copy *c, uint32_t id)
 		f.name = profile_copy_string(c, f.name);
 		f.file = profile_copy_string(c, f.file);
 		f.system_name = profile_copy_string(c, f.system_name);
+		f.made_in = profile_copy_string(c, f.made_in);
 		c->functions[id] = profile_function(c->to, &f);
 		if (c->functions[id])
 			profile_ran_before(c->to, c->functions[id],

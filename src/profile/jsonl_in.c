@@ -152,6 +152,7 @@ static int take_frame(struct reader *r)
 	struct profile_function f = {.name = text(r, JSONL_NAME),
 				     .system_name = text(r, JSONL_SYSTEM_NAME),
 				     .file = text(r, JSONL_FILE),
+				     .made_in = text(r, JSONL_MADE_IN),
 				     .start_line = to_line(line->numbers[JSONL_START_LINE])};
 	struct profile_location l = {.line = to_line(line->numbers[JSONL_LINE]),
 				     .column = to_line(line->numbers[JSONL_COLUMN]),

@@ -12,11 +12,10 @@
 
 #define NO_MEMORY  err_set(-ENOMEM, "out of memory for reading the profile")
 
-static const char *const text_keys[JSONL_TEXTS] = {[JSONL_TYPE] = "type",
-						   [JSONL_NAME] = "name",
-						   [JSONL_BUILD_ID] = "build_id",
-						   [JSONL_SYSTEM_NAME] = "system_name",
-						   [JSONL_FILE] = "file"};
+static const char *const text_keys[JSONL_TEXTS] = {
+	[JSONL_TYPE] = "type",	       [JSONL_NAME] = "name",
+	[JSONL_BUILD_ID] = "build_id", [JSONL_SYSTEM_NAME] = "system_name",
+	[JSONL_MADE_IN] = "made_in",   [JSONL_FILE] = "file"};
 static const char *const address_keys[JSONL_ADDRESSES] = {[JSONL_START] = "start",
 							  [JSONL_LIMIT] = "limit",
 							  [JSONL_OFFSET] = "offset",

@@ -29,6 +29,7 @@ static const struct pb_scalar function_spec[] = {
 	SPEC(function, filename, FUNCTION_FILENAME),
 	SPEC(function, start_line, FUNCTION_START_LINE),
 	SPEC(function, ran_before, FUNCTION_RAN_BEFORE),
+	SPEC(function, made_in, FUNCTION_MADE_IN),
 };
 static const struct pb_scalar location_spec[] = {
 	SPEC(location, id, LOCATION_ID),
@@ -268,6 +269,9 @@ static int resolve_functions(struct pprof_tables *t)
 		if (!r)
 			r = pprof_tables_string(t, raw->filename, raw->off, "Function.filename",
 						&f.file);
+		if (!r)
+			r = pprof_tables_string(t, raw->made_in, raw->off, "Function.made_in",
+						&f.made_in);
 		id = r ? 0 : profile_function(t->p, &f);
 		if (id)
 			profile_ran_before(t->p, id, raw->ran_before);

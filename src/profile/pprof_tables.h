@@ -17,7 +17,7 @@ struct pprof_raw_mapping {
 	uint64_t id, start, limit, offset, filename, build_id, off;
 };
 struct pprof_raw_function {
-	uint64_t id, name, system_name, filename, start_line, ran_before, off;
+	uint64_t id, name, system_name, filename, start_line, ran_before, made_in, off;
 };
 struct pprof_raw_line {
 	uint64_t function_id, line, column, end_line, end_column;

@@ -135,6 +135,7 @@ static void put_functions(struct writer *w)
 		pb_uint(&w->msg, FUNCTION_FILENAME, f->file);
 		pb_uint(&w->msg, FUNCTION_START_LINE, (uint64_t)(int64_t)f->start_line);
 		pb_uint(&w->msg, FUNCTION_RAN_BEFORE, profile_get_ran_before(w->p, id));
+		pb_uint(&w->msg, FUNCTION_MADE_IN, f->made_in);
 		pprof_out_bytes(&w->out, PROFILE_FUNCTION, w->msg.v, w->msg.n);
 	}
 }

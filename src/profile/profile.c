@@ -175,7 +175,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 
 uint32_t profile_function(struct profile *p, const struct profile_function *f)
 {
-	_Static_assert(sizeof(*f) == 3 * sizeof(uint32_t) + sizeof(int32_t), "no padding");
+	_Static_assert(sizeof(*f) == 4 * sizeof(uint32_t) + sizeof(int32_t), "no padding");
 
 	return put(p, &p->t.functions, f, sizeof(*f));
 }

@@ -74,6 +74,8 @@ struct profile_function {
 	uint32_t name, file; /* strings */
 	/* The symbol as it is in an ELF file: tells the language. 0: Python, marks, JIT code. */
 	uint32_t system_name;
+	/* A string: of code without a file (<string>) that of the module it runs in; 0: not known. */
+	uint32_t made_in;
 	int32_t start_line;
 };
 /*

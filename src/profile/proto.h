@@ -69,6 +69,7 @@ enum function_field {
 	FUNCTION_FILENAME = 4,
 	FUNCTION_START_LINE = 5,
 	FUNCTION_RAN_BEFORE = 100, /* krait's own */
+	FUNCTION_MADE_IN = 101,	   /* krait's own */
 };
 
 /* The numeric label that carries a sample's time, and its unit. */

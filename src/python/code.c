@@ -13,6 +13,7 @@ void py_code_free(struct py_code *code)
 		return;
 	free(code->name);
 	free(code->module);
+	free(code->made_in);
 	free(code->file);
 	free(code->linetable);
 	free(code);
@@ -26,7 +27,7 @@ static size_t text_bytes(const char *text)
 size_t py_code_bytes(const struct py_code *code)
 {
 	return sizeof(*code) + text_bytes(code->name) + text_bytes(code->module) +
-	       text_bytes(code->file) + code->linetable_bytes;
+	       text_bytes(code->made_in) + text_bytes(code->file) + code->linetable_bytes;
 }
 
 static int set_string(char **field, const struct wire_text *w, const uint8_t *raw, size_t bytes)

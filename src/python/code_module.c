@@ -117,11 +117,25 @@ static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 	return (ssize_t)(q.n * sizeof(*a));
 }
 
+/* Made from a text at run time: <string>. */
+static bool is_made(const struct py_code *code)
+{
+	return code->file[0] == '<' && str_ends(code->file, ">") &&
+	       !str_starts(code->file, "<frozen ");
+}
+
 static int set_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
 		      const struct answer *a)
 {
 	struct heap h;
 
+	if (is_made(code)) {
+		if (*a->file != '/' ||
+		    (!streq(a->name, "__main__") && !is_name_of(a->file, a->name)))
+			return 0;
+		code->made_in = strdup(a->file);
+		return code->made_in ? 0 : -ENOMEM;
+	}
 	if (!*a->name || !is_module_of(code, a->name, a->file))
 		return 0;
 	heap_init(&h, pid, layout);
@@ -132,9 +146,9 @@ static int set_module(struct py_code *code, pid_t pid, const struct py_layout *l
 	return code->module ? 0 : -ENOMEM;
 }
 
-bool py_code_is_body(const struct py_code *code, const struct py_layout *layout)
+bool py_code_has_module(const struct py_code *code, const struct py_layout *layout)
 {
-	return code->name && code->file && streq(code->name, "<module>") &&
+	return code->name && code->file && (streq(code->name, "<module>") || is_made(code)) &&
 	       heap_is_known(layout->version);
 }
 

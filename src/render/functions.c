@@ -81,8 +81,9 @@ static int rank_locations(struct functions *fs)
 		if (l->function) {
 			const struct profile_function *f = profile_get_function(p, l->function);
 
-			str_addf(&b, "%s\1%s\1%d\1", profile_get_string(p, f->name),
-				 profile_get_string(p, f->file), f->start_line);
+			str_addf(&b, "%s\1%s\1%s\1%d\1", profile_get_string(p, f->name),
+				 profile_get_string(p, f->file), profile_get_string(p, f->made_in),
+				 f->start_line);
 		} else {
 			str_addf(&b, "%llx\1", (unsigned long long)l->address);
 		}

@@ -98,6 +98,7 @@ static void put_frame(const struct jsonl *j, uint32_t id)
 		json_put_string(j->out, profile_get_string(j->p, f->name));
 		put_text(j, "system_name", profile_get_string(j->p, f->system_name));
 		put_text(j, "file", profile_get_string(j->p, f->file));
+		put_text(j, "made_in", profile_get_string(j->p, f->made_in));
 		put_number(j, "start_line", f->start_line);
 		put_number(j, "ran_before", profile_get_ran_before(j->p, l->function));
 	}

@@ -173,12 +173,15 @@ static int shorten_all(struct render_names *names, const struct dirs *dirs)
 	int r = origin_init(&origin, p);
 
 	for (uint32_t id = 1; !r && id <= profile_n_functions(p); id++) {
-		uint32_t file = profile_get_function(p, id)->file;
+		const struct profile_function *f = profile_get_function(p, id);
+		const uint32_t of[] = {f->file, f->made_in};
 
-		if (!file || names->of_string[file].file)
-			continue;
-		names->of_string[file] = shorten(&origin, file, dirs);
-		r = vec_push(&files, file);
+		for (size_t i = 0; !r && i < ARRAY_SIZE(of); i++) {
+			if (!of[i] || names->of_string[of[i]].file)
+				continue;
+			names->of_string[of[i]] = shorten(&origin, of[i], dirs);
+			r = vec_push(&files, of[i]);
+		}
 	}
 	origin_fini(&origin);
 	r = r ? r : separate_all(names, &files, false);
@@ -230,16 +233,22 @@ const char *render_names_file(const struct render_names *n, uint32_t function)
 	return file && n->of_string[file].file ? n->of_string[file].file : "";
 }
 
+/* The string of the file whose module it is: code without one is the module's that it runs in. */
+static uint32_t file_of_module(const struct profile_function *f)
+{
+	return f->made_in ? f->made_in : f->file;
+}
+
 const char *render_names_module(const struct render_names *n, uint32_t function)
 {
-	uint32_t file = profile_get_function(n->p, function)->file;
+	uint32_t file = file_of_module(profile_get_function(n->p, function));
 
 	return file && n->of_string[file].module ? n->of_string[file].module : "";
 }
 
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function)
 {
-	uint32_t file = profile_get_function(n->p, function)->file;
+	uint32_t file = file_of_module(profile_get_function(n->p, function));
 
 	return file ? n->of_string[file].origin : ORIGIN_OWN;
 }

@@ -103,7 +103,9 @@ bool costs_is_own(const struct costs *c, uint32_t location)
 {
 	const struct profile_location *l = profile_get_location(c->p, location);
 
+	/* What was made of a text is its caller's doing. */
 	return c->python[location] && l->function &&
+	       !profile_get_function(c->p, l->function)->made_in &&
 	       render_names_origin(c->names, l->function) == ORIGIN_OWN;
 }
 

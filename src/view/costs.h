@@ -128,7 +128,7 @@ struct lede {
 	bool others;   /* @own: it calls others of theirs too, which take more than a rounding */
 	uint32_t line; /* @own: the line with most of @value, at least half; 0 = none */
 	int64_t line_value;
-	uint32_t callee; /* @own: what is called directly, at least a third of @value; 0 = none */
+	uint32_t callee; /* @own: what is called directly, at least a quarter of @value; 0 = none */
 	int64_t callee_value;
 	int64_t without;      /* @own: of stacks without code of theirs */
 	uint32_t around;      /* @own: the framework that runs most of their code; 0 = none */

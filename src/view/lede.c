@@ -244,7 +244,7 @@ static void choose_details(struct finder *f)
 		ret->line = f->of[LINE].location;
 		ret->line_value = f->of[LINE].most;
 	}
-	if (f->of[CALLEE].most >= ret->value / 3) {
+	if (f->of[CALLEE].most >= ret->value / 4) {
 		ret->callee = f->of[CALLEE].location;
 		ret->callee_value = f->of[CALLEE].most;
 	}

@@ -104,7 +104,7 @@ def tells_project(said, truth):
 
 
 def origins(path, page):
-    """By file and function: what the page takes it for; 0 is the user's."""
+    """By file, function and module: what the page takes it for; 0 is the user's."""
     check(krait("report", path, "-o", page).returncode == 0, "no page")
     with open(page) as f:
         block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
@@ -112,7 +112,7 @@ def origins(path, page):
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     header = json.loads(data.split(b"\n", 1)[0])
     f, s = header["functions"], header["strings"]
-    return {(s[f[i + 1]], s[f[i]]): f[i + 7] for i in range(0, len(f), 10)}
+    return {(s[f[i + 1]], s[f[i]], s[f[i + 4]]): f[i + 7] for i in range(0, len(f), 10)}
 
 
 @case
@@ -126,8 +126,8 @@ def project_that_a_server_runs():
             tells_project(summary(out), truth)
         out, truth = record(root, env, "../bin/gunicorn", "shop.views")
         own = origins(out, root + "/p.html")
-        check(own["shop/views.py", "app"] == 0, str(own))
-        check(all(own["gunicorn/app.py", f] for f in ("parse", "serve")), str(own))
+        check(own["shop/views.py", "app", "shop.views"] == 0, str(own))
+        check(all(own["gunicorn/app.py", f, "gunicorn.app"] for f in ("parse", "serve")), str(own))
         check(all(own[f] for f in own if f[0].endswith("bin/gunicorn")), str(own))
 
 
@@ -207,6 +207,51 @@ def code_without_a_file():
         got = summary(made(d + "/p.pb.gz", (6, ("<module>", "<string>", 1), ("main", "/v/lib/python3.12/multiprocessing/forkserver.py", 9),
                                                 ("loads", "/v/lib/python3.12/json/__init__.py", 9)), process="multiprocessing.forkserver"))
         check(got == "100 % of the CPU time is in json.loads, called from multiprocessing/forkserver.py:9", got)
+
+
+# Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its __module__ says.
+RECORDS = """
+import dataclasses
+@dataclasses.dataclass
+class Record:
+    a: int
+    b: int = 1
+    c: int = 2
+def build(n):
+    for i in range(n):
+        Record(i)
+"""
+BUILDS = RECORDS + """
+import time, records
+end = time.thread_time() + 0.6
+while time.thread_time() < end:
+    build(20000)
+    records.build(20000)
+"""
+
+
+@case
+def code_that_is_made():
+    """A dataclass's methods are of the module that it is in; the recording says so in whatever format keeps all."""
+    with folder() as root:
+        env = install(root)
+        for path, text in ((SITE + "records.py", RECORDS), ("/elsewhere/app.py", BUILDS)):
+            with open(root + path, "w") as f:
+                f.write(text)
+        out = root + "/p.pb.gz"
+        done = krait("record", "-q", "-F", "2999", "-o", out, "--", kit.PYTHON, "app.py", env=env, cwd=root + "/elsewhere")
+        check(done.returncode == 0, done.stderr)
+        names = [f["name"] for f in json.loads(krait("report", out, "--json").stdout)["functions"]]
+        made_ = {n.split(".")[0] for n in names if n.endswith("__init__") and "." in n} & {"app", "records", "<string>"}
+        check(made_ == {"app", "records"}, str(names[:8]))
+        found = {module: origin for (file, _, module), origin in origins(out, root + "/p.html").items() if file == "<string>"}
+        check(found["app"] == 0 and found["records"] != 0, str(found))
+        for name in "p.jsonl", "again.pb.gz", "again.jsonl":
+            check(krait("report", out, "-o", root + "/" + name).returncode == 0, name)
+            out = root + "/" + name
+        frames = [[json.loads(line) for line in open(root + name) if '"frame"' in line] for name in ("/p.jsonl", "/again.jsonl")]
+        made_ = [sorted((f.get("name", ""), f.get("made_in", ""), f.get("line", 0)) for f in of) for of in frames]
+        check(made_[0] == made_[1] and any(root + SITE + "records.py" == m for _, m, _ in made_[0]), "lost on the way: %s" % made_[0])
 
 
 @case

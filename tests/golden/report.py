@@ -657,7 +657,8 @@ def tables(work, path):
                                  if (s.labels["thread"], s.labels["tid"]) == key)
         for key in (("Main", "7"), ("worker", "8"))})
     share = 100.0 * own["Worker.run"] / sum(own.values())
-    sentence = "%.0f %% of the CPU time is at /srv/app/lib/work.py:5 (Worker.run)" % share
+    sentence = "%.0f %% of the CPU time is at /srv/app/lib/work.py:5 (Worker.run), of it deflate %.0f %%" % (
+        share, 100.0 * total["deflate"] / sum(own.values()))
     check("sentence", report["summary"] == sentence, report["summary"])
     for source, width in ((path, 80), (GO, 80), (path, 50)):
         os.environ["COLUMNS"] = str(width)
