@@ -26,7 +26,7 @@
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, "complete")                                                                          \
 	X(TRUNCATED, "deeper than 1,024 frames")                                                   \
-	X(NO_PYTHON, "no Python on this thread: it starts, ends or is native")                     \
+	X(NO_PYTHON, "thread without Python: starting, ending or native")                          \
 	X(STARTING, "the interpreter starts: no Python yet")                                       \
 	X(ENDING, "the interpreter or its process ends: no Python any more")                       \
 	X(PENDING, "process not examined yet")                                                     \

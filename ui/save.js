@@ -151,7 +151,7 @@ export function foldedText() {
 				path.push(texts[nodeSpot[i]]);
 		}
 		path.push(...roots.texts[key % roots.texts.length]);
-		const stack = (path.length ? path.reverse().join(';') : '[no frames]').replace(/^#/, ' #'), was = byStack.get(stack) || [0, 0];
+		const stack = (path.length ? path.reverse().join(';') : '[no stack]').replace(/^#/, ' #'), was = byStack.get(stack) || [0, 0];
 		byStack.set(stack, was.map((x, i) => x + sums[i]));
 	}
 	return [...byStack].filter(([, sums]) => sums[0] + sums[1] > 0).map(([stack, sums]) => [stack, ...sums.slice(0, sides ? 2 : 1)].join(' ') + '\n').sort();

@@ -205,6 +205,7 @@ static int find_facts(const struct report_options *o, struct report_facts *f)
 		r = costs_init(&f->costs, f->p,
 			       o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE);
 	f->costs.inverted = o->view.invert;
+	f->costs.left_out = f->frames_left_out;
 	if (!r)
 		r = costs_add(&f->costs, f->sums, f->n_sums, f->value);
 	if (!r)

@@ -229,11 +229,11 @@ static void add_kinds(struct printer *p)
 {
 	static const char *const words[KIND_MAX] = {
 		[KIND_PYTHON] = "Python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
-		[KIND_JIT] = "JIT",	  [KIND_GC] = "GC",	    [KIND_MARK] = "not read"};
+		[KIND_JIT] = "JIT",	  [KIND_GC] = "GC",	    [KIND_MARK] = "unknown"};
 	bool first = true;
 
 	for (int i = 0; i < KIND_MAX; i++)
-		add_share(p, "Taken in", words[i], p->f->costs.kinds[i], &first);
+		add_share(p, "What ran", words[i], p->f->costs.kinds[i], &first);
 	end_shares(p, first);
 }
 

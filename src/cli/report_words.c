@@ -46,13 +46,9 @@ void report_add_totals(const struct report_facts *f, struct str *b)
 {
 	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
 
-	if (f->value || !profile_is_count(v->unit)) {
-		markup_add_value(b, f->costs.all, v->unit);
-		str_addf(b, " of %s", report_value_words(f));
-	} else {
-		markup_add_value(b, f->costs.all, v->unit);
-		str_addf(b, " %s", v->type);
-	}
+	markup_add_value(b, f->costs.all, v->unit);
+	/* "1.2 s of CPU time", "25 context-switches". */
+	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
 }
 
 bool report_is_note(const char *comment)

@@ -379,9 +379,10 @@ static void add_unwind_memory(struct summary *m)
 		     (ull)st->rows_too_large, st->rows_too_large == 1 ? "" : "s");
 	if (st->rows_given_up || st->rows_refused)
 		line(m, LOG_NOTE,
-		     "--unwind-memory is short: unwind tables given up %llu times, put off %llu "
-		     "times; with -v of which files",
-		     (ull)st->rows_given_up, (ull)st->rows_refused);
+		     "--unwind-memory is too small: unwind tables were dropped %llu time%s and had "
+		     "to wait %llu time%s; -v names the files",
+		     (ull)st->rows_given_up, st->rows_given_up == 1 ? "" : "s",
+		     (ull)st->rows_refused, st->rows_refused == 1 ? "" : "s");
 }
 
 static void add_other(struct summary *m)
@@ -584,7 +585,7 @@ static void compose(struct session *s, struct summary *m)
 		     "%.0f samples a CPU-second (asked: %.0f)", m->reached_hz, asked_hz);
 	else if (is_cpu_time(&s->event) && st->samples)
 		note(m, false,
-		     "rate not known: most threads ran for less than it takes to tell (asked: "
+		     "sampling rate not known: most threads ran too briefly to measure it (asked: "
 		     "%.0f)",
 		     asked_hz);
 	add_outcomes(m);

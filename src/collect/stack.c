@@ -33,7 +33,7 @@ static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct pr
 
 	switch (outcome) {
 	case WALK_OK: /* of nothing that was asked for: a program in C without its native frames */
-		return stack_mark(c, "[no frames]");
+		return stack_mark(c, "[no stack]");
 	case WALK_TRUNCATED:
 		return stack_mark(c, "[truncated]");
 	case WALK_NO_PYTHON:

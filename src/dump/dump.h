@@ -44,7 +44,7 @@ struct dump_thread {
 	X(GOES_ON, "goes on", "")                                                                  \
 	X(ENDED, "ended", "it ended while it was read: names, frames and source may be missing")   \
 	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
-	X(LEADERLESS, "leaderless", "its first thread has ended; others go on")                    \
+	X(FIRST_ENDED, "first thread ended", "its first thread has ended; others go on")           \
 	X(LOCKED, "locked",                                                                        \
 	  "it hangs while it changes its list of mappings: nobody can read its memory meanwhile, " \
 	  "so that there are no frames but the kernel's")

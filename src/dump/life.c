@@ -12,7 +12,7 @@ enum dump_life dump_life(const struct dump *d, size_t i)
 		return LIFE_LOCKED;
 	if (proc_has_ended(&t->proc))
 		return t->zombie ? LIFE_HAD_ENDED : LIFE_ENDED;
-	return !proc_stat_read(t->proc.dirfd, &stat) && stat.state == 'Z' ? LIFE_LEADERLESS
+	return !proc_stat_read(t->proc.dirfd, &stat) && stat.state == 'Z' ? LIFE_FIRST_ENDED
 									  : LIFE_GOES_ON;
 }
 

@@ -240,6 +240,17 @@ static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack
 	return take_count(r, first, &values[0]) && take_count(r, last, &values[1]);
 }
 
+/* What krait writes for a stack without frames, and wrote once. */
+static bool is_no_stack(const char *s, size_t n)
+{
+	static const char *const words[] = {"[no stack]", "[no frames]"};
+
+	for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+		if (n == strlen(words[k]) && !memcmp(s, words[k], n))
+			return true;
+	return false;
+}
+
 static int take_line(void *arg, const struct line *line)
 {
 	struct profile_sample sample = {.time_ns = -1};
@@ -259,8 +270,7 @@ static int take_line(void *arg, const struct line *line)
 		return 0;
 	}
 	r->frames.n = r->labels.n = 0;
-	/* What krait writes for a stack without frames. */
-	if (stack_n != strlen("[no frames]") || memcmp(s, "[no frames]", stack_n)) {
+	if (!is_no_stack(s, stack_n)) {
 		err = take_frames(r, s, stack_n, line->off);
 		if (err)
 			return err;

@@ -62,7 +62,7 @@ static const char *annotation(const struct profile *p, uint32_t location)
 struct folded {
 	const struct render_options *opt;
 	unsigned digits;    /* of values, behind the point */
-	struct rank frames; /* input 0: "[no frames]", input id: location id */
+	struct rank frames; /* input 0: "[no stack]", input id: location id */
 	struct roots roots;
 	struct tree tree;
 };
@@ -71,7 +71,7 @@ static int rank_frames(struct folded *f, struct profile *p)
 {
 	struct render_names *names = render_names_new(p);
 	_cleanup_str_ struct str raw = {}, clean = {};
-	int r = names ? rank_add(&f->frames, "[no frames]") : -ENOMEM;
+	int r = names ? rank_add(&f->frames, "[no stack]") : -ENOMEM;
 
 	for (uint32_t id = 1; !r && id <= profile_n_locations(p); id++) {
 		str_clear(&raw);

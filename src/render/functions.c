@@ -168,7 +168,7 @@ int functions_get(struct functions *fs, uint32_t key, struct function *ret)
 				 .imported = "",
 				 .language = ""};
 	if (fs->keys.first[key] == 0) {
-		ret->name = "[no frames]";
+		ret->name = "[no stack]";
 		ret->kind = KIND_MARK;
 	} else {
 		r = describe_location(fs, fs->keys.first[key], ret);

@@ -13,7 +13,7 @@ void costs_name(const struct costs *c, uint32_t location, struct str *b)
 	if (location)
 		view_dotted(c->p, c->names, location, b);
 	else
-		str_add(b, "[no frames]");
+		str_add(b, c->left_out ? "[left out by the filters]" : "[no stack]");
 	if (c->by == COSTS_BY_LINE && line > 0)
 		str_addf(b, ":%d", line);
 }

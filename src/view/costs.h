@@ -50,6 +50,7 @@ struct costs {
 	int64_t all;
 	int64_t less; /* of .all what is below 0, as a number above it: comparisons have such values */
 	bool inverted; /* stacks begin with their innermost frame; set behind costs_init() */
+	bool left_out; /* filters took frames away: who has none may have had some; set likewise */
 
 	bool *python;	       /* by location: is it a Python function's? */
 	uint32_t *seen, stamp; /* by key */
@@ -109,7 +110,7 @@ static inline int64_t costs_whole(const struct costs *c)
 /* Largest self first, whatever its sign, then total, then name. */
 void costs_sort(struct costs *c);
 
-/* Appends "json.decoder.JSONDecoder.decode", by line with ":355"; "[no frames]". */
+/* Appends "json.decoder.JSONDecoder.decode", by line with ":355"; "[no stack]". */
 void costs_name(const struct costs *c, uint32_t location, struct str *b);
 
 /* Appends "json/decoder.py:12" (@line > 0), "libz.so.1"; "" where there is no place. */

@@ -53,7 +53,7 @@ def every_stack_with_it():
         check(report(path, "--kind", "native", "--kind", "python")["shown"] == 70 * 10 ** 6, "the other kinds")
         text = krait("report", path).stdout
         check("68.0 %   80.0 %   app.work  app.py  of it GC 18.0 %" in text, text)
-        check("GC 30.0 %" in text.split("Taken in")[1], text)
+        check("GC 30.0 %" in text.split("What ran")[1], text)
 
 
 @case

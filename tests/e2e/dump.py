@@ -809,7 +809,7 @@ def ended():
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid).stdout
     check([t["state"] for t in process["threads"]] == ["ended", "sleep"], str(process))
-    check(process["life"] == "leaderless" and "  [its first thread has ended; others go on]" in text, text)
+    check(process["life"] == "first thread ended" and "  [its first thread has ended; others go on]" in text, text)
     check("not Python" not in text and "[incomplete" not in text, text)
     check(names(process["threads"][1], "python")[-1] == "Thread.run" and "\n    self._target(" in text, text)
 
@@ -820,7 +820,7 @@ def no_frames():
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
-    check(names(thread, "mark") == ["[no frames]"], str(thread))
+    check(names(thread, "mark") == ["[no stack]"], str(thread))
 
 
 @case

@@ -34,7 +34,7 @@ def every_kind_of_interpreter():
 
 
 # Its first thread ends; the other one goes on, and later in a library that wasn't there then.
-LEADERLESS = """
+FIRST_ENDED = """
 import ctypes, sys, threading, time
 def busy():
     while time.time() < end: sum(range(1000))
@@ -56,13 +56,13 @@ def first_thread_ended():
     for _, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot":
             continue
-        with Background(path, "-c", LEADERLESS, "1") as target:
-            stacks = profiled_leaderless(target, path)
+        with Background(path, "-c", FIRST_ENDED, "1") as target:
+            stacks = profiled_first_ended(target, path)
         compressing = sum(any(l.name in ("zlib_compress", "zlib.compress") for l in stack) for stack in stacks)
         check(compressing > len(stacks) / 4, "%s: zlib in %d of %d" % (path, compressing, len(stacks)))
 
 
-def profiled_leaderless(target, path):
+def profiled_first_ended(target, path):
     """Nearly all samples have the function of the thread that goes on; their stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:

@@ -65,6 +65,18 @@ def main():
         want = {"python, 40 processes": 12000 / 137, "job-N.py, 12 processes": 1200 / 137, "job.py (pid 152)": 500 / 137}
         got = rows(path, "--per-process")
         check("processes", list(got) == list(want) and all(abs(got[k] - want[k]) < .06 for k in want), str(got))
+        # What is counted isn't "25 of" something, what is measured is.
+        write(path, [("p", "t", 25)])
+        events = os.path.join(work, "x.jsonl")
+        subprocess.run([KRAIT, "report", path, "-o", events], check=True, timeout=60)
+        with open(events) as f:
+            text = f.read()
+        changed = text.replace('"cpu"', '"context-switches"').replace('"nanoseconds"', '"count"').replace("25000000", "25")
+        for what, contents, want in (("counted", changed, "25 context-switches, 25 samples"), ("measured", text, "25.0 ms of CPU time, 25 samples")):
+            with open(events, "w") as f:
+                f.write(contents)
+            got = subprocess.run([KRAIT, "report", events], capture_output=True, timeout=60).stdout.decode()
+            check(what, want in got.splitlines(), got)
     sys.exit(failed)
 
 

@@ -89,8 +89,8 @@ def same_as_pprof(name, path, stdin=b""):
     got = {}
     for stack, count in folded(krait("report", path, "--format", "folded", stdin=stdin).stdout).items():
         got[names(stack)] = got.get(names(stack), 0) + count
-    # "[no frames]" is krait's word for an empty stack.
-    truth = {k or ("[no frames]",): v for k, v in truth.items()}
+    # "[no stack]" is krait's word for an empty stack.
+    truth = {k or ("[no stack]",): v for k, v in truth.items()}
     check(name, got == truth, "folded stacks of %s differ" % path)
 
 
@@ -553,7 +553,7 @@ def diff_filters(work, path):
                 for f in set(stack) - set(hidden) if keep(s.labels, stack) else ():
                     want.setdefault(names_of[f], [0, 0])[side] += s.values[0]
         rows = json.loads(krait("diff", path, other, "--value", "samples", "--per", "runs=1,1", "--json", *args).stdout)["functions"]
-        got = {r["name"]: [round(r["total"][side]) for side in ("before", "after")] for r in rows if r["name"] != "[no frames]"}
+        got = {r["name"]: [round(r["total"][side]) for side in ("before", "after")] for r in rows if r["name"] != "[no stack]"}
         check("diff-filter-" + name, got == want, "%s, not %s" % (got, want))
 
 

@@ -131,8 +131,8 @@ def check_tables(p, path, args, value, everything):
     for s in p.samples:
         w = s.values[value]
         threads[whose(s, "thread", "tid") or "[no thread]"] += w
-        own[function(owner(s)) if s.stack else "[no frames]"] += w
-        total.update({f: w for f in {function(f) for f in s.stack} or ("[no frames]",)})
+        own[function(owner(s)) if s.stack else "[no stack]"] += w
+        total.update({f: w for f in {function(f) for f in s.stack} or ("[no stack]",)})
         if s.stack:
             kinds[kind_of(s)] += w
             own_gc[function(owner(s))] += w if kind_of(s) == "gc" else 0
@@ -142,7 +142,7 @@ def check_tables(p, path, args, value, everything):
     got = json.loads(krait("report", path, "--json", "--value", p.types[value][0], *args))
     same("shown and all", (sum(own.values()), everything), (got["shown"], got["all"]))
     same("functions", collections.Counter((f if isinstance(f, str) else f[0], own[f], own_gc[f], n) for f, n in total.items() if n),
-         collections.Counter((shown_name(f["name"], True), f["own"], f.get("own_gc", 0), f["total"]) for f in got["functions"]))
+         collections.Counter((shown_name(f["name"].replace("[left out by the filters]", "[no stack]"), True), f["own"], f.get("own_gc", 0), f["total"]) for f in got["functions"]))
     same("lines", collections.Counter((f if isinstance(f, str) else f[0], line, n) for (f, line), n in lines.items() if n),
          collections.Counter((line["file"], line["line"], line["own"]) for line in got["lines"]))
     same("kinds", dict(+kinds), {k["name"]: k["total"] for k in got["kinds"]})
@@ -156,7 +156,7 @@ def check_folded(p, path, args, value, inverted):
     for s in p.samples:
         labels, names = dict(s.labels), [f.name for f in s.stack]
         root = labels.get("process") or ("pid " + labels["pid"] if "pid" in labels else "[no process]")
-        names = [root] * several + (names[::-1] if inverted else names) or ["[no frames]"]
+        names = [root] * several + (names[::-1] if inverted else names) or ["[no stack]"]
         want[tuple(n.replace(";", ":") for n in names)] += s.values[value]
     for line in krait("report", path, "--format", "folded", "--value", p.types[value][0], *args).splitlines():
         stack, _, count = line.rpartition(" ")

@@ -204,7 +204,7 @@ def folded(p, path):
     for s in p.samples:
         labels = dict(s.labels)
         root = labels.get("process") or ("pid " + labels["pid"] if "pid" in labels else "[no process]")
-        line = ";".join([clean(root)] * several + (list(map(folded_frame, s.stack)) or ["[no frames]"] * (not several)))
+        line = ";".join([clean(root)] * several + (list(map(folded_frame, s.stack)) or ["[no stack]"] * (not several)))
         want[" " * (line[0] == "#") + line] += s.values[0]
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read()

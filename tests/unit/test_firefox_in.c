@@ -29,7 +29,7 @@
 		"\"source\":[0,null,null,null]") "\"sources\":{\"filename\":[1]}," STRINGS         \
 						 "},\"threads\":[{" OWNER samples "}]}"
 
-static const char folded[] = "[no frames] 1\nmain (/a/app.py:3) 1\n"
+static const char folded[] = "[no stack] 1\nmain (/a/app.py:3) 1\n"
 			     "main (/a/app.py:3);deflate (libz.so.1) 2\n"
 			     "main (/a/app.py:3);f (<frozen x>:7) 1\n"
 			     "main (/a/app.py:3);read ([kernel]) 1\n";

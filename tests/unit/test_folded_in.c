@@ -121,7 +121,7 @@ static void test_round_trip(void **state)
 {
 	static const char want[] = "<module> (app.py:3);deflate (libz.so.1);[libz.so.1+0x12] 7\n"
 				   "<module> (app.py:3);read ([kernel]);[kernel+0xff] 5\n"
-				   "[no frames] 1\n"
+				   "[no stack] 1\n"
 				   "[truncated];f (<string>) 2\n";
 	_cleanup_free_ char *got = folded(read_text(want));
 
@@ -137,8 +137,7 @@ static void test_lines(void **state)
 
 	/* py-spy's stack without frames */
 	assert_string_equal(
-		got,
-		"[no frames] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
+		got, "[no stack] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
 
 /* Microseconds, as README.md of Austin 3 says; its mode tells of what. */

@@ -41,7 +41,7 @@ static void test_frames(void **state)
 	assert_folded(p, &(struct render_options){0},
 		      "<module> (main.py:3);Spam.eggs (spam.py:12);deflate (libz.so.1);"
 		      "do_syscall_64 ([kernel]) 7\n"
-		      "[no frames] 1\n"
+		      "[no stack] 1\n"
 		      "[truncated];f (<string>) 2\n");
 }
 

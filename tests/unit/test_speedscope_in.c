@@ -26,7 +26,7 @@ static void test_sampled(void **state)
 	assert_folded(FILE_OF(SAMPLED("none", "\"samples\":[[0,1],[0],[0,2],[0,1],[]],"
 					      "\"weights\":[1,2,3,4,5]")),
 		      NULL,
-		      "[no frames] 5\nmain (/a/app.py:3) 2\n"
+		      "[no stack] 5\nmain (/a/app.py:3) 2\n"
 		      "main (/a/app.py:3);deflate (libz.so.1) 5\n"
 		      "main (/a/app.py:3);read ([kernel]) 3\n");
 	p = read_text(FILE_OF(SAMPLED("none", "\"weights\":[1],\"samples\":[[0]]")));

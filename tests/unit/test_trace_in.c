@@ -168,10 +168,10 @@ static void test_cpuprofile(void **state)
 
 	assert_folded(text, "samples",
 		      "(anonymous) (a.js) 1\n(anonymous) (a.js);f (a.js) 2\n"
-		      "(garbage collector) ([gc]) 1\n[no frames] 1\n");
+		      "(garbage collector) ([gc]) 1\n[no stack] 1\n");
 	assert_folded(text, "time",
 		      "(anonymous) (a.js) 1000\n(anonymous) (a.js);f (a.js) 2000\n"
-		      "(garbage collector) ([gc]) 3000\n[no frames] 4000\n");
+		      "(garbage collector) ([gc]) 3000\n[no stack] 4000\n");
 	p = read_text(text);
 	assert_int_equal(profile_meta(p)->duration_ns, 10000);
 	for (uint32_t id = 1; id <= profile_n_functions(p); id++) {

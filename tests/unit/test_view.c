@@ -54,7 +54,7 @@ static void assert_view(const struct view_options *o, const char *want)
 #define ZIP	  "deflate (libz.so.1)"
 #define READ	  "vfs_read ([kernel])"
 #define ALL                                                                                        \
-	MAIN " 4\n" MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n[no frames] "   \
+	MAIN " 4\n" MAIN ";" RUN ";" RUN ";" READ " 2\n" MAIN ";" RUN ";" ZIP " 1\n[no stack] "    \
 	     "8\n"
 
 static void test_samples(void **state)
@@ -93,7 +93,7 @@ static void test_stacks(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_view(VIEW(.focus = TEXTS(names[i])), run);
-	assert_view(VIEW(.ignore = TEXTS("Spam.run")), MAIN " 4\n[no frames] 8\n");
+	assert_view(VIEW(.ignore = TEXTS("Spam.run")), MAIN " 4\n[no stack] 8\n");
 	assert_view(VIEW(.focus = TEXTS("Spam.run"), .ignore = TEXTS("deflate")),
 		    MAIN ";" RUN ";" RUN ";" READ " 2\n");
 }
@@ -101,12 +101,12 @@ static void test_stacks(void **state)
 static void test_frames(void **state)
 {
 	assert_view(VIEW(.hide = TEXTS("Spam.run")),
-		    MAIN " 4\n" MAIN ";" ZIP " 1\n" MAIN ";" READ " 2\n[no frames] 8\n");
-	assert_view(VIEW(.show = TEXTS("Spam.run")), RUN " 1\n" RUN ";" RUN " 2\n[no frames] 12\n");
-	assert_view(VIEW(.invert = true), MAIN " 4\n[no frames] 8\n" ZIP ";" RUN ";" MAIN
-					       " 1\n" READ ";" RUN ";" RUN ";" MAIN " 2\n");
+		    MAIN " 4\n" MAIN ";" ZIP " 1\n" MAIN ";" READ " 2\n[no stack] 8\n");
+	assert_view(VIEW(.show = TEXTS("Spam.run")), RUN " 1\n" RUN ";" RUN " 2\n[no stack] 12\n");
+	assert_view(VIEW(.invert = true), MAIN " 4\n[no stack] 8\n" ZIP ";" RUN ";" MAIN " 1\n" READ
+					       ";" RUN ";" RUN ";" MAIN " 2\n");
 	assert_view(VIEW(.grain = VIEW_MODULES),
-		    "[no frames] 8\napp (/srv/app.py) 4\n"
+		    "[no stack] 8\napp (/srv/app.py) 4\n"
 		    "app (/srv/app.py);json.decoder (json/decoder.py);[kernel] 2\n"
 		    "app (/srv/app.py);json.decoder (json/decoder.py);libz.so.1 1\n");
 	assert_view(VIEW(.grain = VIEW_FUNCTIONS, .focus = TEXTS("deflate")),
@@ -178,7 +178,7 @@ static void test_native(void **state)
 		const char *want;
 	} cases[] = {{VIEW_NATIVE_FULL, ZIP " 2\n" ZIP ";" MAIN ";" ZIP ";" RUN ";" READ " 1\n"},
 		     {VIEW_NATIVE_LEAF, MAIN ";" RUN ";" READ " 1\n" ZIP " 2\n"},
-		     {VIEW_NATIVE_NONE, MAIN ";" RUN " 1\n[no frames] 2\n"}};
+		     {VIEW_NATIVE_NONE, MAIN ";" RUN " 1\n[no stack] 2\n"}};
 	const struct test_frame main = {"<module>", "/srv/app.py", 3};
 	const struct test_frame run = {"Spam.run", "/usr/lib/python3.12/json/decoder.py", 12};
 	const struct test_frame zip = {"deflate", NULL, 0, KIND_NATIVE};
