@@ -217,7 +217,7 @@ static const char **all_files(const struct page *g, enum diff_side of)
 
 static int write_page(struct page *g, FILE *out)
 {
-	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, title = {};
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, title = {}, gc = {};
 	const struct diff_facts *f = g->f;
 	_cleanup_free_ uint8_t *changed = all_flags(g);
 	_cleanup_free_ const char **before = all_files(g, DIFF_A), **after = all_files(g, DIFF_B);
@@ -238,9 +238,12 @@ static int write_page(struct page *g, FILE *out)
 		diff_add_sum(f, &sum);
 	else
 		str_add(&sum, "Red is a larger share of all after, blue a smaller one");
+	diff_add_gc(f, &gc);
+	if (gc.n)
+		str_addf(&sum, ". %s", str_cstr(&gc));
 	str_addf(&title, "%s \u2192 %s", f->name[DIFF_A], f->name[DIFF_B]);
 	if (!changed || !before || !after || verdict.failed || doubt.failed || sum.failed ||
-	    title.failed)
+	    gc.failed || title.failed)
 		return no_memory();
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		d.name[side] = f->name[side];

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is said of the garbage collector. Of made profiles the truth is arithmetic; of recorded programs it is what they
 measure themselves, by gc.callbacks and their thread's CPU time."""
+import base64
+import gzip
 import json
 import re
 import sys
@@ -63,6 +65,11 @@ def in_other_commands():
         a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
         b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))
         check("The garbage collector took 10.0 % of all before, 25.0 % after" in krait("diff", a, b).stdout, krait("diff", a, b).stdout)
+        done = krait("diff", a, b, "-o", d + "/d.html")
+        check(done.returncode == 0, done.stderr)
+        with open(d + "/d.html", encoding="utf-8") as f:
+            text = gzip.decompress(base64.b64decode(f.read().split('id="krait-view">', 1)[1].split("<", 1)[0]))
+        check(b"The garbage collector took 10.0 % of all before, 25.0 % after" in text, "not in the page")
         got = json.loads(krait("diff", a, b, "--json").stdout)["gc_share"]
         check(got == {"before": 0.1, "after": 0.25}, str(got))
         check(report(a, "--native=leaf", "--kind", "gc")["kinds"] == [{"name": "gc", "total": 10 * 10 ** 6}], "--native=leaf")
