@@ -286,9 +286,33 @@ static enum frame_kind kind_of_mapping(const struct folded_text *m)
 	return profile_kind(name);
 }
 
+static bool is_text(const char *s, size_t n, const char *text)
+{
+	return n == strlen(text) && !memcmp(s, text, n);
+}
+
+/* Frames that Austin (-g) and CPython 3.15's own profiler put in for what isn't Python. */
+static bool take_made_up(const char *s, size_t n, struct folded_frame *f)
+{
+	static const char collector[] = "garbage collector";
+
+	if (is_text(s, n, ":GC:") || is_text(s, n, "~:<GC>:0") || is_text(s, n, "<GC>")) {
+		f->kind = KIND_GC;
+		f->name = TEXT(collector, sizeof(collector) - 1);
+		return true;
+	}
+	if (!is_text(s, n, "~:<native>:0"))
+		return false;
+	f->kind = KIND_NATIVE;
+	f->name = TEXT(s + 2, n - 4);
+	return true;
+}
+
 void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
 {
 	*ret = (struct folded_frame){.kind = KIND_MAX};
+	if (take_made_up(s, n, ret))
+		return;
 	if (is_mark(s, n)) {
 		ret->kind = KIND_MARK;
 		ret->name = TEXT(s, n);
@@ -321,6 +345,8 @@ void folded_frame_make(struct folded_text name, struct folded_text place, int32_
 		       struct folded_frame *ret)
 {
 	*ret = (struct folded_frame){.kind = KIND_MAX, .name = name, .line = line};
+	if (!place.n && line <= 0 && take_made_up(name.s, name.n, ret))
+		return;
 	if (is_mark(name.s, name.n))
 		ret->kind = KIND_MARK;
 	else if (!place.n && line <= 0 && take_v8(name.s, name.n, ret))

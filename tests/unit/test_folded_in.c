@@ -37,6 +37,9 @@ static void test_frames(void **state)
 	assert_frame("vfs_read_[k]", KIND_KERNEL, "vfs_read", "", 0);
 	assert_frame("py::f_[j]", KIND_JIT, "py::f", "", 0);
 	assert_frame("gc ([gc])_[g]", KIND_GC, "gc", "[gc]", 0);
+	assert_frame(":GC:", KIND_GC, "garbage collector", "", 0);
+	assert_frame("~:<GC>:0", KIND_GC, "garbage collector", "", 0);
+	assert_frame("~:<native>:0", KIND_NATIVE, "<native>", "", 0);
 	assert_frame("[truncated]", KIND_MARK, "[truncated]", "", 0);
 	assert_frame("[incomplete: not read]", KIND_MARK, "[incomplete: not read]", "", 0);
 	assert_frame("[unknown]", KIND_NATIVE, "[unknown]", "", 0);
