@@ -7,6 +7,7 @@
 #include <setjmp.h>
 
 #include "base/str.h"
+#include "symbol/cython_name.h"
 
 /* libiberty keeps its components on the stack and refuses C++ names of more than 1,024 bytes. */
 #define MANGLED_MAX 4096
@@ -130,5 +131,8 @@ char *symbol_demangle(const char *name, enum symbol_language *language)
 	if (shown)
 		return shown;
 	*language = plain_language(linkage);
+	shown = cython_name(linkage);
+	if (shown)
+		return shown;
 	return TAKE_PTR(linkage);
 }

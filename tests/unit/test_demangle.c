@@ -41,6 +41,35 @@ static void test_languages(void **state)
 	expect("\x7f\xff", "\x7f\xff", LANGUAGE_UNKNOWN);
 }
 
+/* What Cython 3.1 wrote for a module pkg.lo_op, and 0.29 for uvloop; right is what the .pyx says. */
+static void test_cython(void **state)
+{
+	expect("__pyx_pw_6uvloop_4loop_4Loop_51run_until_complete",
+	       "uvloop.loop.Loop.run_until_complete", LANGUAGE_C);
+	expect("__pyx_pw_3pkg_5lo_op_1foo", "pkg.lo_op.foo", LANGUAGE_C);
+	expect("__pyx_pw_3pkg_5lo_op_3abc_def", "pkg.lo_op.abc_def", LANGUAGE_C);
+	expect("__pyx_pf_3pkg_5lo_op_2abc_def", "pkg.lo_op.abc_def", LANGUAGE_C);
+	expect("__pyx_pw_3pkg_5lo_op_4Loop_1__init__", "pkg.lo_op.Loop.__init__", LANGUAGE_C);
+	expect("__pyx_pw_3pkg_5lo_op_4Loop_4prop_1__get__", "pkg.lo_op.Loop.prop.__get__",
+	       LANGUAGE_C);
+	expect("__pyx_pf_3pkg_5lo_op_4Loop_6run_until_complete.constprop.0",
+	       "pkg.lo_op.Loop.run_until_complete", LANGUAGE_C);
+	expect("__pyx_pw_3pkg_5lo_op_5outer_1inner_one", "pkg.lo_op.outer.inner_one", LANGUAGE_C);
+	expect("__pyx_f_3pkg_5lo_op_4Loop__inner", "pkg.lo_op.Loop._inner", LANGUAGE_C);
+	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
+	/* The first of a class or the sixth of another scope, a generator's body, a lambda, nonsense. */
+	for (const char *const *s =
+		     (const char *const[]){
+			     "__pyx_pf_3pkg_5lo_op_4Loop___init__", "__pyx_pf_3pkg_5lo_op_foo",
+			     "__pyx_gb_3pkg_5lo_op_8generator1",
+			     "__pyx_pw_3pkg_5lo_op_5outer_2__pyx_lambda_funcdef_lambda",
+			     "__pyx_pw_", "__pyx_pw_1", "__pyx_f_9",
+			     "__pyx_pw_99999999999999999999a_1b", "__pyx_pw_1a_1",
+			     "__pyx_pw_3foo_bar", "__pyx_f_3pkg_", NULL};
+	     *s; s++)
+		expect(*s, *s, LANGUAGE_C);
+}
+
 static void test_parts(void **state)
 {
 	expect("foo.cold", "foo", LANGUAGE_C);
@@ -106,9 +135,8 @@ static void test_against_cxxfilt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_languages),
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_languages),	cmocka_unit_test(test_cython),
+		cmocka_unit_test(test_parts),		cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_against_cxxfilt),
 	};
 
