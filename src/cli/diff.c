@@ -94,9 +94,11 @@ static const struct option_row rows[] = {
 	VIEW_TIME_ROWS(FIELD(view)),
 	VIEW_GRAIN_ROWS(FIELD(view)),
 	VIEW_NATIVE_ROW(FIELD(view)),
-	VIEW_BY_OWN_ROW(FIELD(view), NULL,
-			"a row for each process, thread or cgroup by name, state of the GIL (gil) "
-			"or value of another label; in a page a root frame"),
+	VIEW_BY_OWN_ROW(
+		FIELD(view), NULL,
+		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
+		"threads that run; who waits for it has no samples) "
+		"or value of another label; in a page a root frame"),
 	VIEW_MINE_ROW(FIELD(view)),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	VALUE_COLOR_ROW(FIELD(color)),

@@ -8,6 +8,7 @@
 #include "cli/cells.h"
 #include "cli/color.h"
 #include "cli/diff.h"
+#include "cli/view_options.h"
 #include "render/markup.h"
 
 /* A cell and its mark, right-justified in @width columns. */
@@ -247,7 +248,7 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 	if (!has_rows(f))
 		return;
 	fprintf(out, "\n| %s | before | after | own | %stotal |\n|---|---:|---:|---:|---:|%s\n",
-		f->groups ? f->by : "function", has_costs(f) ? "share | " : "",
+		f->groups ? view_by_heading(f->by) : "function", has_costs(f) ? "share | " : "",
 		has_costs(f) ? "---:|" : "");
 	vec_foreach(row, &f->diff.rows) {
 		if (n == style->limit)

@@ -77,6 +77,8 @@ _must_use_ int report_print_json(const struct report_facts *f, const struct repo
 /* Parts that text and Markdown share: the sentence, "1.73 s of CPU time", "CPU time". */
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);
+/* Lines about the GIL, each with its newline; none where the recording says nothing of it. 0 or -errno + message. */
+_must_use_ int report_add_gil(const struct report_facts *f, int width, struct str *out);
 const char *report_value_words(const struct report_facts *f);
 /* A comment of the profile that every report says: what a reader left out or mended. */
 bool report_is_note(const char *comment);

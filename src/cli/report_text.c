@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/cells.h"
 #include "cli/report.h"
+#include "cli/view_options.h"
 #include "render/cpu_words.h"
 #include "render/markup.h"
 #include "render/tree.h"
@@ -237,21 +238,19 @@ static void add_kinds(struct printer *p)
 	end_shares(p, first);
 }
 
-/* What the threads had to do with the GIL, if the recording says so. */
+/* In Markdown each line is a paragraph. */
 static int add_gil(struct printer *p)
 {
-	report_shares shares = {};
-	bool first = true;
-	int r = report_shares_of(p->f, "gil", &shares);
+	_cleanup_str_ struct str b = {};
+	int r = report_add_gil(p->f, p->md ? INT32_MAX : p->style->width, &b);
 
-	for (size_t i = 0; !r && i < shares.n; i++)
-		add_share(p, "GIL", shares.v[i].name, shares.v[i].value, &first);
-	end_shares(p, first);
-	report_shares_fini(&shares);
-	return r == -EINVAL ? 0 : r;
+	for (const char *s = str_cstr(&b), *end; !r && (end = strchr(s, '\n')); s = end + 1) {
+		str_add(&p->shares, p->md ? "\n" : "");
+		str_add_n(&p->shares, s, (size_t)(end + 1 - s));
+	}
+	return r;
 }
 
-/* @many: what several are called, "threads". */
 static void print_share(struct printer *p, const struct report_share *s, const char *many,
 			bool code)
 {
@@ -291,9 +290,9 @@ static int print_shares(struct printer *p, const char *by)
 		r = report_shares_fold(&shares, by);
 	shown = MIN(shares.n, (size_t)p->style->limit);
 	if (!r && p->md)
-		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", by);
+		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", view_by_heading(by));
 	else if (!r)
-		fprintf(p->out, "\n  share    %s\n", by);
+		fprintf(p->out, "\n  share    %s\n", view_by_heading(by));
 	for (size_t i = 0; !r && i < shown; i++)
 		print_share(p, &shares.v[i], many, true);
 	for (size_t i = shown; !r && i < shares.n; i++) {

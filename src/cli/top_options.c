@@ -57,7 +57,8 @@ static const struct option_row rows[] = {
 	 .field = FIELD(table),
 	 .help = "a row for each process"},
 	VIEW_BY_OWN_ROW(RECORD_FIELD(view), NULL,
-			"a row for each process, thread, cgroup, state of the GIL (gil), or value "
+			"a row for each process, thread, cgroup, state of the GIL (gil: of threads "
+			"that run; who waits for it has no samples), or value "
 			"of another label"),
 	{.name = "sort",
 	 .letter = 's',

@@ -72,7 +72,7 @@ int top_print_plain(struct top *t)
 	if (f.cpu >= 0)
 		str_addf(&out, ", CPU %.0f %%", f.cpu);
 	if (f.gil >= 0)
-		str_addf(&out, ", GIL held %.0f %%", f.gil);
+		str_addf(&out, ", with the GIL %.0f %%", f.gil);
 	if (f.gc >= 1)
 		str_addf(&out, ", GC %.0f %% of all", f.gc);
 	add_alive(&out, f.processes, f.processes_alive, "process", "processes");

@@ -143,3 +143,8 @@ void view_say_unknown(const char *package)
 	if (package)
 		log_warn("--mine %s: no code of such a package is in the profile", package);
 }
+
+const char *view_by_heading(const char *by)
+{
+	return streq(by, "gil") ? "gil, of threads that run: who waits for it has no samples" : by;
+}

@@ -28,6 +28,9 @@ int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million 
 /* Warns of what view_mine() returned. */
 void view_say_unknown(const char *package);
 
+/* What a table by that label is called above it. */
+const char *view_by_heading(const char *by);
+
 /* 0, or -EINVAL + message: what one option alone can't show. */
 _must_use_ int view_options_check(const struct view_options *o);
 

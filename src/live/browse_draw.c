@@ -73,7 +73,7 @@ static void draw_how_much(struct browse *b, struct screen *s)
 	if (f->cpu >= 0)
 		put(s, STYLE_BOLD, "CPU %.0f %%  ", f->cpu);
 	if (f->gil >= 0)
-		put(s, STYLE_BOLD, "GIL %.0f %%  ", f->gil);
+		put(s, STYLE_BOLD, "with the GIL %.0f %%  ", f->gil);
 	if (f->gc >= GC_LEAST)
 		put(s, STYLE_BOLD, "GC %.0f %% of all  ", f->gc);
 	put(s, STYLE_PLAIN, "%llu samples", (unsigned long long)f->interval_samples);

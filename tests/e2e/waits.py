@@ -222,5 +222,51 @@ def where_it_isnt_known():
         check("waited" not in first_line(d + "/half.pb.gz"), first_line(d + "/half.pb.gz"))
 
 
+def held_least(path):
+    """Percent of the wall time, as the report says it."""
+    text = krait("report", path).stdout
+    check("GIL, of the CPU time (who waits for it has none): held " in text, text)
+    found = re.search(r"GIL held at least (\d+) % of the wall time \(a holder that sleeps isn't seen\)", text)
+    check(found, text)
+    return int(found.group(1))
+
+
+@kit.case
+def gil_of_four_threads():
+    """All that they run is with the GIL: so much of the wall time it was held, whoever waited for it."""
+    source = TELL + """
+end = time.monotonic() + 1.5
+def loop():
+    while time.monotonic() < end: sum(range(1000))
+threads = [threading.Thread(target=loop) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+    with folder() as d:
+        use, (_, ran, _), _ = record(d + "/o.pb.gz", source)
+        least, truth = held_least(d + "/o.pb.gz"), 100 * ran / use.wall
+        check(truth - 15 <= least <= truth + 3, "at least %d %%, its threads ran %.0f %%" % (least, truth))
+
+
+@kit.case
+def gil_of_a_sleeper():
+    """A holder that sleeps, in C code that keeps the GIL: what is said is below the truth, which is all the time."""
+    source = TELL + """
+import ctypes
+usleep = ctypes.PyDLL(None).usleep
+def loop():
+    for _ in range(10):
+        usleep(100000)
+        work(0.01)
+threads = [threading.Thread(target=f) for f in (loop, lambda: work(0.05))]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+    with folder() as d:
+        record(d + "/o.pb.gz", source)
+        least = held_least(d + "/o.pb.gz")
+        check(least < 60, "at least %d %%: it ran for a fifth of the time" % least)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
