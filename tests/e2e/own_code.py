@@ -98,7 +98,7 @@ def record(root, env, *command, options=()):
 
 def tells_project(said, truth):
     """The project's line and its share; and what the server takes beside it."""
-    got = re.match(r"(\d+) % of the CPU time is at shop/views.py:(\d+) \(app\), of it json.dumps (\d+) %", said)
+    got = re.search(r"(\d+) % of the CPU time is at shop/views.py:(\d+) \(app\), of it json.dumps (\d+) %", said)
     check(got and int(got[2]) == LINE, said)
     check(abs(int(got[1]) - truth) < 6, "%s, but it took %.1f %%" % (said, truth))
 
@@ -264,7 +264,7 @@ def compileall():
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
         done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", kit.PYTHON, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
         check(done.returncode == 0, done.stderr)
-        said = summary(d + "/p.pb.gz")
+        said = summary(d + "/p.pb.gz").split(". ")[-1]  # before it may stand how much the processes waited
         check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
 
 
@@ -290,7 +290,7 @@ def django_under_gunicorn():
             done = krait("record", "-q", "-d", 3, "-p", server.pid, "-o", root + "/p.pb.gz")
             check(done.returncode == 0, done.stderr)
         said = summary(root + "/p.pb.gz")
-        check(re.match(r"\d+ % of the CPU time is at shop/views.py:4 \(page\), of it django.*render \d+ %", said), said)
+        check(re.search(r"\d+ % of the CPU time is at shop/views.py:4 \(page\), of it django.*render \d+ %", said), said)
 
 
 DJANGO = {
