@@ -140,7 +140,7 @@ export function chips() {
 	const notes = isAll || !page.total ? [] : [page.sides ? shownOfBoth() : percent(shown(), page.total) + ' of all is shown'];
 	const alone = page.data.samples && !page.early ? withoutCode() : [];
 	if (alone.some((value) => value > 0))
-		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) + ' of shown') + ' runs without any of your code');
+		notes.push((page.sides ? ofBothShown(alone) : percent(alone[0], shown()) + ' of shown') + ' is library code that none of yours called');
 	if (page.paper && state.query) // its field isn't printed
 		notes.push('search: ' + fit(state.query, 100) + ', ' + byId('matched').textContent);
 	const cut = page.paper ? flame.cut() + above.cut() : 0;
