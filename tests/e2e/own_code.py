@@ -256,13 +256,14 @@ def code_that_is_made():
 
 @case
 def compileall():
-    """None of it is one's own, though its workers begin with a text that somebody gave to -c."""
+    """None of it is one's own, though its workers begin with a text that somebody gave to -c (by default from 3.14 on)."""
+    newest = max((version, path) for _, version, kind, path in kit.interpreters() if kind in ("static", "shared"))[1]
     with folder() as d:
         os.mkdir(d + "/code")
         for i in range(120):
             with open(d + "/code/m%d.py" % i, "w") as f:
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
-        done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", kit.PYTHON, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
+        done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", newest, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
         check(done.returncode == 0, done.stderr)
         said = summary(d + "/p.pb.gz").split(". ")[-1]  # before it may stand how much the processes waited
         check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
