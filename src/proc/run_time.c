@@ -43,7 +43,7 @@ bool run_time_parse_taken(const char *text, uint64_t *ret_ticks)
 }
 
 /* As clock_getcpuclockid(3) makes it; the kernel's clock of a process has threads that ended too. */
-#define PROCESS_CLOCK(pid) ((clockid_t)((~(clockid_t)(pid)) << 3 | 2))
+#define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
 static int read_process(const struct proc *p, struct run_time *ret)
 {
