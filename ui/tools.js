@@ -47,7 +47,8 @@ function ownHeader() {
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
 	const said = [h.cpuUse, h.headline].filter(Boolean); // what ran goes before shares of it
-	byId('headline').textContent = said.join('. ');
+	byId('headline').title = said.join('. ');
+	byId('headline').textContent = fit(said.join('. '), 300); // a name may be as long as the window
 	byId('headline').hidden = !said.length;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
 	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +

@@ -362,8 +362,8 @@ def keyboard_in_controls(b):
     on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
     b.key("Tab")
     b.js("document.querySelector('select[aria-label=\"Library frames\"]').focus()")
-    for want in "folded", "hidden":
-        b.key("ArrowDown")
+    for want, key in ("hidden", "ArrowDown"), ("shown", "ArrowUp"):
+        b.key(key)
         equal(b.js("document.querySelector('select[aria-label=\"Library frames\"]').value"), want, "the choice")
     equal(b.js(on), "Library frames", "after a choice")
     open_page(b, "timed.html")
@@ -539,6 +539,7 @@ def whole_names(b):
     for size in (1400, 800), (320, 480):
         b.resize(*size)
         open_page(b, "whole.html")
+        b.js("document.querySelector('#canvas').scrollIntoView()")
         assert name in tip_at(b, 0.5, 1), tip(b)
         equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
                    "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
