@@ -59,7 +59,7 @@ def main():
         check("markdown", "<code>Thread-N (process&#95;request&#95;thread)</code>, 331 threads |" in got, got)
         # Names without numbers stay; of many names the rest is counted in threads, not in rows.
         write(path, [("p", "abcdefgh"[i % 8] + "x", 10 + i % 8) for i in range(80)])
-        got = rows(path, "--per-thread")
+        got = rows(path, "--per-thread", "-n", "5")
         check("the rest", list(got) == [c + "x, 10 threads" for c in "hgfed"] + ["30 more"] and abs(got["30 more"] - 100 * 33 / 108) < .06, str(got))
         write(path, [("python", None, 3)] * 40 + [("job-%d.py" % i, None, 1) for i in range(12)] + [("job.py", None, 5)])
         want = {"python, 40 processes": 12000 / 137, "job-N.py, 12 processes": 1200 / 137, "job.py (pid 152)": 500 / 137}
