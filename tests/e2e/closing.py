@@ -81,12 +81,12 @@ def native_threads_are_no_alarm():
                        check=True)
         command = ["record", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", CALLS, d + "/spins.so"]
         said = " ".join(lines(kit.krait(*command)))
-        check("no Python" not in said and "asked" not in said, said)
-        kept = [text for text in kit.pprof.read(d + "/o.pb.gz").comments if "no Python" in text]
+        check("without Python" not in said and "asked" not in said, said)
+        kept = [text for text in kit.pprof.read(d + "/o.pb.gz").comments if "without Python" in text]
         share = float(re.search(r"\(([0-9.]+) %\)", kept[0]).group(1)) if kept else 0
         check(25 < share < 75, "%r" % kept)
         said = " ".join(lines(kit.krait(*command[:1], "-v", *command[1:])))
-        check("no Python" in said and "asked" in said, said)
+        check("without Python" in said and "asked" in said, said)
 
 
 if __name__ == "__main__":
