@@ -33,7 +33,8 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 {
 	if (!choice->owner)
 		choice->owner = frame;
-	else if (!choice->caller && !is_same(c, frame, choice->owner)) /* it may call itself */
+	else if (!choice->caller && !is_same(c, frame, choice->owner) && /* it may call itself */
+		 profile_get_location(c->p, frame)->line > 0) /* `import NAME` has no line */
 		choice->caller = frame;
 	if (!choice->own && costs_is_own(c, frame))
 		choice->own = frame;

@@ -882,6 +882,8 @@ def imports_of_libraries(path, find):
                         ([runpy, main], "pytest.__main__.<module>"), ([runpy], "runpy._run_code")):
         got = said(path, (5, *stack, *compiles), (3, runpy, main, ("f", "/v/lib/python3.12/x.py", 3)))
         check("importlib-" + name, " in " + name in got["summary"], got["summary"])
+    hears(path, "import-in-between", "100 % of the CPU time is in enum.<module>, called from pytest/__main__.py:1",
+          (5, main, ("import enum", find[1], 0), ("<module>", "/v/lib/python3.12/enum.py", 1)))
     got = said(path, (5, *compiles))
     check("importlib-alone", got["summary"] == "No function stands out but importlib's", got["summary"])
 
