@@ -193,15 +193,16 @@ static void add_unknown(struct summary *m, uint64_t n)
 
 	if (geteuid() && proc_hides(&how))
 		line(m, LOG_NOTE,
-		     "%llu sample%s more of processes that /proc hides from you (it is mounted "
-		     "with "
-		     "hidepid=%s), or that were gone before it was known what they ran; sudo krait "
-		     "record shows them",
+		     "%llu more sample%s came from processes that /proc hides from you (it is "
+		     "mounted with hidepid=%s), or that ended before krait could see what they "
+		     "ran; "
+		     "sudo krait record shows them",
 		     (ull)n, n == 1 ? "" : "s", str_cstr(&how));
 	else
 		note(m, is_amiss(n, n + m->collect.samples),
-		     "%llu sample%s more of processes that were gone before it was known what they "
-		     "ran",
+		     "%llu more sample%s came from processes that ended before krait could see "
+		     "what "
+		     "they ran",
 		     (ull)n, n == 1 ? "" : "s");
 }
 

@@ -59,7 +59,7 @@ verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' 
 
 # Words that readers had to read twice. What reads files knows an old one still.
 verdict words "$(files src ui man docs README.md | grep -v src/profile/folded_in.c | xargs grep -nE \
-	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|"leaderless"')"
+	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
 # Each attempt that the page tells of is shown by a test that is there.
 verdict attempts "$(sed -n 's/^| .* | `\(tests[^ ]*\) \([^`]*\)` |$/\1 \2/p' docs/security.md |
