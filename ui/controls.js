@@ -55,7 +55,7 @@ export function showLegend(functions, own, more = []) {
 
 const KEY_LIST = [['\u2190 \u2192', 'box beside'], ['\u2191 \u2193', 'caller, callee'], ['Enter', 'zoom to the box'],
 	['Backspace', 'zoom out one step'], ['+ \u2212', 'zoom in, out'], ['0 or Escape', 'show all'], ['/', 'search'],
-	['n N', 'next, previous match'], ['s', 'sandwich of the box'], ['i', 'flame or icicle'], ['?', 'this list']];
+	['n N', 'next, previous match'], ['s', 'the function of the box alone'], ['i', 'flip the picture'], ['?', 'this list']];
 
 export function showHelp() {
 	const d = byId('help');

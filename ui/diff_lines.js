@@ -28,7 +28,7 @@ function sourceOf(f, side) {
  */
 function linesOfSide(f, side) {
 	const {data, base, whole} = page, source = sourceOf(f, side);
-	return [...lineSums(data, base, f, nodeSums(), side)].filter(([n, line]) => n > 0 && line.total).sort(([a], [b]) => a - b).slice(0, MOST)
+	return [...lineSums(data, base, f, nodeSums(), side, false)].filter(([n, line]) => n > 0 && line.total).sort(([a], [b]) => a - b).slice(0, MOST)
 		.map(([n, line]) => ({n, cost: line.total * whole.scale[side], text: source && !source.changed ? source.lines.get(n) : undefined}));
 }
 

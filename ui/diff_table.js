@@ -5,9 +5,8 @@
 
 import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';
-import {PYTHON} from './data.js';
 import {SELF, TOTAL, surely, verdictOf} from './diff.js';
-import {TABLES, fnGroup, groupSums, rowsAround, showRows, tableName} from './rows.js';
+import {TABLES, fnGroup, groupSums, owners, rowsAround, showRows, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from './sides.js';
 import {page, state} from './view.js';
@@ -20,19 +19,6 @@ import {page, state} from './view.js';
  * @param {string} key of labels
  */
 const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PROGRAM : key;
-
-/** @returns {(box: number) => number} the function that a box's own is counted for, -1 = none */
-function owners() {
-	const {functions, stacks: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON ? 1 : 0);
-	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
-	return (box) => {
-		let at = box;
-		while (at > 0 && !python[fn[at]])
-			at = parent[at];
-		const f = at > 0 && !root[fn[at]] ? fn[at] : fn[box];
-		return root[f] ? -1 : f;
-	};
-}
 
 /** @param {number} before @param {number} after @returns {Cost} */
 const costs = (before, after) => ({before, after});

@@ -3,6 +3,7 @@
 // being executed.
 
 import {byId, el, lastAnswer, percent} from './base.js';
+import {PYTHON} from './data.js';
 
 /** @typedef {import('./data.js').Data} Data */
 /** @typedef {import('./data.js').Fn} Fn */
@@ -39,6 +40,24 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
+ * What each node of a box has itself, with the native code that it called where @native says so.
+ * @param {Data} d @param {Tree} t of the data's boxes @param {NodeSums} sums @param {number} box @param {number} side @param {boolean} native @returns {number[]}
+ */
+function ownOf(d, t, {first, sums}, box, side, native) {
+	const {firstNode, nodeParent} = d, from = firstNode[box], of = sums[side], out = /** @type {number[]} */ ([]);
+	for (let i = from; i < firstNode[box + 1]; i++)
+		out.push(of[first[i + 1]] - of[first[i]]);
+	for (let k = box + 1; native && k < t.end[box]; k = t.end[k]) {
+		if (d.functions[d.fn[k]].kind === PYTHON)
+			continue;
+		ownOf(d, t, {first, sums}, k, side, native).forEach((sum, i) => {
+			out[nodeParent[firstNode[k] + i] - from] += sum;
+		});
+	}
+	return out;
+}
+
+/**
  * Whether a function calls itself from a line, somewhere above a node that is the same line.
  * @param {Data} d @param {number} node
  */
@@ -69,23 +88,25 @@ function allBoxesOf(fn, f) {
 }
 
 /**
- * What each line of a function has: .self where it is the innermost, .total where it is in the stack, a sample counted once.
- * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @returns {Map<number, Line>}
+ * What each line of a function has: .self where it is the innermost, of Python or of all code (@native), .total where it is in
+ * the stack, a sample counted once.
+ * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @param {boolean} native
+ * @returns {Map<number, Line>}
  */
-export function lineSums(d, t, f, sums, side) {
-	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, of = sums.sums[side], {first} = sums, out = new Map();
+export function lineSums(d, t, f, sums, side, native) {
+	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, {first} = sums, out = new Map();
 	let outer = 0; // end of the outermost call's subtree
 	for (const box of allBoxesOf(fn, f)) {
 		if (first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
-		const inner = box < outer, all = nodesOf(d, t, sums, box, side);
+		const inner = box < outer, all = nodesOf(d, t, sums, box, side), own = ownOf(d, t, sums, box, side, native);
 		outer = inner ? outer : t.end[box];
 		for (let k = 0; k < all.length; k++) {
 			const node = firstNode[box] + k, s = nodeSpot[node], n = spotLine[s];
 			if (!all[k])
 				continue;
 			const line = out.get(n) || {self: 0, total: 0, parts: new Map()};
-			line.self += of[first[node + 1]] - of[first[node]];
+			line.self += own[k];
 			line.total += inner && sameAbove(d, node) ? 0 : all[k];
 			const part = line.parts.get(s) || {column: spotColumn[s], more: spotEnd[2 * s], end: spotEnd[2 * s + 1], sum: 0};
 			part.sum += all[k];
@@ -166,7 +187,7 @@ export function showLines(f, lines, source, shown, act) {
 			row.style.setProperty('--heat', (l.total / most).toFixed(3));
 		return row;
 	});
-	putLines(f, act, [f.path, sourceNote(source)], ['Self', 'Total', 'Line', ...(text ? ['Source'] : [])], 'percentages of what is shown', rows);
+	putLines(f, act, [f.path, sourceNote(source)], ['Own', 'Total', 'Line', ...(text ? ['Source'] : [])], 'percentages of what is shown', rows);
 	const hot = rows.find((r) => r.style.getPropertyValue('--heat') === '1.000');
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});

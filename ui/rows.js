@@ -5,6 +5,7 @@
 import {byId} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {fillOf} from './colour.js';
+import {PYTHON} from './data.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
 import {nameless} from './label.js';
@@ -107,7 +108,7 @@ function changedSince(before) {
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	const changed = leaf && g.sums && g.sums.value === v ? changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide : allSums(g, owner);
+	const changed = leaf && g.sums && g.sums.value === v && g.sums.code === state.code ? changedSince(g.sums.pass) : null, bySide = changed ? g.sums.bySide : allSums(g, owner);
 	for (const s of changed || []) {
 		const w = data.samples.values[v][s] * (!pass || pass[s] ? 1 : -1), {self, all} = bySide[sides ? sides.of[data.samples.labels[s]] : 0];
 		const f = leaf[s] > 0 ? owner(leaf[s]) : -1;
@@ -118,18 +119,42 @@ export function groupSums(g, owner) {
 				all[g.outer[i]] += w;
 		}
 	}
-	g.sums = {pass, value: v, bySide};
+	g.sums = {pass, value: v, code: state.code, bySide};
 	return bySide;
 }
 
+/** Native code is its Python caller's doing: it counts for the caller's own. @returns {(box: number) => number} */
+export function owners() {
+	const {functions, stacks: {fn, parent}} = page, python = Uint8Array.from(functions, (f) => f.kind === PYTHON && !f.root ? 1 : 0);
+	const root = Uint8Array.from(functions, (f) => f.root ? 1 : 0);
+	return (/** @type {number} */ box) => {
+		let at = box;
+		while (at > 0 && !python[fn[at]])
+			at = parent[at];
+		const f = at > 0 ? fn[at] : fn[box];
+		return root[f] ? -1 : f;
+	};
+}
+
+/** Whether there is Python beside other code, so that a reader can choose. */
+export function hasBoth() {
+	const there = new Set(page.data.functions.map((f) => f.kind === PYTHON));
+	return there.size === 2;
+}
+
+/** Whether the table is of Python functions, and of what runs without any. */
+export const isOfPython = () => state.code === 'python' && hasBoth();
+
 /** @param {string} which */
 function frameRows(which) {
-	const {functions, stacks} = page, g = fnGroup(which), [{self, all}] = groupSums(g, (i) => stacks.fn[i]), {note} = TABLES[which];
-	return g.example.map((f, i) => ({
+	const {functions, stacks} = page, g = fnGroup(which), python = isOfPython(), {note} = TABLES[which];
+	const [{self, all}] = groupSums(g, python ? owners() : (i) => stacks.fn[i]);
+	const rows = g.example.map((f, i) => ({
 		name: g.names[i], note: note(functions[f]), self: self[i], total: all[i], chosen: which === 'functions' && f === state.chosen,
 		fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 		choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
 	}));
+	return python ? rows.filter((r, i) => functions[g.example[i]].kind === PYTHON || r.self > 0) : rows;
 }
 
 /** @param {string} which */
@@ -154,7 +179,7 @@ function lines() {
 	if (page.sides)
 		changeLines(f, act);
 	else
-		showLines(functions[f], lineSums(data, base, f, nodeSums(), 0), page.sources[0]?.get(functions[f].path), shown(), act);
+		showLines(functions[f], lineSums(data, base, f, nodeSums(), 0, isOfPython() && functions[f].kind === PYTHON), page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
 /** After the picture: it is what a zoom is for. */

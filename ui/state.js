@@ -8,7 +8,7 @@ import {valueOf} from './tree.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 
 const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes', 'labels'],
-	sort: ['self', 'total', 'name'], library: ['shown', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
+	sort: ['self', 'total', 'name'], code: ['python', 'all'], library: ['shown', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
 
 /** A page of two recordings begins with what changed. */
 export function beginWithChange() {

@@ -61,7 +61,7 @@ export function showTable(t) {
 		rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
 	const body = el('tbody', {}, ...rows.slice(0, STEP).map((r) => line(r, t)));
 	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
-		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || (t.cell ? 'Own' : 'Self'))]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
+		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own')]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
 	const more = el('button', {type: 'button', class: 'more'});
 	let shown = STEP;
 	const tell = () => {

@@ -9,7 +9,7 @@ import {FAMILIES, family} from './colour.js';
 import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {isThere} from './relatives.js';
-import {TABLES, table, tableName} from './rows.js';
+import {TABLES, hasBoth, table, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, collectedSum, isFiltered} from './samples.js';
 import {save} from './save.js';
 import {above, flame, page, shown, state, unit, weigh, withoutCode} from './view.js';
@@ -55,11 +55,13 @@ function ownHeader() {
 		parts[0] + '. The table has the same numbers.');
 }
 
-const VIEWS = [['flame', 'Left heavy', 'Stacks merged, the widest first'], ['time', 'Time order', 'Samples one after the other'],
-	['callers', 'From the leaf', 'What ran, and below it who called it'], ['sandwich', 'Sandwich', 'A function: its callers above, its callees below']];
+const VIEWS = [['flame', 'By weight', 'Stacks merged, the widest first'], ['time', 'By time', 'Samples one after the other'],
+	['callers', 'Who called it', 'What ran, and below it who called it'], ['sandwich', 'One function', 'A function: its callers above, its callees below']];
 
 // Numbers of processes and threads say nothing of another recording.
 const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', 'process'], ['thread', 'thread']], [[PROGRAM, 'program'], [THREAD_NAME, 'thread'], ['diff', 'before, after']]]);
+
+const FRAMES = ['functions', 'files', 'modules']; // tables of those that have a row for native code
 
 /** Kinds of code that are in the recording; one that an address asks for too. */
 function familiesThere() {
@@ -104,15 +106,21 @@ export function tools() {
 			save(v);
 		tools();
 	}));
-	parts.push(el('span', {class: 'gap'}), button(state.flip ? 'Root on top' : 'Root below', 'Turn the picture around (i)', turn), button('?', 'Keys', showHelp));
+	parts.push(el('span', {class: 'gap'}), button('Flip', state.flip ? 'The first call on top (i)' : 'The first call at the bottom (i)', turn), button('?', 'Keys', showHelp));
 	refill(byId('tools'), ...parts);
+	const native = button('Native functions', 'A row for each of them too; without, what native code takes is its Python caller\u2019s own', () => {
+		state.code = state.code === 'all' ? 'python' : 'all';
+		tools();
+		table();
+		saveSoon();
+	}, state.code === 'all');
 	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) && (!t.of || t.of().length)).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();
 			table();
 			saveSoon();
-		}, tableName() === name)));
+		}, tableName() === name)), ...(!page.early && FRAMES.includes(tableName()) && !page.sides && hasBoth() ? [el('span', {class: 'gap'}), native] : []));
 	chips();
 }
 

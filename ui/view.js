@@ -17,7 +17,7 @@ import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js
 /** @typedef {Record<'header'|'tools'|'chips'|'table'|'linesSoon', () => void>} Parts show themselves anew */
 
 export const state = {
-	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'), chosen: -1,
+	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'), code: 'python', chosen: -1,
 	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false, colour: 'kind',
 	filter: /** @type {import('./samples.js').Filter} */ ({labels: {}, kind: '', module: '', range: null}),
 };
@@ -48,7 +48,7 @@ export const page = {
 	/** @type {Fn[]} */
 	functions: null,
 	/** @type {Map<string, {of: Int32Array, names: string[], example: number[], outer: Int32Array,
-	 * sums: {pass: Uint8Array|null, value: number, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
+	 * sums: {pass: Uint8Array|null, value: number, code: string, bySide: Array<{self: Float64Array, all: Float64Array}>}|null}>}
 	 * .outer: of the outermost boxes, -1 of others; .sums: the last, and what they are of */
 	groups: new Map(), // of functions, by table
 	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */

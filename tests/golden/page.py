@@ -99,9 +99,10 @@ def until(b, condition, what):
         time.sleep(0.02)
 
 
-def open_page(b, name, fragment=""):
+def open_page(b, name, fragment="", code="all"):
+    """With a row for each native function in the table, for the whole truth is in the stacks; @code "" is what a reader sees."""
     b.open("/dev/null")
-    b.open(pages / name, fragment)
+    b.open(pages / name, "&".join(filter(None, (code and "code=" + code, fragment))))
     until(b, "performance.getEntriesByName('krait:ready').length > 0", f"{name}: no picture: {b.errors}")
 
 
@@ -167,6 +168,23 @@ def numbers(b):
     equal(dict((r[0], r[1]) for r in rows(b))["libz.so.1"], "25.0 %", "modules")
     assert "100 samples · 100 ms CPU time in 10.0 s · 999 Hz" in b.js(
         "document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')")
+    no_errors(b)
+
+
+def python_functions(b):
+    """At first native code is its Python caller's own: main calls deflate and do_syscall_64, 25 and 15 of the 100 samples."""
+    open_page(b, "shares.html", code="")
+    whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
+    equal(rows(b), whole, "Python functions")
+    press(b, "main")
+    own = b.js("[...document.querySelectorAll('#lines tbody tr')].map((tr) => parseFloat(tr.querySelector('.n').textContent || '0'))")
+    equal(round(sum(own), 1), 40.0, "its lines' own")
+    press(b, "Native functions")
+    equal([r[0] for r in rows(b)], ["a", "deflate", "do_syscall_64", "b", "main"], "all functions")
+    own = b.js("[...document.querySelectorAll('#lines tbody tr')].map((tr) => parseFloat(tr.querySelector('.n').textContent || '0'))")
+    equal(round(sum(own), 1), 0.0, "its lines' own without native code")
+    press(b, "Native functions")
+    equal(rows(b), whole, "Python functions again")
     no_errors(b)
 
 
@@ -315,13 +333,13 @@ def turned(b):
         return [tip_at(b, 0.1, high - up - 1).split("\n")[0] for up in rows_up]
 
     equal(boxes_below(b, 0.1, (0, 1, 2)), ["app.py", "main", "a"], "an icicle")
-    for turn in (lambda: b.key("i", "i"), lambda: press(b, "Root below")):
+    for turn in (lambda: b.key("i", "i"), lambda: press(b, "Flip")):
         turn()
         equal(names(0, 1, 2), ["app.py", "main", "a"], "a flame graph")
         b.js("document.querySelector('#canvas').focus()")
         b.key("ArrowUp")
         assert b.js("document.querySelector('#live').textContent").startswith("main,"), "up is to the callee"
-        press(b, "Root on top")
+        press(b, "Flip")
         equal(boxes_below(b, 0.1, (0, 1, 2)), ["app.py", "main", "a"], "an icicle again")
         b.js("document.activeElement.blur()")
         b.key("0", "0")
@@ -368,7 +386,7 @@ def keyboard_in_controls(b):
     equal(b.js(on), "Library frames", "after a choice")
     open_page(b, "timed.html")
     b.key("Tab")
-    for where, want in (("#tools button:nth-child(2)", "Time order"), ("#tabs button:nth-child(4)", "Threads"),
+    for where, want in (("#tools button:nth-child(2)", "By time"), ("#tabs button:nth-child(4)", "Threads"),
                         ("#table tbody tr:last-child button", "two (tid 2)"), ("#table thead th:last-child button", "Thread"), ("#chips button", "")):
         b.js("document.querySelector('%s').focus()" % where)
         b.key("Enter", "\r")
@@ -963,7 +981,7 @@ def sandwich(b):
     """a is called by main (30) and by b (20)."""
     open_page(b, "shares.html")
     press(b, "a")
-    press(b, "Sandwich")
+    press(b, "One function")
     equal(b.js("document.querySelector('#above').hidden"), False, "callers")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#above').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
@@ -973,7 +991,7 @@ def sandwich(b):
     assert tip(b).startswith("main\n"), tip(b)
     b.mouse("mouseMoved", *at(b, 0.5, 1))
     assert tip(b).startswith("a\n") and "50.0 %" in tip(b), tip(b)
-    press(b, "From the leaf")
+    press(b, "Who called it")
     b.mouse("mouseMoved", *at(b, 0.3, 1))
     assert tip(b).startswith("a\n"), tip(b)
     no_errors(b)
@@ -1009,13 +1027,13 @@ def around(b):
     equal(rows(b), [["a", "20.0 %", "20.0 %"]], "callees")
     equal(b.js("[...document.querySelectorAll('#table thead th')].map((e) => e.textContent)"), ["Direct", "Total", "Callee"], "headings")
     press(b, "a")
-    press(b, "Left heavy")
+    press(b, "By weight")
     equal([r[0] for r in rows(b)], ["a", "deflate", "do_syscall_64", "b", "main"], "without a sandwich")
     assert "Callers" not in b.js("document.querySelector('#tabs').textContent"), "a table of nothing"
     made("again.html", [(["main", "f", "g", "f", "h"], {}, [6]), (["f", "h"], {}, [4])])
     open_page(b, "again.html", "#table=callers")
     press(b, "f")
-    press(b, "Sandwich")
+    press(b, "One function")
     for table, want in (("Callers", [["main", "60.0 %", "60.0 %"]]), ("Callees", [["g", "60.0 %", "60.0 %"], ["h", "40.0 %", "100.0 %"], ["f", "0.0 %", "60.0 %"]])):
         press(b, table)
         equal(sorted(rows(b)), sorted(want), table + " of a function that calls itself")
@@ -1023,7 +1041,7 @@ def around(b):
 
 
 def upwards(b):
-    """From the leaf: a box is what ran below it, so none of it is a caller's own; leaves too narrow for boxes are of all."""
+    """Who called it: a box is what ran below it, so none of it is a caller's own; leaves too narrow for boxes are of all."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1296,7 +1314,7 @@ def axe_script():
 def time_order(b):
     """Thread two: nothing but b, in its own part."""
     open_page(b, "timed.html")
-    press(b, "Time order")
+    press(b, "By time")
     b.mouse("mouseMoved", *at(b, 0.95, 2))
     assert tip(b).startswith("b\n"), tip(b)
     no_errors(b)
@@ -1363,7 +1381,7 @@ def address(b):
         open_page(b, "deep.html", fragment)
         assert "f89" in [tip_at(b, 0.5, row).split("\n")[0] for row in range(40)], "what is zoomed to can be seen " + fragment
     open_page(b, "shares.html", "#view=time&sort=total")
-    equal(b.js("document.querySelector('#tools [aria-pressed=true]').textContent"), "Left heavy", "the view of a page without times")
+    equal(b.js("document.querySelector('#tools [aria-pressed=true]').textContent"), "By weight", "the view of a page without times")
     open_page(b, "timed.html", "#table=x&f=99999&z=1e9~5~-3&t=a-b&value=77&label=%3Cimg&by=__proto__")
     no_errors(b)
 
@@ -1406,7 +1424,7 @@ def mutual_recursion(b):
     find(b, "generic_visit")
     equal(matched(b), "1 function, 100.0 % of shown", "the search")
     press(b, "generic_visit")
-    press(b, "Sandwich")
+    press(b, "One function")
     equal(boxes_below(b, 0.5, (1, 2, 3)), ["generic_visit", "visit", ""], "its callees")
     assert "total\t10\t100.0 %" in tip_at(b, 0.5, 1), tip(b)
     x, y, w, h = b.js("(() => { const r = document.querySelector('#above').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
@@ -1427,9 +1445,9 @@ def pressed(b):
     for dark in False, True:
         b.scheme(dark)
         open_page(b, "shares.html")
-        press(b, "From the leaf")
+        press(b, "Who called it")
         # The button is a new one, of which the browser learns with its next frame that the pointer is on it.
-        until(b, "document.querySelector('#tools button:hover')?.textContent === 'From the leaf'", "the pointer")
+        until(b, "document.querySelector('#tools button:hover')?.textContent === 'Who called it'", "the pointer")
         got = contrast(b, "#tools button:hover")
         assert got >= 4.5, (dark, got)
     b.scheme(False)
@@ -1530,7 +1548,7 @@ def rare(b):
     made("rare.html", [(["main", "usual"], {}, [100000]), (["main", "first", "rare"], {}, [1]), (["main", "second", "rare", "below"], {}, [2])])
     open_page(b, "rare.html", "#sort=name")
     press(b, "rare")
-    press(b, "Sandwich")
+    press(b, "One function")
     x, y, w, h = b.js("(() => { const r = document.querySelector('#above').getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
     for row, share, name, total in ((1, 0.5, "rare", 3), (2, 0.3, "second", 2), (2, 0.9, "first", 1), (3, 0.3, "main", 2), (3, 0.9, "main", 1)):
         b.mouse("mouseMoved", x + w * share, y + h - (row + 0.5) * ROW - 2)
@@ -1561,7 +1579,7 @@ def whole_address(b):
     def shaped_():
         for label, value in (("Value", "0"), ("Group by", "thread"), ("Library frames", "hidden"), ("Colour", "module"), ("Only with", "your code")):
             choose(b, label, value)
-        for button in "Collapse recursion", "Files", "Total", "Root below":
+        for button in "Collapse recursion", "Files", "Total", "Flip":
             press(b, button)
         find(b, "app.py")
 
@@ -1576,12 +1594,12 @@ def whole_address(b):
         press(b, "Function")
 
     def in_time():
-        press(b, "Time order")
+        press(b, "By time")
         narrow("#canvas", (-120, -120))
 
     def between():
         press(b, "a")
-        press(b, "Sandwich")
+        press(b, "One function")
         press(b, "Callees")
         narrow("#above canvas", (-120, -120))
 
@@ -1723,11 +1741,11 @@ def follows(b):
         same({int(n): [float((x or "0").split()[0]) for x in shares] for *shares, n in lines_shown}, of["lines"], (what, "lines"))
         equal(matched(b).split(", ")[0], "1 function", what)
         assert abs(float(matched(b).split(", ")[1].split()[0]) - 100 * tables_of(kept)["search"] / whole) < 0.051, (what, matched(b))
-        press(b, "Sandwich")
+        press(b, "One function")
         for name in "Callers", "Callees":
             press(b, name)
             same({r[0]: [float(x.split()[0]) for x in r[1:]] for r in rows(b)}, of[name], (what, name))
-        press(b, "Left heavy")
+        press(b, "By weight")
         share = 100 * whole / sum(s[3] for s in samples)
         assert share > 99.9 or f"{share:.1f} % of all is shown" in b.js(CHIPS), (what, share, b.js(CHIPS))
 
@@ -1807,7 +1825,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
+        for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, sizes,

@@ -235,7 +235,7 @@ def other_pictures(b):
     assert tip(b).startswith("new\n") and "total\t0 ms/s\t60 ms/s\tnew" in tip(b), tip(b)
     open_page(b, "diff.html")
     press(b, "work")
-    press(b, "Sandwich")
+    press(b, "One function")
     b.mouse("mouseMoved", *at(b, 0.2, 1))
     assert tip(b).startswith("work\n") and "total\t200 ms/s\t300 ms/s\t+50.0 %" in tip(b), tip(b)
     b.mouse("mouseMoved", *at(b, 0.2, 2))
