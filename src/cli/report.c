@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
 	 .set = value_flag,
 	 .field = FIELD(style.tree),
 	 .help = "the heaviest paths too, as a tree; an only call is marked instead of being "
-		 "indented"},
+		 "indented, and frames of libraries that only pass a call on are one row"},
 	{.name = "per-process",
 	 .set = value_flag,
 	 .field = FIELD(style.per_process),

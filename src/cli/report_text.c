@@ -8,27 +8,15 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/cells.h"
-#include "cli/report.h"
+#include "cli/report_print.h"
 #include "cli/view_options.h"
 #include "render/cpu_words.h"
 #include "render/markup.h"
-#include "render/tree.h"
 
-#define OWN_ROWS   3 /* of one's own lines, where a terminal has few rows */
-#define TREE_ROWS  60
-#define NOTES	   8	/* a file of another tool may claim any number */
-#define TREE_LEAST 0.01 /* of all; smaller paths aren't shown */
+#define OWN_ROWS 3 /* of one's own lines, where a terminal has few rows */
+#define NOTES	 8 /* a file of another tool may claim any number */
 
-struct printer {
-	const struct report_facts *f;
-	const struct report_style *style;
-	FILE *out;
-	struct str row, shares; /* shares: the lines behind the tables */
-	unsigned above;		/* rows printed, where that counts */
-	bool md;
-};
-
-static void end_row(struct printer *p)
+void report_end_row(struct report_printer *p)
 {
 	while (p->row.n && p->row.s[p->row.n - 1] == ' ')
 		p->row.s[--p->row.n] = '\0';
@@ -37,7 +25,7 @@ static void end_row(struct printer *p)
 	str_clear(&p->row);
 }
 
-static void add_percent(struct printer *p, int64_t value)
+static void add_percent(struct report_printer *p, int64_t value)
 {
 	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
 }
@@ -52,14 +40,13 @@ static void add_code(struct str *b, const char *s, bool keep_end)
 	markup_add_md_code(b, str_cstr(&shown), shown.n);
 }
 
-static void heading(struct printer *p, const char *md, const char *text)
+static void heading(struct report_printer *p, const char *md, const char *text)
 {
 	fprintf(p->out, "\n%s\n", p->md ? md : text);
 	p->above += 2;
 }
 
-/* Where a name is too long: a Python function's end tells it, a C++ one's beginning. */
-static bool keep_end(const struct printer *p, uint32_t location)
+bool report_keeps_end(const struct report_printer *p, uint32_t location)
 {
 	const struct profile_location *l =
 		location ? profile_get_location(p->f->p, location) : NULL;
@@ -70,7 +57,7 @@ static bool keep_end(const struct printer *p, uint32_t location)
 #define GC_LEAST 0.5 /* %, of all */
 
 /* How much of a function's own time is collecting garbage; "" where that is next to nothing, or it is the collector. */
-static void add_gc_part(const struct printer *p, const struct cost *c, struct str *b)
+static void add_gc_part(const struct report_printer *p, const struct cost *c, struct str *b)
 {
 	double share = report_percent(p->f, c->gc);
 
@@ -81,7 +68,7 @@ static void add_gc_part(const struct printer *p, const struct cost *c, struct st
 		str_addf(b, "of it GC %.1f %%", share);
 }
 
-static void print_function(struct printer *p, const struct cost *c)
+static void print_function(struct report_printer *p, const struct cost *c)
 {
 	_cleanup_str_ struct str name = {}, place = {}, gc = {};
 	int width = p->style->width - 2 * 9 - 2;
@@ -94,7 +81,7 @@ static void print_function(struct printer *p, const struct cost *c)
 		add_percent(p, c->self);
 		add_percent(p, c->total);
 		str_add(&p->row, "| ");
-		add_code(&p->row, str_cstr(&name), keep_end(p, c->location));
+		add_code(&p->row, str_cstr(&name), report_keeps_end(p, c->location));
 		str_addf(&p->row, "%s%s | ", gc.n ? ", " : "", str_cstr(&gc));
 		add_code(&p->row, str_cstr(&place), true);
 		str_add(&p->row, " |");
@@ -104,7 +91,7 @@ static void print_function(struct printer *p, const struct cost *c)
 		add_percent(p, c->total);
 		str_add(&p->row, "   ");
 		width -= cells_add(&p->row, str_cstr(&name), MIN(width, MAX(width * 3 / 5, 30)),
-				   keep_end(p, c->location), false) +
+				   report_keeps_end(p, c->location), false) +
 			 2;
 		if (width > 8 && place.n) {
 			str_add(&p->row, "  ");
@@ -112,10 +99,10 @@ static void print_function(struct printer *p, const struct cost *c)
 		}
 		str_addf(&p->row, "%s%s", gc.n ? "  " : "", str_cstr(&gc));
 	}
-	end_row(p);
+	report_end_row(p);
 }
 
-static void print_functions(struct printer *p)
+static void print_functions(struct report_printer *p)
 {
 	const char *noun = p->style->grain == VIEW_MODULES ? "module"
 			   : p->style->grain == VIEW_LINES ? "line"
@@ -144,7 +131,7 @@ static unsigned count_rows(const struct str *b)
 }
 
 /* As many as fit, with @below rows more: a line's carets take a row more. The shell's next prompt takes one too. */
-static void print_lines(struct printer *p, const struct cost_lines *lines, unsigned limit,
+static void print_lines(struct report_printer *p, const struct cost_lines *lines, unsigned limit,
 			unsigned below)
 {
 	struct report_style style = *p->style;
@@ -177,7 +164,7 @@ static bool are_alike(const struct cost_lines *own, const struct cost_lines *all
 
 #define BELOW 3 /* rows at least of the table that follows */
 
-static void print_own_lines(struct printer *p)
+static void print_own_lines(struct report_printer *p)
 {
 	const struct costs *c = &p->f->costs;
 	unsigned limit = p->style->limit;
@@ -193,7 +180,7 @@ static void print_own_lines(struct printer *p)
 	print_lines(p, &c->own, limit, BELOW);
 }
 
-static void print_all_lines(struct printer *p)
+static void print_all_lines(struct report_printer *p)
 {
 	if (!p->f->costs.lines.list.n)
 		return;
@@ -202,7 +189,7 @@ static void print_all_lines(struct printer *p)
 }
 
 /* One of "WHAT: WORD 1.2 %, WORD 3.4 %"; small ones are left out. */
-static void add_share(struct printer *p, const char *what, const char *word, int64_t value,
+static void add_share(struct report_printer *p, const char *what, const char *word, int64_t value,
 		      bool *first)
 {
 	double share = report_percent(p->f, value);
@@ -214,7 +201,7 @@ static void add_share(struct printer *p, const char *what, const char *word, int
 }
 
 /* Two such lines and a blank one would be too many for 24 rows. */
-static void end_shares(struct printer *p, bool none)
+static void end_shares(struct report_printer *p, bool none)
 {
 	_cleanup_str_ struct str b = {};
 
@@ -226,7 +213,7 @@ static void end_shares(struct printer *p, bool none)
 }
 
 /* Where the innermost frames were, but for the collector's: whose work it is in the end. */
-static void add_kinds(struct printer *p)
+static void add_kinds(struct report_printer *p)
 {
 	static const char *const words[KIND_MAX] = {
 		[KIND_PYTHON] = "Python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
@@ -239,7 +226,7 @@ static void add_kinds(struct printer *p)
 }
 
 /* In Markdown each line is a paragraph. */
-static int add_gil(struct printer *p)
+static int add_gil(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 	int r = report_add_gil(p->f, p->md ? INT32_MAX : p->style->width, &b);
@@ -251,7 +238,8 @@ static int add_gil(struct printer *p)
 	return r;
 }
 
-static void print_share(struct printer *p, const struct report_share *s, const char *many,
+/* @many: what several are called, "threads". */
+static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
 			bool code)
 {
 	_cleanup_str_ struct str count = {};
@@ -271,10 +259,10 @@ static void print_share(struct printer *p, const struct report_share *s, const c
 		cells_add(&p->row, s->name, p->style->width - 11 - (int)count.n, false, false);
 		str_add(&p->row, str_cstr(&count));
 	}
-	end_row(p);
+	report_end_row(p);
 }
 
-static int print_shares(struct printer *p, const char *by)
+static int print_shares(struct report_printer *p, const char *by)
 {
 	report_shares shares = {};
 	int r = report_shares_of(p->f, by, &shares);
@@ -306,121 +294,6 @@ static int print_shares(struct printer *p, const char *by)
 	return r;
 }
 
-static int by_value(const void *arg, const struct tree_node *a, const struct tree_node *b)
-{
-	double va = fabs((double)a->value), vb = fabs((double)b->value);
-
-	if (va != vb)
-		return va > vb ? -1 : 1;
-	return a->key < b->key ? -1 : a->key > b->key;
-}
-
-struct visit {
-	uint32_t node;
-	int indent;
-	bool only; /* what the row above calls, and nothing else worth a row */
-};
-
-/* Else rows of one indentation may be calls of each other or one beside the other. */
-static const char only_call[] = "└ ";
-
-static void print_node(struct printer *p, const struct tree *t, const struct roots *roots,
-		       struct visit v)
-{
-	const struct tree_node *n = &t->nodes.v[v.node];
-	const char *mark = v.only ? only_call : "";
-	_cleanup_str_ struct str name = {};
-	int indent = MIN(v.indent, p->style->width / 3);
-	uint32_t location = 0;
-
-	if (n->key & TREE_ROOT) {
-		str_add(&name, rank_text(&roots->texts, n->key & ~TREE_ROOT));
-	} else {
-		location = p->f->costs.keys.first[n->key];
-		costs_name(&p->f->costs, location, &name);
-	}
-	if (p->md) {
-		str_addf(&p->row, "%5.1f %% %*s%s", report_percent(p->f, n->value), v.indent, "",
-			 mark);
-		cells_add(&p->row, str_cstr(&name), INT32_MAX, false, false);
-	} else {
-		add_percent(p, n->value);
-		str_addf(&p->row, "   %*s%s", indent, "", mark);
-		cells_add(&p->row, str_cstr(&name),
-			  p->style->width - 11 - indent - (v.only ? 2 : 0), keep_end(p, location),
-			  false);
-	}
-	end_row(p);
-}
-
-/* Children that are worth a row; they come first, largest first. */
-static uint32_t shown_children(const struct printer *p, const struct tree *t, uint32_t node)
-{
-	const struct tree_node *n = &t->nodes.v[node];
-	uint32_t i = 0;
-
-	while (i < n->n_children && fabs((double)t->nodes.v[t->order[n->first + i]].value) >=
-					    TREE_LEAST * (double)costs_whole(&p->f->costs))
-		i++;
-	return i;
-}
-
-/* Depth first. A call that is the only one stays below its caller: stacks are deeper than terminals. */
-static int print_nodes(struct printer *p, const struct tree *t, const struct roots *roots)
-{
-	VEC(struct visit) todo = {};
-	unsigned rows = 0;
-	int r = vec_push(&todo, (struct visit){});
-
-	while (!r && todo.n && rows < TREE_ROWS) {
-		struct visit v = todo.v[--todo.n];
-		uint32_t shown = shown_children(p, t, v.node);
-		const struct tree_node *n = &t->nodes.v[v.node];
-
-		if (v.node) {
-			print_node(p, t, roots, v);
-			rows++;
-		}
-		for (uint32_t i = shown; !r && i--;)
-			r = vec_push(&todo, (struct visit){t->order[n->first + i],
-							   v.indent + (v.node && shown > 1),
-							   v.node && shown == 1});
-	}
-	if (todo.n)
-		fprintf(p->out, "           ... and smaller ones\n");
-	vec_fini(&todo);
-	return r ? err_set(r, "out of memory") : 0;
-}
-
-static int print_tree(struct printer *p)
-{
-	const struct report_facts *f = p->f;
-	struct roots roots;
-	struct tree tree;
-	struct tree_plan plan = {.p = f->p,
-				 .sums = f->sums,
-				 .n_sums = f->n_sums,
-				 .roots = &roots,
-				 .key_of_location = f->costs.keys.of,
-				 .no_frames = f->costs.keys.of[0],
-				 .value = f->value,
-				 .compare = by_value};
-	int r = roots_init(&roots, f->p, f->sums, f->n_sums, p->style->by);
-
-	if (r)
-		return r;
-	r = tree_build(&tree, &plan);
-	if (!r) {
-		fputs(p->md ? "\n```\n" : "\n  total    path (└: the only call of the row above)\n",
-		      p->out);
-		r = print_nodes(p, &tree, &roots);
-		fputs(p->md ? "```\n" : "", p->out);
-		tree_fini(&tree);
-	}
-	roots_fini(&roots);
-	return r;
-}
-
 static int64_t count_samples(const struct report_facts *f)
 {
 	int64_t n = 0;
@@ -431,7 +304,7 @@ static int64_t count_samples(const struct report_facts *f)
 	return n;
 }
 
-static void print_head(struct printer *p)
+static void print_head(struct report_printer *p)
 {
 	const struct report_facts *f = p->f;
 	const struct profile_meta *m = profile_meta(f->p);
@@ -459,11 +332,11 @@ static void print_head(struct printer *p)
 		markup_add_md(&md, str_cstr(&b), b.n);
 	cells_add(&p->row, str_cstr(p->md ? &md : &b), p->md ? INT32_MAX : p->style->width, false,
 		  false);
-	end_row(p);
+	report_end_row(p);
 }
 
 /* What a reader of the file left out or mended, a row each. */
-static void print_notes(struct printer *p)
+static void print_notes(struct report_printer *p)
 {
 	unsigned n = 0;
 
@@ -478,16 +351,16 @@ static void print_notes(struct printer *p)
 			str_add(&p->row, "\n");
 		cells_add(&p->row, p->md ? str_cstr(&md) : *text,
 			  p->md ? 2 * MD_COLUMNS : p->style->width, false, false);
-		end_row(p);
+		report_end_row(p);
 	}
 	if (n > NOTES) {
 		str_addf(&p->row, "%sand %u more such notes", p->md ? "\n" : "", n - NOTES);
-		end_row(p);
+		report_end_row(p);
 	}
 }
 
 /* @most: columns in a terminal. */
-static void print_sentence(struct printer *p, struct str *b, int most)
+static void print_sentence(struct report_printer *p, struct str *b, int most)
 {
 	_cleanup_str_ struct str md = {};
 
@@ -504,11 +377,11 @@ static void print_sentence(struct printer *p, struct str *b, int most)
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);
-	end_row(p);
+	report_end_row(p);
 }
 
 /* Before the shares of a time that is hardly there. */
-static void print_use(struct printer *p)
+static void print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
@@ -516,7 +389,7 @@ static void print_use(struct printer *p)
 		print_sentence(p, &b, 4 * p->style->width);
 }
 
-static void print_lede(struct printer *p)
+static void print_lede(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
@@ -529,14 +402,14 @@ static void print_lede(struct printer *p)
 }
 
 /* Not a second time, if --by has been asked for it too. */
-static int print_other_shares(struct printer *p, const char *of)
+static int print_other_shares(struct report_printer *p, const char *of)
 {
 	const char *by = p->style->tree ? NULL : p->style->by;
 
 	return by && streq(by, of) ? 0 : print_shares(p, of);
 }
 
-static int print_tables(struct printer *p)
+static int print_tables(struct report_printer *p)
 {
 	int r;
 
@@ -547,7 +420,7 @@ static int print_tables(struct printer *p)
 	print_all_lines(p);
 	fputs(str_cstr(&p->shares), p->out);
 	if (!r && p->style->tree)
-		r = print_tree(p);
+		r = report_print_tree(p);
 	else if (!r && p->style->by)
 		r = print_shares(p, p->style->by);
 	if (!r && p->style->per_process)
@@ -557,7 +430,7 @@ static int print_tables(struct printer *p)
 	return r;
 }
 
-static int print_all(struct printer *p)
+static int print_all(struct report_printer *p)
 {
 	int r;
 
@@ -575,14 +448,14 @@ static int print_all(struct printer *p)
 
 int report_print_text(const struct report_facts *f, const struct report_style *style, FILE *out)
 {
-	struct printer p = {.f = f, .style = style, .out = out};
+	struct report_printer p = {.f = f, .style = style, .out = out};
 
 	return print_all(&p);
 }
 
 int report_print_md(const struct report_facts *f, const struct report_style *style, FILE *out)
 {
-	struct printer p = {.f = f, .style = style, .out = out, .md = true};
+	struct report_printer p = {.f = f, .style = style, .out = out, .md = true};
 
 	return print_all(&p);
 }

@@ -917,6 +917,27 @@ def trees(path):
         check("tree" + "-inverted" * invert, text.split(" total    path")[1].split("\n")[1:-1] == want and len(want) > 5, "%s\n%s" % (text, want))
 
 
+def folded_trees(path):
+    """Frames of libraries that pass a call on are one row; not what has a cost of its own, nor one's own code, nor two frames."""
+    w = pprof.Writer()
+    site = "/v/lib/python3.12/site-packages/"
+
+    def at(name, file):
+        return w.location("[python 3.12]", name, file, 1, 1, 1)
+    main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
+    runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
+    two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
+    costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]
+    for stack, n in (([main, *runner, work], 600), ([main, *two, work], 200), ([main, *costly, work], 150), ([main, *costly[:2]], 50)):
+        w.sample(stack, {}, n)
+    w.save(path)
+    want = [" 100.0 %   app.main", "  60.0 %    [5 frames: pytest, pluggy]", "  60.0 %    \u2514 app.work", "  20.0 %    two.it.t0", "  20.0 %    \u2514 two.it.t1",
+            "  20.0 %    \u2514 app.work", "  20.0 %    costly.it.c0", "  20.0 %    \u2514 costly.it.c1", "  15.0 %    \u2514 costly.it.c2", "  15.0 %    \u2514 app.work"]
+    text = krait("report", path, "--tree", "--value", "samples").stdout.decode()
+    got = text.split(" total    path")[1].split("\n")[1:-1]
+    check("tree-folded", sorted(got) == sorted(want) and got[:3] == want[:3], text)
+
+
 def on_terminal(path):
     """There its width and colours count; not with NO_COLOR, or where the terminal knows none."""
     for more, colored in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
@@ -1150,6 +1171,7 @@ def main():
         lines_told(path)
         parts_told(path)
         trees(path)
+        folded_trees(path)
         on_terminal(path)
         markdown(work)
         diff_widths(work, path)
