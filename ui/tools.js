@@ -114,13 +114,14 @@ export function tools() {
 		table();
 		saveSoon();
 	}, state.code === 'all');
+	native.toggleAttribute('disabled', !FRAMES.includes(tableName())); // it stays: a table that moved would be looked for
 	refill(byId('tabs'), ...Object.entries(TABLES).filter(([name, t]) => isThere(name) && (!t.of || t.of().length)).map(([name]) =>
 		button(name[0].toUpperCase() + name.slice(1), 'Table of ' + name, () => {
 			state.table = name;
 			tools();
 			table();
 			saveSoon();
-		}, tableName() === name)), ...(!page.early && FRAMES.includes(tableName()) && !page.sides && hasBoth() ? [el('span', {class: 'gap'}), native] : []));
+		}, tableName() === name)), ...(!page.sides && hasBoth() ? [el('span', {class: 'gap'}), native] : []));
 	chips();
 }
 

@@ -102,7 +102,8 @@ def until(b, condition, what):
 def open_page(b, name, fragment="", code="all"):
     """With a row for each native function in the table, for the whole truth is in the stacks; @code "" is what a reader sees."""
     b.open("/dev/null")
-    b.open(pages / name, "&".join(filter(None, (code and "code=" + code, fragment))))
+    words = [word for word in (code and "code=" + code, fragment.lstrip("#")) if word]
+    b.open(pages / name, "#" + "&".join(words) if words else "")
     until(b, "performance.getEntriesByName('krait:ready').length > 0", f"{name}: no picture: {b.errors}")
 
 
@@ -878,7 +879,7 @@ def labels(b):
     equal(crumbs(b)[1:], ["1"], "group")
     open_page(b, "shares.html")
     equal(b.js("[...document.querySelectorAll('#tabs button')].map((e) => e.textContent)"),
-          ["Functions", "Files", "Modules", "Threads", "Processes"], "tabs without labels")
+          ["Functions", "Files", "Modules", "Threads", "Processes", "Native functions"], "tabs without labels")
     no_errors(b)
 
 
