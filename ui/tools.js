@@ -69,11 +69,23 @@ function familiesThere() {
 	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind).map(([, name]) => name);
 }
 
+let optionsOpen = false; // the controls, where a narrow screen has a button for all of them
+
+/** The button of narrow screens. */
+function optionsButton() {
+	byId('tools').classList.toggle('open', optionsOpen);
+	return el('button', {type: 'button', class: 'options', 'aria-expanded': optionsOpen ? 'true' : 'false', title: 'Filters, groups, colours, files', onclick: () => {
+		optionsOpen = !optionsOpen;
+		tools();
+	}}, 'Options');
+}
+
 export function tools() {
 	const {data} = page, parts = [], h = data.header;
 	byId('tools').inert = page.early || !data.samples;
 	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || h.timed && !page.sides)
 		.map(([v, text, title]) => button(text, title, () => setView(v), state.view === v))));
+	parts.push(optionsButton());
 	if (h.values.length > 1)
 		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
 			state.value = +v;

@@ -1272,6 +1272,23 @@ CUT = """[...document.querySelectorAll('select')].flatMap((e) => {
 })"""
 
 
+def options(b):
+    """On a telephone one button stands for all controls but the views."""
+    seen = "[...document.querySelectorAll('#tools > *')].filter((e) => e.offsetWidth && e.textContent).length"
+    open_page(b, "picture.html")
+    wide = b.js(seen)
+    b.resize(400, 700)
+    until(b, "%s === 2" % seen, "more than the views and a button")
+    press(b, "Options")
+    until(b, "%s === %d" % (seen, wide + 1), "not all controls")
+    choose(b, "Library frames", "hidden")
+    equal(b.js(seen), wide + 1, "controls after one was used")
+    press(b, "Options")
+    until(b, "%s === 2" % seen, "still more than the views and a button")
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def sizes(b):
     """Screens of all sizes, light and dark: nothing is wider than the screen, no choice than its control."""
     for dark in (False, True):
@@ -1829,7 +1846,7 @@ def main():
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
-                  votes, saved, saved_folded, saved_sandwich, sizes,
+                  votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
