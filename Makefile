@@ -82,7 +82,7 @@ ROOMS   := base elf proc python symbol sampler profile collect dump render view 
 LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \
-	     $(wildcard $(addprefix src/cli/,caller.c cells.c color.c commands.c completion.c diff*.c environment.c help.c merge.c \
+	     $(wildcard $(addprefix src/cli/,caller.c cells.c color.c commands.c completion.c diff*.c environment.c headline.c help.c merge.c \
 	     no_bpf.c options.c output.c place.c report*.c rights.c source_open.c users.c values.c view_options.c write.c)))
 LDLIBS  := -lz -lzstd -lcap -lm
 endif

@@ -1296,6 +1296,8 @@ def sizes(b):
         for width, height in ((1600, 900), (800, 700), (400, 700), (320, 640)):
             b.resize(width, height)
             open_page(b, "picture.html")
+            if width <= 620:
+                press(b, "Options")
             equal(b.js(CUT), [], (width, "choices that are cut"))
             assert b.js("document.documentElement.scrollWidth <= innerWidth"), (width, "wider than the screen")
             b.screenshot(pages / f"page-{width}-{'dark' if dark else 'light'}.png")
