@@ -82,12 +82,17 @@ static bool is_name(const char *text, bool needs_colon)
 			      : !text[n] && !needs_colon;
 }
 
+/* Bytes of all packages together: a server is told one or two, and each is compared with those before. */
+#define MOST_BYTES 1024
+
 /* The package of "package.module:app", each once. */
 static void add(struct str *ret, const char *text)
 {
 	size_t n = strcspn(text, ".:(");
 	const char *at = str_cstr(ret);
 
+	if (ret->n + n >= MOST_BYTES)
+		return;
 	for (size_t k; *at; at += k + (at[k] == ' ')) {
 		k = strcspn(at, " ");
 		if (k == n && !strncmp(at, text, n))

@@ -91,11 +91,25 @@ static void test_environment(void **state)
 	}
 }
 
+/* Somebody names 10,000 packages: a few are kept, for each is compared with those before. */
+static void test_very_many(void **state)
+{
+	_cleanup_str_ struct str line = {}, got = {};
+
+	str_addf(&line, "celery%c", '\0');
+	for (int i = 0; i < 10000; i++)
+		str_addf(&line, "--app=p%d%c", i, '\0');
+	proc_entry_from("celery", str_cstr(&line), line.n, &got);
+	assert_true(str_starts(str_cstr(&got), "p0 p1 p2 "));
+	assert_in_range(got.n, 900, 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_lines),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_very_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
