@@ -249,10 +249,10 @@ int session_stop(struct session *s, int before)
 	int r = broken_off(0, before);
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
-	session_use_end(s);
+	r = broken_off(r, sampler_enable(s->sampler, false));
+	session_use_end(s); /* takes its time, and no sample is later than the end */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
-	r = broken_off(r, sampler_enable(s->sampler, false));
 	sideband_drain(s->sideband);
 	r = broken_off(r, sampler_drain(s->sampler));
 	session_bound_release(s);
