@@ -160,7 +160,7 @@ while True:
             check(done.returncode == 0, done.stderr)
             check(not CONTROLS.search(done.stderr), "an escape sequence reached the terminal")
             check("/lib??[32m.so" in done.stderr, "nothing is said of the file")
-        done = krait("top", "-p", target.pid, "-n", 1)
+        done = krait("top", "--with-native", "-p", target.pid, "-n", 1)
         check("(liblzma??[32m.so)" in done.stdout, "not in top: " + done.stdout)
         check(not CONTROLS.search(done.stdout), "an escape sequence reached the terminal")
         for _ in range(40):

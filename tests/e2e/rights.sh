@@ -117,7 +117,7 @@ granted() {
 	check grant-pid grep -q busy_of_alice "$work/home/pid.folded"
 	as alice python3 -c 'import time; time.sleep(20)' & sleeper=$!
 	sleep 0.5
-	as alice "$work/krait" dump -p "$(pgrep -u alice -f 'time.sleep.20' | tail -n 1)" >"$work/dump"
+	as alice "$work/krait" dump -v -p "$(pgrep -u alice -f 'time.sleep.20' | tail -n 1)" >"$work/dump"
 	check grant-dump grep -q 'sleeping for' "$work/dump"
 	check grant-dump-kernel grep -q 'kernel: ' "$work/dump"
 	kill "$(pgrep -u alice -f 'time.sleep.20' | tail -n 1)"
