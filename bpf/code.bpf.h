@@ -236,8 +236,7 @@ walk_global int check_contents(__u32 at)
  */
 walk_inline bool is_late(struct walk *w)
 {
-	return (w->proving_ns > PROVE_NS ||
-		(w->proving_ns > PROVE_SLOW_NS && walk_clock() - w->began_ns > SLOW_NS)) &&
+	return w->proving_ns > PROVE_NS &&
 	       (w->hashed >= HASH_LEAST || ++w->proved_late > PROVE_LATE);
 }
 

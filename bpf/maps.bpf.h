@@ -18,15 +18,18 @@ const volatile bool patient;	   /* user space is woken for what it has to answer
 const volatile __u8 native_mode;	 /* enum native_mode */
 const volatile bool native_instructions; /* not only which functions: lines are to be shown */
 const volatile bool kernel_stacks;
-const volatile bool measures;	    /* how long a sample takes at most: longest_ns */
+const volatile bool measures;	    /* how long samples take: longest_ns, long_samples */
 const volatile __u64 sample_weight; /* of each sample; 0 = the period that was in force */
 const volatile __u32 kernel_stack_bytes = 16384; /* arch: THREAD_SIZE, before 5.15 */
 
 /* False until user space has described the processes there are. */
 bool armed;
 
-/* The longest run of on_sample() so far; CPUs that meet here may lose one. */
-__u64 longest_ns;
+/*
+ * The longest run of on_sample() so far, and how many took longer than a sample may (state.bpf.h), or were
+ * interrupted by the host of a virtual machine; CPUs that meet here may lose one.
+ */
+__u64 longest_ns, long_samples;
 
 /* unwind_store_epoch(), set by user space whenever it drains the rings. */
 __u32 unwind_epoch;

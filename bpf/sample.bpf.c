@@ -181,6 +181,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	ns = bpf_ktime_get_ns() - w->began_ns;
 	if (ns > longest_ns)
 		longest_ns = ns;
+	if (ns > SAMPLE_NS)
+		long_samples++;
 	return 0;
 }
 

@@ -62,17 +62,16 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 /*
  * Interrupts are off while a sample is taken: 0.5 ms at most. A code object that no cache has takes 0.5
  * to 1 us to prove and as much to send. Behind PROVE_LEAST frames, or HASH_LEAST bytes, PROVE_NS may be
- * spent on proving, and less where the sample has lasted for SLOW_NS: only PROVE_SLOW_NS. Sending ends after
- * SEND_NS. The least numbers hold on the slowest machine too.
+ * spent on proving (not less where frames took long: where a machine is busy they alone take 0.3 ms, and deep
+ * stacks lacked their outermost functions); sending ends after SEND_NS. The least numbers hold on the slowest machine too.
  */
-#define PROVE_LEAST   192 /* frames */
-#define PROVE_NS      130000
-#define SLOW_NS	      300000 /* since the sample began */
-#define PROVE_SLOW_NS 50000
-#define PROVE_LATE    16	 /* code objects that are proved after that all the same */
-#define HASH_LEAST    (64 << 10) /* of HASH_BUDGET */
-#define SEND_NS	      300000
-#define SEND_LEAST    16 /* code objects */
+#define SAMPLE_NS   500000
+#define PROVE_LEAST 192 /* frames */
+#define PROVE_NS    130000
+#define PROVE_LATE  16	       /* code objects that are proved after that all the same */
+#define HASH_LEAST  (64 << 10) /* of HASH_BUDGET */
+#define SEND_NS	    300000
+#define SEND_LEAST  16 /* code objects */
 
 /*
  * The check of a code object, as long as nothing says that it could be another: no code object was

@@ -66,6 +66,7 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	fprintf(f, "  \"kernel_ns_per_sample\": %.0f,\n",
 		m->kernel.run_count ? (double)m->kernel.run_ns / m->kernel.run_count : 0);
 	fprintf(f, "  \"kernel_ns_longest_sample\": %llu,\n", (ull)m->kernel.longest_ns);
+	fprintf(f, "  \"kernel_long_samples\": %llu,\n", (ull)m->kernel.long_samples);
 	fprintf(f,
 		"  \"krait_cpu_seconds\": %.3f,\n  \"krait_rss_bytes\": %zu,\n"
 		"  \"krait_kernel_bytes\": %zu\n}\n",

@@ -365,6 +365,7 @@ void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 		ret->run_ns = info.run_time_ns;
 		ret->run_count = info.run_cnt;
 		ret->longest_ns = s->skel->bss->longest_ns;
+		ret->long_samples = s->skel->bss->long_samples;
 	}
 }
 

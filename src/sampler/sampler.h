@@ -110,6 +110,7 @@ struct sampler_stats {
 	uint64_t throttled, throttled_ns;
 	uint64_t run_ns, run_count; /* kernel's statistics, 0 unless kernel.bpf_stats_enabled */
 	uint64_t longest_ns;	    /* the longest run, likewise */
+	uint64_t long_samples;	    /* runs of more than 0.5 ms, likewise */
 };
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 

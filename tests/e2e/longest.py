@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How long may a sample last? Interrupts are off meanwhile: half a millisecond, whatever a program lays out.
 
-The kernel programs measure their longest run where kernel.bpf_stats_enabled is set. A virtual machine may be stopped by its
-host in the middle of one, so the shortest of several recordings' longest counts: what a program does to krait, it does in each.
+The kernel programs measure how long they run where kernel.bpf_stats_enabled is set. A virtual machine may be stopped by its
+host in the middle of a run: where that takes a tenth of the CPU time, 1 to 8 % of these samples are long. What a program does to
+krait, it does in each recording and in most samples: 50 to 90 % are long without limits. So a share of the best of several counts.
 """
 import contextlib
 import json
@@ -12,7 +13,7 @@ import sys
 import kit
 from kit import check, folder
 
-MOST_NS = 500000
+FEW = 0.05  # share of samples of more than 0.5 ms
 TRIES = 6
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 
@@ -76,7 +77,7 @@ def longest(program, again, what):
     text = program + RUN % again.replace("\n", "\n    ")
     found = []
     with folder() as d:
-        while len(found) < TRIES and not (found and min(found) <= MOST_NS):
+        while len(found) < TRIES and not (found and min(found)[0] <= FEW):
             with statistics():
                 done = kit.krait("record", "-F", "999", "--summary-json", d + "/s.json", "-o", d + "/o.folded", "--",
                                  kit.PYTHON, "-c", text)
@@ -84,13 +85,14 @@ def longest(program, again, what):
             with open(d + "/s.json") as f:
                 said = json.load(f)
             check(said["samples"] > 50, "only %d samples" % said["samples"])
-            found.append(said["kernel_ns_longest_sample"])
-            check(found[-1] > 1000, "nothing was measured")
+            found.append((round(said["kernel_long_samples"] / said["samples"], 4), said["kernel_ns_longest_sample"] // 1000))
+            check(found[-1][1] > 1, "nothing was measured")
+            check(found[-1][0] > 0 or found[-1][1] <= 500, "%s: counted are others than measured" % (found[-1],))
             with open(d + "/o.folded") as f:
                 deep = sum(line.count(";") > 100 for line in f)
             check(deep, "no deep stack")
-    print("# %s: longest samples of %d recordings: %s us" % (what, len(found), [n // 1000 for n in found]))
-    check(min(found) <= MOST_NS, "a sample takes %d us" % (min(found) // 1000))
+    print("# %s: %d recordings: share of samples of more than 0.5 ms, and the longest in us: %s" % (what, len(found), found))
+    check(min(found)[0] <= FEW, "%.3f of the samples took more than 0.5 ms, one %d us" % min(found))
 
 
 @kit.case
