@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As `krait report` begins; see headline.h. */
+/* As `krait report` begins, and what both have to find for it; see headline.h and report.h. */
 #include "cli/headline.h"
 
 #include <stdlib.h>
 #include "cli/report.h"
 #include "render/tree.h"
 
-static int find(struct report_facts *f, bool inverted)
+int report_find_value(struct report_facts *f, const char *type)
 {
-	int r = profile_sums(f->p, &f->sums, &f->n_sums);
+	int r = type ? tree_value(f->p, type) : (int)profile_meta(f->p)->default_value;
 
-	r = r ? r : costs_init(&f->costs, f->p, COSTS_BY_FILE);
+	if (r < 0)
+		return r;
+	f->value = (unsigned)r;
+	return 0;
+}
+
+int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
+{
+	int r = costs_init(&f->costs, f->p, by);
+
 	f->costs.inverted = inverted;
+	f->costs.left_out = f->frames_left_out;
 	r = r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
 	return r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
 }
@@ -19,12 +29,10 @@ static int find(struct report_facts *f, bool inverted)
 int headline_add(struct profile *p, const char *value, bool inverted, struct str *b)
 {
 	struct report_facts f = {.p = p};
-	int r = value ? tree_value(p, value) : (int)profile_meta(p)->default_value;
+	int r = report_find_value(&f, value);
 
-	if (r < 0)
-		return r;
-	f.value = (unsigned)r;
-	r = find(&f, inverted);
+	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
+	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
 	if (!r && costs_whole(&f.costs))
 		report_add_lede(&f, b);
 	costs_fini(&f.costs);

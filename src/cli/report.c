@@ -19,7 +19,6 @@
 #include "render/embedded.h"
 #include "render/read.h"
 #include "render/roots.h"
-#include "render/tree.h"
 
 struct report_options {
 	const char *output, *format_name;
@@ -190,26 +189,16 @@ static int check_per(const struct report_facts *f, bool wanted, const char *what
 
 static int find_facts(const struct report_options *o, struct report_facts *f)
 {
-	int r = o->render.value ? tree_value(f->p, o->render.value)
-				: (int)profile_meta(f->p)->default_value;
+	int r = report_find_value(f, o->render.value);
 
-	if (r < 0)
-		return r;
-	f->value = (unsigned)r;
-	r = profile_sums(f->p, &f->sums, &f->n_sums);
+	r = r ? r : profile_sums(f->p, &f->sums, &f->n_sums);
 	if (!r && o->style.by)
 		r = roots_check(f->p, f->sums, f->n_sums, o->style.by);
 	r = r ? r : check_per(f, o->style.per_process, "process");
 	r = r ? r : check_per(f, o->style.per_thread, "thread");
-	if (!r)
-		r = costs_init(&f->costs, f->p,
-			       o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE);
-	f->costs.inverted = o->view.invert;
-	f->costs.left_out = f->frames_left_out;
-	if (!r)
-		r = costs_add(&f->costs, f->sums, f->n_sums, f->value);
-	if (!r)
-		r = costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+	r = r ? r
+	      : report_find_costs(f, o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE,
+				  o->view.invert);
 	if (r)
 		return r;
 	costs_sort(&f->costs);

@@ -74,6 +74,14 @@ _must_use_ int report_print_md(const struct report_facts *f, const struct report
 _must_use_ int report_print_json(const struct report_facts *f, const struct report_style *style,
 				 FILE *out);
 
+/* Index of value @type, NULL = the profile's default, in .value. 0; -EINVAL + message. */
+_must_use_ int report_find_value(struct report_facts *f, const char *type);
+/*
+ * Costs, unsorted, and the first sentence, of .sums. @inverted: stacks begin with their innermost frame.
+ * 0 or -ENOMEM + message.
+ */
+_must_use_ int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted);
+
 /* Parts that text and Markdown share: the sentence, "1.73 s of CPU time", "CPU time". */
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);

@@ -87,10 +87,9 @@ static void add_signed(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
 	const struct cost *most = f->costs.functions.v;
-	int64_t more;
+	int64_t more = f->costs.all;
 
-	if (__builtin_add_overflow(f->costs.all, f->costs.less, &more))
-		more = INT64_MAX;
+	costs_sum(&more, f->costs.less);
 	str_addf(b, "Some of the %s %s below 0, as in a difference: ", report_value_words(f),
 		 profile_is_count(unit) ? "are" : "is");
 	markup_add_value(b, more, unit);
@@ -278,12 +277,9 @@ int report_shares_of(const struct report_facts *f, const char *by, report_shares
 	if (r)
 		return r;
 	of = calloc(roots.texts.n + 1, sizeof(*of));
-	for (size_t i = 0; of && i < f->n_sums; i++) {
-		int64_t *sum = &of[roots_rank(&roots, f->sums[i].labels, roots.depth - 1)];
-
-		if (__builtin_add_overflow(*sum, f->sums[i].values[f->value], sum))
-			*sum = f->sums[i].values[f->value] < 0 ? INT64_MIN : INT64_MAX;
-	}
+	for (size_t i = 0; of && i < f->n_sums; i++)
+		costs_sum(&of[roots_rank(&roots, f->sums[i].labels, roots.depth - 1)],
+			  f->sums[i].values[f->value]);
 	r = of ? 0 : -ENOMEM;
 	for (uint32_t i = 0; !r && i < roots.texts.n; i++) {
 		struct report_share share = {strdup(rank_text(&roots.texts, i)), of[i]};

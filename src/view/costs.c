@@ -164,12 +164,6 @@ bool costs_is_gc(const struct costs *c, uint32_t stack)
 	return n && view_stack_kind(c->p, frames, n, c->inverted) == KIND_GC;
 }
 
-static void add_to(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v < 0 ? INT64_MIN : INT64_MAX;
-}
-
 /* A line is its file's, whatever functions are in it. There may be many files called <string>. */
 static uint64_t line_key(const struct costs *c, uint32_t location)
 {
@@ -194,11 +188,11 @@ static int add_line(const struct costs *c, struct cost_lines *lines, uint32_t lo
 		return 0;
 	at = line_key(c, location);
 	found = map_get(&lines->at, at);
-	add_to(&lines->of[location], value);
+	costs_sum(&lines->of[location], value);
 	if (found) {
 		struct cost_line *known = &lines->list.v[*found];
 
-		add_to(&known->self, value);
+		costs_sum(&known->self, value);
 		if (lines->of[location] > lines->of[known->location])
 			known->location = location;
 		return 0;
@@ -213,13 +207,13 @@ static void add_kind(struct costs *c, uint32_t stack, uint32_t owner, int64_t va
 	enum frame_kind kind;
 
 	if (!n) {
-		add_to(&c->no_frames, value);
+		costs_sum(&c->no_frames, value);
 		return;
 	}
 	kind = view_stack_kind(c->p, frames, n, c->inverted);
-	add_to(&c->kinds[kind], value);
+	costs_sum(&c->kinds[kind], value);
 	if (kind == KIND_GC)
-		add_to(&c->functions.v[c->keys.of[owner]].gc, value);
+		costs_sum(&c->functions.v[c->keys.of[owner]].gc, value);
 }
 
 static int add_sum(struct costs *c, uint32_t stack, int64_t value)
@@ -232,11 +226,11 @@ static int add_sum(struct costs *c, uint32_t stack, int64_t value)
 	if (!keys || add_line(c, &c->lines, owner, value) ||
 	    add_line(c, &c->own, costs_own(c, stack), value))
 		return -ENOMEM;
-	add_to(&c->all, value);
-	add_to(&c->less, value < 0 ? -MAX(value, -INT64_MAX) : 0);
-	add_to(&c->functions.v[c->keys.of[owner]].self, value);
+	costs_sum(&c->all, value);
+	costs_sum(&c->less, value < 0 ? -MAX(value, -INT64_MAX) : 0);
+	costs_sum(&c->functions.v[c->keys.of[owner]].self, value);
 	for (size_t i = 0; i < n; i++)
-		add_to(&c->functions.v[keys[i]].total, value);
+		costs_sum(&c->functions.v[keys[i]].total, value);
 	add_kind(c, stack, owner, value);
 	return 0;
 }

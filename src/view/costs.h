@@ -96,6 +96,13 @@ const uint32_t *costs_keys(struct costs *c, uint32_t stack, size_t *n);
 /* Adds the sums' values of index @value up. 0 or -ENOMEM + message. */
 _must_use_ int costs_add(struct costs *c, const struct profile_sum *sums, size_t n, unsigned value);
 
+/* Adds @v to a sum, which stops at the largest number there is. */
+static inline void costs_sum(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, v, sum))
+		*sum = v < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /* What shares are of: all, without regard to signs. */
 static inline int64_t costs_whole(const struct costs *c)
 {

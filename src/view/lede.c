@@ -69,12 +69,6 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 	return choice;
 }
 
-static void add_to(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = INT64_MAX;
-}
-
 /* Sums by a number each, and the largest of them. */
 struct tally {
 	struct map of;
@@ -90,7 +84,7 @@ static int tally_add(struct tally *t, uint64_t key, uint32_t location, int64_t v
 		sum = map_get(&t->of, key);
 	if (!sum)
 		return -ENOMEM;
-	add_to((int64_t *)sum, value);
+	costs_sum((int64_t *)sum, value);
 	if ((int64_t)*sum > t->most) {
 		t->most = (int64_t)*sum;
 		t->location = location;
@@ -135,7 +129,7 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 	else if (choice->own)
 		r = tally_add(&f->of[OWN], c->keys.of[choice->own], choice->own, value);
 	else
-		add_to(&f->without, value);
+		costs_sum(&f->without, value);
 	if (!r && choice->owner && choice->owner != choice->own)
 		r = tally_add(&f->of[LIBRARY], c->keys.of[choice->owner], choice->owner, value);
 	return r;
@@ -153,7 +147,7 @@ static int add_detail(struct finder *f, const struct choice *choice, int64_t val
 	    (f->ret->own && is_around(f, choice)))
 		return 0;
 	if (choice->collects)
-		add_to(&f->collected, value);
+		costs_sum(&f->collected, value);
 	if (!f->ret->own)
 		return choice->caller ? tally_add(&f->of[CALLER], line_key(c, choice->caller),
 						  choice->caller, value)

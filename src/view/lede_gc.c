@@ -46,8 +46,7 @@ static int add_caller(struct callers *callers, uint32_t location, bool by_line, 
 	if (!at && (map_put(&callers->of, key, callers->sums.n) || vec_push(&callers->sums, 0)))
 		return -ENOMEM;
 	sum = &callers->sums.v[at ? *at : callers->sums.n - 1];
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = INT64_MAX;
+	costs_sum(sum, value);
 	if (*sum > callers->most) {
 		callers->most = *sum;
 		callers->best = location;

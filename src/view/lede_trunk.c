@@ -61,13 +61,10 @@ static bool find_calls(const struct costs *c, uint32_t stack, struct calls *ret)
 static int add(struct map *m, uint64_t key, int64_t value)
 {
 	uint64_t *sum = map_get(m, key);
-	int64_t all;
 
 	if (!sum)
 		return map_put(m, key, (uint64_t)value);
-	if (__builtin_add_overflow((int64_t)*sum, value, &all))
-		all = INT64_MAX;
-	*sum = (uint64_t)all;
+	costs_sum((int64_t *)sum, value);
 	return 0;
 }
 
@@ -78,8 +75,7 @@ static int add_stack(const struct costs *c, struct sums *s, uint32_t stack, int6
 
 	if (!find_calls(c, stack, &calls))
 		return 0;
-	if (__builtin_add_overflow(s->own, value, &s->own))
-		s->own = INT64_MAX;
+	costs_sum(&s->own, value);
 	for (size_t i = 0; i < calls.n && !r; i++)
 		r = add(&s->passed, calls.passed[i], value);
 	return r || !calls.last ? r : add(&s->last, calls.last, value);
