@@ -88,8 +88,8 @@ function allBoxesOf(fn, f) {
 }
 
 /**
- * What each line of a function has: .self where it is the innermost, of Python or of all code (@native), .total where it is in
- * the stack, a sample counted once.
+ * What each line of a function has. .self: of the samples whose innermost frame it is, with @native also of those whose innermost
+ * Python frame it is. .total: of the samples whose stack it is in, each once.
  * @param {Data} d @param {Tree} t of the data's boxes @param {number} f @param {NodeSums} sums @param {number} side @param {boolean} native
  * @returns {Map<number, Line>}
  */

@@ -13,7 +13,10 @@
 #include "proc/stat.h"
 #include "symbol/perf_map.h"
 
-/* A file that isn't there is looked for again, each time after twice as long. */
+/*
+ * A file that isn't there is looked for again after the shorter time, then each time after twice as
+ * long, up to the longer one.
+ */
 #define OPEN_SOON_NS	 (50 * NSEC_PER_MSEC)
 #define OPEN_APART_NS	 NSEC_PER_SEC
 #define REFRESH_APART_NS (50 * NSEC_PER_MSEC) /* what was appended costs time, see perf_map.h */

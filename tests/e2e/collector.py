@@ -93,7 +93,7 @@ def told_first():
         check(got == "55 % of the CPU time is at app.py:5 (work), of it the garbage collector 25 %", got)
 
 
-# It measures what its collections take: of cycles alone, with finalizers, with callbacks of weak references.
+# The program times its own collections: of cycles alone, of cycles with finalizers, of cycles with weak references' callbacks.
 MEASURED = """
 import gc, sys, time, weakref
 spent = begun = 0.0

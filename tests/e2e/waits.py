@@ -233,7 +233,7 @@ def held_least(path):
 
 @kit.case
 def gil_of_four_threads():
-    """All that they run is with the GIL: so much of the wall time it was held, whoever waited for it."""
+    """Pure Python runs with the GIL alone: the GIL was held for as long as the four threads ran together."""
     source = TELL + """
 end = time.monotonic() + 1.5
 def loop():
