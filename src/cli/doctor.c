@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/exit.h"
@@ -181,8 +182,9 @@ static int grant(void)
 	int r;
 
 	if (geteuid() != 0) {
-		log_error("only root can give capabilities to a program; run `sudo krait doctor "
-			  "--grant`");
+		log_error("only root can give capabilities to a program; run `sudo %s doctor "
+			  "--grant`",
+			  self_under_sudo());
 		return EXIT_RIGHTS;
 	}
 	r = path ? rights_grant(path) : err_sys(-errno, "can't find krait's own file");

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/self.h"
 #include "proc/container.h"
 #include "sampler/sampler.h"
 
@@ -92,9 +93,9 @@ void check_rights(struct doctor *d)
 		else if (d->rights.uid == 0)
 			finding_remedy(f, "run krait as the host's full root (sudo krait ...)");
 		else
-			finding_remedy(
-				f,
-				"sudo krait doctor --grant, or each time: sudo krait record ...");
+			finding_remedy(f,
+				       "sudo %s doctor --grant, or each time: sudo %s record ...",
+				       self_under_sudo(), self_under_sudo());
 		return;
 	}
 	if (!rights_missing(&d->rights, RIGHT_GRANTED, &missing) &&
@@ -105,7 +106,8 @@ void check_rights(struct doctor *d)
 	f = finding_add(d, "rights", d->rights.uid == 0 ? FINDING_WARN : FINDING_OK,
 			"enough for your own processes; not there: %s", str_cstr(&missing));
 	if (d->rights.uid)
-		finding_remedy(f, "for other users' processes: sudo krait record ...");
+		finding_remedy(f, "for other users' processes: sudo %s record ...",
+			       self_under_sudo());
 	else if (contained)
 		remedy_on_host(f, &id);
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "cli/commands.h"
 #include "cli/dump.h"
 #include "cli/exit.h"
@@ -99,6 +100,19 @@ static bool is_wanted(struct run *x, pid_t pid)
 	return proc_match(&x->match, &facts);
 }
 
+static void say_denied(size_t n)
+{
+	_cleanup_str_ struct str who = {};
+
+	if (geteuid())
+		str_addf(&who, "`sudo %s dump`", self_under_sudo());
+	else
+		str_add(&who, "root on the host");
+	log_warn("%zu process%s can't be looked at without more rights; %s shows those among them "
+		 "that run Python",
+		 n, n == 1 ? "" : "es", str_cstr(&who));
+}
+
 /* All there are; those that can't be looked at are counted. */
 static int add_all(struct run *x)
 {
@@ -123,10 +137,7 @@ static int add_all(struct run *x)
 	vec_fini(&all);
 	n = dump_processes(x->dump, &list);
 	if (denied)
-		log_warn("%zu process%s can't be looked at without more rights; %s shows those "
-			 "among them that run Python",
-			 denied, denied == 1 ? "" : "es",
-			 geteuid() ? "`sudo krait dump`" : "root on the host");
+		say_denied(denied);
 	if (odd)
 		log_warn("%zu process%s a Python that krait doesn't understand; -v names them", odd,
 			 odd == 1 ? " runs" : "es run");

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include "base/error.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "cli/exit.h"
 #include "cli/users.h"
 #include "sampler/perf_ring.h"
@@ -98,10 +99,11 @@ int rights_check(const struct rights *r)
 			"%s missing although this is root, as in a container; `krait doctor` says "
 			"what to run on the host",
 			str_cstr(&names));
-	return err_set(-EPERM,
-		       "%s missing; run it with sudo, or once `sudo krait doctor --grant` and then "
-		       "without",
-		       str_cstr(&names));
+	return err_set(
+		-EPERM,
+		"%s missing; run it as `sudo %s ...`, or once `sudo %s doctor --grant` and then "
+		"without sudo",
+		str_cstr(&names), self_under_sudo(), self_under_sudo());
 }
 
 bool rights_may_see(int procdir)

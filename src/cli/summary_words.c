@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/self.h"
 #include "base/str.h"
 #include "cli/summary_parts.h"
 #include "proc/hidepid.h"
@@ -83,8 +84,8 @@ static void add_unknown(struct summary *m, uint64_t n)
 		     "%llu more sample%s came from processes that /proc hides from you (it is "
 		     "mounted with hidepid=%s), or that ended before krait could see what they "
 		     "ran; "
-		     "sudo krait record shows them",
-		     (ull)n, n == 1 ? "" : "s", str_cstr(&how));
+		     "`sudo %s record` shows them",
+		     (ull)n, n == 1 ? "" : "s", str_cstr(&how), self_under_sudo());
 	else
 		note(m, is_amiss(n, n + m->collect.samples),
 		     "%llu more sample%s came from processes that ended before krait could see "
@@ -123,9 +124,9 @@ static void add_outcomes(struct summary *m)
 		add_unknown(m, st->unknown);
 	if (st->foreign && st->samples)
 		line(m, LOG_NOTE,
-		     "%u process%s of other users left out, Python or not; sudo krait record shows "
+		     "%u process%s of other users left out, Python or not; `sudo %s record` shows "
 		     "them",
-		     st->foreign, st->foreign == 1 ? "" : "es");
+		     st->foreign, st->foreign == 1 ? "" : "es", self_under_sudo());
 	if (st->not_python)
 		line(m, st->samples ? LOG_INFO : LOG_NOTE,
 		     "%llu sample%s of processes that don't run Python", (ull)st->not_python,
@@ -353,8 +354,8 @@ static void say_nothing_came(const struct session *s, struct summary *m)
 		     o->event);
 	else if (o->cmd && m->collect.foreign)
 		line(m, LOG_WARN,
-		     "no samples: what '%s' ran is another user's; sudo krait record shows it too",
-		     o->cmd[0]);
+		     "no samples: what '%s' ran is another user's; `sudo %s record` shows it too",
+		     o->cmd[0], self_under_sudo());
 	else if (o->cmd)
 		line(m, LOG_WARN,
 		     "no samples: '%s' ran no Python, or less than it takes to be sampled; "

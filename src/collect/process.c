@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/self.h"
 #include "base/log.h"
 #include "collect/internal.h"
 #include "proc/entry.h"
@@ -569,8 +570,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 		return r;
 	if (c->config.may_see && !c->config.may_see(proc.dirfd))
 		return err_set(-EPERM,
-			       "process %d is another user's; `sudo krait record -p %d` shows it",
-			       tgid, tgid);
+			       "process %d is another user's; `sudo %s record -p %d` shows it",
+			       tgid, self_under_sudo(), tgid);
 	r = proc_maps(&proc, MAPS_EXEC, &maps);
 	if (!r)
 		r = image_find(c, &proc, &maps, &found);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/self.h"
 #include "base/log.h"
 #include "dump/internal.h"
 #include "proc/stat.h"
@@ -143,11 +144,10 @@ static int denied(pid_t pid, const char *why)
 			"process %d can't be looked at although this is root, as in a container "
 			"(%s); `krait doctor` says what to run on the host",
 			pid, why);
-	return err_set(
-		-EPERM,
-		"process %d can't be looked at without more rights (%s); `sudo krait dump -p "
-		"%d` shows it",
-		pid, why, pid);
+	return err_set(-EPERM,
+		       "process %d can't be looked at without more rights (%s); `sudo %s dump -p "
+		       "%d` shows it",
+		       pid, why, self_under_sudo(), pid);
 }
 
 /* Its memory is what stacks are read from. */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/self.h"
 
 /* Takes a mount's options apart: "rw,relatime,hidepid=invisible". */
 static bool find_option(const char *options, struct str *ret)
@@ -43,11 +44,11 @@ bool proc_hides(struct str *ret)
 /* Which number it is isn't looked up: a machine may start many processes that are hidden. */
 static int say_hidden(pid_t tgid)
 {
-	return err_set(
-		-EPERM,
-		"process %d is hidden from you: /proc is mounted with hidepid=, which shows "
-		"your own alone, and of these none with more rights than you; sudo krait sees it",
-		tgid);
+	return err_set(-EPERM,
+		       "process %d is hidden from you: /proc is mounted with hidepid=, which shows "
+		       "your own alone, and of these none with more rights than you; run it as "
+		       "`sudo %s ...`",
+		       tgid, self_under_sudo());
 }
 
 int proc_not_there(pid_t tgid)

@@ -961,7 +961,7 @@ def other_users():
                 done = as_nobody("-p", target.pid)
                 check(len(done.stderr.splitlines()) == 1, done.stderr)
                 check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
-                check("sudo krait dump -p %d" % target.pid in done.stderr, done.stderr)
+                check("`sudo %s dump -p %d`" % (copy, target.pid) in done.stderr, done.stderr)
                 # Root of a container may have no more.
                 done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",

@@ -60,7 +60,7 @@ def both(how):
             for command in ("record", "dump"):
                 done = place.run(place.krait, command, "-p", other.pid)
                 check(done.returncode == 3 and "process %d is hidden from you" % other.pid in done.stderr
-                      and "hidepid=" in done.stderr and "sudo krait" in done.stderr,
+                      and "hidepid=" in done.stderr and "run it as `sudo %s ...`" % place.krait in done.stderr,
                       "%s: %d %s" % (command, done.returncode, done.stderr))
             done = place.record("-d", "0.4", "-F", "499")
             check("hidepid=" in done.stderr, "not said for the machine: " + done.stderr)

@@ -88,15 +88,30 @@ denied() {
 	as alice "$work/krait" record -o denied.folded -- python3 -c "$whoami_py" >"$work/said" \
 		2>"$work/err" || rc=$?
 	check denied-exit-code [ $rc = 3 ]
-	check denied-names-the-command grep -q 'krait doctor --grant' "$work/err"
+	check denied-names-the-command grep -q "or once .sudo $work/krait doctor --grant" "$work/err"
 	check denied-runs-nothing [ ! -s "$work/said" ]
 	check denied-leaves-no-file [ ! -e "$work/home/denied.folded" ]
+	advised=$(sed -n 's/.*run it as `\(sudo [^`]*\) \.\.\.`.*/\1/p' "$work/err")
+	as alice sh -c "$advised record -q -o advised.folded -- python3 -c 'x = sum(range(20000000))'"
+	check denied-command-works grep -q '<module>' "$work/home/advised.folded"
+	where_sudo_looks
 	rc=0
 	as alice "$work/krait" record --if-permitted -o denied.folded -- sh -c 'echo ran; exit 5' \
 		>"$work/said" 2>"$work/err" || rc=$?
 	check if-permitted-exit-code [ $rc = 5 ]
 	check if-permitted-runs said "$work/said" ran
 	check if-permitted-warns-once [ "$(grep -c warning "$work/err")" = 1 ]
+}
+
+# There `sudo krait` is enough, as long as no other krait comes first.
+where_sudo_looks() {
+	mount -t tmpfs tmpfs /usr/local/bin
+	cp "$work/krait" /usr/local/bin/krait
+	as alice krait record -- true 2>"$work/err" || true
+	check denied-short-where-sudo-looks grep -q 'run it as `sudo krait [.][.][.]`' "$work/err"
+	as alice "$work/krait" record -- true 2>"$work/err" || true
+	check denied-full-beside-another grep -q "run it as .sudo $work/krait [.][.][.]" "$work/err"
+	umount /usr/local/bin
 }
 
 granted() {

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How to call this krait through sudo; see self.h. */
+#include "base/self.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "base/util.h"
+
+/* secure_path as Debian, Ubuntu and Fedora set it, in their order. */
+static const char *const sudo_path[] = {
+	"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
+};
+
+static struct str name;
+
+/* What sudo runs if it is told `krait`; false if it finds none. */
+static bool sudo_finds(struct stat *ret)
+{
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(sudo_path); i++) {
+		snprintf(path, sizeof(path), "%s/krait", sudo_path[i]);
+		if (!stat(path, ret) && S_ISREG(ret->st_mode) && ret->st_mode & 0111)
+			return true;
+	}
+	return false;
+}
+
+static void find_name(void)
+{
+	_cleanup_free_ char *path = realpath("/proc/self/exe", NULL);
+	struct stat own, found;
+
+	/* A path that can't be told, as of a file that was replaced, would help nobody. */
+	if (!path || stat(path, &own) ||
+	    (sudo_finds(&found) && found.st_dev == own.st_dev && found.st_ino == own.st_ino))
+		str_add(&name, "krait");
+	else
+		str_add_shell_word(&name, path);
+}
+
+const char *self_under_sudo(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_name);
+	return name.n ? str_cstr(&name) : "krait";
+}
