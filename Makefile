@@ -74,8 +74,11 @@ LDFLAGS += -static-pie
 LDLIBS  := -ldw $(shell pkg-config --static --libs libbpf libelf 2>/dev/null || echo -lbpf -lelf -lz) -lzstd -lcap -liberty -llzma -lm
 endif
 
+# What is given away says nothing of the directory that it was built in.
+HERE_IS := -ffile-prefix-map=$(CURDIR)=.
 ifneq ($(findstring -static,$(LDFLAGS)),)
 CPPFLAGS += -DKRAIT_STATIC
+KCFLAGS  += $(HERE_IS)
 endif
 
 ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli
@@ -143,7 +146,7 @@ $(B)/src/dump/walker.o: KCFLAGS += $(if $(filter asan,$(VARIANT)),-fno-sanitize=
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter \
+	$(Q)$(CLANG) -target bpf -mcpu=v2 -O2 -g $(HERE_IS) -std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter \
 		-D__TARGET_ARCH_$(BPF_ARCH) -Iabi -Ibpf $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu)) \
 		-MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
@@ -252,6 +255,16 @@ uninstall: ## what install put there
 		$(share)/fish/vendor_completions.d/krait.fish
 	rm -rf $(share)/krait
 
+##@ Packages
+stripped: $(B)/stripped/krait
+$(B)/stripped/krait: $(B)/krait
+	@mkdir -p $(@D)
+	$(Q)$(CROSS:%=%-)strip -o $@ $<
+dist: ## all packages, twice the same bytes, in build/dist/
+	packaging/dist.sh
+version: ## the version of what is built here
+	@echo '$(VERSION)'
+
 ##@ Housekeeping
 clean: ## remove build/
 	rm -rf build compile_commands.json
@@ -259,4 +272,5 @@ help:
 	@awk -F':.*## ' '/^##@/ {print "\n" substr($$0,5)} /^[a-z][a-z-]*:.*## / {printf "  %-14s%s\n", $$1, $$2}' Makefile
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
-.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build timed clean help docs install uninstall force
+.PHONY: all check check-full check-unit unit-run fuzzers fuzz-build timed clean help docs install uninstall stripped \
+	dist version force

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dist.sh: everything that a release gives away, in build/dist/, with SHA256SUMS: for each architecture
+# an archive of the static binary with manual page and completions, and a wheel; the source archive.
+# The same sources give the same bytes, wherever they lie: SOURCE_DATE_EPOCH is the commit's time
+# unless it is given. --native: without arm64.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dist=build/dist
+work=build/dist-work
+version=$(make -s version)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
+export SOURCE_DATE_EPOCH
+umask 022
+
+# archive NAME: build/dist-work/NAME as NAME.tar.gz.
+archive() {
+	tar -C $work --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+		--format=ustar -cf - "$1" | gzip -n9 >"$dist/$1.tar.gz"
+}
+
+# package ARCH VARIANT MAKE...: the archive and the wheel of build/VARIANT.
+package() {
+	local arch=$1 variant=$2 name=krait-$version-linux-$1; shift 2
+	"$@" stripped
+	"$@" install DESTDIR="$PWD/$work/$name" PREFIX= >/dev/null
+	install -m 755 "build/$variant/stripped/krait" "$work/$name/bin/krait"
+	install -D -m 644 -t "$work/$name" LICENSE README.md
+	install -D -m 644 -t "$work/$name/LICENSES" LICENSES/*
+	archive "$name"
+	packaging/wheel.py "build/$variant/stripped/krait" "$arch" $dist >/dev/null
+}
+
+rm -rf $dist $work
+mkdir -p $dist $work
+package "$(uname -m)" static make -s STATIC=1
+if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
+	# The manual page and the completions are what the binary of this machine prints.
+	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait
+fi
+packaging/wheel.py --sdist $dist >/dev/null
+rm -rf $work
+( cd $dist && LC_ALL=C sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS . )
+ls -l $dist

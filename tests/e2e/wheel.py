@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Python package: what is in the wheel, which machines pip gives it to, and that installing and removing it leaves nothing."""
+import base64
+import csv
+import functools
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+import kit
+from kit import PYTHON, ROOT, Skip, check, folder
+
+MAKER = os.path.join(ROOT, "packaging", "wheel.py")
+BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
+MOST_BYTES = 5 * 1000 * 1000
+WORK = tempfile.TemporaryDirectory(prefix="krait-wheel.")
+MOMENT = (2023, 11, 14, 22, 13, 20)
+os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
+# What pip itself asks: the tags of a machine, and those of a file's name.
+TAG_CODE = """
+import sys
+from pip._internal.models.wheel import Wheel
+from pip._vendor.packaging import tags
+wheel = Wheel(sys.argv[1])
+print(wheel.supported(list(tags.sys_tags())))
+"""
+
+
+def run(*command, **kw):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", **kw)
+    check(done.returncode == 0, "%s: %s" % (" ".join(command[:4]), done.stdout.strip()[-600:]))
+    return done.stdout
+
+
+def make_wheel(directory, arch=os.uname().machine):
+    os.makedirs(directory, exist_ok=True)
+    run("make", "-s", "STATIC=1", "stripped", cwd=ROOT)
+    return os.path.join(directory, run(sys.executable, "-B", MAKER, BINARY, arch, directory).strip())
+
+
+@functools.lru_cache(maxsize=None)
+def wheel():
+    return make_wheel(WORK.name)
+
+
+def pip(*args):
+    if subprocess.run([PYTHON, "-m", "pip", "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no pip")
+    return run(PYTHON, "-B", "-m", "pip", *args)
+
+
+def file_list(directory):
+    return sorted(os.path.join(where, name) for where, _, names in os.walk(directory) for name in names)
+
+
+@kit.case
+def contents():
+    """One program, byte for byte what was built, executable, and what describes it; under 5 MB; no library is needed."""
+    with zipfile.ZipFile(wheel()) as z:
+        names = z.namelist()
+        stem = os.path.basename(wheel()).split("-py3-")[0]
+        check(set(names) == {stem + ".data/scripts/krait"} | {
+            stem + ".dist-info/" + name for name in (
+                "METADATA", "WHEEL", "RECORD", "licenses/LICENSE", "licenses/LICENSES/BSD-2-Clause.txt",
+                "licenses/LICENSES/GPL-2.0-only.txt")}, "members: %s" % names)
+        with open(BINARY, "rb") as f:
+            check(z.read(stem + ".data/scripts/krait") == f.read(), "another krait than was built")
+        check(z.getinfo(stem + ".data/scripts/krait").external_attr >> 16 == 0o100755, "krait isn't executable")
+    check(os.path.getsize(wheel()) < MOST_BYTES, "%d bytes" % os.path.getsize(wheel()))
+    needs = re.findall("INTERP|NEEDED", run("readelf", "-dlW", BINARY))
+    check(not needs, "it needs an interpreter or a library")
+
+
+@kit.case
+def record():
+    """RECORD has every member's size and hash."""
+    with zipfile.ZipFile(wheel()) as z:
+        name = next(n for n in z.namelist() if n.endswith("/RECORD"))
+        rows = list(csv.reader(z.read(name).decode().splitlines()))
+        check(sorted(r[0] for r in rows) == sorted(z.namelist()), "RECORD names other files")
+        for member, digest, size in rows:
+            if member == name:
+                continue
+            data = z.read(member)
+            wanted = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
+            check(digest == "sha256=" + wanted and int(size) == len(data), "RECORD is wrong for " + member)
+
+
+@kit.case
+def tags():
+    """pip takes the wheel on this machine, not that of the other architecture; its file says the same tags as its name."""
+    pip("--version")
+    with zipfile.ZipFile(wheel()) as z:
+        text = z.read(next(n for n in z.namelist() if n.endswith("/WHEEL"))).decode()
+    named = os.path.basename(wheel())[:-len(".whl")].split("-")[-1].split(".")
+    check(re.findall("^Tag: (.*)$", text, re.M) == ["py3-none-" + tag for tag in named], "WHEEL and name differ")
+    check(any(t.startswith("manylinux") for t in named) and any(t.startswith("musllinux") for t in named), "tags %s" % named)
+    check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(wheel())).strip() == "True", "pip refuses it here")
+    other = make_wheel(os.path.join(WORK.name, "other"), {"x86_64": "aarch64", "aarch64": "x86_64"}[os.uname().machine])
+    check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(other)).strip() == "False", "pip takes another machine's")
+
+
+@kit.case
+def same_bytes():
+    """Made twice it is the same, whatever the clock says: its time is the one that was given."""
+    again = make_wheel(os.path.join(WORK.name, "again"))
+    with zipfile.ZipFile(again) as z:
+        check({i.date_time for i in z.infolist()} == {MOMENT}, "another time")
+    with open(wheel(), "rb") as a, open(again, "rb") as b:
+        check(a.read() == b.read(), "two wheels differ")
+
+
+@kit.case
+def installed():
+    """pip installs it into a fresh environment by its name alone, it runs, and removed it leaves no file."""
+    with folder() as d:
+        run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
+        before = file_list(d)
+        into = ("--python", os.path.join(d, "bin", "python"))
+        pip(*into, "install", "-q", "--no-index", "--find-links", os.path.dirname(wheel()), "--no-compile", "krait-profiler")
+        krait = os.path.join(d, "bin", "krait")
+        check(run(krait, "version") == run(BINARY, "version"), "another version")
+        check(run(krait, "report", "--help"), "no help")
+        pip(*into, "uninstall", "-q", "-y", "krait-profiler")
+        check(file_list(d) == before, "left: %s" % (set(file_list(d)) ^ set(before)))
+
+
+@kit.case
+def source_archive():
+    """It has the sources and says its version without git; where it can't be built it says what that needs."""
+    with folder() as d:
+        name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
+        with tarfile.open(os.path.join(d, name)) as tar:
+            members = tar.getmembers()
+            check({(m.uid, m.gid, m.uname) for m in members} == {(0, 0, "")}, "somebody's files")
+            tar.extractall(d)
+        tree = os.path.join(d, name[:-len(".tar.gz")])
+        version = name[len("krait_profiler-"):-len(".tar.gz")]
+        check(run("make", "-s", "version", cwd=tree).strip() == version, "another version")
+        again = subprocess.run([sys.executable, "-B", "-c", "import wheel; wheel.build_wheel('.')"], cwd=tree, encoding="utf-8",
+                               env=dict(os.environ, PYTHONPATH="packaging", CLANG="false"), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        check(again.returncode == 1 and "clang" in again.stderr.splitlines()[-1], again.stderr[-300:])
+
+
+sys.exit(kit.main())
