@@ -10,10 +10,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
+#include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/exit.h"
 #include "cli/values.h"
+#include "elf/unwind_cache.h"
 
 static void (*const checks[])(struct doctor *d) = {
 	check_kernel,	check_btf,  check_lockdown, check_rights, check_memlock,
@@ -171,7 +173,7 @@ static void print_all(FILE *out, const struct doctor *d, bool colored)
 }
 
 struct doctor_options {
-	bool json, grant;
+	bool json, grant, forget;
 	enum color_mode color;
 };
 
@@ -196,6 +198,34 @@ static int grant(void)
 	return EXIT_DONE;
 }
 
+/* --forget: of the user who called sudo, where that was used. */
+static int forget(void)
+{
+	_cleanup_(caller_fini) struct caller by = {};
+	_cleanup_free_ char *dir = NULL;
+	struct unwind_cache *cache = NULL;
+	int r = caller_find(&by);
+
+	if (!r)
+		dir = caller_cache_dir(&by);
+	if (dir)
+		cache = unwind_cache_new(dir, by.other ? by.uid : geteuid(), by.gid, by.other);
+	if (!r)
+		r = cache ? unwind_cache_forget(cache) : -ENOENT;
+	unwind_cache_free(cache);
+	if (r == -ENOENT) {
+		puts("there is no cache of krait's");
+		return EXIT_DONE;
+	}
+	if (r < 0) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	printf("removed %d file%s from %s; recordings are where you wrote them\n", r,
+	       r == 1 ? "" : "s", dir);
+	return EXIT_DONE;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	_cleanup_(doctor_fini) struct doctor d = {};
@@ -205,12 +235,14 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	if (o.grant && o.json) {
-		log_error("--grant and --json exclude each other; keep one");
+	if (o.grant + o.json + o.forget > 1) {
+		log_error("--grant, --forget and --json exclude each other; keep one");
 		return EXIT_USAGE;
 	}
 	if (o.grant)
 		return grant();
+	if (o.forget)
+		return forget();
 	doctor_examine(&d);
 	if (o.json)
 		print_json(stdout, &d);
@@ -228,6 +260,11 @@ static const struct option_row rows[] = {
 	 .field = FIELD(grant),
 	 .help = "as root: give this binary the capabilities with which every user may record "
 		 "their own processes without sudo, and say what that means"},
+	{.name = "forget",
+	 .set = value_flag,
+	 .field = FIELD(forget),
+	 .help = "remove what krait keeps of yours between recordings: unwind tables of large "
+		 "libraries"},
 	{.name = "json", .set = value_flag, .field = FIELD(json), .help = "the findings as JSON"},
 	VALUE_COLOR_ROW(FIELD(color)),
 	OPTION_HELP,
@@ -237,7 +274,8 @@ static const struct option_row rows[] = {
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "Say what of this machine lets krait work, what doesn't and what helps.",
-	.synopsis = (const char *const[]){"doctor [--json]", "doctor --grant", NULL},
+	.synopsis =
+		(const char *const[]){"doctor [--json]", "doctor --grant", "doctor --forget", NULL},
 	.rows = rows,
 	.run = run,
 };

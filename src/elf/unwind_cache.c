@@ -337,6 +337,46 @@ void unwind_cache_trim(struct unwind_cache *c, uint64_t most)
 	leave(c, caps);
 }
 
+static bool is_made_here(const char *name)
+{
+	return str_ends(name, SUFFIX) || str_ends(name, FILE_LIST_SUFFIX) ||
+	       str_ends(name, UNWIND_CACHE_TMP);
+}
+
+/* Takes @dir. How many, or -errno. */
+static int remove_files(int dir)
+{
+	_cleanup_closedir_ DIR *d = fdopendir(dir);
+	int n = 0;
+
+	if (!d) {
+		close(dir);
+		return -ENOMEM;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		if (!is_made_here(e->d_name))
+			continue;
+		if (unlinkat(dir, e->d_name, 0))
+			return -errno;
+		n++;
+	}
+	return n;
+}
+
+int unwind_cache_forget(struct unwind_cache *c)
+{
+	uint64_t caps = enter(c);
+	int dir = open_dir(c, false);
+	int r = dir < 0 ? dir : remove_files(dir);
+
+	if (dir >= 0 && r < 0)
+		err_sys(r, "can't empty '%s'", c->path);
+	if (r >= 0)
+		(void)rmdir(c->path);
+	leave(c, caps);
+	return r;
+}
+
 /* @key's version, if the file @fd still has it and had it for long enough. */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 					   const struct unwind_cache_key *key)

@@ -68,4 +68,10 @@ _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_ca
 /* Removes what is too much; unwind_cache_store() does it. @most: bytes. */
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most);
 
+/*
+ * Removes all that krait made there, and the directory if nothing else is in it. Returns how many
+ * files; -ENOENT if there is no such directory, -errno; both with a message.
+ */
+_must_use_ int unwind_cache_forget(struct unwind_cache *c);
+
 #endif

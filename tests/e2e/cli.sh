@@ -64,6 +64,7 @@ usage_errors() {
 	expect diff-as-speedscope 2 'is a name for speedscope' diff a b -o x.speedscope.json
 	cp "$KRAIT" granted
 	KRAIT=$work/granted expect grant-as-json 2 'exclude each other' doctor --grant --json
+	KRAIT=$work/granted expect grant-and-forget 2 'exclude each other' doctor --grant --forget
 	expect clock-too-fast 2 '100000 Hz' record -F 100001
 	expect merge-to-nowhere 2 'name the file to write' merge a.pb.gz b.pb.gz
 	expect command-without-dashes 2 'krait record -- python3' record python3 app.py

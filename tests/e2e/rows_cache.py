@@ -120,5 +120,35 @@ def both_roots():
     poisoned((0, 0o755), (0, 0o755))
 
 
+def forget(cache, **env):
+    done = krait("doctor", "--forget", env=dict(os.environ, XDG_CACHE_HOME=cache, **env))
+    return done.returncode, done.stdout + done.stderr
+
+
+@kit.case
+def forgotten():
+    """What krait keeps is removed when it is told so, and nothing else; through no link, and with sudo as the caller."""
+    with folder() as d:
+        os.chmod(d, 0o755)
+        kept = os.path.join(d, "krait")
+        os.mkdir(kept, 0o700)
+        for name in ("1.rows", "2.files", "mine.txt"):
+            open(os.path.join(kept, name), "w").close()
+        os.mkdir(os.path.join(d, "linked"))
+        os.symlink(kept, os.path.join(d, "linked", "krait"))
+        code, said = forget(os.path.join(d, "linked"))
+        check(code == 1 and len(os.listdir(kept)) == 3, "through a link: %d %s" % (code, said))
+        # root has a cache there; who called sudo owns neither it nor what is in it.
+        code, said = forget(d, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
+        check(len(os.listdir(kept)) == 3, "as another user: %d %s" % (code, said))
+        code, said = forget(d)
+        check(code == 0 and os.listdir(kept) == ["mine.txt"] and "removed 2 files" in said, "%d %s" % (code, said))
+        os.unlink(os.path.join(kept, "mine.txt"))
+        code, said = forget(d)
+        check(code == 0 and not os.path.exists(kept), "the directory is left: " + said)
+        code, said = forget(d)
+        check(code == 0 and "no cache" in said, "%d %s" % (code, said))
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
