@@ -9,6 +9,7 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include "base/error.h"
 #include "base/log.h"
 #include "base/self.h"
@@ -258,6 +259,14 @@ static int set_mode(int fd, const char *path)
 	return 0;
 }
 
+/* There the kernel takes no capabilities from a file (mnt_may_suid), and setcap says nothing of it. */
+static bool is_nosuid(int fd)
+{
+	struct statvfs fs;
+
+	return !fstatvfs(fd, &fs) && fs.f_flag & ST_NOSUID;
+}
+
 int rights_grant(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -266,6 +275,12 @@ int rights_grant(const char *path)
 
 	if (fd < 0)
 		return err_sys(-errno, "can't open '%s'", path);
+	if (is_nosuid(fd))
+		return err_set(-EINVAL,
+			       "'%s' is on a file system that is mounted with nosuid, where a "
+			       "file's capabilities don't count; `sudo install %s /usr/local/bin` "
+			       "and grant them to that one, or run it with sudo each time",
+			       path, self_under_sudo());
 	for (size_t i = 0; caps && i < ARRAY_SIZE(rights); i++) {
 		cap_value_t value = rights[i].cap;
 
