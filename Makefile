@@ -96,7 +96,7 @@ BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/render/*.js src/render/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
-UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js search.js label.js gestures.js \
+UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
 	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
 	     diff.js diff_lines.js diff_table.js change.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html
@@ -174,7 +174,7 @@ $(B)/gen/page.js: $(UI) Makefile
 	@mkdir -p $(@D)
 	$(Q)( printf "(() => {\n'use strict';\n"; \
 		sed -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
-			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' $(UI); printf '})();\n' ) > $@
+			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e 's/\/\*\* @type {[^*]*} \*\/ //g' -e "s/ \/\/ [^'\"\`]*$$//" $(UI); printf '})();\n' ) > $@
 # The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
 hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)
 $(B)/gen/page_hash.h: $(B)/gen/page.js $(B)/gen/page.css

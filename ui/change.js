@@ -9,7 +9,7 @@ import {passing} from './samples.js';
 import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
 import {writeState} from './state.js';
 import {follow, selfOf, valueOf} from './tree.js';
-import {WORDS, above, flame, isHidden, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
+import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure, weigh} from './view.js';
 
 // Showing.
 
@@ -121,21 +121,35 @@ export function sumStrip() {
 	}
 }
 
+/**
+ * Boxes that hit functions are folded in.
+ * @param {Uint8Array} hit
+ */
+function lightFolded(hit) {
+	const {functions} = page, modules = new Set(functions.filter((f, i) => hit[i] && f.origin).map(moduleOf));
+	functions.forEach((f, i) => {
+		if (f.folded)
+			hit[i] = modules.has(f.module) ? 1 : 0;
+	});
+}
+
 export function search() {
 	const {data, functions, stacks} = page, query = parseQuery(state.query), out = byId('matched');
 	flame.hit = null;
 	if (state.chosen >= 0 && !query && state.view !== 'sandwich') {
 		flame.hit = new Uint8Array(functions.length);
 		flame.hit[state.chosen] = 1;
+		lightFolded(flame.hit);
 	}
 	if (typeof query === 'string') {
 		out.textContent = query;
 	} else if (!query) {
 		out.textContent = '';
 	} else {
-		const hit = matchFunctions(data, functions, query).map((is, i) => isHidden(functions[i]) ? 0 : is);
+		const hit = matchFunctions(data, functions, query).map((is, i) => isHidden(functions[i]) || functions[i].folded ? 0 : is);
 		flame.hit = hit;
 		out.textContent = counted(hit.reduce((a, b) => a + b, 0), 'function');
+		lightFolded(hit);
 		if (page.early)
 			return;
 		if (page.sides) {
@@ -243,7 +257,7 @@ export function lookFor(text) {
  * @param {number} f @param {boolean} sandwich
  */
 export function choose(f, sandwich) {
-	if (f < 0 || page.early)
+	if (f < 0 || page.early || page.functions[f]?.folded)
 		return;
 	const again = state.chosen === f && !sandwich;
 	change(() => {
@@ -282,7 +296,7 @@ export function brush(range) {
 export function setView(view) {
 	if (view === 'sandwich' && state.chosen < 0) {
 		const at = flame.focus > 0 ? flame.tree.fn[flame.focus] : -1;
-		state.chosen = at >= 0 ? at : hottest();
+		state.chosen = at >= 0 && !page.functions[at].folded ? at : hottest();
 	}
 	reshape(() => {
 		state.view = view;
@@ -291,9 +305,9 @@ export function setView(view) {
 
 /** The function with the most time of its own. */
 function hottest() {
-	const {functions, whole} = page, self = new Float64Array(functions.length);
-	for (let i = 1; i < whole.n; i++)
-		self[whole.fn[i]] += selfOf(whole, i);
+	const {functions, stacks} = page, self = new Float64Array(functions.length);
+	for (let i = 1; i < stacks.n; i++)
+		self[stacks.fn[i]] += selfOf(stacks, i);
 	return self.indexOf(self.reduce((a, b) => Math.max(a, b), 0));
 }
 

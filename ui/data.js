@@ -16,6 +16,8 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {number} member of its colour family
  * @property {number} line of its def, 0 if not known
  * @property {boolean} root
+ * @property {boolean} [imports] it is an import statement: 'import json'
+ * @property {boolean} [folded] it stands for frames of libraries, or of a trunk
  *
  * @typedef {object} Samples
  * @property {number} n
@@ -103,6 +105,7 @@ function readFunctions(header) {
 			name: s[f[i]], file: s[f[i + 1]], path: s[f[i + 2]], module: s[f[i + 3]],
 			imported: s[f[i + 4]], language: s[f[i + 5]], kind: f[i + 6], origin: f[i + 7],
 			member: f[i + 8], line: f[i + 9], root: false,
+			imports: s[f[i]].startsWith('import ') && s[f[i + 2]].startsWith('<frozen importlib.'),
 		});
 	}
 	return out;

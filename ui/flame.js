@@ -68,7 +68,9 @@ export class Flame {
 
 	/** @param {number} i @returns {Fn} */
 	fnOf(i) {
-		const f = this.tree.fn[i];
+		const f = this.tree.fn[i], {folds} = this.tree;
+		if (folds && folds.has(i))
+			return folds.get(i);
 		return f < 0 ? this.root : this.functions[f];
 	}
 

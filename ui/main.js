@@ -9,14 +9,15 @@ import {forPaper, onScheme} from './colour.js';
 import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
 import {barsOf, changeNote, showChange} from './diff.js';
+import {foldedEarly, isDeep} from './fold.js';
 import {listenKeys} from './keys.js';
 import {linesSoon, table, tableSoon} from './rows.js';
 import {groupLabels, labelKeys} from './samples.js';
 import {byEffect, scaleEarly, sidesOf, sumSides} from './sides.js';
-import {beginWithChange, readState, writeState} from './state.js';
+import {beginFolded, beginWithChange, readState, writeState} from './state.js';
 import {Strip, reserveStrip} from './strip.js';
 import {chips, header, tools} from './tools.js';
-import {makeTree, setSelf, valueOf} from './tree.js';
+import {baseTree, makeTree, setSelf, sumsFrom, valueOf} from './tree.js';
 import {above, flame, page, state, structure, weigh, withGroups} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
@@ -140,6 +141,27 @@ const seen = () => new Promise((done) => {
 });
 
 /**
+ * A picture of which nothing but its trunk would be seen begins with one's own code.
+ * @param {import('./tree.js').Tree} t with sums
+ */
+function beginDeep(t) {
+	const deep = !page.sides && isDeep(t, page.functions);
+	if (deep) {
+		beginFolded();
+		state.library = 'folded';
+	}
+	return deep;
+}
+
+/** Of a page without samples yet. */
+function deepFromStart() {
+	const {data} = page;
+	page.base = baseTree(data);
+	page.functions = data.functions;
+	return beginDeep({...page.base, first: data.firstNode, sums: [sumsFrom(data.self[state.value])]});
+}
+
+/**
  * The widest boxes, which can be zoomed and searched while the others are read.
  * @param {import('./data.js').Preview} preview
  */
@@ -152,14 +174,19 @@ function showEarly({parent, fn, depth, values}) {
 		page.functions = withGroups(g.names);
 		fn = fn.map((f) => f < n ? f : n + g.of[f - n]);
 	}
-	const t = makeTree(fn.length, parent, fn, depth);
-	page.stacks = page.whole = page.tree = t;
-	setSelf(t, values.map((all) => {
+	let t = makeTree(fn.length, parent, fn, depth);
+	const own = values.map((all) => {
 		const self = all.slice();
 		for (let i = 1; i < t.n; i++)
 			self[parent[i]] -= all[i];
 		return self;
-	}));
+	});
+	setSelf(t, own);
+	if (beginDeep(t)) {
+		page.functions = page.functions.slice();
+		t = foldedEarly(t, page.functions, own[0]);
+	}
+	page.stacks = page.whole = page.tree = t;
 	if (page.sides)
 		scaleEarly(page.sides, page.data, state.value, t, values);
 	page.total = valueOf(t, 0);
@@ -234,7 +261,8 @@ async function start() {
 		await Promise.all([seen(), loaded()]);
 	}
 	await readBoxes(page.data);
-	if (!page.early && !page.sides)
+	const atOnce = !page.early && !page.sides && !deepFromStart();
+	if (atOnce)
 		showBoxes();
 	await loaded();
 	await takeSamples();
@@ -244,7 +272,7 @@ async function start() {
 		await breathe();
 		endEarly();
 	} else {
-		if (page.sides)
+		if (!atOnce)
 			showBoxes();
 		showAll();
 	}

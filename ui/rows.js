@@ -4,7 +4,7 @@
 
 import {byId} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
-import {fillOf} from './colour.js';
+import {family, fillOf} from './colour.js';
 import {PYTHON} from './data.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
@@ -36,6 +36,12 @@ export const TABLES = {
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
+ * Where only one's own code is shown, a library is one row.
+ * @param {string} which @param {Fn} f
+ */
+const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides && f.kind === PYTHON && f.origin > 0 && !f.imports;
+
+/**
  * Functions by a word, and the boxes that have none of the same above them.
  * @param {string} which
  */
@@ -46,13 +52,13 @@ export function fnGroup(which) {
 	const {functions, stacks} = page, {key} = TABLES[which], ids = new Map(), of = new Int32Array(functions.length).fill(-1);
 	const names = /** @type {string[]} */ ([]), example = /** @type {number[]} */ ([]);
 	functions.forEach((f, i) => {
-		const k = f.root ? '' : key ? key(f) : i;
+		const k = f.root || f.folded ? '' : key ? key(f) : isFolded(which, f) ? moduleOf(f) : i;
 		if (k === '')
 			return;
 		if (!ids.has(k)) {
 			ids.set(k, example.length);
 			example.push(i);
-			names.push(key ? String(k) : f.name);
+			names.push(typeof k === 'string' ? k : f.name);
 		}
 		of[i] = ids.get(k);
 	});
@@ -149,13 +155,20 @@ export const isOfPython = () => state.code === 'python' && hasBoth();
 function frameRows(which) {
 	const {functions, stacks} = page, g = fnGroup(which), python = isOfPython(), {note} = TABLES[which];
 	const [{self, all}] = groupSums(g, python ? owners() : (i) => stacks.fn[i]);
-	const rows = g.example.map((f, i) => ({
-		name: g.names[i], note: note(functions[f]), self: self[i], total: all[i], chosen: which === 'functions' && f === state.chosen,
-		fill: which === 'functions' ? fillOf(functions[f]) : undefined,
-		choose: which === 'functions' ? () => choose(f, false) : which === 'modules' ? () => filterBy({module: g.names[i]}) : () => lookFor(g.names[i]),
-	}));
+	const rows = g.example.map((f, i) => {
+		const one = which === 'functions' && !isFolded(which, functions[f]);
+		return {
+			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
+			rank: family(functions[f]) === 'p' ? 0 : 1, // what is one's own comes first in its view
+			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
+			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
+		};
+	});
 	return python ? rows.filter((r, i) => functions[g.example[i]].kind === PYTHON || r.self > 0) : rows;
 }
+
+/** @param {string} key @returns {(a: any, b: any) => number} */
+const ownFirst = (key) => (a, b) => a.rank - b.rank || b[key] - a[key];
 
 /** @param {string} which */
 export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true), TABLES[which].note);
@@ -197,7 +210,8 @@ export function table() {
 	if (page.sides)
 		changeTable();
 	else
-		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) : kind.own ? rowsAround(name) : frameRows(name));
+		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) : kind.own ? rowsAround(name) : frameRows(name),
+			name === 'functions' && state.library === 'folded' ? {order: ownFirst} : {});
 }
 
 /** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */

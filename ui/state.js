@@ -8,12 +8,17 @@ import {valueOf} from './tree.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 
 const STATES = {view: ['flame', 'time', 'callers', 'sandwich'], table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes', 'labels'],
-	sort: ['self', 'total', 'name'], code: ['python', 'all'], library: ['shown', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
+	sort: ['self', 'total', 'name'], code: ['python', 'all'], library: ['shown', 'folded', 'hidden'], colour: ['kind', 'module', 'self', 'thread', 'gil']};
 
 /** A page of two recordings begins with what changed. */
 export function beginWithChange() {
 	STATES.view = STATES.view.filter((v) => v !== 'time');
 	STATES.colour.unshift('change');
+}
+
+/** A page whose picture would be a trunk begins with one's own code. */
+export function beginFolded() {
+	STATES.library = ['folded', 'shown', 'hidden'];
 }
 
 /** @param {any} state @param {Flame} flame @param {Flame} above of callers, in a sandwich @param {Data} d */

@@ -85,7 +85,12 @@ export function tools() {
 	byId('tools').inert = page.early || !data.samples;
 	parts.push(el('div', {class: 'group', role: 'group', 'aria-label': 'Picture'}, ...VIEWS.filter(([v]) => v !== 'time' || h.timed && !page.sides)
 		.map(([v, text, title]) => button(text, title, () => setView(v), state.view === v))));
-	parts.push(optionsButton());
+	const mine = state.library === 'folded';
+	const my_code = button('My code', 'What libraries do between your functions is one box, and so is the trunk of calls that nearly all samples have', () => reshape(() => {
+		state.library = mine ? 'shown' : 'folded';
+	}), mine);
+	my_code.classList.add('mine');
+	parts.push(my_code, optionsButton());
 	if (h.values.length > 1)
 		parts.push(choice('Value', h.values.map((/** @type {string[]} */ [type], /** @type {number} */ i) => [String(i), valueName(type)]), String(state.value), (v) => change(() => {
 			state.value = +v;
@@ -97,9 +102,9 @@ export function tools() {
 	parts.push(choice('Group by', [['', 'automatic'], ['none', 'nothing'], ...GROUPINGS[page.sides ? 1 : 0], ...keys], state.by, (v) => reshape(() => {
 		state.by = v;
 	}), 'Automatic: programs, if there are several; in time order threads'));
-	parts.push(choice('Library frames', [['shown', 'shown'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
+	parts.push(choice('Library frames', [['shown', 'shown'], ['folded', 'one box each'], ['hidden', 'hidden']], state.library, (v) => reshape(() => {
 		state.library = v;
-	}), 'Hidden: their time is their caller\u2019s, at the line that calls them'));
+	}), 'One box each: as My code has it. Hidden: their time is their caller\u2019s, at the line that calls them'));
 	parts.push(button('Collapse recursion', 'A function that calls itself is one box', () => reshape(() => {
 		state.recursion = !state.recursion;
 	}), state.recursion));

@@ -22,6 +22,7 @@
  * @property {Float64Array} [at] in time order: what there is before each box, which is its place
  * @property {[number, number]|null} [window] the part of it, as .at, that is there to the last sample that can be told apart
  * @property {boolean} [around] .of has only its function's boxes: what they called is where they are
+ * @property {Map<number, import('./data.js').Fn>} [folds] what a box is called that several frames are folded in
  * @property {boolean} [upwards] below a box are its callers: what isn't below one isn't its function's own
  *
  * @typedef {object} Runs boxes one below the other that have the same samples: most have one child

@@ -6,6 +6,7 @@ import {byId} from './base.js';
 import {FAMILIES, family} from './colour.js';
 import {PYTHON} from './data.js';
 import {Flame} from './flame.js';
+import {folded} from './fold.js';
 import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
 import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
@@ -131,6 +132,8 @@ export function structure() {
 	};
 	page.stacks = made(false);
 	page.whole = state.recursion ? made(true) : page.stacks;
+	if (state.library === 'folded')
+		page.whole = foldWhole(page.whole);
 	page.leaf = data.samples && leaves(data, page.stacks, page.stacks);
 	for (const t of trees()) {
 		const leaf = data.samples && leaves(data, t, t);
@@ -140,6 +143,20 @@ export function structure() {
 	page.groups.clear();
 	if (state.chosen >= page.functions.length) // from an address
 		state.chosen = -1;
+}
+
+/**
+ * One's own code alone. Which boxes are folded doesn't depend on what is filtered.
+ * @param {Tree & {leaf?: Int32Array}} t with samples
+ */
+function foldWhole(t) {
+	const {data} = page, self = new Float64Array(t.n), leaf = leaves(data, t, t), w = data.samples.values[data.header.value];
+	leaf.forEach((at, s) => {
+		self[Math.max(at, 0)] += w[s];
+	});
+	page.functions = page.functions.slice();
+	const out = folded(t, page.functions, self), of = (/** @type {number} */ i) => i < 0 ? -1 : out.of[i];
+	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
 /** Those that samples are added up in. */

@@ -100,9 +100,9 @@ def until(b, condition, what):
 
 
 def open_page(b, name, fragment="", code="all"):
-    """With a row for each native function in the table, for the whole truth is in the stacks; @code "" is what a reader sees."""
+    """With a row for each native function in the table and a box for each frame, for the whole truth is in the stacks; @code "" is what a reader sees."""
     b.open("/dev/null")
-    words = [word for word in (code and "code=" + code, fragment.lstrip("#")) if word]
+    words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
     until(b, "performance.getEntriesByName('krait:ready').length > 0", f"{name}: no picture: {b.errors}")
 
@@ -381,7 +381,7 @@ def keyboard_in_controls(b):
     on = "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
     b.key("Tab")
     b.js("document.querySelector('select[aria-label=\"Library frames\"]').focus()")
-    for want, key in ("hidden", "ArrowDown"), ("shown", "ArrowUp"):
+    for want, key in ("folded", "ArrowDown"), ("hidden", "ArrowDown"), ("folded", "ArrowUp"):
         b.key(key)
         equal(b.js("document.querySelector('select[aria-label=\"Library frames\"]').value"), want, "the choice")
     equal(b.js(on), "Library frames", "after a choice")
@@ -965,6 +965,140 @@ def label_keys(b):
     no_errors(b)
 
 
+LIBRARY = {"django": "/venv/lib/python3.12/site-packages/django/core.py", "asgiref": "/venv/lib/python3.12/site-packages/asgiref/sync.py",
+           "json": "/usr/lib/python3.12/json/decoder.py", "IMPORT": "<frozen importlib._bootstrap>"}
+
+
+def frame_of(name):
+    """"django.f": f of that library; "import json"; ":inflate": native; "[gc]"; else one's own."""
+    library = "IMPORT" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
+    if name[0] == ":":
+        return {"mapping": "/usr/lib/libz.so.1", "name": name[1:]}
+    if name == "[gc]":
+        return {"mapping": "[gc]", "name": name}
+    return {"mapping": "[python 3.12]", "name": name if not library or library == "IMPORT" else name.split(".")[1], "file": LIBRARY.get(library, "/srv/app.py")}
+
+
+def folded_path(stack):
+    """What My code makes of a stack: (key, frames, package) of each box, by the rule that the page's help states."""
+    out, run, imports = [], False, False
+    for name in stack:
+        package = "importlib" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
+        if not package and not (run and name[0] == ":"):
+            out.append([name.lstrip(":"), 0, []])
+            run = imports = False
+        elif not run or name.startswith("import ") and not imports:
+            imports = name.startswith("import ")
+            out.append([name if imports else "library " + package, 1, [name]])
+            run = True
+        else:
+            out[-1][1] += 1
+            out[-1][2].append(name)
+    return out
+
+
+def folded_boxes(samples):
+    """The weight of each box by its path of names, counted from the samples."""
+    paths, weights, lengths, members, packages = [], collections.Counter(), collections.defaultdict(set), collections.defaultdict(set), collections.defaultdict(dict)
+    for stack, n in samples:
+        boxes = folded_path(stack)
+        paths.append([tuple(key for key, _, _ in boxes[:i + 1]) for i in range(len(boxes))])
+        for path, (_, frames, names) in zip(paths[-1], boxes):
+            weights[path] += n
+            lengths[path].add(frames)
+            members[path].add(tuple(names))
+
+    def name(path):
+        if not path[-1].startswith("library "):
+            return path[-1]
+        if lengths[path] == {1} and len(members[path]) == 1:
+            return next(iter(members[path]))[0].split(".")[1]
+        least, most, of = min(lengths[path]), max(lengths[path]), {n.split(".")[0]: 0 for m in sorted(members[path]) for n in m if "." in n}
+        return ("up to " if least < most else "") + f"{most} frame{'s' * (most > 1)}: " + ", ".join(sorted(of))
+    return {tuple(name(path[:i + 1]) for i in range(len(path))): n for path, n in weights.items()}
+
+
+def drawn(b):
+    """The share of each box of the picture by its path of names, from what is saved. A fold's packages in the order of the alphabet."""
+    b.js(CATCH_SAVED)
+    choose(b, "Save", "svg")
+    until(b, "'image/svg+xml' in window.saved", "not saved")
+    root, boxes, out = ET.fromstring(b.js("window.saved['image/svg+xml']")), [], {}
+    for rect in root.iter("{http://www.w3.org/2000/svg}rect"):
+        title = rect.find("{http://www.w3.org/2000/svg}title")
+        if title is not None:
+            boxes.append((int(rect.get("y")) // ROW, float(rect.get("x")), float(rect.get("width")) + 1, title.text.split("\n")[0]))
+    for depth, x, width, name in sorted(boxes):
+        words = re.fullmatch(r"\[(.*frames?: )(.*)\]", name)
+        above = next((path for path, (left, right) in out.items() if len(path) == depth and left - 0.2 <= x and x + width <= right + 0.2), ())
+        path = (*above, words[1] + ", ".join(sorted(words[2].split(", "))) if words else name)
+        assert path not in out, path
+        out[path] = (x, x + width)
+    return {path[1:]: (right - x) / float(root.get("width")) for path, (x, right) in out.items()}
+
+
+def my_code(b):
+    """Libraries between one's own frames are a box each, which has the weight of its samples; the tables' numbers stay."""
+    rng = random.Random(5)
+    names = ["view", "rule", "django.get", "django.run", "asgiref.sync", "json.loads", "json.scan", ":inflate", ":crc", "import json", "[gc]"]
+    samples = [(["main", *rng.choices(names, k=rng.randrange(1, 7))], rng.randrange(20, 60)) for _ in range(30)]
+    whole = sum(n for _, n in samples)
+    made("mine.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
+    open_page(b, "mine.html")
+    unfolded, most = rows(b), len(drawn(b))
+    press(b, "My code")
+    want, got = folded_boxes(samples), drawn(b)
+    got.pop(())
+    equal(sorted(got), sorted(want), "boxes")
+    assert len(want) < most and all(abs(got[path] * whole - n) < 0.002 * whole for path, n in want.items()), (got, want)
+    equal([r[0] for r in rows(b)][:3], [r[0] for r in unfolded if r[0] in ("main", "view", "rule")], "the first rows")
+    seen = {r[0]: r[1:] for r in rows(b)}
+    equal({name: seen[name] for name in ("main", "view", "rule", "inflate", "crc", "import json")},
+          {name: next(r[1:] for r in unfolded if r[0] == name) for name in ("main", "view", "rule", "inflate", "crc", "import json")}, "one's own rows")
+    for package in "django", "asgiref", "json":
+        own = sum(n for stack, n in samples if stack[-1].startswith(package + "."))
+        total = sum(n for stack, n in samples if any(name.startswith(package + ".") for name in stack))
+        equal(seen[package], [f"{100 * n / whole:.1f} %" for n in (own, total)], package)
+    find(b, "loads")
+    loads = sum(n for stack, n in samples if "json.loads" in stack)
+    equal(matched(b), f"1 function, {100 * loads / whole:.1f} % of shown", "a function that is folded")
+    open_page(b, "mine.html", "#library=folded&view=callers")
+    got, want = {path: n for path, n in drawn(b).items() if len(path) == 1}, collections.Counter()
+    for stack, n in samples:
+        want["library" if "library" in folded_path(stack)[-1][0] else folded_path(stack)[-1][0]] += n
+    for (name,), share in got.items():
+        want[name if name in want else "library"] -= share * whole
+    assert max(map(abs, want.values())) < 0.01 * whole, want
+    for view in "flame", "callers", "sandwich&f=0":
+        open_page(b, "mine.html", "#library=folded&recursion=1&view=" + view)
+        b.mouse("mouseMoved", *at(b, 0.1, 2))
+        b.js("document.querySelector('#canvas').focus()")
+        for key in "ArrowDown", "ArrowDown", "ArrowDown", "s":
+            b.key(key, key if len(key) == 1 else None)
+    no_errors(b)
+
+
+def deep_trunk(b):
+    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of all are in are one row. One more press shows all."""
+    above = ["serve", *[f"django.f{i}" for i in range(24)], "view"]
+    samples = [([*above, "hot", ":sin"], 60), ([*above, "warm", "json.loads"], 37), (["serve", "django.f0", "idle"], 3)]
+    for rows_above, folded in ((above, True), (above[:10], False)):
+        made("trunk.html", [([frame_of(name) for name in [*rows_above, *stack[len(above):]] if name != "idle"] if n > 3 else [frame_of(name) for name in stack], {}, [n])
+                            for stack, n in samples])
+        open_page(b, "trunk.html", code="")
+        equal(b.js("[...document.querySelectorAll('#tools button')].find((e) => e.textContent === 'My code').getAttribute('aria-pressed')"), str(folded).lower(), "at first")
+    made("trunk.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
+    open_page(b, "trunk.html", code="")
+    trunk = "up to 25 frames: app.py, django"
+    got = {path: round(100 * share) for path, share in drawn(b).items() if path}
+    equal(got, {(trunk,): 100, (trunk, "view"): 97, (trunk, "view", "hot"): 60, (trunk, "view", "hot", "sin"): 60, (trunk, "view", "warm"): 37,
+                (trunk, "view", "warm", "loads"): 37, (trunk, "idle"): 3}, "boxes")
+    press(b, "My code")
+    equal(len(drawn(b)), len(above) + 1 + 4 + 1, "all boxes")
+    until(b, "location.hash.includes('library=shown')", "the address doesn't say so")
+    no_errors(b)
+
+
 def recursion(b):
     open_page(b, "recursion.html")
     b.click(*at(b, 0.5, 4))
@@ -1273,18 +1407,18 @@ CUT = """[...document.querySelectorAll('select')].flatMap((e) => {
 
 
 def options(b):
-    """On a telephone one button stands for all controls but the views."""
+    """On a telephone one button stands for all controls but the views and My code."""
     seen = "[...document.querySelectorAll('#tools > *')].filter((e) => e.offsetWidth && e.textContent).length"
     open_page(b, "picture.html")
     wide = b.js(seen)
     b.resize(400, 700)
-    until(b, "%s === 2" % seen, "more than the views and a button")
+    until(b, "%s === 3" % seen, "more than the views, My code and a button")
     press(b, "Options")
     until(b, "%s === %d" % (seen, wide + 1), "not all controls")
     choose(b, "Library frames", "hidden")
     equal(b.js(seen), wide + 1, "controls after one was used")
     press(b, "Options")
-    until(b, "%s === 2" % seen, "still more than the views and a button")
+    until(b, "%s === 3" % seen, "still more than the views, My code and a button")
     b.resize(1400, 800)
     no_errors(b)
 
@@ -1847,7 +1981,7 @@ def main():
     with browser.Browser(1400, 800) as b:
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
-                  label_keys, library, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
+                  label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
             b.errors.clear()
