@@ -3,7 +3,7 @@
  * Importing as one frame. An import statement runs five to ten functions of importlib and of the
  * interpreter until the module's body runs. Where that one says which module it is, all of them together
  * are shown as `import NAME`; where it doesn't (a file is searched for, or somebody runs a loader
- * himself), they stay.
+ * himself), they stay, and _call_with_frames_removed() has the name of the builtin that it runs.
  */
 #include <errno.h>
 
@@ -92,15 +92,20 @@ static uint32_t import_location(const struct folding *f, const char *module)
 							   .function = profile_function(p, &fn)});
 }
 
+static struct folding folding_of(struct collect *c, uint32_t python, const struct merged *merged)
+{
+	return (struct folding){.c = c,
+				.python = python,
+				.bootstrap = profile_string(c->profile, BOOTSTRAP),
+				.external = profile_string(c->profile, EXTERNAL),
+				.loc = merged->loc.v,
+				.n = merged->loc.n};
+}
+
 int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 		struct merged *merged)
 {
-	struct folding f = {.c = c,
-			    .python = python,
-			    .bootstrap = profile_string(c->profile, BOOTSTRAP),
-			    .external = profile_string(c->profile, EXTERNAL),
-			    .loc = merged->loc.v,
-			    .n = merged->loc.n};
+	struct folding f = folding_of(c, python, merged);
 	size_t kept = 0, next = 0;
 
 	for (size_t i = 0; i < f.n; i++) {
@@ -119,5 +124,85 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 		next++;
 	}
 	merged->loc.n = kept;
+	return 0;
+}
+
+/*
+ * Who calls _call_with_frames_removed(), and with which builtin: the same from 3.6 to 3.15. Up to 3.10 a caller's
+ * class isn't always known, and exec_module() alone would be several.
+ */
+static const struct {
+	const char *caller, *builtin;
+} removed[] = {
+	{"SourceLoader.source_to_code", "compile"},
+	{"_LoaderBasics.exec_module", "exec"},
+	{"ExtensionFileLoader.create_module", "_imp.create_dynamic"},
+	{"ExtensionFileLoader.exec_module", "_imp.exec_dynamic"},
+	{"BuiltinImporter.create_module", "_imp.create_builtin"},
+	{"BuiltinImporter.exec_module", "_imp.exec_builtin"},
+	{"FrozenImporter.find_spec", "_imp.find_frozen"},
+	{"FrozenImporter.exec_module", "_imp.get_frozen_object"},
+};
+
+/* The next Python function from @i on, inwards or outwards. */
+static const struct profile_location *next_python(const struct folding *f, size_t i, int step)
+{
+	while ((i += (size_t)step) < f->n) {
+		const struct profile_location *loc = profile_get_location(f->c->profile, f->loc[i]);
+
+		if (loc && loc->mapping == f->python)
+			return loc;
+	}
+	return NULL;
+}
+
+static const char *name_of(const struct folding *f, const struct profile_location *loc)
+{
+	const struct profile_function *fn = function_of(f, loc);
+
+	return fn && (fn->file == f->bootstrap || fn->file == f->external)
+		       ? profile_get_string(f->c->profile, fn->name)
+		       : "";
+}
+
+/* The builtin that _call_with_frames_removed() at @i runs; NULL: not known. */
+static const char *removed_builtin(const struct folding *f, size_t i)
+{
+	const char *caller = name_of(f, next_python(f, i, 1));
+	const char *callee = name_of(f, next_python(f, i, -1));
+
+	for (size_t k = 0; k < ARRAY_SIZE(removed); k++)
+		if (streq(caller, removed[k].caller))
+			return removed[k].builtin;
+	/* The others run what they were given to import with; the builtin calls one of these first. */
+	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
+			       streq(callee, "_handle_fromlist")
+		       ? "__import__"
+		       : NULL;
+}
+
+int import_name_builtins(struct collect *c, uint32_t python, struct merged *merged)
+{
+	struct folding f = folding_of(c, python, merged);
+	struct profile *p = c->profile;
+
+	for (size_t i = 0; i < f.n; i++) {
+		const struct profile_function *fn = importlib_at(&f, i);
+		const char *builtin = NULL;
+		struct profile_function named;
+		struct profile_location loc;
+
+		if (fn && streq(profile_get_string(p, fn->name), "_call_with_frames_removed"))
+			builtin = removed_builtin(&f, i);
+		if (!builtin)
+			continue;
+		loc = *profile_get_location(p, f.loc[i]);
+		named = *fn;
+		named.name = profile_string(p, builtin);
+		loc.function = profile_function(p, &named);
+		merged->loc.v[i] = profile_location(p, &loc);
+		if (!merged->loc.v[i])
+			return -ENOMEM;
+	}
 	return 0;
 }

@@ -112,6 +112,7 @@ struct naming {
 	const struct raw_stack *raw;
 	struct merged merged;
 	import_bodies bodies;
+	bool importlib; /* functions of it are there */
 	unsigned missing;
 };
 
@@ -131,6 +132,7 @@ static void add_python(void *arg, size_t from, size_t to)
 		n->c->stats.lost_names += !code || missing;
 		loc = code ? code_location(n->c, n->p, code, f->lasti)
 			   : stack_mark(n->c, "[incomplete: code object lost]");
+		n->importlib |= code && code->file && str_starts(code->file, "<frozen importlib.");
 		if (code && code->module)
 			n->merged.failed |= vec_push(
 				&n->bodies, (struct import_body){n->merged.loc.n, code->module});
@@ -170,6 +172,8 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	merge_stack(c, raw, p->version && p->version < 0x30b, add_python, &n, &n.merged);
 	if (n.bodies.n && !n.merged.failed)
 		n.merged.failed |= import_fold(c, p->mapping, &n.bodies, &n.merged);
+	if (n.importlib && !c->config.interpreter_frames && !n.merged.failed)
+		n.merged.failed |= import_name_builtins(c, p->mapping, &n.merged);
 	mark = end_mark(&n);
 	if (mark)
 		n.merged.failed |= vec_push(&n.merged.loc, mark);

@@ -70,6 +70,8 @@ typedef VEC(struct import_body) import_bodies;
 /* Of the list @loc: what imported each of @bodies (ascending) becomes one frame, `import NAME`. 0 or -ENOMEM. */
 _must_use_ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 			   struct merged *loc);
+/* Then: _call_with_frames_removed() has the name of the builtin that it runs, where that is known. 0 or -ENOMEM. */
+_must_use_ int import_name_builtins(struct collect *c, uint32_t python, struct merged *loc);
 
 /*
  * kernel.c: are the names of the kernel's code at @pc[@n] there, as far as they may come? Else they are being read.

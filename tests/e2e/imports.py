@@ -51,7 +51,7 @@ BODIES = {
     "statement": (["import pkg.sub.slow", "<module>"],
                   ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),
     "call": (["import_module", "import other", "<module>"],),
-    "loader": (["exec_module", "_call_with_frames_removed", "<module>"],),
+    "loader": (["exec_module", "exec", "<module>"],),
     "code": (["<module>"],),
     "many": (),  # each is over before krait looks
 }
@@ -117,6 +117,48 @@ def imported(python):
         check(not [n for n in names if n.startswith("import ")], "it is folded nevertheless")
 
 
+AGAIN = """
+import sys, time
+MODULES = "json", "json.decoder", "json.scanner", "_json", "decimal", "_decimal", "xml.dom", "xml.dom.minidom", "email.message", "email"
+end = time.process_time() + 3
+while time.process_time() < end:
+    for m in MODULES:
+        sys.modules.pop(m, None)
+    import json, decimal, xml.dom.minidom, email.message
+    from xml import dom
+"""
+
+# A builtin, and what the interpreter's own function is called that is called for it.
+BUILTINS = {"compile": "builtin_compile", "exec": "builtin_exec", "__import__": "builtin___import__", "_imp.create_dynamic": "_imp_create_dynamic",
+            "_imp.exec_dynamic": "_imp_exec_dynamic", "_imp.exec_builtin": "_imp_exec_builtin"}
+ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}  # do the same: compilers make them one function
+
+
+def builtins_of(profile):
+    """Of each _call_with_frames_removed(): what it is called, the builtin whose native frame is below, its caller."""
+    builtins = {c: b for b, c in BUILTINS.items()} | {b: b for b in BUILTINS}
+    for sample in profile.samples:
+        stack = profile.stack(sample)
+        for i in range(1, len(stack) - 1):
+            f, caller = stack[i], next((f.name for f in stack[i - 1::-1] if f.kind == "python"), "")
+            if f.file == "<frozen importlib._bootstrap>" and f.name in (*BUILTINS, "_call_with_frames_removed"):
+                yield f.name, stack[i + 1].kind == "native" and builtins.get(stack[i + 1].name), caller
+
+
+def removed_frames(python):
+    """Native frames say which builtin runs; the function that calls it is called as that."""
+    with folder() as d:
+        with open(d + "/app.py", "w") as f:
+            f.write(AGAIN)
+        seen = {}
+        for name, native, caller in builtins_of(record(python, d, "--native=full", "-F", "1999")):
+            if native:
+                right = name == native or {name, native} == ONE_CODE or "." not in caller and name == "_call_with_frames_removed"
+                check(right, "%s below %s runs %s" % (name, caller, native))
+                seen[name] = seen.get(name, 0) + 1
+        check("exec" in seen and len(seen) > 2, "only %s were seen" % seen)
+
+
 def record(python, d, *args):
     done = krait("record", "-q", *args, "-o", d + "/o.pb.gz", "--", python, "-B", d + "/app.py", d)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -127,8 +169,13 @@ def register(name, path):
     def run():
         imported(path)
 
+    def removed():
+        removed_frames(path)
+
     run.__name__ = "import_is_one_frame_" + name
+    removed.__name__ = "builtin_of_" + name
     kit.case(run)
+    kit.case(removed)
 
 
 WANTED = ("python3.10-pyenv", "python3.14-sid")
