@@ -255,11 +255,20 @@ struct proc_entry {
 	struct image_place place; /* of the image that user space looked at */
 	__u64 asked_ns;		  /* last REC_PROC */
 	__u32 asks;
-	__u32 space; /* slot in map `spaces`, 0 = none */
-	__u8 state;  /* enum proc_state */
-	__u8 reserved[7];
+	__u32 space;  /* slot in map `spaces`, 0 = none */
+	__u8 state;   /* enum proc_state */
+	__u8 several; /* its interpreters are in map `several` */
+	__u8 reserved[6];
 	__u64 space_before_ns; /* .space is an ancestor's: of its readings those that are older hold; 0: its own */
 	struct py_where where;
+};
+
+#define ABI_INTERPRETERS 4 /* that are shown of one process */
+
+/* Map `several`: tgid -> the interpreters of a process that has more than one, .where of its proc_entry first. */
+struct proc_several {
+	__u32 tgid, n;
+	struct py_where where[ABI_INTERPRETERS];
 };
 
 /* What running an executable means. */

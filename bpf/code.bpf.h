@@ -285,18 +285,19 @@ walk_inline bool compute_in_time(struct walk *w, const struct py_layout *l, __u6
 /*
  * 3.12+: how many code objects the process has made, before the sample looks at any. As long as that
  * stays the same, an address at which a live one was found has the same one: the argument is in
- * docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at.
+ * docs/decisions/0002. Where there ever was a second interpreter, it isn't looked at; nor is it for a thread state of another
+ * libpython's interpreter: two that are loaded apart may have one pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {
-	__u64 interps = 0;
+	__u64 list[3] = {}; /* head, main, next_id */
 
 	w->codes_made = 0;
-	if (!w->where.codes_made ||
-	    read_user(&interps, sizeof(interps), w->where.interp_head + PY_NEXT_ID) ||
-	    interps != 1 || read_user(&w->codes_made, sizeof(w->codes_made), w->where.codes_made))
+	if (!w->where.codes_made || read_user(list, sizeof(list), w->where.interp_head) ||
+	    list[PY_NEXT_ID / 8] != 1 || list[0] != w->interp ||
+	    read_user(&w->codes_made, sizeof(w->codes_made), w->where.codes_made))
 		return;
-	w->made_hash = check_mix(w->proc_hash, w->codes_made);
+	w->made_hash = check_mix(w->proc_hash ^ w->interp, w->codes_made);
 }
 
 #define FUNCTION_BYTES 88 /* from func_code: func_version is 80 behind it */
@@ -317,7 +318,7 @@ walk_inline __u64 function_key(struct walk *w, const struct py_layout *l, __u64 
 	version = object_u32(w, l->func_version - l->func_code);
 	if (!version)
 		return 0;
-	return check_mix(check_mix(w->proc_hash, version), code) | 1;
+	return check_mix(check_mix(w->proc_hash ^ w->interp, version), code) | 1;
 }
 
 walk_inline struct proof *proofs_of(struct walk *w, __u64 key)

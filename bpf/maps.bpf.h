@@ -133,6 +133,14 @@ struct {
 	__type(value, struct proc_entry);
 } procs SEC(".maps");
 
+/* Few processes have several interpreters: user space gives those that have ended away. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u32); /* tgid */
+	__type(value, struct proc_several);
+} several SEC(".maps");
+
 /* Shared with user space: mapped there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -15,10 +15,16 @@
 #define EVAL_BYTES	   4096	   /* of C stack that an evaluation loop itself takes, at most */
 #define NOT_FOUND	   (~0ull) /* w->found */
 
-/* 3.12: what was learnt of the process's loops. */
+/* Whose loops are alike: an interpreter's. */
+walk_inline __u64 build_of(const struct walk *w)
+{
+	return w->proc_hash ^ w->interp;
+}
+
+/* 3.12: what was learnt of them. */
 walk_inline struct shim_memo *shim_of(struct walk *w)
 {
-	return &w->shims[bounded(check_mix(0, w->proc_hash) >> 58, SHIM_MEMOS)];
+	return &w->shims[bounded(check_mix(0, build_of(w)) >> 58, SHIM_MEMOS)];
 }
 
 /*
@@ -29,10 +35,10 @@ walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
 	struct shim_memo *m = shim_of(w);
 
-	if (m->proc != w->proc_hash || (m->offset != offset && !m->seen)) {
+	if (m->build != build_of(w) || (m->offset != offset && !m->seen)) {
 		if (offset + EVAL_BYTES >= 2 * EVAL_BYTES)
 			return false;
-		*m = (struct shim_memo){.proc = w->proc_hash, .offset = offset};
+		*m = (struct shim_memo){.build = build_of(w), .offset = offset};
 		return true;
 	}
 	if (m->offset != offset)
@@ -93,7 +99,7 @@ walk_global __u64 find_running(void)
 		return 0;
 	w->found = NOT_FOUND;
 	w->entered = 1;
-	if ((!l->frame_is_entry && shim_of(w)->proc != w->proc_hash) || !load_data_stack(w, l) ||
+	if ((!l->frame_is_entry && shim_of(w)->build != build_of(w)) || !load_data_stack(w, l) ||
 	    !load_resumed(w, l) || !find_below(w, w->chunk, w->stack_top))
 		return 0;
 	if (w->nearest && !has_run(w, l, w->nearest)) {

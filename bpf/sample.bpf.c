@@ -9,6 +9,7 @@
 
 #include "absent.bpf.h"
 #include "linked.bpf.h"
+#include "several.bpf.h"
 #include "space.bpf.h"
 #include "unmap.bpf.h"
 
@@ -22,6 +23,11 @@ walk_inline void send_sample(struct rec_sample *rec, const struct walk *w,
 	rec->stack = w->hash;
 	rec->weight = sample_weight ? sample_weight : ctx->sample_period;
 	ring_output(rec, sizeof(*rec), w->urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+walk_inline __u64 user_sp(const struct bpf_perf_event_data *ctx)
+{
+	return CTX_USER_MODE(ctx) ? ctx->sp : saved_sp((void *)bpf_get_current_task());
 }
 
 /*
@@ -72,12 +78,16 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 		count(COUNT_IGNORED);
 		return false;
 	}
+	w->sp = 0;
+	if (p->several) {
+		w->sp = user_sp(ctx);
+		choose_interpreter(w->proc.tgid);
+	}
 	l = walk_layout(w->where.layout);
 	if (!l)
 		return false;
-	w->sp = 0;
 	if (l->walk == PY_WALK_CFRAME)
-		w->sp = CTX_USER_MODE(ctx) ? ctx->sp : saved_sp((void *)bpf_get_current_task());
+		w->sp = user_sp(ctx);
 	walk_python(w, l);
 	rec->gil = take_gil(ctx);
 	rec->native = take_native(ctx);

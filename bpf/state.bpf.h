@@ -92,9 +92,9 @@ struct memo {
 	__u64 addr, check, sample;
 };
 
-/* 3.12: of a process's loops, by its proc_hash: from the _PyCFrame to the loop's own frame. */
+/* 3.12: of an interpreter's loops, by build_of(): from the _PyCFrame to the loop's own frame. */
 struct shim_memo {
-	__u64 proc, offset;
+	__u64 build, offset;
 	__u64 seen; /* how often, SHIM_SEEN at most */
 };
 

@@ -394,4 +394,20 @@ walk_inline bool find_frame(struct walk *w, const struct py_layout *l)
 	return true;
 }
 
+/* Does the thread run Python in the interpreter w->where? In one whose GIL it holds, then in one where it has frames. */
+enum runs { RUNS_NOT, RUNS_UNKNOWN, RUNS_FRAMES, RUNS_WITH_GIL };
+
+walk_inline enum runs runs_python(struct walk *w, const struct py_layout *l)
+{
+	bool holds;
+
+	w->outcome = WALK_OK;
+	w->done = w->inner = 0;
+	w->tstate = w->frame = w->loop = 0;
+	if (!find_frame(w, l))
+		return w->outcome == WALK_NO_PYTHON ? RUNS_NOT : RUNS_UNKNOWN;
+	holds = l->gil_bit ? w->gil_word & l->gil_bit : w->current == CURRENT_YES;
+	return holds ? RUNS_WITH_GIL : RUNS_FRAMES;
+}
+
 #endif

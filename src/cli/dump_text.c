@@ -302,6 +302,15 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	put_frames(to, t);
 }
 
+/* Each once. */
+static void put_versions(const struct dump_print *to, const struct dump_process *p)
+{
+	fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
+	for (size_t i = 0; i < ARRAY_SIZE(p->more) && p->more[i]; i++)
+		if (p->more[i] != p->version && (!i || p->more[i] != p->more[i - 1]))
+			fprintf(to->out, " and %u.%u", p->more[i] >> 8, p->more[i] & 0xff);
+}
+
 void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 {
 	const char *words = dump_life_words(all->life);
@@ -313,7 +322,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	fprintf(to->out, "Process %d: ", p->pid);
 	put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
-		fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
+		put_versions(to, p);
 	else if (to->life == LIFE_GOES_ON) /* else nobody can tell */
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");

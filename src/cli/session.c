@@ -40,6 +40,11 @@ static int adapter_proc(void *ctx, const struct proc_key *key, enum proc_state s
 	return sampler_set_proc(s->sampler, key, state, where, place, space);
 }
 
+static int adapter_several(void *ctx, const struct proc_several *several)
+{
+	return sampler_set_several(((struct session *)ctx)->sampler, several);
+}
+
 static int adapter_exe(void *ctx, const struct exe_key *key, const struct exe_entry *e)
 {
 	struct session *s = ctx;
@@ -79,6 +84,7 @@ static const struct collect_ops collect_ops = {
 	.add_layout = adapter_layout,
 	.layout = adapter_get_layout,
 	.set_proc = adapter_proc,
+	.set_several = adapter_several,
 	.add_exe = adapter_exe,
 	.ask_again = adapter_ask_again,
 };

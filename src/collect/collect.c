@@ -188,7 +188,7 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	}
 	look_into(c, code, rec, layout);
 	c->news = true;
-	if (c->processes.v[p].version != layout->version)
+	if (!c->processes.v[p].version)
 		process_is_python(c, &c->processes.v[p], layout->version);
 	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
 	    py_code_has_module(code, layout))

@@ -22,6 +22,7 @@ struct collect_ops {
 	int (*set_proc)(void *ctx, const struct proc_key *key, enum proc_state state,
 			const struct py_where *where, const struct image_place *place,
 			uint32_t space);
+	int (*set_several)(void *ctx, const struct proc_several *several);
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
 	void (*ask_again)(void *ctx, uint32_t tgid);

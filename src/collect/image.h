@@ -11,6 +11,7 @@
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "python/image.h"
+#include "records.h"
 
 struct collect;
 
@@ -70,25 +71,31 @@ bool image_named_python(const char *path);
 /* The same of a library that has nothing else in it. */
 bool image_is_library(const char *path);
 
-struct image_found {
+/* An interpreter in a process. */
+struct image_at {
 	struct image_file *file;
 	const struct mapping *at; /* its lowest executable mapping */
-	/* A second interpreter, which is initialised too; NULL: none. */
-	const struct image_file *other;
-	const struct mapping *other_at;
-	bool idle; /* the file's interpreter isn't initialised, or can't be read */
+};
+
+struct image_found {
+	struct image_at first, others[ABI_INTERPRETERS - 1];
+	size_t n_others;
+	struct image_at
+		left_out; /* one that is initialised too, and isn't shown; .file NULL: none */
+	bool idle;	  /* several are there, none of them is initialised (yet) or can be read */
+	bool waits;	  /* not all of them are */
 };
 
 /*
- * The interpreter of a process: 1; 0 if there is none; -EPERM, -EACCES with a message if none is found, but a file
- * called python can't be looked into. Of several it is the one that is initialised, of several such the one that most
+ * The interpreters of a process: 1; 0 if there is none; -EPERM, -EACCES with a message if none is found, but a file
+ * called python can't be looked into. Of several those count that are initialised, first of them the one that most
  * threads use: a library that nobody has initialised, as ctypes loads one, isn't the interpreter.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);
 
-/* Where the addresses of @f's image are, mapped at @at. */
-uint64_t image_bias(const struct image_file *f, const struct mapping *at);
+/* Where the addresses of its file's image are. */
+uint64_t image_bias(const struct image_at *one);
 
 /* Tells the kernel programs what running executable @exe means. @f NULL: not Python. */
 void image_teach(struct collect *c, const struct proc *proc, const struct maps *maps,

@@ -16,8 +16,7 @@
 enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 
 struct candidate {
-	struct image_file *file;
-	const struct mapping *at;
+	struct image_at is;
 	enum use use;
 	size_t threads; /* of several that are initialised */
 };
@@ -32,32 +31,43 @@ struct search {
 	char *why;
 };
 
+static bool is_load(const struct image_file *f, const struct mapping *m)
+{
+	return m->offset == (f->text_offset & ~4095ull);
+}
+
 /*
  * Where the file that @m maps was loaded: libffi (3.4+, src/tramp.c) maps single pages of the code it is in,
- * which may be all of libpython, once more for its closures.
+ * which may be all of libpython, once more for its closures. dlmopen() loads a file again.
  */
 static const struct mapping *loaded_at(const struct maps *maps, const struct mapping *m,
 				       const struct image_file *f)
 {
+	if (is_load(f, m))
+		return m;
 	vec_foreach(at, &maps->list)
 		if (at->ino == m->ino && at->dev == m->dev && at->prot & PROT_EXEC &&
-		    at->offset == (f->text_offset & ~4095ull))
+		    is_load(f, at))
 			return at;
 	return m;
 }
 
-uint64_t image_bias(const struct image_file *f, const struct mapping *at)
+uint64_t image_bias(const struct image_at *one)
 {
-	return f->exec_fixed ? 0 : at->start - (f->text_start & ~4095ull);
+	const struct image_file *f = one->file;
+
+	return f->exec_fixed ? 0 : one->at->start - (f->text_start & ~4095ull);
 }
 
 static void add(struct search *s, struct image_file *f, const struct mapping *m)
 {
+	struct image_at new = {f, loaded_at(s->maps, m, f)};
+
 	for (size_t i = 0; i < s->n; i++)
-		if (s->found[i].file == f)
+		if (s->found[i].is.file == f && s->found[i].is.at == new.at)
 			return;
 	if (s->n < MAX_CANDIDATES)
-		s->found[s->n++] = (struct candidate){.file = f, .at = loaded_at(s->maps, m, f)};
+		s->found[s->n++] = (struct candidate){.is = new};
 }
 
 bool image_is_library(const char *path)
@@ -94,10 +104,9 @@ static void look(struct search *s, bool others)
 /* Its list of interpreters isn't empty from Py_Initialize() to Py_Finalize(). */
 static enum use use_of(const struct search *s, const struct candidate *one)
 {
-	uint64_t at = one->file->image.where.interp_head, interp;
+	uint64_t at = one->is.file->image.where.interp_head, interp;
 
-	if (!at ||
-	    peek(s->proc->tgid, at + image_bias(one->file, one->at), &interp, sizeof(interp)))
+	if (!at || peek(s->proc->tgid, at + image_bias(&one->is), &interp, sizeof(interp)))
 		return USE_UNKNOWN;
 	return interp ? USE_INITIALISED : USE_NONE;
 }
@@ -106,12 +115,12 @@ static enum use use_of(const struct search *s, const struct candidate *one)
 static size_t threads_of(const struct search *s, const struct candidate *one,
 			 const struct py_tids *tids)
 {
-	struct py_where where = one->file->image.where;
+	struct py_where where = one->is.file->image.where;
 	py_tstates states = {};
 	size_t n = 0;
 
-	py_where_add_bias(&where, image_bias(one->file, one->at));
-	(void)!py_tstates_read(s->proc->tgid, &one->file->image.layout, &where, tids, &states);
+	py_where_add_bias(&where, image_bias(&one->is));
+	(void)!py_tstates_read(s->proc->tgid, &one->is.file->image.layout, &where, tids, &states);
 	vec_foreach(t, &states)
 		n += t->tid != 0;
 	vec_fini(&states);
@@ -129,9 +138,18 @@ static void count_threads(struct search *s)
 	py_tids_fini(&tids);
 }
 
+static bool is_understood(const struct candidate *one)
+{
+	return !one->is.file->image.unsupported[0];
+}
+
 static bool is_better(const struct candidate *a, const struct candidate *b)
 {
-	return a->use != b->use ? a->use > b->use : a->threads > b->threads;
+	if (a->use != b->use)
+		return a->use > b->use;
+	if (is_understood(a) != is_understood(b))
+		return is_understood(a);
+	return a->threads > b->threads;
 }
 
 /* How many are initialised. */
@@ -148,6 +166,14 @@ static size_t judge(struct search *s)
 	return n;
 }
 
+static void add_other(const struct candidate *one, struct image_found *ret)
+{
+	if (is_understood(one) && ret->n_others < ARRAY_SIZE(ret->others))
+		ret->others[ret->n_others++] = one->is;
+	else
+		ret->left_out = one->is;
+}
+
 static void choose(struct search *s, size_t initialised, struct image_found *ret)
 {
 	const struct candidate *best = &s->found[0];
@@ -155,14 +181,12 @@ static void choose(struct search *s, size_t initialised, struct image_found *ret
 	for (size_t i = 1; i < s->n; i++)
 		if (is_better(&s->found[i], best))
 			best = &s->found[i];
-	*ret = (struct image_found){
-		.file = best->file, .at = best->at, .idle = s->n > 1 && !initialised};
-	for (size_t i = 0; initialised > 1 && i < s->n && !ret->other; i++) {
-		if (&s->found[i] == best || s->found[i].use != USE_INITIALISED)
-			continue;
-		ret->other = s->found[i].file;
-		ret->other_at = s->found[i].at;
-	}
+	*ret = (struct image_found){.first = best->is,
+				    .idle = s->n > 1 && !initialised,
+				    .waits = s->n > 1 && initialised < s->n};
+	for (size_t i = 0; initialised > 1 && i < s->n; i++)
+		if (&s->found[i] != best && s->found[i].use == USE_INITIALISED)
+			add_other(&s->found[i], ret);
 }
 
 int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,

@@ -32,17 +32,27 @@
 /* Programs name themselves and are moved to other control groups while they run. */
 #define FACTS_APART_NS NSEC_PER_SEC
 
-void process_is_python(struct collect *c, struct process *p, uint16_t version)
+static void note_version(struct collect *c, uint16_t version)
+{
+	if (!heap_is_known(version))
+		c->stats.newer_version = version;
+}
+
+uint32_t process_mapping_of(struct collect *c, uint16_t version)
 {
 	char name[32];
 
-	p->version = version;
-	if (!heap_is_known(version))
-		c->stats.newer_version = version;
 	snprintf(name, sizeof(name), "[python %u.%u]", version >> 8, version & 0xff);
-	p->mapping = profile_mapping(
-		c->profile, &(struct profile_mapping){.name = profile_string(c->profile, name),
-						      .kind = KIND_PYTHON});
+	return profile_mapping(c->profile,
+			       &(struct profile_mapping){.name = profile_string(c->profile, name),
+							 .kind = KIND_PYTHON});
+}
+
+void process_is_python(struct collect *c, struct process *p, uint16_t version)
+{
+	p->version = version;
+	note_version(c, version);
+	p->mapping = process_mapping_of(c, version);
 }
 
 static void set_python(struct collect *c, struct process *p, uint16_t version)
@@ -59,18 +69,17 @@ static bool runs_once(const struct proc *proc)
 	return image_runs_once(exe);
 }
 
-/* Absolute addresses of the interpreter that was found. */
-static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
-		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
+/* Addresses as in its file, and how one gets from a thread to its thread state. */
+static int locate_in_file(struct collect *c, const struct proc *proc, const struct maps *maps,
+			  const struct image_file *f, bool own_program, struct py_where *ret)
 {
-	const struct image_file *f = found->file;
 	struct libc_info libc;
 	struct slice slice;
 	int r;
 
 	*ret = f->image.where;
-	ret->own_program = runs_once(proc);
-	if (!ret->own_program)
+	ret->own_program = own_program;
+	if (!own_program)
 		ret->codes_made = 0;
 	r = c->config.ops->add_layout(c->config.ctx, &f->image.layout, &ret->layout);
 	if (r)
@@ -78,12 +87,40 @@ static int locate(struct collect *c, const struct proc *proc, const struct maps 
 	slice_begin(&slice, LIBC_WORK);
 	r = libc_of_process(proc, maps, f->dynamic.linked, &libc);
 	slice_end(&slice);
+	if (!r)
+		libc_set_where(ret, &libc);
+	return r;
+}
+
+/* Absolute addresses of the first interpreter that was found. */
+static int locate(struct collect *c, const struct proc *proc, const struct maps *maps,
+		  const struct image_found *found, const struct exe_key *exe, struct py_where *ret)
+{
+	const struct image_file *f = found->first.file;
+	int r = locate_in_file(c, proc, maps, f, runs_once(proc), ret);
+
 	if (r)
 		return r;
-	libc_set_where(ret, &libc);
 	image_teach(c, proc, maps, exe, f, ret);
-	py_where_add_bias(ret, image_bias(f, found->at));
+	py_where_add_bias(ret, image_bias(&found->first));
 	return 0;
+}
+
+/* All of them; the first is at @where. */
+static void locate_others(struct collect *c, const struct proc *proc, const struct maps *maps,
+			  const struct image_found *found, const struct py_where *where,
+			  struct proc_several *ret)
+{
+	*ret = (struct proc_several){.tgid = (uint32_t)proc->tgid, .n = 1, .where[0] = *where};
+	for (size_t i = 0; i < found->n_others; i++) {
+		struct py_where *w = &ret->where[ret->n];
+
+		if (locate_in_file(c, proc, maps, found->others[i].file, false, w))
+			continue;
+		py_where_add_bias(w, image_bias(&found->others[i]));
+		note_version(c, found->others[i].file->image.layout.version);
+		ret->n++;
+	}
 }
 
 static int refuse(struct collect *c, struct process *p, const char *reason)
@@ -129,15 +166,25 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		    const struct maps *maps, const struct image_found *found,
 		    const struct exe_key *exe)
 {
-	int r = locate(c, proc, maps, found, exe, &p->where);
+	struct proc_several all;
+	struct py_where where;
+	int r = locate(c, proc, maps, found, exe, &where);
 
 	if (r == -EAGAIN)
 		return 0; /* being loaded: the next sample asks again */
 	if (r)
 		return refuse(c, p, err_msg());
-	set_python(c, p, found->file->image.layout.version);
-	p->undecided = found->idle;
-	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
+	locate_others(c, proc, maps, found, &where, &all);
+	several_looked(p, found);
+	if (p->state == PROC_PYTHON && !memcmp(&where, &p->where, sizeof(where)) &&
+	    several_same(p->several, all.n > 1 ? &all : NULL))
+		return 1;
+	p->where = where;
+	set_python(c, p, found->first.file->image.layout.version);
+	r = several_set(c, p, &all);
+	r = r ? r
+	      : c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL,
+					p->slot);
 	space_wanted(c, p, SPACE_GONE);
 	read_directory(p, proc);
 	read_entry(p, proc);
@@ -258,12 +305,16 @@ bool process_is(const struct process *p, const struct proc *proc)
 static void adopt(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
 	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, rec->where.layout);
+	const struct process *parent = process_newest(c, rec->parent);
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
 	if (!layout)
 		return;
 	p->where = rec->where;
 	set_python(c, p, layout->version);
+	/* A program with an interpreter in it may have another one, as its parent. */
+	if (!rec->where.own_program || (parent && parent->several))
+		several_wait(p);
 	if (!open_process(p, &proc))
 		return;
 	if (!is_wanted(c, p, &proc)) {
@@ -325,20 +376,6 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 		(void)!process_examine(c, i, &rec->exe);
 }
 
-/* A second interpreter that works too: only one of a process is shown. */
-static void note_other(struct collect *c, uint32_t tgid, const struct maps *maps,
-		       const struct image_found *found)
-{
-	struct collect_other *o = &c->stats.other;
-	uint32_t version = found->other ? found->other->image.hex_version : 0;
-
-	if (!found->other || map_get(&c->others, tgid) || map_put(&c->others, tgid, 1))
-		return;
-	*o = (struct collect_other){.processes = o->processes + 1, .tgid = tgid};
-	snprintf(o->name, sizeof(o->name), "CPython %u.%u", version >> 24, version >> 16 & 0xff);
-	snprintf(o->file, sizeof(o->file), "%s", maps_path(maps, found->other_at));
-}
-
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 {
 	struct process *p = &c->processes.v[i];
@@ -359,9 +396,9 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 		return refuse(c, p, err_msg());
 	if (!r)
 		return give_up(c, p, &proc, &maps, exe);
-	note_other(c, p->key.tgid, &maps, &found);
-	if (found.file->image.unsupported[0])
-		return refuse(c, p, found.file->image.unsupported);
+	several_left_out(c, p->key.tgid, &maps, &found.left_out);
+	if (found.first.file->image.unsupported[0])
+		return refuse(c, p, found.first.file->image.unsupported);
 	return describe(c, p, &proc, &maps, &found, exe);
 }
 
@@ -397,7 +434,7 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 		space_made_executable(c, p, map.start, map.end, m->time_ns);
 	}
 	if (p && p->state == PROC_PYTHON && image_is_library(m->path))
-		p->undecided = true; /* which of them is initialised shows later */
+		several_wait(p);
 	if (m->gone || !m->ino || (p && p->state == PROC_PYTHON) ||
 	    !is_interpreter(c, m->tgid, &map, m->path))
 		return;
@@ -476,7 +513,7 @@ void process_look_again(struct collect *c)
 		if (p->ended || p->expected || now < p->facts_due_ns)
 			continue;
 		p->facts_due_ns = now + FACTS_APART_NS;
-		if (p->undecided && upkeep_may(c, p, now))
+		if (several_is_due(p, now) && upkeep_may(c, p, now))
 			examine_again(c, *i);
 		/* What isn't sampled costs nothing: the next sample lets it be looked at. */
 		if (c->config.match && (p->unwanted || left))
@@ -505,23 +542,26 @@ static bool matches(const struct collect *c, const struct proc *proc)
 }
 
 /* Tells the kernel program of Python that is at @place of @proc, whom nobody has sampled yet. */
-static int expect(struct collect *c, const struct proc *proc, const struct py_where *where,
+static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
 		  const struct image_place *place, uint16_t version)
 {
 	const struct proc_key key = {.tgid = (uint32_t)proc->tgid};
 	long i = process_of(c, &key);
 	struct proc_stat stat;
 	struct process *p;
+	int r;
 
 	if (i < 0)
 		return err_sys(-ENOMEM, "process %d", proc->tgid);
 	p = &c->processes.v[i];
 	p->expected = true;
 	p->start_boot_ns = proc_stat_read(proc->dirfd, &stat) ? 0 : proc_stat_start_ns(&stat);
-	p->where = *where;
+	p->where = all->where[0];
 	p->place = *place;
 	set_python(c, p, version);
-	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, where, place, 0);
+	r = several_set(c, p, all);
+	return r ? r
+		 : c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
 #define EAGER_NS NSEC_PER_SEC /* by then Python has loaded what it begins with */
@@ -530,9 +570,10 @@ void process_expect_first(struct collect *c, const struct proc *proc, const stru
 			  const struct proc_stat *stat, uint16_t version)
 {
 	const struct image_place place = {stat->start_code, stat->start_stack};
+	const struct proc_several one = {.n = 1, .where[0] = *where};
 	struct process *p;
 
-	if (expect(c, proc, where, &place, version))
+	if (expect(c, proc, &one, &place, version))
 		return;
 	p = process_newest(c, (uint32_t)proc->tgid);
 	if (!p)
@@ -555,10 +596,12 @@ int collect_examine(struct collect *c, pid_t tgid)
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	_cleanup_maps_ struct maps maps = {};
 	struct image_found found;
+	struct proc_several all;
 	struct py_where where;
 	struct image_place place;
 	struct proc_stat stat;
 	struct exe_key exe;
+	struct process *p;
 	int r = proc_open(&proc, tgid);
 
 	if (!r)
@@ -578,13 +621,18 @@ int collect_examine(struct collect *c, pid_t tgid)
 	r = r ? r : none_found(&proc);
 	if (r <= 0)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
-	note_other(c, (uint32_t)tgid, &maps, &found);
-	if (found.file->image.unsupported[0])
+	several_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
+	if (found.first.file->image.unsupported[0])
 		return err_set(-ENOTSUP, "process %d: %s can't be profiled", tgid,
-			       found.file->image.unsupported);
+			       found.first.file->image.unsupported);
 	r = locate(c, &proc, &maps, &found, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
-	if (!r && place.start_code && matches(c, &proc))
-		r = expect(c, &proc, &where, &place, found.file->image.layout.version);
+	if (!r && place.start_code && matches(c, &proc)) {
+		locate_others(c, &proc, &maps, &found, &where, &all);
+		r = expect(c, &proc, &all, &place, found.first.file->image.layout.version);
+		p = process_newest(c, (uint32_t)tgid);
+		if (p)
+			several_looked(p, &found);
+	}
 	return r ? r : 1;
 }

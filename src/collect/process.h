@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "collect/absent.h"
 #include "collect/runtime_code.h"
+#include "collect/several.h"
 #include "collect/space.h"
 #include "python/code.h"
 #include "records.h"
@@ -22,7 +23,6 @@ struct process {
 	struct proc_key key;
 	enum proc_state state;
 	bool expected; /* examined, not met: .key has only .tgid, or is an image's that may be another one */
-	bool undecided;	  /* it maps several interpreters, and none of them was initialised */
 	bool eager;	  /* its mappings are read as often as they change, until .eager_ns */
 	bool walked;	  /* a sample had Python frames */
 	bool reported;	  /* counted among the unsupported ones */
@@ -39,10 +39,12 @@ struct process {
 	uint64_t eager_ns;
 	uint32_t mapping; /* profile id of "[python 3.12]" */
 	uint64_t samples;
-	struct py_where where;	  /* state PROC_PYTHON: absolute addresses */
-	struct image_place place; /* if .expected: of the image that was examined */
-	uint32_t slot;		  /* of its mappings, 0 = none */
-	uint32_t reads;		  /* how often they were read for code that isn't known */
+	struct py_where where;	      /* state PROC_PYTHON: absolute addresses */
+	struct proc_several *several; /* with .where; NULL: there is no other interpreter */
+	struct later_look later;      /* is another interpreter initialised by then? */
+	struct image_place place;     /* if .expected: of the image that was examined */
+	uint32_t slot;		      /* of its mappings, 0 = none */
+	uint32_t reads;		      /* how often they were read for code that isn't known */
 	enum space_stale space_stale;
 	struct perf_map *jit; /* NULL: not found (yet) */
 	uint64_t jit_ns;      /* when it was looked at last */
@@ -114,6 +116,9 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec);
  * NULL. 1 Python, 0 not (yet), -ENOTSUP, -errno.
  */
 int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe);
+
+/* Profile id of the mapping that frames of this version have; 0 = no memory. */
+uint32_t process_mapping_of(struct collect *c, uint16_t version);
 
 /* Its frames are of this Python: told by its record, or by a code object that came before that. */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);

@@ -131,6 +131,7 @@ void process_fini(struct collect *c, struct process *p)
 	free(p->container);
 	free(p->directory);
 	free(p->entry);
+	free(p->several);
 	*p = (struct process){};
 }
 
@@ -139,6 +140,7 @@ static void forget(struct collect *c, uint32_t i)
 	struct process *p = &c->processes.v[i];
 	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
 
+	several_forget(c, p);
 	free_memory(c, p);
 	(void)!vec_push(&c->forgotten, f);
 }

@@ -57,6 +57,12 @@ static const struct py_code *find_code(const struct process *p, const struct wir
 	return i ? p->codes.v[*i - 1] : NULL;
 }
 
+/* A process may have interpreters of several versions. */
+static uint32_t mapping_of(struct collect *c, const struct process *p, const struct py_code *code)
+{
+	return code->version == p->version ? p->mapping : process_mapping_of(c, code->version);
+}
+
 static uint32_t make_code_location(struct collect *c, const struct process *p,
 				   const struct py_code *code, int lasti)
 {
@@ -71,7 +77,7 @@ static uint32_t make_code_location(struct collect *c, const struct process *p,
 	};
 
 	struct profile_location l = {
-		.mapping = p->mapping, /* 0: there was no memory for it */
+		.mapping = mapping_of(c, p, code), /* 0: there was no memory for it */
 		.function = profile_function(prof, &f),
 		.line = pos.line,
 		.column = pos.col >= 0 ? pos.col + 1 : 0,
@@ -92,7 +98,7 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 	struct known_python *known = known_python(c, code, lasti);
 
 	if (known->location && p->start_boot_ns &&
-	    profile_get_location(c->profile, known->location)->mapping == p->mapping)
+	    profile_get_location(c->profile, known->location)->mapping == mapping_of(c, p, code))
 		return known->location;
 	known->location = make_code_location(c, p, code, lasti);
 	return known->location;
@@ -148,6 +154,15 @@ static bool has_all_code(const struct process *p, const struct raw_stack *raw)
 	return true;
 }
 
+/* Up to 3.10 an evaluation loop runs one frame. */
+static bool has_loop_each(const struct process *p, const struct raw_stack *raw)
+{
+	const struct py_code *code = raw->n ? find_code(p, &raw->frames[0]) : NULL;
+	uint16_t version = code ? code->version : p->version;
+
+	return version && version < 0x30b;
+}
+
 /* The mark at the root end: the walk didn't get there, or a name is missing. */
 static uint32_t end_mark(struct naming *n)
 {
@@ -169,7 +184,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	struct naming n = {.c = c, .p = p, .raw = raw, .merged.plain = plain};
 	uint32_t id = 0, mark;
 
-	merge_stack(c, raw, p->version && p->version < 0x30b, add_python, &n, &n.merged);
+	merge_stack(c, raw, has_loop_each(p, raw), add_python, &n, &n.merged);
 	if (n.bodies.n && !n.merged.failed)
 		n.merged.failed |= import_fold(c, p->mapping, &n.bodies, &n.merged);
 	if (n.importlib && !c->config.interpreter_frames && !n.merged.failed)

@@ -342,24 +342,44 @@ static void rename_thread(struct collect *c, struct thread *t, const char *name)
 	}
 }
 
+/* Of one interpreter; the first of several that knows a thread names it. */
+static int read_names(struct collect *c, const struct process *p, const struct py_where *where,
+		      struct py_thread_names *ret)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, where->layout);
+
+	return layout ? py_thread_names(p->key.tgid, layout, where, NULL, 0, ret) : -ENOTSUP;
+}
+
+static void rename_threads(struct collect *c, const struct process *p,
+			   const struct py_thread_names *names, size_t n)
+{
+	map_foreach(slot, &p->threads) {
+		struct thread *t = &c->threads.v[slot->value - 1];
+		const char *name = NULL;
+
+		for (size_t i = 0; i < n && !name && !t->ended_ns; i++)
+			name = py_thread_name_of(&names[i], t->tid);
+		if (name)
+			rename_thread(c, t, name);
+	}
+}
+
 static void name_threads(struct collect *c, struct process *p)
 {
-	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, p->where.layout);
+	const struct proc_several one = {.n = 1, .where[0] = p->where};
+	const struct proc_several *all = p->several ? p->several : &one;
+	struct py_thread_names names[ABI_INTERPRETERS] = {};
 	_cleanup_proc_ struct proc proc = PROC_INIT;
-	struct py_thread_names names = {};
+	size_t found = 0;
 
+	for (size_t i = 0; i < all->n; i++)
+		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
 	/* That it is still the same process says that it was while its memory was read. */
-	if (layout && !py_thread_names(p->key.tgid, layout, &p->where, NULL, 0, &names) &&
-	    names.list.n && !proc_open(&proc, p->key.tgid) && process_is(p, &proc)) {
-		map_foreach(slot, &p->threads) {
-			struct thread *t = &c->threads.v[slot->value - 1];
-			const char *name = t->ended_ns ? NULL : py_thread_name_of(&names, t->tid);
-
-			if (name)
-				rename_thread(c, t, name);
-		}
-	}
-	py_thread_names_fini(&names);
+	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
+		rename_threads(c, p, names, all->n);
+	for (size_t i = 0; i < all->n; i++)
+		py_thread_names_fini(&names[i]);
 }
 
 /*

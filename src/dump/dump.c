@@ -122,10 +122,12 @@ bool dump_close(struct dump *d)
 		free(*l);
 	vec_foreach(t, &d->targets) {
 		proc_close(&t->proc);
-		vec_fini(&t->states);
-		py_thread_names_fini(&t->names);
+		for (size_t i = 0; i < t->n_python; i++) {
+			vec_fini(&t->python[i].states);
+			py_thread_names_fini(&t->python[i].names);
+			map_fini(&t->python[i].by_tid);
+		}
 		vec_fini(&t->work);
-		map_fini(&t->by_tid);
 	}
 	vec_foreach(p, &d->processes)
 		vec_fini(&p->threads);
@@ -154,7 +156,7 @@ static int denied(pid_t pid, const char *why)
 static int check_readable(const struct dump *d, pid_t pid)
 {
 	uint64_t word;
-	int r = peek(pid, d->found.interp_head, &word, sizeof(word));
+	int r = peek(pid, d->found.where[0].interp_head, &word, sizeof(word));
 
 	if (r == -EPERM || r == -EACCES)
 		return denied(pid,
@@ -193,10 +195,10 @@ static int examine(struct dump *d, const struct proc *proc)
 static void introduce(struct dump *d, const struct target *t)
 {
 	struct rec_proc rec = {.type = REC_PROC,
-			       .state = t->python ? PROC_PYTHON : PROC_NATIVE,
+			       .state = t->n_python ? PROC_PYTHON : PROC_NATIVE,
 			       .proc = t->key,
 			       .time_ns = d->start_ns,
-			       .where = t->where};
+			       .where = t->python[0].where};
 
 	collect_record(d->collect, &rec, sizeof(rec));
 }
@@ -215,7 +217,7 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 {
 	struct dump_process p = {
 		.pid = t->proc.tgid, .locked = locked, .name = "", .cgroup = "", .container = ""};
-	const struct py_layout *l = t->python ? dump_layout(d, t->where.layout) : NULL;
+	const struct py_layout *l = t->n_python ? dump_layout(d, t->python[0].where.layout) : NULL;
 	struct proc_stat stat;
 	int r = proc_stat_read(t->proc.dirfd, &stat);
 
@@ -223,6 +225,8 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 		return r;
 	p.version = l ? l->version : 0;
 	p.newer = p.version && !heap_is_known(p.version);
+	for (size_t i = 1; i < t->n_python; i++)
+		p.more[i - 1] = dump_layout(d, t->python[i].where.layout)->version;
 	note_other(d, &p);
 	if (locked)
 		p.name = dump_text(d, stat.comm);
@@ -246,11 +250,11 @@ int dump_add(struct dump *d, pid_t pid)
 	struct target t = {.proc = PROC_INIT};
 	int r = proc_open(&t.proc, pid);
 
-	d->found = (struct py_where){};
+	d->found = (struct proc_several){};
 	r = r ? r : check_seen(d, &t.proc);
 	r = r ? r : examine(d, &t.proc);
-	t.where = d->found;
-	t.python = true;
+	for (; t.n_python < d->found.n; t.n_python++)
+		t.python[t.n_python].where = d->found.where[t.n_python];
 	if (r == 1)
 		r = add_target(d, &t, false);
 	proc_close(&t.proc);

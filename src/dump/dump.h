@@ -57,9 +57,10 @@ enum dump_life {
 
 struct dump_process {
 	pid_t pid;
-	uint16_t version; /* of its Python, major << 8 | minor; 0: it isn't */
-	bool newer;	  /* than krait knows: threads may lack their names */
-	bool locked;	  /* as proc_is_locked(): threads have the kernel's frames and names */
+	uint16_t version;		 /* of its Python, major << 8 | minor; 0: it isn't */
+	uint16_t more[ABI_INTERPRETERS]; /* of others that run in it; 0: no more */
+	bool newer;			 /* than krait knows: threads may lack their names */
+	bool locked; /* as proc_is_locked(): threads have the kernel's frames and names */
 	/* A second interpreter that is initialised, whose frames aren't shown: "CPython 3.9 in FILE"; "": none. */
 	char other[sizeof(struct collect_other)];
 	const char *name, *cgroup, *container; /* the profile's */

@@ -38,11 +38,17 @@ static int set_proc(void *ctx, const struct proc_key *key, enum proc_state state
 {
 	struct dump *d = ctx;
 
-	if (where)
-		d->found = *where;
+	if (where && d->found.n < 2)
+		d->found = (struct proc_several){.n = 1, .where[0] = *where};
 	vec_foreach(t, &d->targets)
 		if (space && t->key.tgid == key->tgid)
 			t->space = space;
+	return 0;
+}
+
+static int set_several(void *ctx, const struct proc_several *several)
+{
+	((struct dump *)ctx)->found = *several;
 	return 0;
 }
 
@@ -59,6 +65,7 @@ const struct collect_ops dump_collect_ops = {
 	.add_layout = add_layout,
 	.layout = dump_layout,
 	.set_proc = set_proc,
+	.set_several = set_several,
 	.add_exe = add_exe,
 	.ask_again = ask_again,
 };

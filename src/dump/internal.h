@@ -19,18 +19,22 @@ struct work {
 	uint64_t hash;	       /* of the latest walk of its Python frames */
 };
 
-/* Beside what is shown of a process, in the same order. */
-struct target {
-	struct proc proc;
-	struct proc_key key;
-	bool zombie;	       /* its first thread had ended when it was taken in */
-	bool python;	       /* else .where and .states say nothing */
+struct interpreter {
 	struct py_where where; /* absolute addresses */
-	uint32_t space;	       /* slot of its mappings, 0 = none (yet) */
 	py_tstates states;
 	struct py_thread_names
 		names; /* read before the stacks are: threads that live for a moment have names too */
 	struct map by_tid; /* -> index + 1 in states, | MORE_STATES */
+};
+
+/* Beside what is shown of a process, in the same order. */
+struct target {
+	struct proc proc;
+	struct proc_key key;
+	bool zombie;	/* its first thread had ended when it was taken in */
+	uint32_t space; /* slot of its mappings, 0 = none (yet) */
+	struct interpreter python[ABI_INTERPRETERS];
+	size_t n_python; /* 0: it isn't Python */
 	VEC(struct work) work;
 };
 
@@ -45,11 +49,11 @@ struct dump {
 	VEC(struct py_layout *) layouts;
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
-	struct py_where found; /* what collect_examine() told last */
-	uint64_t start_ns;     /* CLOCK_MONOTONIC */
-	uint64_t sockets_ns;   /* CPU time that is left for lists of sockets */
-	int kallsyms;	       /* /proc/kallsyms, -1: none */
-	struct tasks *tasks;   /* NULL: not permitted, or the kernel is too old */
+	struct proc_several found; /* what collect_examine() told last */
+	uint64_t start_ns;	   /* CLOCK_MONOTONIC */
+	uint64_t sockets_ns;	   /* CPU time that is left for lists of sockets */
+	int kallsyms;		   /* /proc/kallsyms, -1: none */
+	struct tasks *tasks;	   /* NULL: not permitted, or the kernel is too old */
 	VEC(struct rec_task) blocked;
 	struct map by_tid;	  /* -> index + 1 in blocked */
 	uint64_t read_ns;	  /* when they were read */

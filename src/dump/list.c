@@ -13,20 +13,19 @@ static bool same_states(const py_tstates *a, const py_tstates *b)
 	return a->n == b->n && (!a->n || !memcmp(a->v, b->v, a->n * sizeof(*a->v)));
 }
 
-static int read_states(struct dump *d, struct target *t, py_tstates *ret)
+static int read_states(struct dump *d, pid_t pid, const struct interpreter *one, py_tstates *ret)
 {
 	struct py_tids tids = {};
-	int r = py_tids_read(&tids, t->proc.tgid);
+	int r = py_tids_read(&tids, pid);
 
 	r = r ? r
-	      : py_tstates_read(t->proc.tgid, dump_layout(d, t->where.layout), &t->where, &tids,
-				ret);
+	      : py_tstates_read(pid, dump_layout(d, one->where.layout), &one->where, &tids, ret);
 	py_tids_fini(&tids);
 	return r;
 }
 
 /* Threads come and go while the list is read. */
-static int list_states(struct dump *d, struct target *t)
+static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	int r = 0;
 
@@ -34,10 +33,10 @@ static int list_states(struct dump *d, struct target *t)
 		py_tstates now = {};
 		bool same;
 
-		r = read_states(d, t, &now);
-		same = i && same_states(&t->states, &now);
-		vec_fini(&t->states);
-		t->states = now;
+		r = read_states(d, pid, one, &now);
+		same = i && same_states(&one->states, &now);
+		vec_fini(&one->states);
+		one->states = now;
 		if (same)
 			break;
 	}
@@ -45,15 +44,15 @@ static int list_states(struct dump *d, struct target *t)
 }
 
 /* The list of interpreters begins with the newest: the main one's thread states come last. */
-static int index_states(struct target *t)
+static int index_states(struct interpreter *one)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < t->states.n; i++) {
-		uint64_t tid = (uint64_t)t->states.v[i].tid, *old = map_get(&t->by_tid, tid);
+	for (size_t i = 0; !r && i < one->states.n; i++) {
+		uint64_t tid = (uint64_t)one->states.v[i].tid, *old = map_get(&one->by_tid, tid);
 
 		if (tid)
-			r = map_put(&t->by_tid, tid, (i + 1) | (old ? MORE_STATES : 0));
+			r = map_put(&one->by_tid, tid, (i + 1) | (old ? MORE_STATES : 0));
 	}
 	return r;
 }
@@ -72,23 +71,30 @@ static int list_threads(struct target *t, struct dump_process *p)
 }
 
 /* Where they can't be read the kernel's names are shown. */
-static void list_names(struct dump *d, struct target *t)
+static void list_names(struct dump *d, pid_t pid, struct interpreter *one)
 {
-	py_thread_names_fini(&t->names);
-	if (py_thread_names(t->proc.tgid, dump_layout(d, t->where.layout), &t->where, NULL, 0,
-			    &t->names))
-		log_info("names of threads of process %d can't be read", t->proc.tgid);
+	py_thread_names_fini(&one->names);
+	if (py_thread_names(pid, dump_layout(d, one->where.layout), &one->where, NULL, 0,
+			    &one->names))
+		log_info("names of threads of process %d can't be read", pid);
+}
+
+static int list_python(struct dump *d, pid_t pid, struct interpreter *one)
+{
+	int r = list_states(d, pid, one);
+
+	if (!r)
+		list_names(d, pid, one);
+	return r ? r : index_states(one);
 }
 
 int dump_list(struct dump *d, size_t i)
 {
 	struct target *t = &d->targets.v[i];
-	int r = t->python ? list_states(d, t) : 0;
+	int r = 0;
 
-	if (t->python && !r)
-		list_names(d, t);
-
-	r = r ? r : index_states(t);
+	for (size_t k = 0; !r && k < t->n_python; k++)
+		r = list_python(d, t->proc.tgid, &t->python[k]);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
 	return r == -ESRCH ? 0 : r; /* it has ended meanwhile */
 }

@@ -30,8 +30,11 @@ struct index {
 static const char *name_of(struct dump *d, size_t process, const struct dump_thread *t,
 			   const char *label)
 {
-	const char *name = py_thread_name_of(&d->targets.v[process].names, t->tid);
+	const struct target *of = &d->targets.v[process];
+	const char *name = NULL;
 
+	for (size_t i = 0; i < of->n_python && !name; i++)
+		name = py_thread_name_of(&of->python[i].names, t->tid);
 	return name ? dump_text(d, name) : label;
 }
 

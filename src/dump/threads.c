@@ -28,20 +28,35 @@ struct reader {
 	bool last;    /* there is no other try: what is read now is shown */
 };
 
+/* How @one knows the thread; false if it doesn't. */
+static bool describe_in(const struct reader *r, const struct interpreter *one,
+			struct walker_thread *ret)
+{
+	const uint64_t *at = map_get(&one->by_tid, (uint64_t)r->thread->tid);
+	const struct py_tstate *state = at ? &one->states.v[(uint32_t)*at - 1] : NULL;
+
+	*ret = (struct walker_thread){
+		.proc = r->t->key, .space = r->t->space, .other = !r->t->n_python};
+	if (!state)
+		return false;
+	ret->where = &one->where;
+	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
+	/* With several the thread itself says which one is its. */
+	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
+		ret->slot = state->slot;
+	return true;
+}
+
+/* Of several interpreters the last one in which it has frames: the process's first runs the other one. */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
-	const struct target *t = r->t;
-	uint64_t *at = map_get(&t->by_tid, (uint64_t)r->thread->tid);
-	const struct py_tstate *state = at ? &t->states.v[(uint32_t)*at - 1] : NULL;
+	struct walker_thread w;
 
-	*ret = (struct walker_thread){.proc = t->key, .space = t->space, .other = !t->python};
-	if (!state)
-		return;
-	ret->where = &t->where;
-	ret->tp = state->ident - (uint64_t)(int64_t)t->where.self_offset;
-	/* With several the thread itself says which one is its. */
-	if (!(*at & MORE_STATES) || t->where.tss == PY_TSS_NONE)
-		ret->slot = state->slot;
+	describe_in(r, &r->t->python[0], ret);
+	for (size_t i = 1; i < r->t->n_python; i++)
+		if (describe_in(r, &r->t->python[i], &w) &&
+		    (!ret->where || walker_runs(r->d->walker, &w)))
+			*ret = w;
 }
 
 static void read_target(const struct reader *r)
@@ -97,9 +112,10 @@ static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 
 static pid_t tid_of(const struct target *t, uint64_t tstate)
 {
-	vec_foreach(s, &t->states)
-		if (tstate && s->addr == tstate)
-			return s->tid;
+	for (size_t i = 0; tstate && i < t->n_python; i++)
+		vec_foreach(s, &t->python[i].states)
+			if (s->addr == tstate)
+				return s->tid;
 	return 0;
 }
 

@@ -223,10 +223,23 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	w->gil = GIL_UNKNOWN;
 }
 
+static const struct py_layout *take_where(struct walker *w, const struct walker_thread *t)
+{
+	w->walk.where = *t->where;
+	/* The list's own pointer to the thread state is looked at as the current thread's. */
+	if (t->slot)
+		w->walk.where.tstate_current = t->slot;
+	return walk_layout(w->walk.where.layout);
+}
+
+bool walker_runs(struct walker *w, const struct walker_thread *t)
+{
+	begin(w, t);
+	return runs_python(&w->walk, take_where(w, t)) >= RUNS_FRAMES;
+}
+
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash)
 {
-	const struct py_layout *l;
-
 	begin(w, t);
 	if (!t->where) {
 		walk_begin(&w->walk);
@@ -235,12 +248,7 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 		w->walk.outcome = t->other ? WALK_OK : WALK_NO_PYTHON;
 		return w->walk.outcome;
 	}
-	w->walk.where = *t->where;
-	/* The list's own pointer to the thread state is looked at as the current thread's. */
-	if (t->slot)
-		w->walk.where.tstate_current = t->slot;
-	l = walk_layout(w->walk.where.layout);
-	walk_python(&w->walk, l);
+	walk_python(&w->walk, take_where(w, t));
 	*hash = w->walk.hash;
 	if (!w->walk.n)
 		w->walk.hash = 0;

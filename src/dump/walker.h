@@ -42,6 +42,9 @@ struct walker_regs {
 	uint64_t pc, reg[WALKER_REGS];
 };
 
+/* Has it Python frames in that interpreter? .where isn't NULL. */
+bool walker_runs(struct walker *w, const struct walker_thread *t);
+
 /* Walks its Python frames: outcome, and a hash that differs when they do. */
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash);
 

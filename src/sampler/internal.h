@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include "base/map.h"
 #include "base/vec.h"
 #include "sampler/record_ring.h"
 #include "sampler/sampler.h"
@@ -29,6 +30,7 @@ struct sampler {
 	VEC(struct cpu_ring) cpu_rings; /* kept while a CPU is offline */
 	struct py_layout layouts[ABI_MAX_LAYOUTS];
 	unsigned n_layouts;
+	struct map several; /* tgids that are in the map of that name */
 	int n_cpus;
 };
 

@@ -181,6 +181,7 @@ void sampler_close(struct sampler *s)
 	unwind_store_close(s->unwind);
 	sample_bpf__destroy(s->skel);
 	vec_fini(&s->links);
+	map_fini(&s->several);
 	free(s);
 }
 
@@ -263,12 +264,30 @@ int sampler_set_proc(struct sampler *s, const struct proc_key *key, enum proc_st
 	uint32_t tgid = key->tgid;
 	int r;
 
+	e.several = state == PROC_PYTHON && map_get(&s->several, tgid);
 	if (where)
 		e.where = *where;
 	if (place)
 		e.place = *place;
 	r = update(s->skel->maps.procs, &tgid, &e);
 	return r ? err_sys(r, "can't describe process %u", tgid) : 0;
+}
+
+int sampler_set_several(struct sampler *s, const struct proc_several *several)
+{
+	uint32_t tgid = several->tgid;
+	int r;
+
+	if (several->n < 2) {
+		if (map_get(&s->several, tgid)) {
+			map_del(&s->several, tgid);
+			bpf_map_delete_elem(bpf_map__fd(s->skel->maps.several), &tgid);
+		}
+		return 0;
+	}
+	r = update(s->skel->maps.several, &tgid, several);
+	r = r ? r : map_put(&s->several, tgid, 1);
+	return r ? err_sys(r, "can't describe the interpreters of process %u", tgid) : 0;
 }
 
 void sampler_suspect(struct sampler *s, pid_t tgid)

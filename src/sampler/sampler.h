@@ -71,6 +71,11 @@ bool sampler_sees_unmaps(const struct sampler *s);
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
 				const struct image_place *place, uint32_t space);
+/*
+ * Before its sampler_set_proc(): process @s->tgid has @s->n interpreters, of which .where is the first; less than two: it hasn't several
+ * any more. 0; -E2BIG: there are too many such processes.
+ */
+_must_use_ int sampler_set_several(struct sampler *s, const struct proc_several *several);
 /* Whatever its executable says: the next sample of this process asks. */
 void sampler_suspect(struct sampler *s, pid_t tgid);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""More than one interpreter in a process: the one that was initialised is shown. And one that is newer than krait."""
+"""More than one interpreter in a process: those that were initialised are shown. And one that is newer than krait."""
 import json
 import os
 import re
@@ -22,7 +22,7 @@ def other():
     ctypes.CDLL(None).setenv(b"PYTHONHOME", sys.argv[2].encode(), 1)
     second.Py_InitializeEx(0)
     ready.set()
-    second.PyRun_SimpleString(b"import time\\ndef elsewhere():\\n    while True: time.sleep(0.01)\\nelsewhere()")
+    second.PyRun_SimpleString(b"import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\nelsewhere()")
 threading.Thread(target=other, daemon=True).start()
 ready.wait()
 for i in range(3): threading.Thread(target=threading.Event().wait, daemon=True).start()
@@ -34,9 +34,8 @@ def libraries():
     """{version: (executable, library, prefix)}"""
     found = {}
     for executable, library, prefix in kit.shared():
-        name = os.path.basename(library)
-        version = tuple(int(n) for n in name[len("libpython"):].rstrip("dmt.so10").split(".")[:2])
-        found.setdefault(version, (executable, library, prefix))
+        version = re.match(r"libpython(\d+)\.(\d+)", os.path.basename(library))
+        found.setdefault(tuple(int(n) for n in version.groups()), (executable, library, prefix))
     return found
 
 
@@ -147,17 +146,163 @@ def initialised_later():
 
 
 @kit.case
-def two_initialised():
-    """The one that more threads use is shown, and said is that there is another one."""
+def one_within_the_other():
+    """A thread of the first one runs the second one, loaded by ctypes: what that runs is shown."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
-        raise Skip("no libpython of 3.9 and 3.12")
-    with started(first[0], second[1], second[2], source=INITIALISED) as target:
+        raise Skip("no libpython of 3.12 and 3.9")
+    with started(first[0], second[1], second[2], source=INITIALISED) as target, folder() as d:
         kit.runs(target.pid, 0.2)
-        said, dumped = is_shown(target.pid, (3, 12), "two initialised")
-    for text in said, dumped:
-        check("CPython 3.9" in text and os.path.basename(second[1]) in text, text)
+        done = krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0 and "interpreter" not in done.stderr, done.stderr)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        of = {name: {frame.mapping for sample in profile.samples for frame in profile.stack(sample) if frame.name == name}
+              for name in ("busy", "elsewhere")}
+        check(of == {"busy": {"[python 3.12]"}, "elsewhere": {"[python 3.9]"}}, str(of))
+        dump = krait("dump", "-p", target.pid)
+        for text in "Python 3.12 and 3.9", "in busy", "in elsewhere":
+            check(text in dump.stdout, dump.stderr or dump.stdout)
+
+
+# Each runs functions that it makes anew, three times as long in one as in the other, or only says where it is.
+WORK = """
+import sys, time
+def made(what, seconds, i):
+    of = {"clock": time.thread_time}
+    exec("def NAME_%s_%d(end):\\n    while clock() < end: pass" % (what, i), of)
+    of["NAME_%s_%d" % (what, i)](time.thread_time() + seconds)
+def NAME_main():
+    i = 0
+    while True:
+        made("long", 0.003, i)
+        made("short", 0.001, i)
+        i += 1
+NAME_main()
+"""
+REST = """
+import sys, time
+def NAME_rest():
+    frame, names = sys._current_frames().popitem()[1], []
+    while frame:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    print(*names, flush=True)
+    while True: time.sleep(100)
+def NAME_main():
+    NAME_rest()
+NAME_main()
+"""
+
+
+def build_host(directory):
+    kit.need("gcc")
+    kit.subprocess.run(["gcc", "-o", directory + "/host", os.path.join(kit.HERE, "several_pythons.c"), "-ldl", "-lpthread"],
+                       check=True)
+    return directory + "/host"
+
+
+def together(directory):
+    """(name, how they are loaded, [(version, library, prefix)]): two versions, and twice the same."""
+    found = {version: files for version, files in libraries().items() if files[2] != sys.prefix}
+    if len(found) < 2:
+        raise Skip("no two interpreters with a library")
+    ways = [("here", pair) for pair in ((min(found), max(found)), ((3, 9), (3, 12)), ((3, 11), (3, 13)))]
+    ways += [("here", (version, version)) for version in ((3, 12), (3, 11))]
+    ways += [("apart", (max(found), max(found))), ("apart", ((3, 12), (3, 12)))]
+    for how, versions in ways if kit.FULL else ways[:1] + ways[3:4] + ways[5:6]:
+        if not set(versions) <= set(found):
+            continue
+        loads = [(version,) + found[version][1:] for version in versions]
+        if how == "here" and versions[0] == versions[1]:
+            copy = shutil.copy(loads[1][1], directory)
+            loads[1] = (versions[1], copy, loads[1][2])
+        yield "%s: %s" % (how, " and ".join("%d.%d" % version for version in versions)), how, loads
+
+
+def start_host(host, how, loads, source, apart_ms=0):
+    args = [word for i, (_, library, prefix) in enumerate(loads)
+            for word in (library, prefix, source.replace("NAME", "first second".split()[i]))]
+    return Background(host, how, apart_ms, *args, stdout=kit.subprocess.PIPE, cwd="/")
+
+
+def functions_of(profile, tid):
+    """(names of Python functions, samples) of a thread's stacks."""
+    for sample in profile.samples:
+        if int(sample.labels["tid"]) == tid:
+            yield [frame.name for frame in profile.stack(sample) if frame.kind == "python"], sample.values[0]
+
+
+def judge_thread(profile, tid, name, said):
+    stacks = list(functions_of(profile, tid))
+    total = sum(n for _, n in stacks)
+    check(total >= 40, "%s: %s: only %d samples" % (said, name, total))
+    wrong = [names for names, _ in stacks
+             if any(f not in ("made", "<module>") and not f.startswith(name + "_") for f in names)]
+    check(not wrong, "%s: %s has frames of the other one: %s" % (said, name, wrong[:1]))
+    whole = sum(n for names, n in stacks if name + "_main" in names)
+    check(whole >= 0.98 * total, "%s: %s: %d of %d samples have its main function" % (said, name, whole, total))
+    n = {what: sum(n for names, n in stacks if any(name + "_" + what in f for f in names)) for what in ("long", "short")}
+    both = n["long"] + n["short"]
+    off = abs(n["long"] / both - 0.75)
+    check(off <= 0.03 + 3 * (0.1875 / both) ** 0.5, "%s: %s: %s" % (said, name, n))
+
+
+@kit.case
+def each_works():
+    """Two initialised interpreters, each in a thread: record and top show what each of them runs."""
+    with folder() as d:
+        host = build_host(d)
+        for said, how, loads in together(d):
+            with start_host(host, how, loads, WORK) as target:
+                tids = [int(target.process.stdout.readline()) for _ in loads]
+                kit.runs(target.pid, 0.3)
+                done = krait("record", "-p", target.pid, "-d", 8 if kit.FULL else 1.5, "-F", 997, "-o", d + "/o.pb.gz")
+                check(done.returncode == 0, said + ": " + done.stderr)
+                for tid, name in zip(tids, ("first", "second")):
+                    judge_thread(kit.pprof.read(d + "/o.pb.gz"), tid, name, said)
+                top = krait("top", "--json", "-n", 1, "-i", "500ms", "-p", target.pid)
+                for name in "first", "second":
+                    check(name + "_long" in top.stdout, "%s: top doesn't show %s: %s" % (said, name, top.stderr))
+
+
+@kit.case
+def each_rests():
+    """krait dump shows of each thread what sys._current_frames() of its interpreter says."""
+    with folder() as d:
+        host = build_host(d)
+        for said, how, loads in together(d):
+            with start_host(host, how, loads, REST) as target:
+                lines = [target.process.stdout.readline().decode().split() for _ in range(2 * len(loads))]
+                truth = {name: " ".join(line) for line in lines if len(line) > 1 for name in (line[0].split("_")[0],)}
+                check(len(truth) == 2, "%s: %s" % (said, lines))
+                dump = json.loads(krait("dump", "--json", "-p", target.pid).stdout)
+                shown = {}
+                for thread in dump["processes"][0]["threads"]:
+                    names = [f["function"] for f in thread["frames"][::-1] if f["kind"] == "python"]
+                    if names:
+                        shown[names[0].split("_")[0]] = " ".join(names)
+                check(shown == truth, "%s: %s, not %s" % (said, shown, truth))
+
+
+@kit.case
+def second_comes_later():
+    """The second one is initialised while krait records: it is shown within two seconds."""
+    with folder() as d:
+        host = build_host(d)
+        for said, how, loads in list(together(d))[:1]:
+            with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running, \
+                    start_host(host, how, loads, WORK, 1500) as target:
+                tids = [int(target.process.stdout.readline()) for _ in loads]
+                kit.runs(target.pid, 4, 150)
+                code, text = running.finish()
+            check(code == 0, text)
+            profile = kit.pprof.read(d + "/o.pb.gz")
+            for tid, name, least in (tids[0], "first", 0.9), (tids[1], "second", 0.3):
+                stacks = list(functions_of(profile, tid))
+                total, seen = (sum(n for _, n in some) for some in
+                               (stacks, [of for of in stacks if name + "_main" in of[0]]))
+                check(seen >= least * total, "%s: %s: %d of %d" % (said, name, seen, total))
 
 
 @kit.case

@@ -33,6 +33,11 @@ static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 	return 0;
 }
 
+static int set_several(void *ctx, const struct proc_several *several)
+{
+	return 0;
+}
+
 static int add_exe(void *ctx, const struct exe_key *k, const struct exe_entry *e)
 {
 	return 0;
@@ -42,7 +47,8 @@ static void ask_again(void *ctx, uint32_t tgid)
 {
 }
 
-static const struct collect_ops ops = {add_layout, get_layout, set_proc, add_exe, ask_again};
+static const struct collect_ops ops = {add_layout,  get_layout, set_proc,
+				       set_several, add_exe,	ask_again};
 
 static void check(bool ok)
 {

@@ -37,6 +37,11 @@ static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 	return 0;
 }
 
+static int set_several(void *ctx, const struct proc_several *several)
+{
+	return 0;
+}
+
 static int add_exe(void *ctx, const struct exe_key *k, const struct exe_entry *e)
 {
 	return 0;
@@ -46,7 +51,8 @@ static void ask_again(void *ctx, uint32_t tgid)
 {
 }
 
-static const struct collect_ops ops = {add_layout, get_layout, set_proc, add_exe, ask_again};
+static const struct collect_ops ops = {add_layout,  get_layout, set_proc,
+				       set_several, add_exe,	ask_again};
 
 /* In place of the C library's, through which every vector grows: the next one of this size fails. */
 static size_t fail_size;

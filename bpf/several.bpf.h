@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A process with several interpreters, as a program has that loads two libpythons: which of them the sampled thread runs. In
+ * two at once, as a function of one calls the other one's, it is the one whose GIL the thread holds, else the one that is later
+ * in the list: the process's first runs the other one.
+ */
+#ifndef BPF_SEVERAL_H
+#define BPF_SEVERAL_H
+
+#include "maps.bpf.h"
+#include "thread.bpf.h"
+
+/* enum runs */
+walk_global int runs_here(void)
+{
+	struct walk *w = walk_state();
+	const struct py_layout *l = layout_of(w);
+
+	return l ? runs_python(w, l) : RUNS_NOT;
+}
+
+/* Sets w->where to that of the interpreter that the thread runs, or of the process's first. */
+walk_global int choose_interpreter(__u32 tgid)
+{
+	const struct proc_several *s = bpf_map_lookup_elem(&several, &tgid);
+	struct walk *w = walk_state();
+	__u32 best = 0;
+	int most = -1;
+
+	if (!s || !w)
+		return 0;
+	for (__u32 i = 0; i < ABI_INTERPRETERS; i++) {
+		int runs;
+
+		if (i >= s->n)
+			break;
+		w->where = s->where[i];
+		runs = runs_here();
+		if (runs > most || (runs == most && runs >= RUNS_FRAMES)) {
+			most = runs;
+			best = i;
+		}
+	}
+	w->where = s->where[bounded(best, ABI_INTERPRETERS)];
+	return 0;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes with several interpreters: where each of them is, when it is looked for them again, and what
+ * isn't shown.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/nomem.h"
+#include "collect/internal.h"
+
+/* An interpreter that only is there, as ctypes loads one, may stay so for ever. */
+#define APART_NS      NSEC_PER_SEC
+#define APART_MOST_NS (64 * NSEC_PER_SEC)
+
+bool several_same(const struct proc_several *a, const struct proc_several *b)
+{
+	return a ? b && !memcmp(a, b, sizeof(*a)) : !b;
+}
+
+void several_forget(struct collect *c, struct process *p)
+{
+	const struct process *newest = process_newest(c, p->key.tgid);
+
+	if (p->several && (!newest || newest == p))
+		(void)!c->config.ops->set_several(c->config.ctx,
+						  &(struct proc_several){.tgid = p->key.tgid});
+	free(p->several);
+	p->several = NULL;
+}
+
+int several_set(struct collect *c, struct process *p, const struct proc_several *all)
+{
+	int r;
+
+	several_forget(c, p);
+	if (all->n < 2)
+		return 0;
+	p->several = malloc(sizeof(*p->several));
+	if (!p->several)
+		return err_nomem();
+	*p->several = *all;
+	r = c->config.ops->set_several(c->config.ctx, all);
+	if (r) {
+		free(p->several);
+		p->several = NULL;
+	}
+	return r;
+}
+
+void several_wait(struct process *p)
+{
+	p->later = (struct later_look){clock_ns(CLOCK_MONOTONIC) + APART_NS, APART_NS};
+}
+
+void several_looked(struct process *p, const struct image_found *found)
+{
+	struct later_look *l = &p->later;
+
+	if (!found->waits)
+		*l = (struct later_look){};
+	else if (found->idle || !l->apart_ns)
+		several_wait(p);
+	else
+		*l = (struct later_look){clock_ns(CLOCK_MONOTONIC) + l->apart_ns,
+					 MIN(2 * l->apart_ns, APART_MOST_NS)};
+}
+
+bool several_is_due(const struct process *p, uint64_t now)
+{
+	return p->later.apart_ns && now >= p->later.due_ns;
+}
+
+void several_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
+		      const struct image_at *one)
+{
+	struct collect_other *o = &c->stats.other;
+	uint32_t version = one->file ? one->file->image.hex_version : 0;
+
+	if (!one->file || map_get(&c->others, tgid) || map_put(&c->others, tgid, 1))
+		return;
+	*o = (struct collect_other){.processes = o->processes + 1, .tgid = tgid};
+	snprintf(o->name, sizeof(o->name), "CPython %u.%u", version >> 24, version >> 16 & 0xff);
+	snprintf(o->file, sizeof(o->file), "%s", maps_path(maps, one->at));
+}

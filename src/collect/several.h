@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes with several interpreters; see several.c. */
+#ifndef COLLECT_SEVERAL_H
+#define COLLECT_SEVERAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/image.h"
+#include "records.h"
+
+struct collect;
+struct process;
+
+/* When a process is looked at again because an interpreter in it isn't initialised; .apart_ns 0: it isn't. */
+struct later_look {
+	uint64_t due_ns, apart_ns;
+};
+
+/* NULL: there is one interpreter. */
+bool several_same(const struct proc_several *a, const struct proc_several *b);
+
+/*
+ * @p has the interpreters @all, if that are more than one: the kernel programs know it from the next .set_proc() on. 0, or -errno +
+ * message: then the first of them is shown.
+ */
+_must_use_ int several_set(struct collect *c, struct process *p, const struct proc_several *all);
+void several_forget(struct collect *c, struct process *p);
+
+/* Which of them are initialised shows later. */
+void several_wait(struct process *p);
+/* It was examined: is it again, and when? */
+void several_looked(struct process *p, const struct image_found *found);
+bool several_is_due(const struct process *p, uint64_t now);
+
+/* Counts process @tgid if it has an interpreter that isn't shown: @one; .file NULL: it has none. */
+void several_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
+		      const struct image_at *one);
+
+#endif
