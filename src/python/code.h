@@ -18,7 +18,7 @@ struct py_code {
 	char *name;	/* qualified as far as known, UTF-8, one line; NULL: not known (yet) */
 	char *module; /* its name, if this is the body of an imported one and it was proved; or NULL */
 	char *made_in; /* its file, if this one has none (<string>) and it was proved; or NULL */
-	char *file;    /* co_filename as it is, UTF-8, one line; NULL: not known (yet) */
+	char *file; /* co_filename as it is (but for py_code_find_modules()), UTF-8, one line; NULL: not known (yet) */
 	uint8_t *linetable;
 	uint32_t linetable_bytes;
 	int32_t firstlineno;
@@ -78,12 +78,12 @@ struct py_body {
 
 #define PY_BODIES 16 /* whose modules are found at once */
 
-/* Is it one, or code without a file, of a version whose dicts can be read? */
+/* Is it one, or code without a file, or a notebook cell's, of a version whose dicts can be read? */
 bool py_code_has_module(const struct py_code *code, const struct py_layout *layout);
 
 /*
  * Sets .module of up to PY_BODIES bodies if the dict has a name, and the file that the code object has; of code without a
- * file .made_in, if the dict has one that its name belongs to. Reads the live process @pid. 0, also of what isn't certain; -ENOMEM, -ESRCH, ...
+ * file .made_in, if the dict has one that its name belongs to; of a notebook cell's .file, "/tmp/ipykernel_7/In [3]". Reads the live process @pid. 0, also of what isn't certain; -ENOMEM, -ESRCH, ...
  */
 _must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
 				    const struct py_layout *layout);

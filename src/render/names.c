@@ -27,11 +27,22 @@ struct render_names {
 	size_t n;
 };
 
+/* "/tmp/ipykernel_7/In [3]" is what a notebook shows as In [3]. */
+static size_t after_kernel(const char *path)
+{
+	const char *cell = strrchr(path, '/');
+
+	return cell && str_starts(cell, "/In [") && memmem(path, cell - path, "/ipykernel_", 11)
+		       ? (size_t)(cell + 1 - path)
+		       : 0;
+}
+
 static struct name shorten(const struct origin *o, uint32_t file, const struct dirs *dirs)
 {
 	const char *path = profile_get_string(o->p, file);
 	struct origin_cuts cuts = origin_cuts(path);
-	size_t own = dirs_after(dirs, path), library = MAX(cuts.site, cuts.stdlib);
+	size_t own = MAX(dirs_after(dirs, path), after_kernel(path));
+	size_t library = MAX(cuts.site, cuts.stdlib);
 	size_t cut = MAX(library, own);
 	struct name name = {.file = path + (path[cut] ? cut : 0),
 			    .origin = origin_of(o, file, own)};

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cells of a notebook are called as the notebook calls them: In [3]. The target compiles them as ipykernel does and keeps
+their numbers where IPython keeps them; in the full tier it is ipykernel itself, driven by jupyter_client."""
+import collections
+import os
+import subprocess
+import sys
+
+import kit
+from kit import case, check, folder, krait
+
+# Cell 3's file has another number in the next process: the numbers of two kernels are different things.
+CELLS = """
+import os, sys, time
+class Compiler:
+    def __init__(self):
+        self._filename_map = {}
+class Shell:
+    def __init__(self):
+        self.compile = Compiler()
+    def get_ipython(self):
+        return self
+shell, text, first = Shell(), "", int(sys.argv[1])
+user = {"__name__": "__main__", "get_ipython": shell.get_ipython, "__builtins__": __builtins__, **{"x%d" % i: i for i in range(300)}}
+CELLS = '''
+import time
+class Spinner:
+    def spin(self, seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            sum(range(500))
+''', "Spinner().spin(0.3)", '''
+end = time.process_time() + 0.4
+while time.process_time() < end:
+    sum(range(500))
+''', "Spinner().spin(0.3)  # again", '''
+end = time.process_time() + 0.4
+while time.process_time() < end: sum(range(501))
+'''
+for number, text in enumerate(CELLS, first):
+    name = "/tmp/ipykernel_%d/%d.py" % (os.getpid(), 4000000000 + hash(text) % 10**8)
+    if number != first + 4:
+        shell.compile._filename_map[name] = number
+    exec(compile(text, name, "exec"), user)
+time.sleep(0.4)  # numbers are read while the process is there
+"""
+
+
+def files_of(profile):
+    """CPU samples by file and function of the innermost Python frame."""
+    seen = collections.Counter()
+    for s in profile.samples:
+        frames = [f for f in profile.stack(s) if f.kind == "python"]
+        if frames and "ipykernel_" in frames[-1].file:
+            seen[frames[-1].file.rpartition("/")[2], frames[-1].name.rpartition(".")[2]] += s.values[0]
+    return seen
+
+
+def numbered(python):
+    with folder() as d:
+        with open(d + "/app.py", "w") as f:
+            f.write(CELLS)
+        done = krait("record", "-q", "-o", d + "/o.pb.gz", "--", python, d + "/app.py", 3)
+        check(done.returncode == 0, done.stderr)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+        seen = files_of(profile)
+        check(seen["In [3]", "spin"] > 300 and seen["In [5]", "<module>"] > 200, "seen: %s" % seen)
+        unknown = sum(n for (name, _), n in seen.items() if name.endswith(".py"))
+        check(unknown > 200 and sum(seen.values()) - unknown == sum(n for (name, _), n in seen.items() if name in ("In [3]", "In [5]", "In [4]", "In [6]")),
+              "a cell that the shell has no number of: %s" % seen)
+        outer = {f.file.rpartition("/")[2] for s in profile.samples for f in profile.stack(s) if f.name == "<module>" and "ipykernel_" in f.file}
+        check({"In [4]", "In [5]", "In [6]"} <= outer, "cells: %s" % outer)
+        text = krait("report", d + "/o.pb.gz").stdout
+        check("In [3].Spinner.spin" in text and "In [3]:7" in text, text)
+        check("/In [" not in text, text)
+
+
+def register(name, path):
+    def run():
+        numbered(path)
+
+    run.__name__ = "cells_" + name
+    kit.case(run)
+
+
+@case
+def two_kernels():
+    """In [1] of one kernel isn't that of another: they keep their folders."""
+    with folder() as d:
+        with open(d + "/app.py", "w") as f:
+            f.write(CELLS)
+        done = krait("record", "-q", "-o", d + "/o.pb.gz", "--", "sh", "-c", "%s %s/app.py 1 & %s %s/app.py 1; wait" % ((kit.PYTHON, d) * 2))
+        check(done.returncode == 0, done.stderr)
+        rows = [line for line in krait("report", d + "/o.pb.gz").stdout.split("\n") if "spin " in line and "/In [1]" in line]
+        check(len(rows) == 2, "%s" % rows)
+
+
+NOTEBOOK = """
+import subprocess, sys, time
+from jupyter_client.manager import KernelManager
+manager = KernelManager(kernel_name="python3")
+manager.start_kernel()
+client = manager.client()
+client.start_channels()
+client.wait_for_ready(timeout=60)
+recorder = subprocess.Popen([*sys.argv[1:], "-p", str(manager.provisioner.pid)])
+time.sleep(2)
+SPIN = '''
+def spin(seconds):
+    import time
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(500))
+'''
+for cell in "import sys", SPIN, "%time spin(0.5)", SPIN.replace("spin", "turn") + "turn(0.5)", "%%time\\nspin(0.5)":
+    client.execute_interactive(cell, timeout=60)
+recorder.wait()
+client.stop_channels()
+manager.shutdown_kernel(now=True)
+"""
+
+
+@kit.full_case
+def kernel():
+    """ipykernel as pip installs it: functions of cells 2 and 4."""
+    with folder() as d:
+        venv = subprocess.run([kit.PYTHON, "-m", "venv", d + "/venv"], check=False)
+        python = d + "/venv/bin/python"
+        pip = venv.returncode or subprocess.run([python, "-m", "pip", "install", "-q", "ipykernel", "jupyter_client"], check=False).returncode
+        if pip:
+            raise kit.Skip("no ipykernel")
+        subprocess.run([python, "-c", NOTEBOOK, kit.KRAIT, "record", "-q", "-d", "12", "-o", d + "/o.pb.gz"], check=True, env={**os.environ, "HOME": d},
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seen = files_of(kit.pprof.read(d + "/o.pb.gz"))
+        total = sum(seen.values())
+        check(seen["In [2]", "spin"] > 0.5 * total and seen["In [4]", "turn"] > 0.25 * total, "%s" % seen)
+        check(seen["In [2]", "spin"] + seen["In [4]", "turn"] > 0.97 * total, "%s" % seen)
+
+
+for name, version, _, path in kit.interpreters():
+    if name in ("python3.8-pyenv", "python3.12-pyenv", "python3.15-sid") or (kit.FULL and version >= (3, 6) and name != "pypy3-sid"):
+        register(name, path)
+if __name__ == "__main__":
+    sys.exit(kit.main())
