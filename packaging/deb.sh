@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# deb.sh: Debian packages of these sources for the release that runs here, in build/deb. What they need
+# to be built is in packaging/debian/control. Arguments go to dpkg-buildpackage.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(make -s version | tr - .)
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y VERSION)}
+umask 022
+rm -rf build/deb
+mkdir -p build/deb
+archive=$(packaging/wheel.py --sdist build/deb)
+mv "build/deb/$archive" "build/deb/krait_$version.orig.tar.gz"
+tar -C build/deb -xzf "build/deb/krait_$version.orig.tar.gz"
+mv "build/deb/${archive%.tar.gz}" build/deb/krait
+cd build/deb/krait
+cp -r packaging/debian debian
+cat >debian/changelog <<-END
+	krait ($version-1) unstable; urgency=medium
+
+	  * This version; CHANGELOG.md says what is new in it.
+
+	 -- $(sed -n 's/^Maintainer: //p' debian/control)  $(date -uRd "@$SOURCE_DATE_EPOCH")
+END
+dpkg-buildpackage -us -uc "$@"

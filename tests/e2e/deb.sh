@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# deb.sh [SUITE]...: the Debian package, built and looked through by lintian here, then in a bare root of each suite
+# (bookworm, trixie, sid): installed, its own test run, what debconf is told, removed without a trace. Wants root.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/setup/common.sh
+. tests/setup/apt.sh
+set +e
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS deb $name"; else echo "FAIL deb $name: see the log"; bad=1; fi
+}
+lacks() { echo "SKIP deb: $1"; exit 0; }
+[ "$(id -u)" = 0 ] || lacks "not root"
+for tool in dpkg-buildpackage dh lintian mmdebstrap unshare; do have $tool || lacks "no $tool"; done
+mirror=$(debian_mirror) || lacks "no Debian mirror"
+
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+# What a build needs stands in two lists; the compiler, libc and make are build-essential.
+same_needs() {
+	local needs line
+	needs=" $(sed -n '/^Build-Depends:/,/^Standards/p' packaging/debian/control | tr -cs 'a-z0-9-' ' ') "
+	while read -r line _; do
+		[[ " gcc libc6-dev make " == *" $line "* || "$needs" == *" $line "* ]] || { echo "$line isn't in control"; return 1; }
+	done < <(sed -n 's/^build[[:space:]]//p' packaging/apt-packages)
+}
+
+build() { packaging/deb.sh >"$work/build.log" 2>&1 || { tail -n 30 "$work/build.log"; return 1; }; }
+
+# The address is not one: nothing of krait is published yet, and nobody reads mail for it.
+lint() {
+	local said
+	said=$(lintian --allow-root --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build/deb/*.changes 2>&1)
+	printf '%s\n' "$said" >&2
+	! grep -E '^[EW]:' <<<"$said"
+}
+
+in_root() { tests/setup/in-root.sh "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
+told() { # yes or no, for group and forget: what debconf knows before it asks
+	printf 'krait krait/group boolean %s\nkrait krait/forget boolean %s\n' "$1" "$2" | in_root debconf-set-selections
+}
+install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
+remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
+# Also groups. What dpkg, apt and debconf keep of every package aside, and the cache of root, who ran its own test.
+listed() {
+	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
+		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
+}
+mode_is() { # MODE GROUP-OF-THE-ROOT
+	local gid
+	gid=$(sed -n "s/^$2:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group")
+	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }
+}
+no_capabilities() { [ -z "$(getcap "$root/usr/bin/krait")" ]; }
+group_runs() { # a member records; its profile has the function
+	in_root sh -c 'adduser --quiet --disabled-password --gecos "" alice && adduser --quiet alice krait
+		cd /home/alice && runuser -u alice -- krait record -q -o a.folded -- python3 -c "
+import time
+def busy_of_alice():
+    end = time.process_time() + 0.5
+    while time.process_time() < end: pass
+busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir -p .cache/krait &&
+		chmod 700 .cache/krait && runuser -u alice -- touch .cache/krait/1.rows' >&2
+}
+
+one_suite() {
+	local suite=$1
+	root=$work/$suite
+	mmdebstrap --quiet --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
+		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
+	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*
+	in_root true
+	in_root apt-get update -q >>"$work/log" 2>&1
+	told false false
+	# What it depends on comes first, so that the lists differ by krait alone.
+	install_it; in_root apt-get purge -y -q krait >>"$work/log" 2>&1
+	listed >"$work/before"
+	check "$suite-install" install_it
+	check "$suite-no-rights-by-default" no_capabilities
+	check "$suite-mode" mode_is 755 root
+	check "$suite-autopkgtest" in_root sh "$PWD/packaging/debian/tests/record"
+	check "$suite-remove" remove_it
+	listed >"$work/after"
+	check "$suite-leaves-nothing" diff "$work/before" "$work/after"
+	told true true
+	check "$suite-install-with-group" install_it
+	check "$suite-group-mode" mode_is 750 krait
+	check "$suite-member-records" group_runs
+	check "$suite-remove-with-caches" remove_it
+	check "$suite-caches-are-gone" [ ! -e "$root/home/alice/.cache/krait" ]
+	check "$suite-recordings-stay" [ -s "$root/home/alice/a.folded" ]
+	in_root userdel -r alice >/dev/null 2>&1
+	listed >"$work/after"
+	check "$suite-leaves-no-group" diff "$work/before" "$work/after"
+	rm -rf --one-file-system "$root"
+}
+
+check build-depends same_needs
+check build build || exit 1
+check lintian lint
+deb=$(cd build/deb && ls krait_*.deb)
+[ $# -gt 0 ] || set -- bookworm trixie sid
+for suite; do one_suite "$suite"; done
+exit $bad
