@@ -86,7 +86,7 @@ LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROO
 ifeq ($(VARIANT),nobpf)
 LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \
 	     $(wildcard $(addprefix src/cli/,caller.c cells.c color.c commands.c completion.c diff*.c environment.c headline.c help.c merge.c \
-	     no_bpf.c options.c output.c place.c report*.c rights.c source_open.c users.c values.c view_options.c write.c)))
+	     no_bpf.c options.c output.c place.c report*.c rights.c source_open.c users.c uvx.c values.c view_options.c write.c)))
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
 # An allocation that fails says so by itself (src/base/allocate.c).

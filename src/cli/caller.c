@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/environment.h"
 #include "cli/rights.h"
+#include "cli/uvx.h"
 #include "proc/owner.h"
 #include "proc/proc.h"
 
@@ -143,6 +144,8 @@ int caller_find(struct caller *c)
 	} else if (getauxval(AT_SECURE)) {
 		r = environment_original(&c->env);
 	}
+	if (!r)
+		r = uvx_leave(&c->env);
 	return r ? err_sys(r, "can't find out who called krait through sudo") : 0;
 }
 

@@ -34,8 +34,7 @@ static bool same_name(const char *a, const char *b)
 	return n == name_length(b) && memcmp(a, b, n) == 0;
 }
 
-/* Sets or adds a copy of @entry; keeps the NULL at the end. */
-static int set(struct environment *e, const char *entry)
+int environment_set(struct environment *e, const char *entry)
 {
 	char *copy = strdup(entry);
 	int r;
@@ -68,7 +67,7 @@ int environment_parse(struct environment *e, const char *text, size_t n)
 		if (length == n)
 			return 0; /* not terminated: cut off */
 		if (name_length(text) < length) {
-			r = set(e, text);
+			r = environment_set(e, text);
 			if (r)
 				return r;
 		}
@@ -120,7 +119,7 @@ static int set_pair(struct environment *e, const char *name, const char *value)
 	_cleanup_str_ struct str entry = {};
 
 	str_addf(&entry, "%s=%s", name, value);
-	return entry.failed ? -ENOMEM : set(e, str_cstr(&entry));
+	return entry.failed ? -ENOMEM : environment_set(e, str_cstr(&entry));
 }
 
 int environment_of_user(struct environment *e, uid_t uid)
@@ -129,7 +128,7 @@ int environment_of_user(struct environment *e, uid_t uid)
 	int r = 0;
 
 	for (char **own = environ; *own && !r; own++)
-		r = set(e, *own);
+		r = environment_set(e, *own);
 	if (r || users_get(uid, &u))
 		return r;
 	r = set_pair(e, "HOME", u.home);
@@ -157,7 +156,7 @@ int environment_add_own(struct environment *e)
 
 	for (char **own = environ; *own && !r; own++)
 		if (!is_sudos(*own))
-			r = set(e, *own);
+			r = environment_set(e, *own);
 	return r;
 }
 

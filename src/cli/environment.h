@@ -27,6 +27,9 @@ _must_use_ int environment_of_user(struct environment *e, uid_t uid);
 /* Adds to @e krait's own variables, except those that sudo sets (PATH, HOME, SUDO_*, ...). */
 _must_use_ int environment_add_own(struct environment *e);
 
+/* Sets or adds a copy of @entry, "NAME=value"; the NULL stays at the end. */
+_must_use_ int environment_set(struct environment *e, const char *entry);
+
 /* Value of a variable, or NULL. */
 const char *environment_get(const struct environment *e, const char *name);
 

@@ -131,6 +131,29 @@ def installed():
         check(file_list(d) == before, "left: %s" % (set(file_list(d)) ^ set(before)))
 
 
+def pythons_prefix(environment, **variables):
+    """Of the `python3` that krait, called as uv calls it, runs for the user."""
+    bin_ = os.path.join(environment, "bin")
+    env = dict({"PATH": bin_ + ":/usr/bin:/bin", "HOME": environment, "UV": "/usr/bin/uv"}, **variables)
+    said = run(os.path.join(bin_, "krait"), "record", "-q", "-o", os.path.join(environment, "x.folded"), "--", "python3", "-c",
+               "import sys; print(sys.prefix)", env=env)
+    return said.splitlines()[-1]
+
+
+@kit.case
+def uvx():
+    """`uvx --from krait-profiler krait record -- python3` runs the user's Python, not that of the environment made for krait."""
+    with folder() as d:
+        run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
+        into = ("--python", os.path.join(d, "bin", "python"))
+        pip(*into, "install", "-q", "--no-index", "--find-links", os.path.dirname(wheel()), "--no-compile", "krait-profiler")
+        check(pythons_prefix(d) == "/usr", "not the user's Python: " + pythons_prefix(d))
+        check(pythons_prefix(d, VIRTUAL_ENV=d) == d, "the user activated it")
+        site = run(os.path.join(d, "bin", "python"), "-c", "import site; print(site.getsitepackages()[0])").strip()
+        os.mkdir(os.path.join(site, "numpy-2.0.dist-info"))
+        check(pythons_prefix(d) == d, "`uvx --with numpy` has what the program needs")
+
+
 @kit.case
 def source_archive():
     """It has the sources and says its version without git; where it can't be built it says what that needs."""

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The environment that `uvx --from krait-profiler krait` makes for krait. */
+#ifndef CLI_UVX_H
+#define CLI_UVX_H
+
+#include "cli/environment.h"
+
+/*
+ * uvx puts an environment with krait in it first in PATH, so that `python app.py` would be run by a
+ * Python without the user's packages. Takes it out of PATH: of @e, or of krait's own environment if
+ * @e is empty. Not if it has other packages (`uvx --with`), or is the one that the user activated.
+ * 0 or -errno.
+ */
+_must_use_ int uvx_leave(struct environment *e);
+
+#endif
