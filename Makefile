@@ -81,7 +81,7 @@ CPPFLAGS += -DKRAIT_STATIC
 KCFLAGS  += $(HERE_IS)
 endif
 
-ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli
+ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli cli/py_spy
 LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \
@@ -127,7 +127,7 @@ $(B)/flags: force
 		printf '%s\n' '$(subst ','\'',$(FLAGS_ID))' > $@
 
 # The version changes with every commit: only what shows it is compiled again.
-VERSIONED := $(patsubst %.c,$(B)/%.o,$(shell grep -l KRAIT_VERSION src/*/*.c))
+VERSIONED := $(patsubst %.c,$(B)/%.o,$(shell grep -l KRAIT_VERSION src/*/*.c src/*/*/*.c))
 $(VERSIONED): CPPFLAGS += -DKRAIT_VERSION='"$(VERSION)"'
 $(VERSIONED): $(B)/version
 $(B)/version: force

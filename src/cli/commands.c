@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&command_merge,
 	&command_diff,
 	&command_doctor,
+	&command_py_spy,
 	&command_help,
 	&command_version,
 	&command_man,

@@ -13,6 +13,7 @@
 extern const struct command command_record;
 extern const struct command command_top;
 extern const struct command command_dump;
+extern const struct command command_py_spy;
 extern const struct command command_report;
 extern const struct command command_merge;
 extern const struct command command_diff;

@@ -197,9 +197,12 @@ static int print_all(struct run *x)
 		fputs(", \"processes\": [\n  ", stdout);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (i)
+		if (i && !x->o->print)
 			fputs(x->o->json ? ",\n  " : "\n\n", stdout);
-		print_one(x, &to, &list[i], i);
+		if (x->o->print)
+			x->o->print(x->o->print_arg, &to, &list[i], dump_proc(x->dump, i));
+		else
+			print_one(x, &to, &list[i], i);
 	}
 	if (x->o->json)
 		fputs("]}\n", stdout);
@@ -270,7 +273,7 @@ static int dump(struct run *x)
 /* On a machine where everything hangs for want of CPU time, krait gets its turn. Not without the right to. */
 #define NICENESS -10
 
-static int cmd_dump(const struct dump_options *o)
+int cmd_dump(const struct dump_options *o)
 {
 	struct run x = {.o = o, .patience.seconds = DUMP_PATIENCE_SECONDS};
 	int r;

@@ -12,9 +12,15 @@
 #include "dump/source.h"
 #include "render/render.h"
 
+struct dump_print;
+
 struct dump_options {
 	struct record_options record; /* the targets; first: rows are shared with record */
 	bool json, short_frames;
+	/* Prints each process instead of krait's own words. NULL: those. */
+	void (*print)(void *arg, const struct dump_print *to, const struct dump_process *p,
+		      const struct proc *proc);
+	void *print_arg;
 };
 
 /* How the files of a profile are called; zero-initialised knows none. */
@@ -60,6 +66,9 @@ void dump_running_fini(struct dump_running *x);
 /* The @n frames of @t, innermost first; @in is @to with the profile that they are in. */
 const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
 			    struct dump_print *in, size_t *n);
+
+/* The whole of `krait dump` after the command line; returns the exit code (exit.h). */
+int cmd_dump(const struct dump_options *o);
 
 /* What it is doing, in a few words. */
 void dump_state_words(const struct dump_thread *t, struct str *ret);

@@ -56,6 +56,9 @@ static int run(int argc, char **argv)
 {
 	const struct command *c;
 
+	if (argc && streq(path_base(argv[0]), command_py_spy.name))
+		return command_py_spy.run(&command_py_spy, argc - 1, argv + 1);
+
 	if (argc < 2) {
 		help_overview(stderr);
 		return EXIT_USAGE;

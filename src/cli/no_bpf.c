@@ -33,3 +33,4 @@ ABSENT(top);
 ABSENT(dump);
 ABSENT(doctor);
 ABSENT(man);
+ABSENT(py_spy);

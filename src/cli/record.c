@@ -263,6 +263,8 @@ static int write_with_summary(struct session *s, const struct summary *m)
 	view_say_unknown(view_mine(&s->options->view, s->profile));
 	origin_note(s->profile);
 	r = apply_filters(s);
+	if (!r && s->options->reshape)
+		r = s->options->reshape(s->options->reshape_arg, &s->profile);
 	if (r) {
 		log_error("%s", err_msg());
 		return r;
@@ -295,6 +297,10 @@ static int finish(struct session *s, int broken)
 		log_warn("%s", err_msg());
 	if (!s->options->cmd)
 		return code;
+	if (s->options->end_command) {
+		spawn_kill(&s->spawn);
+		return code;
+	}
 	spawn_pass_on_stop(&s->spawn);
 	spawn_say_goes_on(&s->spawn);
 	r = spawn_wait(&s->spawn);

@@ -65,7 +65,12 @@ struct record_options {
 	/* Conduct. */
 	bool require_samples; /* no sample = EXIT_FAILED */
 	bool if_permitted;    /* without rights run cmd unprofiled, with one warning */
+	bool end_command;     /* the recording's end kills cmd, and its exit code isn't krait's */
 	int verbose; /* -q -1, default 0, -v 1, -vv 2; log_set_level() was already called */
+
+	/* Replaces the profile before it is written, by 0; or -errno + message. NULL: it stays. */
+	int (*reshape)(void *arg, struct profile **p);
+	void *reshape_arg;
 
 	/* While parsing. */
 	const char *format_name;

@@ -221,6 +221,12 @@ void spawn_pass_on_stop(struct spawn *s)
 		kill(s->pid, signals_stop());
 }
 
+void spawn_kill(struct spawn *s)
+{
+	if (!spawn_ended(s) && s->pid && !kill(s->pid, SIGKILL))
+		reap(s);
+}
+
 void spawn_say_goes_on(struct spawn *s)
 {
 	if (!spawn_ended(s) && !signals_stop())

@@ -58,6 +58,9 @@ int spawn_wait(struct spawn *s);
 /* Passes on to the command the signal that asked krait to stop, if it hasn't got it itself. */
 void spawn_pass_on_stop(struct spawn *s);
 
+/* Ends the command, whatever it does, if it hasn't ended. */
+void spawn_kill(struct spawn *s);
+
 /* Says so, if the command runs on though nobody has asked krait to stop. */
 void spawn_say_goes_on(struct spawn *s);
 

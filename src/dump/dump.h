@@ -19,6 +19,7 @@
 struct dump_thread {
 	pid_t tid;
 	bool python;	  /* it has a Python thread state */
+	uint64_t ident;	  /* its threading.get_ident(); 0: not known */
 	bool steady;	  /* didn't run while its stack was read */
 	struct wait wait; /* what it is doing */
 	enum gil_state gil;

@@ -57,6 +57,8 @@ static void describe(const struct reader *r, struct walker_thread *ret)
 		if (describe_in(r, &r->t->python[i], &w) &&
 		    (!ret->where || walker_runs(r->d->walker, &w)))
 			*ret = w;
+	if (ret->where)
+		r->thread->ident = ret->tp + (uint64_t)(int64_t)ret->where->self_offset;
 }
 
 static void read_target(const struct reader *r)

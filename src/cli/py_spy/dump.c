@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `krait py-spy dump`: the threads that Python knows, as py-spy's src/dump.rs prints them, and as its
+ * src/stack_trace.rs has them in JSON.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/visible.h"
+#include "cli/exit.h"
+#include "cli/py_spy/py_spy.h"
+#include "proc/stat.h"
+
+#define CMDLINE_BYTES (64u << 10) /* that are read and shown */
+
+struct printer {
+	const struct py_spy_options *o;
+	FILE *out;
+	const struct dump_print *to;
+	unsigned printed; /* processes with Python */
+};
+
+/* Nothing that a terminal would obey. */
+static void put_text(FILE *out, const char *s)
+{
+	_cleanup_str_ struct str clean = {};
+
+	str_add(&clean, s);
+	if (clean.failed)
+		return;
+	visible_in_place(clean.s);
+	fputs(clean.s, out);
+}
+
+/* A thread that the kernel runs, or lets wait for a CPU, as /proc/PID/task/TID/stat says: R. */
+static bool is_active(const struct dump_thread *t)
+{
+	return t->wait.kind == WAIT_RUNNING || t->wait.kind == WAIT_RUNNABLE;
+}
+
+static const char *status(const struct dump_thread *t)
+{
+	if (!is_active(t))
+		return "idle";
+	return t->gil == GIL_HELD ? "active+gil" : "active";
+}
+
+/* What is printed of a frame. Texts are the profile's and the names'. */
+struct shown {
+	const char *name, *file, *short_file, *module;
+	int line;
+};
+
+/* False: py-spy has no such frame. */
+static bool frame_of(const struct printer *x, struct profile *p, struct render_names *names,
+		     uint32_t id, struct str *text, struct shown *ret)
+{
+	const struct profile_location *l = profile_get_location(p, id);
+	const struct profile_mapping *m = profile_get_mapping(p, l->mapping);
+
+	if (m->kind == KIND_KERNEL || m->kind == KIND_GC ||
+	    (m->kind == KIND_NATIVE && !x->o->native))
+		return false;
+	str_clear(text);
+	render_names_function(names, id, text);
+	*ret = (struct shown){.name = str_cstr(text), .line = l->line};
+	if (m->kind == KIND_PYTHON && l->function) {
+		ret->file = profile_get_string(p, profile_get_function(p, l->function)->file);
+		ret->short_file = py_spy_file(x->o, p, names, l->function);
+	} else {
+		ret->file = ret->module = profile_get_string(p, m->name);
+		ret->short_file = render_names_mapping(names, l->mapping);
+	}
+	return true;
+}
+
+static void put_frame_text(const struct printer *x, const struct shown *f)
+{
+	fputs("    ", x->out);
+	put_text(x->out, f->name);
+	fputs(" (", x->out);
+	put_text(x->out, f->short_file);
+	if (f->line)
+		fprintf(x->out, ":%d", f->line);
+	fputs(")\n", x->out);
+}
+
+static void put_field(FILE *out, const char *key, const char *value)
+{
+	fprintf(out, "        \"%s\": ", key);
+	if (value)
+		json_put_string(out, value);
+	else
+		fputs("null", out);
+	fputs(",\n", out);
+}
+
+/* What krait doesn't know of a frame is null: its local variables, whether a C function called it. */
+static void put_frame_json(const struct printer *x, const struct shown *f, bool first)
+{
+	fputs(first ? "\n      {\n" : ",\n      {\n", x->out);
+	put_field(x->out, "name", f->name);
+	put_field(x->out, "filename", f->file);
+	put_field(x->out, "module", f->module);
+	put_field(x->out, "short_filename", f->short_file);
+	fprintf(x->out, "        \"line\": %d,\n", f->line);
+	put_field(x->out, "locals", NULL);
+	put_field(x->out, "is_entry", NULL);
+	fputs("        \"is_shim_entry\": null\n      }", x->out);
+}
+
+static void put_frames(const struct printer *x, const struct dump_thread *t)
+{
+	_cleanup_str_ struct str text = {};
+	struct render_names *names;
+	struct dump_print in;
+	struct shown f;
+	bool first = true;
+	size_t n;
+	const uint32_t *frames = dump_frames(x->to, t, &in, &n);
+
+	names = n ? render_names_new(in.profile) : NULL;
+	for (size_t i = 0; names && i < n; i++) {
+		if (!frame_of(x, in.profile, names, frames[i], &text, &f))
+			continue;
+		if (x->o->json)
+			put_frame_json(x, &f, first);
+		else
+			put_frame_text(x, &f);
+		first = false;
+	}
+	render_names_free(names);
+}
+
+static void put_thread_text(const struct printer *x, const struct dump_thread *t)
+{
+	fprintf(x->out, "Thread %d (%s)", t->tid, status(t));
+	if (*t->name) {
+		fputs(": \"", x->out);
+		put_text(x->out, t->name);
+		fputc('"', x->out);
+	}
+	fputc('\n', x->out);
+	put_frames(x, t);
+}
+
+static void put_thread_json(const struct printer *x, const struct dump_process *p,
+			    const struct dump_thread *t)
+{
+	fprintf(x->out, "  {\n    \"pid\": %d,\n    \"thread_id\": %llu,\n", p->pid,
+		(unsigned long long)t->ident);
+	fputs("    \"thread_name\": ", x->out);
+	if (*t->name)
+		json_put_string(x->out, t->name);
+	else
+		fputs("null", x->out);
+	fprintf(x->out,
+		",\n    \"os_thread_id\": %d,\n    \"active\": %s,\n    \"owns_gil\": %s,\n"
+		"    \"frames\": [",
+		t->tid, is_active(t) ? "true" : "false", t->gil == GIL_HELD ? "true" : "false");
+	put_frames(x, t);
+	fputs("\n    ],\n    \"process_info\": null\n  }", x->out);
+}
+
+static void put_json(const struct printer *x, const struct dump_process *p)
+{
+	bool first = true;
+
+	fputs("[\n", x->out);
+	/* The latest thread comes first. */
+	for (size_t i = p->threads.n; i--;) {
+		if (!p->threads.v[i].python)
+			continue;
+		fputs(first ? "" : ",\n", x->out);
+		put_thread_json(x, p, &p->threads.v[i]);
+		first = false;
+	}
+	fputs("\n]\n", x->out);
+}
+
+static void put_command_line(const struct printer *x, int procdir)
+{
+	_cleanup_str_ struct str line = {};
+
+	if (proc_file_read(procdir, "cmdline", CMDLINE_BYTES, &line))
+		return;
+	while (line.n && !line.s[line.n - 1])
+		line.n--;
+	for (size_t i = 0; i < line.n; i++)
+		if (!line.s[i])
+			line.s[i] = ' ';
+	put_text(x->out, str_cstr(&line));
+}
+
+static void put_executable(const struct printer *x, int procdir)
+{
+	char path[4096];
+	ssize_t n = readlinkat(procdir, "exe", path, sizeof(path) - 1);
+
+	if (n <= 0)
+		return;
+	path[n] = '\0';
+	fputs(" (", x->out);
+	put_text(x->out, path);
+	fputc(')', x->out);
+}
+
+static void put_process(const struct printer *x, const struct dump_process *p, int procdir)
+{
+	fprintf(x->out, "Process %d: ", p->pid);
+	put_command_line(x, procdir);
+	fprintf(x->out, "\nPython v%u.%u", p->version >> 8, p->version & 0xff);
+	put_executable(x, procdir);
+	fputs("\n\n", x->out);
+	vec_foreach(t, &p->threads)
+		if (t->python)
+			put_thread_text(x, t);
+}
+
+#define RULE "--------------------------------------------------------------------------------"
+
+static void put_one(void *arg, const struct dump_print *to, const struct dump_process *p,
+		    const struct proc *proc)
+{
+	struct printer *x = arg;
+
+	if (!p->version)
+		return;
+	x->to = to;
+	x->out = to->out;
+	if (x->printed++ && !x->o->json)
+		fputs("\n" RULE "\n", x->out);
+	if (x->o->json)
+		put_json(x, p);
+	else
+		put_process(x, p, proc->dirfd);
+}
+
+int py_spy_dump(const struct py_spy_options *o)
+{
+	struct printer x = {.o = o};
+	struct dump_options to = {.print = put_one, .print_arg = &x};
+	int r;
+
+	record_options_init(&to.record);
+	r = vec_push(&to.record.pids, o->pid);
+	to.record.no_children = !o->subprocesses;
+	to.record.kernel = false;
+	to.record.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
+	to.record.interpreter_frames = !o->native;
+	log_set_level(LOG_WARN);
+	r = r ? EXIT_FAILED : cmd_dump(&to);
+	record_options_fini(&to.record);
+	if (!r && !x.printed) {
+		log_error("process %d isn't Python", o->pid);
+		r = EXIT_FAILED;
+	}
+	return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `krait py-spy`: the command line, output and exit codes of py-spy 0.4 (its src/config.rs, main.rs, dump.rs,
+ * flamegraph.rs), done by krait's own record, top and dump. What differs: the manual, "AS PY-SPY".
+ */
+#ifndef CLI_PY_SPY_PY_SPY_H
+#define CLI_PY_SPY_PY_SPY_H
+
+#include "cli/dump.h"
+#include "cli/options.h"
+#include "cli/top.h"
+
+enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
+
+struct py_spy_options {
+	pid_t pid;	      /* 0: none */
+	char **program;	      /* NULL-terminated, or NULL */
+	const char *output;   /* NULL: a name is made */
+	uint64_t duration_ns; /* 0 = unlimited */
+	uint64_t delay_ns;    /* top's interval */
+	uint32_t rate_hz;
+	enum py_spy_format format;
+	int locals;
+	bool subprocesses, function, nolineno, threads, gil, idle, native, json;
+	bool full_filenames, hideprogress, ignored;
+};
+
+/* Each does its command; the exit code. */
+int py_spy_record(const struct py_spy_options *o);
+int py_spy_top(const struct py_spy_options *o);
+int py_spy_dump(const struct py_spy_options *o);
+
+/* What py-spy exits with where krait has @code. */
+int py_spy_exit_code(int code);
+
+/*
+ * Replaces *p by what py-spy shows of it: stacks with Python in them, its root frames and, for the raw format, its text of
+ * frames. @ret: the samples that are left. 0 or -errno + message, *p as it was.
+ */
+_must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret);
+
+/*
+ * The file as py-spy shortens it: from the outermost package on, "json/decoder.py"; with @o->full_filenames the whole.
+ * @names: of @p. The result is part of the profile's string.
+ */
+const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
+			const struct render_names *names, uint32_t function);
+
+#endif

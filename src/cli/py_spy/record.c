@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `krait py-spy record` and `top`: krait's own commands with the options that py-spy's stand for. */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/nomem.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/py_spy/py_spy.h"
+
+struct format {
+	const char *own, *extension; /* krait's name for it */
+	const char *what, *next;     /* "Wrote WHAT"; what to do with it, or NULL */
+};
+
+static const struct format formats[] = {
+	[PY_SPY_FLAMEGRAPH] = {"svg", ".svg", "flamegraph data to", NULL},
+	[PY_SPY_RAW] = {"folded", ".txt", "raw flamegraph data to",
+			"`krait report` and flamegraph viewers read it"},
+	[PY_SPY_SPEEDSCOPE] = {"speedscope", ".json", "speedscope file to",
+			       "Visit https://www.speedscope.app/ to view"},
+	[PY_SPY_CHROMETRACE] = {"trace", ".json", "chrome trace to",
+				"Visit chrome://tracing or https://ui.perfetto.dev/ to view"},
+};
+
+/* What is done with the samples before they are written, and how many there were. */
+struct shaping {
+	const struct py_spy_options *o;
+	uint64_t samples;
+};
+
+static int shape(void *arg, struct profile **p)
+{
+	struct shaping *s = arg;
+
+	return py_spy_shape(s->o, p, &s->samples);
+}
+
+/* "123-2026-11-27T10-17-30+0000.svg", in the directory where krait is. */
+static int name_file(const struct py_spy_options *o, struct str *ret)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char at[64] = "";
+
+	if (localtime_r(&now, &tm))
+		strftime(at, sizeof(at), "%Y-%m-%dT%H-%M-%S%z", &tm);
+	if (o->pid)
+		str_addf(ret, "%d", o->pid);
+	else
+		str_add(ret, path_base(o->program[0]));
+	str_addf(ret, "-%s%s", at, formats[o->format].extension);
+	return ret->failed ? err_nomem() : 0;
+}
+
+/* Whom, and how often. */
+static int set_targets(const struct py_spy_options *o, struct record_options *to)
+{
+	to->cmd = o->program;
+	to->freq_hz = o->rate_hz;
+	to->no_children = !o->subprocesses;
+	to->kernel = false;
+	return o->pid ? vec_push(&to->pids, o->pid) : 0;
+}
+
+static int set_gil(const struct py_spy_options *o, struct record_options *to)
+{
+	return o->gil ? vec_push(&to->view.labels, "gil=held") : 0;
+}
+
+static void say_start(const struct py_spy_options *o, const char *lead)
+{
+	printf("%sSampling process %u times a second", lead, o->rate_hz);
+	if (o->duration_ns)
+		printf(" for %g seconds", (double)o->duration_ns / NSEC_PER_SEC);
+	puts(". Press Control-C to exit.\n");
+	fflush(stdout);
+}
+
+static void say_end(const struct py_spy_options *o, const char *lead, const struct shaping *s,
+		    const char *path)
+{
+	const struct format *f = &formats[o->format];
+
+	printf("%sWrote %s '%s'. Samples: %llu Errors: 0\n", lead, f->what, path,
+	       (unsigned long long)s->samples);
+	if (f->next)
+		printf("%s%s\n", lead, f->next);
+}
+
+static int record(const struct py_spy_options *o, struct record_options *to)
+{
+	struct shaping s = {.o = o};
+	_cleanup_str_ struct str path = {};
+	const char *lead = o->hideprogress || !isatty(STDOUT_FILENO) ? "py-spy> " : "";
+	int r = o->output ? 0 : name_file(o, &path);
+
+	r = r ? r : set_targets(o, to);
+	r = r ? r : set_gil(o, to);
+	if (r)
+		return r;
+	to->duration_ns = o->duration_ns;
+	to->native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
+	to->output = o->output ? o->output : str_cstr(&path);
+	to->format_name = formats[o->format].own;
+	to->end_command = true;
+	to->reshape = shape;
+	to->reshape_arg = &s;
+	r = record_options_check(to);
+	if (r)
+		return r;
+	/* `import NAME` isn't py-spy's; its own machinery is shown as frames of Python. */
+	to->interpreter_frames = !o->native;
+	say_start(o, lead);
+	log_set_level(LOG_WARN);
+	r = cmd_record(to);
+	if (r == EXIT_DONE)
+		say_end(o, lead, &s, to->output);
+	return r;
+}
+
+int py_spy_record(const struct py_spy_options *o)
+{
+	struct record_options to;
+	int r;
+
+	record_options_init(&to);
+	r = record(o, &to);
+	record_options_fini(&to);
+	if (r >= 0)
+		return r;
+	log_error("%s", err_msg());
+	return EXIT_FAILED;
+}
+
+#define DELAY_MIN_MS 100ull /* krait top's shortest interval */
+
+/* The screen is krait's own: the options become those of `krait top`. */
+int py_spy_top(const struct py_spy_options *o)
+{
+	uint64_t delay_ms = MAX(o->delay_ns / NSEC_PER_MSEC, DELAY_MIN_MS);
+	char pid[32], rate[32], interval[32];
+	VEC(char *) words = {};
+	int r = 0;
+
+	snprintf(pid, sizeof(pid), "--pid=%d", o->pid);
+	snprintf(rate, sizeof(rate), "--frequency=%u", o->rate_hz);
+	snprintf(interval, sizeof(interval), "--interval=%llums", (unsigned long long)delay_ms);
+	char *const options[] = {rate,
+				 interval,
+				 o->native ? "--with-native" : "--native=none",
+				 o->pid ? pid : NULL,
+				 o->subprocesses ? NULL : "--no-children",
+				 o->gil ? "--label=gil=held" : NULL,
+				 o->program ? "--" : NULL};
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(options); i++)
+		r = options[i] ? vec_push(&words, options[i]) : 0;
+	for (char **word = o->program; !r && word && *word; word++)
+		r = vec_push(&words, *word);
+	r = r ? r : vec_push(&words, NULL);
+	r = r ? EXIT_FAILED : command_top.run(&command_top, (int)words.n - 1, words.v);
+	vec_fini(&words);
+	return r;
+}
