@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Fills of boxes. Families and members are those of src/render/svg.css: p the project's own code, q
-// packages, s the standard library, n native, k kernel, j JIT code, g garbage collector, m marks, r
+// packages, s the standard library, i imports, n native, k kernel, j JIT code, g garbage collector, m marks, r
 // roots. Text on each has a contrast of at least 4.5:1; families differ by lightness too, for whoever can't see red,
 // green or blue: tests/golden/page.py computes both.
 
@@ -11,14 +11,14 @@ const LIGHT = {
 	q: '#fecfa3 #fdd098 #f9d391 #f2d690 #eada91 #e1dd94 #d8e098 #cee39e #c4e6a4 #bae8ac',
 	s: '#fef1e5 #fdf1e3 #fcf2e2 #faf3e2 #f7f4e3 #f5f5e3 #f3f6e4 #f1f6e5 #eef7e7 #ecf8e9',
 	n: '#a4d4fe #b0d1fe #bacdff #c4cafe', k: '#d6a0a7 #d7a1a1 #d7a29b', j: '#d0fbff', g: '#dd94f4',
-	m: '#c2c2c6', r: '#dcdce0',
+	i: '#69f5c6', m: '#c2c2c6', r: '#dcdce0',
 };
 const DARK = {
-	p: '#7d3b2a #7c3d22 #7a3f19 #77410e #744401 #6f4804 #694b0a #644e08 #5f5009 #5a5302',
-	q: '#7f665f #7e665d #7d675b #7c6859 #7a6958 #786a57 #766b56 #746b56 #726c56 #6f6d57',
-	s: '#393432 #393432 #383431 #383431 #383431 #373431 #373531 #373531 #363531 #363531',
-	n: '#0a4f8e #22479d #3a419d #4c3b99', k: '#670313 #680602 #601900', j: '#3b7278', g: '#633364',
-	m: '#525256', r: '#34343a',
+	p: '#a65005 #a35301 #a05600 #9c5900 #995b00 #955e02 #936000 #8f6202 #8c6300 #8a6500',
+	q: '#775d47 #765e46 #755e45 #745f44 #736044 #716043 #706143 #6e6243 #6c6343 #6b6343',
+	s: '#4d4c48 #4d4c48 #4d4c48 #4c4c48 #4c4c48 #4c4c48 #4c4c48 #4c4c48 #4b4c48 #4b4c48',
+	n: '#00569f #2050a7 #384aa7 #4945a5', k: '#620010 #640006 #640000', j: '#00788c', g: '#6b2f71',
+	i: '#2c4526', m: '#6b6c74', r: '#25252c',
 };
 
 /** @param {Record<string, string>} table @returns {Record<string, string[]>} */
@@ -52,11 +52,11 @@ export function forPaper(on) {
 
 /** @param {Fn} f */
 export function family(f) {
-	return f.root ? 'r' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];
+	return f.root ? 'r' : f.imports ? 'i' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];
 }
 
 /** What stands in the legend. */
-export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'], ['n', 'native'],
+export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'], ['i', 'imports'], ['n', 'native'],
 	['j', 'JIT code'], ['k', 'kernel'], ['g', 'garbage collector'], ['m', 'marks']];
 
 /** @param {Fn} f */

@@ -72,5 +72,5 @@ export function showHelp() {
  */
 export function showChips(list, note) {
 	refill(byId('chips'), ...list.map(({text, off}) =>
-		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off}, text + ' \u00d7')), ...(note ? [el('span', {class: 'note'}, note)] : []));
+		el('button', {type: 'button', title: 'Take off: ' + text, onclick: off}, el('span', {}, text), ' \u00d7')), ...(note ? [el('span', {class: 'note'}, note)] : []));
 }

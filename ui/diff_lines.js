@@ -3,7 +3,7 @@
 // one side's own. Lines that both sides' files have are one row; what the text doesn't tell stays apart.
 
 import {el} from './base.js';
-import {lineSums, putLines, sourceNote} from './lines.js';
+import {indentation, lineSums, putLines, sourceNote} from './lines.js';
 import {costText, relative} from './sides.js';
 import {nodeSums, page, state} from './view.js';
 
@@ -78,7 +78,8 @@ export function changeLines(f, act) {
 		const note = sourceNote(sourceOf(f, side));
 		said.add(note && `${word}: ${note}`);
 	}
+	const indent = indentation(pairs.map((pair) => (pair[1] || pair[0]).text || ''));
 	const rows = pairs.map((pair) => el('tr', {}, ...[text(cost(pair).before), text(cost(pair).after), relative(cost(pair))].map((s) => el('td', {class: 'n'}, s)),
-		el('th', {scope: 'row'}, lineNumber(pair)), ...(known ? [el('td', {class: 'text'}, el('code', {}, (pair[1] || pair[0]).text || ''))] : [])));
+		el('th', {scope: 'row'}, lineNumber(pair)), ...(known ? [el('td', {class: 'text'}, el('code', {}, ((pair[1] || pair[0]).text || '').slice(indent)))] : [])));
 	putLines(functions[f], act, [functions[f].path, ...said], ['Before', 'After', 'Change', 'Line', ...(known ? ['Source'] : [])], 'cost before and after', rows);
 }

@@ -42,6 +42,7 @@ export class Flame {
 		this.a = 0; // the part of the zoomed box that is shown
 		this.b = 1;
 		this.focus = -1;
+		this.middle = -1; // the function that a sandwich is of
 		/** @type {Uint8Array|null} */
 		this.hit = null;
 		/** @type {(t: Tree, i: number, least?: number) => number[]} */
@@ -176,7 +177,7 @@ export class Flame {
 			if (y > this.height || y < -ROW)
 				continue;
 			const x = Math.max(placed[p + 1], 0), w = Math.min(placed[p + 1] + placed[p + 2], this.width) - x;
-			const f = tree.fn[i], on = hit && f >= 0 && hit[f];
+			const f = tree.fn[i], on = i === this.middle || hit && f >= 0 && hit[f];
 			g.fillStyle = on ? ink.hit : hit ? ink.off : this.hooks.fill(i);
 			if (i !== this.zoom && tree.end[i] > this.zoom && i < this.zoom)
 				g.globalAlpha = 0.55;

@@ -21,7 +21,7 @@ export const nameless = (f) => !f.file && f.name.startsWith('[' + f.module.repla
 function labelOf(f) {
 	let l = labels.get(f);
 	if (!l) {
-		const dot = f.kind === 0 && !f.root && !f.folded ? f.name.lastIndexOf('.') : -1;
+		const dot = f.kind === 0 && !f.root && !f.folded && !f.imports ? f.name.lastIndexOf('.') : -1;
 		const short = dot >= 0 && dot + 1 < f.name.length ? f.name.slice(dot + 1) : f.name;
 		const where = f.root || f.kind === 5 || nameless(f) ? '' : f.file || (f.kind ? f.module : '');
 		l = {name: f.name, short, where, n: columns(f.name), shortN: columns(short), whereN: columns(where)};

@@ -127,14 +127,28 @@ function placeOf(text, column) {
 }
 
 /**
- * A line with the expression marked that most of its time is in.
- * @param {string} text @param {Line|undefined} line
+ * How many of their first characters all lines of a text share that are blanks: so much of each isn't shown.
+ * @param {string[]} all
  */
-function code(text, line) {
-	const best = line ? [...line.parts.values()].filter((p) => p.end).sort((a, b) => b.sum - a.sum)[0] : undefined;
+export function indentation(all) {
+	const texts = all.filter((text) => text.trim()), [first = ''] = texts;
+	let n = first.length - first.trimStart().length;
+	for (const text of texts) {
+		while (!text.startsWith(first.slice(0, n)))
+			n--;
+	}
+	return n;
+}
+
+/**
+ * A line with the expression marked that most of its time is in.
+ * @param {string} whole @param {Line|undefined} line @param {number} indent what of it isn't shown
+ */
+function code(whole, line, indent) {
+	const text = whole.slice(indent), best = line ? [...line.parts.values()].filter((p) => p.end).sort((a, b) => b.sum - a.sum)[0] : undefined;
 	if (!best)
 		return el('code', {}, text);
-	const from = placeOf(text, best.column), to = best.more ? text.length : placeOf(text, best.end);
+	const place = (/** @type {number} */ column) => Math.max(placeOf(whole, column) - indent, 0), from = place(best.column), to = best.more ? text.length : place(best.end);
 	return el('code', {}, text.slice(0, from), el('u', {}, text.slice(from, to)), text.slice(to));
 }
 
@@ -179,10 +193,11 @@ export function showLines(f, lines, source, shown, act) {
 		numbers.push(...seen.sort((a, b) => lines.get(b).total - lines.get(a).total));
 	const most = Math.max(...[...lines.values()].map((l) => l.total), 1);
 	const text = Boolean(source && !source.changed && source.lines.size);
+	const indent = text ? indentation(numbers.map((n) => source.lines.get(n) || '')) : 0;
 	const rows = numbers.map((n) => {
 		const l = lines.get(n), row = el('tr', {}, el('td', {class: 'n'}, l && l.self ? percent(l.self, shown) : ''),
 			el('td', {class: 'n'}, l && l.total ? percent(l.total, shown) : ''), el('th', {scope: 'row'}, String(n)),
-			...(text ? [el('td', {class: 'text'}, code(source.lines.get(n) || '', l))] : []));
+			...(text ? [el('td', {class: 'text'}, code(source.lines.get(n) || '', l, indent))] : []));
 		if (l && l.total)
 			row.style.setProperty('--heat', (l.total / most).toFixed(3));
 		return row;
@@ -191,4 +206,9 @@ export function showLines(f, lines, source, shown, act) {
 	const hot = rows.find((r) => r.style.getPropertyValue('--heat') === '1.000');
 	if (hot && numbers.length > 12)
 		hot.scrollIntoView({block: 'center'});
+	const mark = hot && hot.querySelector('u'), panel = byId('lines');
+	if (mark) { // it may be far to the right; what doesn't fit is seen from its start
+		const m = mark.getBoundingClientRect(), {left} = panel.getBoundingClientRect(), edge = 16, before = hot.querySelector('.text').offsetLeft;
+		panel.scrollLeft += Math.max(Math.min(m.right + edge - left - panel.clientWidth, m.left - edge - left - before), 0);
+	}
 }

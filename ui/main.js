@@ -10,6 +10,7 @@ import {readBoxes, readSamples, readSources, readView} from './data.js';
 import {hideTip, showTip} from './details.js';
 import {barsOf, changeNote, showChange} from './diff.js';
 import {foldedEarly, isDeep} from './fold.js';
+import {listenDivider, placeDivider} from './divider.js';
 import {listenKeys} from './keys.js';
 import {linesSoon, table, tableSoon} from './rows.js';
 import {groupLabels, labelKeys} from './samples.js';
@@ -87,7 +88,10 @@ function print(on) {
 
 function listen() {
 	listenKeys();
+	listenDivider();
+	placeDivider();
 	window.addEventListener('resize', () => {
+		placeDivider();
 		sumStrip();
 		flame.draw();
 		above.draw();
@@ -112,6 +116,7 @@ function restore() {
 			placeInTime(zoom);
 		flame.focus = -1;
 		flame.flip = state.flip;
+		placeDivider();
 		search();
 		header();
 		tools();
@@ -171,7 +176,7 @@ function showEarly({parent, fn, depth, values}) {
 	page.functions = data.functions;
 	if (by) {
 		const g = groupLabels(data, by);
-		page.functions = withGroups(g.names);
+		page.functions = withGroups(g.names, by);
 		fn = fn.map((f) => f < n ? f : n + g.of[f - n]);
 	}
 	let t = makeTree(fn.length, parent, fn, depth);

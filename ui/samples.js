@@ -42,6 +42,12 @@ export function nameOf(set, by) {
 }
 
 /**
+ * A label's bare value says nothing: what a group of its samples is called.
+ * @param {string} by @param {string} name as nameOf() has it
+ */
+export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NAME, EACH_THREAD].includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
+
+/**
  * 1 for label sets that a sample has.
  * @param {Data} d
  */
@@ -132,32 +138,38 @@ function nodesWith(d, f, words) {
 	});
 }
 
-const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
-
 /**
- * Of each node, whether the garbage collector is in its stack: all below is its doing, finalizers too. null: it's in none.
- * @param {Data} d
+ * Of each node, whether such a function is in its stack. null: it's in none.
+ * @param {Data} d @param {(f: Fn) => boolean|undefined} is
  */
-export function collected(d) {
-	return lastCollected([d.nodeParent], () => {
-		const gc = Uint8Array.from(d.functions, (f) => f.kind === GC ? 1 : 0), out = new Uint8Array(d.nodes);
-		if (!gc.includes(1))
-			return null;
-		for (let i = 1; i < d.nodes; i++)
-			out[i] = out[d.nodeParent[i]] | gc[d.spotFn[d.nodeSpot[i]]];
-		return out;
-	});
+function nodesBelow(d, is) {
+	const such = Uint8Array.from(d.functions, (f) => is(f) ? 1 : 0), out = new Uint8Array(d.nodes);
+	if (!such.includes(1))
+		return null;
+	for (let i = 1; i < d.nodes; i++)
+		out[i] = out[d.nodeParent[i]] | such[d.spotFn[d.nodeSpot[i]]];
+	return out;
 }
 
+const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)(), lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
+
 /**
- * What the collector took of the recording.
- * @param {Data} d @param {number} v value type
+ * Nodes that the garbage collector is in: all below is its doing, finalizers too.
+ * @param {Data} d
  */
-export function collectedSum(d, v) {
-	const in_gc = collected(d), {samples, self} = d;
+export const collected = (d) => lastCollected([d.nodeParent], () => nodesBelow(d, (f) => f.kind === GC));
+/** @param {Data} d */
+export const importing = (d) => lastImporting([d.nodeParent], () => nodesBelow(d, (f) => f.imports));
+
+/**
+ * What such nodes took of the recording.
+ * @param {Data} d @param {Uint8Array|null} nodes @param {number} v value type
+ */
+export function sumOf(d, nodes, v) {
+	const {samples, self} = d;
 	let sum = 0;
-	for (let i = 0; in_gc && i < (samples ? samples.n : d.nodes); i++)
-		sum += in_gc[samples ? samples.node[i] : i] * (samples ? samples.values : self)[v][i];
+	for (let i = 0; nodes && i < (samples ? samples.n : d.nodes); i++)
+		sum += nodes[samples ? samples.node[i] : i] * (samples ? samples.values : self)[v][i];
 	return sum;
 }
 

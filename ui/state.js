@@ -36,6 +36,8 @@ export function writeState(state, flame, above, d) {
 		p.set('flip', '1');
 	if (state.recursion)
 		p.set('recursion', '1');
+	if (state.side)
+		p.set('side', state.side);
 	if (state.query)
 		p.set('q', state.query);
 	if (state.chosen >= 0)
@@ -89,6 +91,7 @@ export function readState(state, flame, above, d) {
 	state.by = p.get('by') ?? d.header.by;
 	state.flip = p.has('flip');
 	state.recursion = p.has('recursion');
+	state.side = Math.max(number('side', 1e5), 0);
 	state.query = p.get('q') || '';
 	state.chosen = number('f', Infinity);
 	const range = (p.get('t') || '').split('-').map(Number);

@@ -10,7 +10,7 @@ import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
 import {button, choice, showChips, showHelp} from './controls.js';
 import {isThere} from './relatives.js';
 import {TABLES, hasBoth, table, tableName} from './rows.js';
-import {PROGRAM, THREAD_NAME, collectedSum, isFiltered} from './samples.js';
+import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './samples.js';
 import {save} from './save.js';
 import {above, flame, page, shown, state, unit, weigh, withoutCode} from './view.js';
 
@@ -28,7 +28,7 @@ export function header() {
 	flame.canvas.setAttribute('aria-label', 'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const GC_LEAST = 0.01; // of all, that is worth a word
+const WORTH_A_WORD = 0.01; // of all
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
@@ -41,14 +41,16 @@ function ownHeader() {
 		parts.push('every ' + quantity(h.period, h.periodUnit));
 	if (h.timeMs > 0)
 		parts.push(new Date(h.timeMs).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
-	const gc = page.early ? 0 : collectedSum(data, state.value);
-	if (gc >= GC_LEAST * total && gc > 0)
-		parts.push('garbage collector ' + percent(gc, total));
+	for (const [name, nodes] of /** @type {Array<[string, typeof collected]>} */ (page.early ? [] : [['garbage collector', collected], ['imports', importing]])) {
+		const sum = sumOf(data, nodes(data), state.value);
+		if (sum >= WORTH_A_WORD * total && sum > 0)
+			parts.push(name + ' ' + percent(sum, total));
+	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
 	const said = [h.cpuUse, h.headline].filter(Boolean); // what ran goes before shares of it
 	byId('headline').title = said.join('. ');
-	byId('headline').textContent = fit(said.join('. '), 300); // a name may be as long as the window
+	byId('headline').replaceChildren(...said.map((text) => el('span', {}, fit(text, 300) + (text.length > 300 ? '\u2026' : '')))); // a name may be as long as the window
 	byId('headline').hidden = !said.length;
 	byId('numbers').textContent = parts.join(' \u00b7 ');
 	flame.canvas.setAttribute('aria-label', 'Flame graph of ' + fit(h.title, 200) + ': a box is a function, its width the share of ' +

@@ -7,7 +7,7 @@ import {FAMILIES, family} from './colour.js';
 import {PYTHON} from './data.js';
 import {Flame} from './flame.js';
 import {folded} from './fold.js';
-import {PROGRAM, groupLabels, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
+import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
 import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
 import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
@@ -19,7 +19,7 @@ import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js
 
 export const state = {
 	value: 0, flip: false, query: '', table: 'functions', sort: /** @type {any} */ ('self'), code: 'python', chosen: -1,
-	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false, colour: 'kind',
+	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false, colour: 'kind', side: 0,
 	filter: /** @type {import('./samples.js').Filter} */ ({labels: {}, kind: '', module: '', range: null}),
 };
 
@@ -114,9 +114,9 @@ function programsOfSides() {
 
 /**
  * All functions and, behind them, the groups.
- * @param {string[]} names @returns {Fn[]}
+ * @param {string[]} names @param {string} by what @returns {Fn[]}
  */
-export const withGroups = (names) => page.data.functions.concat(names.map((name) => ({name, file: '', path: '', module: '', imported: '', language: '',
+export const withGroups = (names, by) => page.data.functions.concat(names.map((name) => ({name: by === page.data.header.diff?.label ? name : groupTitle(by, name), file: '', path: '', module: '', imported: '', language: '',
 	kind: 0, origin: 0, member: 0, line: 0, root: true})));
 
 export function structure() {
@@ -125,7 +125,7 @@ export function structure() {
 	page.functions = data.functions;
 	const g = by ? groupLabels(data, by) : null;
 	if (g)
-		page.functions = withGroups(g.names);
+		page.functions = withGroups(g.names, by);
 	const made = (/** @type {boolean} */ recursion) => {
 		const t = state.library === 'shown' && !recursion ? page.base : shaped(data, state.library === 'hidden', recursion);
 		return g ? groupTree(data, t, g.of, g.names.length, data.functions.length) : t;
@@ -251,6 +251,7 @@ export function picture() {
 		above.set(made(callersOf(stacks, f, page.around.boxes, page.around.ofCallers)), functions, 'all callers');
 		above.flip = true;
 	}
+	above.middle = flame.middle = above.tree ? 1 : -1;
 	byId('above').hidden = !above.tree;
 	flame.set(page.tree, functions, state.view === 'sandwich' && f >= 0 ? 'all callees' : data.header.title);
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/util.h"
 
 /* Sizes of the families in svg.css: .p0 to .p9 and so on. */
 enum { PYTHON_COLOURS = 10, NATIVE_COLOURS = 4, KERNEL_COLOURS = 3 };
@@ -21,6 +22,13 @@ static uint32_t hash(const char *s)
 	return h ^ h >> 16;
 }
 
+/* `import json`, as src/collect/import.c calls it. */
+static bool is_import(const struct function *f)
+{
+	return f->kind == KIND_PYTHON && str_starts(f->name, "import ") &&
+	       str_starts(f->path, "<frozen importlib.");
+}
+
 static char family(const struct function *f)
 {
 	static const char by_origin[] = {
@@ -33,6 +41,8 @@ static char family(const struct function *f)
 
 	if (f->root)
 		return 'r';
+	if (is_import(f))
+		return 'i';
 	return f->kind == KIND_PYTHON ? by_origin[f->origin] : by_kind[f->kind];
 }
 
@@ -40,7 +50,7 @@ void function_colour(struct function *f)
 {
 	f->class[0] = family(f);
 	f->class[1] = '\0';
-	if (f->root)
+	if (f->root || is_import(f))
 		return;
 	if (f->kind == KIND_PYTHON)
 		f->class[1] = '0' + hash(f->file) % PYTHON_COLOURS;
@@ -64,6 +74,8 @@ const char *function_kind_name(const struct function *f)
 
 	if (f->root)
 		return "";
+	if (is_import(f))
+		return "imports";
 	return f->kind == KIND_PYTHON ? origins[f->origin] : kinds[f->kind];
 }
 

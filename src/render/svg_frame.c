@@ -78,7 +78,7 @@ static void add_numbers(const struct svg *s, struct str *b)
 static const struct {
 	char family;
 	const char *members;
-} families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'n', "02"},
+} families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'i', ""}, {'n', "02"},
 		{'j', ""},    {'k', "02"},  {'g', ""},	  {'m', ""}};
 
 /* A swatch of a family: stripes, because a family has many colours. */

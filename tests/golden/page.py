@@ -509,10 +509,10 @@ def printed_whole(b):
         open_page(b, "deep.html", fragment)
         sheets = pdf.Pdf(base64.b64decode(b.call("Page.printToPDF")["data"])).pages()
         names = [[w for w in words if re.fullmatch(r"f\d+", w)] for words in sheets]
-        chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 2  # in both pictures of a sandwich, and among the filters
+        chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 3  # in both pictures of a sandwich, among the filters and above its lines
         seen, want = collections.Counter(itertools.chain(*names)), collections.Counter([f"f{i}" for i in range(400)] + chosen_one)
         equal([seen - want, want - seen], [{}, {}], "rows" + fragment)
-        assert names[0][0] == first and 6 <= len(sheets) <= 8, (fragment, len(sheets), names[0][:3])
+        assert [name for name in names[0] if name not in chosen_one][0] == first and 6 <= len(sheets) <= 8, (fragment, len(sheets), names[0][:3])
     no_errors(b)
 
 
@@ -713,6 +713,18 @@ def lane_legend(b):
     no_errors(b)
 
 
+def chip(b):
+    """On a telephone what takes a filter off is in sight, however long the filter's name is."""
+    b.resize(420, 800)
+    open_page(b, "shares.html", "#label=x%3D" + "long" * 40 + "&kind=native")
+    until(b, "document.querySelectorAll('#chips button').length === 2", "no chips")
+    for chip in b.js("""[...document.querySelectorAll('#chips button')].map((e) => { const range = document.createRange(); range.selectNodeContents(e.lastChild);
+            const r = range.getBoundingClientRect(); return [e.lastChild.textContent, r.left, r.right, r.width]; })"""):
+        assert chip[0] == " ×" and chip[1] >= 0 and chip[2] <= 420 and chip[3] > 5, chip
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def filters(b):
     """Threads, groups, kinds, and that percentages say of what."""
     open_page(b, "timed.html")
@@ -747,10 +759,10 @@ def machine(b):
     press(b, "process: api (pid 2) \u00d7")
     equal(rows(b), [["h", "62.5 %", "62.5 %"], ["g", "25.0 %", "25.0 %"], ["f", "12.5 %", "12.5 %"]], "all functions")
     choose(b, "Group by", "cgroup")
-    equal([boxes_below(b, x, (1, 2)) for x in (0.2, 0.7, 0.9)], [["/one", "h"], ["/one", "f"], ["/two", "g"]], "control groups")
+    equal([boxes_below(b, x, (1, 2)) for x in (0.2, 0.7, 0.9)], [["cgroup /one", "h"], ["cgroup /one", "f"], ["cgroup /two", "g"]], "control groups")
     choose(b, "Value", "1")
     equal(rows(b), [["f", "60.0 %", "60.0 %"], ["h", "30.0 %", "30.0 %"], ["g", "10.0 %", "10.0 %"]], "by bytes")
-    equal(boxes_below(b, 0.5, (1, 2)), ["/one", "f"], "the widest by bytes")
+    equal(boxes_below(b, 0.5, (1, 2)), ["cgroup /one", "f"], "the widest by bytes")
     assert "total\t60 bytes\t1\t60.0 %" in tip_at(b, 0.5, 2), tip(b)
     assert "100 bytes space" in b.js("document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' ')"), "the header"
     no_errors(b)
@@ -876,7 +888,7 @@ def labels(b):
     press(b, "gil: waiting \u00d7")
     choose(b, "Group by", "version")
     b.click(*at(b, 0.2, 1))
-    equal(crumbs(b)[1:], ["1"], "group")
+    equal(crumbs(b)[1:], ["version 1"], "group")
     open_page(b, "shares.html")
     equal(b.js("[...document.querySelectorAll('#tabs button')].map((e) => e.textContent)"),
           ["Functions", "Files", "Modules", "Threads", "Processes", "Native functions"], "tabs without labels")
@@ -938,7 +950,7 @@ def own_words(b):
         equal(rows(b), [["program: old", "66.7 %"], ["thread name: x", "66.7 %"], ["program: new", "33.3 %"], ["thread name: y", "33.3 %"]],
               "labels")
     b.click(*at(b, 0.2, 1))
-    equal(crumbs(b)[1:], ["old"], "a group")
+    equal(crumbs(b)[1:], ["program old"], "a group")
     no_errors(b)
 
 
@@ -1126,6 +1138,8 @@ def sandwich(b):
     assert tip(b).startswith("main\n"), tip(b)
     b.mouse("mouseMoved", *at(b, 0.5, 1))
     assert tip(b).startswith("a\n") and "50.0 %" in tip(b), tip(b)
+    x, y = at(b, 0.9, 1)
+    equal(pixel(b, x, y), (124, 47, 208), "it is marked as what is searched for")
     press(b, "Who called it")
     b.mouse("mouseMoved", *at(b, 0.3, 1))
     assert tip(b).startswith("a\n"), tip(b)
@@ -1218,6 +1232,62 @@ def lines(b):
     no_errors(b)
 
 
+def panel(b):
+    """The panel of lines holds 48 characters of source without what all lines are indented by, its hot expression is in sight, and it can be drawn
+    by mouse, finger and keys; what was drawn stays so with another function, and in the address."""
+    deep = pages / "deep.py"
+    call = "self.check(order, " + ", ".join(f"rule_{i}" for i in range(14)) + ", hot(order))"
+    deep.write_text("def other():\n    pass\n\n\nclass A:\n    class B:\n        def f(self, order):\n            if order:\n\n                " + call + "\n            return 1\n")
+    at_hot, frames = 17 + call.index("hot("), [{"mapping": "[python 3.12]", "file": str(deep.resolve()), "name": name, "line": line, "start_line": start, **more} for name, line, start, more in (
+        ("A.B.f", 10, 7, {"column": 17 + call.index("hot("), "end_line": 10, "end_column": 17 + call.index("hot(") + len("hot(order)")}), ("other", 2, 1, {}))]
+    made("deep.html", [([frames[0]], {}, [9]), ([frames[1]], {}, [1])])
+    subprocess.run([KRAIT, "report", pages / "deep.html", "--source", "-o", pages / "panel.html"], check=True, timeout=60)
+    width, left = "document.querySelector('#side').clientWidth", "document.querySelector('#divider').getBoundingClientRect().left"
+    open_page(b, "panel.html")
+    press(b, "A.B.f")
+    equal(b.js("[...document.querySelectorAll('#lines code')].slice(0, 5).map((e) => e.textContent)"), ["def f(self, order):", "    if order:", "", "        " + call, "    return 1"], "source")
+    equal(b.js("document.querySelector('#lines u').textContent"), "hot(order)", f"the expression from column {at_hot} on")
+    assert b.js("""(() => { const [u, p] = ['#lines u', '#lines'].map((q) => document.querySelector(q).getBoundingClientRect());
+        return u.left >= p.left && u.right <= p.right && u.top >= p.top && u.bottom <= p.bottom; })()"""), "it isn't in sight"
+    room = b.js("""(() => { const g = document.createElement('canvas').getContext('2d'), e = document.querySelector('#lines code');
+        document.querySelector('#lines').scrollLeft = 0;
+        g.font = getComputedStyle(e).font;
+        return (document.querySelector('#lines').getBoundingClientRect().right - e.getBoundingClientRect().left) / g.measureText('m').width; })()""")
+    assert room >= 48, room
+    before, x = b.js(width), b.js(left) + 3
+    b.mouse("mouseMoved", x, 500)
+    b.mouse("mousePressed", x, 500, button="left", buttons=1, clickCount=1)
+    b.mouse("mouseMoved", x - 100, 520, button="left", buttons=1)
+    b.mouse("mouseReleased", x - 100, 520, button="left", clickCount=1)
+    equal(b.js(width), before + 100, "after a drag")
+    equal(b.js("document.querySelector('#canvas').clientWidth"), b.js("document.querySelector('#picture').clientWidth"), "the picture's width")
+    touch = (lambda kind, *points: b.call("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]}))
+    touch("touchStart", (x - 100, 500))
+    for step in range(1, 5):
+        touch("touchMove", (x - 100 + 15 * step, 500))
+    touch("touchEnd")
+    equal(b.js(width), before + 40, "after a finger's drag")
+    b.js("document.querySelector('#divider').focus()")
+    b.key("ArrowLeft")
+    equal(b.js(width), before + 72, "after a key")
+    equal(int(b.js("document.querySelector('#divider').getAttribute('aria-valuenow')")), before + 72, "what is told")
+    press(b, "other")
+    equal(b.js(width), before + 72, "with another function")
+    until(b, f"location.hash.includes('side={before + 72}')", "the address doesn't say so")
+    open_page(b, "panel.html", b.js("location.hash"))
+    equal(b.js(width), before + 72, "from the address")
+    b.js("document.querySelector('#divider').focus()")
+    for key, want in (("End", 1400 - 240), ("Home", 240), ("Enter", before)):
+        b.key(key)
+        equal(b.js(width), want, key)
+    b.js("document.querySelector('#divider').focus()")
+    b.key("End")
+    b.resize(1100, 800)
+    assert b.js("document.querySelector('#picture').clientWidth >= 200 && document.documentElement.scrollWidth <= innerWidth"), "in a smaller window"
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def colours(b):
     """Each way to colour draws another picture, with its legend."""
     seen = set()
@@ -1266,6 +1336,58 @@ def lab(colour, by):
     xyz = times(TO_XYZ, [min(max(c, 0), 1) for c in times(SEEN_BY[by], linear(colour))])
     x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in (a / white for a, white in zip(xyz, (0.95047, 1, 1.08883))))
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def ciede2000(one, other):
+    """Sharma, Wu, Dalal (2005), of two CIELAB colours."""
+    (l1, a1, b1), (l2, a2, b2) = one, other
+    grey = 0.5 * (1 - math.sqrt((mean := (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2) ** 7 / (mean ** 7 + 25 ** 7)))
+    (c1, h1), (c2, h2) = ((math.hypot(a * (1 + grey), y), math.degrees(math.atan2(y, a * (1 + grey))) % 360) for a, y in ((a1, b1), (a2, b2)))
+    turn = (h2 - h1 + 180) % 360 - 180
+    light, chroma, hue = (l1 + l2) / 2, (c1 + c2) / 2, h1 + turn / 2
+    cos = lambda angle: math.cos(math.radians(angle))
+    t = 1 - 0.17 * cos(hue - 30) + 0.24 * cos(2 * hue) + 0.32 * cos(3 * hue + 6) - 0.2 * cos(4 * hue - 63)
+    turned = -2 * math.sqrt(chroma ** 7 / (chroma ** 7 + 25 ** 7)) * math.sin(math.radians(60 * math.exp(-((hue % 360 - 275) / 25) ** 2)))
+    dl = (l2 - l1) / (1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2))
+    dc = (c2 - c1) / (1 + 0.045 * chroma)
+    dh = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2)) / (1 + 0.015 * chroma * t)
+    return math.sqrt(dl ** 2 + dc ** 2 + dh ** 2 + turned * dc * dh)
+
+
+def kinds_apart(b):
+    """Two kinds of code are at least 10 apart in light, 13 in dark, by CIEDE2000, and in dark groups too: neighbours in a picture are told apart at a glance."""
+    for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
+                             ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):  # the authors' own numbers
+        assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
+    source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
+    for dark, least in (False, 10), (True, 13):
+        b.scheme(dark)
+        b.open("/dev/null")
+        fills = b.js(f"""import('data:text/javascript;base64,{source}').then((m) =>
+            Object.fromEntries([...m.FAMILIES.map(([k]) => k), ...({str(dark).lower()} ? ['r'] : [])].map((k) => [k, m.familyFills(k)])))""", wait=True)
+        found = min((ciede2000(lab(x, "everybody"), lab(y, "everybody")), one, other) for one, other in itertools.combinations(fills, 2) for x in fills[one] for y in fills[other])
+        assert found[0] >= least, (dark, found)
+    b.scheme(False)
+
+
+def imports(b):
+    """An import statement is a kind of code: its own colour, its whole name in the box, its share in the header and by the filter."""
+    samples = [(["main", "import shop.orders.rules", "django.f", "import json"], 30), (["main", "view", "import json"], 10), (["main", "view"], 58), (["main", "django.f"], 2)]
+    made("imports.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
+    open_page(b, "imports.html")
+    assert "imports 40.0 %" in b.js("document.querySelector('#numbers').textContent.replace(/\u00a0/g, ' ')"), "the header"
+    x, y = at(b, 0.8, 2)  # view is the widest
+    equal(b.js(FILL % [x, y - ROW / 2 + 1]), "imports", "the colour of import shop.orders.rules")
+    assert tip_at(b, 0.8, 2).split("\n")[0] == "import shop.orders.rules", tip(b)
+    choose(b, "Only with", "imports")
+    equal(b.js(CHIPS), "with imports ×40.0 % of all is shown", "by the filter")
+    b.js("""window.written = []; CanvasRenderingContext2D.prototype.fillText = function (text) { window.written.push(text); }; dispatchEvent(new Event('resize'))""")
+    assert "import shop.orders.rules" in b.js("window.written") and "import json" in b.js("window.written"), b.js("window.written")
+    picture = pages / "imports.svg"
+    subprocess.run([KRAIT, "report", pages / "imports.html", "-o", picture], check=True, timeout=60)
+    boxes = ET.parse(picture).getroot().find(".//*[@id='boxes']")
+    equal({e.get("class").split()[1] for e in boxes if e.find("{*}title") is not None and e.find("{*}title").text.startswith("import ")}, {"i"}, "the picture's class")
+    no_errors(b)
 
 
 def told_apart(b):
@@ -1980,8 +2102,8 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
-                  label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, colours, told_apart,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
+                  label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
             b.errors.clear()

@@ -285,8 +285,8 @@ def source(b):
         path.parent.mkdir()
         path.write_text("\n".join(FILES[name]) + "\n")
     one, two = (source_profile(name, path) for name, path in paths.items())
-    want = sorted(["100 ms/s\t150 ms/s\t+50.0 %\t2 \u2192 4\t    a = n", "200 ms/s\t200 ms/s\t0.0 %\t3 \u2192 5\t    b = a * a",
-                   "300 ms/s\t\tgone\t4\t    slow(b)", "\t50 ms/s\tnew\t6\t    fast.quick(b)"])
+    want = sorted(["100 ms/s\t150 ms/s\t+50.0 %\t2 \u2192 4\ta = n", "200 ms/s\t200 ms/s\t0.0 %\t3 \u2192 5\tb = a * a",
+                   "300 ms/s\t\tgone\t4\tslow(b)", "\t50 ms/s\tnew\t6\tfast.quick(b)"])
     equal(shown("source.html", "--source", one, two), want, "files as they were")
     kept = page.pages / "kept.html"
     krait("report", one, "--source", "-o", kept)
@@ -298,7 +298,7 @@ def source(b):
     kept.write_text(re.sub(r'(id="krait-source">)[^<]*', r"\g<1>" + nonsense, kept.read_text()))
     equal(shown("nonsense.html", "--source", kept, two)[-1], "300 ms/s\t\tgone\t4\t", "a page with something else in the place of text")
     equal(shown("changed.html", "--source", one, two), sorted(["100 ms/s\t\tgone\t2\t", "200 ms/s\t\tgone\t3\t", "300 ms/s\t\tgone\t4\t",
-        "\t150 ms/s\tnew\t4\t    a = n", "\t200 ms/s\tnew\t5\t    b = a * a", "\t50 ms/s\tnew\t6\t    fast.quick(b)"]), "one file changed")
+        "\t150 ms/s\tnew\t4\ta = n", "\t200 ms/s\tnew\t5\tb = a * a", "\t50 ms/s\tnew\t6\tfast.quick(b)"]), "one file changed")
     assert "Before: The file changed after" in b.js("document.querySelector('#lines').textContent")
     equal(shown("none.html", "--no-source", kept, two), sorted(["100 ms/s\t\tgone\t2", "200 ms/s\t\tgone\t3",
         "300 ms/s\t150 ms/s\t\u221250.0 %\t4", "\t200 ms/s\tnew\t5", "\t50 ms/s\tnew\t6"]), "--no-source")

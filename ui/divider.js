@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The line between the picture and the tables: it can be drawn, by mouse, finger or keys, where source text wants more room.
+
+import {byId} from './base.js';
+import {saveSoon} from './change.js';
+import {above, flame, state} from './view.js';
+
+const NARROWEST = 240, KEY_STEP = 32; // px: of either side; of a key
+
+const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, NARROWEST);
+
+/** As the state says; 0: as the style does. */
+export function placeDivider() {
+	const main = byId('side').parentElement, width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
+	if (width)
+		main.style.setProperty('--side', width + 'px');
+	else
+		main.style.removeProperty('--side');
+	const divider = byId('divider');
+	divider.setAttribute('aria-valuenow', String(Math.round(byId('side').clientWidth)));
+	divider.setAttribute('aria-valuemin', String(NARROWEST));
+	divider.setAttribute('aria-valuemax', String(most()));
+}
+
+/** @param {number} width of the tables, px; 0: as at first */
+function drawTo(width) {
+	state.side = width && Math.round(Math.min(Math.max(width, NARROWEST), most()));
+	placeDivider();
+	flame.draw();
+	above.draw();
+	saveSoon();
+}
+
+export function listenDivider() {
+	const e = byId('divider');
+	let off = 0; // of the pointer, from where the tables begin
+	e.addEventListener('pointerdown', (/** @type {PointerEvent} */ p) => {
+		off = byId('side').getBoundingClientRect().left - p.clientX;
+		e.setPointerCapture(p.pointerId);
+	});
+	e.addEventListener('pointermove', (/** @type {PointerEvent} */ p) => {
+		if (e.hasPointerCapture(p.pointerId))
+			drawTo(byId('side').getBoundingClientRect().right - p.clientX - off);
+	});
+	e.addEventListener('dblclick', () => drawTo(0));
+	e.addEventListener('keydown', (/** @type {KeyboardEvent} */ k) => {
+		const width = byId('side').clientWidth, to = /** @type {Record<string, number>} */ ({ArrowLeft: width + KEY_STEP, ArrowRight: width - KEY_STEP, Home: NARROWEST, End: most(), Enter: 0})[k.key];
+		if (k.ctrlKey || k.metaKey || k.altKey || to === undefined)
+			return;
+		k.preventDefault();
+		k.stopPropagation();
+		drawTo(to);
+	});
+}
