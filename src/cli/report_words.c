@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report.h"
+#include "render/cpu_words.h"
 #include "render/markup.h"
 #include "render/roots.h"
 
@@ -218,6 +219,20 @@ static bool is_too_few(const struct report_facts *f)
 	return too_few && f->value && n < LEAST_SAMPLES;
 }
 
+/* With filters it is asked what the CPU time went to. */
+static bool waits(const struct report_facts *f)
+{
+	return !f->filtered && streq(profile_meta(f->p)->values[f->value].type, "cpu") &&
+	       cpu_words_waits(f->p);
+}
+
+static void add_waits(const struct report_facts *f, struct str *b)
+{
+	str_add(b, "Most of the time was waiting; ");
+	report_add_totals(f, b);
+	str_add(b, " is too little to name a cause");
+}
+
 void report_add_lede(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
@@ -233,6 +248,10 @@ void report_add_lede(const struct report_facts *f, struct str *b)
 	if (is_too_few(f)) {
 		str_addf(b, "Too few samples to say where most of the %s are",
 			 report_value_words(f));
+		return;
+	}
+	if (waits(f)) {
+		add_waits(f, b);
 		return;
 	}
 	if (l->gc) {

@@ -5,6 +5,7 @@
 #include "profile/cpu_use.h"
 
 #define LITTLE	   0.5	/* of a CPU: where less was used, that is said before anything else */
+#define HARDLY	   0.1	/* of a CPU: no function is named for so little */
 #define WORTH_WORD 0.05 /* of the time */
 
 struct range {
@@ -18,6 +19,7 @@ struct uses {
 	unsigned told, main; /* processes with a comment; those of which the main thread is known */
 	struct cpu_use one;  /* the last of these */
 	struct range ran, queued, waited, unknown;
+	uint64_t queued_ms, waited_ms; /* of all main threads; the latter may be the host's doing */
 };
 
 static void widen(struct range *r, unsigned before, uint64_t part, uint64_t whole)
@@ -39,6 +41,8 @@ static void take_process(struct uses *all, const struct cpu_use *u)
 	widen(&all->queued, all->main, u->queued_ms, u->wall_ms);
 	widen(&all->waited, all->main, u->waited_ms, u->wall_ms);
 	widen(&all->unknown, all->main, u->unknown_ms, u->wall_ms);
+	all->queued_ms += u->queued_ms;
+	all->waited_ms += u->waited_ms + u->unknown_ms;
 	all->main++;
 	all->one = *u;
 }
@@ -143,4 +147,13 @@ bool cpu_words_add(struct profile *p, struct str *ret)
 		return false;
 	add_words(ret, &all);
 	return true;
+}
+
+bool cpu_words_waits(struct profile *p)
+{
+	struct uses all = {};
+
+	take_all(&all, p);
+	return all.main && (double)all.cpu_ms < HARDLY * (double)all.wall_ms &&
+	       all.queued_ms < all.waited_ms;
 }

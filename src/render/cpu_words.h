@@ -13,4 +13,7 @@
  */
 bool cpu_words_add(struct profile *p, struct str *ret);
 
+/* Did they wait nearly all the time, and not for a CPU? What little they ran has no cause that is worth a name. */
+bool cpu_words_waits(struct profile *p);
+
 #endif

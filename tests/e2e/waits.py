@@ -105,6 +105,9 @@ def works_and_sleeps():
         check(json.loads(krait("report", "--json", d + "/o.pb.gz").stdout)["summary"].startswith(sentence), "json")
         krait("report", d + "/o.pb.gz", "-o", d + "/o.html")
         check(first_line(d + "/o.html").startswith(sentence), "a page of it")
+        for text in said, krait("report", d + "/o.pb.gz").stdout:
+            check("Most of the time was waiting; " in text and "of the CPU time is" not in text, "it names a cause: " + text)
+        check("of the CPU time is" in krait("report", d + "/o.pb.gz", "--kind", "python").stdout, "no function, though a filter asks")
 
 
 @kit.case
