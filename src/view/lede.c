@@ -6,7 +6,8 @@
 
 /* What a stack counts for, as locations; 0 = none. */
 struct choice {
-	uint32_t own;	 /* the innermost frame of the user's code */
+	uint32_t own;	 /* the innermost frame of the user's code, by lede_is_part_of() */
+	bool named;	 /* nothing further out can be that */
 	uint32_t callee; /* what that called directly: a Python function, else native code */
 	uint32_t owner;	 /* as costs_owner(), but importlib owns nothing: then whoever imports */
 	uint32_t caller; /* Python code that called @owner */
@@ -28,18 +29,32 @@ static bool is_same(const struct costs *c, uint32_t a, uint32_t b)
 	return c->keys.of[a] == c->keys.of[b];
 }
 
+static void take_own(const struct costs *c, struct choice *choice, uint32_t frame)
+{
+	if (choice->own && !lede_is_part_of(c, choice->own, frame)) {
+		choice->named = true;
+		return;
+	}
+	if (choice->owner == choice->own)
+		choice->owner = frame;
+	choice->own = frame;
+	choice->named = !lede_is_nameless(c, frame);
+}
+
 /* A Python frame, further out than those before. */
 static void take_python(const struct costs *c, struct choice *choice, uint32_t frame)
 {
+	bool own = costs_is_own(c, frame);
+
+	if (own && !choice->named)
+		take_own(c, choice, frame);
+	else if (!own && !choice->own)
+		choice->callee = frame;
 	if (!choice->owner)
 		choice->owner = frame;
 	else if (!choice->caller && !is_same(c, frame, choice->owner) && /* it may call itself */
 		 profile_get_location(c->p, frame)->line > 0) /* `import NAME` has no line */
 		choice->caller = frame;
-	if (!choice->own && costs_is_own(c, frame))
-		choice->own = frame;
-	else if (!choice->own)
-		choice->callee = frame;
 }
 
 static struct choice choose(const struct costs *c, uint32_t stack)
@@ -50,7 +65,7 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 	size_t n = 0;
 
 	frames = stack ? profile_get_stack(c->p, stack, &n) : NULL;
-	for (size_t i = 0; i < n && !(choice.own && choice.caller); i++) {
+	for (size_t i = 0; i < n && !(choice.named && choice.caller); i++) {
 		uint32_t frame = costs_frame(c, frames, n, i);
 
 		if (!costs_is_python(c, frame)) {

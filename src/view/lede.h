@@ -8,6 +8,15 @@
 /* Functions of importlib are nobody's, but for `import NAME`, which stands for them. */
 bool lede_is_importlib(const struct costs *c, uint32_t location);
 
+/* A lambda, a generator expression, a comprehension. */
+bool lede_is_nameless(const struct costs *c, uint32_t location);
+
+/*
+ * Is the nameless function of one frame written in the function of another, further out? What it takes is that one's:
+ * a reader looks for the name and the line there.
+ */
+bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer);
+
 /* Native code or code made at run time. */
 static inline bool lede_is_native(const struct costs *c, uint32_t location)
 {

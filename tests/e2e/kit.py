@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -33,6 +34,8 @@ def main():
 main()
 """
 CASES = []
+# For with_packages().
+WEB = ("web", "3.13", "django", "gunicorn", "fastapi", "uvicorn", "uvloop", "flask", "celery", "scrapy", "pytest")
 
 
 class Skip(Exception):
@@ -248,6 +251,38 @@ def main():
             print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
             traceback.print_exc()
     return 1 if failed else 0
+
+
+def with_packages(name, version, *packages):
+    """A Python of that version, such as "3.13", that has these packages; it is kept for the next run."""
+    place = os.path.join(CACHE, "packages", name)
+    has, wanted = place + "/venv/has", version + " " + " ".join(packages)
+    os.makedirs(place, exist_ok=True)
+    with open(place + "/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(has) or open(has).read() != wanted:
+            install_packages(version, place + "/venv", packages)
+            with open(has, "w") as f:
+                f.write(wanted)
+    return place + "/venv/bin/python"
+
+
+def install_packages(version, place, packages):
+    said = "no such Python"
+    for _, of, kind, path in interpreters():
+        if ".".join(map(str, of)) == version and kind == "shared":
+            said = ran([path, "-m", "venv", "--clear", place]) or ran(
+                [place + "/bin/python", "-m", "pip", "install", "-q", *packages])
+            if not said:
+                return
+    raise Skip("no %s for Python %s: %s" % (" ".join(packages), version, said))
+
+
+def ran(command):
+    """Nothing if it succeeds, else its last line."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=1200,
+                          check=False)
+    return (done.stdout.strip() or "no word").split("\n")[-1] if done.returncode else ""
 
 
 def need(command):

@@ -7,7 +7,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
 import sys
 
 import kit
@@ -209,6 +208,30 @@ def code_without_a_file():
         check(got == "100 % of the CPU time is in json.loads, called from multiprocessing/forkserver.py:9", got)
 
 
+@case
+def code_without_a_name():
+    """What a generator expression or a lambda takes is the function's that it is written in, and at that one's line."""
+    library = ("apply", "/v" + SITE + "frames/core.py", 3)
+    with folder() as d:
+        def said(name, start, *others, between=()):
+            w = pprof.Writer()
+            def at(frames):
+                return [w.location("[python 3.12]", f, file, begins, line, 1) for f, file, line, begins in frames]
+            outer = [("main", "/srv/app/app.py", 20, 18), ("M.total", "/srv/app/app.py", 9, 8)]
+            w.sample(at([*outer, *between, (name, "/srv/app/app.py", start, start)]), {"cwd": "/srv/app"}, 6)
+            w.sample(at(outer), {"cwd": "/srv/app"}, 4)
+            w.save(d + "/p.pb.gz")
+            return summary(d + "/p.pb.gz")
+        want = "100 % of the CPU time is at app.py:9 (M.total)"
+        for name, start, between in (("M.total.<locals>.<genexpr>", 10, ()), ("<listcomp>", 9, ()),
+                                     ("M.total.<locals>.<lambda>", 9, [(*library, 1)])):
+            got = said(name, start, between=between)
+            check(got == want, "%s: %s" % (name, got))
+        for name, start in (("other.<locals>.<lambda>", 9), ("<lambda>", 3), ("M.total.<locals>.inner", 9)):
+            got = said(name, start)
+            check(got.startswith("60 %% of the CPU time is at app.py:%d" % start), "%s: %s" % (name, got))
+
+
 # Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its __module__ says.
 RECORDS = """
 import dataclasses
@@ -273,18 +296,14 @@ def compileall():
 def django_under_gunicorn():
     """The real ones, with a project that lies among them: the view is told, and what is below it."""
     with folder() as root:
-        site = root + SITE
-        pip = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target", site, "django", "gunicorn"],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
-        if pip.returncode:
-            raise kit.Skip("no Django: " + pip.stdout.strip().split("\n")[-1])
+        site, python = root + SITE, kit.with_packages(*kit.WEB)
         os.makedirs(site + "shop")
         for name, text in DJANGO.items():
             with open(site + "shop/" + name, "w") as f:
                 f.write(text)
         os.mkdir(root + "/elsewhere")
         env = dict(os.environ, PYTHONPATH=site)
-        command = [sys.executable, "-m", "gunicorn", "-b", "127.0.0.1:8765", "--threads", "2", "shop.wsgi"]
+        command = [python, "-m", "gunicorn", "-b", "127.0.0.1:8765", "--threads", "2", "shop.wsgi"]
         with kit.Background(*command, env=env, cwd=root + "/elsewhere") as server, \
                 kit.Background(sys.executable, "-c", ASKS):
             kit.wait_for(lambda: kit.cpu_seconds(kit.child_of(server.pid)) > 1, 30)
