@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Twelve real programs, each with what burns its CPU or makes it wait, and each without: what the first sentence says of
+them. A seed draws which gets what: the day's, or KRAIT_SEED. The programs say themselves how much CPU time the cause takes."""
+import ast
+import contextlib
+import fcntl
+import http.client
+import http.server
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import kit
+from kit import check, krait
+
+REAL = os.path.join(kit.HERE, "real")
+SEED = int(os.environ.get("KRAIT_SEED") or time.strftime("%Y%m%d"))
+SECONDS = 5  # that a program runs which ends by itself; of others so much is recorded
+PARTS = re.compile(r"^# === (\w+)\n", re.MULTILINE)
+DATA = ("data", "3.12", "pandas", "scikit-learn")
+TORCH = ("torch", "3.10", "torch==1.12.1", "numpy<2")  # the last with all that it needs in one file
+NOTES = ("notes", "3.11", "ipykernel")
+
+
+def parts(name):
+    """By name: the texts of a file in REAL that are a helpers.py."""
+    with open("%s/%s.py" % (REAL, name)) as f:
+        texts = PARTS.split(f.read())[1:]
+    return dict(zip(texts[::2], texts[1::2]))
+
+
+# What is run: packages, command; {port} is a free one. A server is recorded while it is asked, the others as a command.
+PROGRAMS = {
+    "django": (kit.WEB, "-m gunicorn -b 127.0.0.1:{port} -w 2 --threads 2 shop.wsgi"),
+    "fastapi": (kit.WEB, "-m uvicorn --loop uvloop --log-level error --port {port} shop.api:app"),
+    "flask": (kit.WEB, "-m flask --app shop.web run --port {port}"),
+    "celery": (kit.WEB, "-m celery -A jobs worker -c 2"),
+    "pandas": (DATA, "sales.py"),
+    "sklearn": (DATA, "search.py"),
+    "torch": (TORCH, "train.py"),
+    "pytest": (kit.WEB, "-m pytest -q"),
+    "pip": (NOTES, "-m pip wheel -q --no-deps --no-build-isolation --no-index -w wheels ."),
+    "compileall": (kit.WEB, "build.py"),
+    "scrapy": (kit.WEB, "-m scrapy runspider spider.py"),
+    "jupyter": (NOTES, "notebook.py"),
+}
+SERVERS = ("django", "fastapi", "flask", "celery", "jupyter", "sklearn")
+INSTALLED = ("django", "fastapi", "flask", "celery")  # may be installed as a package is
+IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with measured:\n        step()\n    time.sleep(0.002)\n"
+
+
+def draw():
+    """By program: ("causes" or "waits", which), and which part of clean.py; whether it is installed."""
+    chance, drawn = random.Random(SEED), {}
+    names = chance.sample(sorted(PROGRAMS), len(PROGRAMS))
+    causes = [("waits", one) for one in chance.sample(sorted(parts("waits")), 4)]
+    causes += [("causes", one) for one in chance.sample(sorted(parts("causes")), 8)]
+    for name, cause in zip(names, causes):
+        drawn[name] = (cause, ("clean", chance.choice(sorted(parts("clean")))), chance.random() < 0.5)
+    return drawn
+
+
+class Site:
+    """What the programs ask: pages for the spider, and what makes the others wait."""
+
+    def __init__(self, root):
+        self.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+        self.slow = socket.create_server(("127.0.0.1", 0))
+        self.pipe, self.locked = root + "/pipe", open(root + "/locked", "w")
+        fcntl.flock(self.locked, fcntl.LOCK_EX)
+        os.mkfifo(self.pipe)
+        self.writes = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.over = threading.Event()
+        for what in self.pages.serve_forever, self.answer, self.write:
+            threading.Thread(target=what, daemon=True).start()
+
+    def environment(self):
+        return {"SITE_PORT": str(self.pages.server_port), "SLOW_PORT": str(self.slow.getsockname()[1]),
+                "SLOW_PIPE": self.pipe, "LOCKED_FILE": self.locked.name}
+
+    def answer(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Timer(0.3, self.slow.accept()[0].close).start()
+
+    def write(self):
+        while not self.over.wait(0.3):
+            with contextlib.suppress(BlockingIOError):
+                os.write(self.writes, b"x")
+
+    def close(self):
+        self.over.set()
+        self.pages.shutdown()
+        self.slow.close()
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """A page with links to two others."""
+
+    def do_GET(self):
+        n = int(self.path[1:] or 0)
+        text = "".join('<p>%d <a href="/%d">more</a></p>' % (i, 2 * n + i) for i in (1, 2)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+class Run:
+    """One program with its helpers.py: how it ended, what it cost, and what the report says."""
+
+    def __init__(self, root, name, cause, installed):
+        self.waits = cause[0] == "waits"
+        packages, self.command = PROGRAMS[name]
+        self.python = kit.with_packages(*packages)
+        self.root, self.name, self.out = root, name, root + "/o.pb.gz"
+        self.helpers = parts(cause[0])[cause[1]]
+        self.app, self.site = root + "/app", root + "/lib/python3/site-packages"
+        self.lay(installed and name in INSTALLED)
+        self.spent, self.cpu = 0, {}
+
+    def lay(self, installed):
+        """The program's files; the measure of the truth is no part of it."""
+        shutil.copytree(REAL + "/" + self.name, self.site if installed else self.app)
+        for folder in self.app, self.site, self.root + "/truth", self.root + "/queue", self.app + "/code":
+            os.makedirs(folder, exist_ok=True)
+        shutil.copy(REAL + "/measured.py", self.site)
+        beside = [at for at in (self.site, self.app) for at in (at + "/shop", at + "/backend", at) if os.path.isdir(at)]
+        place = next(at for at in beside if any(f not in ("measured.py", "code") for f in os.listdir(at)))
+        with open(place + "/helpers.py", "w") as f:
+            f.write(self.helpers)
+        for i in range(40):
+            with open(self.app + "/code/m%d.py" % i, "w") as f:
+                f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 40)
+
+    def environment(self, site):
+        return dict(os.environ, PYTHONPATH=self.site, TRUTH=self.root + "/truth", QUEUE=self.root + "/queue",
+                    SECONDS=str(100 if self.waits or self.name in SERVERS else SECONDS), PYTHONDONTWRITEBYTECODE="1", **site.environment())
+
+    def arguments(self, port):
+        arguments = self.command.format(port=port).split()
+        return arguments + ([self.helpers, IN_CELL] if self.name == "jupyter" else [])
+
+    def record(self, site):
+        kw = {"env": self.environment(site), "cwd": self.app, "stdout": subprocess.PIPE}
+        if self.name not in SERVERS and not self.waits:
+            self.watch(["-d", 60, "--", self.python, *self.arguments(0)], kw)
+            return
+        port = free_port()
+        with kit.Background(self.python, *self.arguments(port), **kw) as server, self.asks(port, kw):
+            pid = server.pid if self.name != "jupyter" else int(server.process.stdout.readline())
+            kit.wait_for(lambda: os.listdir(self.root + "/truth"), 60)
+            kit.wait_for(lambda: not self.waits or is_idle(pid), 60)
+            before = self.truth()
+            self.watch(["-d", SECONDS, "-p", pid], kw, pid)
+            self.spent -= before
+
+    @contextlib.contextmanager
+    def asks(self, port, kw):
+        """Those who use a server."""
+        if self.name == "celery":
+            with kit.Background(self.python, self.find("jobs.py"), **kw):
+                yield
+            return
+        over = threading.Event()
+        for _ in range(4 if "{port}" in self.command else 0):
+            threading.Thread(target=ask, args=(port, over), daemon=True).start()
+        yield
+        over.set()
+
+    def find(self, name):
+        return next(at + "/" + name for at in (self.app, self.site) if os.path.exists(at + "/" + name))
+
+    def watch(self, arguments, kw, target=None):
+        """Records, and adds up meanwhile what the kernel says that each process used."""
+        with kit.Background(kit.KRAIT, "record", "-o", self.out, *arguments, **kw) as recorder:
+            began, first = time.monotonic(), {}
+            while recorder.process.poll() is None and time.monotonic() < began + 100:
+                for pid in tree(target or recorder.pid) - {recorder.pid}:
+                    with contextlib.suppress(OSError):
+                        self.cpu[pid] = kit.cpu_seconds(pid)
+                        first.setdefault(pid, self.cpu[pid] if target else 0)
+                time.sleep(0.02)
+            self.seconds = time.monotonic() - began
+            self.said = recorder.process.communicate(timeout=10)[1].decode()
+            check(recorder.process.returncode == 0, "%s: %s" % (self.name, self.said))
+        self.cpu = {pid: cpu - first[pid] for pid, cpu in self.cpu.items()}
+        self.spent = self.truth()
+
+    def truth(self):
+        """CPU seconds that the planted cause took until now."""
+        total = 0
+        for name in os.listdir(self.root + "/truth"):
+            with open(self.root + "/truth/" + name, "rb") as f:
+                total += struct.unpack("d", f.read(8).ljust(8, b"\0"))[0]
+        return total
+
+    def share(self):
+        return 100 * self.spent / max(sum(self.cpu.values()), 0.01)
+
+    def summary(self):
+        """The first sentence; the report and the recording's end say the same."""
+        said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
+        text = krait("report", self.out, timeout=120).stdout
+        check(text.replace(".\n", ". ").startswith(said), "the report begins otherwise: " + said)
+        if not self.waits:
+            check(said.split(". ")[-1] in self.said, "the recording ends otherwise: " + said)
+        return said
+
+
+def tree(root):
+    """The process and all below it."""
+    found = {root}
+    with contextlib.suppress(OSError):
+        for thread in os.listdir("/proc/%d/task" % root):
+            with open("/proc/%d/task/%s/children" % (root, thread)) as f:
+                for child in f.read().split():
+                    found |= tree(int(child))
+    return found
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def ask(port, over):
+    while not over.is_set():
+        try:
+            urllib.request.urlopen("http://127.0.0.1:%d/" % port, timeout=20).read()
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.1)
+
+
+def is_idle(root):
+    """Has it ended to start?"""
+    def used():
+        return sum(kit.cpu_seconds(pid) for pid in tree(root))
+    try:
+        before = used()
+        time.sleep(1)
+        return used() - before < 0.05
+    except OSError:
+        return False
+
+
+def planted(run):
+    """Lines of the functions that are marked, and their names."""
+    lines, names = set(), set()
+    marked = [i for i, line in enumerate(run.helpers.split("\n"), 1) if line.endswith("# the cause")]
+    for node in ast.walk(ast.parse(run.helpers)):
+        if isinstance(node, ast.FunctionDef) and node.lineno in marked:
+            lines |= set(range(node.lineno, node.end_lineno + 1))
+            names.add(node.name)
+    return lines, names
+
+
+def names_cause(run, said):
+    """It names a planted line or function first, and with the share that the program measured."""
+    lines, names = planted(run)
+    found = re.search(r"(\d+) % of the CPU time is ([^;]*)", said)
+    check(found, said)
+    places = {int(n) for n in re.findall(r"(?:helpers|ipykernel_\d+/\d+)\.py:(\d+)", found[2])}
+    functions = {part for name in re.findall(r"helpers\.([\w.<>]+)", found[2]) for part in name.split(".")}
+    check(places & lines or functions & names, "not the cause (%.0f %%): %s" % (run.share(), said))
+    check(0.6 * run.share() < int(found[1]) < run.share() + 10, "the cause takes %.0f %%: %s" % (run.share(), said))
+
+
+def says_that_it_waits(run, said):
+    used = 100 * sum(run.cpu.values()) / run.seconds
+    check(used < 10, "it used %.0f %% of one CPU" % used)
+    check(re.search(r"waited (\S+ to )?([5-9]\d|100) %", said), said)
+    check("of the CPU time is" not in said, "it names what burns CPU: " + said)
+
+
+def names_nothing_small(run, said):
+    """Of the program's functions and lines that the sentence names none has less than a tenth of the samples."""
+    profile = kit.pprof.read(run.out)
+    total, of = sum(sample.values[0] for sample in profile.samples), {}
+    for sample in profile.samples:
+        mine = [f for f in profile.stack(sample) if is_mine(run, f)]
+        files = [os.path.basename(f.file) for f in mine]
+        for name in {"%s:%d" % (file, f.line) for file, f in zip(files, mine)} | {
+                "%s.%s" % (file.rsplit(".", 1)[0], f.name) for file, f in zip(files, mine)}:
+            of[name] = of.get(name, 0) + sample.values[0]
+    for name, count in of.items():
+        named = re.search(r"(?<![\w.])" + re.escape(name) + r"(?![\w.])", said)
+        check(not named or count > 0.095 * total, "%s has %.1f %%: %s" % (name, 100 * count / total, said))
+
+
+def is_mine(run, frame):
+    return frame.kind == "python" and frame.file.startswith((run.root, "/tmp/ipykernel")) and "measured" not in frame.file
+
+
+def run_program(name, cause, installed):
+    with kit.folder() as root:
+        site = Site(root)
+        try:
+            run = Run(root, name, cause, installed)
+            run.record(site)
+            said = run.summary()
+        finally:
+            site.close()
+        print("# %s, %s%s: %.0f %% of %.1f s of CPU time in %.1f s: %s" % (
+            name, " ".join(cause), ", installed" if installed and name in INSTALLED else "", run.share(),
+            sum(run.cpu.values()), run.seconds, said), flush=True)
+        if cause[0] == "causes":
+            check(run.share() >= 30, "the cause took %.0f %% of the CPU time" % run.share())
+        judge = {"causes": names_cause, "waits": says_that_it_waits, "clean": names_nothing_small}
+        judge[cause[0]](run, said)
+
+
+def register(name, cause, installed, ending):
+    def run():
+        run_program(name, cause, installed)
+
+    run.__name__ = name + ending
+    kit.case(run)
+
+
+if __name__ == "__main__":
+    print("# KRAIT_SEED=%d" % SEED, flush=True)
+    for name_, (planted_, clean, installed_) in sorted(draw().items()):
+        register(name_, planted_, installed_, "")
+        register(name_, clean, installed_, "_clean")
+    sys.exit(kit.main())
