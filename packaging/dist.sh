@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dist.sh: everything that a release gives away, in build/dist/, with SHA256SUMS: for each architecture
-# an archive of the static binary with manual page and completions, and a wheel; the source archive.
+# an archive of the static binary with manual page and completions, and a wheel; the source archive; what is in the
+# binary of this machine, as SPDX.
 # The same sources give the same bytes, wherever they lie: SOURCE_DATE_EPOCH is the commit's time
 # unless it is given. --native: without arm64.
 set -euo pipefail
@@ -34,6 +35,7 @@ package() {
 rm -rf $dist $work
 mkdir -p $dist $work
 package "$(uname -m)" static make -s STATIC=1
+packaging/sbom.py build/static/stripped/krait "$dist/krait-$version-linux-$(uname -m).spdx.json"
 if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
 	# The manual page and the completions are what the binary of this machine prints.
 	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait

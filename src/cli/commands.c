@@ -2,9 +2,16 @@
 /* The list of commands, and the small ones: help and version. */
 #include "cli/commands.h"
 
+#include <sys/capability.h>
+#include <sys/utsname.h>
+#include <xxhash.h>
+#include <zlib.h>
+#include <zstd.h>
+
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/help.h"
+#include "cli/parts.h"
 #include "render/render.h"
 
 /* clang-format off */
@@ -83,6 +90,31 @@ const struct command command_help = {
 	.run = run_help,
 };
 
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+#ifdef KRAIT_STATIC
+#define LINKED "one static file"
+#else
+#define LINKED "linked with the system's libraries"
+#endif
+
+static void print_parts(void)
+{
+	_cleanup_str_ struct str parts = {};
+	struct utsname name;
+
+	uname(&name);
+	str_addf(&parts, "zlib %s, zstd %s, xxHash %d.%d.%d, libcap %d.%d", zlibVersion(),
+		 ZSTD_versionString(), XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE,
+		 LIBCAP_MAJOR, LIBCAP_MINOR);
+	parts_add_recording(&parts);
+	printf("%s, for %s, compiled by %s\nwith %s\n", LINKED, name.machine, COMPILER,
+	       str_cstr(&parts));
+}
+
 static int run_version(const struct command *self, int argc, char **argv)
 {
 	struct operands operands;
@@ -91,12 +123,23 @@ static int run_version(const struct command *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	printf("krait %s\n", KRAIT_VERSION);
+	if (self == &command_version)
+		print_parts();
 	return EXIT_DONE;
 }
 
-const struct command command_version = {
+/* Scripts want one line. */
+const struct command command_version_line = {
 	.name = "version",
 	.summary = "Print the version.",
+	.synopsis = (const char *const[]){"--version", NULL},
+	.rows = no_options,
+	.run = run_version,
+};
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "Print the version, and the versions of the libraries in it.",
 	.synopsis = (const char *const[]){"version", "--version", NULL},
 	.rows = no_options,
 	.run = run_version,

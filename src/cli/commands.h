@@ -22,5 +22,6 @@ extern const struct command command_completion;
 extern const struct command command_help;
 extern const struct command command_man;
 extern const struct command command_version;
+extern const struct command command_version_line; /* --version */
 
 #endif

@@ -16,7 +16,7 @@
 static const struct command *command_by_alias(const char *word)
 {
 	if (streq(word, "--version") || streq(word, "-V"))
-		return &command_version;
+		return &command_version_line;
 	if (streq(word, "--help") || streq(word, "-h"))
 		return &command_help;
 	return command_by_name(word);

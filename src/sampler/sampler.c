@@ -398,3 +398,10 @@ size_t sampler_map_bytes(struct sampler *s)
 		bytes += fd_memory(ring->fd);
 	return bytes;
 }
+
+const char *sampler_library_version(void)
+{
+	const char *said = libbpf_version_string();
+
+	return said + strspn(said, "v");
+}

@@ -43,6 +43,9 @@ struct sampler;
 _must_use_ int sampler_open(struct sampler **ret, const struct sampler_config *config);
 void sampler_close(struct sampler *s);
 
+/* Of libbpf: "1.1". */
+const char *sampler_library_version(void);
+
 /* Starts and stops taking samples. 0 or -errno + message. */
 _must_use_ int sampler_enable(struct sampler *s, bool on);
 

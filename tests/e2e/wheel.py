@@ -5,6 +5,7 @@ import base64
 import csv
 import functools
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -152,6 +153,28 @@ def uvx():
         site = run(os.path.join(d, "bin", "python"), "-c", "import site; print(site.getsitepackages()[0])").strip()
         os.mkdir(os.path.join(site, "numpy-2.0.dist-info"))
         check(pythons_prefix(d) == d, "`uvx --with numpy` has what the program needs")
+
+
+# What a linked krait needs: the library's name in the list of parts, and the package that has it.
+SONAMES = {"libz": ("zlib", "zlib1g-dev"), "libzstd": ("zstd", "libzstd-dev"), "libcap": ("libcap", "libcap-dev"),
+           "libbpf": ("libbpf", "libbpf-dev"), "libdw": ("elfutils", "libdw-dev"), "libelf": ("elfutils", "libelf-dev"),
+           "liblzma": ("xz", "liblzma-dev"), "libc": ("glibc", "libc6-dev"), "libm": ("glibc", "libc6-dev")}
+
+
+@kit.case
+def parts():
+    """The list of what is in the static krait has every library that the linked one needs, with the version that is installed here."""
+    kit.need("dpkg-query")
+    with folder() as d:
+        run(sys.executable, "-B", os.path.join(ROOT, "packaging", "sbom.py"), BINARY, os.path.join(d, "x.json"))
+        with open(os.path.join(d, "x.json")) as f:
+            listed = {p["name"]: p["versionInfo"] for p in json.load(f)["packages"]}
+    needed = re.findall(r"NEEDED.*\[(\w+)", run("readelf", "-dW", kit.KRAIT))
+    check(len(needed) >= 7, "needs only %s" % needed)
+    for library in needed:
+        name, package = SONAMES[library]
+        installed = run("dpkg-query", "-W", "-f", "${Version}", package).split(":")[-1]
+        check(name in listed and installed.startswith(listed[name]), "%s: %s, here %s" % (name, listed.get(name), installed))
 
 
 @kit.case

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The libraries that look at running programs; in a static krait they are in its file. */
+#include "cli/parts.h"
+
+#include <elfutils/libdwfl.h>
+#include <lzma.h>
+#include "sampler/sampler.h"
+
+void parts_add_recording(struct str *ret)
+{
+	str_addf(ret, ", libbpf %s, elfutils %s, xz %s", sampler_library_version(),
+		 dwfl_version(NULL), lzma_version_string());
+}
