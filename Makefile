@@ -4,9 +4,12 @@
 #   BPF=no is "nobpf": report, diff and merge alone, which need neither clang nor libbpf nor libelf
 # Room order (base below cli) is kept by includes, not by this file: sources are found by name.
 
-# The file alone in an archive or where git is missing; in a checkout the commit follows: 0.1+ad9c933.
-COMMIT  := $(if $(wildcard .git),$(shell git describe --always --dirty --exclude '*' 2>/dev/null))
-VERSION := $(shell cat VERSION)$(COMMIT:%=+%)
+# The file alone in an archive, where git is missing, and of a commit that is tagged as this version; else in a checkout
+# the commit follows: 0.1+ad9c933.
+NUMBER  := $(shell cat VERSION)
+COMMIT  := $(if $(wildcard .git),$(shell \
+	   git describe --exact-match --dirty --match 'v$(NUMBER)' 2>/dev/null || git describe --always --dirty --exclude '*' 2>/dev/null))
+VERSION := $(NUMBER)$(patsubst %,+%,$(filter-out v$(NUMBER),$(COMMIT)))
 
 ifeq ($(STATIC),1)
 VARIANT := static

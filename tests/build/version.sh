@@ -32,6 +32,14 @@ expect archive "$number" "$work"
 if [ -e .git ] && git rev-parse HEAD >/dev/null 2>&1; then
 	expect checkout "$number\+[0-9a-f]+(-dirty)?" .
 	expect no-git "$number" . PATH="$work/bin"
+	git init -q "$work"
+	as_somebody() { git -C "$work" -c user.name=x -c user.email=x@y "$@"; }
+	as_somebody add Makefile VERSION && as_somebody commit -q -m x
+	expect not-tagged "$number\+[0-9a-f]+" "$work"
+	as_somebody tag -a -m x v9.9 && as_somebody tag -a -m x "v$(cat VERSION)"
+	expect tagged "$(cat VERSION)" "$work"
+	echo >>"$work/Makefile"
+	expect tagged-and-changed "$number\+.*-dirty" "$work"
 else
 	echo "SKIP version checkout: no checkout that git reads"
 fi
