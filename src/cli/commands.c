@@ -24,6 +24,8 @@ const struct command *const commands[] = {
 	&command_diff,
 	&command_doctor,
 	&command_py_spy,
+	&command_attach,
+	&command_run,
 	&command_help,
 	&command_version,
 	&command_man,

@@ -13,6 +13,8 @@
 extern const struct command command_record;
 extern const struct command command_top;
 extern const struct command command_dump;
+extern const struct command command_attach;
+extern const struct command command_run;
 extern const struct command command_py_spy;
 extern const struct command command_report;
 extern const struct command command_merge;

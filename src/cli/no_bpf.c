@@ -39,3 +39,5 @@ ABSENT(dump);
 ABSENT(doctor);
 ABSENT(man);
 ABSENT(py_spy);
+ABSENT(attach);
+ABSENT(run);

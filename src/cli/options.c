@@ -249,6 +249,32 @@ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 	return r;
 }
 
+/* The value of the option in @word is the next word. */
+static bool value_follows(const struct command *c, const char *word)
+{
+	const struct option_row *row;
+
+	if (str_starts(word, "--")) {
+		row = row_by_name(c, word + 2, strcspn(word + 2, "="));
+		return row && row->arg && !strchr(word, '=');
+	}
+	for (const char *letter = word + 1; *letter; letter++) {
+		row = row_by_letter(c, *letter);
+		if (row && row->arg)
+			return !letter[1];
+	}
+	return false;
+}
+
+int options_leading(const struct command *c, int argc, char **argv)
+{
+	int i = 0;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1] && !streq(argv[i], "--"))
+		i += value_follows(c, argv[i]) ? 2 : 1;
+	return MIN(i, argc);
+}
+
 int options_read(const struct command *c, int argc, char **argv, void *fields, struct operands *ret)
 {
 	int r = options_parse(c, argc, argv, fields, ret);

@@ -78,6 +78,9 @@ struct operands {
 _must_use_ int options_parse(const struct command *c, int argc, char **argv, void *fields,
 			     struct operands *ret);
 
+/* How many words of argv[0..argc) are options and their values, up to the first one that is neither. */
+int options_leading(const struct command *c, int argc, char **argv);
+
 /*
  * options_parse() for a command's run(): prints the help or the message that it asks for. -1 = go
  * on, else the exit code.
