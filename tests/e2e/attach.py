@@ -26,7 +26,7 @@ def functions(path):
 
 def gecko(path):
     with open(path) as f:
-        return {text for thread in json.load(f)["threads"] for text in thread["stringArray"]}
+        return set(json.load(f)["shared"]["stringArray"])
 
 
 @case
