@@ -256,8 +256,19 @@ static int resolve_mappings(struct pprof_tables *t)
 	return 0;
 }
 
+/* Pyroscope's .NET agent once gave functions no ids, and referred to them by their place in the table. */
+static void number_functions(struct pprof_tables *t)
+{
+	vec_foreach(raw, &t->functions)
+		if (raw->id)
+			return;
+	for (size_t i = 0; i < t->functions.n; i++)
+		t->functions.v[i].id = i + 1;
+}
+
 static int resolve_functions(struct pprof_tables *t)
 {
+	number_functions(t);
 	vec_foreach(raw, &t->functions) {
 		struct profile_function f = {.start_line = to_line(raw->start_line)};
 		int r = pprof_tables_string(t, raw->name, raw->off, "Function.name", &f.name);

@@ -62,7 +62,7 @@ def speedscope(data):
         unit = {"bytes": ("bytes", 1), "nanoseconds": ("time", 1), "microseconds": ("time", 10**3),
                 "milliseconds": ("time", 10**6), "seconds": ("time", 10**9)}.get(part.get("unit"), ("samples", 1))
         name = {"CPU": "cpu", "Wall": "wall"}.get(re.sub(" time profile for .*", "", part.get("name", "")), unit[0])
-        name = {"a": "allocated", "d": "freed"}.get((re.match("Memory (a|de)llocation profile for ", part.get("name", "")) or " ")[1][0], name) if unit[0] == "bytes" else name
+        name = {"a": "allocated", "d": "freed"}.get((re.match("Memory (a|de)llocation profile for ", part.get("name", "")) or "  ")[1][0], name) if unit[0] == "bytes" else name
         if part.get("type") == "sampled" and "samples" in part and "weights" in part:
             for stack, weight in zip(part["samples"], part["weights"]):
                 if number(weight) is not None and all(isinstance(i, int) and 0 <= i < frames for i in stack):

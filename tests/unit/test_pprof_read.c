@@ -113,20 +113,22 @@ static void add_sample(struct pb *b, int64_t value)
 	free(s.v);
 }
 
-static void add_tables(struct pb *b)
+/* Functions have the ids @first and on; 0: none, and are told by their place in the table. */
+static void add_tables(struct pb *b, uint64_t first)
 {
+	uint64_t outer = first ? first : 1;
 	struct pb m = {};
 
-	add_location(b, 900, 77, 0xabc, (const uint64_t[]){31, 30}, 2);
-	add_location(b, 5, 0, 0, (const uint64_t[]){32}, 1);
+	add_location(b, 900, 77, 0xabc, (const uint64_t[]){outer + 1, outer}, 2);
+	add_location(b, 5, 0, 0, (const uint64_t[]){outer + 2}, 1);
 	add_location(b, 6, 77, 0xdef, NULL, 0);
 	pb_uint(&m, MAPPING_ID, 77);
 	pb_uint(&m, MAPPING_FILENAME, S_PROG);
 	add_message(b, PROFILE_MAPPING, &m);
 	free(m.v);
-	add_function(b, 30, S_OUTER, 0);
-	add_function(b, 31, S_INLINED, 0);
-	add_function(b, 32, S_LEAF, S_PY);
+	add_function(b, first, S_OUTER, 0);
+	add_function(b, first ? first + 1 : 0, S_INLINED, 0);
+	add_function(b, first ? first + 2 : 0, S_LEAF, S_PY);
 	add_strings(b, names);
 }
 
@@ -134,7 +136,7 @@ static void make_foreign(struct pb *b)
 {
 	add_value_type(b, PROFILE_SAMPLE_TYPE, S_CPU, S_NS);
 	add_sample(b, 42);
-	add_tables(b);
+	add_tables(b, 30);
 }
 
 static void check_frame(const struct profile *p, uint32_t location, const char *function,
@@ -195,6 +197,20 @@ static void foreign_profiles_are_read(void **state)
 	assert_int_equal(profile_each(p, check_foreign_sample, p), 0);
 	assert_int_equal(profile_meta(p)->default_value, 0);
 	assert_string_equal(profile_meta(p)->values[0].type, "cpu");
+	profile_free(p);
+	free(b.v);
+}
+
+static void functions_without_ids_are_told_by_place(void **state)
+{
+	struct pb b = {};
+	struct profile *p;
+
+	add_value_type(&b, PROFILE_SAMPLE_TYPE, S_CPU, S_NS);
+	add_sample(&b, 42);
+	add_tables(&b, 0);
+	assert_int_equal(pprof_read(b.v, b.n, &p), 0);
+	assert_int_equal(profile_each(p, check_foreign_sample, p), 0);
 	profile_free(p);
 	free(b.v);
 }
@@ -424,6 +440,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(foreign_profiles_are_read),
+		cmocka_unit_test(functions_without_ids_are_told_by_place),
 		cmocka_unit_test(many_value_types_keep_the_default),
 		cmocka_unit_test(go_profiles_are_read),
 		cmocka_unit_test(every_cut_is_refused_or_harmless),
