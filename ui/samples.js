@@ -79,6 +79,68 @@ export function groupLabels(d, by) {
 }
 
 /**
+ * Groups below their processes, these and those in the order of their first samples; of those that begin together the one with more is first.
+ * @param {Data} d @param {{of: Int32Array, names: string[]}} g @param {Float64Array} first sample's time by label set @param {ArrayLike<number>} weights of groups
+ */
+export function inTimeOrder(d, {of, names}, first, weights) {
+	const above = groupLabels(d, 'process'), upper = new Int32Array(names.length).fill(-1);
+	const begin = new Float64Array(names.length).fill(Infinity), start = new Float64Array(above.names.length).fill(Infinity), all = new Float64Array(above.names.length);
+	of.forEach((g, set) => {
+		const p = above.of[set];
+		if (g < 0)
+			return;
+		begin[g] = Math.min(begin[g], first[set]);
+		start[p] = Math.min(start[p], first[set]);
+		if (upper[g] < 0 || start[p] < start[upper[g]])
+			upper[g] = p;
+	});
+	names.forEach((_, g) => {
+		all[upper[g]] += weights[g];
+	});
+	const earlier = (/** @type {number} */ a, /** @type {number} */ b) => a < b ? -1 : a > b ? 1 : 0; // Infinity less itself is no number
+	return [...names.keys()].sort((a, b) => earlier(start[upper[a]], start[upper[b]]) || all[upper[b]] - all[upper[a]] || upper[a] - upper[b] ||
+		earlier(begin[a], begin[b]) || weights[b] - weights[a]);
+}
+
+/**
+ * When each label set has its first sample, ns; Infinity: never, as what has no time.
+ * @param {Data} d
+ */
+export function firstTimes({samples: {n, labels, time}, labels: sets}) {
+	const out = new Float64Array(sets.length).fill(Infinity);
+	for (let s = 0; s < n; s++) {
+		if (time[s] >= 0 && time[s] < out[labels[s]])
+			out[labels[s]] = time[s];
+	}
+	return out;
+}
+
+const PIXELS = 1000; // of a picture; what is less wide than one isn't seen
+
+/**
+ * Threads below their processes in the order of time. Those of a process that are thinner than a pixel are one group.
+ * @param {Data} d @param {number} v value type
+ */
+export function threadsInTime(d, v) {
+	const several = groupLabels(d, 'process').names.length > 1, g = groupLabels(d, several ? EACH_THREAD : 'thread'), weights = groupWeights(d, g, v, null);
+	const least = weights.reduce((a, b) => a + b, 0) / PIXELS, processOf = (/** @type {string} */ name) => several ? name.slice(0, name.lastIndexOf(' \u00b7 ') + 3) : '';
+	const thin = new Map(), number = new Int32Array(g.names.length), names = /** @type {string[]} */ ([]), counts = /** @type {number[]} */ ([]);
+	for (const i of inTimeOrder(d, g, firstTimes(d), weights)) {
+		const process = processOf(g.names[i]), at = weights[i] < least ? thin.get(process) : undefined;
+		number[i] = at ?? names.length;
+		if (at !== undefined) {
+			names[at] = `${process}${++counts[at]} threads`;
+			continue;
+		}
+		if (weights[i] < least)
+			thin.set(process, names.length);
+		names.push(g.names[i]);
+		counts.push(1);
+	}
+	return {of: g.of.map((i) => i < 0 ? -1 : number[i]), names};
+}
+
+/**
  * Label keys that tell samples apart, without those of processes and threads.
  * @param {Data} d
  */

@@ -4,7 +4,7 @@
 import {byId, el, fit, quantity} from './base.js';
 import {GIL, inks, laneFill} from './colour.js';
 import {say} from './details.js';
-import {EACH_THREAD, PROGRAM, THREAD_NAME, groupLabels, labelSums, nameOf} from './samples.js';
+import {EACH_THREAD, PROGRAM, THREAD_NAME, firstTimes, groupLabels, inTimeOrder, labelSums, nameOf} from './samples.js';
 import {state} from './view.js';
 
 /** @typedef {import('./data.js').Data} Data */
@@ -45,10 +45,10 @@ function laneGroups(d, there) {
 
 /**
  * The groups that have a lane each, and the number of others.
- * @param {Data} d @param {Uint8Array} there label sets that are shown @param {Float64Array} sums by label set
+ * @param {Data} d @param {Uint8Array} there label sets that are shown @param {Float64Array} sums by label set @param {Float64Array|null} first times of these
  */
-function lanesOf(d, there, sums) {
-	const {of, names} = laneGroups(d, there), weights = new Float64Array(names.length);
+function lanesOf(d, there, sums, first) {
+	const g = laneGroups(d, there), {of, names} = g, weights = new Float64Array(names.length);
 	of.forEach((g, i) => {
 		if (g >= 0)
 			weights[g] += sums[i];
@@ -56,7 +56,9 @@ function lanesOf(d, there, sums) {
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
 	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES; // who asks for them sees more
-	const kept = order.length > most ? order.slice(0, most - 1) : order;
+	let kept = order.length > most ? order.slice(0, most - 1) : order;
+	if (first && !d.header.diff)
+		kept = inTimeOrder(d, g, first, weights).filter((i) => kept.includes(i));
 	return {of, kept, names: kept.map((g) => names[g]), others: order.length - kept.length};
 }
 
@@ -72,7 +74,7 @@ function takePlace(lanes) {
 export function reserveStrip(d) {
 	const {labels} = state.filter, keys = Object.keys(labels);
 	const there = Uint8Array.from(d.labels, (set) => keys.every((k) => nameOf(set, k) === labels[k]) ? 1 : 0);
-	const {names, others} = lanesOf(d, there, new Float64Array(d.labels.length));
+	const {names, others} = lanesOf(d, there, new Float64Array(d.labels.length), null);
 	byId('strip').hidden = !d.header.timed;
 	takePlace(names.length + (others ? 1 : 0));
 }
@@ -94,12 +96,13 @@ export class Strip {
 		this.canvas = el('canvas', {role: 'img', tabindex: '0', 'aria-label': title + '; the arrow keys choose a range'});
 		byId('strip').replaceChildren(this.canvas);
 		this.gil = data.labels.some((l) => l.gil);
+		this.first = firstTimes(data);
 		this.stateOf = Int32Array.from(data.labels, (l) => Math.max(GIL.indexOf(l.gil), 0));
 		this.listen();
 	}
 
 	/**
-	 * What the filters let through, the heaviest first and the rest together.
+	 * What the filters let through: the heaviest, in the order of time, and the rest together.
 	 * @param {number} v value type @param {Uint8Array|null} pass
 	 */
 	lanes(v, pass) {
@@ -108,7 +111,7 @@ export class Strip {
 			if (!pass || pass[s])
 				there[labels[s]] = 1;
 		}
-		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass));
+		const {of, kept, names, others} = lanesOf(d, there, labelSums(d, v, pass), this.first);
 		this.names = others ? [...names, others + ' others'] : names;
 		takePlace(this.names.length);
 		const lane = new Map(kept.map((g, i) => [g, i]));

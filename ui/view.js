@@ -7,7 +7,7 @@ import {FAMILIES, family} from './colour.js';
 import {PYTHON} from './data.js';
 import {Flame} from './flame.js';
 import {folded} from './fold.js';
-import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples} from './samples.js';
+import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples, threadsInTime} from './samples.js';
 import {byEffect, scaleSides} from './sides.js';
 import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted, shaped} from './shape.js';
 import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
@@ -123,7 +123,7 @@ export function structure() {
 	const {data} = page, by = data.samples ? grouping() : '';
 	page.base = page.base || baseTree(data);
 	page.functions = data.functions;
-	const g = by ? groupLabels(data, by) : null;
+	const g = !by ? null : by === 'thread' && state.view === 'time' ? threadsInTime(data, data.header.value) : groupLabels(data, by);
 	if (g)
 		page.functions = withGroups(g.names, by);
 	const made = (/** @type {boolean} */ recursion) => {

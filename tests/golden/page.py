@@ -648,6 +648,25 @@ def lanes(b):
     no_errors(b)
 
 
+def time_of_threads(b):
+    """Threads are below their processes, these and those in the order of their first samples, in the timeline and in the picture by time; those thinner than a pixel are one."""
+    begin = {("web", "20", "late", "21"): 7, ("web", "20", "early", "22"): 3, ("api", "10", "second", "11"): 5, ("api", "10", "first", "12"): 4, ("web", "20", "thin", "23"): 6}
+    stacks = [(["f"], dict(zip(("process", "pid", "thread", "tid"), who)), [5000 + 1000 * i if who[2] != "thin" else 3], 10 ** 8 * when + 10 ** 7 * k)
+              for i, (who, when) in enumerate(begin.items()) for k in range(2)]
+    stacks += [(["f"], {"process": "api", "pid": "10", "thread": f"t{i}", "tid": str(100 + i)}, [2], 10 ** 8 * 8 + i) for i in range(40)]
+    made("order.html", stacks)
+    open_page(b, "order.html")
+    equal(b.js(WRITTEN), ["web (pid 20)", "api (pid 10)"], "processes")
+    choose(b, "Group by", "thread")
+    equal([re.search("early|thin|late|first|second", name)[0] for name in b.js(WRITTEN)[:5]], ["early", "thin", "late", "first", "second"], "lanes of threads")
+    open_page(b, "order.html", "#view=time")
+    got = [path[0] for path, _ in sorted(((path, x) for path, x in places(b).items() if len(path) == 1), key=lambda p: p[1])]
+    equal(got[:4], ["web (pid 20) · early (tid 22)", "web (pid 20) · late (tid 21)", "api (pid 10) · first (tid 12)", "api (pid 10) · second (tid 11)"],
+          "groups by time; what is a tenth of a pixel isn't drawn")
+    equal(tip_at(b, 0.9993, 1).split("\n")[0], "api (pid 10) · 40 threads", "thin ones, at the end of their process, where the first of them began")
+    no_errors(b)
+
+
 def one_scale(b):
     """Lanes are compared: a thread with a thousandth of the other's time isn't as high, but it is seen."""
     made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
@@ -1030,8 +1049,19 @@ def folded_boxes(samples):
     return {tuple(name(path[:i + 1]) for i in range(len(path))): n for path, n in weights.items()}
 
 
+def places(b):
+    """Where each box of the picture is, by its path of names, from what is saved. A fold's packages in the order of the alphabet."""
+    return {path: x for path, (x, _) in boxes_of(b)[0].items()}
+
+
 def drawn(b):
-    """The share of each box of the picture by its path of names, from what is saved. A fold's packages in the order of the alphabet."""
+    """The share of each box of the picture by its path of names."""
+    boxes, width = boxes_of(b)
+    return {path: (right - x) / width for path, (x, right) in boxes.items()}
+
+
+def boxes_of(b):
+    """Left and right of each box by its path of names, and the picture's width."""
     b.js(CATCH_SAVED)
     choose(b, "Save", "svg")
     until(b, "'image/svg+xml' in window.saved", "not saved")
@@ -1046,7 +1076,7 @@ def drawn(b):
         path = (*above, words[1] + ", ".join(sorted(words[2].split(", "))) if words else name)
         assert path not in out, path
         out[path] = (x, x + width)
-    return {path[1:]: (right - x) / float(root.get("width")) for path, (x, right) in out.items()}
+    return {path[1:]: edges for path, edges in out.items()}, float(root.get("width"))
 
 
 def my_code(b):
@@ -2101,7 +2131,7 @@ def main():
         print("SKIP page-browser: no Chromium")
         return bad
     with browser.Browser(1400, 800) as b:
-        for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, one_scale, even, diff_legend, lane_legend,
+        for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, time_of_threads, one_scale, even, diff_legend, lane_legend,
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
