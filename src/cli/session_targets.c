@@ -47,7 +47,8 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 			return is;
 		if (is == 1 || is == -EAGAIN)
 			session_use_add(s, tree->v[i]);
-		any |= is == 1 || is == -EAGAIN || (!is && s->options->all);
+		/* What hangs is examined when it goes on. */
+		any |= is == 1 || is == -EAGAIN || is == -ETIMEDOUT || (!is && s->options->all);
 		if (is < 0 && is != -ESRCH && !why) {
 			why = strdup(err_msg());
 			r = is;

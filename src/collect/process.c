@@ -15,6 +15,7 @@
 #include "base/self.h"
 #include "base/log.h"
 #include "collect/internal.h"
+#include "proc/aside.h"
 #include "proc/entry.h"
 #include "proc/files.h"
 #include "proc/libc.h"
@@ -154,10 +155,10 @@ static void read_entry(struct process *p, const struct proc *proc)
 
 	if (p->entry || !p->name || !proc_entry_is_told(p->name))
 		return;
-	if (!proc_file_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
+	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
 	str_clear(&words);
-	if (!proc_file_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
+	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
 		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);
 	p->entry = str_take(&entry);
 }

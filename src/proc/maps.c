@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "proc/aside.h"
 
 #define READ_BYTES                                                                                 \
 	(128u << 10) /* also the longest line; a path is PATH_MAX, with all bytes escaped 4x */
@@ -235,22 +236,33 @@ static int read_all(int fd, char *buf, unsigned want, struct maps *m)
 	return got < 0 ? -errno : 0;
 }
 
+int maps_read_fd(int fd, unsigned want, struct maps *ret)
+{
+	_cleanup_free_ char *buf = NULL;
+	int r = maps_init(ret);
+
+	if (r || (want == MAPS_EXEC && maps_query_exec(fd, ret)))
+		return r;
+	buf = malloc(READ_BYTES);
+	return buf ? read_all(fd, buf, want, ret) : -ENOMEM;
+}
+
 int maps_read(int procdir, unsigned want, struct maps *ret)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *buf = NULL;
-	int r;
+	int r = maps_init(ret);
 
-	r = maps_init(ret);
-	if (r)
-		return err_sys(r, "can't read a process's mappings");
+	r = r ? r : aside_maps(procdir, want, ret);
+	if (!r)
+		return 0;
+	if (r == -ETIMEDOUT)
+		return err_set(r, "a process's mappings don't come");
+	maps_fini(ret);
+	*ret = (struct maps){};
 	fd = openat(procdir, "maps", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(-errno, "can't open a process's mappings");
-	if (want == MAPS_EXEC && maps_query_exec(fd, ret))
-		return 0;
-	buf = malloc(READ_BYTES);
-	r = buf ? read_all(fd, buf, want, ret) : -ENOMEM;
+	r = maps_read_fd(fd, want, ret);
 	return r ? err_sys(r, "can't read a process's mappings") : 0;
 }
 

@@ -47,6 +47,9 @@ enum maps_want {
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 
+/* The same from PROCDIR/maps, opened, without a message. It waits as long as that takes: aside.h. */
+_must_use_ int maps_read_fd(int fd, unsigned want, struct maps *ret);
+
 /* The same from @n bytes of text in memory, which may end anywhere. 0 or -ENOMEM. */
 _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret);
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "proc/aside.h"
 #include "proc/container.h"
 #include "proc/container_claim.h"
 #include "proc/hidepid.h"
@@ -85,8 +86,8 @@ int proc_name(const struct proc *p, char **ret)
 	int r = proc_comm(p, p->tgid, comm);
 
 	if (!r)
-		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
-	if (r)
+		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	if (r && r != -ETIMEDOUT)
 		return err_sys(r, "can't read the name of process %d", p->tgid);
 	*ret = name_of(p, &cmdline, comm);
 	return *ret ? 0 : -ENOMEM;
@@ -140,9 +141,9 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 	if (r)
 		return r;
 	if (!name)
-		r = proc_file_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
-	if (r == -EACCES || r == -EPERM)
-		r = 0; /* hidepid, Yama: comm must do */
+		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
+	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
+		r = 0; /* hidepid, Yama, or it doesn't come: comm must do */
 	if (r)
 		return r;
 	f->tgid = p->tgid;

@@ -11,6 +11,7 @@ import sys
 import time
 
 import kit
+import mute
 from kit import KRAIT, Background, check, folder
 
 NAME = "krait-held"  # whom file systems don't answer; other kraits of the machine go on
@@ -225,6 +226,31 @@ def dump_of_memory_that_does_not_come():
         check(running.process.returncode == 0, said)
         check("Process %d" % other.pid in text and "in main" in text, text + said)
         check("%d (python3) first" % target.pid in said, said + text)
+
+
+@kit.case
+def mappings_that_are_locked():
+    """Of a process that hangs in mmap nothing can be read, nor its files opened; record and top show the other one whole."""
+    source = """
+import mmap, os, sys, threading
+def maps():
+    direct, cached = [os.open(sys.argv[1] + "/file", os.O_RDWR) for i in range(2)]
+    written = mmap.mmap(cached, 4096)
+    written[0] = 1
+    mmap.mmap(direct, 4096, flags=mmap.MAP_PRIVATE)  # writes back first
+thread = threading.Thread(target=maps)
+thread.start()
+thread.join()
+"""
+    with mute.hanging(source, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
+        with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
+            running.process.wait(20)
+            said = running.said()
+        check(running.process.returncode == 0, said)
+        check("%d (python3) first" % target.pid in said, said)
+        kit.sees(d + "/o.pb.gz", "busy", pids=[other.pid])
+        top = kit.krait("top", "--json", "-n", 1, "-i", "500ms", "-p", target.pid, "-p", other.pid)
+        check("busy" in top.stdout, top.stderr)
 
 
 def held_file(what):

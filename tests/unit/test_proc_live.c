@@ -474,6 +474,57 @@ static void test_mount_namespace(void **state)
 	unlink(exe);
 }
 
+#define MANY_PAGES 20000
+
+/* Every other page executable: as many mappings, which a child of krait hands over in several answers. */
+static void map_many(int ready)
+{
+	char *at = mmap(NULL, MANY_PAGES * 4096ul, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (size_t i = 0; at != MAP_FAILED && i < MANY_PAGES; i += 2)
+		mprotect(at + i * 4096, 4096, PROT_READ | PROT_EXEC);
+	(void)!write(ready, &at, sizeof(at));
+	pause();
+	_exit(0);
+}
+
+static void test_many_mappings(void **state)
+{
+	struct proc p = PROC_INIT;
+	struct maps maps = {};
+	size_t found = 0;
+	int ready[2];
+	pid_t child;
+	char *at;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (!child)
+		map_many(ready[1]);
+	assert_int_equal(read(ready[0], &at, sizeof(at)), sizeof(at));
+	assert_int_equal(proc_open(&p, child), 0);
+	assert_int_equal(maps_read(p.dirfd, MAPS_EXEC, &maps), 0);
+	assert_false(maps.truncated);
+	for (size_t i = 0; i < maps.list.n; i++) {
+		const struct mapping *m = &maps.list.v[i];
+		uint64_t page = (m->start - (uintptr_t)at) / 4096;
+
+		assert_true(!i || m->start >= maps.list.v[i - 1].end);
+		if (page >= MANY_PAGES) {
+			assert_true(*maps_path(&maps, m) == '/' || *maps_path(&maps, m) == '[');
+			continue;
+		}
+		assert_int_equal(page, 2 * found++);
+		assert_string_equal(maps_path(&maps, m), "");
+	}
+	assert_int_equal(found, MANY_PAGES / 2);
+	maps_fini(&maps);
+	proc_close(&p);
+	stop(child);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_pid_namespace),  cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_tree_and_match), cmocka_unit_test(test_match_globs),
 		cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_mount_namespace),
+		cmocka_unit_test(test_many_mappings),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What of /proc/PID a child of krait reads; see aside.h. Both sides are here. */
+#include "proc/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "proc/reader.h"
+
+/* Of krait's own descriptor, so that it is the same process: the child has none of them. */
+#define PATH_BYTES 96
+
+static void path_of(int procdir, const char *name, char ret[PATH_BYTES])
+{
+	snprintf(ret, PATH_BYTES, "/proc/%d/fd/%d/%s", getpid(), procdir, name);
+}
+
+/* Whose directory it is, /proc/PID or /proc/PID/task/TID; 0: that can't be told. */
+static pid_t pid_of(int procdir)
+{
+	char self[32], link[PATH_BYTES] = "";
+	const char *at;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", procdir);
+	if (readlink(self, link, sizeof(link) - 1) <= 0)
+		return 0;
+	at = strstr(link, "/task/");
+	if (at)
+		link[at - link] = '\0';
+	at = strrchr(link, '/');
+	return at ? atoi(at + 1) : 0;
+}
+
+/* A reader_task. */
+static ssize_t read_text(pid_t pid, void *bytes, size_t most)
+{
+	_cleanup_close_ int fd = open(bytes, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : 1;
+	size_t n = 0;
+
+	for (; got > 0 && n < most; n += (size_t)MAX(got, (ssize_t)0))
+		got = read(fd, (char *)bytes + n, most - n);
+	return got < 0 ? -errno : (ssize_t)n;
+}
+
+int aside_read(int procdir, const char *name, size_t max, struct str *ret)
+{
+	size_t most = MIN(MAX(max, (size_t)PATH_BYTES), (size_t)READER_TASK_BYTES);
+	pid_t pid = pid_of(procdir);
+	_cleanup_free_ char *bytes = pid > 0 && pid != getpid() ? malloc(most) : NULL;
+	ssize_t got = -EAGAIN;
+
+	if (bytes) {
+		path_of(procdir, name, bytes);
+		got = reader_run(pid, read_text, bytes, PATH_BYTES, most);
+	}
+	if (got == -ETIMEDOUT)
+		return (int)got;
+	if (got < 0)
+		return proc_file_read(procdir, name, max, ret);
+	str_add_n(ret, bytes, MIN((size_t)got, max));
+	return ret->failed ? -ENOMEM : 0;
+}
+
+struct maps_question {
+	char path[PATH_BYTES], cmdline[PATH_BYTES];
+	uint64_t from; /* mappings that begin there or behind */
+	unsigned want;
+};
+
+/* Then .n mappings, whose paths are offsets into the text that follows. */
+struct maps_answer {
+	size_t n, text_bytes, malformed;
+	bool truncated, more;
+};
+
+/* As many as fit. False: that is none. */
+static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
+{
+	struct maps_answer a = {.malformed = m->malformed, .truncated = m->truncated};
+	size_t room = most - sizeof(a), text = 0, n = first;
+	struct mapping *to = (struct mapping *)(bytes + sizeof(a));
+	char *paths;
+
+	for (; n < m->list.n; n++) {
+		size_t path = strlen(maps_path(m, &m->list.v[n])) + 1;
+
+		if ((n + 1 - first) * sizeof(*to) + text + path > room)
+			break;
+		text += path;
+	}
+	a.n = n - first;
+	a.more = n < m->list.n;
+	a.text_bytes = text;
+	memcpy(bytes, &a, sizeof(a));
+	paths = (char *)(to + a.n);
+	text = 0;
+	for (size_t i = 0; i < a.n; i++) {
+		const char *path = maps_path(m, &m->list.v[first + i]);
+
+		to[i] = m->list.v[first + i];
+		to[i].path = (uint32_t)text;
+		memcpy(paths + text, path, strlen(path) + 1);
+		text += strlen(path) + 1;
+	}
+	return a.n || !a.more;
+}
+
+/* From Linux 6.17 on the list itself comes from a process that is locked. Its files don't: map_files. */
+static void wait_for_lock(const char *cmdline)
+{
+	_cleanup_close_ int fd = open(cmdline, O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	if (fd >= 0)
+		(void)!read(fd, &byte, 1);
+}
+
+/* The child's: of a list that takes several answers. */
+static struct {
+	char path[PATH_BYTES];
+	struct maps maps;
+} kept;
+
+static int read_list(const struct maps_question *q)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (q->from && streq(kept.path, q->path))
+		return 0;
+	maps_fini(&kept.maps);
+	kept.path[0] = '\0';
+	fd = open(q->path, O_RDONLY | O_CLOEXEC);
+	r = fd < 0 ? -errno : maps_read_fd(fd, q->want, &kept.maps);
+	if (!r)
+		snprintf(kept.path, sizeof(kept.path), "%s", q->path);
+	return r;
+}
+
+/* A reader_task. */
+static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
+{
+	const struct maps_question q = *(const struct maps_question *)bytes;
+	const struct maps_answer *a = bytes;
+	size_t first;
+	int r = read_list(&q);
+
+	if (r)
+		return r;
+	wait_for_lock(q.cmdline);
+	first = count_upto(kept.maps.list.v, kept.maps.list.n, end, q.from);
+	if (!pack(&kept.maps, first, bytes, most))
+		return -ENOBUFS;
+	return (ssize_t)(sizeof(*a) + a->n * sizeof(struct mapping) + a->text_bytes);
+}
+
+/* From what krait's own child says, which another process's text has gone through. */
+static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
+{
+	struct maps_answer a;
+	const struct mapping *list = (const struct mapping *)(bytes + sizeof(a));
+	const char *paths;
+	size_t at = m->text.n;
+
+	if (n < sizeof(a))
+		return -EIO;
+	memcpy(&a, bytes, sizeof(a));
+	if (a.n > (n - sizeof(a)) / sizeof(*list) ||
+	    a.text_bytes != n - sizeof(a) - a.n * sizeof(*list))
+		return -EIO;
+	paths = (const char *)(list + a.n);
+	if (a.n && (!a.text_bytes || paths[a.text_bytes - 1]))
+		return -EIO;
+	str_add_n(&m->text, paths, a.text_bytes);
+	if (m->text.failed || vec_reserve(&m->list, m->list.n + a.n))
+		return -ENOMEM;
+	for (size_t i = 0; i < a.n; i++) {
+		if (list[i].path >= a.text_bytes)
+			return -EIO;
+		m->list.v[m->list.n] = list[i];
+		m->list.v[m->list.n++].path += (uint32_t)at;
+	}
+	m->malformed = a.malformed;
+	m->truncated = a.truncated;
+	*more = a.more && m->list.n < MAPS_MAX_LIST;
+	return 0;
+}
+
+int aside_maps(int procdir, unsigned want, struct maps *m)
+{
+	struct maps_question q = {.want = want};
+	pid_t pid = pid_of(procdir);
+	_cleanup_free_ char *bytes = NULL;
+	bool more = true;
+	int r = 0;
+
+	if (pid <= 0 || pid == getpid())
+		return -EAGAIN;
+	bytes = malloc(READER_TASK_BYTES);
+	if (!bytes)
+		return -ENOMEM;
+	path_of(procdir, "maps", q.path);
+	path_of(procdir, "cmdline", q.cmdline);
+	while (!r && more) {
+		ssize_t got;
+
+		memcpy(bytes, &q, sizeof(q));
+		got = reader_run(pid, read_maps, bytes, sizeof(q), READER_TASK_BYTES);
+		r = got < 0 ? (int)got : unpack(bytes, (size_t)got, m, &more);
+		q.from = m->list.n ? m->list.v[m->list.n - 1].end : 0;
+	}
+	return r;
+}
