@@ -147,16 +147,40 @@ static void read_directory(struct process *p, const struct proc *proc)
 
 #define ARGUMENTS_BYTES	  (64 << 10)
 #define ENVIRONMENT_BYTES (256 << 10)
+#define SCRIPT_BYTES	  (16 << 10)
+
+static void read_script(const struct process *p, const struct proc *proc, const char *script,
+			struct str *entry)
+{
+	_cleanup_str_ struct str path = {};
+	_cleanup_free_ char *text = malloc(SCRIPT_BYTES + 1);
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	if (*script != '/')
+		str_addf(&path, "%s/", p->directory ?: "");
+	str_add(&path, script);
+	fd = file_open_in_root(proc->dirfd, str_cstr(&path));
+	n = text && fd >= 0 ? read(fd, text, SCRIPT_BYTES) : -1;
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	proc_entry_from_script(text, entry);
+}
 
 /* Which package it runs is the user's (render/origin.h). Few programs are told that. */
 static void read_entry(struct process *p, const struct proc *proc)
 {
 	_cleanup_str_ struct str words = {}, entry = {};
+	const char *script;
 
 	if (p->entry || !p->name || !proc_entry_is_told(p->name))
 		return;
 	if (!aside_read(proc->dirfd, "cmdline", ARGUMENTS_BYTES, &words))
 		proc_entry_from(p->name, str_cstr(&words), words.n, &entry);
+	script = proc_entry_script(p->name, str_cstr(&words), words.n);
+	if (script && !entry.n) /* else it is told another one */
+		read_script(p, proc, script, &entry);
 	str_clear(&words);
 	if (!aside_read(proc->dirfd, "environ", ENVIRONMENT_BYTES, &words))
 		proc_entry_from_environment(p->name, str_cstr(&words), words.n, &entry);

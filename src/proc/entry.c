@@ -217,3 +217,30 @@ void proc_entry_from_environment(const char *name, const char *environment, size
 				add(ret, value);
 		}
 }
+
+const char *proc_entry_script(const char *name, const char *cmdline, size_t n)
+{
+	const struct program *p = program_of(name);
+
+	if (!p || !streq(p->name, "manage"))
+		return NULL;
+	for (size_t at = 0; at < n; at += strnlen(cmdline + at, n - at) + 1)
+		if (is_called(cmdline + at, p))
+			return cmdline + at;
+	return NULL;
+}
+
+void proc_entry_from_script(const char *text, struct str *ret)
+{
+	static const char variable[] = "DJANGO_SETTINGS_MODULE";
+
+	while ((text = strstr(text, variable))) {
+		size_t n;
+
+		text += strlen(variable);
+		text += strspn(text, "\"'], =\t\r\n\\");
+		n = module_bytes(text);
+		if (n && strchr("\"'", text[-1]) && text[n] == text[-1])
+			add(ret, text);
+	}
+}

@@ -16,4 +16,13 @@ void proc_entry_from(const char *name, const char *cmdline, size_t n, struct str
 void proc_entry_from_environment(const char *name, const char *environment, size_t n,
 				 struct str *ret);
 
+/*
+ * The argument that is Django's manage.py, which sets DJANGO_SETTINGS_MODULE itself; NULL: it is none. @cmdline has a
+ * NUL behind its @n bytes.
+ */
+const char *proc_entry_script(const char *name, const char *cmdline, size_t n);
+
+/* What the text of such a script says, as above. It may be anything. */
+void proc_entry_from_script(const char *text, struct str *ret);
+
 #endif

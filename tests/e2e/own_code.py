@@ -142,6 +142,20 @@ def project_that_is_started_itself():
 
 
 @case
+def project_of_manage_py():
+    """Which sets the variable for its settings itself."""
+    with folder() as root:
+        env = install(root)
+        del env["FLASK_APP"]
+        with open(root + "/elsewhere/manage.py", "w") as f:
+            f.write("import os\nfrom gunicorn.app import serve\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n"
+                    "serve('shop.views')\n")
+        for command in ("manage.py", "run"), ("-B", root + "/elsewhere/manage.py"):
+            out, truth = record(root, env, *command)
+            tells_project(summary(out), truth)
+
+
+@case
 def packages_of_ones_word():
     """--mine of record, report and diff; without it nobody says that the project is the user's."""
     with folder() as root:

@@ -91,6 +91,34 @@ static void test_environment(void **state)
 	}
 }
 
+static void test_script(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} scripts[] = {
+		{"def main():\n    os.environ.setdefault(\"DJANGO_SETTINGS_MODULE\", "
+		 "\"shop.settings\")\n",
+		 "shop"},
+		{"os.environ['DJANGO_SETTINGS_MODULE'] = 'shop.settings.live'", "shop"},
+		{"os.environ.setdefault('DJANGO_SETTINGS_MODULE',\n  'shop.settings')", "shop"},
+		{"# DJANGO_SETTINGS_MODULE is set by the shell\n", ""},
+		{"setdefault('DJANGO_SETTINGS_MODULE', NAME)", ""},
+		{"setdefault('DJANGO_SETTINGS_MODULE', 'shop", ""},
+		{"DJANGO_SETTINGS_MODULE", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
+		_cleanup_str_ struct str got = {};
+
+		proc_entry_from_script(scripts[i].text, &got);
+		assert_string_equal(str_cstr(&got), scripts[i].want);
+	}
+	assert_string_equal(proc_entry_script("manage.py", "py\0./manage.py\0run", 18),
+			    "./manage.py");
+	assert_null(proc_entry_script("gunicorn", "py\0manage.py", 12));
+	assert_null(proc_entry_script("manage.py", "", 0));
+}
+
 /* Somebody names 10,000 packages: a few are kept, for each is compared with those before. */
 static void test_very_many(void **state)
 {
@@ -108,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_lines),
+		cmocka_unit_test(test_script),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_very_many),
 	};
