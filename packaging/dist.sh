@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dist.sh: everything that a release gives away, in build/dist/, with SHA256SUMS: for each architecture
-# an archive of the static binary with manual page and completions, and a wheel; the source archive; what is in the
-# binary of this machine, as SPDX.
+# an archive of the static binary with manual page and completions, and a wheel; a container image for both; the
+# source archive; what is in the binary of this machine, as SPDX.
 # The same sources give the same bytes, wherever they lie: SOURCE_DATE_EPOCH is the commit's time
 # unless it is given. --native: without arm64.
 set -euo pipefail
@@ -30,8 +30,10 @@ package() {
 	install -D -m 644 -t "$work/$name/LICENSES" LICENSES/*
 	archive "$name"
 	packaging/wheel.py "build/$variant/stripped/krait" "$arch" $dist >/dev/null
+	binaries+=("$arch=build/$variant/stripped/krait")
 }
 
+binaries=()
 rm -rf $dist $work
 mkdir -p $dist $work
 package "$(uname -m)" static make -s STATIC=1
@@ -40,6 +42,7 @@ if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
 	# The manual page and the completions are what the binary of this machine prints.
 	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait
 fi
+packaging/oci.py "$dist/krait-$version.oci.tar" "$version" "${binaries[@]}"
 packaging/wheel.py --sdist $dist >/dev/null
 rm -rf $work
 ( cd $dist && LC_ALL=C sha256sum -- * >../SHA256SUMS && mv ../SHA256SUMS . )

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dist.sh: `make dist` in two directories, at two times, gives the same bytes, and its checksums hold. Slow: four builds
+# without a compiler cache.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS dist $name"; else echo "FAIL dist $name: see the log"; bad=1; fi
+}
+git rev-parse HEAD >/dev/null 2>&1 || { echo "SKIP dist: no checkout that git reads"; exit 0; }
+
+made_in() { # DIRECTORY
+	git clone -q . "$1" && CCACHE_DISABLE=1 make -s -C "$1" dist >/dev/null
+}
+check first made_in "$work/a"
+check second made_in "$work/another/directory"
+check same-bytes cmp "$work/a/build/dist/SHA256SUMS" "$work/another/directory/build/dist/SHA256SUMS"
+sums() { ( cd "$work/a/build/dist" && sha256sum -c --quiet SHA256SUMS ); }
+check sums sums
+# Each architecture has its archive and its wheel; there are the image, the sources, the list of parts and the sums.
+files() { [ "$(ls "$work/a/build/dist" | wc -l)" = "$1" ] || ls "$work/a/build/dist"; }
+check all-packages files 8
+small() { [ -z "$(find "$work/a/build/dist" -name '*.whl' -size +5000000c)" ]; }
+check wheels-below-5-MB small
+exit $bad

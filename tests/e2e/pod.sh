@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# pod.sh: packaging/krait-pod.yaml is a pod by Kubernetes' own types, read strictly; and isn't privileged. The version of
+# the types is the newest that Debian 12's Go (1.19) builds.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS pod $name"; else echo "FAIL pod $name: see the log"; bad=1; fi
+}
+command -v go >/dev/null || { echo "SKIP pod: no Go tool chain"; exit 0; }
+cat >"$work/go.mod" <<'END'
+module pod
+go 1.19
+require (
+	k8s.io/api v0.26.15
+	sigs.k8s.io/yaml v1.3.0
+)
+END
+cat >"$work/main.go" <<'END'
+package main
+
+import (
+	"fmt"
+	"os"
+
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	var pod v1.Pod
+	text, err := os.ReadFile(os.Args[1])
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &pod)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(pod.Kind, pod.Spec.HostPID, *pod.Spec.Containers[0].SecurityContext.Privileged,
+		pod.Spec.Containers[0].SecurityContext.Capabilities.Add)
+}
+END
+( cd "$work" && GOFLAGS=-mod=mod GOTOOLCHAIN=local timeout 1200 go build -o pod . ) >"$work/log" 2>&1 || {
+	echo "SKIP pod: the types can't be had or built: $(tail -n 1 "$work/log")"
+	exit 0
+}
+typed() { "$work/pod" packaging/krait-pod.yaml >"$work/said"; cat "$work/said"; grep -q '^Pod true false \[BPF PERFMON ' "$work/said"; }
+# A word that no pod has is refused: the types do look.
+odd_refused() { sed 's/hostPID/hostPids/' packaging/krait-pod.yaml >"$work/odd.yaml"; ! "$work/pod" "$work/odd.yaml"; }
+check typed typed
+check odd-word-refused odd_refused
+exit $bad
