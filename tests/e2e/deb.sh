@@ -14,6 +14,7 @@ check() { # NAME COMMAND...
 }
 lacks() { echo "SKIP deb: $1"; exit 0; }
 [ "$(id -u)" = 0 ] || lacks "not root"
+need dh debhelper && need lintian lintian && need mmdebstrap mmdebstrap
 for tool in dpkg-buildpackage dh lintian mmdebstrap unshare; do have $tool || lacks "no $tool"; done
 mirror=$(debian_mirror) || lacks "no Debian mirror"
 
