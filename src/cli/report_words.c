@@ -147,6 +147,14 @@ static void add_around(const struct report_facts *f, struct str *b)
 {
 	const struct lede *l = &f->lede;
 
+	if (l->collects) {
+		str_add_c(b, ';');
+		add_of_it(f, l->collects_value, b);
+		str_add(b, " is in the garbage collector, called from ");
+		costs_place(&f->costs, l->collects,
+			    profile_get_location(f->p, l->collects)->line, b);
+		return;
+	}
 	if (MAX(l->without, l->around_value) <= l->value)
 		return;
 	str_add_c(b, ';');

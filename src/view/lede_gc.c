@@ -89,7 +89,13 @@ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n, uns
 		r = find_caller(c, sums, n, value, false, gc.value, &gc.caller);
 		gc.by_function = gc.caller;
 	}
-	if (!r)
+	if (r)
+		return r;
+	if (ret->own && gc.caller && !gc.by_function && !costs_is_own(c, gc.caller)) {
+		ret->collects = gc.caller;
+		ret->collects_value = gc.value;
+	} else {
 		*ret = gc;
-	return r;
+	}
+	return 0;
 }

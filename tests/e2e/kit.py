@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the end-to-end tests share: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
+import base64
 import contextlib
 import fcntl
+import gzip
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,6 +98,16 @@ def krait(*args, timeout=60, text=None, **kw):
     return subprocess.run([KRAIT] + [str(a) for a in args], input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
                           timeout=timeout, check=False, **kw)
+
+
+def page_header(path, page):
+    """What a recording's page, written to that name, knows of it."""
+    check(krait("report", path, "-o", page, timeout=120).returncode == 0, "no page")
+    with open(page) as f:
+        block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
+    data = base64.b64decode(block)
+    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    return json.loads(data.split(b"\n", 1)[0])
 
 
 def refused(code, words, *args, **kw):

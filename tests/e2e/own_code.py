@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whose code a report says it is: of projects that are installed as wheels are, run by servers, scripts and -m. The
 programs measure by their thread's CPU time what their lines take. Made profiles have what their numbers say."""
-import base64
-import gzip
 import json
 import os
 import re
@@ -104,12 +102,7 @@ def tells_project(said, truth):
 
 def origins(path, page):
     """By file, function and module: what the page takes it for; 0 is the user's."""
-    check(krait("report", path, "-o", page).returncode == 0, "no page")
-    with open(page) as f:
-        block = re.search(r'id="krait-view">\s*([^<]*)<', f.read())[1]
-    data = base64.b64decode(block)
-    data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    header = json.loads(data.split(b"\n", 1)[0])
+    header = kit.page_header(path, page)
     f, s = header["functions"], header["strings"]
     return {(s[f[i + 1]], s[f[i]], s[f[i + 4]]): f[i + 7] for i in range(0, len(f), 10)}
 
@@ -244,6 +237,28 @@ def code_without_a_name():
         for name, start in (("other.<locals>.<lambda>", 9), ("<lambda>", 3), ("M.total.<locals>.inner", 9)):
             got = said(name, start)
             check(got.startswith("60 %% of the CPU time is at app.py:%d" % start), "%s: %s" % (name, got))
+
+
+@case
+def collector_of_a_library():
+    """What a library's line collects isn't the user's doing: their function comes first. Where their code makes it run it does."""
+    main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)
+    loop = ("loop", "/v" + SITE + "worker/core.py", 7)
+    with folder() as d:
+        def said(*collects):
+            w = pprof.Writer()
+            def at(frames):
+                return [w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
+            gc = w.location("[gc]", "garbage collector", "", 0, 0, 0)
+            w.sample(at([main, work]), {"cwd": "/srv/app"}, 30)
+            w.sample(at([loop]), {"cwd": "/srv/app"}, 30)
+            w.sample(at(collects) + [gc], {"cwd": "/srv/app"}, 40)
+            w.save(d + "/p.pb.gz")
+            return summary(d + "/p.pb.gz")
+        got = said(loop)
+        check(got == "30 % of the CPU time is at app.py:5 (work); 40 % is in the garbage collector, called from worker/core.py:7", got)
+        got = said(main)
+        check(got == "40 % of the CPU time is in the garbage collector, called from app.py:20", got)
 
 
 # Two dataclasses of one shape, a package's and the program's own; each is in sys.modules what its __module__ says.
