@@ -151,8 +151,8 @@ static void add_around(const struct report_facts *f, struct str *b)
 		str_add_c(b, ';');
 		add_of_it(f, l->collects_value, b);
 		str_add(b, " is in the garbage collector, called from ");
-		costs_place(&f->costs, l->collects,
-			    profile_get_location(f->p, l->collects)->line, b);
+		costs_place(&f->costs, l->collects, profile_get_location(f->p, l->collects)->line,
+			    b);
 		return;
 	}
 	if (MAX(l->without, l->around_value) <= l->value)

@@ -141,9 +141,10 @@ struct lede {
 	int64_t without;      /* @own: of stacks without code of theirs */
 	uint32_t around;      /* @own: the framework that runs most of their code; 0 = none */
 	int64_t around_value; /* what that takes itself */
-	uint32_t collects;    /* @own: a library's line from which the collector takes more; 0 = none */
+	uint32_t
+		collects; /* @own: a library's line from which the collector takes more; 0 = none */
 	int64_t collects_value;
-	uint32_t caller;      /* not @own: a location, 0 = there is no such line */
+	uint32_t caller; /* not @own: a location, 0 = there is no such line */
 	bool gc; /* the collector's: beside .value only .caller and .by_function may be set */
 	bool by_function; /* most is called from .caller's function, but from none of its lines */
 };

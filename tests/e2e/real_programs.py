@@ -146,7 +146,7 @@ class Run:
             f.write(self.helpers)
         for i in range(40):
             with open(self.app + "/code/m%d.py" % i, "w") as f:
-                f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 40)
+                f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 20)
 
     def environment(self, site):
         return dict(os.environ, PYTHONPATH=self.site, TRUTH=self.root + "/truth", QUEUE=self.root + "/queue",
@@ -214,10 +214,13 @@ class Run:
         return 100 * self.spent / max(sum(self.cpu.values()), 0.01)
 
     def summary(self):
-        """The first sentence; the report and the recording's end say the same."""
+        """The first sentence; the report, its page and the recording's end say the same."""
         said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
         text = krait("report", self.out, timeout=120).stdout
         check(text.replace(".\n", ". ").startswith(said), "the report begins otherwise: " + said)
+        header = kit.page_header(self.out, self.root + "/o.html")
+        page = [header[key] for key in ("cpuUse", "headline") if header[key]]
+        check(". ".join(page) == said, "the page begins otherwise: %s" % page)
         if not self.waits:
             check(said.split(". ")[-1] in self.said, "the recording ends otherwise: " + said)
         return said

@@ -91,7 +91,7 @@ class Order:
         return value
 
 
-ORDERS = [Order([(j + i, 2) for j in range(60)]) for i in range(40)]
+ORDERS = [Order([(j + i, 2) for j in range(80)]) for i in range(50)]
 
 
 def step():

@@ -15,7 +15,7 @@ class Scale(TransformerMixin, BaseEstimator):
 
     def transform(self, x):
         with measured.measured:
-            for _ in range(4):
+            for _ in range(8):
                 helpers.step()
         return x / 3
 
