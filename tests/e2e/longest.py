@@ -8,6 +8,8 @@ krait, it does in each recording and in most samples: 50 to 90 % are long withou
 """
 import contextlib
 import json
+import os
+import subprocess
 import sys
 
 import kit
@@ -105,6 +107,40 @@ def new_functions():
 def deep_functions():
     """As deep as krait looks, and no two frames of one function."""
     longest(DEEP, DEEP_AGAIN, "deep functions")
+
+
+def late(program, seconds):
+    """By how many us 99 of 100 wake-ups of a real-time thread are late at most."""
+    said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    if said.returncode:
+        raise kit.Skip(said.stderr.strip())
+    found = sorted(int(text) for text in said.stdout.split())
+    return found[len(found) * 99 // 100] // 1000
+
+
+@kit.full_case
+def realtime_neighbour():
+    """A SCHED_FIFO thread on the CPU of a program that does its worst is woken up to 1.5 ms later beside a recording."""
+    kit.need("gcc")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise kit.Skip("one CPU")
+    with folder() as d:
+        wakeups = d + "/wakeups"
+        subprocess.run(["gcc", "-O1", "-o", wakeups, os.path.join(kit.ROOT, "tests", "tools", "wakeups.c")], check=True)
+        for program, again, what in (NEW, NEW_AGAIN, "new functions"), (DEEP, DEEP_AGAIN, "deep functions"):
+            text = program + RUN % again.replace("\n", "\n    ")
+            text = text.replace("time.time() + 0.6", "time.time() + 1000")
+            found = []
+            with kit.Background("taskset", "-c", "1", kit.PYTHON, "-c", text) as target:
+                kit.runs(target.pid, 0.5)
+                while len(found) < 3 and not (found and found[-1][1] - found[-1][0] <= 1500):
+                    without = late(wakeups, 3)
+                    with kit.recorder(d + "/o.folded", "-F", "999", "-p", target.pid) as running:
+                        found.append((without, late(wakeups, 3)))
+                        code, said = running.finish()
+                    check(code == 0, said)
+            print("# %s: the 99th percentile of wake-ups, us late, without and with a recording: %s" % (what, found))
+            check(found[-1][1] - found[-1][0] <= 1500, "%s: %s" % (what, found))
 
 
 if __name__ == "__main__":
