@@ -239,13 +239,23 @@ static bool is_close(const struct costs *c, int64_t a, int64_t b)
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);
 }
 
+/* Nobody looks for a library's caller in its own file. */
+static bool is_same_file(const struct costs *c, uint32_t a, uint32_t b)
+{
+	uint32_t f = profile_get_location(c->p, a)->function;
+	uint32_t g = profile_get_location(c->p, b)->function;
+
+	return f && g && profile_get_function(c->p, f)->file == profile_get_function(c->p, g)->file;
+}
+
 static void choose_details(struct finder *f)
 {
 	const struct costs *c = f->c;
 	struct lede *ret = f->ret;
 
 	if (!ret->own) {
-		if (f->of[CALLER].most > ret->value / 2)
+		if (f->of[CALLER].most > ret->value / 2 &&
+		    !is_same_file(c, ret->location, f->of[CALLER].location))
 			ret->caller = f->of[CALLER].location;
 		return;
 	}

@@ -190,6 +190,8 @@ def what_stacks_tell():
         def work(package):
             return ("work", lib + package + "/core.py", 7)
         check(said(run, module("tool"), work("tool")).startswith("100 % of the CPU time is at tool/core.py:7 (work)"), said(run, module("tool"), work("tool")))
+        inner = ("inner", lib + "pytest/core.py", 9)
+        check(said(run, module("pytest"), work("pytest"), inner) == "100 % of the CPU time is in pytest.core.inner", "its own file calls it")
         check(said(run, module("pytest"), work("pytest")) == "100 % of the CPU time is in pytest.core.work, called from pytest/__main__.py:3",
               "a test runner is the user's")
         check(said(run, module("tool"), work("other")) == "100 % of the CPU time is at tool/__main__.py:3 (<module>), of it other.core.work 100 %",
