@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "symbol/cython_name.h"
+#include "symbol/pyo3_name.h"
 
 /* libiberty keeps its components on the stack and refuses C++ names of more than 1,024 bytes. */
 #define MANGLED_MAX 4096
@@ -126,6 +127,14 @@ char *symbol_demangle(const char *name, enum symbol_language *language)
 		if (!shown) {
 			*language = LANGUAGE_CPP;
 			shown = demangle_by(cplus_demangle_v3_callback, linkage);
+		}
+	}
+	if (shown && *language == LANGUAGE_RUST) {
+		char *python = pyo3_name(shown);
+
+		if (python) {
+			free(shown);
+			shown = python;
 		}
 	}
 	if (shown)

@@ -11,7 +11,7 @@ enum symbol_language { LANGUAGE_UNKNOWN, LANGUAGE_C, LANGUAGE_CPP, LANGUAGE_RUST
 
 /*
  * Heap copy of @name as people know it: C++ without the function's own parameters, Rust (v0, and
- * legacy without its hash), what Cython made as Python calls it, anything else as it is; always without what the compiler or linker adds
+ * legacy without its hash, PyO3's methods as Python calls them), what Cython made as Python calls it, anything else as it is; always without what the compiler or linker adds
  * to name a part or a copy (foo.cold, .part.0, .constprop.1, .isra.0, .lto_priv.2, .llvm.123) and
  * without a version (foo@@V1). @language may be NULL; LANGUAGE_C is C linkage, whatever compiled it.
  * NULL on out of memory. Bounded in time and memory; needs up to 1 MiB of stack.

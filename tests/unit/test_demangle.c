@@ -41,6 +41,25 @@ static void test_languages(void **state)
 	expect("\x7f\xff", "\x7f\xff", LANGUAGE_UNKNOWN);
 }
 
+/* Of polars 2.1, tokenizers 0.23, cryptography 50, and a class with type arguments in Rust's older mangling. */
+static void test_pyo3(void **state)
+{
+	expect("_RNvMs0_NtNtCs6sirJ9RUytl_13polars_python6series10comparisonNtB7_8PySeries15___"
+	       "pymethod_eq__",
+	       "polars_python::series::PySeries.eq", LANGUAGE_RUST);
+	expect("_ZN1a1b8PyLoader21__pymethod_next_one__17h0123456789abcdefE",
+	       "a::b::PyLoader.next_one", LANGUAGE_RUST);
+	expect("_ZN1a1_46_$LT$impl$u20$a..b..Loader$LT$T$C$a..U$GT$$GT$21__pymethod___next____"
+	       "17h0123456789abcdefE",
+	       "a::b::Loader.__next__", LANGUAGE_RUST);
+	expect("_ZN1a1_17__pymethod_next__17h0123456789abcdefE", "a::_::__pymethod_next__",
+	       LANGUAGE_RUST);
+	expect("_ZN36_$LT$a..b..C$u20$as$u20$a..Trait$GT$17__pymethod_next__17h0123456789abcdefE",
+	       "<a::b::C as a::Trait>::__pymethod_next__", LANGUAGE_RUST);
+	expect("_ZN1a1C17__pymethod_next__28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
+	       "a::C::__pymethod_next__::{{closure}}", LANGUAGE_RUST);
+}
+
 /* What Cython 3.1 wrote for a module pkg.lo_op, and 0.29 for uvloop; right is what the .pyx says. */
 static void test_cython(void **state)
 {
@@ -135,9 +154,9 @@ static void test_against_cxxfilt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_languages),	cmocka_unit_test(test_cython),
-		cmocka_unit_test(test_parts),		cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_against_cxxfilt),
+		cmocka_unit_test(test_languages), cmocka_unit_test(test_cython),
+		cmocka_unit_test(test_pyo3),	  cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_bounded),	  cmocka_unit_test(test_against_cxxfilt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
