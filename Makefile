@@ -172,12 +172,13 @@ $(B)/gen/%.h: $(B)/gen/% Makefile
 $(B)/gen/page.html $(B)/gen/page.css: $(B)/gen/page.%: ui/page.%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-# Modules become one function: imports, comments and indentation go.
+# Modules become one function: imports, comments and indentation go, and blanks around marks where a line has no text and no pattern.
 $(B)/gen/page.js: $(UI) Makefile
 	@mkdir -p $(@D)
 	$(Q)( printf "(() => {\n'use strict';\n"; \
 		sed -e '/^import /d' -e 's/^export //' -e 's/^\t*//' -e '/^\/\//d' -e '/^$$/d' \
-			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e 's/\/\*\* @type {[^*]*} \*\/ //g' -e "s/ \/\/ [^'\"\`]*$$//" $(UI); printf '})();\n' ) > $@
+			-e '/^\/\*\*.*\*\/$$/d' -e '/^\/\*\*/,/\*\/$$/d' -e 's/\/\*\* @type {[^*]*} \*\/ //g' -e "s/ \/\/ [^'\"\`]*$$//" \
+			-e "/['\"\`\/]/!s/ *\([,=?:;{}()<>|&]\) */\1/g" $(UI); printf '})();\n' ) > $@
 # The page's policy names what may run by its hash (CSP 3, 2.3.1: sha256 in base64).
 hash = $$(env printf "$$(sha256sum < $(1) | cut -c1-64 | sed 's/../\\x&/g')" | base64)
 $(B)/gen/page_hash.h: $(B)/gen/page.js $(B)/gen/page.css

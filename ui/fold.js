@@ -17,10 +17,10 @@ const NAMES_OF = 3; // packages in a box, as krait report --tree has it
 
 /**
  * The calls that nearly all below a box are in, but for the last, which calls several or none.
- * @param {Tree} t @param {number} start @param {(i: number) => number} value @returns {number[]}
+ * @param {Tree} t @param {number} start @param {(i: number) => number} value @param {number} [share] @returns {number[]}
  */
-function trunk({end}, start, value) {
-	const out = [], least = TRUNK * value(start);
+function trunk({end}, start, value, share = TRUNK) {
+	const out = [], least = share * value(start);
 	for (let at = start; least > 0;) {
 		let next = at + 1;
 		while (next < end[at] && value(next) < least)
@@ -33,10 +33,13 @@ function trunk({end}, start, value) {
 }
 
 /**
- * Whether a picture begins with so many rows of one width that nothing else is seen.
+ * Whether a picture begins with so many rows of one width, or of libraries that most of all is in, that nothing else is seen.
  * @param {Tree} t @param {Fn[]} functions
  */
-export const isDeep = (t, functions) => trunk(t, 0, (i) => valueOf(t, i)).filter((i) => !functions[t.fn[i]].root).length >= ROWS;
+export function isDeep(t, functions) {
+	const rows = (/** @type {number} */ share) => trunk(t, 0, (i) => valueOf(t, i), share).map((i) => functions[t.fn[i]]).filter((f) => !f.root);
+	return rows(TRUNK).length >= ROWS || rows(0.51).filter((f) => f.kind === PYTHON && f.origin).length >= ROWS;
+}
 
 /** @param {number} least @param {number} most @param {Iterable<string>} packages */
 function words(least, most, packages) {

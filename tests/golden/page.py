@@ -1121,7 +1121,8 @@ def my_code(b):
 
 
 def deep_trunk(b):
-    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of all are in are one row. One more press shows all."""
+    """Where more than 25 rows are a trunk, a page begins with one's own code: calls that 95 % of all are in are one row. So it does where most of all
+    is in 25 rows of libraries. One more press shows all."""
     above = ["serve", *[f"django.f{i}" for i in range(24)], "view"]
     samples = [([*above, "hot", ":sin"], 60), ([*above, "warm", "json.loads"], 37), (["serve", "django.f0", "idle"], 3)]
     for rows_above, folded in ((above, True), (above[:10], False)):
@@ -1129,6 +1130,10 @@ def deep_trunk(b):
                             for stack, n in samples])
         open_page(b, "trunk.html", code="")
         equal(b.js("[...document.querySelectorAll('#tools button')].find((e) => e.textContent === 'My code').getAttribute('aria-pressed')"), str(folded).lower(), "at first")
+    for n, folded in (60, True), (40, False):
+        made("trunk.html", [([frame_of(name) for name in stack], {}, [n if "hot" in stack else 100 - n]) for stack in ([f"django.g{i}" for i in range(25)] + ["view", "hot"], ["main", "cold"])])
+        open_page(b, "trunk.html", code="")
+        equal(b.js("[...document.querySelectorAll('#tools button')].find((e) => e.textContent === 'My code').getAttribute('aria-pressed')"), str(folded).lower(), "most is in libraries")
     made("trunk.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
     open_page(b, "trunk.html", code="")
     trunk = "up to 25 frames: app.py, django"
