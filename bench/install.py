@@ -5,6 +5,7 @@ refusal, what it says to type, and the page in a browser. The index is a directo
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -114,10 +115,16 @@ def page_opens(home):
         raise RuntimeError("%s: the page doesn't show busy_in_app" % pages)
 
 
+def cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def journey(user, install, krait, after):
-    """Seconds from the first command to the page. AFTER: what of the refusal is typed, "sudo" or "grant"."""
+    """Seconds from the first command to the page, and of CPU time, the program's one included. AFTER: what of the refusal is
+    typed, "sudo" or "grant"."""
     user.begin()
-    begin = time.monotonic()
+    begin, used = time.monotonic(), cpu_seconds()
     if install:
         user.must(install)
     code, said = user.types(krait + " record -- python app.py")
@@ -130,7 +137,7 @@ def journey(user, install, krait, after):
     else:
         user.must(advice.group(1) + " record -- python app.py")
     page_opens(user.home)
-    return time.monotonic() - begin
+    return time.monotonic() - begin, cpu_seconds() - used
 
 
 def main(directory):
@@ -145,7 +152,8 @@ def main(directory):
         ways.append(("uvx", "", "uvx %s --from krait-profiler krait" % index))
     for name, install, krait in ways:
         for after in ("sudo", "grant"):
-            rows.append(("%s, then %s" % (name, after), journey(user, install, krait, after), "the program runs for 1 s of it"))
+            seconds, used = journey(user, install, krait, after)
+            rows.append(("%s, then %s" % (name, after), seconds, "%.1f s of CPU time, 1 s of it the program's" % used))
     if not uv:
         print("SKIP install uvx: no uv; UV=FILE names it", file=sys.stderr)
     print(json.dumps(rows))

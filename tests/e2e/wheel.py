@@ -20,6 +20,18 @@ from kit import PYTHON, ROOT, Skip, check, folder
 MAKER = os.path.join(ROOT, "packaging", "wheel.py")
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
 MOST_BYTES = 5 * 1000 * 1000
+# The tags of an interpreter that musl's loader loads: argv[1] stands for it.
+MUSL_CODE = """
+import inspect, os, sys
+from pip._internal.models.wheel import Wheel
+from pip._vendor.packaging import _musllinux, tags
+sys.executable = sys.argv[1]
+arch = os.uname().machine
+many = "archs" in inspect.signature(_musllinux.platform_tags).parameters
+platforms = list(_musllinux.platform_tags([arch] if many else arch))
+own = [tags.Tag("py3", "none", p) for p in platforms]
+print(len(own) > 0, *[Wheel(name).supported(own) for name in sys.argv[2:]])
+"""
 WORK = tempfile.TemporaryDirectory(prefix="krait-wheel.")
 MOMENT = (2023, 11, 14, 22, 13, 20)
 os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
@@ -105,6 +117,21 @@ def tags():
     check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(wheel())).strip() == "True", "pip refuses it here")
     other = make_wheel(os.path.join(WORK.name, "other"), {"x86_64": "aarch64", "aarch64": "x86_64"}[os.uname().machine])
     check(run(PYTHON, "-B", "-c", TAG_CODE, os.path.basename(other)).strip() == "False", "pip takes another machine's")
+
+
+@kit.case
+def musl():
+    """pip takes the wheel where the interpreter is linked with musl, and refuses the same one without the tag for it."""
+    kit.need("musl-gcc")
+    pip("--version")
+    with folder() as d:
+        program = os.path.join(d, "python")
+        run("musl-gcc", "-x", "c", "-o", program, "-", input="int main(void) { return 0; }")
+        name = os.path.basename(wheel())
+        without = re.sub(r"\.musllinux_\w+", "", name)
+        check(without != name, "no tag for musl")
+        said = run(PYTHON, "-B", "-c", MUSL_CODE, program, name, without).split()
+        check(said == ["True", "True", "False"], "musl's tags, with, without: %s" % said)
 
 
 @kit.case
