@@ -84,7 +84,7 @@ CPPFLAGS += -DKRAIT_STATIC
 KCFLAGS  += $(HERE_IS)
 endif
 
-ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli cli/py_spy
+ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli cli/py_spy cli/mcp
 LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \

@@ -141,7 +141,7 @@ static const struct option_refusal refused[] = {
 	{"diff-flamegraph", "`krait diff OLD NEW -o diff.html` compares two recordings"},
 	{"realtime-stats", "`krait record -v` tells of the sampling"},
 	{"sort", "`krait report FILE` prints tables"},
-	{"limit", "`krait report FILE --rows N` prints tables"},
+	{"limit", "`krait report FILE --limit N` prints tables"},
 	{"no-summary", "`krait report FILE` prints tables"},
 	{},
 };

@@ -26,6 +26,7 @@ const struct command *const commands[] = {
 	&command_py_spy,
 	&command_attach,
 	&command_run,
+	&command_mcp,
 	&command_help,
 	&command_version,
 	&command_man,

@@ -40,4 +40,5 @@ ABSENT(doctor);
 ABSENT(man);
 ABSENT(py_spy);
 ABSENT(attach);
+ABSENT(mcp);
 ABSENT(run);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command: messages in on standard input, answers out on standard output. */
+#include "cli/mcp/mcp.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/values.h"
+
+struct mcp_options {
+	const char *directory; /* of recordings; NULL: there are none */
+};
+
+struct input {
+	struct str line; /* what came of the current message */
+	bool too_long;	 /* the rest of it is thrown away */
+};
+
+static int put(const struct str *answer)
+{
+	size_t done = 0;
+
+	while (done < answer->n) {
+		ssize_t n = write(STDOUT_FILENO, answer->s + done, answer->n - done);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int end_of_line(struct input *in, const struct mcp_options *o)
+{
+	_cleanup_str_ struct str answer = {};
+
+	if (in->too_long)
+		mcp_too_long(&answer);
+	else if (in->line.n)
+		mcp_answer(o->directory, str_cstr(&in->line), in->line.n, &answer);
+	in->too_long = false;
+	str_clear(&in->line);
+	return answer.failed ? -ENOMEM : put(&answer);
+}
+
+static void take(struct input *in, const char *bytes, size_t n)
+{
+	if (in->too_long || in->line.n + n > MCP_LINE_BYTES) {
+		in->too_long = true;
+		str_clear(&in->line);
+		return;
+	}
+	str_add_n(&in->line, bytes, n);
+	in->too_long = in->line.failed;
+}
+
+static int take_all(struct input *in, const struct mcp_options *o, const char *bytes, size_t n)
+{
+	int r = 0;
+
+	while (!r && n) {
+		const char *newline = memchr(bytes, '\n', n);
+		size_t part = newline ? (size_t)(newline - bytes) : n;
+
+		take(in, bytes, part);
+		if (!newline)
+			break;
+		r = end_of_line(in, o);
+		bytes += part + 1;
+		n -= part + 1;
+	}
+	return r;
+}
+
+static int serve(const struct mcp_options *o)
+{
+	struct input in = {};
+	char bytes[64 << 10];
+	ssize_t n = 1;
+	int r = 0;
+
+	while (!r && n) {
+		n = read(STDIN_FILENO, bytes, sizeof(bytes));
+		if (n < 0 && errno != EINTR)
+			r = err_sys(-errno, "can't read standard input");
+		else if (n > 0)
+			r = take_all(&in, o, bytes, (size_t)n);
+	}
+	str_fini(&in.line);
+	return r;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct mcp_options o = {};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r >= 0)
+		return r;
+	signal(SIGPIPE, SIG_IGN);
+	r = serve(&o);
+	if (!r || r == -EPIPE)
+		return EXIT_DONE;
+	log_error("%s", err_msg());
+	return EXIT_FAILED;
+}
+
+static const struct option_row rows[] = {
+	{.name = "directory",
+	 .arg = "DIR",
+	 .set = value_string,
+	 .field = offsetof(struct mcp_options, directory),
+	 .initial = "none: nothing is recorded",
+	 .complete = COMPLETE_FILE,
+	 .help = "where recordings may be written"},
+	OPTION_HELP,
+	{},
+};
+
+const struct command command_mcp = {
+	.name = "mcp",
+	.summary = "Answer an assistant's questions (Model Context Protocol, standard input and "
+		   "output).",
+	.synopsis = (const char *const[]){"mcp [--directory DIR]", NULL},
+	.rows = rows,
+	.run = run,
+};

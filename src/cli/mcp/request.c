@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JSON-RPC: what a message asks for, and its answer. */
+#include <errno.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_in.h"
+#include "cli/mcp/mcp.h"
+
+/* JSON-RPC 2.0, section 5.1. */
+enum rpc_error {
+	RPC_PARSE = -32700,
+	RPC_REQUEST = -32600,
+	RPC_METHOD = -32601,
+	RPC_PARAMS = -32602,
+	RPC_INTERNAL = -32603
+};
+
+/* A part of the message's text. */
+struct part {
+	const char *at;
+	size_t n;
+};
+
+struct request {
+	struct part id, params; /* .n 0: there is none */
+	struct str method;
+};
+
+/* Any value, as it is written. */
+static int take_part(struct json_in *in, struct part *ret)
+{
+	int r = json_in_skip(in);
+
+	/* Blanks and the colon before a value aren't part of it. */
+	while (!r && ret->at < in->at && strchr(" \t\r\n:", *ret->at))
+		ret->at++;
+	ret->n = r ? 0 : (size_t)(in->at - ret->at);
+	return r;
+}
+
+static int read_request(struct request *q, const char *line, size_t n)
+{
+	_cleanup_str_ struct str key = {};
+	struct json_in in;
+	int r;
+
+	json_in_init(&in, line, n);
+	r = json_in_enter(&in, '{');
+	while (!r && (r = json_in_key(&in, &key)) > 0) {
+		struct part value = {.at = in.at};
+
+		if (streq(str_cstr(&key), "method")) {
+			r = json_in_string(&in, &q->method);
+			continue;
+		}
+		r = take_part(&in, &value);
+		if (streq(str_cstr(&key), "id"))
+			q->id = value;
+		else if (streq(str_cstr(&key), "params"))
+			q->params = value;
+	}
+	return r ? r : json_in_end(&in);
+}
+
+/* A string or a number, else nobody can be answered. */
+static bool id_is_good(const struct part *id)
+{
+	return id->n && id->n < 1024 && (*id->at == '"' || strchr("-0123456789", *id->at)) &&
+	       !memchr(id->at, '\n', id->n);
+}
+
+static void begin(struct str *ret, const struct part *id)
+{
+	str_add(ret, "{\"jsonrpc\":\"2.0\",\"id\":");
+	if (id->n)
+		str_add_n(ret, id->at, id->n);
+	else
+		str_add(ret, "null");
+}
+
+static void add_error(struct str *ret, const struct part *id, enum rpc_error code, const char *why)
+{
+	begin(ret, id);
+	str_addf(ret, ",\"error\":{\"code\":%d,\"message\":", code);
+	json_string(ret, why);
+	str_add(ret, "}}\n");
+}
+
+void mcp_too_long(struct str *ret)
+{
+	_cleanup_str_ struct str why = {};
+
+	str_addf(&why, "a message may have %u bytes", MCP_LINE_BYTES);
+	add_error(ret, &(struct part){}, RPC_PARSE, str_cstr(&why));
+}
+
+/* The value of @key in the object @params; .n 0: it isn't there. */
+static struct part member(const struct part *params, const char *name)
+{
+	_cleanup_str_ struct str key = {};
+	struct part found = {};
+	struct json_in in;
+	int r;
+
+	json_in_init(&in, params->at, params->n);
+	r = params->n ? json_in_enter(&in, '{') : -EINVAL;
+	while (!r && (r = json_in_key(&in, &key)) > 0) {
+		struct part value = {.at = in.at};
+
+		r = take_part(&in, &value);
+		if (streq(str_cstr(&key), name))
+			found = value;
+	}
+	return r ? (struct part){} : found;
+}
+
+/* A member that is a string; "": it isn't there. */
+static void member_text(const struct part *params, const char *name, struct str *ret)
+{
+	struct part value = member(params, name);
+	struct json_in in;
+
+	json_in_init(&in, value.at, value.n);
+	if (!value.n || json_in_string(&in, ret))
+		str_clear(ret);
+}
+
+static const char *const revisions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+/* The revision that the client asked for, or the newest one that krait knows. */
+static void initialize(const struct request *q, struct str *ret)
+{
+	_cleanup_str_ struct str asked = {};
+	const char *revision = revisions[0];
+
+	member_text(&q->params, "protocolVersion", &asked);
+	for (size_t i = 0; i < ARRAY_SIZE(revisions); i++)
+		if (streq(str_cstr(&asked), revisions[i]))
+			revision = revisions[i];
+	str_addf(ret,
+		 "{\"protocolVersion\":\"%s\",\"capabilities\":{\"tools\":{}},"
+		 "\"serverInfo\":{\"name\":\"krait\",\"version\":\"%s\"}}",
+		 revision, KRAIT_VERSION);
+}
+
+/* 0 or an error, with a message. */
+static enum rpc_error call(const char *directory, const struct request *q, struct str *ret)
+{
+	_cleanup_str_ struct str name = {}, text = {};
+	struct part arguments = member(&q->params, "arguments");
+	int r;
+
+	member_text(&q->params, "name", &name);
+	if (!arguments.n)
+		arguments = (struct part){"{}", 2};
+	r = mcp_call(directory, str_cstr(&name), arguments.at, arguments.n, &text);
+	if (r == -EINVAL)
+		return RPC_PARAMS;
+	if (r < 0)
+		return RPC_INTERNAL;
+	str_add(ret, "{\"content\":[{\"type\":\"text\",\"text\":");
+	json_string(ret, str_cstr(&text));
+	str_addf(ret, "}],\"isError\":%s}", r ? "true" : "false");
+	return 0;
+}
+
+static enum rpc_error do_request(const char *directory, const struct request *q, struct str *ret)
+{
+	const char *method = str_cstr(&q->method);
+
+	if (streq(method, "initialize")) {
+		initialize(q, ret);
+	} else if (streq(method, "ping")) {
+		str_add(ret, "{}");
+	} else if (streq(method, "tools/list")) {
+		str_add(ret, "{\"tools\":");
+		mcp_list_tools(ret);
+		str_add(ret, "}");
+	} else if (streq(method, "tools/call")) {
+		return call(directory, q, ret);
+	} else {
+		err_set(-EINVAL, "there is no method '%s'", method);
+		return RPC_METHOD;
+	}
+	return 0;
+}
+
+static void answer(const char *directory, const struct request *q, struct str *ret)
+{
+	_cleanup_str_ struct str result = {};
+	enum rpc_error error = do_request(directory, q, &result);
+
+	if (error) {
+		add_error(ret, &q->id, error, err_msg());
+		return;
+	}
+	begin(ret, &q->id);
+	str_addf(ret, ",\"result\":%s}\n", str_cstr(&result));
+	ret->failed |= result.failed;
+}
+
+void mcp_answer(const char *directory, const char *line, size_t n, struct str *ret)
+{
+	struct request q = {};
+	int r = read_request(&q, line, n);
+
+	if (r) {
+		add_error(ret, &(struct part){}, RPC_PARSE, err_msg());
+	} else if (!q.id.n) {
+		/* A notification: nobody waits for an answer. */
+	} else if (!id_is_good(&q.id)) {
+		add_error(ret, &(struct part){}, RPC_REQUEST, "id is a string or a number");
+	} else if (!q.method.n) {
+		add_error(ret, &q.id, RPC_REQUEST, "there is no method");
+	} else {
+		answer(directory, &q, ret);
+	}
+	str_fini(&q.method);
+}

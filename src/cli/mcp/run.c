@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A command of krait's as a process of its own, so that whatever it does ends with it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "cli/mcp/mcp.h"
+#include "cli/spawn.h"
+
+extern char **environ;
+
+static int start(char *const *argv, int out, pid_t *ret)
+{
+	posix_spawn_file_actions_t files;
+	VEC(char *) words = {};
+	int r = vec_push(&words, "krait");
+
+	for (; !r && *argv; argv++)
+		r = vec_push(&words, *argv);
+	r = r ? r : vec_push(&words, NULL);
+	if (!r && posix_spawn_file_actions_init(&files))
+		r = -ENOMEM;
+	if (!r) {
+		posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+		posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+		posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
+		r = -posix_spawn(ret, "/proc/self/exe", &files, NULL, words.v, environ);
+		posix_spawn_file_actions_destroy(&files);
+	}
+	vec_fini(&words);
+	return r ? err_sys(r, "can't start krait") : 0;
+}
+
+/* Keeps the beginning; counts the rest. */
+static void keep(struct str *ret, const char *bytes, size_t n, size_t *cut)
+{
+	size_t room = ret->n < MCP_ANSWER_BYTES ? MCP_ANSWER_BYTES - ret->n : 0;
+
+	str_add_n(ret, bytes, MIN(n, room));
+	*cut += n - MIN(n, room);
+}
+
+/* Until it ends or its time is over. False: it was. */
+static bool listen_to(int fd, unsigned seconds, struct str *ret)
+{
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * NSEC_PER_SEC, now;
+	size_t cut = 0;
+	char bytes[4096];
+	ssize_t n = 1;
+
+	while (n && (now = clock_ns(CLOCK_MONOTONIC)) < end) {
+		if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1,
+			 (int)((end - now) / NSEC_PER_MSEC) + 1) <= 0)
+			continue;
+		n = read(fd, bytes, sizeof(bytes));
+		if (n > 0)
+			keep(ret, bytes, (size_t)n, &cut);
+		else if (n < 0)
+			break;
+	}
+	if (cut)
+		str_addf(ret, "\n[%zu bytes more; ask for fewer rows]\n", cut);
+	return n <= 0;
+}
+
+int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
+{
+	_cleanup_close_ int in = -1, out = -1;
+	int fds[2], status = 0, r;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_sys(-errno, "can't make a pipe");
+	in = fds[0];
+	out = fds[1];
+	r = start(argv, out, &pid);
+	if (r)
+		return r;
+	close(out);
+	out = -1;
+	if (!listen_to(in, seconds, ret)) {
+		kill(pid, SIGKILL);
+		str_addf(ret, "\n[it took longer than %u s and was ended]\n", seconds);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return spawn_exit_code(status);
+}
