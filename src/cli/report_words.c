@@ -184,6 +184,11 @@ static void add_own(const struct report_facts *f, struct str *b)
 	} else {
 		costs_name(&f->costs, l->location, b);
 	}
+	if (l->flat) {
+		str_add(b, " and your functions that it calls, each with less than a tenth");
+		add_around(f, b);
+		return;
+	}
 	if (l->others)
 		str_add(b, ", without your functions that it calls");
 	add_parts(f, at_line, b);

@@ -133,6 +133,7 @@ struct lede {
 	int64_t value;
 	bool own;      /* it is the user's */
 	bool small;    /* there is code of theirs, none of it with a tenth */
+	bool flat;     /* @own: with those of theirs that it calls, each of them small */
 	bool others;   /* @own: it calls others of theirs too, which take more than a rounding */
 	uint32_t line; /* @own: the line with most of @value, at least half; 0 = none */
 	int64_t line_value;

@@ -41,10 +41,22 @@ static void take_own(const struct costs *c, struct choice *choice, uint32_t fram
 	choice->named = !lede_is_nameless(c, frame);
 }
 
-/* A Python frame, further out than those before. */
-static void take_python(const struct costs *c, struct choice *choice, uint32_t frame)
+/* Is it the user's and has @least in all? What a file does when it is run isn't told as a function that calls others. */
+static bool is_told(const struct costs *c, uint32_t frame, int64_t least)
 {
-	bool own = costs_is_own(c, frame);
+	const struct profile_location *l = profile_get_location(c->p, frame);
+
+	if (!costs_is_own(c, frame) || c->functions.v[c->keys.of[frame]].total < least)
+		return false;
+	return !least || !l->function ||
+	       !streq(profile_get_string(c->p, profile_get_function(c->p, l->function)->name),
+		      "<module>");
+}
+
+/* A Python frame, further out than those before. */
+static void take_python(const struct costs *c, struct choice *choice, uint32_t frame, int64_t least)
+{
+	bool own = is_told(c, frame, least);
 
 	if (own && !choice->named)
 		take_own(c, choice, frame);
@@ -57,7 +69,7 @@ static void take_python(const struct costs *c, struct choice *choice, uint32_t f
 		choice->caller = frame;
 }
 
-static struct choice choose(const struct costs *c, uint32_t stack)
+static struct choice choose(const struct costs *c, uint32_t stack, int64_t least)
 {
 	struct choice choice = {.collects = costs_is_gc(c, stack)};
 	const uint32_t *frames;
@@ -76,7 +88,7 @@ static struct choice choose(const struct costs *c, uint32_t stack)
 		} else if (lede_is_importlib(c, frame)) {
 			importlib = true;
 		} else {
-			take_python(c, &choice, frame);
+			take_python(c, &choice, frame, least);
 		}
 	}
 	if (!choice.owner && !importlib)
@@ -122,6 +134,7 @@ struct finder {
 	struct lede *ret;
 	struct trunk trunk;
 	struct tally of[TALLIES];
+	int64_t least;	   /* of the user's functions only those with so much in all count */
 	int64_t without;   /* of stacks without own code */
 	int64_t collected; /* of the chosen function's with the collector */
 };
@@ -184,7 +197,7 @@ static int scan(struct finder *f, const struct profile_sum *sums, size_t n, unsi
 
 		if (sums[i].values[value] <= 0)
 			continue;
-		choice = choose(f->c, sums[i].stack);
+		choice = choose(f->c, sums[i].stack, f->least);
 		r = add(f, &choice, sums[i].values[value]);
 	}
 	return r;
@@ -204,6 +217,7 @@ static void choose_function(struct finder *f)
 
 	ret->own = is_worth(f, own);
 	ret->small = own->most && !ret->own;
+	ret->flat = ret->own && f->least;
 	ret->location = ret->own ? own->location : f->of[LIBRARY].location;
 	ret->value = ret->own ? own->most : f->of[LIBRARY].most;
 	if (!ret->own)
@@ -213,20 +227,34 @@ static void choose_function(struct finder *f)
 	ret->around_value = around->most;
 }
 
-/* If nothing else of the user's code is worth telling, what runs it may be. */
+static int scan_again(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value,
+		      int64_t least)
+{
+	f->least = least;
+	f->without = 0;
+	for (int i = 0; i < TALLIES; i++) {
+		map_clear(&f->of[i].of);
+		f->of[i].most = f->of[i].location = 0;
+	}
+	return scan(f, sums, n, value, add_function);
+}
+
+/*
+ * If nothing of the user's code is worth telling by itself, one of their functions may be with those that it calls, else
+ * what runs all of it.
+ */
 static int find_function(struct finder *f, const struct profile_sum *sums, size_t n, unsigned value)
 {
 	int r = trunk_find(f->c, sums, n, value, &f->trunk);
 
 	r = r ? r : scan(f, sums, n, value, add_function);
+	if (!r && f->of[OWN].most && !is_worth(f, &f->of[OWN]))
+		r = scan_again(f, sums, n, value, MAX(f->c->all / OWN_LEAST, 1));
+	if (!r && !is_worth(f, &f->of[OWN]))
+		r = scan_again(f, sums, n, value, 0);
 	if (!r && !is_worth(f, &f->of[OWN]) && f->of[AROUND].most) {
 		map_clear(&f->trunk.calls);
-		f->without = 0;
-		for (int i = 0; i < TALLIES; i++) {
-			map_clear(&f->of[i].of);
-			f->of[i].most = f->of[i].location = 0;
-		}
-		r = scan(f, sums, n, value, add_function);
+		r = scan_again(f, sums, n, value, 0);
 	}
 	if (!r)
 		choose_function(f);

@@ -242,6 +242,21 @@ def code_without_a_name():
 
 
 @case
+def many_small_functions():
+    """Of which none has a tenth: the one that calls them all is told."""
+    main, step, run = ("main", "/srv/app/app.py", 20), ("step", "/srv/app/app.py", 9), ("serve", "/v" + SITE + "web/core.py", 3)
+    small = [("f%d" % i, "/srv/app/app.py", 30 + i) for i in range(10)]
+    with folder() as d:
+        for outer in (run,), (main, run):
+            got = summary(made(d + "/p.pb.gz", *[(8, *outer, step, f) for f in small], (20, *outer)))
+            check(got == "80 % of the CPU time is at app.py:9 (step) and your functions that it calls, each with less than a tenth", got)
+        got = summary(made(d + "/p.pb.gz", *[(8, main, run, f) for f in small], (20, main, run)))
+        check("(main)" not in got or "without your functions" in got, got)
+        got = summary(made(d + "/p.pb.gz", *[(8, run, f) for f in small], (20, run)))
+        check(got == "None of your functions takes a tenth of the CPU time; 20 % is in web.core.serve", got)
+
+
+@case
 def collector_of_a_library():
     """What a library's line collects isn't the user's doing: their function comes first. Where their code makes it run it does."""
     main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)

@@ -281,7 +281,7 @@ def names_cause(run, said):
     places = {int(n) for n in re.findall(r"(?:helpers\.py|In \[\d+\]):(\d+)", found[2])}
     functions = {part for name in re.findall(r"helpers\.([\w.<>]+)", found[2]) for part in name.split(".")}
     check(places & lines or functions & names, "not the cause (%.0f %%): %s" % (run.share(), said))
-    check(0.6 * run.share() < int(found[1]) < run.share() + 10, "the cause takes %.0f %%: %s" % (run.share(), said))
+    check(0.6 * run.share() < int(found[1]) < run.share() + 15, "the cause takes %.0f %%: %s" % (run.share(), said))
 
 
 def says_that_it_waits(run, said):
