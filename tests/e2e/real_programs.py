@@ -56,7 +56,7 @@ PROGRAMS = {
     "jupyter": (NOTES, "notebook.py"),
 }
 SERVERS = ("django", "fastapi", "flask", "celery", "jupyter", "sklearn")
-INSTALLED = ("django", "fastapi", "flask", "celery")  # may be installed as a package is
+INSTALLED = ("django", "fastapi", "flask")  # may be installed, as one package: of several only the one that is named is own
 IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with measured:\n        step()\n    time.sleep(0.002)\n"
 
 
