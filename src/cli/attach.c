@@ -88,7 +88,6 @@ static int set_mode(void *field, const char *text)
 #define ROW_FORMAT(word, text)                                                                     \
 	{.name = #word, .set = set_##word, .field = FIELD(format), .help = (text)}
 #define ROWS                                                                                       \
-	{.name = "live", .set = value_flag, .field = FIELD(live), .help = "as `krait top`"},       \
 	{.group = "Sampling", .name = "sampling-rate", .letter = 'r', .arg = "RATE",               \
 	 .set = set_rate, .field = FIELD(rate_hz), .initial = "999",                               \
 	 .help = "samples per second of CPU time: 10000, 10k, 10khz"},                             \
@@ -117,6 +116,8 @@ static int set_mode(void *field, const char *text)
 	 .help = "where to write"},                                                                \
 	{.name = "browser", .set = value_flag, .field = FIELD(browser),                            \
 	 .help = "open the page"},                                                                 \
+	{.name = "live", .set = value_flag, .field = FIELD(live),                                  \
+	 .help = "a screen instead, as `krait top`"},                                              \
 	OPTION_HELP, {}
 /* clang-format on */
 

@@ -112,7 +112,8 @@ static int run(const struct command *self, int argc, char **argv)
 }
 
 static const struct option_row rows[] = {
-	{.name = "directory",
+	{.group = "Recordings",
+	 .name = "directory",
 	 .arg = "DIR",
 	 .set = value_string,
 	 .field = offsetof(struct mcp_options, directory),

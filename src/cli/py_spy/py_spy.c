@@ -65,7 +65,7 @@ static int set_format(void *field, const char *text)
 /* It takes rows in a macro for statements. */
 /* clang-format off */
 #define ROW_PID                                                                                    \
-	{.name = "pid", .letter = 'p', .arg = "PID", .set = set_pid, .field = FIELD(pid),          \
+	{.group = "Options", .name = "pid", .letter = 'p', .arg = "PID", .set = set_pid,                \
 	 .complete = COMPLETE_PROCESS, .help = "the process, in decimal or hex"}
 #define ROW_FILENAMES                                                                              \
 	{.name = "full-filenames", .set = value_flag, .field = FIELD(full_filenames),              \
