@@ -57,6 +57,7 @@ enum walk_outcome {
 	X(NONE, "not asked for")                                                                   \
 	X(WHOLE, "complete")                                                                       \
 	X(LEAF, "up to the innermost Python frame")                                                \
+	X(LATE, "took too long")                                                                   \
 	X(TRUNCATED, "deeper than 2,048 frames")                                                   \
 	X(NO_SPACE, "mappings not read yet")                                                       \
 	X(UNMAPPED, "code outside of the known mappings")                                          \

@@ -118,7 +118,7 @@ static void add_outcomes(struct summary *m)
 		if (i != WALK_UNSUPPORTED)
 			add_outcome(m, st->outcomes[i], is_expected(i), "",
 				    collect_outcome_words(i));
-	for (unsigned i = NATIVE_TRUNCATED; i < NATIVE_OUTCOME_MAX; i++)
+	for (unsigned i = NATIVE_LATE; i < NATIVE_OUTCOME_MAX; i++)
 		add_outcome(m, st->native[i], false, "native stack: ", collect_native_words(i));
 	if (st->unknown)
 		add_unknown(m, st->unknown);

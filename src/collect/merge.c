@@ -402,8 +402,8 @@ static bool is_new_file(const struct merge *m)
 
 static bool is_broken(const struct merge *m, enum native_outcome outcome)
 {
-	return outcome >= NATIVE_TRUNCATED &&
-	       (outcome > NATIVE_NO_ROWS || outcome == NATIVE_TRUNCATED || !is_new_file(m));
+	return outcome >= NATIVE_LATE &&
+	       (outcome > NATIVE_NO_ROWS || outcome <= NATIVE_TRUNCATED || !is_new_file(m));
 }
 
 /* What enters the loop that is native frame @i is machinery, if nothing names it. */

@@ -109,6 +109,40 @@ def deep_functions():
     longest(DEEP, DEEP_AGAIN, "deep functions")
 
 
+# Two thousand native functions, none of whose rows or stack is in a cache any more.
+CHAIN = """
+#include <stdlib.h>
+static char *m;
+long f2000(long x) { for (;;) for (size_t i = 0; i < 128u << 20; i += 64) m[i]++; return x; }
+"""
+CHAIN_LINK = "long f%d(long x) { volatile char pad[%d]; pad[x & 63] = x; long y = f%d(x + 1); return y + pad[5]; }\n"
+
+
+@kit.case
+def native_functions():
+    """As many native frames as krait looks at, each of its own function and none in a cache."""
+    kit.need("gcc")
+    with folder() as d:
+        with open(d + "/chain.c", "w") as f:
+            f.write(CHAIN + "".join(CHAIN_LINK % (i, 100 + i * 37 % 900, i + 1) for i in range(1999, -1, -1)))
+            f.write("void go(void) { m = malloc(128u << 20); f0(0); }\n")
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", d + "/chain.so", d + "/chain.c"], check=True)
+        found = []
+        with statistics(), kit.Background(kit.PYTHON, "-c", "import ctypes; ctypes.CDLL(%r).go()" % (d + "/chain.so")) as target:
+            kit.runs(target.pid, 0.3)
+            while len(found) < TRIES and not (found and min(found)[0] <= FEW):
+                done = kit.krait("record", "-F", 199, "-d", 1.5, "--native=full", "-p", target.pid, "--summary-json",
+                                 d + "/s.json", "-o", d + "/o.folded")
+                check(done.returncode == 0, done.stderr)
+                with open(d + "/s.json") as f:
+                    said = json.load(f)
+                found.append((round(said["kernel_long_samples"] / said["samples"], 4), said["kernel_ns_longest_sample"] // 1000))
+        with open(d + "/o.folded") as f:
+            check(max(line.count(";") for line in f) > 500, "no deep stack")
+    print("# native functions: %s" % found)
+    check(min(found)[0] <= FEW, str(found))
+
+
 def late(program, seconds):
     """By how many us 99 of 100 wake-ups of a real-time thread are late at most."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")

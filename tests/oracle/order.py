@@ -19,6 +19,7 @@ LOOP = re.compile(r"^(_PyEval_EvalFrameDefault|PyEval_EvalFrameEx|_TAIL_CALL_)")
 NATIVE_MARK = "[incomplete: native stack"  # what follows says why
 # Marks of limits: a stack has 2,048 native frames, and a sample's time ends before some hundred different functions do. Of
 # what is cut so the native frames next to the cut may match no Python frame.
+SLOW = NATIVE_MARK + ": took too long]"
 DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: too much to read for the code objects' proof]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
 PART = 64  # frames
@@ -293,7 +294,7 @@ def verdict(profile, checker, samples):
         report.kinds[kind] += count
         for name in marks:
             report.marks[name] += count
-        if kind in ("marked", "unmarked", "python") and marks and marks <= ({DEEP, LATE, UNMATCHED} if LATE in marks else {DEEP}):
+        if kind in ("marked", "unmarked", "python") and marks and marks <= ({DEEP, SLOW, LATE, UNMATCHED} if LATE in marks else {DEEP, SLOW}):
             report.cut[LATE if LATE in marks else DEEP] += count
         if kind == "python" and any(name in marks for name in check.ABSENT):
             report.absent += count
