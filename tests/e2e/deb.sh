@@ -71,7 +71,8 @@ busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir 
 one_suite() {
 	local suite=$1
 	root=$work/$suite
-	mmdebstrap --quiet --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
+	# A mirror that stands still has lists of which apt says that they are too old, unless this machine's apt is told otherwise.
+	mmdebstrap --quiet --aptopt="$(apt-config dump Acquire::Check-Valid-Until)" --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
 		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
 	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*
 	in_root true
