@@ -3,7 +3,6 @@
  * krait attach and krait run: `krait record` in the words of Python 3.15's own sampler (`python -m profiling.sampling`, its
  * Lib/profiling/sampling/cli.py).
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -112,7 +111,7 @@ static int set_mode(void *field, const char *text)
 	ROW_FORMAT(gecko, "for the Firefox Profiler"),                                             \
 	ROW_FORMAT(jsonl, "krait's JSON lines"),                                                   \
 	{.name = "output", .letter = 'o', .arg = "FILE", .set = value_string,                      \
-	 .field = FIELD(output), .initial = "FORMAT_PID.EXTENSION", .complete = COMPLETE_FILE,     \
+	 .field = FIELD(output), .initial = "FORMAT_PID.EXTENSION, or FORMAT_SCRIPT.EXTENSION", .complete = COMPLETE_FILE,     \
 	 .help = "where to write"},                                                                \
 	{.name = "browser", .set = value_flag, .field = FIELD(browser),                            \
 	 .help = "open the page"},                                                                 \
@@ -127,7 +126,7 @@ static const struct option_row run_rows[] = {{.group = "The program",
 					      .letter = 'm',
 					      .set = value_flag,
 					      .field = FIELD(module),
-					      .help = "TARGET is a module"},
+					      .help = "what follows is a module"},
 					     ROWS};
 
 static const struct option_refusal refused[] = {
@@ -261,6 +260,7 @@ static int run_run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	n += n < argc && streq(argv[n], "--");
 	if (n == argc) {
 		log_error("which script? krait run SCRIPT [ARGUMENT...]");
 		return EXIT_USAGE;
@@ -285,6 +285,7 @@ const struct command command_attach = {
 		(const char *const[]){"krait attach -d 10 123\ta page",
 				      "krait attach -d 10 --gecko 123\tfor the Firefox Profiler",
 				      NULL},
+	.borrowed = true,
 	.rows = attach_rows,
 	.refused = refused,
 	.operand = "PID",
@@ -299,8 +300,10 @@ const struct command command_run = {
 	.examples = (const char *const[]){"krait run app.py --port 80\ta page",
 					  "krait run --pstats -o out.pstats -m pytest\tfor pstats",
 					  NULL},
+	.borrowed = true,
 	.rows = run_rows,
 	.refused = refused,
 	.operand = "SCRIPT",
+	.operand_is_file = true,
 	.run = run_run,
 };

@@ -160,7 +160,7 @@ static void zsh_command(const struct command *c)
 		fputs("\t\t'*::command:_normal'\n}\n\n", stdout);
 	else if (c->operand_is_file)
 		fputs("\t\t'*:file:_files'\n}\n\n", stdout);
-	else if (c->operand)
+	else if (c == &command_help)
 		fputs("\t\t'1:command:_krait_commands'\n}\n\n", stdout);
 	else
 		fputs("\t\t&& return\n}\n\n", stdout);

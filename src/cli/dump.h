@@ -29,6 +29,9 @@ struct dump_files {
 	struct render_names *names;
 };
 
+/* The names of @p's files, made once as long as it is the same profile; NULL without memory. */
+struct render_names *dump_names(struct dump_files *files, struct profile *p);
+
 /* One process, for people: in the order of a traceback, the latest call last. */
 struct dump_print {
 	FILE *out;

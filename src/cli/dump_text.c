@@ -201,17 +201,22 @@ static void put_mark(const struct dump_print *to, const char *text)
 	fputc('\n', to->out);
 }
 
+struct render_names *dump_names(struct dump_files *files, struct profile *p)
+{
+	if (files->profile != p) {
+		render_names_free(files->names);
+		files->names = render_names_new(p);
+		files->profile = p;
+	}
+	return files->names;
+}
+
 static const char *file_of(const struct dump_print *to, uint32_t function)
 {
-	struct dump_files *files = to->files;
+	const struct render_names *names = dump_names(to->files, to->profile);
 
-	if (files->profile != to->profile) {
-		render_names_free(files->names);
-		files->names = render_names_new(to->profile);
-		files->profile = to->profile;
-	}
-	if (files->names)
-		return render_names_file(files->names, function);
+	if (names)
+		return render_names_file(names, function);
 	return profile_get_string(to->profile, profile_get_function(to->profile, function)->file);
 }
 

@@ -23,11 +23,12 @@ void parts_add_recording(struct str *ret)
 {
 }
 
-#define ABSENT(word)                                                                               \
+#define ABSENT(word) ABSENT_AS(word, #word)
+#define ABSENT_AS(word, called)                                                                    \
 	const struct command command_##word = {                                                    \
-		.name = #word,                                                                     \
+		.name = (called),                                                                  \
 		.summary = "Not in this krait, which was built without BPF.",                      \
-		.synopsis = (const char *const[]){#word, NULL},                                    \
+		.synopsis = (const char *const[]){called, NULL},                                   \
 		.rows = no_options,                                                                \
 		.takes_command = true,                                                             \
 		.run = run,                                                                        \
@@ -38,7 +39,7 @@ ABSENT(top);
 ABSENT(dump);
 ABSENT(doctor);
 ABSENT(man);
-ABSENT(py_spy);
+ABSENT_AS(py_spy, "py-spy");
 ABSENT(attach);
 ABSENT(mcp);
 ABSENT(run);

@@ -178,7 +178,7 @@ int value_frequency(void *field, const char *text)
 	if (read_scaled(text, 1000, 1000000, &n) || n == 0)
 		return err_set(-EINVAL,
 			       "'%s' is not a frequency; write samples per second from 1 to "
-			       "1000000, as in `-F 999`",
+			       "1000000, as in 999",
 			       text);
 	*(uint32_t *)field = n;
 	return 0;

@@ -465,6 +465,16 @@ def command_lines():
     yield "event", b"-e" + b"a" * (MIB - 8)
 
 
+def messages():
+    """To `krait mcp`: many members and arguments, long names, deep values."""
+    call = b'{"id":1,"method":"tools/call","params":{"name":"report","arguments":{%s}}}'
+    yield "members", b"{" + fill(b'"%d":0,', MIB - 40) + b'"id":1,"method":"ping"}'
+    yield "arguments", call % (fill(b'"file":"%d",', MIB - 200) + b'"file":"x"')
+    yield "a long name", call % (b'"' + b"x" * (MIB - 200) + b'":1')
+    yield "a long file", call % (b'"file":"' + b"\\u00e9" * ((MIB - 200) // 6) + b'"')
+    yield "deep", b'{"id":1,"method":"ping","params":' + b"[" * (MIB // 2 - 40) + b"]" * (MIB // 2 - 40) + b"}"
+
+
 def dwarfs():
     """Of a compiler: many functions, and many inlined into one."""
     with tempfile.TemporaryDirectory() as d:
@@ -487,7 +497,7 @@ NO_FILE = {"walk"}
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
-    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines,
+    "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages,
 }
 
 

@@ -3,11 +3,12 @@
 #include "cli/mcp/mcp.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nomem.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/values.h"
@@ -29,7 +30,7 @@ static int put(const struct str *answer)
 		ssize_t n = write(STDOUT_FILENO, answer->s + done, answer->n - done);
 
 		if (n < 0 && errno != EINTR)
-			return -errno;
+			return err_sys(-errno, "can't write to standard output");
 		done += n > 0 ? (size_t)n : 0;
 	}
 	return 0;
@@ -45,7 +46,7 @@ static int end_of_line(struct input *in, const struct mcp_options *o)
 		mcp_answer(o->directory, str_cstr(&in->line), in->line.n, &answer);
 	in->too_long = false;
 	str_clear(&in->line);
-	return answer.failed ? -ENOMEM : put(&answer);
+	return answer.failed ? err_nomem() : put(&answer);
 }
 
 static void take(struct input *in, const char *bytes, size_t n)
@@ -103,7 +104,9 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	signal(SIGPIPE, SIG_IGN);
+	mcp_take_signals();
+	/* What a client sends is read without rights; each tool is a krait that has its own. */
+	caps_restore(0);
 	r = serve(&o);
 	if (!r || r == -EPIPE)
 		return EXIT_DONE;

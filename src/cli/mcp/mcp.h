@@ -28,9 +28,12 @@ void mcp_list_tools(struct str *ret);
 _must_use_ int mcp_call(const char *directory, const char *name, const char *arguments, size_t n,
 			struct str *ret);
 
+/* Signals that end the server end the tool that runs, too. Before mcp_run(). */
+void mcp_take_signals(void);
+
 /*
  * Runs krait itself with @argv (NULL-terminated, without the program's name), @seconds at most. Appends what it says,
- * MCP_ANSWER_BYTES of it. Its exit code; -errno + message.
+ * MCP_ANSWER_BYTES of it. Its exit code; -ETIMEDOUT + message: it doesn't end, whatever it is sent; -errno + message.
  */
 _must_use_ int mcp_run(char *const *argv, unsigned seconds, struct str *ret);
 

@@ -16,6 +16,8 @@ enum rpc_error {
 	RPC_INTERNAL = -32603
 };
 
+#define NO_ID "null"
+
 /* A part of the message's text. */
 struct part {
 	const char *at;
@@ -32,8 +34,8 @@ static int take_part(struct json_in *in, struct part *ret)
 {
 	int r = json_in_skip(in);
 
-	/* Blanks and the colon before a value aren't part of it. */
-	while (!r && ret->at < in->at && strchr(" \t\r\n:", *ret->at))
+	/* Blanks before a value aren't part of it. */
+	while (!r && ret->at < in->at && strchr(" \t\r\n", *ret->at))
 		ret->at++;
 	ret->n = r ? 0 : (size_t)(in->at - ret->at);
 	return r;
@@ -63,23 +65,32 @@ static int read_request(struct request *q, const char *line, size_t n)
 	return r ? r : json_in_end(&in);
 }
 
-/* A string or a number, else nobody can be answered. */
-static bool id_is_good(const struct part *id)
+/* A string or a whole number, else nobody can be answered. Appends it as JSON. */
+static int read_id(const struct part *id, struct str *ret)
 {
-	return id->n && id->n < 1024 && (*id->at == '"' || strchr("-0123456789", *id->at)) &&
-	       !memchr(id->at, '\n', id->n);
+	_cleanup_str_ struct str text = {};
+	struct json_in in;
+	int64_t number;
+	int r;
+
+	json_in_init(&in, id->at, id->n);
+	if (*id->at == '"') {
+		r = json_in_string(&in, &text);
+		json_string(ret, str_cstr(&text));
+	} else {
+		r = json_in_integer(&in, &number);
+		if (!r)
+			str_addf(ret, "%lld", (long long)number);
+	}
+	return r ? r : json_in_end(&in);
 }
 
-static void begin(struct str *ret, const struct part *id)
+static void begin(struct str *ret, const char *id)
 {
-	str_add(ret, "{\"jsonrpc\":\"2.0\",\"id\":");
-	if (id->n)
-		str_add_n(ret, id->at, id->n);
-	else
-		str_add(ret, "null");
+	str_addf(ret, "{\"jsonrpc\":\"2.0\",\"id\":%s", id);
 }
 
-static void add_error(struct str *ret, const struct part *id, enum rpc_error code, const char *why)
+static void add_error(struct str *ret, const char *id, enum rpc_error code, const char *why)
 {
 	begin(ret, id);
 	str_addf(ret, ",\"error\":{\"code\":%d,\"message\":", code);
@@ -92,7 +103,7 @@ void mcp_too_long(struct str *ret)
 	_cleanup_str_ struct str why = {};
 
 	str_addf(&why, "a message may have %u bytes", MCP_LINE_BYTES);
-	add_error(ret, &(struct part){}, RPC_PARSE, str_cstr(&why));
+	add_error(ret, NO_ID, RPC_PARSE, str_cstr(&why));
 }
 
 /* The value of @key in the object @params; .n 0: it isn't there. */
@@ -126,7 +137,7 @@ static void member_text(const struct part *params, const char *name, struct str 
 		str_clear(ret);
 }
 
-static const char *const revisions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+static const char *const revisions[] = {"2025-11-25", "2025-06-18", "2024-11-05"};
 
 /* The revision that the client asked for, or the newest one that krait knows. */
 static void initialize(const struct request *q, struct str *ret)
@@ -186,35 +197,35 @@ static enum rpc_error do_request(const char *directory, const struct request *q,
 	return 0;
 }
 
-static void answer(const char *directory, const struct request *q, struct str *ret)
+static void answer(const char *directory, const struct request *q, const char *id, struct str *ret)
 {
 	_cleanup_str_ struct str result = {};
 	enum rpc_error error = do_request(directory, q, &result);
 
 	if (error) {
-		add_error(ret, &q->id, error, err_msg());
+		add_error(ret, id, error, err_msg());
 		return;
 	}
-	begin(ret, &q->id);
+	begin(ret, id);
 	str_addf(ret, ",\"result\":%s}\n", str_cstr(&result));
 	ret->failed |= result.failed;
 }
 
 void mcp_answer(const char *directory, const char *line, size_t n, struct str *ret)
 {
+	_cleanup_str_ struct str id = {};
 	struct request q = {};
 	int r = read_request(&q, line, n);
 
-	if (r) {
-		add_error(ret, &(struct part){}, RPC_PARSE, err_msg());
-	} else if (!q.id.n) {
-		/* A notification: nobody waits for an answer. */
-	} else if (!id_is_good(&q.id)) {
-		add_error(ret, &(struct part){}, RPC_REQUEST, "id is a string or a number");
-	} else if (!q.method.n) {
-		add_error(ret, &q.id, RPC_REQUEST, "there is no method");
-	} else {
-		answer(directory, &q, ret);
-	}
+	if (r)
+		add_error(ret, NO_ID, RPC_PARSE, err_msg());
+	else if (!q.id.n)
+		; /* a notification: nobody waits for an answer */
+	else if (read_id(&q.id, &id))
+		add_error(ret, NO_ID, RPC_REQUEST, "id is a string or a whole number");
+	else if (!q.method.n)
+		add_error(ret, str_cstr(&id), RPC_REQUEST, "there is no method");
+	else
+		answer(directory, &q, str_cstr(&id), ret);
 	str_fini(&q.method);
 }

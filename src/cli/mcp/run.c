@@ -17,6 +17,29 @@
 
 extern char **environ;
 
+#define GRACE_MS 2000 /* for writing what was recorded */
+#define KILL_MS	 1000
+
+static volatile sig_atomic_t running; /* the tool's process; 0: none */
+
+static void end_with_tool(int number)
+{
+	if (running)
+		kill(running, SIGTERM);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+void mcp_take_signals(void)
+{
+	static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* a parent's SIG_IGN would reap the tool unseen */
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		signal(ends[i], end_with_tool);
+}
+
 static int start(char *const *argv, int out, pid_t *ret)
 {
 	posix_spawn_file_actions_t files;
@@ -71,6 +94,33 @@ static bool listen_to(int fd, unsigned seconds, struct str *ret)
 	return n <= 0;
 }
 
+static bool has_ended(pid_t pid, int *status, unsigned ms)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + ms * NSEC_PER_MSEC;
+	pid_t r;
+
+	while (!(r = waitpid(pid, status, WNOHANG)) && clock_ns(CLOCK_MONOTONIC) < until)
+		poll(NULL, 0, 10);
+	return r == pid;
+}
+
+/*
+ * It closed its output, or took too long. One that sleeps in a file system that doesn't answer can't be ended, and is left
+ * to itself.
+ */
+static int end(pid_t pid, int *status)
+{
+	if (has_ended(pid, status, 100))
+		return 0;
+	kill(pid, SIGTERM);
+	if (has_ended(pid, status, GRACE_MS))
+		return 0;
+	kill(pid, SIGKILL);
+	if (has_ended(pid, status, KILL_MS))
+		return 0;
+	return err_set(-ETIMEDOUT, "krait (process %d) hangs in a file that it reads", pid);
+}
+
 int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 {
 	_cleanup_close_ int in = -1, out = -1;
@@ -86,11 +136,10 @@ int mcp_run(char *const *argv, unsigned seconds, struct str *ret)
 		return r;
 	close(out);
 	out = -1;
-	if (!listen_to(in, seconds, ret)) {
-		kill(pid, SIGKILL);
+	running = pid;
+	if (!listen_to(in, seconds, ret))
 		str_addf(ret, "\n[it took longer than %u s and was ended]\n", seconds);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return spawn_exit_code(status);
+	r = end(pid, &status);
+	running = 0;
+	return r ? r : spawn_exit_code(status);
 }

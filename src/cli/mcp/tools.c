@@ -2,6 +2,7 @@
 /* The tools: each is a command of krait's with a few of its options. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -152,6 +153,7 @@ static int call_record(const char *directory, const struct given *g, struct str 
 	const char *name = g->texts[ARG_NAME].n ? str_cstr(&g->texts[ARG_NAME]) : "recording";
 	_cleanup_str_ struct str path = {};
 	word_vec words = {};
+	struct stat st;
 	int r;
 
 	if (!directory)
@@ -160,6 +162,8 @@ static int call_record(const char *directory, const struct given *g, struct str 
 	if (!is_plain(name))
 		return err_set(-EINVAL, "name: letters, digits, . _ and -, no . or - first");
 	str_addf(&path, "%s/%s.html", directory, name);
+	if (!lstat(str_cstr(&path), &st) && !S_ISREG(st.st_mode))
+		return err_set(-EINVAL, "%s is there and no regular file; take another name", name);
 	r = add_word(&words, "record", "");
 	r = r ? r : add_word(&words, "--output=", str_cstr(&path));
 	r = r ? r : add_number(&words, "--duration=", seconds);

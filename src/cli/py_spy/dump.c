@@ -3,10 +3,9 @@
  * `krait py-spy dump`: the threads that Python knows, as py-spy's src/dump.rs prints them, and as its
  * src/stack_trace.rs has them in JSON.
  */
-#include <errno.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/visible.h"
@@ -20,7 +19,9 @@ struct printer {
 	const struct py_spy_options *o;
 	FILE *out;
 	const struct dump_print *to;
+	int root;	  /* of the process that is printed, or -1 */
 	unsigned printed; /* processes with Python */
+	bool locked;	  /* the one that was asked for hangs, so that nobody can tell */
 };
 
 /* Nothing that a terminal would obey. */
@@ -69,7 +70,7 @@ static bool frame_of(const struct printer *x, struct profile *p, struct render_n
 	*ret = (struct shown){.name = str_cstr(text), .line = l->line};
 	if (m->kind == KIND_PYTHON && l->function) {
 		ret->file = profile_get_string(p, profile_get_function(p, l->function)->file);
-		ret->short_file = py_spy_file(x->o, p, names, l->function);
+		ret->short_file = py_spy_file(x->o, p, names, l->function, x->root);
 	} else {
 		ret->file = ret->module = profile_get_string(p, m->name);
 		ret->short_file = render_names_mapping(names, l->mapping);
@@ -115,14 +116,13 @@ static void put_frame_json(const struct printer *x, const struct shown *f, bool 
 static void put_frames(const struct printer *x, const struct dump_thread *t)
 {
 	_cleanup_str_ struct str text = {};
-	struct render_names *names;
 	struct dump_print in;
 	struct shown f;
 	bool first = true;
 	size_t n;
 	const uint32_t *frames = dump_frames(x->to, t, &in, &n);
+	struct render_names *names = n ? dump_names(x->to->files, in.profile) : NULL;
 
-	names = n ? render_names_new(in.profile) : NULL;
 	for (size_t i = 0; names && i < n; i++) {
 		if (!frame_of(x, in.profile, names, frames[i], &text, &f))
 			continue;
@@ -132,7 +132,6 @@ static void put_frames(const struct printer *x, const struct dump_thread *t)
 			put_frame_text(x, &f);
 		first = false;
 	}
-	render_names_free(names);
 }
 
 static void put_thread_text(const struct printer *x, const struct dump_thread *t)
@@ -227,8 +226,10 @@ static void put_one(void *arg, const struct dump_print *to, const struct dump_pr
 {
 	struct printer *x = arg;
 
+	x->locked |= p->locked;
 	if (!p->version)
 		return;
+	x->root = py_spy_root(p->pid);
 	x->to = to;
 	x->out = to->out;
 	if (x->printed++ && !x->o->json)
@@ -237,26 +238,32 @@ static void put_one(void *arg, const struct dump_print *to, const struct dump_pr
 		put_json(x, p);
 	else
 		put_process(x, p, proc->dirfd);
+	cleanup_close(&x->root);
+	x->root = -1;
 }
 
 int py_spy_dump(const struct py_spy_options *o)
 {
-	struct printer x = {.o = o};
+	struct printer x = {.o = o, .root = -1};
 	struct dump_options to = {.print = put_one, .print_arg = &x};
 	int r;
 
 	record_options_init(&to.record);
 	r = vec_push(&to.record.pids, o->pid);
-	to.record.no_children = !o->subprocesses;
+	to.record.no_children = !o->subprocesses || o->json; /* py-spy's JSON is of one process */
 	to.record.kernel = false;
 	to.record.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
 	to.record.interpreter_frames = !o->native;
 	log_set_level(LOG_WARN);
 	r = r ? EXIT_FAILED : cmd_dump(&to);
 	record_options_fini(&to.record);
-	if (!r && !x.printed) {
+	if (r || x.printed)
+		return r;
+	if (x.locked)
+		log_error("process %d hangs while it changes its list of mappings: nobody can read "
+			  "its stacks; `krait dump -p %d` shows what the kernel says of it",
+			  o->pid, o->pid);
+	else
 		log_error("process %d isn't Python", o->pid);
-		r = EXIT_FAILED;
-	}
-	return r;
+	return EXIT_FAILED;
 }

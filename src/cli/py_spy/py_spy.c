@@ -31,13 +31,12 @@ static int set_pid(void *field, const char *text)
 	return 0;
 }
 
-/* 0 seconds are a way to ask whether it is permitted. */
 static int set_duration(void *field, const char *text)
 {
 	if (streq(text, "unlimited"))
 		*(uint64_t *)field = 0;
 	else if (streq(text, "0"))
-		*(uint64_t *)field = 1;
+		*(uint64_t *)field = PY_SPY_NO_TIME;
 	else
 		return value_duration(field, text);
 	return 0;
@@ -132,8 +131,8 @@ static const struct option_row record_rows[] = {
 	ROWS_WHICH,
 	{.name = "capture",
 	 .set = value_flag,
-	 .field = FIELD(ignored),
-	 .help = "changes nothing: what a program says is shown"},
+	 .field = FIELD(capture),
+	 .help = "changes nothing but what lines begin with: what a program says is shown"},
 	{.name = "hideprogress",
 	 .set = value_flag,
 	 .field = FIELD(hideprogress),
@@ -148,7 +147,10 @@ static const struct option_row top_rows[] = {
 	ROW_PID,
 	ROW_RATE,
 	ROW_SUBPROCESSES,
-	ROW_FILENAMES,
+	{.name = "full-filenames",
+	 .set = value_flag,
+	 .field = FIELD(ignored),
+	 .help = "changes nothing: files are called as in `krait top`"},
 	ROWS_WHICH,
 	{.name = "delay",
 	 .arg = "SECONDS",

@@ -12,6 +12,8 @@
 
 enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
 
+#define PY_SPY_NO_TIME 1 /* ns: --duration 0, which asks whether it is permitted */
+
 struct py_spy_options {
 	pid_t pid;	      /* 0: none */
 	char **program;	      /* NULL-terminated, or NULL */
@@ -22,7 +24,7 @@ struct py_spy_options {
 	enum py_spy_format format;
 	int locals;
 	bool subprocesses, function, nolineno, threads, gil, idle, native, json;
-	bool full_filenames, hideprogress, ignored;
+	bool full_filenames, hideprogress, capture, ignored;
 };
 
 /* Each does its command; the exit code. */
@@ -39,11 +41,15 @@ int py_spy_exit_code(int code);
  */
 _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret);
 
+/* The root directory of process @pid (0: krait's own), O_PATH; -1: it is gone, or isn't to be seen. */
+int py_spy_root(pid_t pid);
+
 /*
- * The file as py-spy shortens it: from the outermost package on, "json/decoder.py"; with @o->full_filenames the whole.
+ * The file as py-spy shortens it: from the outermost directory on that has an __init__.py, "json/decoder.py"; with
+ * @o->full_filenames the whole. @root: py_spy_root(); without it the module's name tells, as far as it is known.
  * @names: of @p. The result is part of the profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
-			const struct render_names *names, uint32_t function);
+			const struct render_names *names, uint32_t function, int root);
 
 #endif

@@ -39,7 +39,7 @@ static int shape(void *arg, struct profile **p)
 	return py_spy_shape(s->o, p, &s->samples);
 }
 
-/* "123-2026-11-27T10-17-30+0000.svg", in the directory where krait is. */
+/* "123-2026-11-27T10-17-30+0000.svg" */
 static int name_file(const struct py_spy_options *o, struct str *ret)
 {
 	time_t now = time(NULL);
@@ -75,9 +75,18 @@ static void say_start(const struct py_spy_options *o, const char *lead)
 {
 	printf("%sSampling process %u times a second", lead, o->rate_hz);
 	if (o->duration_ns)
-		printf(" for %g seconds", (double)o->duration_ns / NSEC_PER_SEC);
+		printf(" for %.0f seconds", (double)o->duration_ns / NSEC_PER_SEC);
 	puts(". Press Control-C to exit.\n");
 	fflush(stdout);
+}
+
+/* Whoever finds a file is to find this recording's. */
+static int say_nothing(const struct py_spy_options *o, const char *path)
+{
+	if (o->duration_ns == PY_SPY_NO_TIME)
+		return EXIT_DONE;
+	log_error("no Python ran in that time, so %s isn't written", path);
+	return EXIT_FAILED;
 }
 
 static void say_end(const struct py_spy_options *o, const char *lead, const struct shaping *s,
@@ -95,8 +104,14 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 {
 	struct shaping s = {.o = o};
 	_cleanup_str_ struct str path = {};
-	const char *lead = o->hideprogress || !isatty(STDOUT_FILENO) ? "py-spy> " : "";
-	int r = o->output ? 0 : name_file(o, &path);
+	/* py-spy shows progress instead only where it keeps what the program says. */
+	const char *lead = o->capture && !o->hideprogress ? "" : "py-spy> ";
+	int r = 0;
+
+	if (!o->output)
+		r = name_file(o, &path);
+	else /* py-spy's "-" is a file */
+		str_addf(&path, "%s%s", streq(o->output, "-") ? "./" : "", o->output);
 
 	r = r ? r : set_targets(o, to);
 	r = r ? r : set_gil(o, to);
@@ -104,7 +119,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 		return r;
 	to->duration_ns = o->duration_ns;
 	to->native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
-	to->output = o->output ? o->output : str_cstr(&path);
+	to->output = str_cstr(&path);
 	to->format_name = formats[o->format].own;
 	to->end_command = true;
 	to->reshape = shape;
@@ -117,9 +132,12 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	say_start(o, lead);
 	log_set_level(LOG_WARN);
 	r = cmd_record(to);
-	if (r == EXIT_DONE)
-		say_end(o, lead, &s, to->output);
-	return r;
+	if (r != EXIT_DONE)
+		return r;
+	if (!s.samples && o->format == PY_SPY_FLAMEGRAPH)
+		return say_nothing(o, to->output);
+	say_end(o, lead, &s, to->output);
+	return EXIT_DONE;
 }
 
 int py_spy_record(const struct py_spy_options *o)
@@ -162,6 +180,8 @@ int py_spy_top(const struct py_spy_options *o)
 	for (char **word = o->program; !r && word && *word; word++)
 		r = vec_push(&words, *word);
 	r = r ? r : vec_push(&words, NULL);
+	if (r)
+		log_error("out of memory");
 	r = r ? EXIT_FAILED : command_top.run(&command_top, (int)words.n - 1, words.v);
 	vec_fini(&words);
 	return r;

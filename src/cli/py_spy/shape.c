@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A recording as py-spy shows it; see py_spy.h. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
@@ -14,23 +19,68 @@ struct shape {
 	struct render_names *names; /* of .from */
 	uint32_t mark;		    /* mapping in .to of frames that are nothing but a text */
 	uint32_t *locations;	    /* in .to by id in .from; 0 = not yet */
+	int root;		    /* of the process, or -1 */
 	uint64_t samples;
 };
 
-const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
-			const struct render_names *names, uint32_t function)
+int py_spy_root(pid_t pid)
 {
-	const char *path = profile_get_string(p, profile_get_function(p, function)->file);
-	const char *module = render_names_module(names, function), *part = path + strlen(path);
+	char path[32] = "/";
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Does the directory, which is @n bytes of @path, say that it is a package? */
+static bool is_package(int root, const char *path, size_t n)
+{
+	char init[PATH_MAX];
+	int length = snprintf(init, sizeof(init), "%.*s/__init__.py", (int)n, path);
+
+	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
+}
+
+/* Where the name of a directory or file that ends at @end begins. */
+static const char *name_before(const char *path, const char *end)
+{
+	while (end > path && end[-1] != '/')
+		end--;
+	return end;
+}
+
+/* The names at the end of @path that are packages, and the file. */
+static const char *from_package(const char *path, int root)
+{
+	const char *part = name_before(path, path + strlen(path));
+
+	while (part > path + 1 && is_package(root, path + 1, (size_t)(part - path) - 2))
+		part = name_before(path, part - 1);
+	return part;
+}
+
+/* As many names as the module's has, and __init__.py. */
+static const char *from_module(const char *path, const char *module)
+{
+	const char *part = path + strlen(path);
 	size_t parts = 1 + (size_t)str_ends(path, "/__init__.py");
 
-	if (o->full_filenames || *path != '/')
-		return path;
 	for (const char *c = module; *c; c++)
 		parts += *c == '.';
 	while (part > path && (part[-1] != '/' || --parts))
 		part--;
 	return part;
+}
+
+const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
+			const struct render_names *names, uint32_t function, int root)
+{
+	const char *path = profile_get_string(p, profile_get_function(p, function)->file);
+
+	if (o->full_filenames || *path != '/')
+		return path;
+	return root >= 0 ? from_package(path, root)
+			 : from_module(path, render_names_module(names, function));
 }
 
 static bool is_python(const struct profile *p, uint32_t location)
@@ -69,7 +119,7 @@ static uint32_t raw_frame(struct shape *s, uint32_t id)
 		render_names_frame(s->names, id, &text);
 		return text_frame(s, str_cstr(&text));
 	}
-	file = py_spy_file(s->o, s->from, s->names, l->function);
+	file = py_spy_file(s->o, s->from, s->names, l->function, s->root);
 	render_names_function(s->names, id, &text);
 	if (*file && line)
 		str_addf(&text, " (%s:%d)", file, line);
@@ -155,15 +205,16 @@ static int take_sample(void *arg, const struct profile_sample *from)
 		r = vec_push(&frames, thread_frame(s, from->labels));
 	if (!r && python && s->o->subprocesses)
 		r = vec_push(&frames, process_frame(s, from->labels));
-	to.stack = profile_stack(s->to, frames.v, frames.n);
-	to.labels = s->o->format == PY_SPY_RAW
-			    ? 0
-			    : profile_copy_labels(&s->copy, from->labels, NULL, 0);
+	if (!r && python) {
+		to.stack = profile_stack(s->to, frames.v, frames.n);
+		to.labels = s->o->format == PY_SPY_RAW
+				    ? 0
+				    : profile_copy_labels(&s->copy, from->labels, NULL, 0);
+		s->samples += (uint64_t)from->values[0];
+		r = profile_add(s->to, &to);
+	}
 	vec_fini(&frames);
-	if (r || profile_failed(s->to))
-		return err_nomem();
-	s->samples += python;
-	return python ? profile_add(s->to, &to) : 0;
+	return r || profile_failed(s->to) ? err_nomem() : 0;
 }
 
 static int make(struct shape *s)
@@ -183,9 +234,10 @@ static int make(struct shape *s)
 
 int py_spy_shape(const struct py_spy_options *o, struct profile **p, uint64_t *ret)
 {
-	struct shape s = {.o = o, .from = *p, .to = profile_new()};
+	struct shape s = {.o = o, .from = *p, .to = profile_new(), .root = py_spy_root(o->pid)};
 	int r = s.to ? make(&s) : err_nomem();
 
+	cleanup_close(&s.root);
 	free(s.locations);
 	render_names_free(s.names);
 	profile_copy_fini(&s.copy);
