@@ -206,10 +206,9 @@ static int describe(struct collect *c, struct process *p, const struct proc *pro
 		return 1;
 	p->where = where;
 	set_python(c, p, found->first.file->image.layout.version);
-	r = several_set(c, p, &all);
-	r = r ? r
-	      : c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL,
-					p->slot);
+	if (several_set(c, p, &all)) /* the first of them is shown */
+		log_info("%s", err_msg());
+	r = c->config.ops->set_proc(c->config.ctx, &p->key, PROC_PYTHON, &p->where, NULL, p->slot);
 	space_wanted(c, p, SPACE_GONE);
 	read_directory(p, proc);
 	read_entry(p, proc);
@@ -379,6 +378,7 @@ static void confirm(struct collect *c, struct process *p, const struct rec_proc 
 		return;
 	space_forget(c, p);
 	registered_close(p);
+	several_forget(c, p);
 	p->state = PROC_PENDING;
 	p->version = 0;
 }
@@ -574,7 +574,6 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	long i = process_of(c, &key);
 	struct proc_stat stat;
 	struct process *p;
-	int r;
 
 	if (i < 0)
 		return err_sys(-ENOMEM, "process %d", proc->tgid);
@@ -584,9 +583,9 @@ static int expect(struct collect *c, const struct proc *proc, const struct proc_
 	p->where = all->where[0];
 	p->place = *place;
 	set_python(c, p, version);
-	r = several_set(c, p, all);
-	return r ? r
-		 : c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
+	if (several_set(c, p, all)) /* the first of them is shown */
+		log_info("%s", err_msg());
+	return c->config.ops->set_proc(c->config.ctx, &key, PROC_PYTHON, &p->where, place, 0);
 }
 
 #define EAGER_NS NSEC_PER_SEC /* by then Python has loaded what it begins with */

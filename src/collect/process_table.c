@@ -67,8 +67,12 @@ long process_of(struct collect *c, const struct proc_key *key)
 	other = process_newest(c, key->tgid);
 	if (other && !other->ended && !other->key.start_ns)
 		return name_expected(c, other, key);
-	if (other)
-		replace(is_newer(key, &other->key) ? other : &p);
+	if (other && is_newer(key, &other->key)) {
+		several_forget(c, other);
+		replace(other);
+	} else if (other) {
+		replace(&p);
+	}
 	if (!c->free_processes.n && (vec_push(&c->processes, (struct process){}) ||
 				     vec_push(&c->free_processes, c->processes.n - 1)))
 		return -ENOMEM;
@@ -105,6 +109,7 @@ void collect_exec(struct collect *c, uint32_t tgid, uint64_t time_ns)
 	(void)!map_put(&c->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
 		return; /* the new image: its records came first */
+	several_forget(c, p);
 	replace(p);
 	map_del(&c->by_tgid, tgid);
 }

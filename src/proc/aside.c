@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -69,7 +70,8 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 
 struct maps_question {
 	char path[PATH_BYTES], cmdline[PATH_BYTES];
-	uint64_t from; /* mappings that begin there or behind */
+	uint64_t number; /* of the list: another reading has another one */
+	uint64_t from;	 /* mappings that begin there or behind */
 	unsigned want;
 };
 
@@ -78,6 +80,12 @@ struct maps_answer {
 	size_t n, text_bytes, malformed;
 	bool truncated, more;
 };
+
+/* Neighbours are mostly of one file, whose path is sent once. */
+static bool same_path(const struct maps *m, size_t first, size_t i)
+{
+	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
+}
 
 /* As many as fit. False: that is none. */
 static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
@@ -88,7 +96,7 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 	char *paths;
 
 	for (; n < m->list.n; n++) {
-		size_t path = strlen(maps_path(m, &m->list.v[n])) + 1;
+		size_t path = same_path(m, first, n) ? 0 : strlen(maps_path(m, &m->list.v[n])) + 1;
 
 		if ((n + 1 - first) * sizeof(*to) + text + path > room)
 			break;
@@ -104,6 +112,10 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 		const char *path = maps_path(m, &m->list.v[first + i]);
 
 		to[i] = m->list.v[first + i];
+		if (same_path(m, first, first + i)) {
+			to[i].path = to[i - 1].path;
+			continue;
+		}
 		to[i].path = (uint32_t)text;
 		memcpy(paths + text, path, strlen(path) + 1);
 		text += strlen(path) + 1;
@@ -123,7 +135,7 @@ static void wait_for_lock(const char *cmdline)
 
 /* The child's: of a list that takes several answers. */
 static struct {
-	char path[PATH_BYTES];
+	uint64_t number; /* 0: there is none */
 	struct maps maps;
 } kept;
 
@@ -132,14 +144,14 @@ static int read_list(const struct maps_question *q)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (q->from && streq(kept.path, q->path))
+	if (q->from && kept.number == q->number)
 		return 0;
 	maps_fini(&kept.maps);
-	kept.path[0] = '\0';
+	kept.number = 0;
 	fd = open(q->path, O_RDONLY | O_CLOEXEC);
 	r = fd < 0 ? -errno : maps_read_fd(fd, q->want, &kept.maps);
 	if (!r)
-		snprintf(kept.path, sizeof(kept.path), "%s", q->path);
+		kept.number = q->number;
 	return r;
 }
 
@@ -194,7 +206,8 @@ static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 
 int aside_maps(int procdir, unsigned want, struct maps *m)
 {
-	struct maps_question q = {.want = want};
+	static atomic_ullong lists;
+	struct maps_question q = {.number = atomic_fetch_add(&lists, 1) + 1, .want = want};
 	pid_t pid = pid_of(procdir);
 	_cleanup_free_ char *bytes = NULL;
 	bool more = true;
