@@ -2,7 +2,7 @@
 // What stands in the tables: functions, files and modules from the boxes, threads and processes from
 // the samples, lines of the chosen function.
 
-import {byId} from './base.js';
+import {byId, percent} from './base.js';
 import {choose, filterBy, lookFor, saveSoon} from './change.js';
 import {family, fillOf} from './colour.js';
 import {PYTHON} from './data.js';
@@ -151,14 +151,31 @@ export function hasBoth() {
 /** Whether the table is of Python functions, and of what runs without any. */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
+const WITH_LINES = 12; // of one's own functions: what each line has takes a look at every box
+
+/**
+ * The line that has most of a function's own, beside which its first line says little.
+ * @param {number} f
+ */
+function hottest(f) {
+	const {data, functions, base} = page;
+	let line = 0, most = 0;
+	for (const [n, {self}] of lineSums(data, base, f, nodeSums(), 0, isOfPython()))
+		[line, most] = n > 0 && self > most ? [n, self] : [line, most];
+	return most ? functions[f].file + ':' + line + ' has ' + percent(most, shown()) : whereOf(functions[f]);
+}
+
 /** @param {string} which */
 function frameRows(which) {
 	const {functions, stacks} = page, g = fnGroup(which), python = isOfPython(), {note} = TABLES[which];
 	const [{self, all}] = groupSums(g, python ? owners() : (i) => stacks.fn[i]);
+	const mine = which === 'functions' ? g.example.map((_, i) => i).filter((i) => family(functions[g.example[i]]) === 'p' && self[i] > 0) : [];
+	const withLines = new Set(mine.sort((a, b) => self[b] - self[a]).slice(0, WITH_LINES));
 	const rows = g.example.map((f, i) => {
 		const one = which === 'functions' && !isFolded(which, functions[f]);
 		return {
 			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
+			noteLater: withLines.has(i) ? () => hottest(f) : undefined,
 			rank: family(functions[f]) === 'p' ? 0 : 1, // what is one's own comes first in its view
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),

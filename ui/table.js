@@ -12,6 +12,7 @@ const STEP = 60;
  * @property {string} [fill] colour of the swatch
  * @property {boolean} [chosen]
  * @property {() => void} [choose]
+ * @property {() => string} [noteLater] a better note, which takes longer
  *
  * @typedef {object} Shown
  * @property {Row[]} rows @property {string} title @property {string} unit
@@ -31,8 +32,20 @@ function number(v, t) {
 		el('span', {class: 'share'}, percent(v, t.shown)), ' ', el('span', {class: 'amount'}, quantity(v, t.unit)), bar);
 }
 
+let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
+let betterTimer = 0;
+/** When nothing else is to be done: a brush that goes on makes the table anew. */
+function betterNotes() {
+	for (const {of, text} of better)
+		of.textContent = text();
+	better = [];
+}
+
 /** @param {Row} r @param {Shown} t */
 function line(r, t) {
+	const note = el('span', {class: 'note'}, r.note);
+	if (r.noteLater)
+		better.push({of: note, text: r.noteLater});
 	const swatch = el('span', {class: 'swatch'});
 	if (r.fill)
 		swatch.style.background = r.fill;
@@ -40,7 +53,7 @@ function line(r, t) {
 		el('span', {class: 'name'}, r.name);
 	const cell = (/** @type {'self'|'total'} */ key) => t.cell ? t.cell(r, key) : number(r[key], t);
 	return el('tr', {class: r.chosen ? 'chosen' : false}, ...(t.selfless ? [] : [cell('self')]), cell('total'),
-		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', el('span', {class: 'note'}, r.note)));
+		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', note));
 }
 
 /** @param {Shown} t @param {'self'|'total'|'name'} by @param {string} text */
@@ -51,6 +64,8 @@ function heading(t, by, text) {
 
 /** @param {Shown} t */
 export function showTable(t) {
+	clearTimeout(betterTimer);
+	better = [];
 	const key = t.selfless && t.sort === 'self' ? 'total' : t.sort;
 	const rows = t.rows.filter((r) => r.total > 0 || r.self > 0);
 	if (key === 'name')
@@ -74,5 +89,6 @@ export function showTable(t) {
 		tell();
 	});
 	tell();
+	betterTimer = setTimeout(betterNotes, 150);
 	refill(byId('table'), table, more, ...(rows.length ? [] : [el('p', {class: 'empty'}, 'Nothing is shown.')]));
 }

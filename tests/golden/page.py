@@ -177,6 +177,9 @@ def python_functions(b):
     open_page(b, "shares.html", code="")
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
+    notes = "[...document.querySelectorAll('#table tbody .note')].map((e) => e.textContent.replace('\\u00a0', ' '))"
+    until(b, notes + "[0].includes(' has ')", "no line beside a function")
+    equal(b.js(notes), ["lib/a.py:3 has 50.0 %", "app.py:10 has 40.0 %", "lib/b.py:5 has 10.0 %"], "the line that has most of a function's own")
     press(b, "main")
     own = b.js("[...document.querySelectorAll('#lines tbody tr')].map((tr) => parseFloat(tr.querySelector('.n').textContent || '0'))")
     equal(round(sum(own), 1), 40.0, "its lines' own")
@@ -710,7 +713,7 @@ def diff_legend(b):
 
     subprocess.run([KRAIT, "diff", pages / "picture.html", pages / "picture.html", "-o", pages / "diff-gil.html"], check=True, timeout=60)
     open_page(b, "diff-gil.html")
-    assert "In the timeline, GIL (who waits for it has hardly a sample):" in said() and "held" in said() and "pale" in said(), said()
+    assert "In the timeline, what a thread has to do with the GIL:" in said() and "held" in said() and "pale" in said(), said()
     b.js("document.querySelector('#strip canvas').focus()")
     for key, pale in (("ArrowRight", False), ("Escape", True)):
         b.key(key)
@@ -795,8 +798,8 @@ def waited(b):
         made("waited.html", [(["f"], {}, [2])], comments=[use[0], use[1] % cpu])
         open_page(b, "waited.html")
         head = b.js("document.querySelector('header').textContent.replace(/\\u00a0/g, ' ')")
-        equal("app.py ran 2 %, waited for a CPU 1 %, waited 97 %" in head, first, head)
-        assert not first or head.index("waited 97 %") < head.index("of the samples are in"), head
+        equal("app.py ran 2 %, waited for a CPU 1 %, for anything else 97 %" in head, first, head)
+        assert not first or head.index("else 97 %") < head.index("of the samples are in"), head
     no_errors(b)
 
 
