@@ -168,6 +168,15 @@ static void add_around(const struct report_facts *f, struct str *b)
 	str_add(b, " around your code");
 }
 
+/* Is it but for a tenth what one function of a library takes that is called there? */
+static bool is_callees(const struct report_facts *f)
+{
+	const struct lede *l = &f->lede;
+
+	return l->callee && costs_kind(&f->costs, l->callee) != KIND_GC &&
+	       l->callee_value >= l->value - l->value / 10;
+}
+
 /* "at aio.py:5 (count), of it re.findall 22 %", "in app.hot, of it app.py:8 60 %". */
 static void add_own(const struct report_facts *f, struct str *b)
 {
@@ -189,9 +198,15 @@ static void add_own(const struct report_facts *f, struct str *b)
 		add_around(f, b);
 		return;
 	}
-	if (l->others)
-		str_add(b, ", without your functions that it calls");
-	add_parts(f, at_line, b);
+	if (l->others && at_line && is_callees(f)) {
+		str_add(b, ", nearly all in ");
+		costs_name(&f->costs, l->callee, b);
+		str_add(b, ", which it calls");
+	} else {
+		if (l->others)
+			str_add(b, ", without your functions that it calls");
+		add_parts(f, at_line, b);
+	}
 	add_around(f, b);
 }
 
@@ -241,9 +256,8 @@ static bool waits(const struct report_facts *f)
 
 static void add_waits(const struct report_facts *f, struct str *b)
 {
-	str_add(b, "Most of the time was waiting; ");
+	str_add(b, "Most of the time was waiting; all functions together took ");
 	report_add_totals(f, b);
-	str_add(b, " is too little to name a cause");
 }
 
 void report_add_lede(const struct report_facts *f, struct str *b)

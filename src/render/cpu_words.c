@@ -89,11 +89,11 @@ static void add_main_threads(struct str *b, const struct uses *all)
 {
 	add_range(b, " ran", all->ran);
 	add_range(b, ", waited for a CPU", all->queued);
-	add_range(b, ", waited", all->waited);
+	add_range(b, ", for anything else", all->waited);
 	if (all->unknown.most < 100 * WORTH_WORD)
 		return;
 	add_range(b, ";", all->unknown);
-	str_add(b, " not known: waited, or the machine's host took the CPU away");
+	str_add(b, " unknown (waiting, or taken by the machine's host)");
 }
 
 /* Did no other thread run? Then what is true of the main thread is true of the process. */

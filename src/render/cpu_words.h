@@ -8,7 +8,7 @@
 
 /*
  * Appends, without a full stop, how much the processes of a recording ran and waited, if less than half a CPU was used:
- * "app.py ran 2 %, waited for a CPU 1 %, waited 97 %". False: more was used, or it isn't known. Nothing is appended
+ * "app.py ran 2 %, waited for a CPU 1 %, for anything else 97 %". False: more was used, or it isn't known. Nothing is appended
  * then.
  */
 bool cpu_words_add(struct profile *p, struct str *ret);

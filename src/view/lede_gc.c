@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The garbage collector as what a reader is told first, and who makes it run; see costs.h. */
-#include "view/costs.h"
+#include <errno.h>
+
+#include "view/lede.h"
 
 struct callers {
 	const struct costs *c;
@@ -76,6 +78,82 @@ static int find_caller(const struct costs *c, const struct profile_sum *sums, si
 	return r;
 }
 
+#define NEARLY_ALL 80 /* percent: who has so much of it calls whatever there is */
+
+/* A function of the user's code that the collector is called from, however far in. */
+struct around {
+	int64_t sum, gc; /* of all stacks that it is in, of those with the collector */
+	size_t last;	 /* stack that it was met in, from 1 */
+	uint32_t location;
+};
+
+struct arounds {
+	const struct costs *c;
+	struct map of; /* by key: index in .list */
+	VEC(struct around) list;
+};
+
+static int add_around(struct arounds *a, uint32_t location, size_t stack, int64_t value, bool gc)
+{
+	uint64_t key = a->c->keys.of[location], *at = map_get(&a->of, key);
+	struct around *one;
+
+	if (!at && (map_put(&a->of, key, a->list.n) ||
+		    vec_push(&a->list, (struct around){.location = location})))
+		return -ENOMEM;
+	one = &a->list.v[at ? *at : a->list.n - 1];
+	if (one->last == stack)
+		return 0;
+	one->last = stack;
+	costs_sum(&one->sum, value);
+	costs_sum(&one->gc, gc ? value : 0);
+	return 0;
+}
+
+/* The functions of @stack, innermost first; what has no name of its own is part of one that has. */
+static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t stack,
+		       unsigned value)
+{
+	bool gc = costs_is_gc(a->c, sum->stack);
+	size_t n = 0;
+	const uint32_t *frames = sum->stack ? profile_get_stack(a->c->p, sum->stack, &n) : NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		uint32_t frame = costs_frame(a->c, frames, n, i);
+
+		if (costs_is_python(a->c, frame) && costs_is_own(a->c, frame) &&
+		    !lede_is_nameless(a->c, frame))
+			r = add_around(a, frame, stack, sum->values[value], gc);
+	}
+	return r;
+}
+
+/* The innermost of the user's functions that more than half of @all is somewhere below; 0 = there is none. */
+static int find_around(const struct costs *c, const struct profile_sum *sums, size_t n,
+		       unsigned value, int64_t all, uint32_t *ret)
+{
+	struct arounds a = {.c = c};
+	int64_t least = INT64_MAX;
+	int r = 0;
+
+	*ret = 0;
+	map_init(&a.of);
+	for (size_t i = 0; i < n && !r; i++)
+		if (sums[i].values[value] > 0)
+			r = add_arounds(&a, &sums[i], i + 1, value);
+	vec_foreach(one, &a.list) {
+		if (r || one->gc <= all / 2 || one->gc >= least ||
+		    100.0 * (double)one->sum > NEARLY_ALL * (double)c->all)
+			continue;
+		least = one->gc;
+		*ret = one->location;
+	}
+	map_fini(&a.of);
+	vec_fini(&a.list);
+	return r;
+}
+
 int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n, unsigned value,
 	    int64_t without, struct lede *ret)
 {
@@ -87,6 +165,8 @@ int lede_gc(const struct costs *c, const struct profile_sum *sums, size_t n, uns
 	r = find_caller(c, sums, n, value, true, gc.value, &gc.caller);
 	if (!r && !gc.caller) {
 		r = find_caller(c, sums, n, value, false, gc.value, &gc.caller);
+		if (!r && !gc.caller)
+			r = find_around(c, sums, n, value, gc.value, &gc.caller);
 		gc.by_function = gc.caller;
 	}
 	if (r)

@@ -86,6 +86,8 @@ def told_first():
         check(said(*rest, (30, *MAIN, "work:5", *GC), (10, *MAIN, "work:6", *GC)) == words + ", called from app.py:5", "line")
         check(said(*rest, *((8, *MAIN, "work:%d" % n, *GC) for n in range(1, 6))) == words + ", called from app.work", "function")
         check(said(*rest, *((8, *MAIN, "f%d:%d" % (n, n), *GC) for n in range(1, 6))) == words, "from everywhere")
+        got = said(*rest, (17, *MAIN, "load:9", "f:1", *GC), (16, *MAIN, "load:9", "g:2", *GC), (7, *MAIN, "h:3", *GC))
+        check(got == words + ", called from app.load", "of what more than half is called in: " + got)
         check(said(*rest, (40, "/lib/libc.so.6 start", *GC)) == words, "from no Python code")
         # A finalizer that collects again is the first collection's doing.
         check(said(*rest, (40, *MAIN, "work:5", GC[0], "__del__:7", *GC)) == words + ", called from app.py:5", "finalizer")

@@ -865,6 +865,8 @@ def parts_told(path):
     pprint = ("pprint", lib + "pprint.py", 50)
     hears(path, "passed-on", "85 % of the CPU time is at app.py:15 (<module>), without your functions that it calls; "
           "of it json.dumps 60 %", (60, start, dumps), (20, start, pprint, dumps), (15, start, hot), (5, start))
+    hears(path, "passed-on-to-one", "60 % of the CPU time is at app.py:15 (<module>), nearly all in json.dumps, which it calls",
+          (57, start, dumps), (3, start), (15, start, hot), (15, start, ("cold", app, 9)), (10, start, ("main", app, 3)))
     hears(path, "trunk", "40 % of the CPU time is at app.py:7 (hot), of it json.dumps 35 %",
           (35, start, ("main", app, 3), hot, dumps), (5, start, ("main", app, 3), hot), (30, start, ("main", app, 4)),
           (30, start))

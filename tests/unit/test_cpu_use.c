@@ -130,17 +130,17 @@ static void assert_says(const char *const *comments, const char *words)
 
 static void test_one_process(void **state)
 {
-	SAYS("app.py ran 2 %, waited for a CPU 1 %, waited 97 %",
+	SAYS("app.py ran 2 %, waited for a CPU 1 %, for anything else 97 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "app.py"), ALL("20", "1"));
-	SAYS("app.py ran 30 %, waited for a CPU 0 %, waited 0 %; 70 % not known: waited, or the "
-	     "machine's host took the CPU away",
+	SAYS("app.py ran 30 %, waited for a CPU 0 %, for anything else 0 %; 70 % unknown (waiting, "
+	     "or taken by the machine's host)",
 	     MAIN("1", "300", "1", "300", "0", "0", "700", "app.py"), ALL("300", "1"));
 	/* Its other threads wait for something: one that isn't the main one says nothing of it. */
-	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, waited 98 "
-	     "%",
+	SAYS("app.py used 2 % of one CPU; its main thread ran 2 %, waited for a CPU 0 %, for "
+	     "anything else 98 %",
 	     MAIN("1", "20", "8", "20", "0", "980", "0", "app.py"), ALL("20", "1"));
-	SAYS("app.py used 30 % of one CPU; its main thread ran 0.5 %, waited for a CPU 0 %, waited "
-	     "100 %",
+	SAYS("app.py used 30 % of one CPU; its main thread ran 0.5 %, waited for a CPU 0 %, for "
+	     "anything else 100 %",
 	     MAIN("1", "300", "1", "5", "0", "995", "0", "app.py"), ALL("300", "1"));
 	SAYS("app.py used 2 % of one CPU", "pid 1: 1000 ms, CPU 20 ms, 3 threads: app.py",
 	     ALL("20", "1"));
@@ -149,13 +149,11 @@ static void test_one_process(void **state)
 static void test_several_processes(void **state)
 {
 	SAYS("2 processes used 4 % of one CPU; their main threads ran 2 %, waited for a CPU 0 to 1 "
-	     "%, "
-	     "waited 97 to 98 %",
+	     "%, for anything else 97 to 98 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
 	SAYS("3 processes used 40 % of one CPU; the main thread of a (1) ran 2 %, waited for a CPU "
-	     "1 "
-	     "%, waited 97 %",
+	     "1 %, for anything else 97 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"), ALL("400", "3"));
 	SAYS("1 process used 1 % of one CPU", ALL("10", "1"));
 }
