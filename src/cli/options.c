@@ -63,7 +63,8 @@ static bool others_have(const struct command *c, const char *name, char letter, 
 	unsigned n = 0;
 
 	for (const struct command *const *other = commands; *other; other++) {
-		const struct option_row *row = *other == c || (*other)->hidden || (*other)->borrowed ? NULL
+		const struct option_row *row = *other == c || (*other)->hidden || (*other)->borrowed
+						       ? NULL
 					       : name ? row_by_name(*other, name, strlen(name))
 						      : row_by_letter(*other, letter);
 

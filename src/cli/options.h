@@ -53,7 +53,7 @@ struct command {
 	bool takes_command;		      /* a command line may follow "--" */
 	bool reads_files;		      /* needs no rights but those to files */
 	bool hidden;			      /* not in --help and completions */
-	bool borrowed;			      /* another tool's words: nobody is sent there for an option */
+	bool borrowed; /* another tool's words: nobody is sent there for an option */
 	/* Parses the rest of the command line and does it; returns the exit code. */
 	int (*run)(const struct command *self, int argc, char **argv);
 };

@@ -468,10 +468,10 @@ def command_lines():
 def messages():
     """To `krait mcp`: many members and arguments, long names, deep values."""
     call = b'{"id":1,"method":"tools/call","params":{"name":"report","arguments":{%s}}}'
-    yield "members", b"{" + fill(b'"%d":0,', MIB - 40) + b'"id":1,"method":"ping"}'
-    yield "arguments", call % (fill(b'"file":"%d",', MIB - 200) + b'"file":"x"')
-    yield "a long name", call % (b'"' + b"x" * (MIB - 200) + b'":1')
-    yield "a long file", call % (b'"file":"' + b"\\u00e9" * ((MIB - 200) // 6) + b'"')
+    yield "members", b"{" + fill(lambda i: b'"%d":0,' % i) + b'"id":1,"method":"ping"}'
+    yield "arguments", call % (fill(lambda i: b'"file":"%d",' % i) + b'"file":"x"')
+    yield "long-name", call % (b'"' + b"x" * (MIB - 200) + b'":1')
+    yield "long-file", call % (b'"file":"' + b"\\u00e9" * ((MIB - 200) // 6) + b'"')
     yield "deep", b'{"id":1,"method":"ping","params":' + b"[" * (MIB // 2 - 40) + b"]" * (MIB // 2 - 40) + b"}"
 
 
