@@ -157,7 +157,7 @@ const WITH_LINES = 12; // of one's own functions: what each line has takes a loo
  * The line that has most of a function's own, beside which its first line says little.
  * @param {number} f
  */
-function hottest(f) {
+function hottestLine(f) {
 	const {data, functions, base} = page;
 	let line = 0, most = 0;
 	for (const [n, {self}] of lineSums(data, base, f, nodeSums(), 0, isOfPython()))
@@ -175,7 +175,7 @@ function frameRows(which) {
 		const one = which === 'functions' && !isFolded(which, functions[f]);
 		return {
 			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
-			noteLater: withLines.has(i) ? () => hottest(f) : undefined,
+			noteLater: withLines.has(i) ? () => hottestLine(f) : undefined,
 			rank: family(functions[f]) === 'p' ? 0 : 1, // what is one's own comes first in its view
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
