@@ -39,6 +39,7 @@ function betterNotes() {
 	for (const {of, text} of better)
 		of.textContent = text();
 	better = [];
+	performance.mark('krait:notes');
 }
 
 /** @param {Row} r @param {Shown} t */

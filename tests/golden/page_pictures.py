@@ -103,7 +103,7 @@ def shoot(b, page, shot):
     b.errors.clear()
     b.open(page, "#" + fragment if fragment else "")
     end = time.monotonic() + 20
-    while not b.js("performance.getEntriesByName('krait:ready').length") and time.monotonic() < end:
+    while not b.js("performance.getEntriesByName('krait:notes').length") and time.monotonic() < end:
         time.sleep(0.02)
     if size == PAPER:
         b.js("window.dispatchEvent(new Event('beforeprint'))")
