@@ -2,7 +2,7 @@
 // The table beside the picture: the same numbers in rows, which is also the way to them without eyes
 // or a mouse. Rows beyond the first are shown on demand.
 
-import {byId, counted, el, percent, quantity, refill} from './base.js';
+import {byId, counted, el, mark, percent, quantity, refill} from './base.js';
 
 const STEP = 60;
 
@@ -39,7 +39,7 @@ function betterNotes() {
 	for (const {of, text} of better)
 		of.textContent = text();
 	better = [];
-	performance.mark('krait:notes');
+	mark('krait:notes');
 }
 
 /** @param {Row} r @param {Shown} t */

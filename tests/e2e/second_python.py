@@ -306,6 +306,33 @@ def second_comes_later():
 
 
 @kit.case
+def another_program_instead():
+    """A process with two interpreters becomes a Python program with one: what was known of the two isn't true of it."""
+    with folder() as d:
+        host = build_host(d)
+        becomes = """
+import os, time
+def first_becomes(end):
+    while time.thread_time() < end: pass
+    os.execv("%s", ["python3", "-I", "-c", "def after():\\n  while True: pass\\nafter()"])
+if "NAME" == "first": first_becomes(time.thread_time() + 1.5)
+while True: time.sleep(1)
+""" % kit.PYTHON
+        for _, how, loads in list(together(d))[:1]:
+            with start_host(host, how, loads, becomes) as target:
+                kit.runs(target.pid, 0.2)
+                with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "499") as running:
+                    kit.wait_for(lambda: not os.readlink("/proc/%d/exe" % target.pid).endswith("/host"), 60)
+                    kit.runs(target.pid, 1)
+                    code, text = running.finish()
+            check(code == 0, text)
+            profile = kit.pprof.read(d + "/o.pb.gz")
+            stacks = [(names, n) for names, n in functions_of(profile, target.pid) if "first_becomes" not in names]
+            total, seen = sum(n for _, n in stacks), sum(n for names, n in stacks if "after" in names)
+            check(total > 200 and seen >= 0.8 * total, "%d of %d samples have after()" % (seen, total))
+
+
+@kit.case
 def newer_than_krait():
     """A version that krait doesn't know is walked as it describes itself; said is what isn't read of it."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
