@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_in.h"
+#include "base/utf8.h"
 #include "cli/mcp/mcp.h"
 
 #define DIRECTORY "/recordings"
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	mcp_answer(DIRECTORY, (const char *)data, n, &answer);
 	if (!answer.n)
 		return 0;
+	check(utf8_valid(answer.s, answer.n) == answer.n);
 	check(memchr(answer.s, '\n', answer.n) == answer.s + answer.n - 1);
 	json_in_init(&in, answer.s, answer.n);
 	check(!json_in_skip(&in) && !json_in_end(&in));
