@@ -73,6 +73,9 @@ const uint32_t *dump_frames(const struct dump_print *to, const struct dump_threa
 /* The whole of `krait dump` after the command line; returns the exit code (exit.h). */
 int cmd_dump(const struct dump_options *o);
 
+/* Writes @s without what a terminal would obey. */
+void dump_put_text(FILE *out, const char *s);
+
 /* What it is doing, in a few words. */
 void dump_state_words(const struct dump_thread *t, struct str *ret);
 

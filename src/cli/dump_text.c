@@ -13,8 +13,7 @@
 #define SOURCE_COLUMNS 200 /* of a line that are shown */
 #define MOST_ALIKE     3 /* of frames one below the other that are shown: as CPython's tracebacks do */
 
-/* Nothing that a terminal would obey. */
-static void put_text(FILE *out, const char *s)
+void dump_put_text(FILE *out, const char *s)
 {
 	_cleanup_str_ struct str clean = {};
 
@@ -160,12 +159,12 @@ static void put_python(const struct dump_print *to, const struct profile_locatio
 	const char *file = profile_get_string(to->profile, f->file);
 
 	fprintf(to->out, "  File \"%s", color_code(to->colored, COLOR_GREEN));
-	put_text(to->out, file);
+	dump_put_text(to->out, file);
 	fprintf(to->out, "%s\"", color_code(to->colored, COLOR_OFF));
 	if (l->line)
 		fprintf(to->out, ", line %d", l->line);
 	fputs(", in ", to->out);
-	put_text(to->out, profile_get_string(to->profile, f->name));
+	dump_put_text(to->out, profile_get_string(to->profile, f->name));
 	fputc('\n', to->out);
 	put_source(to, l, file);
 }
@@ -179,15 +178,15 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 
 	fprintf(to->out, "  %s ", kind == KIND_KERNEL ? "kernel:" : "native:");
 	if (name) {
-		put_text(to->out, name);
+		dump_put_text(to->out, name);
 	} else {
 		fputc('[', to->out);
-		put_text(to->out, base);
+		dump_put_text(to->out, base);
 		fprintf(to->out, "+0x%llx]", (unsigned long long)l->address);
 	}
 	if (kind == KIND_NATIVE && name) {
 		fputs(" (", to->out);
-		put_text(to->out, base);
+		dump_put_text(to->out, base);
 		fputc(')', to->out);
 	}
 	fputc('\n', to->out);
@@ -197,7 +196,7 @@ static void put_native(const struct dump_print *to, const struct profile_locatio
 static void put_mark(const struct dump_print *to, const char *text)
 {
 	fputs("  ", to->out);
-	put_text(to->out, text);
+	dump_put_text(to->out, text);
 	fputc('\n', to->out);
 }
 
@@ -225,9 +224,9 @@ static void put_short(const struct dump_print *to, const struct profile_location
 		      const struct profile_function *f)
 {
 	fputs("  ", to->out);
-	put_text(to->out, profile_get_string(to->profile, f->name));
+	dump_put_text(to->out, profile_get_string(to->profile, f->name));
 	fprintf(to->out, " (%s", color_code(to->colored, COLOR_GREEN));
-	put_text(to->out, file_of(to, l->function));
+	dump_put_text(to->out, file_of(to, l->function));
 	if (l->line)
 		fprintf(to->out, ":%d", l->line);
 	fprintf(to->out, "%s)\n", color_code(to->colored, COLOR_OFF));
@@ -296,11 +295,11 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
 	fprintf(to->out, "\nThread %d", t->tid);
 	if (*t->name) {
 		fputs(" \"", to->out);
-		put_text(to->out, t->name);
+		dump_put_text(to->out, t->name);
 		fputc('"', to->out);
 	}
 	fprintf(to->out, ": %s", color_code(to->colored, COLOR_YELLOW));
-	put_text(to->out, str_cstr(&words));
+	dump_put_text(to->out, str_cstr(&words));
 	fprintf(to->out, "%s\n", color_code(to->colored, COLOR_OFF));
 	if (!t->steady)
 		fputs("  [read while it ran: these frames may not belong together]\n", to->out);
@@ -325,7 +324,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	here.kernel |= p->locked || !p->version;
 
 	fprintf(to->out, "Process %d: ", p->pid);
-	put_text(to->out, *p->name ? p->name : "[unknown]");
+	dump_put_text(to->out, *p->name ? p->name : "[unknown]");
 	if (p->version)
 		put_versions(to, p);
 	else if (to->life == LIFE_GOES_ON) /* else nobody can tell */
@@ -337,7 +336,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 		fputs("  [newer than this krait: names of threads aren't read]\n", to->out);
 	if (*p->other) {
 		fputs("  [a second interpreter isn't shown: ", to->out);
-		put_text(to->out, p->other);
+		dump_put_text(to->out, p->other);
 		fputs("]\n", to->out);
 	}
 	vec_foreach(t, &p->threads)

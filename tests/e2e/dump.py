@@ -17,7 +17,7 @@ import unicodedata
 
 import kit
 from kit import case, check, krait, python, refused, wait_for
-from mute import Mute, hanging, state
+from mute import hanging, LOCKED, Mute, state
 
 SLEEPS = """
 import sys, threading, time
@@ -618,18 +618,7 @@ thread.join()
 @case
 def locked():
     """A process that hangs in mmap, its list of mappings locked: nobody can read its memory, and krait doesn't wait."""
-    source = """
-import mmap, os, sys, threading
-def maps():
-    direct, cached = [os.open(sys.argv[1] + "/file", os.O_RDWR) for i in range(2)]
-    written = mmap.mmap(cached, 4096)
-    written[0] = 1
-    mmap.mmap(direct, 4096, flags=mmap.MAP_PRIVATE) # writes back first
-thread = threading.Thread(target=maps)
-thread.start()
-thread.join()
-"""
-    with hanging(source, Mute.WRITE) as (target, _):
+    with hanging(LOCKED, Mute.WRITE) as (target, _):
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid)
         everything = krait("dump", "--comm", "python*")

@@ -10,6 +10,20 @@ import time
 import kit
 
 
+# Hangs in mmap(), its list of mappings locked.
+LOCKED = """
+import mmap, os, sys, threading
+def maps():
+    direct, cached = [os.open(sys.argv[1] + "/file", os.O_RDWR) for i in range(2)]
+    written = mmap.mmap(cached, 4096)
+    written[0] = 1
+    mmap.mmap(direct, 4096, flags=mmap.MAP_PRIVATE)  # writes back first
+thread = threading.Thread(target=maps)
+thread.start()
+thread.join()
+"""
+
+
 class Mute:
     """A file system (FUSE 7.22) with one file of zeros. The answers stop at the call that .serve() waits for."""
 

@@ -231,18 +231,7 @@ def dump_of_memory_that_does_not_come():
 @kit.case
 def mappings_that_are_locked():
     """Of a process that hangs in mmap nothing can be read, nor its files opened; record and top show the other one whole."""
-    source = """
-import mmap, os, sys, threading
-def maps():
-    direct, cached = [os.open(sys.argv[1] + "/file", os.O_RDWR) for i in range(2)]
-    written = mmap.mmap(cached, 4096)
-    written[0] = 1
-    mmap.mmap(direct, 4096, flags=mmap.MAP_PRIVATE)  # writes back first
-thread = threading.Thread(target=maps)
-thread.start()
-thread.join()
-"""
-    with mute.hanging(source, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
+    with mute.hanging(mute.LOCKED, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
         with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
             running.process.wait(20)
             said = running.said()

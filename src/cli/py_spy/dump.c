@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/visible.h"
 #include "cli/exit.h"
 #include "cli/py_spy/py_spy.h"
 #include "proc/stat.h"
@@ -23,18 +22,6 @@ struct printer {
 	unsigned printed; /* processes with Python */
 	bool locked;	  /* the one that was asked for hangs, so that nobody can tell */
 };
-
-/* Nothing that a terminal would obey. */
-static void put_text(FILE *out, const char *s)
-{
-	_cleanup_str_ struct str clean = {};
-
-	str_add(&clean, s);
-	if (clean.failed)
-		return;
-	visible_in_place(clean.s);
-	fputs(clean.s, out);
-}
 
 /* A thread that the kernel runs, or lets wait for a CPU, as /proc/PID/task/TID/stat says: R. */
 static bool is_active(const struct dump_thread *t)
@@ -81,9 +68,9 @@ static bool frame_of(const struct printer *x, struct profile *p, struct render_n
 static void put_frame_text(const struct printer *x, const struct shown *f)
 {
 	fputs("    ", x->out);
-	put_text(x->out, f->name);
+	dump_put_text(x->out, f->name);
 	fputs(" (", x->out);
-	put_text(x->out, f->short_file);
+	dump_put_text(x->out, f->short_file);
 	if (f->line)
 		fprintf(x->out, ":%d", f->line);
 	fputs(")\n", x->out);
@@ -139,7 +126,7 @@ static void put_thread_text(const struct printer *x, const struct dump_thread *t
 	fprintf(x->out, "Thread %d (%s)", t->tid, status(t));
 	if (*t->name) {
 		fputs(": \"", x->out);
-		put_text(x->out, t->name);
+		dump_put_text(x->out, t->name);
 		fputc('"', x->out);
 	}
 	fputc('\n', x->out);
@@ -191,7 +178,7 @@ static void put_command_line(const struct printer *x, int procdir)
 	for (size_t i = 0; i < line.n; i++)
 		if (!line.s[i])
 			line.s[i] = ' ';
-	put_text(x->out, str_cstr(&line));
+	dump_put_text(x->out, str_cstr(&line));
 }
 
 static void put_executable(const struct printer *x, int procdir)
@@ -203,7 +190,7 @@ static void put_executable(const struct printer *x, int procdir)
 		return;
 	path[n] = '\0';
 	fputs(" (", x->out);
-	put_text(x->out, path);
+	dump_put_text(x->out, path);
 	fputc(')', x->out);
 }
 
