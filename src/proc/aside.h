@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of /proc/PID whose reading waits for the process: its arguments and its environment are in its memory, and these and
- * the list of its mappings wait for whoever changes that list (locked.h). A child of krait reads them, and is left alone
- * when it doesn't come back (reader.h): then -ETIMEDOUT, and so for all that is asked of this process until it does.
+ * Files of /proc/PID that may block their reader. Arguments and environment lie in the process's
+ * memory; they and the list of mappings wait while a thread changes that list (locked.h). So a
+ * child of krait reads them. If the child blocks (reader.h), this and every later read of the same
+ * process return -ETIMEDOUT until the child is free again.
  */
 #ifndef PROC_ASIDE_H
 #define PROC_ASIDE_H

@@ -129,7 +129,7 @@ static int add_arounds(struct arounds *a, const struct profile_sum *sum, size_t 
 	return r;
 }
 
-/* The innermost of the user's functions that more than half of @all is somewhere below; 0 = there is none. */
+/* The innermost of the user's functions that calls, directly or not, more than half of @all; 0 = none. */
 static int find_around(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, int64_t all, uint32_t *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `krait mcp`: the Model Context Protocol (revision 2025-11-25, its transport "stdio"): JSON-RPC 2.0 messages, one a line.
- * A client is trusted as far as the user is who started it; what it sends is bounded and checked all the same.
+ * `krait mcp`: the Model Context Protocol (revision 2025-11-25, its transport "stdio"): JSON-RPC 2.0
+ * messages, one a line. A client may do what the user who started it may; what it sends is bounded
+ * and checked all the same.
  */
 #ifndef CLI_MCP_MCP_H
 #define CLI_MCP_MCP_H
@@ -12,7 +13,10 @@
 #define MCP_LINE_BYTES	 (1u << 20)  /* of a message */
 #define MCP_ANSWER_BYTES (32u << 10) /* of what a tool answers */
 
-/* Answers one message of @n bytes, without its newline. Appends the answer's line to @ret, or nothing: it wants none. */
+/*
+ * Answers one message of @n bytes, without its newline. Appends the answer's line to @ret; nothing
+ * for a notification.
+ */
 void mcp_answer(const char *directory, const char *line, size_t n, struct str *ret);
 
 /* The error of a message that couldn't be read, as mcp_answer() gives them. */
