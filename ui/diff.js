@@ -117,7 +117,7 @@ export function spokenChange(of, node) {
 export function diffHeader() {
 	const {data} = page, d = data.header.diff, how = d.timed ? 'block permutation over time' : 'samples taken as independent';
 	byId('title').textContent = byId('title').title = data.header.title;
-	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ` \u00b7 noise: ${how}, corrected for all functions`);
+	byId('numbers').replaceChildren(d.verdict, el('br'), d.sum + ` \u00b7 * is more than noise (${how}, corrected for all functions), a change without * may be chance`);
 	flame.canvas.setAttribute('aria-label', `Flame graph of ${fit(d.before, 200)} and ${fit(d.after, 200)} together: a box is a function, ` +
 		'its width the mean of both. The table has the same numbers.');
 }

@@ -5,7 +5,7 @@
 
 import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';
-import {SELF, TOTAL, surely, verdictOf} from './diff.js';
+import {SELF, TOTAL, judged, surely, verdictOf} from './diff.js';
 import {TABLES, fnGroup, groupSums, owners, rowsAround, showRows, tableName} from './rows.js';
 import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
 import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from './sides.js';
@@ -59,7 +59,7 @@ function labelChanges(by, title) {
 	});
 }
 
-/** @param {Cost} c @param {number} sure 1: the change is more than noise, 2: that of the share is @param {number} most */
+/** @param {Cost} c @param {number} sure 1: the change is more than noise, 2: that of the share is, -1: not judged @param {number} most */
 function changeCell(c, sure, most) {
 	if (!c.before && !c.after)
 		return el('td', {class: 'change'}, el('span', {class: 'amount'}, '\u2013'));
@@ -71,10 +71,10 @@ function changeCell(c, sure, most) {
 		return b;
 	});
 	const pt = points(page.sides, c), part = relative(c); // a share's change is in points, but for what is gone or new
-	return el('td', {class: 'change', title: sure ? '* is more than noise' : false},
+	return el('td', {class: 'change', title: sure < 0 ? false : sure ? '* is more than noise' : 'without *: may be chance'},
 		el('span', {class: 'share ' + (change > 0 ? 'up' : change < 0 ? 'down' : '')}, share ? pt : signed(change, text(Math.abs(change))),
-			sure & (share ? 3 : 1) ? '\u00a0*' : ''),
-		' ', el('span', {class: 'amount'}, share ? c.before && c.after ? '' : part : [part, pt].filter(Boolean).join(' \u00b7 '), !share && sure & 2 ? '\u00a0*' : ''),
+			sure > 0 && sure & (share ? 3 : 1) ? '\u00a0*' : ''),
+		' ', el('span', {class: 'amount'}, share ? c.before && c.after ? '' : part : [part, pt].filter(Boolean).join(' \u00b7 '), !share && sure > 0 && sure & 2 ? '\u00a0*' : ''),
 		' ', el('span', {class: 'amount both'}, text(c.before), ' \u2192 ', text(c.after)), ...bars);
 }
 
@@ -97,9 +97,11 @@ export function changeTable() {
 	const rows = kind.own ? changesAround(name) : !kind.of ? functionChanges(name) :
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) => rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
+	const here = name === 'functions' && judged(); // noise is judged for functions alone
 	const longest = {self: most('self'), total: most('total')};
 	showRows(rows, {
-		order: byChange, caption: `${kind.title}: change of the ${(kind.own || 'own').toLowerCase()} cost and of the total; * is more than noise`,
-		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3, longest[key]),
+		order: byChange, caption: `${kind.title}: change of the ${(kind.own || 'own').toLowerCase()} cost and of the total` +
+			(here ? '; * is more than noise, a change without * may be chance' : ''),
+		cell: (r, key) => changeCell(/** @type {Change} */ (r).cost[key], here ? /** @type {Change} */ (r).verdict / (key === 'self' ? SELF : TOTAL) & 3 : -1, longest[key]),
 	});
 }

@@ -155,6 +155,44 @@ static bool has_rows(const struct diff_facts *f)
 	return false;
 }
 
+/* Of the first @limit rows of the table. */
+static bool has_marks(const struct diff_facts *f, unsigned limit)
+{
+	unsigned n = 0;
+
+	vec_foreach(row, &f->diff.rows) {
+		const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
+
+		if (n == limit)
+			break;
+		if (!worth_a_row(row))
+			continue;
+		if (self->share_changed ||
+		    (has_costs(f) ? self->changed || total->changed : total->share_changed))
+			return true;
+		n++;
+	}
+	return false;
+}
+
+/* What is said of a change without a mark, too: a large one looks like news. */
+static void print_legend(const struct diff_facts *f, unsigned limit, const char *mark, FILE *out)
+{
+	const char *how = f->diff.timed ? "block permutation over time"
+					: "samples taken as independent: no times in a profile";
+
+	if (has_marks(f, limit))
+		fprintf(out,
+			"\n%s is more than noise (%s, corrected for all rows); "
+			"a change without %s may be chance.\n",
+			mark, how, mark);
+	else
+		fprintf(out,
+			"\nNo change in this table is more than noise "
+			"(%s, corrected for all rows).\n",
+			how);
+}
+
 static void print_heads(const struct diff_facts *f, enum columns columns, FILE *out)
 {
 	fprintf(out, "\n%10s", "before");
@@ -185,9 +223,7 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 		print_row(f, row, style, out);
 		n++;
 	}
-	fprintf(out, "\n* is more than noise (%s, corrected for all rows).\n",
-		f->diff.timed ? "block permutation over time"
-			      : "samples taken as independent: no times in a profile");
+	print_legend(f, style->limit, "*", out);
 	add_folded(f, &folded);
 	if (folded.n)
 		print_words(out, str_cstr(&folded), style->width);
@@ -258,7 +294,7 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 		print_md_row(f, row, out);
 		n++;
 	}
-	fputs("\n! is more than noise.\n", out);
+	print_legend(f, style->limit, "!", out);
 	add_folded(f, &folded);
 	markup_add_md(&words, str_cstr(&folded), folded.n);
 	if (words.n)

@@ -192,6 +192,12 @@ def diff_without_times(work):
                 krait("report", path, "-o", path.replace(".folded", end))
         check("diff-without-times-" + name, b"share of app.parse grew most, from 20.0 to 32.0 %; the share of app.rest fell" in krait("diff", a, b).stdout)
         check("diff-without-times-same-" + name, b"no more than noise" in krait("diff", a, c).stdout)
+        for how in "text", "md":
+            none = "\nNo change in this table is more than noise (samples taken as independent: no times in a profile, corrected for all rows).\n"
+            mark = {"text": "*", "md": "!"}[how]
+            some = "\n%s is more than noise (" % mark, "a change without %s may be chance.\n" % mark
+            quiet, grew = (krait("diff", a, x, "--format", how).stdout.decode() for x in (c, b))
+            check("diff-legend-%s-%s" % (how, name), none in quiet and some[0] not in quiet and none not in grew and all(x in grew for x in some), quiet + grew)
         krait("diff", a, b, "--fail-if", "own:app.parse>+10points", code=4)
 
 
