@@ -226,11 +226,12 @@ FAULTS = (native_swapped, python_swapped, mixed_swapped, native_dropped, python_
           loop_dropped, groups_shifted, natives_dropped,
           start_dropped, outer_dropped, start_inside, kernel_inside, repeated, marked_and_swapped,
           marked_and_dropped)
-PROGRAMS = ("by_ctypes", "by_extension", "by_builtins")
+PROGRAMS = ("by_ctypes", "by_extension", "by_builtins", "by_threads")
 # What an interpreter without names for all of its functions doesn't show.
 NEED_SYMBOLS = {group_one_out, group_one_in, loop_dropped}
-# What a program doesn't have: native frames of its own.
-LACKS = {"by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
+# What a program doesn't have: native frames of its own, or a named outermost frame.
+LACKS = {"by_threads": {start_inside},
+         "by_builtins": {native_swapped, mixed_swapped, native_dropped, native_twice,
                          group_too_far_out, group_too_far_in, natives_dropped, repeated,
                          marked_and_swapped}}
 
@@ -241,7 +242,7 @@ def harmless(stack, whole):
     groups = known.groups()
     if len(groups) < 3:
         return None
-    cut = known.rng.choice(groups[1:])[0]
+    cut = known.rng.choice(groups)[0]  # of the outermost group too: the mark is outside of all
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
 

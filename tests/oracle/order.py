@@ -194,7 +194,8 @@ class Checker(object):
     def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
-        return self.state(frozenset([0]), frozenset(), until > 0, kind == "unmarked")
+        loose = until > 0 or kind == "marked"  # a mark may be the outermost frame
+        return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
         """(kind, index of the frame that is wrong, frames of the program) of a stack, root first.
