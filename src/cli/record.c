@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/headline.h"
+#include "cli/label_intervals.h"
 #include "cli/output_name.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -130,7 +131,7 @@ static int write_profile(struct session *s, struct output *out)
 	struct render_options opt = {.title = s->title,
 				     .open_source = s->sources ? source_files_open : NULL,
 				     .source_arg = s->sources,
-				     .by = s->options->view.by,
+				     .by = label_intervals_by(s),
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .headline = str_cstr(&s->headline),
@@ -260,6 +261,7 @@ static int write_with_summary(struct session *s, const struct summary *m)
 					    : l->level <= LOG_WARN ? COMMENTS_WARNING
 								   : "note",
 					    l->text);
+	label_intervals_add(s);
 	view_say_unknown(view_mine(&s->options->view, s->profile));
 	origin_note(s->profile);
 	r = apply_filters(s);

@@ -52,8 +52,9 @@ struct record_options {
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */
 	VEC(struct label_option) labels;
-	const char *value; /* value type, NULL = the format's default */
-	bool annotate;	   /* only where the format is folded */
+	const char *label_intervals; /* file that the target appends to, or NULL */
+	const char *value;	     /* value type, NULL = the format's default */
+	bool annotate;		     /* only where the format is folded */
 	enum pprof_times times;
 	struct view_options view; /* what of the recording is written */
 	const char *summary_json; /* file for the closing lines as JSON, or NULL; "-" = stdout */
@@ -85,6 +86,9 @@ void record_options_fini(struct record_options *o);
  * command line is wrong.
  */
 _must_use_ int record_options_check(struct record_options *o);
+
+/* --by is a label that only the intervals of --label-intervals may bring. */
+bool record_by_interval(const struct record_options *o);
 
 /* The whole of `krait record` after the command line; returns the exit code (exit.h). */
 int cmd_record(const struct record_options *o);

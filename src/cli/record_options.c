@@ -60,6 +60,14 @@ static const struct option_row rows[] = {
 	 .set = value_label,
 	 .field = RECORD_FIELD(labels),
 	 .help = "write this label to every sample; may be repeated"},
+	{.name = "label-intervals",
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = RECORD_FIELD(label_intervals),
+	 .complete = COMPLETE_FILE,
+	 .help = "labels that the program gives to its own time: FILE has a line for each "
+		 "interval, "
+		 "and is read when the recording is done"},
 	{.name = "times",
 	 .set = value_times_exact,
 	 .field = RECORD_FIELD(times),
@@ -180,12 +188,29 @@ static int check_native(const struct record_options *o)
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 
+/* Is it a label that there will be for sure? */
+static bool is_known_label(const struct record_options *o, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_labels); i++)
+		if (streq(key, own_labels[i]))
+			return true;
+	for (size_t i = 0; i < o->labels.n; i++)
+		if (strlen(key) == o->labels.v[i].key_len &&
+		    !memcmp(key, o->labels.v[i].key, o->labels.v[i].key_len))
+			return true;
+	return false;
+}
+
+bool record_by_interval(const struct record_options *o)
+{
+	return o->view.by && o->label_intervals && !is_known_label(o, o->view.by);
+}
+
 /* What would only be found out when the recording is written, and lost with it. */
 static int check_shown(const struct record_options *o)
 {
 	struct event event;
 	const char *by = o->view.by;
-	bool known = !by;
 	int r = event_parse(&event, o->event);
 
 	if (r)
@@ -193,12 +218,7 @@ static int check_shown(const struct record_options *o)
 	if (o->value && !streq(o->value, "samples") && !streq(o->value, event.sample_type))
 		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
 			       o->value, event.sample_type);
-	for (size_t i = 0; !known && i < ARRAY_SIZE(own_labels); i++)
-		known = streq(by, own_labels[i]);
-	for (size_t i = 0; !known && i < o->labels.n; i++)
-		known = strlen(by) == o->labels.v[i].key_len &&
-			!memcmp(by, o->labels.v[i].key, o->labels.v[i].key_len);
-	if (!known)
+	if (by && !o->label_intervals && !is_known_label(o, by))
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "

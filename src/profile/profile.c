@@ -518,6 +518,36 @@ int profile_each_between(struct profile *p, int64_t first_ns, int64_t last_ns,
 	return samplelog_each(&p->log, first_ns, last_ns, fn, arg);
 }
 
+struct change {
+	struct profile *p;
+	int (*fn)(void *arg, struct profile_sample *s);
+	void *arg;
+};
+
+static int change_sample(void *arg, const struct profile_sample *sample)
+{
+	struct change *c = arg;
+	struct profile_sample s = *sample;
+	int r = c->fn(c->arg, &s);
+
+	return r ? r : profile_add(c->p, &s);
+}
+
+int profile_change_each(struct profile *p, int (*fn)(void *arg, struct profile_sample *s),
+			void *arg)
+{
+	struct change c = {p, fn, arg};
+	struct samplelog before = p->log;
+	int r;
+
+	samplelog_init(&p->log);
+	r = samplelog_each(&before, -1, INT64_MAX, change_sample, &c);
+	samplelog_fini(r ? &p->log : &before);
+	if (r)
+		p->log = before;
+	return r;
+}
+
 const struct profile_tables *profile_tables(const struct profile *p)
 {
 	return &p->t;

@@ -221,6 +221,13 @@ _must_use_ int profile_each_between(struct profile *p, int64_t first_ns, int64_t
 				    int (*fn)(void *arg, const struct profile_sample *s),
 				    void *arg);
 
+/*
+ * The same samples with what @fn changes in each, which may intern in @p. 0, what @fn returned, or
+ * -ENOMEM or -errno + message: then the samples are as they were.
+ */
+_must_use_ int profile_change_each(struct profile *p,
+				   int (*fn)(void *arg, struct profile_sample *s), void *arg);
+
 /* Adds "key: value" to the comments, if there is a value and memory for it. */
 void profile_add_comment(struct profile *p, const char *key, const char *value);
 

@@ -85,6 +85,10 @@ SEEDS = {
         "lost": rings(process(), sample(98), sample(0, outcome=2, walked=0), sample(0, outcome=5, walked=4), b"", sample(98, kind=SAMPLE_END)),
         "absent": rings(process(3), absent(), process(4), code(0x207, layout=0), b"", absent()),
     },
+    "fuzz_intervals": {
+        "two": b'{"pid":1,"begin":3,"end":9,"labels":{"test":"a"}}\n'
+               b'{"pid":1,"tid":2,"begin":5,"end":60,"labels":{"test":"b","phase":"\\u00e9"}}\n',
+    },
     "fuzz_options": {
         "command": words("-F 999 -o a.html --add-label k=v --native=full --interpreter-frames -- python app.py"),
         "process": words("-p 12 -p13 -d 500ms --times --since 1s --until 2s --summary-json - -qf"),

@@ -475,6 +475,25 @@ def messages():
     yield "deep", b'{"id":1,"method":"ping","params":' + b"[" * (MIB // 2 - 40) + b"]" * (MIB // 2 - 40) + b"}"
 
 
+def intervals():
+    """Of --label-intervals: what overlaps, what has equal begins, many owners, keys, values and bad lines."""
+    def line(pid, begin, end, labels='"a":"b"'):
+        return ('{"pid":%d,"begin":%d,"end":%d,"labels":{%s}}\n' % (pid, begin, end, labels)).encode()
+    yield "nested", fill(lambda i: line(1, i, 10**9 - i))
+    yield "backwards", fill(lambda i: line(1, 10**9 - i, 10**9 + i))
+    yield "equal-begins", fill(lambda i: line(1, 0, i))
+    yield "overlapping", fill(lambda i: line(1, i, i + 5000))
+    yield "processes", fill(lambda i: line(i + 1, 0, 9))
+    yield "values", fill(lambda i: line(1, i, i + 1, '"a":"%d"' % i))
+    yield "keys", fill(lambda i: line(1, i, i + 1, '"k%d":""' % i))
+    yield "labels", fill(lambda i: line(1, i, i + 1, ",".join('"%d":"v"' % k for k in range(8))))
+    yield "empty", b"\n" * (MIB - 8)
+    yield "bad", fill(lambda i: b"x\n")
+    yield "one-line", b'{"a":"' + b"x" * (MIB - 16) + b'"}\n'
+    yield "long-value", line(1, 0, 9, '"a":"%s"' % ("\\u0041" * 170000))
+    yield "deep", fill(lambda i: b'{"x":' + b"[" * 4000 + b"\n")
+
+
 def dwarfs():
     """Of a compiler: many functions, and many inlined into one."""
     with tempfile.TemporaryDirectory() as d:
@@ -498,6 +517,7 @@ WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
     "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages,
+    "intervals": intervals,
 }
 
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait record --label-intervals: the labels that the target itself gives to its time. */
+#ifndef CLI_LABEL_INTERVALS_H
+#define CLI_LABEL_INTERVALS_H
+
+#include "cli/session.h"
+
+/*
+ * Sampling is over: reads the file and labels the recording's samples. What is wrong with it is said, and the
+ * recording is as it was without.
+ */
+void label_intervals_add(struct session *s);
+
+/* What --by is to show: no label that samples might have got from the file and none has. */
+const char *label_intervals_by(const struct session *s);
+
+#endif

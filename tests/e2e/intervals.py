@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`krait record --label-intervals`: what a program says it worked at when. The truth is its own thread's CPU time."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import kit
+from kit import case, check, folder, krait
+
+# Two threads of two processes, each at its own items in turn; the process as a whole is in one phase after the other. It
+# writes intervals and, at its end, the CPU seconds of each: argv[1] and the same with .truth.
+WORKS = """
+import json, os, sys, threading, time
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+truth = os.open(sys.argv[1] + ".truth", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+def say(fd, **line):
+    os.write(fd, (json.dumps(line) + "\\n").encode())
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(200))
+def work(items):
+    for item, seconds in items:
+        begin, before = time.monotonic_ns(), time.thread_time()
+        burn(seconds)
+        spent, end = time.thread_time() - before, time.monotonic_ns()
+        say(fd, pid=os.getpid(), tid=threading.get_native_id(), begin=begin, end=end, labels={"item": item})
+        say(truth, item=item, seconds=spent)
+def process(first):
+    begin = time.monotonic_ns()
+    threads = [threading.Thread(target=work, args=([(first + n, 0.05 * (k + 1)), ("both", 0.1)] * 3,)) for k, n in enumerate("xy")]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    say(fd, pid=os.getpid(), begin=begin, end=time.monotonic_ns(), labels={"phase": "threads", "item": "covered"})
+    burn(0.1)
+child = os.fork()
+process("c" if child == 0 else "p")
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def spent(path):
+    """CPU seconds by item, of the program's own clock."""
+    seconds = {}
+    with open(path + ".truth") as f:
+        for line in map(json.loads, f):
+            seconds[line["item"]] = seconds.get(line["item"], 0) + line["seconds"]
+    return seconds
+
+
+def record(d, *args, code=0):
+    """Of WORKS; (what was said, the recording)."""
+    for name in ("i", "i.truth"):
+        if os.path.exists(os.path.join(d, name)):
+            os.remove(os.path.join(d, name))
+    done = krait("record", "-o", d + "/o.pb.gz", "--label-intervals", d + "/i", *args, "--", kit.PYTHON, "-c", WORKS, d + "/i")
+    check(done.returncode == code, done.stderr)
+    return done.stderr, kit.pprof.read(d + "/o.pb.gz")
+
+
+def within(seen, share, n, what):
+    """Three standard errors of a sample, and the 1 ms that a clock may be read late."""
+    error = 3 * (share * (1 - share) / n) ** 0.5 + 0.004
+    check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (what, seen, share, error))
+
+
+@case
+def shares():
+    """Each item has the share of the samples that it has of the CPU time, in both processes and threads."""
+    with folder() as d:
+        said, profile = record(d)
+        check("warning" not in said, said)
+        seconds, counts, phases = spent(d + "/i"), {}, {}
+        for s in profile.samples:
+            item, phase = s.labels.get("item"), s.labels.get("phase")
+            counts[item] = counts.get(item, 0) + s.values[0]
+            phases[item] = phases.get(item, set()) | {phase}
+        total = sum(seconds.values())
+        # What the threads are is in the process's interval too: its own item covers what none of theirs does.
+        n = sum(counts.get(item, 0) for item in seconds)
+        check(set(seconds) == {"px", "py", "cx", "cy", "both"} and n > 800, "%s %s" % (seconds, counts))
+        for item in seconds:
+            within(counts.get(item, 0) / n, seconds[item] / total, n, item)
+            check(phases[item] == {"threads"}, "%s has phases %s" % (item, phases[item]))
+        check(counts[None] > 100 and None in phases[None], "what is in no interval: %s" % counts)
+        check(counts.get("covered", 0) < 0.1 * n, "%s" % counts)
+
+
+@case
+def by():
+    """--by and --label take the labels, and the report shows a root frame of each."""
+    with folder() as d:
+        krait("record", "-q", "-o", d + "/o.folded", "--label-intervals", d + "/i", "--by", "item", "--", kit.PYTHON, "-c", WORKS, d + "/i")
+        roots = {line.split(";")[1] for line in open(d + "/o.folded")}  # behind the process
+        check({"px", "py", "cx", "cy", "both", "[no item]"} <= roots, "%s" % roots)
+        _, _ = record(d)
+        done = krait("report", d + "/o.pb.gz", "--label", "item=cx", "-o", "-", "--format", "folded")
+        check(done.returncode == 0 and "work" in done.stdout, done.stderr + done.stdout[:300])
+
+
+def refused_lines(d, text, *words):
+    """A recording whose file has this; it is whole and says these words."""
+    with open(d + "/f", "wb") as f:
+        f.write(text)
+    done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", d + "/f", "--by", "item", "--", kit.PYTHON, "-c", "for i in range(3000000): i")
+    check(done.returncode == 0 and os.path.getsize(d + "/p.pb.gz") > 100, done.stderr)
+    for word in words:
+        check(word in done.stderr, "%r isn't in: %s" % (word, done.stderr))
+
+
+@case
+def wrong_files():
+    """Whatever the file is, the recording is written, and what is wrong is said."""
+    with folder() as d:
+        refused_lines(d, b"", "--by item: no sample has that label")
+        refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
+        refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample is in any of its intervals")
+        for name, words in (("none", "No such file"), (".", "isn't a regular file"), ("fifo", "isn't a regular file")):
+            if name == "fifo":
+                os.mkfifo(d + "/fifo")
+            done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", os.path.join(d, name), "--", kit.PYTHON, "-c", "for i in range(3000000): i")
+            check(done.returncode == 0 and words in done.stderr, done.stderr)
+        huge = d + "/huge"
+        with open(huge, "wb") as f:
+            f.truncate(1 << 40)
+        done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", huge, "--", kit.PYTHON, "-c", "for i in range(3000000): i")
+        check(done.returncode == 0 and re.search("only its first 64 MiB", done.stderr), done.stderr)
+
+
+@case
+def opened_as_the_user():
+    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read that of another user."""
+    kit.need("setpriv")
+    with folder() as d:
+        os.chmod(d, 0o777)
+        shutil.copy(kit.KRAIT, d + "/krait")
+        caps = "-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search"
+        for mode, words in ((0o600, "Permission denied"), (0o644, "9 of 9 lines")):
+            with open(d + "/f", "wb") as f:
+                f.write(b"x\n" * 9)
+            os.chmod(d + "/f", mode)
+            done = subprocess.run(
+                ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=" + caps, "--ambient-caps=" + caps, "--", d + "/krait",
+                 "record", "-o", d + "/p%o.pb.gz" % mode, "--label-intervals", d + "/f", "--", kit.PYTHON, "-c", "for i in range(3000000): i"],
+                stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False)
+            check(done.returncode == 0 and words in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

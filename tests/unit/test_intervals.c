@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Labels of intervals: which one a sample gets, by a search through all of them, and what is said of bad lines. */
+#include "render_profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "profile/intervals.h"
+
+#define START 1000
+
+static uint32_t owner(struct profile *p, unsigned pid, unsigned tid)
+{
+	struct profile_label l[2];
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", pid);
+	l[0] = (struct profile_label){profile_string(p, "pid"), profile_string(p, text)};
+	snprintf(text, sizeof(text), "%u", tid);
+	l[1] = (struct profile_label){profile_string(p, "tid"), profile_string(p, text)};
+	return profile_labels(p, l, 2);
+}
+
+/* A sample of each thread of two processes at each time below @n, and one that has none. */
+static struct profile *samples(int64_t n)
+{
+	struct profile *p = test_profile();
+
+	for (int64_t t = -1; t < n; t++)
+		for (unsigned who = 0; who < 4; who++) {
+			struct profile_sample s = {.labels = owner(p, 1 + who / 2, 10 + who),
+						   .time_ns = t,
+						   .values = {1, t}};
+
+			assert_int_equal(profile_add(p, &s), 0);
+		}
+	return p;
+}
+
+struct wanted {
+	const struct profile *p;
+	const struct intervals *v;
+	uint64_t labelled, samples;
+};
+
+static bool before(const struct interval *a, const struct interval *b)
+{
+	if (!a)
+		return true;
+	if (!a->tid != !b->tid)
+		return !a->tid;
+	return a->begin_ns != b->begin_ns ? a->begin_ns < b->begin_ns : a->order < b->order;
+}
+
+static const char *text(const struct intervals *v, uint32_t id)
+{
+	return intern_get(&v->texts, id, NULL);
+}
+
+/* The value that the header's words give a sample. */
+static const char *value_of(const struct wanted *w, const struct profile_sample *s, uint32_t key)
+{
+	uint32_t pid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "pid"));
+	uint32_t tid = (uint32_t)atoi(profile_label_text(w->p, s->labels, "tid"));
+	uint64_t at = START + (uint64_t)s->time_ns;
+	const struct interval *best = NULL;
+
+	vec_foreach(i, &w->v->list)
+		if (i->key == key && i->pid == pid && (!i->tid || i->tid == tid) &&
+		    i->begin_ns <= at && at < i->end_ns && s->time_ns >= 0 && before(best, i))
+			best = i;
+	return best ? text(w->v, best->value) : "";
+}
+
+static int compare_sample(void *arg, const struct profile_sample *s)
+{
+	struct wanted *w = arg;
+	bool any = false;
+
+	w->samples++;
+	for (unsigned k = 0; k < w->v->n_keys; k++) {
+		const char *want = value_of(w, s, w->v->keys[k]);
+
+		assert_string_equal(profile_label_text(w->p, s->labels, text(w->v, w->v->keys[k])),
+				    want);
+		any |= *want != '\0';
+	}
+	assert_int_equal(s->values[1], s->time_ns);
+	w->labelled += any;
+	return 0;
+}
+
+static void read_ok(struct intervals *v, const char *s)
+{
+	assert_int_equal(intervals_read(v, s, strlen(s)), 0);
+}
+
+static void assert_labelled(const char *lines, size_t n_intervals)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+	struct profile *p = samples(60);
+	struct wanted w = {p, &v, 0, 0};
+	uint64_t labelled;
+
+	read_ok(&v, lines);
+	assert_int_equal(v.list.n, n_intervals);
+	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(profile_each(p, compare_sample, &w), 0);
+	assert_int_equal(w.samples, 61 * 4);
+	assert_int_equal(w.labelled, labelled);
+	profile_free(p);
+}
+
+#define LINE(pid, begin, end, labels)                                                              \
+	"{\"pid\":" #pid ",\"begin\":" #begin ",\"end\":" #end ",\"labels\":{" labels "}}\n"
+
+static void test_one(void **state)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+	struct profile *p = samples(60);
+	uint64_t labelled;
+
+	(void)state;
+	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
+	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(labelled, 20); /* two threads, ten times */
+	profile_free(p);
+}
+
+static void test_nested(void **state)
+{
+	(void)state;
+	assert_labelled(LINE(1, 1000, 1050, "\"test\":\"a\"") LINE(1, 1010, 1020, "\"test\":\"b\"")
+				LINE(1, 1020, 1020, "\"test\":\"none\"")
+					LINE(1, 1015, 1060, "\"test\":\"c\",\"phase\":\"x\""),
+			5);
+	assert_labelled("{\"tid\":11,\"pid\":1,\"begin\":1000,\"end\":1030,\"labels\":{\"test\":"
+			"\"own\"}}\n" LINE(1, 1010, 1055, "\"test\":\"all\""),
+			2);
+}
+
+/* Any at all: many equal begins and ends, both keys, all processes and threads. */
+static void test_any(void **state)
+{
+	unsigned seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		_cleanup_str_ struct str lines = {};
+		unsigned n = (unsigned)rand_r(&seed) % 40;
+
+		for (unsigned i = 0; i < n; i++) {
+			unsigned begin = 995 + (unsigned)rand_r(&seed) % 60;
+
+			str_addf(&lines,
+				 "{\"pid\": %d, \"tid\": %d, \"begin\": %u, \"end\": %u, "
+				 "\"labels\": "
+				 "{\"k%d\": \"v%u\"}}\n",
+				 1 + rand_r(&seed) % 2,
+				 rand_r(&seed) % 3 ? 0 : 10 + rand_r(&seed) % 4, begin,
+				 begin + (unsigned)rand_r(&seed) % 30, rand_r(&seed) % 2, i);
+		}
+		assert_labelled(str_cstr(&lines), n);
+	}
+}
+
+static void assert_bad(const char *line, const char *want)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+	_cleanup_str_ struct str lines = {};
+
+	str_addf(&lines, LINE(1, 1, 2, "\"a\":\"b\"") "%s\n", line);
+	str_add(&lines, LINE(1, 3, 4, "\"a\":\"b\""));
+	read_ok(&v, str_cstr(&lines));
+	assert_int_equal(v.list.n, 2);
+	assert_int_equal(v.bad_lines, 1);
+	if (!strstr(v.first_bad, want) || !str_starts(v.first_bad, "line 2: "))
+		fail_msg("'%s' doesn't say '%s'", v.first_bad, want);
+}
+
+static void test_bad_lines(void **state)
+{
+	char many[INTERVALS_MAX_TEXT + 200];
+
+	(void)state;
+	assert_bad("x", "an object is expected");
+	assert_bad("{\"pid\":1}", "are needed");
+	assert_bad("{\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "are needed");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{}}", "are needed");
+	assert_bad("{\"pid\":0,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}}", "number");
+	assert_bad("{\"pid\":1,\"begin\":3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
+	assert_bad("{\"pid\":1,\"begin\":-3,\"end\":2,\"labels\":{\"a\":\"b\"}}", "its end");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2e3,\"labels\":{\"a\":\"b\"}}", "whole number");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"a\":1}}", "string");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"pid\":\"2\"}}", "krait writes");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"\":\"2\"}}", "empty key");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"b\"}} x", "nothing more");
+	assert_bad("{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"1\":\"\",\"2\":\"\",\"3\":\"\","
+		   "\"4\":"
+		   "\"\",\"5\":\"\",\"6\":\"\",\"7\":\"\",\"8\":\"\",\"9\":\"\"}}",
+		   "more than 8 labels");
+	memset(many, 'x', sizeof(many));
+	snprintf(many, 100, "{\"pid\":1,\"begin\":1,\"end\":2,\"labels\":{\"a\":\"");
+	many[strlen(many)] = 'x';
+	strcpy(many + INTERVALS_MAX_TEXT + 100, "\"}}");
+	assert_bad(many, "more than 4096 bytes");
+}
+
+/* What is behind the last newline is being written. */
+static void test_unfinished(void **state)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+
+	(void)state;
+	read_ok(&v, LINE(1, 1, 2, "\"a\":\"b\"") "\n{\"pid\":1,\"beg");
+	assert_int_equal(v.list.n, 1);
+	assert_int_equal(v.bad_lines, 0);
+}
+
+static void test_many_values(void **state)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+	_cleanup_str_ struct str lines = {};
+	struct profile *p = samples(4);
+	uint64_t labelled;
+	uint32_t set = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < INTERVALS_MAX_VALUES; i++)
+		str_addf(&lines, LINE(9, 1, 2, "\"a\":\"%u\""), i);
+	str_add(&lines, LINE(1, 1000, 1002, "\"a\":\"b\"") LINE(1, 1002, 1004, "\"a\":\"0\""));
+	read_ok(&v, str_cstr(&lines));
+	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(labelled, 8);
+	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
+		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
+		       streq(profile_label_text(p, id, "a"), "0") << 1 |
+		       streq(profile_label_text(p, id, "a"), "b") << 2;
+	assert_int_equal(set, 3);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one),	   cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_any),	   cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_unfinished), cmocka_unit_test(test_many_values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
