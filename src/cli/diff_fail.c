@@ -74,13 +74,23 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
 	return r->less ? change < r->limit : change > r->limit;
 }
 
+/*
+ * Is its change more than noise? Where the work is known, a total may be of the whole program, so it also
+ * changes with the machine's speed. An own cost is one function's, and what all functions did alike isn't.
+ */
+static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
+		    const struct diff_cost *c)
+{
+	if (r->points)
+		return c->share_changed;
+	if (!f->diff.work_known)
+		return c->value_changed;
+	return c->changed || (r->what == DIFF_TOTAL && c->value_changed);
+}
+
 static bool hits(const struct fail_rule *r, const struct diff_facts *f, const struct diff_cost *c)
 {
-	bool sure = r->points		 ? c->share_changed
-		    : f->diff.work_known ? c->changed || c->value_changed
-					 : c->value_changed;
-
-	return sure && is_beyond(r, c);
+	return is_sure(r, f, c) && is_beyond(r, c);
 }
 
 static void explain(const struct fail_rule *r, const struct diff_facts *f,

@@ -232,7 +232,7 @@ def runs(work):
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
     verdict("runs-merged", text.startswith("Per run (3 before, 2 after, all to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
-    # Everything took a fifth more, and twice as much: the machine, or all of it. A limit is hit by that all the same.
+    # Everything took a fifth more, and twice as much: the machine, or all of it. A limit for a total is hit by that all the same.
     for times, words in ((1.2, "20 %"), (2, "100 %")):
         batch_run(b, int(4000 * times), parse_ms=int(6000 * times), rest_ms=int(2000 * times))
         text = two()[1]
@@ -240,6 +240,7 @@ def runs(work):
             begin + "what differs is no more than noise (5 functions compared), but all functions together take %s more CPU time: the machine was slower, or "
             "something changed them all.\n" % words), text)
     verdict("runs-machine-fail-if", two("--fail-if", "total:app.main>+10%")[0] == 4, "exit code 4")
+    verdict("runs-machine-fail-if-own", two("--fail-if", "own:*>+10%")[0] == 0, "exit code 0")
     for comment, why in ((None, ""), ("ended: by -d", " (after: ended by -d)"), ("ended: 1", " (after: ended with exit code 1)"),
                          ("ended: what it started goes on", " (after: what it started goes on)")):
         batch_run(b, 6000, comment)
