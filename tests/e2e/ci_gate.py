@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What docs/ci.md gives a CI job: packaging/action, and recipes. The action's steps are run here as GitHub runs them, the
+recipes as they stand in the page."""
+import contextlib
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+import urllib.parse
+
+import kit
+from kit import ROOT, case, check, folder
+
+ACTION = os.path.join(ROOT, "packaging", "action")
+SCRIPT = os.path.join(ACTION, "benchmark.sh")
+BENCHMARK = """
+import sys
+def parse(n):
+    total = 0
+    for i in range(n):
+        total += len(str(i))
+def hot(n):
+    total = 0
+    for i in range(n):
+        total += i & 3
+for _ in range(60):
+    parse(6000)
+    hot(int(20000 * %s))
+"""
+
+
+def run(*command, code=0, **kw):
+    """What it wrote to standard output; its exit code must be this one."""
+    kw["env"] = dict(os.environ, KRAIT=kit.KRAIT, **kw.get("env", {}))
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False, **kw)
+    check(done.returncode == code, "exit code %d, not %d: %s%s" % (done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
+    return done.stdout
+
+
+def text_of(path):
+    with open(path) as f:
+        return f.read()
+
+
+def write(path, text, mode=0o644):
+    with open(path, "w") as f:
+        f.write(text)
+    os.chmod(path, mode)
+
+
+def record(d, out, times):
+    """Two runs, in which hot() does its work so many times."""
+    write(d + "/bench.py", BENCHMARK % times)
+    run(SCRIPT, "record", "-n", "2", "-o", out, "--", kit.PYTHON, "bench.py", cwd=d)
+
+
+@case
+def compares():
+    """hot() does twice the work: the limit is hit, by name; a limit for parse() isn't, and without limits nothing fails."""
+    with folder() as d:
+        record(d, "old.pb.gz", 1)
+        record(d, "new.pb.gz", 2)
+        run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "a.md", "-p", "a.html", "own:bench.parse>+30%", "own:bench.hot>+30%", code=4, cwd=d)
+        said = text_of(d + "/a.md")
+        check("Per run (2 before, 2 after, all to their end), bench.hot takes" in said and "% more CPU time" in said, said)
+        check("<html" in text_of(d + "/a.html"), "no page")
+        for limits in ("own:bench.parse>+100%",), ():
+            run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", *limits, cwd=d)
+        run(SCRIPT, "compare", "new.pb.gz", "new.pb.gz", "own:*>+0%", cwd=d)
+
+
+@case
+def without_baseline():
+    with folder() as d:
+        run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "a.md", "own:*>+5%", cwd=d)
+        check("No baseline yet" in text_of(d + "/a.md"), "nothing said")
+
+
+@case
+def benchmark_fails():
+    """Its exit code is the job's, and nothing is recorded of it."""
+    with folder() as d:
+        run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "exit 3", code=3, cwd=d)
+        # Not in the first run, which warms up.
+        run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test ! -e x && touch x", code=1, cwd=d)
+        check(not os.path.exists(d + "/a.pb.gz"), "a recording")
+        for wrong in ((), ("record",), ("compare", "a"), ("comment",), ("else",)):
+            run(SCRIPT, *wrong, code=2, cwd=d)
+
+
+# gh as far as it is used: the comments that there are, and what was asked for.
+GH = """#!/bin/sh
+echo "$*" >>asked
+case $* in *--jq*) cat comments ;; esac
+"""
+
+
+@case
+def comments_on_github():
+    """A first comment is posted, a second one replaces it; outside of a pull request there is none."""
+    with folder() as d:
+        write(d + "/gh", GH, 0o755)
+        write(d + "/a.md", "text")
+        env = {"PATH": d + ":" + os.environ["PATH"], "GITHUB_REPOSITORY": "a/b", "GITHUB_REF": "refs/pull/7/merge"}
+        for comments, asked in (("", "api repos/a/b/issues/7/comments -F body=@a.md"), ("31\n32\n", "api -X PATCH repos/a/b/issues/comments/31 -F body=@a.md")):
+            write(d + "/comments", comments)
+            write(d + "/asked", "")
+            run(SCRIPT, "comment", "a.md", cwd=d, env=env)
+            check(text_of(d + "/asked").splitlines()[1:] == [asked], text_of(d + "/asked"))
+        write(d + "/asked", "")
+        run(SCRIPT, "comment", "a.md", cwd=d, env=dict(env, GITHUB_REF="refs/heads/main"))
+        check(text_of(d + "/asked") == "", text_of(d + "/asked"))
+
+
+@contextlib.contextmanager
+def gitlab(notes, files=None):
+    """GitLab's interface as far as it is used. Its address, and (method, path, token, text) of each request."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self):
+            text = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            asked.append((self.command, self.path, self.headers.get("PRIVATE-TOKEN"), urllib.parse.parse_qs(text).get("body", [""])[0]))
+            found = (files or {}).get(self.path.split("?")[0])
+            body = json.dumps(notes, separators=(",", ":")).encode() if "/notes" in self.path else found
+            self.send_response(200 if body else 404)
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        do_GET = do_POST = do_PUT = answer
+
+        def log_message(self, *_):
+            pass
+
+    asked = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield "http://127.0.0.1:%d" % server.server_port, asked
+        server.shutdown()
+
+
+def note(number, text):
+    return {"id": number, "type": None, "body": text, "author": {"id": 1, "name": "x"}, "system": False}
+
+
+@case
+def comments_on_gitlab():
+    kit.need("curl")
+    mark = "<!-- krait benchmark -->\nold"
+    at = "/projects/5/merge_requests/9/notes"
+    for notes, method, path in (([note(1, "krait is \"good\"")], "POST", at), ([note(3, "a"), note(21, mark), note(22, mark)], "PUT", at + "/21")):
+        with folder() as d, gitlab(notes) as (url, asked):
+            write(d + "/a.md", "new text & more")
+            run(SCRIPT, "comment", "a.md", cwd=d, env={"GITLAB_CI": "true", "CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "9",
+                                                       "KRAIT_GITLAB_TOKEN": "secret"})
+            check(asked[1:] == [(method, path, "secret", "new text & more")], asked)
+
+
+def yaml():
+    try:
+        import yaml as module
+    except ImportError as error:
+        raise kit.Skip("no python3-yaml") from error
+    return module
+
+
+def action():
+    return yaml().safe_load(text_of(ACTION + "/action.yml"))
+
+
+def recipes():
+    """The blocks of docs/ci.md, as they would be typed."""
+    blocks = re.findall(r"\n\n((?:    .*\n|\n)+)", text_of(ROOT + "/docs/ci.md"))
+    return [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
+
+
+def recipe(begin):
+    return next(block for block in recipes() if block.startswith(begin))
+
+
+class Github:
+    """Runs an action's steps in @d as GitHub does: shell, environment, outputs, and which steps are left out. The steps that are
+    other actions are the two of the cache."""
+
+    def __init__(self, d, branch, **inputs):
+        self.d, self.branch, self.failed, self.asked = d, branch, 0, []
+        declared = action()["inputs"]
+        self.inputs = {name: inputs.get(name, str(i.get("default", ""))) for name, i in declared.items()}
+        self.env, self.outputs = {}, {}
+
+    def wanted(self, condition):
+        """The conditions that action.yml has."""
+        on_default = self.branch == "main"
+        return {None: not self.failed,
+                "github.ref_name != github.event.repository.default_branch": not self.failed and not on_default,
+                "github.ref_name == github.event.repository.default_branch": not self.failed and on_default,
+                "(success() || failure()) && steps.compare.conclusion != 'skipped' && inputs.token != ''": not on_default}[condition]
+
+    def put_in(self, text):
+        values = {"inputs." + name: value for name, value in self.inputs.items()}
+        values.update({"runner.os": "Linux", "runner.arch": "X64", "github.run_id": "1", "github.run_attempt": "1"})
+        return re.sub(r"\$\{\{ (.*?) \}\}", lambda m: values[m[1]], text)
+
+    def step(self, step):
+        if "uses" in step:
+            self.asked.append((step["uses"].split("@")[0], self.put_in(step["with"]["key"]), self.put_in(step["with"]["path"])))
+            return
+        for name in "env", "output", "summary":
+            write("%s/%s" % (self.d, name), "")
+        env = dict(os.environ, **self.env, PATH=self.d + ":" + os.environ["PATH"], GITHUB_ENV=self.d + "/env", GITHUB_OUTPUT=self.d + "/output",
+                   GITHUB_STEP_SUMMARY=self.d + "/summary", GITHUB_ACTION_PATH=ACTION, GITHUB_REPOSITORY="a/b", GITHUB_REF="refs/pull/7/merge")
+        env.update({k: self.put_in(v) for k, v in step.get("env", {}).items()})
+        done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", self.put_in(step["run"])], cwd=self.d, env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=120, check=False)
+        self.env.update(line.split("=", 1) for line in text_of(self.d + "/env").splitlines())
+        self.outputs.update(line.split("=", 1) for line in text_of(self.d + "/output").splitlines())
+        if text_of(self.d + "/summary"):
+            shutil.copy(self.d + "/summary", self.d + "/summary.md")
+        if done.returncode and not step.get("continue-on-error"):
+            self.failed = done.returncode
+            print(done.stdout)
+
+    def run(self):
+        for step in action()["runs"]["steps"]:
+            if self.wanted(step.get("if")):
+                self.step(step)
+        return self
+
+
+@case
+def action_runs():
+    """On the default branch the recording becomes the baseline; on another one it is compared, told and failed."""
+    inputs = {"command": kit.PYTHON + " bench.py", "runs": "2", "krait": kit.KRAIT, "token": "t", "limits": "own:bench.hot>+30%\n\nown:bench.parse>+90%\n"}
+    with folder() as d:
+        write(d + "/gh", GH, 0o755)
+        write(d + "/comments", "")
+        write(d + "/bench.py", BENCHMARK % 1)
+        job = Github(d, "main", **inputs).run()
+        check(not job.failed and [asked[0] for asked in job.asked] == ["actions/cache/restore", "actions/cache/save"], "%s %s" % (job.failed, job.asked))
+        check(job.asked[0][1:] == job.asked[1][1:] and os.path.exists(os.path.join(d, job.asked[1][2])), "no baseline where it is kept: %s" % job.asked)
+        write(d + "/bench.py", BENCHMARK % 2)
+        job = Github(d, "topic", **inputs).run()
+        check(job.failed == 4 and job.asked[1:] == [], "%s %s" % (job.failed, job.asked))
+        check(text_of(d + "/summary.md").count("bench.hot takes") == 1, text_of(d + "/summary.md"))
+        check("body=@krait-benchmark.md" in text_of(d + "/asked"), "no comment")
+        check(os.path.exists(os.path.join(d, job.outputs["page"])) and os.path.exists(os.path.join(d, job.outputs["recording"])), job.outputs)
+
+
+def actionlint(workflow, *extra):
+    done = subprocess.run([ROOT + "/tests/setup/go.sh", "actionlint", "github.com/rhysd/actionlint@v1.7.7", "github.com/rhysd/actionlint/cmd/actionlint"],
+                          stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    if done.returncode:
+        raise kit.Skip(done.stdout.strip() or "actionlint can't be had")
+    with folder() as d:
+        os.makedirs(d + "/.github/workflows")
+        os.mkdir(d + "/.git")
+        shutil.copytree(ACTION, d + "/action")
+        write(d + "/.github/workflows/a.yml", workflow)
+        done = subprocess.run([done.stdout.strip(), *extra], cwd=d, stdout=subprocess.PIPE, encoding="utf-8", check=False)
+        return done.returncode, done.stdout
+
+
+def as_workflow(what):
+    """The steps of the action as a workflow's, whose expressions and scripts actionlint looks through."""
+    inputs = {name: {"type": "string", "description": i["description"]} for name, i in what["inputs"].items()}
+    return yaml().dump({"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"a": {"runs-on": "ubuntu-latest", "steps": what["runs"]["steps"]}}})
+
+
+@case
+def action_lints():
+    """By actionlint: the workflow of the docs, which calls the action with inputs that it has, and the action's own steps. An odd
+    word is found in either."""
+    workflow = re.sub(r"uses: \S+/packaging/action@\S+", "uses: ./action", recipe("on:\n"))
+    check("./action" in workflow, "the recipe doesn't use the action")
+    for text in workflow, as_workflow(action()):
+        code, said = actionlint(text)
+        check(code == 0, said)
+    check(actionlint(workflow.replace("command:", "comand:"))[0] == 1, "an input that isn't there is taken")
+    check(actionlint(as_workflow(action()).replace("inputs.runs", "inputs.rums"))[0] == 1, "an input that isn't there is used")
+
+
+def gitlab_job():
+    return yaml().safe_load(recipe("benchmark:\n"))["benchmark"]
+
+
+@case
+def gitlab_recipe():
+    """Its script, as GitLab's runner has it: one shell, the lines one after the other. The baseline comes from the last job of the default branch."""
+    kit.need("curl")
+    job = gitlab_job()
+    lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")
+    with folder() as d:
+        record(d, "old.pb.gz", 1)
+        write(d + "/bench.py", BENCHMARK % 3)
+        for name in "krait", "python":
+            os.symlink(kit.KRAIT if name == "krait" else kit.PYTHON, os.path.join(d, name))
+        shutil.copy(SCRIPT, d)
+        with open(d + "/old.pb.gz", "rb") as f:
+            old = f.read()
+        os.remove(d + "/old.pb.gz")
+        for files, code in (({}, 0), ({"/projects/5/jobs/artifacts/main/raw/krait.pb.gz": old}, 4)):
+            with gitlab([], files) as (url, asked):
+                env = {"GITLAB_CI": "true", "CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "9", "KRAIT_GITLAB_TOKEN": "secret",
+                       "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_BRANCH": "topic", "CI_JOB_TOKEN": "j", "PATH": d + ":" + os.environ["PATH"]}
+                run("sh", "-c", lines, code=code, cwd=d, env=env)
+                posted = [text for method, path, _, text in asked if method == "POST"]
+                check(len(posted) == 1 and ("bench.hot takes" in posted[0]) == bool(files), "%s" % asked)
+        for path in job["artifacts"]["paths"]:
+            check(os.path.exists(os.path.join(d, path)), "no artifact " + path)
+
+
+@case
+def shell_recipe():
+    """As it stands, but for the name of the benchmark."""
+    with folder() as d:
+        record(d, "baseline.pb.gz", 1)
+        write(d + "/bench.py", BENCHMARK % 3)
+        for name in "krait", "python":
+            os.symlink(kit.KRAIT if name == "krait" else kit.PYTHON, os.path.join(d, name))
+        shutil.copy(SCRIPT, d)
+        run("sh", "-ec", recipe("sh benchmark.sh record").replace("record -o", "record -n 1 -o"), code=4, cwd=d, env={"PATH": d + ":" + os.environ["PATH"]})
+        check("bench.hot takes" in text_of(d + "/krait.md"), "not told")
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""ci_noise.py [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S] [--minutes M]: how often does the gate of docs/ci.md
+fail a job for nothing, and how often does it find what got slower?
+
+The programs of diff_planted.py, each side recorded by packaging/action/benchmark.sh, at each load (processes that compute, beside
+what the machine has to do already). A side is compared with its program's side before by the limit 'own:*>+5%', which must hit in
+at most 1 of 300; and with one in which a function does so much more that a run costs 10 or 5 % more CPU time, in turn each
+function: 10 % must be found in 57 of 60, for 5 % the share is said. Then the sides of the first load with those of the last one.
+
+--minutes: stops each load after so long, whatever is done; what must hold is told of what was done. Recording wants root."""
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import diff_planted
+from diff_planted import PROGRAMS, ROOT, verdict
+
+SCRIPT = os.path.join(ROOT, "packaging", "action", "benchmark.sh")
+LIMIT = "own:*>+5%"
+HZ = "4999"
+
+
+class Load:
+    """@n processes that compute."""
+
+    def __init__(self, n):
+        self.processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+class Benchmarks:
+    def __init__(self, folder, o):
+        self.folder, self.o = folder, o
+        self.paths = {name: diff_planted.script(folder, name, text + diff_planted.MAIN) for name, text in PROGRAMS.items()}
+        self.costs = {name: diff_planted.measured(path) for name, path in self.paths.items()}
+        self.env = dict(os.environ, KRAIT=diff_planted.KRAIT)
+
+    def record(self, name, file, percent=0, turn=0):
+        """A side; with the percentage of a run that function number @turn costs more."""
+        cost, planted = self.costs[name], ("", "")
+        whole = sum(cost.values())
+        if percent:
+            function = sorted(cost)[turn % len(cost)]
+            planted = (function, "%.6f" % (1 + percent / 100 * whole / cost[function]))
+        out = os.path.join(self.folder, file + ".pb.gz")
+        subprocess.run([SCRIPT, "record", "-n", str(self.o.runs), "-F", HZ, "-o", out, "--", sys.executable, self.paths[name],
+                        str(max(round(self.o.seconds / whole), 20)), *planted], check=True, stderr=subprocess.DEVNULL, env=self.env)
+        return out
+
+    def fails(self, before, after, what):
+        done = subprocess.run([SCRIPT, "compare", before, after, LIMIT], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                              env=self.env, check=False)
+        if done.returncode not in (0, 4):
+            raise AssertionError(done.stderr)
+        if (done.returncode == 4) != (what != "same"):
+            print("  %s: %s: %s" % (what, os.path.basename(after), done.stderr.strip() or "not found"), flush=True)
+        return done.returncode == 4
+
+
+class Counts:
+    def __init__(self):
+        self.of = {}
+
+    def add(self, what, hit):
+        n = self.of.setdefault(what, [0, 0])
+        n[0] += hit
+        n[1] += 1
+
+    def n(self, what):
+        return self.of.get(what, [0, 0])
+
+    def words(self):
+        return "; ".join("%s: %d of %d fail" % (what, *n) for what, n in self.of.items())
+
+
+def at_load(b, load, o):
+    """The plain sides by program, and what was counted."""
+    counts, sides, end = Counts(), {name: [] for name in PROGRAMS}, time.time() + 60 * o.minutes
+    turn = 0
+    with Load(load):
+        while time.time() < end and (counts.n("same")[1] < o.same or counts.n("5 %")[1] < o.planted):
+            for name in PROGRAMS:
+                sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
+                if turn:
+                    counts.add("same", b.fails(sides[name][-2], sides[name][-1], "same"))
+                for percent in (10, 5):
+                    what = "%d %%" % percent
+                    if counts.n(what)[1] < o.planted:
+                        slower = b.record(name, "%s-%d-%d-%d" % (name, load, turn, percent), percent, turn)
+                        counts.add(what, b.fails(sides[name][-1], slower, what))
+            turn += 1
+            print("  load %d + %.1f: %s" % (load, os.getloadavg()[0] - load, counts.words()), flush=True)
+    return sides, counts
+
+
+def judge(name, counts):
+    same, ten = counts.n("same"), counts.n("10 %")
+    verdict("ci-same-" + name, same[0] <= max(same[1] / 300, 1), counts.words())
+    if ten[1]:
+        verdict("ci-planted-" + name, ten[0] >= ten[1] * 57 / 60, counts.words())
+
+
+def run(o, folder):
+    b, of = Benchmarks(folder, o), []
+    for load in o.loads:
+        sides, counts = at_load(b, load, o)
+        of.append(sides)
+        judge("load-%d" % load, counts)
+    if len(of) > 1:
+        counts = Counts()
+        for name in PROGRAMS:
+            for pair in zip(of[0][name], of[-1][name]):
+                counts.add("same", b.fails(*pair, "same"))
+        judge("across", counts)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--same", type=int, default=300)
+    p.add_argument("--planted", type=int, default=60)
+    p.add_argument("--loads", type=lambda s: [int(n) for n in s.split(",")], default=[0, 4])
+    p.add_argument("--runs", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=0.5, help="CPU time of a run")
+    p.add_argument("--minutes", type=float, default=1e6)
+    o = p.parse_args()
+    if os.geteuid():
+        print("SKIP diff ci: not root")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        run(o, folder)
+    sys.exit(diff_planted.failed)
+
+
+if __name__ == "__main__":
+    main()
