@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ enum {
 	MAX_PATHS = 1 << 16, /* what one program could name has no end */
 	MAX_MET = 1 << 20,
 	MAX_COMPARED = 4 << 20, /* bytes; longer ones aren't shown */
+	MAX_TEXT = 8 << 20,	/* bytes from memory of processes */
 };
 
 /* A file as a process named it. */
@@ -46,6 +48,7 @@ int source_files_init(struct source_files *f, const struct source_rules *rules, 
 	f->max_kept = MIN(limit.rlim_cur / 4, (rlim_t)4096);
 	intern_init(&f->paths, 0);
 	intern_init(&f->met, sizeof(struct met));
+	intern_init(&f->asked, sizeof(struct met));
 	intern_init(&f->owners, 0);
 	f->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = f->root < 0 ? -errno : identify(f->root, &f->mount, &f->ino);
@@ -58,6 +61,7 @@ void source_files_fini(struct source_files *f)
 		if (file->fd >= 0)
 			close(file->fd);
 		vec_fini(&file->owners);
+		str_fini(&file->text);
 	}
 	vec_foreach(o, &f->owner_of)
 		proc_owner_fini(o);
@@ -65,6 +69,7 @@ void source_files_fini(struct source_files *f)
 	vec_fini(&f->owner_of);
 	intern_fini(&f->paths);
 	intern_fini(&f->met);
+	intern_fini(&f->asked);
 	intern_fini(&f->owners);
 	if (f->root >= 0)
 		close(f->root);
@@ -199,6 +204,72 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 	file->gone |= look(f, file, &m, path) != 0;
 }
 
+/*
+ * May the caller see what is in the memory of a process? Of their own ones, and root of any that it asks for. 0; -EPERM;
+ * -ESRCH.
+ */
+static int may_see_memory(const struct source_rules *r, const struct met *m)
+{
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	struct proc_stat stat;
+	int e = proc_open(&proc, m->tgid);
+
+	e = e ? e : proc_stat_read(proc.dirfd, &stat);
+	if (!e && proc_stat_start_ns(&stat) != m->start_boot_ns)
+		e = -ESRCH;
+	e = e ? e : proc_owner_read(proc.dirfd, &owner);
+	if (e)
+		return -ESRCH;
+	return source_memory_shown(r, owner.uid) ? 0 : -EPERM;
+}
+
+bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
+			     const char *path)
+{
+	struct met m = {.start_boot_ns = start_boot_ns, .tgid = tgid};
+	struct named_file *file = file_of(f, path, &m.path);
+	uint32_t known = f->asked.n;
+	int r;
+
+	if (!file || f->rules.mode == SOURCE_NONE || known >= MAX_MET ||
+	    f->text_bytes >= MAX_TEXT ||
+	    (intern_put(&f->asked, &m, sizeof(m)) && f->asked.n == known))
+		return false;
+	r = may_see_memory(&f->rules, &m);
+	file->foreign |= r == -EPERM;
+	return !r;
+}
+
+void source_files_met_text(struct source_files *f, const char *path, const struct str *text)
+{
+	uint32_t id;
+	struct named_file *file = file_of(f, path, &id);
+
+	if (!file || !text->n)
+		return;
+	if (file->text.n) { /* another process's */
+		file->several |=
+			file->text.n != text->n || memcmp(file->text.s, text->s, text->n) != 0;
+		return;
+	}
+	str_add_n(&file->text, text->s, text->n);
+	f->text_bytes += text->n;
+}
+
+/* A file of its own: whoever reads it can't tell it from another. */
+static int open_text(const struct str *text, int64_t *since_ns)
+{
+	_cleanup_close_ int fd = memfd_create("source", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (pwrite(fd, text->s, text->n, 0) != (ssize_t)text->n)
+		return -EIO;
+	*since_ns = INT64_MAX / 2; /* as it was when it ran */
+	return TAKE_FD(fd);
+}
+
 /* In krait's own root, where all that named it could read it. */
 static int open_own(const struct source_files *f, const struct named_file *file, const char *path)
 {
@@ -224,6 +295,8 @@ int source_files_open(void *files, const char *path, int64_t *since_ns)
 		return -EACCES;
 	if (file->several)
 		return -ESTALE;
+	if (file->text.n && !file->text.failed)
+		return open_text(&file->text, since_ns);
 	*since_ns = MIN(*since_ns, file->since_ns);
 	if (file->fd >= 0)
 		fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);

@@ -16,7 +16,8 @@ struct named_file {
 	bool own;	      /* processes with krait's own root named it */
 	bool gone;	      /* one named it that had ended before it could be looked at */
 	bool several;	      /* not one file */
-	bool foreign;	      /* in a container, and not the caller's own */
+	bool foreign;	      /* not the caller's own: in a container, or in another's process */
+	struct str text;      /* no file has it, the process's memory had; or "" */
 	int64_t since_ns;     /* wall clock: start of the first of these processes */
 	VEC(uint32_t) owners; /* of those with krait's root; ids in source_files.owners */
 };
@@ -29,7 +30,9 @@ struct source_files {
 	struct intern paths, met, owners;
 	VEC(struct proc_owner) owner_of; /* by id - 1 */
 	VEC(struct named_file) files;	 /* by path id - 1 */
+	struct intern asked;		 /* whose text was */
 	size_t kept, max_kept;		 /* descriptors */
+	size_t text_bytes;
 };
 
 /* 0 or -errno + message; fini in any case. @rules is copied. */
@@ -40,6 +43,11 @@ void source_files_fini(struct source_files *f);
 /* Process @tgid, which started at @start_boot_ns (0: not known), runs code of file @path. Hostile. */
 void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
 		      const char *path);
+
+/* collect_config.wants_text, .met_text: of code that no file has. */
+bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
+			     const char *path);
+void source_files_met_text(struct source_files *f, const char *path, const struct str *text);
 
 /* render_options.open_source. @files: struct source_files *. */
 _must_use_ int source_files_open(void *files, const char *path, int64_t *since_ns);

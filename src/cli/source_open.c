@@ -158,6 +158,14 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 	       a.st_ino == b.st_ino;
 }
 
+bool source_memory_shown(const struct source_rules *r, uid_t uid)
+{
+	if (r->mode == SOURCE_NONE)
+		return false;
+	return uid == caller_uid(r) ||
+	       (r->mode == SOURCE_ALL && !r->caller->other && geteuid() == 0);
+}
+
 static int open_root(int procdir, const char *name)
 {
 	int fd = openat(procdir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);

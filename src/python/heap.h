@@ -113,6 +113,9 @@ _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 /* One of them, 0 if none. */
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
+/* sys.modules[@module].@name of the interpreter at @interp, 0 if none. */
+uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, const char *name);
+
 /*
  * Fields of PyTypeObject by their distance from the end of its header, the same in all versions
  * (2.7-3.15).

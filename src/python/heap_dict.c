@@ -244,3 +244,12 @@ uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name)
 	vec_fini(&items);
 	return value;
 }
+
+uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, const char *name)
+{
+	uint64_t modules = heap_ptr(h, interp + h->l->interp_modules);
+	uint64_t found = heap_dict_find(h, modules, module);
+
+	/* PyModuleObject.md_dict follows the header. */
+	return found ? heap_dict_find(h, heap_ptr(h, found + h->head), name) : 0;
+}

@@ -102,18 +102,11 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x2028 || c == 0x2029;
 }
 
-/* One code point as it appears in an output; returns the number of bytes, no NUL. */
-static size_t encode(uint32_t c, char buf[static 8])
+/* UTF-8 of one code point; returns the number of bytes, no NUL. */
+static size_t encode_plain(uint32_t c, char buf[static 8])
 {
 	if (c > 0x10ffff || is_surrogate(c))
 		c = REPLACEMENT;
-	if (c == '\n' || c == '\r' || c == '\t') {
-		buf[0] = '\\';
-		buf[1] = c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
-		return 2;
-	}
-	if (is_control(c))
-		return (size_t)snprintf(buf, 8, c < 0x100 ? "\\x%02x" : "\\u%04x", c & 0xffff);
 	if (c < 0x80) {
 		buf[0] = (char)c;
 		return 1;
@@ -134,6 +127,19 @@ static size_t encode(uint32_t c, char buf[static 8])
 	buf[2] = (char)(0x80 | (c >> 6 & 0x3f));
 	buf[3] = (char)(0x80 | (c & 0x3f));
 	return 4;
+}
+
+/* One code point as it appears in an output; returns the number of bytes, no NUL. */
+static size_t encode(uint32_t c, char buf[static 8])
+{
+	if (c == '\n' || c == '\r' || c == '\t') {
+		buf[0] = '\\';
+		buf[1] = c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+		return 2;
+	}
+	if (is_control(c))
+		return (size_t)snprintf(buf, 8, c < 0x100 ? "\\x%02x" : "\\u%04x", c & 0xffff);
+	return encode_plain(c, buf);
 }
 
 /*
@@ -174,5 +180,26 @@ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_t n, struct
 	if (w->kind == 0 && !is_utf8(r.p, r.end, cut))
 		r.kind = 1;
 	append(&r, cut, out);
+	return 0;
+}
+
+int text_add_line(const struct wire_text *w, const uint8_t *raw, size_t n, struct str *out)
+{
+	uint64_t whole = text_raw_bytes(w);
+	struct reader r = {raw, raw + MIN(whole, n), w->kind};
+	char piece[8];
+	uint32_t c = 0;
+
+	if (w->kind > 4 || w->kind == 3 || whole > n)
+		return -EINVAL;
+	if (w->kind == 0 && !is_utf8(r.p, r.end, false))
+		r.kind = 1;
+	for (uint32_t after; next(&r, &after); c = after) {
+		if (c == '\n' || !after)
+			return -EINVAL;
+		str_add_n(out, piece, encode_plain(after, piece));
+	}
+	if (c != '\n')
+		str_add_c(out, '\n');
 	return 0;
 }

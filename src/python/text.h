@@ -24,6 +24,13 @@
 _must_use_ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_t n,
 			    struct str *out);
 
+/*
+ * Appends the text as it is, a line of source text, with a newline behind it. -EINVAL: it isn't whole, not one line, or has a
+ * NUL; something may have been appended then.
+ */
+_must_use_ int text_add_line(const struct wire_text *w, const uint8_t *raw, size_t n,
+			     struct str *out);
+
 /* Bytes that @w's text takes in the target: len * (kind or 1). */
 uint64_t text_raw_bytes(const struct wire_text *w);
 

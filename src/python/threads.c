@@ -101,19 +101,9 @@ static int add_thread(struct reader *r, const struct heap_item *item)
 	return text ? put(r, ident, text, native) : -ENOMEM;
 }
 
-/* sys.modules['threading']._active, or 0. */
-static uint64_t find_active(struct heap *h, uint64_t interp)
-{
-	uint64_t modules = heap_ptr(h, interp + h->l->interp_modules);
-	uint64_t module = heap_dict_find(h, modules, "threading");
-
-	/* PyModuleObject.md_dict follows the header. */
-	return module ? heap_dict_find(h, heap_ptr(h, module + h->head), "_active") : 0;
-}
-
 static int read_interpreter(struct reader *r, uint64_t interp)
 {
-	uint64_t active = find_active(&r->heap, interp);
+	uint64_t active = heap_module_find(&r->heap, interp, "threading", "_active");
 	heap_items items = {};
 	int e = 0;
 

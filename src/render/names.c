@@ -27,8 +27,7 @@ struct render_names {
 	size_t n;
 };
 
-/* "/tmp/ipykernel_7/In [3]" is what a notebook shows as In [3]. */
-static size_t after_kernel(const char *path)
+size_t render_after_kernel(const char *path)
 {
 	const char *cell = strrchr(path, '/');
 
@@ -41,7 +40,7 @@ static struct name shorten(const struct origin *o, uint32_t file, const struct d
 {
 	const char *path = profile_get_string(o->p, file);
 	struct origin_cuts cuts = origin_cuts(path);
-	size_t own = MAX(dirs_after(dirs, path), after_kernel(path));
+	size_t own = MAX(dirs_after(dirs, path), render_after_kernel(path));
 	size_t library = MAX(cuts.site, cuts.stdlib);
 	size_t cut = MAX(library, own);
 	struct name name = {.file = path + (path[cut] ? cut : 0),

@@ -79,6 +79,9 @@ const char *render_names_module(const struct render_names *n, uint32_t function)
 enum render_origin { ORIGIN_OWN, ORIGIN_PACKAGE, ORIGIN_STDLIB };
 enum render_origin render_names_origin(const struct render_names *n, uint32_t function);
 
+/* "/tmp/ipykernel_7/In [3]" is what a notebook shows as In [3]: bytes before that, 0: @path is another file. */
+size_t render_after_kernel(const char *path);
+
 /* Name of a mapping, a file without its directory: "libz.so.1", "[kernel]"; or "". */
 const char *render_names_mapping(const struct render_names *n, uint32_t mapping);
 

@@ -47,9 +47,13 @@ static int compare_parts(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* A file, a notebook's cell, or what a library made at run time. */
 static bool is_python(const char *path)
 {
-	return *path == '/' && (str_ends(path, ".py") || str_ends(path, ".pyx"));
+	if (*path == '<')
+		return str_ends(path, ">");
+	return *path == '/' &&
+	       (str_ends(path, ".py") || str_ends(path, ".pyx") || render_after_kernel(path));
 }
 
 /* By key; .path is NULL where there is nothing to show. 0 or -ENOMEM. */

@@ -110,6 +110,17 @@ def page_header(path, page):
     return json.loads(data.split(b"\n", 1)[0])
 
 
+def page_text(page):
+    """{path: source text, or None where the page says that the file changed}, without those that only --source shows."""
+    with open(page) as f:
+        block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
+    if not block:
+        return {}
+    files = json.loads(gzip.decompress(base64.b64decode(block.group(1))))
+    check(not any(f["foreign"] and f["runs"] for f in files), files)
+    return {f["path"]: None if f["changed"] else "\n".join(sum(f["runs"][1::2], [])) for f in files if not f["foreign"]}
+
+
 def refused(code, words, *args, **kw):
     """krait must exit with code and one sentence on stderr that has these words."""
     done = krait(*args, **kw)

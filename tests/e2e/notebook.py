@@ -1,29 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a notebook are called as the notebook calls them: In [3]. The target compiles them as ipykernel does and keeps
-their numbers where IPython keeps them; in the full tier it is ipykernel itself, driven by jupyter_client."""
+"""Cells of a notebook are called as the notebook calls them: In [3], and the page has their text. The target compiles them as
+ipykernel does and keeps their numbers and lines where IPython keeps them; in the full tier it is ipykernel itself, driven by jupyter_client."""
 import collections
 import os
+import re
 import subprocess
 import sys
 
 import kit
 from kit import case, check, folder, krait
 
-# Cell 3's file has another number in the next process: the numbers of two kernels are different things.
-CELLS = """
-import os, sys, time
-class Compiler:
-    def __init__(self):
-        self._filename_map = {}
-class Shell:
-    def __init__(self):
-        self.compile = Compiler()
-    def get_ipython(self):
-        return self
-shell, text, first = Shell(), "", int(sys.argv[1])
-user = {"__name__": "__main__", "get_ipython": shell.get_ipython, "__builtins__": __builtins__, **{"x%d" % i: i for i in range(300)}}
-CELLS = '''
+TEXTS = ('''
 import time
 class Spinner:
     def spin(self, seconds):
@@ -37,11 +25,26 @@ while time.process_time() < end:
 ''', "Spinner().spin(0.3)  # again", '''
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(501))
-'''
+''')
+# Cell 3's file has another number in the next process: the numbers of two kernels are different things.
+CELLS = """
+import linecache, os, sys, time
+class Compiler:
+    def __init__(self):
+        self._filename_map = {}
+class Shell:
+    def __init__(self):
+        self.compile = Compiler()
+    def get_ipython(self):
+        return self
+shell, text, first = Shell(), "", int(sys.argv[1])
+user = {"__name__": "__main__", "get_ipython": shell.get_ipython, "__builtins__": __builtins__, **{"x%d" % i: i for i in range(300)}}
+CELLS = """ + repr(TEXTS) + """
 for number, text in enumerate(CELLS, first):
     name = "/tmp/ipykernel_%d/%d.py" % (os.getpid(), 4000000000 + hash(text) % 10**8)
     if number != first + 4:
         shell.compile._filename_map[name] = number
+    linecache.cache[name] = len(text), None, [line + "\\n" for line in text.splitlines()], name
     exec(compile(text, name, "exec"), user)
 time.sleep(0.4)  # numbers are read while the process is there
 """
@@ -57,12 +60,21 @@ def files_of(profile):
     return seen
 
 
+def texts_of_cells(page):
+    texts = {path.rpartition("/")[2]: text for path, text in kit.page_text(page).items() if "ipykernel_" in path}
+    for name, cell, hot in ("In [3]", 0, "sum(range(500))"), ("In [4]", 1, "spin(0.3)"), ("In [5]", 2, "while time.process_time() < end:"):
+        check(hot in texts[name] and set(texts[name].split("\n")) <= {*TEXTS[cell].split("\n"), ""}, texts)
+    check(any(name.endswith(".py") and "sum(range(501))" in text for name, text in texts.items()), "a cell without a number: %s" % texts)
+    line = re.search(r"In \[5\]:4 +(.*)", krait("report", page).stdout)
+    check(line and line[1] == TEXTS[2].split("\n")[3].strip(), line)
+
+
 def numbered(python):
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS)
-        done = krait("record", "-q", "-o", d + "/o.pb.gz", "--", python, d + "/app.py", 3)
-        check(done.returncode == 0, done.stderr)
+        done = krait("record", "-q", "-o", d + "/o.html", "--", python, d + "/app.py", 3)
+        check(done.returncode == 0 and krait("report", d + "/o.html", "-o", d + "/o.pb.gz").returncode == 0, done.stderr)
         profile = kit.pprof.read(d + "/o.pb.gz")
         seen = files_of(profile)
         check(seen["In [3]", "spin"] > 300 and seen["In [5]", "<module>"] > 200, "seen: %s" % seen)
@@ -71,7 +83,9 @@ def numbered(python):
               "a cell that the shell has no number of: %s" % seen)
         outer = {f.file.rpartition("/")[2] for s in profile.samples for f in profile.stack(s) if f.name == "<module>" and "ipykernel_" in f.file}
         check({"In [4]", "In [5]", "In [6]"} <= outer, "cells: %s" % outer)
+        texts_of_cells(d + "/o.html")
         text = krait("report", d + "/o.pb.gz").stdout
+        check("sum(range" not in text, "only pages have text: " + text)
         check("In [3].Spinner.spin" in text and "In [3]:7" in text, text)
         check("/In [" not in text, text)
 
@@ -94,6 +108,20 @@ def two_kernels():
         check(done.returncode == 0, done.stderr)
         rows = [line for line in krait("report", d + "/o.pb.gz").stdout.split("\n") if "spin " in line and "/In [1]" in line]
         check(len(rows) == 2, "%s" % rows)
+
+
+@case
+def dumped():
+    """krait dump calls them so too, of a thread that runs and of one that waits."""
+    for wait in "while True: sum(range(500))", "time.sleep(60)":
+        with folder() as d:
+            with open(d + "/app.py", "w") as f:
+                f.write(CELLS.replace(repr(TEXTS), repr(("import time", "def last():\n    " + wait + "\n\nlast()"))))
+            with kit.Background(kit.PYTHON, d + "/app.py", 7) as target:
+                kit.wait_for(lambda: "last" in krait("dump", "-p", target.pid).stdout, 20)  # pylint: disable=cell-var-from-loop
+                said = krait("dump", "-p", target.pid).stdout
+            check(re.search(r'File "/tmp/ipykernel_\d+/In \[8\]", line 4, in <module>\n', said) and
+                  re.search(r'/In \[8\]", line 2, in last\n', said), said)
 
 
 NOTEBOOK = """
@@ -130,9 +158,12 @@ def kernel():
         pip = venv.returncode or subprocess.run([python, "-m", "pip", "install", "-q", "ipykernel", "jupyter_client"], check=False).returncode
         if pip:
             raise kit.Skip("no ipykernel")
-        subprocess.run([python, "-c", NOTEBOOK, kit.KRAIT, "record", "-q", "-d", "12", "-o", d + "/o.pb.gz"], check=True, env={**os.environ, "HOME": d},
+        subprocess.run([python, "-c", NOTEBOOK, kit.KRAIT, "record", "-q", "-d", "12", "-o", d + "/o.html"], check=True, env={**os.environ, "HOME": d},
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        krait("report", d + "/o.html", "-o", d + "/o.pb.gz")
         seen = files_of(kit.pprof.read(d + "/o.pb.gz"))
+        texts = {path.rpartition("/")[2]: text for path, text in kit.page_text(d + "/o.html").items()}
+        check(all("sum(range(500))" in texts[name] and "def %s(seconds):" % function in texts[name] for name, function in (("In [2]", "spin"), ("In [4]", "turn"))), texts)
         total = sum(seen.values())
         check(seen["In [2]", "spin"] > 0.5 * total and seen["In [4]", "turn"] > 0.25 * total, "%s" % seen)
         check(seen["In [2]", "spin"] + seen["In [4]", "turn"] > 0.97 * total, "%s" % seen)

@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Source text in pages: what a recorded program may make krait show by naming it in co_filename. Each
 target names files that it shouldn't get shown, and runs code of them all in turn."""
-import base64
 import concurrent.futures
-import gzip
 import itertools
-import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -46,17 +42,6 @@ def as_user(uid, *command):
     return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups", *map(str, command)]
 
 
-def shown(page):
-    """{path: text, or None where the page says that the file changed}, without those that only --source shows."""
-    with open(page) as f:
-        block = re.search(r'id="krait-source">\s*([^<]*)<', f.read())
-    if not block:
-        return {}
-    files = json.loads(gzip.decompress(base64.b64decode(block.group(1))))
-    assert not any(f["foreign"] and f["runs"] for f in files), files
-    return {f["path"]: None if f["changed"] else "\n".join(sum(f["runs"][1::2], [])) for f in files if not f["foreign"]}
-
-
 def record(d, target, *args, sudo=None, command=()):
     """What a page of the target shows. sudo: for which user krait runs as root."""
     page = os.path.join(d, "page%d.html" % next(NUMBERS))
@@ -64,7 +49,7 @@ def record(d, target, *args, sudo=None, command=()):
     done = subprocess.run([*command, kit.KRAIT, "record", "-p", str(target), "-d", "0.4", "--native=none", "-o", page,
                            *args], capture_output=True, timeout=60, env=env)
     check(done.returncode == 0, done.stderr.decode()[:300])
-    out = shown(page)
+    out = kit.page_text(page)
     os.unlink(page)
     for path, text in out.items():
         check("root:" not in (text or "") and "SECRET" not in (text or ""), "%s is shown" % path)
@@ -141,6 +126,51 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
+# What linecache has of code without a file; the last ones aren't lines, or not those that run.
+MAKER = """
+import linecache, sys
+good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
+entries = {"<made>": good, "<long line>": good + ["#" * 70000], "<long>": good + ["# 60 bytes" * 6 + "\\n"] * 5000,
+           "<joined>": ["".join(good)], "<numbers>": good + [7], "<nul>": good + ["\\0\\n"], "<tuple>": tuple(good), "<endless>": good * 20000,
+           "<lazy>": good, "<other>": ["def another(n):\\n", good[1]], "<string>": good}
+runs = []
+for file, lines in entries.items():
+    linecache.cache[file] = 1, None, lines, file
+    names = {}
+    exec(compile("".join(good), file, "exec"), names)
+    runs.append(names["seen"])
+linecache.cache["<lazy>"] = ("".join(good),)
+while True:
+    for run in runs:
+        run(3000)
+"""
+
+
+@case
+def memory():
+    """Text that only the process has is shown to whom the process is, and to root who asks; what isn't lines isn't shown."""
+    kit.need("setpriv")
+    made = "def seen(n):\n    return sum(i * i for i in range(n))  # \u6f22\t%s\n"
+    with kit.folder() as d:
+        os.chmod(d, 0o777)
+        maker = lambda uid, word: Background(*as_user(uid, kit.PYTHON, "-c", MAKER, word), cwd="/")
+        with maker(ALICE, "alice") as alice, maker(BOB, "bob") as bob:
+            time.sleep(0.5)
+            for asker, args, want in ((None, [], {}), (None, ["--source"], {"<made>": made % "alice", "<other>": None}),
+                                      (ALICE, [], {"<made>": made % "alice", "<other>": None}), (ALICE, ["--no-source"], {}),
+                                      (BOB, ["--source"], {})):
+                for _ in range(4):
+                    got = record(d, alice.pid, *args, sudo=asker)
+                    if len(got) >= len(want):
+                        break
+                check(got == want, "%s asks with %s: %s" % (asker or "root", args, got))
+            for _ in range(4):
+                got = record(d, alice.pid, "--source", "-p", str(bob.pid))
+                if got:
+                    break
+            check(got == {"<made>": None, "<other>": None}, "two processes, two texts: %s" % got)
+
+
 @case
 def unprivileged():
     """An ordinary user's krait uses none of its capabilities for reading source files."""
@@ -198,7 +228,7 @@ def container():
                 time.sleep(0.5)
                 target.stop(9)  # its mounts go with it
                 recorder.process.wait(20)
-        got = shown(page)
+        got = kit.page_text(page)
         check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)
 
 

@@ -19,6 +19,20 @@ static void check_text(const char *s)
 			abort();
 }
 
+/* A line of source text: one, and whole. */
+static void check_line(const uint8_t *data, size_t n)
+{
+	struct wire_text w = {.kind = data[0] & 7,
+			      .len = (uint32_t)(n - 1) / (data[0] & 7 ? data[0] & 7 : 1)};
+	_cleanup_str_ struct str line = {};
+
+	if (text_add_line(&w, data + 1, n - 1, &line))
+		return;
+	if (!line.n || strlen(str_cstr(&line)) != line.n ||
+	    strchr(line.s, '\n') != line.s + line.n - 1 || line.n > 3 * n + 1)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;
@@ -27,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!n)
 		return 0;
+	check_line(data, n);
 	version = *data & 0x80 ? 0x207 : 0x300 | (*data & 15);
 	n--;
 	rec = malloc(n + !n);

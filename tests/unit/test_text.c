@@ -113,12 +113,43 @@ static void test_impossible(void **state)
 	}
 }
 
+static void assert_line(unsigned kind, const void *raw, size_t n, const char *want)
+{
+	struct wire_text w = {.len = (uint32_t)(n / (kind ? kind : 1)), .kind = (uint8_t)kind};
+	_cleanup_str_ struct str s = {};
+
+	assert_int_equal(text_add_line(&w, raw, n, &s), want ? 0 : -EINVAL);
+	if (want)
+		assert_string_equal(str_cstr(&s), want);
+}
+
+static void test_lines(void **state)
+{
+	const uint16_t two[] = {'\t', 0x4e2d, '\n'};
+
+	assert_line(1, "\ta\xe9 \x1b", 5, "\ta\xc3\xa9 \x1b\n");
+	assert_line(1, "a\n", 2, "a\n");
+	assert_line(1, "", 0, "\n");
+	assert_line(2, two, sizeof(two), "\t\xe4\xb8\xad\n");
+	assert_line(0, "caf\xc3\xa9\n", 6, "caf\xc3\xa9\n");
+	assert_line(0, "caf\xe9\n", 5, "caf\xc3\xa9\n");
+	assert_line(1, "a\nb", 3, NULL);
+	assert_line(1, "\n\n", 2, NULL);
+	assert_line(1, "a\0\n", 3, NULL);
+	assert_line(3, "abc", 3, NULL);
+	/* Not all of it came. */
+	assert_int_equal(text_add_line(&(struct wire_text){.len = 3, .kind = 1},
+				       (const uint8_t *)"ab", 2, &(struct str){}),
+			 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),	     cmocka_unit_test(test_not_code_points),
 		cmocka_unit_test(test_byte_strings), cmocka_unit_test(test_control_characters),
 		cmocka_unit_test(test_cut),	     cmocka_unit_test(test_impossible),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
