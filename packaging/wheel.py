@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""wheel.py BINARY ARCH DIRECTORY: makes the wheel `krait-profiler` of one static krait; prints its name.
+"""wheel.py BINARY ARCH DIRECTORY: makes the wheel `krait-profiler` of one static krait and packaging/python; prints its name.
 wheel.py --sdist DIRECTORY: the source archive. ARCH as `uname -m` says it.
 
 It is the build backend of pyproject.toml too (PEP 517), so that pip can build krait from its sources. The same input gives the
@@ -40,6 +40,7 @@ Requires-Python: >=3.6
 Description-Content-Type: text/markdown
 
 """
+ENTRY_POINTS = b"[pytest11]\nkrait = krait.pytest_plugin\n"
 LICENSES = ("LICENSE", "LICENSES/BSD-2-Clause.txt", "LICENSES/GPL-2.0-only.txt")
 
 
@@ -86,12 +87,19 @@ def zip_bytes(members):
     return out.getvalue()
 
 
+def modules():
+    """The Python package, which calls the program."""
+    where = os.path.join(ROOT, "packaging", "python")
+    return [("krait/" + name, 0o644, read(os.path.join(where, "krait", name))) for name in os.listdir(os.path.join(where, "krait")) if name.endswith(".py")]
+
+
 def make_wheel(binary, arch, directory):
     stem = "krait_profiler-" + version()
     info = stem + ".dist-info/"
     with open(binary, "rb") as f:
         members = [(stem + ".data/scripts/krait", 0o755, f.read())]
     members += [(info + "licenses/" + name, 0o644, read(name)) for name in LICENSES]
+    members += modules() + [(info + "entry_points.txt", 0o644, ENTRY_POINTS)]
     members += [(info + "METADATA", 0o644, metadata()), (info + "WHEEL", 0o644, wheel_file(TAGS[arch]))]
     members.sort()
     record = "".join(record_line(name, data) for name, _, data in members) + info + "RECORD,,\n"

@@ -408,6 +408,7 @@ static int record(struct session *s, struct source_files *sources)
 	r = session_start(s);
 	if (r)
 		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : session_exit_of(r));
+	log_info("sampling began"); /* packaging/python waits for it */
 	broken = sample(s);
 	r = finish(s, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;

@@ -35,6 +35,7 @@ static void (*undo)(void *);
 static void *undo_arg;
 
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+static sigset_t blocked_before; /* when krait started */
 
 static void undo_now(void)
 {
@@ -93,10 +94,22 @@ static void install(int flags)
 			sigaction(stopping[i], &action, NULL);
 }
 
+/* Whoever starts krait may have them blocked, to wait for them itself: the command gets that back. */
+static void unblock(void)
+{
+	sigset_t all;
+
+	sigemptyset(&all);
+	for (size_t i = 0; i < ARRAY_SIZE(stopping); i++)
+		sigaddset(&all, stopping[i]);
+	sigprocmask(SIG_UNBLOCK, &all, &blocked_before);
+}
+
 void signals_take(void)
 {
 	ignores_terminal = is_ignored(SIGINT);
 	install(0);
+	unblock();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error as a full disk is */
 }
@@ -160,4 +173,5 @@ void signals_give_back(void)
 	signal(SIGXFSZ, SIG_DFL);
 	if (ignores_terminal)
 		signal(SIGINT, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &blocked_before, NULL);
 }

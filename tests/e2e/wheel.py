@@ -32,6 +32,12 @@ platforms = list(_musllinux.platform_tags([arch] if many else arch))
 own = [tags.Tag("py3", "none", p) for p in platforms]
 print(len(own) > 0, *[Wheel(name).supported(own) for name in sys.argv[2:]])
 """
+# What pytest asks for, and the krait that the modules call.
+PLUGIN_CODE = """
+from importlib.metadata import entry_points
+import krait.recording
+print(*[e.value for e in entry_points(group="pytest11")], krait.recording.program())
+"""
 WORK = tempfile.TemporaryDirectory(prefix="krait-wheel.")
 MOMENT = (2023, 11, 14, 22, 13, 20)
 os.environ["SOURCE_DATE_EPOCH"] = "1700000000"
@@ -74,14 +80,15 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """One program, byte for byte what was built, executable, and what describes it; under 5 MB; no library is needed."""
+    """One program, byte for byte what was built, executable, the modules that call it, and what describes it; under 5 MB; no library is needed."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
         check(set(names) == {stem + ".data/scripts/krait"} | {
             stem + ".dist-info/" + name for name in (
-                "METADATA", "WHEEL", "RECORD", "licenses/LICENSE", "licenses/LICENSES/BSD-2-Clause.txt",
-                "licenses/LICENSES/GPL-2.0-only.txt")}, "members: %s" % names)
+                "METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "licenses/LICENSES/BSD-2-Clause.txt",
+                "licenses/LICENSES/GPL-2.0-only.txt")} | {
+            "krait/" + name for name in os.listdir(os.path.join(ROOT, "packaging", "python", "krait")) if name.endswith(".py")}, "members: %s" % names)
         with open(BINARY, "rb") as f:
             check(z.read(stem + ".data/scripts/krait") == f.read(), "another krait than was built")
         check(z.getinfo(stem + ".data/scripts/krait").external_attr >> 16 == 0o100755, "krait isn't executable")
@@ -155,6 +162,7 @@ def installed():
         krait = os.path.join(d, "bin", "krait")
         check(run(krait, "version") == run(BINARY, "version"), "another version")
         check(run(krait, "report", "--help"), "no help")
+        check(run(os.path.join(d, "bin", "python"), "-B", "-c", PLUGIN_CODE).split() == ["krait.pytest_plugin", krait], "not what pytest finds, or another krait")
         pip(*into, "uninstall", "-q", "-y", "krait-profiler")
         check(file_list(d) == before, "left: %s" % (set(file_list(d)) ^ set(before)))
 

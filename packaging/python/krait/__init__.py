@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""krait for Python's own tools: `pytest --krait` (pytest_plugin.py), `%load_ext krait` in a notebook (notebook.py). Both start the program
+`krait` on their own process; nothing is measured in here."""
+
+
+def load_ipython_extension(shell):
+    """What %load_ext krait calls."""
+    from . import notebook
+    notebook.load(shell)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the CPU time. Each test is an interval
+of its process, from its setup to its teardown, and its name the label `test` of the samples. No signal of this process is used, and
+whatever happens to the recording, tests and exit code are what they are without."""
+import glob
+import json
+import os
+import shutil
+import tempfile
+import time
+
+import pytest
+
+from . import recording
+
+ROWS = 10
+MOST_BYTES = 4000  # of a test's name: krait takes no longer labels
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("krait", "where the tests spend CPU time (krait)")
+    group.addoption("--krait", action="store_true", help="record the session: a page, and a summary of the tests that took most")
+    group.addoption("--krait-output", metavar="FILE", help="where to write; default: krait-pytest-DATE-TIME.html")
+
+
+def pytest_configure(config):
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        if "krait_intervals" in worker:
+            config.pluginmanager.register(Tests(worker["krait_intervals"]), "krait_tests")
+    elif config.getoption("krait") and not config.getoption("collectonly"):
+        config.pluginmanager.register(Session(config), "krait_session")
+
+
+class Tests:
+    """Writes the interval of each test that this process runs."""
+
+    def __init__(self, path):
+        self.path = path
+        self.fd = -1
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        pid, begin = os.getpid(), time.monotonic_ns()
+        yield
+        line = {"pid": pid, "begin": begin, "end": time.monotonic_ns(), "labels": {"test": name_of(item)}}
+        try:
+            if self.fd < 0:
+                self.fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            os.write(self.fd, (json.dumps(line) + "\n").encode())
+        except OSError:  # a worker on another machine, a full disk
+            pass
+
+    def pytest_unconfigure(self):
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+
+def name_of(item):
+    return item.nodeid.encode("utf-8", "replace")[:MOST_BYTES].decode("utf-8", "ignore") or "[no name]"
+
+
+class Session:
+    """Of the process that the user started: the recording and what is said of it."""
+
+    def __init__(self, config):
+        self.config = config
+        self.folder = tempfile.mkdtemp(prefix="krait-pytest.")
+        self.intervals = os.path.join(self.folder, "intervals")
+        with open(self.intervals, "w", encoding="utf-8"):
+            pass
+        name = config.getoption("krait_output") or time.strftime("krait-pytest-%Y%m%d-%H%M%S.html")
+        self.page = os.path.abspath(name)
+        self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")
+        config.pluginmanager.register(Tests(self.intervals), "krait_tests")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self):
+        self.recording.begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        """pytest-xdist is about to start a worker."""
+        node.workerinput["krait_intervals"] = self.intervals
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self):
+        self.recording.end()
+
+    def pytest_unconfigure(self):
+        self.recording.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section("CPU time (krait)")
+        for line in self.summary():
+            terminalreporter.write_line(line)
+
+    def summary(self):
+        if self.recording.error:
+            return ["The session wasn't recorded:", *self.recording.error.splitlines()]
+        try:
+            return [*self.recording.warnings(), *rows(self.page), "The page: " + self.page]
+        except OSError as error:
+            return [str(error), "The page: " + self.page]
+
+
+def seconds(ns):
+    return "%.2f s" % (ns / 1e9)
+
+
+def rows(page):
+    """The tests that took most, each with its hottest own line."""
+    everything = recording.report(page, "--by", "test")
+    unit_is_time = everything.get("unit") == "nanoseconds"
+    tests = [s for s in everything.get("shares", ()) if s["name"] != "[no test]"]
+    if not tests or not unit_is_time:
+        return ["No test took CPU time that could be sampled."]
+    total, within = everything["shown"], sum(s["total"] for s in tests)
+    lines = ["%s of CPU time, %s of it in tests" % (seconds(total), seconds(within))]
+    for share in sorted(tests, key=lambda s: -s["total"])[:ROWS]:
+        lines.append("%9s  %5.1f %%  %s" % (seconds(share["total"]), 100 * share["total"] / total, share["name"]))
+        lines += hottest(page, share)
+    if len(tests) > ROWS:
+        lines.append("and %d more tests: krait report --by test %s" % (len(tests) - ROWS, page))
+    return lines
+
+
+def hottest(page, share):
+    name = share["name"]
+    # Krait takes for a glob what has one of these, and a backslash in that for an escape.
+    pattern = glob.escape(name.replace("\\", "\\\\")) if set(name) & set("*?[") else name
+    own = [line for line in recording.report(page, "--label", "test=" + pattern).get("your_lines", ()) if not line["file"].startswith("<")]
+    if not own:
+        return []
+    path = own[0]["file"]
+    path = os.path.relpath(path) if os.path.isabs(path) else path
+    part = 100 * own[0]["with_libraries"] / share["total"]
+    return ["%20s %3.0f %% of it at %s:%d (%s)" % ("", part, path, own[0]["line"], own[0]["function"])]

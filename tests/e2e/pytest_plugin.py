@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`pytest --krait`. The truth is what the tests of a made project took by time.process_time(), and what pytest does without the option."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+import kit
+from kit import check, folder
+
+PACKAGE = os.path.join(kit.ROOT, "packaging", "python")
+OWN = "work.py"
+# Each function has one line that takes its time: LINE + its number.
+WORK = """import time
+def first(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(300))
+def second(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(300))
+"""
+LINES = {"first": 4, "second": 7}
+TESTS = """
+import pytest, threading, work
+
+@pytest.fixture
+def costly():
+    work.second(0.15)
+    yield
+    work.second(0.1)
+
+def test_first():
+    work.first(0.5)
+
+def test_with_fixture(costly):
+    work.second(0.1)
+
+class TestClass:
+    @pytest.mark.parametrize("s", [0.2, 0.3], ids=["a*[b]", "a[b"])
+    def test_param(self, s):
+        work.first(s)
+
+def test_thread():
+    t = threading.Thread(target=work.second, args=(0.25,))
+    t.start()
+    t.join()
+
+def test_fails():
+    work.first(0.2)
+    assert 1 == 2
+
+def test_skipped():
+    pytest.skip("as it is")
+"""
+# The plugin's own hooks have no part in it: a test's CPU time with its fixtures, of the process that runs it.
+TRUTH = """
+import json, os, pytest, time
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    before = time.process_time()
+    yield
+    line = json.dumps({"test": item.nodeid, "seconds": time.process_time() - before}) + "\\n"
+    fd = os.open(os.environ["TRUTH"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(fd, line.encode())
+    os.close(fd)
+"""
+# Reaps whatever child ends, has its own handlers, and takes blocked signals by sigwait() as servers do.
+SIGNALS = """
+import os, signal
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, reap)
+def refuse(number, _):
+    raise SystemExit("signal %d" % number)
+for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
+    signal.signal(number, refuse)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+"""
+
+
+def project(d, conftest=TRUTH):
+    for name, text in ((OWN, WORK), ("test_it.py", TESTS), ("conftest.py", conftest)):
+        with open(os.path.join(d, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def session(d, python, *args, program=kit.KRAIT):
+    """pytest in the project, with the plugin as it is in the repository; its exit code and text."""
+    env = dict(os.environ, PYTHONPATH=PACKAGE, KRAIT=program, TRUTH=d + "/truth", PYTHONDONTWRITEBYTECODE="1", COLUMNS="200")
+    done = subprocess.run([python, "-m", "pytest", "-p", "krait.pytest_plugin", "-p", "no:cacheprovider", *args], cwd=d, env=env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=170, check=False)
+    return done.returncode, done.stdout
+
+
+def truth(d):
+    with open(d + "/truth") as f:
+        return {line["test"]: line["seconds"] for line in map(json.loads, f)}
+
+
+def shares_are_right(d, text):
+    """Of each test within three standard errors, and as the summary shows them."""
+    pages = glob.glob(d + "/krait-pytest-*.html")
+    check(len(pages) == 1, "pages: %s; %s" % (pages, text))
+    kit.krait("report", pages[0], "-o", d + "/o.pb.gz")
+    counts = {}
+    for s in kit.pprof.read(d + "/o.pb.gz").samples:
+        counts[s.labels.get("test")] = counts.get(s.labels.get("test"), 0) + s.values[0]
+    spent = {test: s for test, s in truth(d).items() if s > 0.05}
+    check(len(spent) == 6, "%s" % spent)
+    n, total = sum(counts.get(test, 0) for test in spent), sum(spent.values())
+    check(n > 900 and counts[None] > 0, "%s" % counts)
+    for test, seconds in spent.items():
+        share, seen = seconds / total, counts.get(test, 0) / n
+        error = 3 * (share * (1 - share) / n) ** 0.5
+        check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (test, seen, share, error))
+    for test, function in (("test_it.py::test_first", "first"), ("test_it.py::test_thread", "second"), ("test_it.py::TestClass::test_param[a*[b]]", "first"),
+                           ("test_it.py::TestClass::test_param[a[b]", "first"), ("test_it.py::test_with_fixture", "second")):
+        row = re.search(r"([0-9.]+) s +[0-9.]+ %%  %s\n +([0-9]+) %% of it at %s:%d \(work.%s\)" % (
+            re.escape(test), OWN, LINES[function], function), text)
+        check(row and int(row[2]) >= 80 and abs(float(row[1]) - spent[test]) < 0.1 + 0.2 * spent[test], "%s in %s" % (test, text))
+    check("The page: %s" % pages[0] in text, text)
+
+
+def whole(python, *args):
+    with folder() as d:
+        project(d)
+        code, text = session(d, python, "--krait", *args)
+        check(code == 1 and "1 failed, 5 passed, 1 skipped" in text, text)
+        shares_are_right(d, text)
+
+
+def register(name, version, *packages):
+    def one_process():
+        whole(kit.with_packages(name, version, *packages))
+
+    def workers():
+        whole(kit.with_packages(name, version, *packages), "-n", "2")
+
+    for function in (one_process, workers):
+        function.__name__ += "_" + version.replace(".", "_")
+        kit.case(function)
+
+
+def newest():
+    return kit.with_packages("pytest", "3.13", "pytest", "pytest-xdist")
+
+
+@kit.case
+def signals_of_others():
+    """A conftest that reaps every child and blocks what ends krait: the page is there, and no signal came to the tests."""
+    with folder() as d:
+        project(d, TRUTH + SIGNALS)
+        code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first or thread")
+        check(code == 0 and "2 passed" in text, text)
+        check("work.py:4 (work.first)" in text and os.path.getsize(d + "/o.html") > 10000, text)
+
+
+@kit.case
+def without_rights():
+    """The tests go on, the exit code is theirs, and the summary has the command that helps."""
+    kit.need("setpriv")
+    with folder() as d:
+        project(d)
+        os.chmod(d, 0o755)
+        with open(d + "/krait", "w") as f:
+            f.write("#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups %s/bin/krait \"$@\"\n" % d)
+        os.chmod(d + "/krait", 0o755)
+        os.mkdir(d + "/bin")
+        subprocess.run(["cp", kit.KRAIT, d + "/bin/krait"], check=True)
+        for args, code in ((("-k", "first or fails"), 1), (("-k", "first", "-n", "1"), 0)):
+            got, text = session(d, newest(), "--krait", *args, program=d + "/krait")
+            check(got == code and "The session wasn't recorded:" in text and "bin/krait doctor --grant" in text, "exit code %d: %s" % (got, text))
+        got, text = session(d, newest(), "--krait", "-k", "first", program=d + "/nothing")
+        check(got == 0 and "The session wasn't recorded:" in text, text)
+        check(not glob.glob(d + "/*.html"), "a page")
+
+
+@kit.case
+def not_asked_for():
+    """Without --krait, and where nothing is run, it does nothing."""
+    with folder() as d:
+        project(d)
+        for args in ((), ("--krait", "--collect-only")):
+            _, text = session(d, newest(), "-k", "first", *args, program=d + "/nothing")
+            check("krait" not in text.replace("krait-e2e", "") and not glob.glob(d + "/*.html"), text)
+
+
+register("pytest", "3.13", "pytest", "pytest-xdist")
+if kit.FULL:
+    register("pytest-3.8", "3.8", "pytest", "pytest-xdist")
+if __name__ == "__main__":
+    sys.exit(kit.main())
