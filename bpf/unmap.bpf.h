@@ -68,8 +68,8 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone. A fork that
- * wasn't met yet will have its parent's mappings.
+ * The kernel has chosen @n bytes from @start on for a new mapping: what is known there has gone, and what is being
+ * read may have been there. A fork that wasn't met yet will have its parent's mappings.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -78,6 +78,10 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 	__u32 tgid = tgid_of(task);
 	struct unwind_space *own = space_of(task, tgid), *s = own;
 
+	if (own && own->reading) {
+		note_unmap(tgid, own);
+		return;
+	}
 	if (!s)
 		s = space_of(parent, tgid_of(parent));
 	if (s && start < SPACE_UNUSED && n < SPACE_UNUSED && is_mapped(s, start, start + n))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How to call this krait through sudo; see self.h. */
+/* krait itself; see self.h. */
 #include "base/self.h"
 
 #include <limits.h>
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "base/util.h"
@@ -42,6 +43,15 @@ static void find_name(void)
 		str_add(&name, "krait");
 	else
 		str_add_shell_word(&name, path);
+}
+
+pid_t self_pid(void)
+{
+	static _Atomic pid_t pid;
+
+	if (!pid)
+		pid = getpid();
+	return pid;
 }
 
 const char *self_under_sudo(void)

@@ -50,6 +50,7 @@ struct worker {
 	pthread_mutex_t door; /* of .abandoned; held between worker_enter() and worker_leave() */
 	bool abandoned;
 	struct queue done;
+	bool told;	/* .fd is readable */
 	unsigned count; /* of all that ever were done */
 };
 
@@ -204,11 +205,11 @@ int worker_fd(const struct worker *w)
 	return w->fd;
 }
 
-static void tell(const struct worker *w)
+static void tell(struct worker *w)
 {
 	const uint64_t one = 1;
 
-	(void)!write(w->fd, &one, sizeof(one));
+	w->told = write(w->fd, &one, sizeof(one)) > 0 || w->told;
 }
 
 /* Runs @job; the lock is held before and after. */
@@ -304,8 +305,8 @@ struct worker_job *worker_take(struct worker *w)
 	pthread_mutex_lock(&w->lock);
 	start_more(w);
 	job = pop(&w->done);
-	if (!job)
-		(void)!read(w->fd, &n, sizeof(n));
+	if (!job && w->told)
+		w->told = read(w->fd, &n, sizeof(n)) < 0;
 	pthread_mutex_unlock(&w->lock);
 	return job;
 }

@@ -135,6 +135,11 @@ static void unwind_free_space(void *ctx, uint32_t slot)
 	unwind_store_free_space(sampler_unwind(((struct session *)ctx)->sampler), slot);
 }
 
+static void unwind_read_space(void *ctx, uint32_t slot, bool begins)
+{
+	unwind_store_read_space(sampler_unwind(((struct session *)ctx)->sampler), slot, begins);
+}
+
 static uint64_t unwind_unmaps(void *ctx, uint32_t slot)
 {
 	return unwind_store_unmaps(sampler_unwind(((struct session *)ctx)->sampler), slot);
@@ -159,6 +164,7 @@ static const struct collect_unwind_ops unwind_ops = {
 	.given_up = unwind_given_up,
 	.new_space = unwind_new_space,
 	.free_space = unwind_free_space,
+	.read_space = unwind_read_space,
 	.unmaps = unwind_unmaps,
 	.set_space = unwind_set_space,
 	.allow_space = unwind_allow_space,

@@ -69,6 +69,7 @@ static void find_texts(struct collect *c, const struct process *p, const struct 
 
 void bodies_find(struct collect *c)
 {
+	bodies_name_frozen(c);
 	while (c->bodies.n) {
 		const struct body last = c->bodies.v[c->bodies.n - 1];
 		const struct process *p = &c->processes.v[last.process];

@@ -40,6 +40,7 @@ struct collect_unwind_ops {
 	uint32_t (*given_up)(void *ctx);
 	int (*new_space)(void *ctx, uint32_t *slot);
 	void (*free_space)(void *ctx, uint32_t slot);
+	void (*read_space)(void *ctx, uint32_t slot, bool begins);
 	uint64_t (*unmaps)(void *ctx, uint32_t slot);
 	int (*set_space)(void *ctx, uint32_t slot, const struct unwind_space *head,
 			 const struct unwind_mapping *m, size_t n);

@@ -145,6 +145,8 @@ void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		const struct rec_code *rec);
 /* Once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
+/* frozen.c: takes those out that need no look at their process. */
+void bodies_name_frozen(struct collect *c);
 
 /* first.c: once a flush. */
 void first_look(struct collect *c);

@@ -222,28 +222,28 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Without a kprobe a new mapping is noticed where the kernel program knows one already. So it gets them
- * first without being allowed to use them; they hold if they are the same after that.
+ * Without a kprobe a new mapping is noticed where the kernel program knows one already; while they are read it counts all
+ * new ones. Most are of no code: if there was one, the mappings hold if they are the same once more.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,
 			     struct unwind_space *head)
 {
-	_cleanup_maps_ struct maps now = {};
-	uint64_t unmaps = head->at_unmaps;
-	int r;
+	const struct collect_unwind_ops *ops = c->config.unwind;
+	_cleanup_maps_ struct maps again = {};
+	int r = hand_over(c, p, s, head);
+	uint64_t unmaps;
 
-	if (c->config.sees_unmaps)
-		return hand_over(c, p, s, head);
-	head->at_unmaps = UINT64_MAX;
-	r = hand_over(c, p, s, head);
-	if (r)
+	if (r || c->config.sees_unmaps)
 		return r;
-	if (maps_read(proc->dirfd, MAPS_EXEC, &now) || !same_mappings(maps, &now)) {
-		space_wanted(c, p, SPACE_GONE);
+	ops->read_space(c->config.ctx, p->slot, false);
+	unmaps = ops->unmaps(c->config.ctx, p->slot);
+	if (unmaps == head->at_unmaps)
 		return 0;
-	}
-	c->config.unwind->allow_space(c->config.ctx, p->slot, unmaps);
+	if (maps_read(proc->dirfd, MAPS_EXEC, &again) || !same_mappings(maps, &again))
+		space_wanted(c, p, SPACE_GONE);
+	else
+		ops->allow_space(c->config.ctx, p->slot, unmaps);
 	return 0;
 }
 
@@ -261,6 +261,8 @@ static int try_to_read(struct collect *c, struct process *p)
 		r = take_slot(c, p);
 	if (!r)
 		r = proc_open(&proc, p->key.tgid);
+	if (!r && !c->config.sees_unmaps)
+		c->config.unwind->read_space(c->config.ctx, p->slot, true);
 	head.at_unmaps = r ? 0 : c->config.unwind->unmaps(c->config.ctx, p->slot);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
 	r = r ? r : proc_maps(&proc, MAPS_EXEC, &maps);
@@ -276,6 +278,8 @@ static int try_to_read(struct collect *c, struct process *p)
 			r = r ? r : add_mapping(c, p, &proc, &maps, m, s);
 	r = r ? r : hand_over_checked(c, p, &proc, &maps, s, &head);
 	r = r ? r : keep_space(c, p, s);
+	if (r && p->slot)
+		c->config.unwind->read_space(c->config.ctx, p->slot, false);
 	if (r)
 		space_free(s);
 	else

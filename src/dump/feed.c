@@ -99,6 +99,10 @@ static void free_space(void *ctx, uint32_t slot)
 {
 }
 
+static void read_space(void *ctx, uint32_t slot, bool begins)
+{
+}
+
 static uint64_t unmaps(void *ctx, uint32_t slot)
 {
 	return 0;
@@ -121,6 +125,7 @@ const struct collect_unwind_ops dump_unwind_ops = {
 	.given_up = given_up,
 	.new_space = new_space,
 	.free_space = free_space,
+	.read_space = read_space,
 	.unmaps = unmaps,
 	.set_space = set_space,
 	.allow_space = allow_space,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/self.h"
 #include "proc/reader.h"
 
 #define KNOWN	   64
@@ -53,7 +54,7 @@ bool file_answers(int procdir, const struct mapping *m)
 	/* What lies on a block device has its number; those without one have major number 0. */
 	if (!m->ino || m->dev >> DEV_MINORS || is_known(m->dev))
 		return true;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d/map_files/%llx-%llx", getpid(), procdir,
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d/map_files/%llx-%llx", self_pid(), procdir,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	r = reader_try_file(path, m->dev, &type);
 	if (!r && always_answers(type))

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/self.h"
 #include "proc/reader.h"
 
 /* Of krait's own descriptor, so that it is the same process: the child has none of them. */
@@ -18,7 +19,7 @@
 
 static void path_of(int procdir, const char *name, char ret[PATH_BYTES])
 {
-	snprintf(ret, PATH_BYTES, "/proc/%d/fd/%d/%s", getpid(), procdir, name);
+	snprintf(ret, PATH_BYTES, "/proc/%d/fd/%d/%s", self_pid(), procdir, name);
 }
 
 /* Whose directory it is, /proc/PID or /proc/PID/task/TID; 0: that can't be told. */
@@ -53,7 +54,7 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 {
 	size_t most = MIN(MAX(max, (size_t)PATH_BYTES), (size_t)READER_TASK_BYTES);
 	pid_t pid = pid_of(procdir);
-	_cleanup_free_ char *bytes = pid > 0 && pid != getpid() ? malloc(most) : NULL;
+	_cleanup_free_ char *bytes = pid > 0 && pid != self_pid() ? malloc(most) : NULL;
 	ssize_t got = -EAGAIN;
 
 	if (bytes) {
@@ -213,7 +214,7 @@ int aside_maps(int procdir, unsigned want, struct maps *m)
 	bool more = true;
 	int r = 0;
 
-	if (pid <= 0 || pid == getpid())
+	if (pid <= 0 || pid == self_pid())
 		return -EAGAIN;
 	bytes = malloc(READER_TASK_BYTES);
 	if (!bytes)

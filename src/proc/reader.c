@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/self.h"
 #include "base/worker.h"
 
 #define IDLE_MOST    4
@@ -482,7 +483,7 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 		__atomic_fetch_add(&all.serves->reads, 1, __ATOMIC_RELAXED);
 		return got;
 	}
-	if (pid == getpid() || (all.looks_first && is_present(&all, pid, from, n)))
+	if (pid == self_pid() || (all.looks_first && is_present(&all, pid, from, n)))
 		return read_here(pid, to, from, n);
 	e = take(&all, pid, &child);
 	if (e)
@@ -498,7 +499,7 @@ ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t m
 	ssize_t got;
 	int e;
 
-	if (pid == getpid() || all.looks_first)
+	if (pid == self_pid() || all.looks_first)
 		return task(pid, bytes, most);
 	e = take(&all, pid, &child);
 	if (e)

@@ -52,6 +52,11 @@ void unwind_store_free_space(struct unwind_store *s, uint32_t slot)
 	(void)!vec_push(&s->free_spaces, slot);
 }
 
+void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins)
+{
+	__atomic_store_n(&s->shared[slot].reading, begins, __ATOMIC_SEQ_CST);
+}
+
 uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot)
 {
 	return __atomic_load_n(&s->shared[slot].unmaps, __ATOMIC_SEQ_CST);

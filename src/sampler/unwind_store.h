@@ -54,7 +54,7 @@ uint32_t unwind_store_epoch(void);
 _must_use_ int unwind_store_new_space(struct unwind_store *s, uint32_t *slot);
 void unwind_store_free_space(struct unwind_store *s, uint32_t slot);
 
-/* How often something executable was unmapped there so far. */
+/* How often something was unmapped there so far. */
 uint64_t unwind_store_unmaps(const struct unwind_store *s, uint32_t slot);
 
 /*
@@ -67,9 +67,12 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 				      const struct unwind_mapping *m, size_t n);
 
 /*
- * Lets the kernel program use the mappings in @slot, which were set with an .at_unmaps that never comes
- * (UINT64_MAX), as long as no more was unmapped than @at_unmaps says.
+ * The mappings of the process of @slot are being read: until they are set, the kernel program doesn't know what lies where,
+ * and counts each new mapping as something unmapped.
  */
+void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);
+
+/* The mappings in @slot still hold, as long as no more was unmapped than @at_unmaps says. */
 void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at_unmaps);
 
 /* Memory in slabs, bytes. */

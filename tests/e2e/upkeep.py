@@ -110,5 +110,41 @@ def many_threads():
     attack(THREADS, "threads' names")
 
 
+# As many starts of Python as are asked for, one after another.
+STARTS = """
+import subprocess, sys
+for line in sys.stdin:
+    for _ in range(int(line)):
+        subprocess.run([sys.executable, "-c", "pass"])
+    print(flush=True)
+"""
+
+
+def requests(pid):
+    """What krait's children were asked: each waits for the next request."""
+    texts = [open("/proc/%d/status" % child).read() for child in tasks(pid)[1:]]
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M)[1]) for text in texts)
+
+
+@kit.case
+def starts():
+    """A start of Python is two or three requests to the child that reads /proc: its mappings, once or twice, and names of modules."""
+    with folder() as d, Background(PYTHON, "-c", STARTS, stdin=-1, stdout=-1) as parent:
+        def start(n):
+            parent.process.stdin.write(b"%d\n" % n)
+            parent.process.stdin.flush()
+            parent.process.stdout.readline()
+
+        with kit.recorder(d + "/o.pb.gz", "-F", 499, "-p", parent.pid) as recording:
+            start(20)  # the files are known now
+            before = requests(recording.pid)
+            start(60)
+            took = (requests(recording.pid) - before) / 60
+            code, said = recording.finish()
+    check(code == 0, "exit code %d: %s" % (code, said))
+    print("  %.2f requests a start" % took)
+    check(0 < took <= 3, "%.1f requests a start" % took)
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())

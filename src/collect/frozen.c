@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Bodies of frozen modules that are imported: they are called as their files are, and their process needn't be asked. */
+#include <stdlib.h>
+
+#include "collect/internal.h"
+
+#define FROZEN	    "<frozen "
+#define STACKS_MOST 64 /* the latest, that are looked through for a body's caller */
+
+/* The function that called frame @i of @raw; NULL: not known. */
+static const struct py_code *caller_of(const struct process *p, const struct raw_stack *raw,
+				       size_t i)
+{
+	while (++i < raw->n) {
+		const struct wire_frame *f = &raw->frames[i];
+		const uint64_t *at = map_get(&p->code_index, code_key(f->code, f->check));
+
+		if (!at)
+			return NULL;
+		if (!p->codes.v[*at - 1]->internal)
+			return p->codes.v[*at - 1];
+	}
+	return NULL;
+}
+
+/* It makes a module with the name that was asked for, and runs the body that is frozen under that name. */
+static bool is_frozen_importer(const struct py_code *code)
+{
+	return code && code->name && code->file &&
+	       streq(code->name, "FrozenImporter.exec_module") &&
+	       streq(code->file, "<frozen importlib._bootstrap>");
+}
+
+/* Is it in a stack that waits for its names, and called so? */
+static bool is_imported_frozen(const struct collect *c, const struct body *b)
+{
+	const struct process *p = &c->processes.v[b->process];
+	size_t first = c->raw.n - MIN(c->raw.n, (size_t)STACKS_MOST);
+
+	for (size_t k = c->raw.n; k-- > first;) {
+		const struct raw_stack *raw = &c->raw.v[k];
+
+		if (raw->process != b->process)
+			continue;
+		for (size_t i = 0; i < raw->n; i++)
+			if (code_key(raw->frames[i].code, raw->frames[i].check) == b->code)
+				return is_frozen_importer(caller_of(p, raw, i));
+	}
+	return false;
+}
+
+/*
+ * The body of "<frozen os>" that the importer of frozen modules runs is os: its process needn't be asked. CPython's tests
+ * alone have others under two names, which begin with two underscores.
+ */
+static bool is_named_by_file(const struct collect *c, const struct body *b)
+{
+	const struct process *p = &c->processes.v[b->process];
+	const uint64_t *at = map_get(&p->code_index, b->code);
+	struct py_code *code = at ? p->codes.v[*at - 1] : NULL;
+
+	if (!code || !code->file || code->module || !str_starts(code->file, FROZEN) ||
+	    str_starts(code->file, FROZEN "__") || !str_ends(code->file, ">") ||
+	    !is_imported_frozen(c, b))
+		return false;
+	code->module = strndup(code->file + strlen(FROZEN),
+			       strlen(code->file) - strlen(FROZEN) - strlen(">"));
+	return code->module;
+}
+
+void bodies_name_frozen(struct collect *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->bodies.n; i++)
+		if (!is_named_by_file(c, &c->bodies.v[i]))
+			c->bodies.v[kept++] = c->bodies.v[i];
+	c->bodies.n = kept;
+}
