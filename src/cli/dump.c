@@ -17,6 +17,7 @@
 #include "cli/rights.h"
 #include "proc/locked.h"
 #include "proc/match.h"
+#include "proc/keeper.h"
 #include "proc/reader.h"
 
 struct run {
@@ -276,6 +277,7 @@ static int dump(struct run *x)
 int cmd_dump(const struct dump_options *o)
 {
 	struct run x = {.o = o, .patience.seconds = DUMP_PATIENCE_SECONDS};
+	bool freed;
 	int r;
 
 	(void)setpriority(PRIO_PROCESS, 0, NICENESS);
@@ -286,7 +288,9 @@ int cmd_dump(const struct dump_options *o)
 		failed(&x, r);
 	proc_match_fini(&x.match);
 	reader_close();
-	if (dump_close(x.dump))
+	freed = dump_close(x.dump);
+	keeper_close();
+	if (freed)
 		return x.code;
 	/* A thread hangs in a file, and may use what exit() frees. */
 	fflush(NULL);

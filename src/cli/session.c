@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "elf/unwind_cache.h"
+#include "proc/keeper.h"
 #include "proc/memory.h"
 
 static int adapter_layout(void *ctx, const struct py_layout *l, uint16_t *index)
@@ -500,6 +501,7 @@ void session_end_sampling(struct session *s)
 /* What exit() runs may be what the thread uses, as a library's own tables. */
 int session_exit_code(const struct session *s, int code)
 {
+	keeper_close();
 	if (!s->abandoned)
 		return code;
 	fflush(NULL);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
 
@@ -31,7 +32,7 @@ static int identify(int dir, uint64_t *mount, uint64_t *ino)
 {
 	struct statx x;
 
-	if (statx(dir, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x))
+	if (statx(dir, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x))
 		return -errno;
 	*mount = x.stx_mnt_id;
 	*ino = x.stx_ino;
@@ -81,8 +82,8 @@ static int same_bytes(int a, int b)
 	ssize_t n, m;
 
 	for (off_t at = 0; at < MAX_COMPARED; at += n) {
-		n = pread(a, x, sizeof(x), at);
-		m = pread(b, y, sizeof(y), at);
+		n = far_pread(a, x, sizeof(x), at);
+		m = far_pread(b, y, sizeof(y), at);
 		if (n < 0 || n != m || memcmp(x, y, n))
 			return -ESTALE;
 		if (!n)

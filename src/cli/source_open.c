@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/util.h"
@@ -66,10 +67,10 @@ int source_open_below(const struct source_rules *r, int root, const char *path)
 
 	if (r->mode == SOURCE_NONE || !source_named(path))
 		return -EINVAL;
-	fd = open_as(&u, file_open_no_link, root, path);
+	fd = file_open_as(&u, FILE_NO_LINK, root, path);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return -errno;
 	return r->mode == SOURCE_OWN && st.st_uid != caller_uid(r) ? -EPERM : TAKE_FD(fd);
 }
@@ -86,7 +87,7 @@ bool source_is_own(const struct source_rules *r, const char *path)
 	_cleanup_close_ int fd = source_open(r, path);
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && st.st_uid == caller_uid(r);
+	return fd >= 0 && !far_stat(fd, &st) && st.st_uid == caller_uid(r);
 }
 
 int64_t source_ran(struct profile *p, const char *path)
@@ -153,8 +154,8 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 		return true;
 	if (geteuid()) /* sees its own user's processes only, and can't become another */
 		return false;
-	theirs = open_as(&u, file_open_no_link, root, path);
-	return theirs >= 0 && !fstat(fd, &a) && !fstat(theirs, &b) && a.st_dev == b.st_dev &&
+	theirs = file_open_as(&u, FILE_NO_LINK, root, path);
+	return theirs >= 0 && !far_stat(fd, &a) && !far_stat(theirs, &b) && a.st_dev == b.st_dev &&
 	       a.st_ino == b.st_ino;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/log.h"
 #include "collect/internal.h"
 #include "elf/file_list.h"
@@ -70,7 +71,7 @@ static bool will_be_mapped(int fd, struct mapping *ret)
 	struct statfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs) ||
+	if (far_is(fd) || fstat(fd, &st) || !S_ISREG(st.st_mode) || fstatfs(fd, &fs) ||
 	    fs.f_type == FUSE_SUPER_MAGIC)
 		return false;
 	*ret = (struct mapping){.dev = file_dev(st.st_dev), .ino = st.st_ino};

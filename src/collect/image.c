@@ -16,9 +16,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "proc/answers.h"
 #include "proc/files.h"
 
 #define MAX_HELD 128
@@ -54,13 +54,9 @@ static bool is_version(const struct stat *st, const struct file_version *was)
 
 int file_stat_mapping(const struct proc *proc, const struct mapping *m, struct stat *ret)
 {
-	char name[64];
+	_cleanup_close_ int fd = file_walk_mapping(proc->dirfd, m, ret);
 
-	if (!file_answers(proc->dirfd, m))
-		return -ETIMEDOUT;
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-	return fstatat(proc->dirfd, name, ret, 0) ? -errno : 0;
+	return MIN(fd, 0);
 }
 
 bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
@@ -80,7 +76,7 @@ static int read_file(int fd, const char *path, struct image_file *f)
 	struct stat st;
 	int r;
 
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return err_sys(-errno, "it can't be looked at");
 	f->version = file_version_of(&st);
 	if (!elf_file_open(fd, path, &elf)) {
@@ -113,7 +109,7 @@ static int hold(struct collect *c, int fd)
 {
 	int own;
 
-	if (c->held >= MAX_HELD || !root_has(fd))
+	if (c->held >= MAX_HELD || far_is(fd) || !root_has(fd))
 		return -1;
 	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	c->held += own >= 0;
@@ -221,6 +217,8 @@ int image_key(int fd, struct exe_key *ret)
 	struct stat st;
 	int generation;
 
+	if (far_is(fd))
+		return -ENOTTY;
 	if (fstat(fd, &st) || ioctl(fd, FS_IOC_GETVERSION, &generation))
 		return -errno;
 	*ret = (struct exe_key){.dev = file_dev(st.st_dev),

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/log.h"
 #include "collect/internal.h"
 #include "proc/files.h"
@@ -116,7 +117,7 @@ static bool is_own_file(const struct proc *proc, int fd)
 	struct proc_status status;
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	return fd >= 0 && !far_stat(fd, &st) && S_ISREG(st.st_mode) &&
 	       !proc_status_read(proc->dirfd, "status", &status) && st.st_uid == status.uid;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/nomem.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -61,7 +62,7 @@ bool native_file_changed(const struct native_file *f)
 	struct file_version now;
 	struct stat st;
 
-	if (fstat(f->fd, &st))
+	if (far_stat(f->fd, &st))
 		return true;
 	now = file_version_of(&st);
 	return now.mtime_ns != f->version.mtime_ns || now.bytes != f->version.bytes;
@@ -170,7 +171,7 @@ static int open_file(struct collect *c, const struct proc *proc, const struct ma
 	f->fd = m->ino ? file_open_mapping(proc->dirfd, m, path, NULL) : open_vdso();
 	if (f->fd < 0)
 		return f->fd;
-	if (fstat(f->fd, &st))
+	if (far_stat(f->fd, &st))
 		return err_sys(-errno, "it can't be looked at");
 	if (no_more_files(c))
 		return err_set(-EMFILE, "%zu files are open; `ulimit -n` allows no more",
@@ -384,8 +385,8 @@ static bool read_code(const struct native_file *f, uint64_t vaddr, uint8_t *byte
 	vec_foreach(l, &f->loads)
 		if (vaddr >= l->vaddr && vaddr - l->vaddr < l->filesz &&
 		    n <= l->filesz - (vaddr - l->vaddr))
-			return pread(f->fd, bytes, n, (off_t)(l->offset + (vaddr - l->vaddr))) ==
-			       (ssize_t)n;
+			return far_pread(f->fd, bytes, n,
+					 (off_t)(l->offset + (vaddr - l->vaddr))) == (ssize_t)n;
 	return false;
 }
 

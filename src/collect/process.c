@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/self.h"
 #include "base/log.h"
 #include "collect/internal.h"
@@ -161,7 +162,7 @@ static void read_script(const struct process *p, const struct proc *proc, const 
 		str_addf(&path, "%s/", p->directory ?: "");
 	str_add(&path, script);
 	fd = file_open_in_root(proc->dirfd, str_cstr(&path));
-	n = text && fd >= 0 ? read(fd, text, SCRIPT_BYTES) : -1;
+	n = text && fd >= 0 ? far_pread(fd, text, SCRIPT_BYTES, 0) : -1;
 	if (n <= 0)
 		return;
 	text[n] = '\0';

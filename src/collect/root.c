@@ -16,7 +16,7 @@ static int identify(int dir, struct target_root *ret)
 {
 	struct statx x;
 
-	if (statx(dir, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x))
+	if (statx(dir, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x))
 		return -errno;
 	*ret = (struct target_root){.mount = x.stx_mnt_id, .ino = x.stx_ino, .fd = dir};
 	return 0;

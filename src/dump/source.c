@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/far.h"
 #include "proc/files.h"
 #include "proc/open_as.h"
 #include "proc/stat.h"
@@ -93,7 +94,7 @@ static int open_as_owner(const struct source *s, const char *path)
 {
 	const struct opener u = geteuid() ? (struct opener){} : opener_of(&s->owner);
 
-	return open_as(&u, file_open_below, *path == '/' ? s->root : s->cwd, path);
+	return file_open_as(&u, FILE_LINKS, *path == '/' ? s->root : s->cwd, path);
 }
 
 static bool is_source(const char *path)
@@ -117,10 +118,10 @@ static void read_file(const struct source *s, struct source_file *f)
 	struct stat st;
 	ssize_t got;
 
-	if (fd < 0 || fstat(fd, &st) || st.st_size > SOURCE_BYTES)
+	if (fd < 0 || far_stat(fd, &st) || st.st_size > SOURCE_BYTES)
 		return;
 	f->text = malloc((size_t)st.st_size + 1);
-	got = f->text ? pread(fd, f->text, (size_t)st.st_size, 0) : -1;
+	got = f->text ? far_pread(fd, f->text, (size_t)st.st_size, 0) : -1;
 	f->n = got > 0 ? (size_t)got : 0;
 	f->changed = timespec_ns(st.st_mtim) > s->start_ns;
 	if (got >= 0 && !split(f))

@@ -43,16 +43,18 @@ static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 	return data && data->d_size && ((const char *)data->d_buf)[data->d_size - 1] == '\0';
 }
 
-typedef bool section_fn(Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
+typedef bool section_fn(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
 
 /* Each section that libdw reads; false if there is none, or @fn says so. */
 static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 {
 	Elf_Scn *scn = NULL;
+	GElf_Shdr strings;
 	size_t names;
 
 	if (elf_getshdrstrndx(elf, &names) < 0 ||
-	    !elf_is_string_table(elf, fd, names, NAMES_MAX_BYTES))
+	    !elf_is_string_table(elf, fd, names, NAMES_MAX_BYTES) ||
+	    !gelf_getshdr(elf_getscn(elf, names), &strings) || !elf_fetch_section(fd, &strings))
 		return false;
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr sh;
@@ -62,23 +64,29 @@ static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 			continue;
 		name = elf_strptr(elf, names, sh.sh_name);
 		if (name && (str_starts(name, ".debug_") || str_starts(name, ".zdebug_")) &&
-		    !fn(scn, &sh, name, arg))
+		    !fn(fd, scn, &sh, name, arg))
 			return false;
 	}
 	return true;
 }
 
-static bool add_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg)
+static bool add_bytes(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg)
 {
 	uint64_t *sum = arg;
 
+	/* What is packed says how much it is. */
+	if (((sh->sh_flags & SHF_COMPRESSED) || str_starts(name, ".zdebug_")) &&
+	    (sh->sh_size > DWARF_BYTES_MAX || !elf_fetch_section(fd, sh))) {
+		*sum += DWARF_BYTES_MAX + 1;
+		return true;
+	}
 	*sum += MIN(unpacked_bytes(scn, sh, name), DWARF_BYTES_MAX + 1);
 	return true;
 }
 
-static bool check_strings(Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg)
+static bool check_strings(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg)
 {
-	return strings_end(scn, sh, name);
+	return elf_fetch_section(fd, sh) && strings_end(scn, sh, name);
 }
 
 uint64_t dwarf_sections_bytes(Elf *elf, int fd)

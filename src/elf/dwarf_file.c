@@ -7,6 +7,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/error.h"
+#include "base/far.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "elf/dwarf_bounds.h"
@@ -25,6 +26,7 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 
 struct dwarf_file {
 	Elf *elf, *alt_elf;
+	int copy, alt_copy; /* of a far file (base/far.h); -1: it isn't far */
 	Dwarf *dwarf, *alt;
 	bool indexed;
 	dwarf_ranges_vec units;
@@ -36,10 +38,12 @@ struct dwarf_file {
 	struct map by_program;		 /* where they begin: 1, it may be run; 0, it may not */
 };
 
-static int open_dwarf(int fd, const char *name, Elf **elf, Dwarf **ret, uint64_t *sum)
+static int open_dwarf(int fd, const char *name, Elf **elf, int *copy, Dwarf **ret, uint64_t *sum)
 {
 	uint64_t bytes;
 
+	*copy = far_copy(fd);
+	fd = *copy >= 0 ? *copy : fd;
 	elf_version(EV_CURRENT);
 	*elf = elf_open_bounded(fd);
 	bytes = *elf ? dwarf_sections_bytes(*elf, fd) : 0;
@@ -63,9 +67,10 @@ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret)
 
 	if (!d)
 		return err_sys(-ENOMEM, "%s", name);
+	d->copy = d->alt_copy = -1;
 	map_init(&d->by_unit);
 	map_init(&d->by_program);
-	r = open_dwarf(fd, name, &d->elf, &d->dwarf, &d->bytes);
+	r = open_dwarf(fd, name, &d->elf, &d->copy, &d->dwarf, &d->bytes);
 	if (r) {
 		dwarf_file_free(d);
 		return r;
@@ -91,6 +96,8 @@ void dwarf_file_free(struct dwarf_file *d)
 	dwarf_end(d->alt);
 	elf_end(d->elf);
 	elf_end(d->alt_elf);
+	far_drop(d->copy);
+	far_drop(d->alt_copy);
 	free(d);
 }
 
@@ -108,9 +115,9 @@ size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD
 
 int dwarf_file_set_alt(struct dwarf_file *d, int fd)
 {
-	int r = d->alt_elf
-			? err_set(-EEXIST, "a second alternate debug file")
-			: open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt, &d->bytes);
+	int r = d->alt_elf ? err_set(-EEXIST, "a second alternate debug file")
+			   : open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt_copy,
+					&d->alt, &d->bytes);
 
 	if (!r)
 		dwarf_setalt(d->dwarf, d->alt);

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/far.h"
 #include "elf/internal.h"
 
 #define LOADS_MAX 1024 /* BOLT and sanitizers make a dozen */
@@ -66,9 +67,30 @@ static bool has_too_many_headers(int fd)
 	       (first.sh_size > HEADERS_MAX || first.sh_info > HEADERS_MAX);
 }
 
+/* What libelf reads unasked. Of a file that isn't far nothing has to come. */
+static bool headers_come(int fd)
+{
+	Elf64_Ehdr eh = {};
+	Elf64_Shdr first = {};
+	uint64_t segments, sections;
+
+	if (!far_is(fd))
+		return true;
+	if (!far_fetch(fd, 0, sizeof(eh)) || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
+		return false;
+	if (!far_fetch(fd, eh.e_shoff, sizeof(first)))
+		return false;
+	(void)!pread(fd, &first, sizeof(first), (off_t)eh.e_shoff);
+	sections = eh.e_shnum ? eh.e_shnum : MIN(first.sh_size, (uint64_t)HEADERS_MAX);
+	segments = eh.e_phnum != PN_XNUM ? eh.e_phnum : MIN(first.sh_info, HEADERS_MAX);
+	return far_fetch(fd, eh.e_phoff, segments * sizeof(Elf64_Phdr)) &&
+	       far_fetch(fd, eh.e_shoff, sections * sizeof(Elf64_Shdr));
+}
+
 Elf *elf_open_bounded(int fd)
 {
-	return has_too_many_headers(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	return !headers_come(fd) || has_too_many_headers(fd) ? NULL
+							     : elf_begin(fd, ELF_C_READ, NULL);
 }
 
 static int read_header(struct elf_file *f)
@@ -96,7 +118,8 @@ int elf_file_open(int fd, const char *name, struct elf_file **ret)
 
 	if (!f)
 		return err_sys(-ENOMEM, "%s", name);
-	f->fd = fd;
+	f->copy = far_copy(fd);
+	f->fd = f->copy >= 0 ? f->copy : fd;
 	f->name = strdup(name);
 	if (!f->name)
 		return err_sys(-ENOMEM, "%s", name);
@@ -115,6 +138,7 @@ void elf_file_free(struct elf_file *f)
 	if (!f)
 		return;
 	elf_end(f->elf);
+	far_drop(f->copy);
 	vec_fini(&f->loads);
 	vec_fini(&f->relocs);
 	free(f->name);

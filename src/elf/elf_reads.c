@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/far.h"
 #include "elf/internal.h"
 
 #define AT_ONCE (256u << 10)
@@ -105,12 +106,14 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn)
 		r->lost = true; /* cut off, or its file system didn't deliver it */
 }
 
-static size_t read_all(int fd, uint64_t offset, void *buf, size_t n)
+static size_t read_all(const struct elf_file *f, uint64_t offset, void *buf, size_t n)
 {
 	size_t got = 0;
 
+	if (f->copy >= 0 && !far_fetch(f->fd, offset, n))
+		return 0;
 	while (got < n) {
-		ssize_t r = pread(fd, (char *)buf + got, n - got, (off_t)(offset + got));
+		ssize_t r = pread(f->fd, (char *)buf + got, n - got, (off_t)(offset + got));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -134,7 +137,7 @@ static const struct elf_block *block_at(const struct elf_file *f, uint64_t offse
 	if (r->block->n && r->block->offset == start)
 		return r->block;
 	r->block->offset = start;
-	r->block->n = read_all(f->fd, start, r->block->bytes, BLOCK_BYTES);
+	r->block->n = read_all(f, start, r->block->bytes, BLOCK_BYTES);
 	elf_reads_add(r, start, r->block->bytes, r->block->n);
 	return r->block;
 }
@@ -146,13 +149,13 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	size_t got;
 
 	if (!f->reads)
-		return read_all(f->fd, offset, buf, n);
+		return read_all(f, offset, buf, n);
 	b = n <= SMALL && within + n <= BLOCK_BYTES ? block_at(f, offset) : NULL;
 	if (b && within + n <= b->n) {
 		memcpy(buf, b->bytes + within, n);
 		return n;
 	}
-	got = read_all(f->fd, offset, buf, n);
+	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
 	f->reads->lost |= got < n; /* a longer file has more there */
 	return got;
@@ -164,12 +167,13 @@ bool elf_reads_end(struct elf_reads *r, uint8_t hash[static BLAKE2_BYTES])
 	return !r->lost;
 }
 
-static bool add_again(int fd, const struct elf_place *place, uint8_t *bytes, struct blake2 *hash)
+static bool add_again(const struct elf_file *f, const struct elf_place *place, uint8_t *bytes,
+		      struct blake2 *hash)
 {
 	for (uint64_t done = 0; done < place->n;) {
 		size_t n = MIN((uint64_t)AT_ONCE, place->n - done);
 
-		if (read_all(fd, place->offset + done, bytes, n) != n)
+		if (read_all(f, place->offset + done, bytes, n) != n)
 			return false;
 		blake2_add(hash, bytes, n);
 		done += n;
@@ -190,7 +194,7 @@ bool elf_reads_are(struct elf_file *f, const elf_place_vec *places,
 	vec_foreach(place, places)
 		if (place->offset == ELF_PLACE_HEADERS)
 			hash_headers(&b, f->elf);
-		else if (!add_again(f->fd, place, bytes, &b))
+		else if (!add_again(f, place, bytes, &b))
 			return false;
 	blake2_end(&b, now);
 	return !memcmp(now, hash, sizeof(now));

@@ -2,8 +2,14 @@
 /* Sections, notes and the dynamic table: where the file says what it is called and needs. */
 #include <elf.h>
 #include <unistd.h>
+#include "base/far.h"
 #include "base/slice.h"
 #include "elf/internal.h"
+
+bool elf_fetch_section(int fd, const GElf_Shdr *sh)
+{
+	return sh->sh_type == SHT_NOBITS || far_fetch(fd, sh->sh_offset, sh->sh_size);
+}
 
 bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes)
 {
@@ -13,6 +19,7 @@ bool elf_is_string_table(Elf *elf, int fd, size_t i, size_t max_bytes)
 
 	return scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB && sh.sh_size &&
 	       sh.sh_size <= max_bytes && !(sh.sh_flags & SHF_COMPRESSED) &&
+	       far_fetch(fd, sh.sh_offset + sh.sh_size - 1, 1) &&
 	       pread(fd, &last, 1, (off_t)(sh.sh_offset + sh.sh_size - 1)) == 1 && !last;
 }
 
@@ -35,7 +42,7 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 	Elf_Scn *scn = f->reads ? elf_getscn(f->elf, i) : NULL;
 	GElf_Shdr sh;
 
-	if (are && scn)
+	if (are && scn && gelf_getshdr(scn, &sh) && elf_fetch_section(f->fd, &sh))
 		elf_reads_add_section(f->reads, scn);
 	else if (f->reads && scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB)
 		f->reads->lost = true; /* a broken file */
@@ -59,7 +66,7 @@ Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh
 	Elf_Data *data;
 
 	if (sh->sh_size > SECTION_MAX_BYTES || (sh->sh_flags & SHF_COMPRESSED) ||
-	    !pay_for(f, scn, sh->sh_size))
+	    !pay_for(f, scn, sh->sh_size) || !elf_fetch_section(f->fd, sh))
 		return NULL;
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);
@@ -72,7 +79,8 @@ Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh)
 	Elf_Scn *scn = NULL;
 	size_t n;
 
-	if (!elf_reads_strings(f, f->shstrndx, NAMES_MAX_BYTES))
+	if (!elf_reads_strings(f, f->shstrndx, NAMES_MAX_BYTES) ||
+	    !gelf_getshdr(elf_getscn(f->elf, f->shstrndx), sh) || !elf_fetch_section(f->fd, sh))
 		return NULL;
 	if (elf_getshdrnum(f->elf, &n) || !slice_spend(n * WORK_SYMBOL))
 		return NULL;
@@ -145,7 +153,8 @@ static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_NOTE)
 			continue;
 		notes++;
-		if (ph.p_filesz > NOTES_MAX_BYTES || !slice_spend(ph.p_filesz * WORK_BYTE))
+		if (ph.p_filesz > NOTES_MAX_BYTES || !slice_spend(ph.p_filesz * WORK_BYTE) ||
+		    !far_fetch(f->fd, ph.p_offset, ph.p_filesz))
 			continue;
 		/* Property notes are 8-byte aligned and padded otherwise. */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,

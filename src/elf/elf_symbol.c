@@ -13,7 +13,7 @@ static bool are_strings(struct elf_file *f, size_t i)
 
 	if (i != f->strings && elf_reads_strings(f, i, SECTION_MAX_BYTES) &&
 	    gelf_getshdr(elf_getscn(f->elf, i), &sh) && slice_spend(sh.sh_size * WORK_BYTE) &&
-	    slice_hold(sh.sh_size))
+	    slice_hold(sh.sh_size) && elf_fetch_section(f->fd, &sh))
 		f->strings = i;
 	return i && i == f->strings;
 }

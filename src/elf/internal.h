@@ -25,7 +25,8 @@ struct elf_reloc_ref {
 };
 
 struct elf_file {
-	int fd; /* borrowed */
+	int fd;	  /* borrowed, or .copy */
+	int copy; /* of a far file (base/far.h); -1: it isn't far */
 	char *name;
 	Elf *elf;
 	enum elf_machine machine;
@@ -56,6 +57,9 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
  * likes. NULL: it isn't ELF, or claims too many.
  */
 Elf *elf_open_bounded(int fd);
+
+/* Before libelf reads a section of a file that may be far (base/far.h): are its bytes there? */
+bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 
 /*
  * May section @i be read as strings? elf_strptr() reads any size into memory, and looks for the end of one in all

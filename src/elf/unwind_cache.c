@@ -15,6 +15,7 @@
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "elf/unwind_cache_file.h"
 
 #define SUFFIX	    ".rows"
@@ -144,7 +145,7 @@ static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct s
 	struct statvfs fs;
 
 	return (st->st_uid == 0 || st->st_uid == c->uid) && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
-	       !fstatvfs(fd, &fs) && !(fs.f_flag & ST_NOSUID);
+	       !far_is(fd) && !fstatvfs(fd, &fs) && !(fs.f_flag & ST_NOSUID);
 }
 
 static struct unwind_cache_version version_of(const struct unwind_cache *c, int fd,
@@ -177,7 +178,7 @@ struct unwind_cache_key unwind_cache_key_of(const struct unwind_cache *c, struct
 	struct unwind_cache_key key = {};
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return key;
 	key.n = elf_file_build_id(f, key.id);
 	key.bytes = st.st_size;
@@ -385,7 +386,7 @@ static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
 	struct unwind_cache_version now;
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return none;
 	now = version_of(c, fd, &st);
 	return is_version(&key->version, &now) && is_settled(&now) ? now : none;

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file systems are asked beforehand; see answers.h. */
+/* Kinds of file systems; see answers.h. */
 #include "proc/answers.h"
 
-#include <errno.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/self.h"
-#include "proc/reader.h"
 
 #define KNOWN	   64
 #define DEV_MINORS 20 /* bits, in mapping.dev */
@@ -31,33 +25,27 @@ static bool always_answers(long type)
 	return false;
 }
 
-/* By their numbers: mounts that were asked once; the oldest make room. For one thread. */
+/* By their numbers, those that are known; the oldest make room. The main thread's. */
 static struct {
 	uint64_t dev[KNOWN];
 	size_t n;
 } local;
 
-static bool is_known(uint64_t dev)
+bool answers_known(uint64_t dev)
 {
+	/* What lies on a block device has its number; those without one have major number 0. */
+	if (dev >> DEV_MINORS)
+		return true;
 	for (size_t i = 0; i < MIN(local.n, (size_t)KNOWN); i++)
 		if (local.dev[i] == dev)
 			return true;
 	return false;
 }
 
-bool file_answers(int procdir, const struct mapping *m)
+bool answers_type(uint64_t dev, long type)
 {
-	char path[128];
-	long type = 0;
-	int r;
-
-	/* What lies on a block device has its number; those without one have major number 0. */
-	if (!m->ino || m->dev >> DEV_MINORS || is_known(m->dev))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d/map_files/%llx-%llx", self_pid(), procdir,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	r = reader_try_file(path, m->dev, &type);
-	if (!r && always_answers(type))
-		local.dev[local.n++ % KNOWN] = m->dev;
-	return r != -ETIMEDOUT;
+	if (!always_answers(type))
+		return false;
+	local.dev[local.n++ % KNOWN] = dev;
+	return true;
 }

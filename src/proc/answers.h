@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* File systems that don't answer: a program's own FUSE, a server that is gone. */
+/* File systems that always answer. Others are a program's own FUSE, or have a server that may go. */
 #ifndef PROC_ANSWERS_H
 #define PROC_ANSWERS_H
 
-#include "proc/maps.h"
+#include "base/util.h"
 
-/*
- * May the file behind @m, of the process of @procdir, be opened by a thread that mustn't wait? A
- * child of krait has tried (reader.h), if the file's file system isn't of a kind that always
- * answers.
- */
-bool file_answers(int procdir, const struct mapping *m);
+/* Is file system @dev (file_dev()) known to be such a one? For the main thread. */
+bool answers_known(uint64_t dev);
+
+/* The same by its type (statfs.f_type); from then on it is known. */
+bool answers_type(uint64_t dev, long type);
 
 #endif

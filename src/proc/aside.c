@@ -22,8 +22,7 @@ static void path_of(int procdir, const char *name, char ret[PATH_BYTES])
 	snprintf(ret, PATH_BYTES, "/proc/%d/fd/%d/%s", self_pid(), procdir, name);
 }
 
-/* Whose directory it is, /proc/PID or /proc/PID/task/TID; 0: that can't be told. */
-static pid_t pid_of(int procdir)
+pid_t aside_pid_of(int procdir)
 {
 	char self[32], link[PATH_BYTES] = "";
 	const char *at;
@@ -53,7 +52,7 @@ static ssize_t read_text(pid_t pid, void *bytes, size_t most)
 int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 {
 	size_t most = MIN(MAX(max, (size_t)PATH_BYTES), (size_t)READER_TASK_BYTES);
-	pid_t pid = pid_of(procdir);
+	pid_t pid = aside_pid_of(procdir);
 	_cleanup_free_ char *bytes = pid > 0 && pid != self_pid() ? malloc(most) : NULL;
 	ssize_t got = -EAGAIN;
 
@@ -209,7 +208,7 @@ int aside_maps(int procdir, unsigned want, struct maps *m)
 {
 	static atomic_ullong lists;
 	struct maps_question q = {.number = atomic_fetch_add(&lists, 1) + 1, .want = want};
-	pid_t pid = pid_of(procdir);
+	pid_t pid = aside_pid_of(procdir);
 	_cleanup_free_ char *bytes = NULL;
 	bool more = true;
 	int r = 0;

@@ -11,6 +11,9 @@
 #include "proc/maps.h"
 #include "proc/stat.h"
 
+/* Whose directory it is, /proc/PID or /proc/PID/task/TID; 0: that can't be told. */
+pid_t aside_pid_of(int procdir);
+
 /* As proc_file_read(), of up to READER_TASK_BYTES. Where there is no child the caller reads. */
 _must_use_ int aside_read(int procdir, const char *name, size_t max, struct str *ret);
 

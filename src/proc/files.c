@@ -18,46 +18,26 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "proc/answers.h"
+#include "proc/aside.h"
 #include "proc/stat.h"
+#include "proc/walk.h"
 
 uint64_t file_dev(uint64_t st_dev)
 {
 	return (uint64_t)major(st_dev) << 20 | minor(st_dev);
 }
 
-/* From an O_PATH descriptor to one for reading, of the same regular file. */
-static int reopen(int path_fd)
-{
-	char self[40];
-	struct stat st;
-	int fd;
-
-	if (fstat(path_fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
 /* O_PATH descriptor of @path below @root; links can't lead out of it (Linux 5.6). */
-static int path_below(int root, const char *path, uint64_t flags)
+static int path_below(int root, pid_t pid, const char *path, uint64_t flags)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
+	return walk_below(root, pid, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 static int path_in_root(int procdir, const char *path)
 {
 	_cleanup_close_ int root = openat(procdir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return root < 0 ? -errno : path_below(root, path, 0);
+	return root < 0 ? -errno : path_below(root, aside_pid_of(procdir), path, 0);
 }
 
 static bool same_inode(const struct stat *st, const struct mapping *m)
@@ -87,20 +67,37 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
 	struct statfs fs;
 
-	return !fstatfs(path_fd, &fs) &&
+	return answers_known(file_dev(st->st_dev)) && !fstatfs(path_fd, &fs) &&
 	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC) &&
 	       file_is_older(procdir, st->st_ctim);
 }
 
-/* Does PROCDIR/@name link to what a mapping shows as @path? Both names come from the kernel's d_path(). */
-static bool is_link_to(int procdir, const char *name, const char *path, bool deleted)
+/* Does @dir/@name link to what a mapping shows as @path? Both names come from the kernel's d_path(). */
+static bool is_link_to(int dir, const char *name, const char *path, bool deleted)
 {
 	char link[PATH_MAX];
-	ssize_t got = readlinkat(procdir, name, link, sizeof(link) - 1);
+	ssize_t got = readlinkat(dir, name, link, sizeof(link) - 1);
 	size_t n = strlen(path);
 
 	link[MAX(got, (ssize_t)0)] = '\0';
 	return n && !strncmp(link, path, n) && streq(link + n, deleted ? " (deleted)" : "");
+}
+
+int file_walk_mapping(int procdir, const struct mapping *m, struct stat *st)
+{
+	char name[64];
+	int fd, r;
+
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = walk_proc(procdir, aside_pid_of(procdir), name);
+	if (fd < 0)
+		return fd;
+	r = walk_stat(fd, st);
+	if (!r)
+		return fd;
+	close(fd);
+	return r;
 }
 
 /*
@@ -111,16 +108,15 @@ static int open_map_files(int procdir, const struct mapping *m, const char *path
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
-	char name[64];
+	char self[40];
 
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-	fd = openat(procdir, name, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!same_inode(&st, m) && !is_link_to(procdir, name, path, m->deleted))
+	fd = file_walk_mapping(procdir, m, &st);
+	if (fd < 0)
+		return fd;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!same_inode(&st, m) && !is_link_to(AT_FDCWD, self, path, m->deleted))
 		return -ESTALE;
-	return reopen(fd);
+	return walk_open(fd, aside_pid_of(procdir));
 }
 
 void file_exe_path(int procdir, char *ret, size_t n)
@@ -140,32 +136,36 @@ static int open_exe(int procdir, const struct mapping *m, const char *path)
 	_cleanup_close_ int fd = openat(procdir, "exe", O_PATH | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
+	int r = fd < 0 ? -errno : walk_stat(fd, &st);
+
+	if (r)
+		return r;
 	if (!same_inode(&st, m) && !file_is_exe(procdir, path, m->deleted))
 		return -ENOENT;
-	return reopen(fd);
+	return walk_open(fd, aside_pid_of(procdir));
 }
 
 static int open_root(int procdir, const struct mapping *m, const char *path, enum file_how *how)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
+	int r;
 
 	if (path[0] != '/')
 		return -ENOENT;
 	fd = path_in_root(procdir, path);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st))
-		return -errno;
+	r = walk_stat(fd, &st);
+	if (r)
+		return r;
 	if (same_inode(&st, m))
 		*how = FILE_ROOT;
 	else if (!m->deleted && is_unchanged(fd, &st, procdir))
 		*how = FILE_ROOT_OLDER;
 	else
 		return -ESTALE;
-	return reopen(fd);
+	return walk_open(fd, aside_pid_of(procdir));
 }
 
 int file_open_mapping(int procdir, const struct mapping *m, const char *path, enum file_how *how)
@@ -178,11 +178,9 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 	if (!m->ino)
 		return err_set(-ENOENT, "mapping %llx isn't of a file",
 			       (unsigned long long)m->start);
-	if (!file_answers(procdir, m))
-		return err_set(-ETIMEDOUT, "the file system of %s doesn't answer", path);
 	*how = FILE_MAP_FILES;
 	denied = fd = open_map_files(procdir, m, path);
-	if (fd >= 0 || fd == -EINVAL)
+	if (fd >= 0 || fd == -EINVAL || fd == -ETIMEDOUT)
 		goto out;
 	*how = FILE_EXE;
 	fd = open_exe(procdir, m, path);
@@ -194,6 +192,8 @@ int file_open_mapping(int procdir, const struct mapping *m, const char *path, en
 			       "CAP_CHECKPOINT_RESTORE",
 			       slash ? slash + 1 : path);
 out:
+	if (fd == -ETIMEDOUT)
+		return err_set(fd, "the file system of %s doesn't answer", path);
 	if (fd == -ESTALE)
 		return err_set(fd, "another file is at %s now", path);
 	if (fd == -EINVAL)
@@ -204,14 +204,14 @@ out:
 int file_open_exe(int procdir)
 {
 	_cleanup_close_ int path_fd = openat(procdir, "exe", O_PATH | O_CLOEXEC);
-	int fd = path_fd < 0 ? -errno : reopen(path_fd);
+	int fd = path_fd < 0 ? -errno : walk_open(path_fd, aside_pid_of(procdir));
 
 	return fd < 0 ? err_sys(fd, "can't open its executable") : fd;
 }
 
-static int open_regular(int path_fd, const char *path)
+static int open_regular(int path_fd, pid_t pid, const char *path)
 {
-	int fd = path_fd < 0 ? path_fd : reopen(path_fd);
+	int fd = path_fd < 0 ? path_fd : walk_open(path_fd, pid);
 
 	if (fd == -EINVAL)
 		return err_set(fd, "%s is not a regular file", path);
@@ -222,19 +222,24 @@ int file_open_in_root(int procdir, const char *path)
 {
 	_cleanup_close_ int path_fd = path_in_root(procdir, path);
 
-	return open_regular(path_fd, path);
+	return open_regular(path_fd, aside_pid_of(procdir), path);
 }
 
 int file_open_below(int root, const char *path)
 {
-	_cleanup_close_ int path_fd = path_below(root, path, 0);
+	_cleanup_close_ int path_fd = path_below(root, 0, path, 0);
 
-	return open_regular(path_fd, path);
+	return open_regular(path_fd, 0, path);
 }
 
-int file_open_no_link(int root, const char *path)
+int file_open_as(const struct opener *u, enum file_links links, int root, const char *path)
 {
-	_cleanup_close_ int path_fd = path_below(root, path, O_NOFOLLOW);
+	_cleanup_close_ int path_fd = -1;
+	int fd;
 
-	return open_regular(path_fd, path);
+	walk_be(u);
+	path_fd = path_below(root, 0, path, links == FILE_NO_LINK ? O_NOFOLLOW : 0);
+	fd = open_regular(path_fd, 0, path);
+	walk_be(NULL);
+	return fd;
 }

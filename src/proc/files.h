@@ -2,7 +2,8 @@
 /*
  * The file behind a mapping, opened so that it is really that file and not another one that has
  * the same path now (a package upgrade, another mount namespace) and never something whose opening
- * or reading has effects (a FIFO, a device).
+ * or reading has effects (a FIFO, a device). The main thread never waits long for a file system; what
+ * may not answer it has as a descriptor of base/far.h.
  */
 #ifndef PROC_FILES_H
 #define PROC_FILES_H
@@ -52,8 +53,15 @@ _must_use_ int file_open_in_root(int procdir, const char *path);
 /* The same below directory @root (a process's /proc/PID/root, opened, or krait's own). */
 _must_use_ int file_open_below(int root, const char *path);
 
-/* The same of a file that has this very name, no link to another. */
-_must_use_ int file_open_no_link(int root, const char *path);
+/* The same with the rights of @u; FILE_NO_LINK: of a file that has this very name, no link to another. */
+enum file_links { FILE_LINKS, FILE_NO_LINK };
+struct opener;
+_must_use_ int file_open_as(const struct opener *u, enum file_links links, int root,
+			    const char *path);
+
+/* O_PATH descriptor of the file behind @m now, which may be another one, and what is known of it. -errno. */
+struct stat;
+_must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);
 
 /* Is @time of a file (the wall clock's) before the process's start? */
 bool file_is_older(int procdir, struct timespec time);

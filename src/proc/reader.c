@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,8 +23,8 @@
 #define IDLE_MOST    4
 #define TASK_READS   5 /* a task waits as long as so many reads, if they come */
 #define SLICE_MS     50
-#define HEAD_BYTES   4096
-#define TAIL_BYTES   (64 << 10)
+#define END_TRIES    20
+#define END_MS	     5
 #define SHARED_BYTES READER_TASK_BYTES /* for one request; larger reads are several */
 #define PIECES	     64
 #define STUCK_MOST   32 /* children that don't come back: then nothing new is read */
@@ -32,11 +32,9 @@
 
 /* What is asked, and what came of it; both processes map it. */
 struct shared {
-	reader_task *task; /* NULL: .path is asked for, */
-	char path[128];	   /* or memory, if it is "" */
+	reader_task *task; /* NULL: memory is asked for */
 	unsigned reads;	   /* that came, of a task */
 	uint64_t cpu_ns;   /* that the child has taken so far */
-	long fs_type;
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -69,38 +67,11 @@ static struct readers {
 	struct reader_stats stats;
 	uint64_t cpu_ns; /* of all children, for what was answered */
 	bool looks_first;
-	struct shared *serves; /* in a child: who asks */
-	pid_t pagemap_pid;     /* 0: none is open */
+	struct shared *serves; /* in a child: who asks, */
+	int given, handed; /* and the descriptors that came with it, and that go back; -1: none */
+	pid_t pagemap_pid; /* 0: none is open */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/*
- * All that krait reads at once of a file that it meets: the headers at its beginning, and those at
- * its end.
- */
-static ssize_t try_file(struct shared *s)
-{
-	int fd = open(s->path, O_PATH | O_CLOEXEC), own;
-	char self[32];
-	struct statfs fs;
-	struct stat st;
-	ssize_t got = 0;
-
-	if (fd < 0)
-		return -errno;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (!fstatfs(fd, &fs))
-		s->fs_type = (long)fs.f_type;
-	own = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : open(self, O_RDONLY | O_CLOEXEC);
-	if (own >= 0) {
-		got = pread(own, s->bytes, HEAD_BYTES, 0);
-		if (got >= 0)
-			got = pread(own, s->bytes, TAIL_BYTES, MAX(st.st_size - TAIL_BYTES, 0));
-		close(own);
-	}
-	close(fd);
-	return got < 0 ? -errno : 0;
-}
 
 static ssize_t read_memory(struct shared *s)
 {
@@ -112,9 +83,64 @@ static ssize_t read_memory(struct shared *s)
 
 static ssize_t answer(struct shared *s)
 {
-	if (s->task)
-		return s->task(s->pid, s->bytes, s->n);
-	return s->path[0] ? try_file(s) : read_memory(s);
+	return s->task ? s->task(s->pid, s->bytes, s->n) : read_memory(s);
+}
+
+/* The byte of a request or of an answer, with @fd (-1: without). */
+static ssize_t send_byte(int to, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+	struct iovec part = {&byte, 1};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		*CMSG_FIRSTHDR(&m) = (struct cmsghdr){
+			.cmsg_len = CMSG_LEN(sizeof(int)),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS,
+		};
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof(fd));
+	}
+	return sendmsg(to, &m, MSG_NOSIGNAL);
+}
+
+/* As recv(). @fd: what came with it, -1: nothing. */
+static ssize_t receive_byte(int from, int *fd)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec part = {&byte, 1};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = control,
+			   .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got == 1 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	*fd = -1;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return got;
+}
+
+static void close_both(void)
+{
+	if (all.given >= 0)
+		close(all.given);
+	if (all.handed >= 0)
+		close(all.handed);
+	all.given = all.handed = -1;
+}
+
+int reader_given(void)
+{
+	return all.given;
+}
+
+void reader_hand_over(int fd)
+{
+	all.handed = fd;
 }
 
 /*
@@ -123,19 +149,19 @@ static ssize_t answer(struct shared *s)
  */
 static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 {
-	char byte;
-
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(0);
 	all.serves = s;
+	all.given = all.handed = -1;
 	dup2(fd, 0);
 	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
-	while (read(0, &byte, 1) == 1) {
+	while (receive_byte(0, &all.given) == 1) {
 		s->got = answer(s);
 		s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-		if (write(0, &byte, 1) != 1)
+		if (send_byte(0, all.handed) != 1)
 			break;
+		close_both();
 	}
 	_exit(0);
 }
@@ -247,29 +273,32 @@ static void note(struct readers *r, pid_t pid)
 /*
  * Nobody waits for the child any more: when its read ends there is nobody to answer, and it ends.
  */
-static void give_up(struct readers *r, const struct child *c)
+static void give_up(struct readers *r, const struct child *c, uid_t uid)
 {
 	pid_t pid = c->shared->pid;
 
 	close(c->fd);
 	pthread_mutex_lock(&r->lock);
 	if (r->n_stuck < STUCK_MOST)
-		r->stuck[r->n_stuck++] = (struct stuck){
-			.child = c->pid, .pid = pid, .uid = owner_of(pid), .shared = c->shared};
+		r->stuck[r->n_stuck++] =
+			(struct stuck){.child = c->pid,
+				       .pid = pid,
+				       .uid = uid == READER_OWNER ? owner_of(pid) : uid,
+				       .shared = c->shared};
 	note(r, pid);
 	pthread_mutex_unlock(&r->lock);
 }
 
 /* Does its memory hang, or would it be one too many? */
-static bool is_hopeless(struct readers *r, pid_t pid)
+static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
 	size_t of_user = 0;
-	uid_t uid;
 
 	if (!r->n_stuck)
 		return false;
 	reap(r);
-	uid = r->n_stuck ? owner_of(pid) : 0;
+	if (r->n_stuck && uid == READER_OWNER)
+		uid = owner_of(pid);
 	for (size_t i = 0; i < r->n_stuck; i++) {
 		if (r->stuck[i].pid == pid)
 			return true;
@@ -282,19 +311,16 @@ static bool is_hopeless(struct readers *r, pid_t pid)
  * 0: the child has answered; -errno. Slices are counted, and not the time: what stops krait (Ctrl-Z) stops the child, too, and
  * says nothing about the process.
  */
-static int ask(const struct child *c)
+static int await(const struct child *c, int *fd)
 {
 	unsigned most = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS, slices = 0;
-	unsigned reads = c->shared->reads = 0, idle = 0;
-	char byte = 0;
+	unsigned reads = 0, idle = 0;
 	ssize_t got;
 
-	if (send(c->fd, &byte, 1, MSG_NOSIGNAL) != 1)
-		return -EPIPE;
 	do {
 		unsigned before = reads;
 
-		got = recv(c->fd, &byte, 1, 0);
+		got = receive_byte(c->fd, fd);
 		reads = __atomic_load_n(&c->shared->reads, __ATOMIC_RELAXED);
 		idle = reads == before ? idle + 1 : 0;
 	} while (got < 0 && (errno == EAGAIN || errno == EINTR) && idle < most &&
@@ -302,6 +328,14 @@ static int ask(const struct child *c)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return -ETIMEDOUT;
 	return got == 1 ? 0 : -EPIPE;
+}
+
+/* @give, @take: descriptors for the child, and of it; -1: none. */
+static int ask(const struct child *c, int give, int *take)
+{
+	c->shared->reads = 0;
+	*take = -1;
+	return send_byte(c->fd, give) == 1 ? await(c, take) : -EPIPE;
 }
 
 /* It does nothing, or has ended: nothing to read is its end. */
@@ -316,14 +350,13 @@ static void bury(const struct child *c)
 static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
 			 size_t n)
 {
-	int e;
+	int e, none;
 
 	c->shared->task = NULL;
-	c->shared->path[0] = '\0';
 	c->shared->pid = pid;
 	c->shared->n = n;
 	memcpy(c->shared->from, from, n * sizeof(*from));
-	e = ask(c);
+	e = ask(c, -1, &none);
 	if (e)
 		return e;
 	if (c->shared->got > 0)
@@ -383,12 +416,12 @@ static ssize_t read_by_child(const struct child *c, pid_t pid, const struct iove
  * A child for a process that may be read; 0 or -errno. Only the main thread has the rights to give
  * one.
  */
-static int take(struct readers *r, pid_t pid, struct child *ret)
+static int take(struct readers *r, pid_t pid, uid_t uid, struct child *ret)
 {
 	int e = 0;
 
 	pthread_mutex_lock(&r->lock);
-	if (is_hopeless(r, pid))
+	if (is_hopeless(r, pid, uid))
 		e = -ETIMEDOUT;
 	else if (r->n_idle)
 		*ret = r->idle[--r->n_idle];
@@ -413,10 +446,10 @@ static void give_back(struct readers *r, const struct child *c)
 }
 
 /* @got: what came of its request. */
-static void let_go(struct readers *r, const struct child *c, ssize_t got)
+static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t uid)
 {
 	if (got == -ETIMEDOUT)
-		give_up(r, c);
+		give_up(r, c, uid);
 	else if (got == -EPIPE) /* somebody has killed it */
 		bury(c);
 	else
@@ -485,56 +518,128 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 	}
 	if (pid == self_pid() || (all.looks_first && is_present(&all, pid, from, n)))
 		return read_here(pid, to, from, n);
-	e = take(&all, pid, &child);
+	e = take(&all, pid, READER_OWNER, &child);
 	if (e)
 		return e;
 	got = read_by_child(&child, pid, to, from, n);
-	let_go(&all, &child, got);
+	let_go(&all, &child, got, READER_OWNER);
+	return got;
+}
+
+/* -errno of the child that doesn't answer, or what the task says. */
+static ssize_t ask_task(const struct child *c, struct reader_request *q, int *lost)
+{
+	struct shared *s = c->shared;
+	ssize_t got;
+	int fd;
+
+	s->task = q->task;
+	s->pid = q->pid;
+	s->n = MIN(q->most, sizeof(s->bytes));
+	memcpy(s->bytes, q->bytes, MIN(q->n, sizeof(s->bytes)));
+	*lost = ask(c, q->give, &fd);
+	got = *lost ? *lost : s->got;
+	if (got > 0)
+		memcpy(q->bytes, s->bytes, MIN((size_t)got, q->most));
+	if (q->take)
+		*q->take = fd;
+	else if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+ssize_t reader_ask(struct reader_request *q)
+{
+	struct child child;
+	ssize_t got;
+	int e = take(&all, q->pid, q->uid, &child);
+
+	if (q->take)
+		*q->take = -1;
+	if (e)
+		return e;
+	got = ask_task(&child, q, &e);
+	let_go(&all, &child, e, q->uid);
 	return got;
 }
 
 ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most)
 {
-	struct child child;
-	ssize_t got;
-	int e;
+	struct reader_request q = {.pid = pid,
+				   .uid = READER_OWNER,
+				   .task = task,
+				   .bytes = bytes,
+				   .n = n,
+				   .most = most,
+				   .give = -1};
 
-	if (pid == self_pid() || all.looks_first)
-		return task(pid, bytes, most);
-	e = take(&all, pid, &child);
-	if (e)
-		return e;
-	child.shared->task = task;
-	child.shared->pid = pid;
-	child.shared->n = MIN(most, sizeof(child.shared->bytes));
-	memcpy(child.shared->bytes, bytes, MIN(n, sizeof(child.shared->bytes)));
-	e = ask(&child);
-	got = e ? e : child.shared->got;
-	if (got > 0)
-		memcpy(bytes, child.shared->bytes, MIN((size_t)got, most));
-	let_go(&all, &child, e);
-	return got;
+	return pid == self_pid() || all.looks_first ? task(pid, bytes, most) : reader_ask(&q);
 }
 
-int reader_try_file(const char *path, uint64_t dev, long *fs_type)
-{
-	pid_t group = -1 - (pid_t)(dev % INT32_MAX); /* no process has such a number */
+struct reader_child {
 	struct child child;
-	int e = take(&all, group, &child);
+	bool waits;   /* it hasn't answered yet */
+	bool counted; /* that it didn't */
+};
 
-	if (e)
-		return e;
-	child.shared->task = NULL;
-	snprintf(child.shared->path, sizeof(child.shared->path), "%s", path);
-	child.shared->pid = group;
-	child.shared->fs_type = 0;
-	e = ask(&child);
-	if (!e) {
-		*fs_type = child.shared->fs_type;
-		e = (int)child.shared->got;
+struct reader_child *reader_child_new(void)
+{
+	struct reader_child *c = calloc(1, sizeof(*c));
+
+	if (c && start(&c->child)) {
+		free(c);
+		return NULL;
 	}
-	let_go(&all, &child, e);
-	return e;
+	return c;
+}
+
+void reader_child_free(struct reader_child *c)
+{
+	if (!c)
+		return;
+	close(c->child.fd);
+	/* It closes files: that may hang, too. Else nobody should find them in use once krait has ended. */
+	for (int i = 0; !c->waits && i < END_TRIES && !waitpid(c->child.pid, NULL, WNOHANG); i++)
+		usleep(END_MS * 1000);
+	free(c);
+}
+
+/* Has what was asked for last come at last? */
+static bool is_free(struct reader_child *c)
+{
+	int fd = -1;
+
+	if (c->waits && recv(c->child.fd, &(char){0}, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
+		c->waits = receive_byte(c->child.fd, &fd) != 1;
+	if (fd >= 0)
+		close(fd);
+	return !c->waits;
+}
+
+static void count_silent(struct reader_child *c)
+{
+	if (c->counted || worker_cancelled())
+		return;
+	c->counted = true;
+	pthread_mutex_lock(&all.lock);
+	all.stats.file_systems++;
+	pthread_mutex_unlock(&all.lock);
+}
+
+ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q)
+{
+	ssize_t got;
+	int lost;
+
+	if (q->take)
+		*q->take = -1;
+	if (!is_free(c))
+		return -ETIMEDOUT;
+	got = ask_task(&c->child, q, &lost);
+	c->waits = lost == -ETIMEDOUT;
+	if (c->waits)
+		count_silent(c);
+	return got;
 }
 
 void reader_prepare(void)

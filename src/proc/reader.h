@@ -41,12 +41,31 @@ typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 /* @bytes: @n are asked, and there is room for @most. What the task says, or -errno as reader_read(). */
 ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
 
+/* A task with a descriptor: -1 is none, both ways. */
+struct reader_request {
+	pid_t pid; /* who is read; of what isn't a process a negative number of the caller's */
+	uid_t uid; /* who is to blame if it hangs */
+	reader_task *task;
+	void *bytes; /* @n are asked, and there is room for @most */
+	size_t n, most;
+	int give;  /* the task has it as reader_given(), until it ends */
+	int *take; /* NULL: nothing is wanted. What the task gave to reader_hand_over() */
+};
+#define READER_OWNER ((uid_t)-1) /* the user of process .pid */
+
+/* As reader_run(), but always in a child, and never of a process that hangs already. */
+ssize_t reader_ask(struct reader_request *q);
+int reader_given(void);
+void reader_hand_over(int fd); /* it is closed then */
+
 /*
- * Opens a file, if it is a regular one, and reads its beginning and its end: what is read of it
- * then is mostly in memory. 0, with its file system's type (statfs.f_type); -ETIMEDOUT: its file
- * system @dev doesn't answer, now or before; -errno.
+ * A child of its own, which keeps what its tasks leave behind. If it doesn't answer in time every
+ * later question gets -ETIMEDOUT at once, until it has answered. By one thread at a time; the main
+ * thread makes it. NULL: that isn't possible.
  */
-_must_use_ int reader_try_file(const char *path, uint64_t dev, long *fs_type);
+struct reader_child *reader_child_new(void);
+void reader_child_free(struct reader_child *c);
+ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
  * From now on what is in memory is read at once, without a child, for who reads much and has

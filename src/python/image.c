@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/far.h"
 #include "python/image_internal.h"
 
 void image_unsupported(struct py_image *image, const char *fmt, ...)
@@ -183,7 +184,7 @@ static bool is_32_bit_python(int fd, const char *path)
 	uint8_t ident[EI_NIDENT];
 
 	return (str_starts(name, "python") || str_starts(name, "libpython")) &&
-	       pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       far_pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
 	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/far.h"
 
 enum { MAX_FILE = 4 << 20 }; /* bytes; a longer file isn't a person's */
 
@@ -19,7 +20,7 @@ static int read_all(struct source_text *t, int fd)
 	ssize_t n;
 
 	str_clear(&t->text);
-	for (off_t at = 0; (n = pread(fd, buf, sizeof(buf), at)) > 0; at += n) {
+	for (off_t at = 0; (n = far_pread(fd, buf, sizeof(buf), at)) > 0; at += n) {
 		str_add_n(&t->text, buf, n);
 		if (t->text.failed)
 			return -ENOMEM;
@@ -34,7 +35,7 @@ static int check_age(int fd, int64_t since_ns)
 {
 	struct stat st;
 
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return -errno;
 	return (int64_t)timespec_ns(st.st_ctim) > since_ns + (int64_t)CLOCK_STEPS ? -ESTALE : 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/caps.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/worker.h"
 #include "proc/files.h"
 #include "symbol/debuginfod.h"
@@ -143,7 +144,7 @@ static void read_link(struct search *s, int fd)
 
 	if (!elf_file_section(s->f, ".gnu_debuglink", &section) || section.nobits ||
 	    section.size > sizeof(bytes) ||
-	    pread(fd, bytes, section.size, (off_t)section.offset) != (ssize_t)section.size)
+	    far_pread(fd, bytes, section.size, (off_t)section.offset) != (ssize_t)section.size)
 		return;
 	n = strnlen(bytes, section.size);
 	if (n > NAME_MAX || (n + 4) / 4 * 4 + 4 > section.size || memchr(bytes, '/', n))

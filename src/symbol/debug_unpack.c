@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/far.h"
 
 #define BLOCK_BYTES	(64u << 10)
 #define LZMA_MEMORY_MAX (80ull << 20) /* of the unpacker: xz -9 wants 65 MiB */
@@ -44,7 +45,8 @@ static int write_block(struct unpack *u, size_t n)
 static int read_block(struct unpack *u, lzma_stream *s)
 {
 	size_t want = MIN(u->packed.size - u->done, (uint64_t)BLOCK_BYTES);
-	ssize_t n = want ? pread(u->in, u->in_block, want, (off_t)(u->packed.offset + u->done)) : 0;
+	ssize_t n =
+		want ? far_pread(u->in, u->in_block, want, (off_t)(u->packed.offset + u->done)) : 0;
 
 	if (n < 0)
 		return -errno;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/far.h"
 #include "base/slice.h"
 
 #define MAGIC	    0x4a695444u
@@ -51,7 +52,7 @@ static bool read_header(struct jitdump *d)
 {
 	struct header h;
 
-	if (pread(d->fd, &h, sizeof(h), 0) != sizeof(h) || h.magic != MAGIC || h.version != 1 ||
+	if (far_pread(d->fd, &h, sizeof(h), 0) != sizeof(h) || h.magic != MAGIC || h.version != 1 ||
 	    h.total_size < HEADER_MIN)
 		return false;
 	d->offset = h.total_size;
@@ -87,7 +88,7 @@ static int read_record(struct jitdump *d, const struct record *r, jitdump_fn *fn
 
 	if (r->id != RECORD_LOAD && r->id != RECORD_MOVE)
 		return 0;
-	n = pread(d->fd, &b, want, (off_t)(d->offset + sizeof(*r)));
+	n = far_pread(d->fd, &b, want, (off_t)(d->offset + sizeof(*r)));
 	if (n < 0)
 		return -errno;
 	if (!(r->id == RECORD_LOAD ? take_load : take_move)(&b, (size_t)n, &code)) {
@@ -106,7 +107,7 @@ int jitdump_read(struct jitdump *d, uint64_t end, jitdump_fn *fn, void *arg)
 		d->broken = !read_header(d);
 	while (d->offset && !d->broken && !r && d->offset < end && slice_spend(WORK_RECORD)) {
 		if (end - d->offset < sizeof(record) ||
-		    pread(d->fd, &record, sizeof(record), (off_t)d->offset) != sizeof(record) ||
+		    far_pread(d->fd, &record, sizeof(record), (off_t)d->offset) != sizeof(record) ||
 		    (record.total_size >= sizeof(record) && end - d->offset < record.total_size))
 			break;
 		d->broken =

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/far.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/slice.h"
@@ -162,7 +163,8 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 static int skip_hole(struct perf_map *m, uint64_t end)
 {
 	static const char nuls[LINE_BYTES];
-	off_t data = lseek(m->text, (off_t)m->offset, SEEK_DATA);
+	off_t data =
+		far_is(m->text) ? (off_t)m->offset : lseek(m->text, (off_t)m->offset, SEEK_DATA);
 	uint64_t next = data < 0 ? end : MIN((uint64_t)data, end);
 	size_t n;
 
@@ -197,7 +199,7 @@ static int read_text(struct perf_map *m, uint64_t end)
 		r = skip_hole(m, end);
 		want = MIN(left, (size_t)BLOCK_BYTES);
 		want = MIN(end - m->offset, (uint64_t)want);
-		n = pread(m->text, block, want, (off_t)m->offset);
+		n = far_pread(m->text, block, want, (off_t)m->offset);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -223,17 +225,17 @@ static int add_code(void *arg, const struct jitdump_code *code)
 	return add_range(m, code->start, code->size, name);
 }
 
-/* Bytes that @fd has now; 0 for none. */
-static uint64_t file_size(int fd)
+/* Bytes that @fd has now; @before if it doesn't say. */
+static uint64_t file_size(int fd, uint64_t before)
 {
 	struct stat st;
 
-	return fd < 0 || fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+	return fd < 0 || far_stat(fd, &st) ? before : (uint64_t)st.st_size;
 }
 
 int perf_map_refresh(struct perf_map *m)
 {
-	uint64_t text = file_size(m->text), dump = file_size(m->dump.fd);
+	uint64_t text = file_size(m->text, m->offset), dump = file_size(m->dump.fd, m->dump.offset);
 	int r = 0, settled;
 
 	if (text < m->offset || dump < m->dump.offset)
@@ -291,7 +293,7 @@ static int open_file(const struct proc *proc, uint64_t since_ns, const struct pr
 	fd = file_open_in_root(proc->dirfd, path);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st))
+	if (far_stat(fd, &st))
 		return err_sys(-errno, "%s", path);
 	if (st.st_uid != status->uid)
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
@@ -350,7 +352,7 @@ struct perf_map_stats perf_map_stats(const struct perf_map *m)
 
 	ret.malformed += m->dump.malformed + m->dump.broken;
 	ret.entries = m->code.list.n;
-	ret.unread = !m->dump.broken && file_size(m->dump.fd) > m->dump.offset;
-	ret.unread |= file_size(m->text) > m->offset;
+	ret.unread = !m->dump.broken && file_size(m->dump.fd, 0) > m->dump.offset;
+	ret.unread |= file_size(m->text, 0) > m->offset;
 	return ret;
 }

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -53,20 +54,27 @@ def cc(*args):
         raise kit.Skip("no C compiler") from None
 
 
-class FileSystem:
-    """One with a library in it. From .hold() on it answers everybody but krait; see stuck_fs.c."""
+def spin_library(d, more=""):
+    path = os.path.join(d, "libspin.so")
+    with open(d + "/spin.c", "w") as f:
+        f.write(more + LIBRARY)
+    cc("-fPIC", "-shared", "-o", path, d + "/spin.c")
+    return path
 
-    def __init__(self, d, *options):
-        self.mount = os.path.join(d, "mnt")
+
+class FileSystem:
+    """One with a file in it, a library if none is given. From .hold() on it answers everybody but krait; see stuck_fs.c."""
+
+    def __init__(self, d, what, file=None, within=None):
+        """Under d/mnt; in the mount namespace of process @within, for which it is /tmp."""
+        self.mount, place = os.path.join(d, "mnt"), []
         os.mkdir(self.mount)
-        library = os.path.join(d, "libspin.so")
-        with open(d + "/spin.c", "w") as f:
-            f.write(LIBRARY)
-        cc("-fPIC", "-shared", "-o", library, d + "/spin.c")
+        if within:
+            self.mount, place = "/tmp", ["nsenter", "-t", str(within), "-m"]
+        file = file or spin_library(d)
         cc("-o", d + "/stuck_fs", os.path.join(kit.ROOT, "tests", "tools", "stuck_fs.c"))
-        self.process = subprocess.Popen([d + "/stuck_fs", self.mount, library, NAME, *options],
-                                        stdout=subprocess.PIPE)
-        self.library = os.path.join(self.mount, "libspin.so")
+        self.process = subprocess.Popen([*place, d + "/stuck_fs", self.mount, file, NAME, what], stdout=subprocess.PIPE)
+        self.file = self.library = os.path.join(self.mount, os.path.basename(file))
 
     def __enter__(self):
         if self.process.stdout.readline() != b"mounted\n":
@@ -79,18 +87,29 @@ class FileSystem:
     def __exit__(self, *_):
         self.process.terminate()  # whoever waits gets an error then
         self.process.wait()
-        subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
+        if self.mount != "/tmp":
+            subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
 
 
 class Krait(Background):
-    """krait, whose words are read while it runs: it can't end before the file system answers."""
+    """krait, whose words are read while it runs."""
 
     def __init__(self, d, *args, **kw):
         self.words = os.path.join(d, "words")
         program = os.path.join(d, NAME)
-        shutil.copy2(KRAIT, program)
+        if not os.path.exists(program):  # a child that hangs may run it still
+            shutil.copy2(KRAIT, program)
         with open(self.words, "wb") as f:
             super().__init__(program, *args, stderr=f, **kw)
+
+    def ends(self, systems):
+        """All of it, in time; else nothing can end it but that the file systems go."""
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            for fs in systems:
+                fs.__exit__()
+            raise AssertionError("it hangs: " + self.said()) from None
 
     def said(self):
         with open(self.words, encoding="utf-8", errors="replace") as f:
@@ -118,11 +137,8 @@ def held_names(*options):
             kit.wait_for(lambda: kit.attached(running.pid), 30)
             with open(d + "/go", "w"):
                 kit.runs(target.pid, 0.7)
-            try:
-                yield d, out, running
-            finally:
-                fs.__exit__()
-            running.process.wait(20)
+            yield d, out, running
+            running.ends([fs])
             check(running.process.returncode == 0, "exit code %d" % running.process.returncode)
 
 
@@ -270,6 +286,162 @@ def file_that_can_not_be_read():
 @kit.case
 def file_that_can_not_be_opened():
     held_file("opens")
+
+
+# Exports so much that what leads to its functions isn't in its first page.
+EXPORTS = "".join("int exported_%d;\n" % i for i in range(4000))
+# Waits for "go", so that what is made for its number is newer than it.
+MAPPED = """
+import mmap, os, sys
+def busy(n):
+    return sum(i & 3 for i in range(n))
+def main():
+    mapped, code = None, mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+    while True:
+        busy(20000)
+        if not mapped and len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
+            with open(sys.argv[1], "rb") as f:
+                mapped = mmap.mmap(f.fileno(), 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+main()
+"""
+SCRIPT = """
+def busy(n):
+    return sum(i & 3 for i in range(n))
+def main():
+    while True:
+        busy(20000)
+main()
+"""
+
+
+@contextlib.contextmanager
+def library_that_stops(d, what, exports=""):
+    with FileSystem(d, what, spin_library(d, exports)) as fs, \
+            Background(kit.PYTHON, "-c", TARGET, fs.library, d) as target:
+        kit.runs(target.pid, 0.2)
+        yield target, fs
+
+
+@contextlib.contextmanager
+def perf_map_that_stops(d, what):
+    """/tmp of the program is the file system, with names of code that is made at run time."""
+    kit.need("unshare")
+    with Background("unshare", "-m", kit.PYTHON, "-c", MAPPED) as target:
+        kit.runs(target.pid, 0.2)
+        file = "%s/perf-%d.map" % (d, target.pid)
+        with open(file, "w") as f:
+            f.writelines("%x 10 f_%d\n" % (0x1000 + 16 * i, i) for i in range(40000))
+        with FileSystem(d, what, file, target.pid) as fs:
+            yield target, fs
+
+
+@contextlib.contextmanager
+def jitdump_that_stops(d, what):
+    """It is found as it is mapped, and its header is right."""
+    with Background(kit.PYTHON, "-c", MAPPED, d + "/mnt/jit-1.dump") as target:
+        kit.runs(target.pid, 0.2)
+        load = struct.pack("=IIQIIQQQQ", 0, 68, 0, target.pid, target.pid, 0, 0x1000, 16, 0) + b"name_of_it\0\0"
+        with open(d + "/jit-1.dump", "wb") as f:
+            f.write(struct.pack("=6IQQ", 0x4A695444, 1, 40, 62, 0, target.pid, 0, 0) + load * 4000)
+        with FileSystem(d, what, d + "/jit-1.dump") as fs:
+            kit.wait_for(lambda: "jit-1.dump" in open("/proc/%d/maps" % target.pid).read(), 10)
+            yield target, fs
+
+
+@contextlib.contextmanager
+def script_that_stops(d, what):
+    """krait reads what such a script is told, and source text."""
+    with open(d + "/manage.py", "w") as f:
+        f.write(SCRIPT)
+    with FileSystem(d, what, d + "/manage.py") as fs, Background(kit.PYTHON, fs.file) as target:
+        kit.runs(target.pid, 0.2)
+        yield target, fs
+
+
+# By what of a file krait would hang in.
+WAYS = {
+    "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
+    "map": lambda d: perf_map_that_stops(d, "twice"),
+    "map_name": lambda d: perf_map_that_stops(d, "names"),
+    "map_open": lambda d: perf_map_that_stops(d, "opens"),
+    "jitdump": lambda d: jitdump_that_stops(d, "symbols"),
+    "script": lambda d: script_that_stops(d, "opens"),
+}
+
+
+def held_ways(ways):
+    """One recording of programs whose files stop in these ways, and of one beside them."""
+    with folder() as d, kit.python() as other, contextlib.ExitStack() as stack:
+        targets, systems = [], []
+        for way in ways:
+            os.mkdir(d + "/" + way)
+            target, fs = stack.enter_context(WAYS[way](d + "/" + way))
+            targets.append(target)
+            systems.append(fs)
+        stack.callback(lambda: [fs.__exit__() for fs in systems])  # first: else targets may hang, too
+        for fs in systems:
+            fs.hold()
+        pids = [x for target in [other, *targets] for x in ("-p", target.pid)]
+        with Krait(d, "record", "-d", 1.5, "-F", 499, "-o", d + "/o.pb.gz", *pids) as running:
+            running.ends(systems)
+            said = running.said()
+        check(running.process.returncode == 0, said)
+        check("of programs do" in said and "answer" in said, said)
+        kit.sees(d + "/o.pb.gz", "busy", pids=[other.pid])
+        for target in targets:
+            total, found = kit.share(d + "/o.pb.gz", "busy", pids=[target.pid])
+            check(found > total * 0.5 and found > 5, "%d of %d samples have busy()" % (found, total))
+
+
+@kit.case
+def files_that_stop():
+    """A file system answers until krait reads on, or looks for a file: the recording ends in time and the rest is whole."""
+    held_ways(WAYS)
+
+
+@kit.full_case
+def each_file_that_stops():
+    """The same one by one: what one of them costs isn't hidden by another."""
+    for way in WAYS:
+        held_ways([way])
+
+
+@kit.case
+def files_that_come():
+    """An interpreter and a library that a child reads for krait are known as any other: names, rows, lines of source."""
+    with folder() as d, contextlib.ExitStack() as stack:
+        os.mkdir(d + "/python")
+        os.mkdir(d + "/library")
+        python = stack.enter_context(FileSystem(d + "/python", "reads", os.path.realpath(kit.PYTHON)))
+        library = stack.enter_context(FileSystem(d + "/library", "reads"))
+        with open(d + "/go", "w"), Background(python.file, "-c", TARGET, library.library, d + "/go") as target:
+            kit.runs(target.pid, 0.3)
+            kit.krait("record", "-p", target.pid, "-d", 1.5, "-F", 499, "--native=full", "-o", d + "/o.folded")
+        with open(d + "/o.folded") as f:
+            lines = f.read().splitlines()
+        whole = [x for x in lines if "main" in x and "[" + "incomplete" not in x]
+        count = lambda some: sum(int(x.rsplit(" ", 1)[1]) for x in some)
+        check(count(whole) >= 0.95 * count(lines), "%d of %d are whole" % (count(whole), count(lines)))
+        for name in ("busy", "spin (libspin.so)", "_start (%s)" % os.path.basename(os.path.realpath(kit.PYTHON))):
+            check(count(x for x in lines if name in x) > 0.1 * count(lines), "no %s: %s" % (name, lines[:3]))
+
+
+@kit.case
+def source_that_stops():
+    """krait dump and a page do without the text of a script that can't be opened."""
+    with folder() as d, kit.python() as other, script_that_stops(d, "opens") as (target, fs):
+        fs.hold()
+        try:
+            with open(d + "/stacks", "w") as f, \
+                    Krait(d, "dump", "-p", target.pid, "-p", other.pid, stdout=f) as running:
+                running.ends([fs])
+            text = open(d + "/stacks").read()
+            check(running.process.returncode == 0 and text.count("in main") >= 2, text + running.said())
+            with Krait(d, "record", "-d", 1, "-o", d + "/o.html", "-p", target.pid, "-p", other.pid) as running:
+                running.ends([fs])
+            check(running.process.returncode == 0 and os.path.getsize(d + "/o.html") > 10000, running.said())
+        finally:
+            fs.__exit__()
 
 
 @kit.case

@@ -4,8 +4,11 @@
  * DIRECTORY, with a copy of FILE in it under the same name. From SIGUSR1 on, programs whose name is
  * COMM get no answer when they want WHAT; all others do:
  *
- * symbols what is neither in the first page of the file nor in the last one reads anything in it
- * that nobody has read before opens        to open it, too
+ * symbols	what is neither in the first page of the file nor in the last one
+ * reads	anything in it that nobody has read before
+ * twice	to read it a third time
+ * opens	to open it, too
+ * names	to find it
  *
  * It ends, and unmounts, at a signal or when the one who started it ends. The protocol is that of
  * linux/fuse.h.
@@ -31,7 +34,7 @@
 static struct stat backing;
 static int file, device;
 static const char *name, *comm;
-static char held; /* 's', 'r' or 'o' */
+static char held; /* 's', 'r', 't', 'o' or 'n' */
 static volatile sig_atomic_t armed, over;
 
 static void on_signal(int number)
@@ -59,12 +62,18 @@ static bool is_named(unsigned pid)
 
 static bool is_held(const struct fuse_in_header *in, const struct fuse_read_in *what)
 {
-	const unsigned long head = 4096, tail = 65536; /* what krait tries of a file */
+	const unsigned long head = 4096, tail = 65536;
+	static unsigned reads;
 
-	if (!armed || (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ))
+	if (!armed ||
+	    (in->opcode != FUSE_OPEN && in->opcode != FUSE_READ && in->opcode != FUSE_LOOKUP))
+		return false;
+	if (in->opcode == FUSE_LOOKUP && held != 'n')
 		return false;
 	if (in->opcode == FUSE_OPEN && held != 'o')
 		return false;
+	if (in->opcode == FUSE_READ && held == 't')
+		return is_named(in->pid) && ++reads > 2;
 	if (in->opcode == FUSE_READ && held == 's' &&
 	    (what->offset < head || what->offset + 2 * tail >= (unsigned long)backing.st_size))
 		return false;
@@ -88,6 +97,10 @@ static struct fuse_attr attributes(unsigned long id)
 	return (struct fuse_attr){.ino = id,
 				  .size = (unsigned long)backing.st_size,
 				  .blocks = (unsigned long)backing.st_blocks,
+				  .mtime = (unsigned long)backing.st_mtim.tv_sec,
+				  .mtimensec = (unsigned)backing.st_mtim.tv_nsec,
+				  .ctime = (unsigned long)backing.st_ctim.tv_sec,
+				  .ctimensec = (unsigned)backing.st_ctim.tv_nsec,
 				  .mode = S_IFREG | 0755,
 				  .nlink = 1};
 }
@@ -96,7 +109,7 @@ static void look_up(const struct fuse_in_header *in, const char *wanted)
 {
 	struct fuse_entry_out out = {.nodeid = FILE_ID,
 				     .attr_valid = 3600,
-				     .entry_valid = 3600,
+				     .entry_valid = held == 'n' ? 0 : 3600,
 				     .attr = attributes(FILE_ID)};
 
 	if (strcmp(wanted, name))
@@ -123,6 +136,10 @@ static void serve(const struct fuse_in_header *in, const void *arg)
 				     .time_gran = 1};
 	struct fuse_attr_out attr = {.attr_valid = 3600, .attr = attributes(in->nodeid)};
 	struct fuse_open_out open = {.open_flags = FOPEN_KEEP_CACHE};
+
+	/* Past the page cache: what was read once isn't kept. */
+	if (held == 't' && in->opcode == FUSE_OPEN && is_named(in->pid))
+		open.open_flags = FOPEN_DIRECT_IO;
 
 	if (is_held(in, arg))
 		return;

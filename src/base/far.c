@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What stands for a file that a child has; see far.h. */
+#include "base/far.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+#define NAME	    "krait-far-"
+#define LINK	    "/memfd:" NAME
+#define BLOCK_BYTES ((uint64_t)4 << 10)
+#define RUN_BLOCKS  32			/* that are asked for at once */
+#define COPY_MAX    ((uint64_t)8 << 30) /* of a file that is copied in parts */
+
+/* A copy, and which blocks of it are there. Who has its descriptor is alone in it. */
+struct copy {
+	int fd;
+	uint64_t number, bytes;
+	uint8_t *blocks;
+};
+
+/* For the program, as descriptors are. */
+static struct {
+	const struct far_ops
+		*_Atomic ops; /* NULL: there is no such file, and nobody needs to look */
+	pthread_mutex_t lock;
+	VEC(struct copy *) copies;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* False: @fd isn't far. The file's name says the number, so that nobody needs to note what is closed. */
+static bool number_of(int fd, uint64_t *ret)
+{
+	char self[32], link[64] = "";
+	char *end;
+
+	if (!all.ops)
+		return false;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (readlink(self, link, sizeof(link) - 1) <= 0 || !str_starts(link, LINK))
+		return false;
+	*ret = strtoull(link + strlen(LINK), &end, 10);
+	return end > link + strlen(LINK);
+}
+
+int far_new(const struct far_ops *ops, uint64_t number, uint64_t bytes)
+{
+	_cleanup_close_ int fd = -1;
+	char name[48];
+
+	all.ops = ops;
+	snprintf(name, sizeof(name), NAME "%llu", (unsigned long long)number);
+	fd = memfd_create(name, MFD_CLOEXEC);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return -errno;
+	return TAKE_FD(fd);
+}
+
+bool far_is(int fd)
+{
+	uint64_t number;
+
+	return number_of(fd, &number);
+}
+
+ssize_t far_pread(int fd, void *bytes, size_t n, off_t offset)
+{
+	uint64_t number;
+	ssize_t got;
+
+	if (!number_of(fd, &number))
+		return pread(fd, bytes, n, offset);
+	got = all.ops->read(number, bytes, n, (uint64_t)offset);
+	if (got >= 0)
+		return got;
+	errno = (int)-got;
+	return -1;
+}
+
+int far_stat(int fd, struct stat *ret)
+{
+	uint64_t number;
+	int r;
+
+	if (!number_of(fd, &number))
+		return fstat(fd, ret);
+	r = all.ops->stat(number, ret);
+	if (!r)
+		return 0;
+	errno = -r;
+	return -1;
+}
+
+static int add_copy(struct copy *c)
+{
+	int r;
+
+	pthread_mutex_lock(&all.lock);
+	r = vec_push(&all.copies, c);
+	pthread_mutex_unlock(&all.lock);
+	return r;
+}
+
+static struct copy *find_copy(int fd, bool take)
+{
+	struct copy *found = NULL;
+
+	pthread_mutex_lock(&all.lock);
+	for (size_t i = 0; !found && i < all.copies.n; i++) {
+		if (all.copies.v[i]->fd != fd)
+			continue;
+		found = all.copies.v[i];
+		if (take)
+			all.copies.v[i] = all.copies.v[--all.copies.n];
+	}
+	pthread_mutex_unlock(&all.lock);
+	return found;
+}
+
+static void copy_free(struct copy *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c->blocks);
+	free(c);
+}
+
+int far_copy(int fd)
+{
+	uint64_t number;
+	struct stat st;
+	struct copy *c;
+	int r;
+
+	if (!number_of(fd, &number))
+		return -1;
+	if (fstat(fd, &st) || (uint64_t)st.st_size > COPY_MAX)
+		return -EFBIG;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct copy){far_new(all.ops, number, (uint64_t)st.st_size), number,
+			   (uint64_t)st.st_size};
+	c->blocks = calloc(1, c->bytes / BLOCK_BYTES / 8 + 1);
+	r = c->fd < 0 ? c->fd : !c->blocks ? -ENOMEM : add_copy(c);
+	if (!r)
+		return c->fd;
+	copy_free(c);
+	return r == -1 ? -EPERM : r;
+}
+
+void far_drop(int fd)
+{
+	struct copy *c = fd < 0 ? NULL : find_copy(fd, true);
+
+	if (c)
+		copy_free(c);
+}
+
+static bool is_there(const struct copy *c, uint64_t block)
+{
+	return c->blocks[block / 8] >> block % 8 & 1;
+}
+
+/* All of them, or nothing: half a block would look like one with zeros. */
+static bool fetch_run(struct copy *c, uint64_t first, uint64_t n_blocks, char *bytes)
+{
+	uint64_t at = first * BLOCK_BYTES;
+	size_t n = MIN(n_blocks * BLOCK_BYTES, c->bytes - at);
+
+	if (all.ops->read(c->number, bytes, n, at) != (ssize_t)n ||
+	    pwrite(c->fd, bytes, n, (off_t)at) != (ssize_t)n)
+		return false;
+	for (uint64_t i = first; i < first + n_blocks; i++)
+		c->blocks[i / 8] |= (uint8_t)(1u << i % 8);
+	return true;
+}
+
+static bool fetch_blocks(struct copy *c, uint64_t first, uint64_t end)
+{
+	_cleanup_free_ char *bytes = NULL;
+
+	for (uint64_t n; first < end; first += n) {
+		for (n = 0; n < RUN_BLOCKS && first + n < end && !is_there(c, first + n);)
+			n++;
+		if (!n) {
+			n = 1;
+			continue;
+		}
+		bytes = bytes ?: malloc(RUN_BLOCKS * BLOCK_BYTES);
+		if (!bytes || !fetch_run(c, first, n, bytes))
+			return false;
+	}
+	return true;
+}
+
+bool far_fetch(int fd, uint64_t offset, uint64_t n)
+{
+	struct copy *c = all.ops ? find_copy(fd, false) : NULL;
+	uint64_t end;
+
+	if (!c)
+		return !far_is(fd);
+	if (offset >= c->bytes || !n)
+		return true; /* as much as there is */
+	end = offset + MIN(n, c->bytes - offset);
+	return fetch_blocks(c, offset / BLOCK_BYTES, (end + BLOCK_BYTES - 1) / BLOCK_BYTES);
+}

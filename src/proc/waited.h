@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long the main thread may wait for files: for one file system or user and for all of them, at
+ * once and as a share of the time since. What answers fast counts with the larger bound only.
+ */
+#ifndef PROC_WAITED_H
+#define PROC_WAITED_H
+
+#include "base/clock.h"
+
+#define WAITED_ONE   (3 * NSEC_PER_SEC)
+#define WAITED_ALL   (6 * NSEC_PER_SEC)
+#define WAITED_SLOW  (500 * NSEC_PER_MSEC) /* for answers that took longer than */
+#define WAITED_FAST  (20 * NSEC_PER_MSEC)
+#define WAITED_SHARE 50 /* 2 % */
+
+struct waited {
+	uint64_t since_ns, ns, slow_ns;
+};
+
+/* May it wait once more? */
+static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t most)
+{
+	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;
+
+	return w->ns < most + more && w->slow_ns < WAITED_SLOW + more;
+}
+
+static inline void waited_add(struct waited *w, uint64_t began, uint64_t took)
+{
+	w->since_ns = w->since_ns ?: began;
+	w->ns += took;
+	w->slow_ns += took >= WAITED_FAST ? took : 0;
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finding and opening files without waiting for ever; see walk.h. */
+#include "proc/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/worker.h"
+#include "proc/answers.h"
+#include "proc/file_tasks.h"
+#include "proc/files.h"
+#include "proc/keeper.h"
+#include "proc/waited.h"
+
+#define USERS 16
+
+static struct waited waited[USERS]; /* for the latest user of each number; the main thread's */
+static _Thread_local const struct opener *own_opener;
+
+void walk_be(const struct opener *u)
+{
+	own_opener = u;
+}
+
+uid_t walk_user_of(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return pid <= 0 || stat(path, &st) ? 0 : st.st_uid;
+}
+
+int walk_stat(int path_fd, struct stat *ret)
+{
+	struct statx x;
+
+	if (statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x))
+		return -errno;
+	*ret = (struct stat){
+		.st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+		.st_ino = x.stx_ino,
+		.st_mode = x.stx_mode,
+		.st_nlink = x.stx_nlink,
+		.st_uid = x.stx_uid,
+		.st_gid = x.stx_gid,
+		.st_size = (off_t)x.stx_size,
+		.st_mtim = {x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec},
+		.st_ctim = {x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec},
+	};
+	return 0;
+}
+
+/* As reader_ask(), as long as @uid didn't make the main thread wait too often. */
+static ssize_t ask_any(struct reader_request *q, uid_t uid)
+{
+	struct waited *w = &waited[uid % USERS];
+	uint64_t began = clock_ns(CLOCK_MONOTONIC);
+	ssize_t got;
+
+	if (!waited_is_left(w, began, WAITED_ONE))
+		return -ETIMEDOUT;
+	q->uid = uid;
+	got = reader_ask(q);
+	waited_add(w, began, clock_ns(CLOCK_MONOTONIC) - began);
+	return got;
+}
+
+/* Is what @path_fd is of on a file system that always answers? */
+static bool is_near(int path_fd, const struct stat *st, uid_t uid)
+{
+	uint64_t dev = file_dev(st->st_dev);
+	struct reader_request q = {.pid = -1 - (pid_t)(dev % INT32_MAX), /* no process has it */
+				   .task = file_task_type,
+				   .give = path_fd};
+	long type;
+
+	if (answers_known(dev))
+		return true;
+	if (keeper_has(dev))
+		return false;
+	q.bytes = &type;
+	q.most = sizeof(type);
+	return ask_any(&q, uid) == sizeof(type) && answers_type(dev, type);
+}
+
+int walk_open(int path_fd, pid_t pid)
+{
+	const struct file_opener opener = file_opener_of(own_opener);
+	struct stat st;
+	int r = walk_stat(path_fd, &st);
+
+	if (r)
+		return r;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (worker_is_job() || is_near(path_fd, &st, walk_user_of(pid)))
+		return file_open_here(&opener, path_fd);
+	return keeper_open(path_fd, file_dev(st.st_dev), pid, &opener);
+}
+
+/* What hangs together: below a directory what the path begins with. No process has such a number. */
+static pid_t group_of(int root, pid_t pid, const char *path)
+{
+	const char *end = strrchr(path, '/');
+	uint32_t hash = 2166136261u ^ (uint32_t)(pid > 0 ? pid : root);
+
+	for (; end && path < end; path++)
+		hash = (hash ^ (uint8_t)*path) * 16777619u;
+	return -1 - (pid_t)(hash % INT32_MAX);
+}
+
+static int walk_aside(const struct file_walk *w, int dir, pid_t pid)
+{
+	struct file_walk answer = *w;
+	int fd;
+	struct reader_request r = {.pid = w->resolve ? group_of(dir, pid, w->path) : pid,
+				   .task = file_task_walk,
+				   .bytes = &answer,
+				   .n = sizeof(answer),
+				   .most = sizeof(answer),
+				   .give = dir,
+				   .take = &fd};
+	ssize_t got = ask_any(&r, pid > 0 ? walk_user_of(pid) : w->opener.uid);
+
+	if (got < 0)
+		return (int)got;
+	return fd < 0 ? -EIO : fd;
+}
+
+static int fill_path(struct file_walk *w, const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n >= sizeof(w->path))
+		return -ENAMETOOLONG;
+	memcpy(w->path, path, n + 1);
+	return 0;
+}
+
+int walk_proc(int dir, pid_t pid, const char *name)
+{
+	struct file_walk w = {};
+	int r = fill_path(&w, name);
+
+	if (r)
+		return r;
+	return worker_is_job() ? file_walk_here(&w, dir) : walk_aside(&w, dir, pid);
+}
+
+/* Within one file system that always answers nothing hangs. */
+static int walk_near(struct file_walk *w, int root, pid_t pid)
+{
+	struct stat st;
+	int r = walk_stat(root, &st);
+
+	if (r)
+		return r;
+	if (!is_near(root, &st, walk_user_of(pid)))
+		return -EXDEV;
+	w->resolve |= RESOLVE_NO_XDEV;
+	r = file_walk_here(w, root);
+	w->resolve &= ~(uint64_t)RESOLVE_NO_XDEV;
+	return r;
+}
+
+int walk_below(int root, pid_t pid, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct file_walk w = {.flags = flags, .resolve = resolve};
+	int r = fill_path(&w, path);
+
+	if (r)
+		return r;
+	w.opener = file_opener_of(own_opener);
+	if (worker_is_job())
+		return file_walk_here(&w, root);
+	r = walk_near(&w, root, pid);
+	return r == -EXDEV ? walk_aside(&w, root, pid) : r;
+}
