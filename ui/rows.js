@@ -184,9 +184,6 @@ function frameRows(which) {
 	return python ? rows.filter((r, i) => functions[g.example[i]].kind === PYTHON || r.self > 0) : rows;
 }
 
-/** @param {string} key @returns {(a: any, b: any) => number} */
-const ownFirst = (key) => (a, b) => a.rank - b.rank || b[key] - a[key];
-
 /** @param {string} which */
 export const rowsAround = (which) => relativeRows(which, (f) => choose(f, true), TABLES[which].note);
 
@@ -228,7 +225,7 @@ export function table() {
 		changeTable();
 	else
 		showRows(kind.of ? kind.of().flatMap((k) => labelRows(k, name === 'labels' ? k + ': ' : '')) : kind.own ? rowsAround(name) : frameRows(name),
-			name === 'functions' && state.library === 'folded' ? {order: ownFirst} : {});
+			name === 'functions' && state.library === 'folded' ? {groups: ['Your functions', 'Libraries and other code']} : {});
 }
 
 /** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */

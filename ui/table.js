@@ -13,6 +13,7 @@ const STEP = 60;
  * @property {boolean} [chosen]
  * @property {() => void} [choose]
  * @property {() => string} [noteLater] a better note, which takes longer
+ * @property {number} [rank] in which group it is
  *
  * @typedef {object} Shown
  * @property {Row[]} rows @property {string} title @property {string} unit
@@ -22,6 +23,7 @@ const STEP = 60;
  * @property {string} [own] what .self is called
  * @property {string} [caption] @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] instead of the share and the value
  * @property {(key: string) => (a: Row, b: Row) => number} [order] instead of the largest first
+ * @property {string[]} [groups] what rows are called, by .rank: each group is in order by itself, but not by name
  */
 
 /** @param {number} v @param {Shown} t */
@@ -63,6 +65,20 @@ function heading(t, by, text) {
 		el('button', {type: 'button', onclick: () => t.onSort(by)}, text));
 }
 
+/** @param {Row} r */
+const rankOf = (r) => r.rank || 0;
+
+/**
+ * Rows, and before the first one of each group but the first what it is: else the order would look wrong.
+ * @param {Row[]} rows @param {number} from @param {number} to @param {Shown} t
+ */
+function groupedLines(rows, from, to, t) {
+	return rows.slice(from, to).flatMap((r, i) => {
+		const heads = t.groups && t.sort !== 'name' && from + i > 0 && rankOf(r) !== rankOf(rows[from + i - 1]);
+		return [...(heads ? [el('tr', {class: 'group'}, el('th', {scope: 'rowgroup', colspan: '3'}, t.groups[rankOf(r)]))] : []), line(r, t)];
+	});
+}
+
 /** @param {Shown} t */
 export function showTable(t) {
 	clearTimeout(betterTimer);
@@ -74,8 +90,8 @@ export function showTable(t) {
 	else if (t.order)
 		rows.sort(t.order(key));
 	else
-		rows.sort((a, b) => b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
-	const body = el('tbody', {}, ...rows.slice(0, STEP).map((r) => line(r, t)));
+		rows.sort((a, b) => (t.groups ? rankOf(a) - rankOf(b) : 0) || b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
+	const body = el('tbody', {}, ...groupedLines(rows, 0, STEP, t));
 	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
 		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own')]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
 	const more = el('button', {type: 'button', class: 'more'});
@@ -85,7 +101,7 @@ export function showTable(t) {
 		more.textContent = 'Show more: ' + counted(rows.length - shown, 'row') + ' left';
 	};
 	more.addEventListener('click', () => {
-		body.append(...rows.slice(shown, shown + 10 * STEP).map((r) => line(r, t)));
+		body.append(...groupedLines(rows, shown, shown + 10 * STEP, t));
 		shown += 10 * STEP;
 		tell();
 	});

@@ -109,7 +109,7 @@ def open_page(b, name, fragment="", code="all"):
 
 def rows(b):
     """Name, self and total of the table's rows."""
-    return b.js("""[...document.querySelectorAll('#table tbody tr')].map((tr) => [
+    return b.js("""[...document.querySelectorAll('#table tbody tr:not(.group)')].map((tr) => [
         tr.querySelector('.name').textContent,
         ...[...tr.querySelectorAll('.share')].map((e) => e.textContent.replace('\\u00a0', ' '))])""")
 
@@ -1097,6 +1097,15 @@ def my_code(b):
     equal(sorted(got), sorted(want), "boxes")
     assert len(want) < most and all(abs(got[path] * whole - n) < 0.002 * whole for path, n in want.items()), (got, want)
     equal([r[0] for r in rows(b)][:3], [r[0] for r in unfolded if r[0] in ("main", "view", "rule")], "the first rows")
+    # By the arrow's order in each group, which is said.
+    groups = [[]]
+    for name, *numbers in b.js("""[...document.querySelectorAll('#table tbody tr')].map((tr) => tr.className === 'group' ? [tr.textContent] :
+            [tr.querySelector('.name').textContent, ...[...tr.querySelectorAll('.share')].map((e) => parseFloat(e.textContent))])"""):
+        groups.append([]) if not numbers else groups[-1].append(numbers[0])  # pylint: disable=expression-not-assigned
+    assert len(groups) == 2 and len(groups[0]) == 3 and all(g == sorted(g, reverse=True) for g in groups), groups
+    press(b, "Function")
+    equal((b.js("document.querySelectorAll('#table .group').length"), [r[0] for r in rows(b)]), (0, sorted(r[0] for r in rows(b))), "by name")
+    press(b, "Own")
     seen = {r[0]: r[1:] for r in rows(b)}
     equal({name: seen[name] for name in ("main", "view", "rule", "inflate", "crc", "import json")},
           {name: next(r[1:] for r in unfolded if r[0] == name) for name in ("main", "view", "rule", "inflate", "crc", "import json")}, "one's own rows")
