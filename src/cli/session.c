@@ -520,6 +520,7 @@ void session_fini(struct session *s)
 	output_fini(&s->summary);
 	caller_leave(&s->caller);
 	proc_match_fini(&s->match);
+	map_fini(&s->exits);
 	vec_fini(&s->labels);
 	free(s->path);
 	free(s->title);

@@ -65,6 +65,8 @@ struct session {
 	int stopped;		       /* the signal that ended the recording, or 0 */
 	int epoll_fd;
 	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */
+	struct map exits;    /* wanted processes of which threads have ended: are they over? */
+	uint64_t ended_ns;   /* the targets aren't looked at again before, CLOCK_MONOTONIC */
 	struct cpus_watch cpus;
 	bool tells_use; /* set before session_start(): how much processes ran and waited is wanted */
 	struct {
@@ -112,8 +114,11 @@ _must_use_ int session_add_targets(struct session *s);
 /* Side band: thread @tid ended. A process that ended is no target any more: its number is free. */
 void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
+/* After each reading of the side band: some programs end thousands of threads a second, and each look takes its time. */
+void session_exits(struct session *s);
+
 /* True once every process of -p has ended. */
-bool session_targets_ended(struct session *s);
+bool session_targets_ended(struct session *s, uint64_t now_ns);
 
 /*
  * The processes that the command started and that go on after its own end, ascending: daemons. None

@@ -201,6 +201,7 @@ int session_drain(struct session *s)
 	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
 	/* Side band first: a mapping is known before the samples that need it. */
 	sideband_drain(s->sideband);
+	session_exits(s);
 	r = sampler_drain(s->sampler);
 	s->more = r > 0;
 	r = r < 0 ? r : collect_flush(s->collect, false);
@@ -220,7 +221,7 @@ bool session_finished(struct session *s, uint64_t now)
 		return true;
 	if (s->options->cmd)
 		return spawn_is_over(&s->spawn); /* to be reaped after session_use_end() */
-	return session_targets_ended(s);
+	return session_targets_ended(s, now);
 }
 
 int session_wait_ms(const struct session *s, uint64_t now)

@@ -132,20 +132,41 @@ int session_add_targets(struct session *s)
 	return r;
 }
 
-void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
+static void drop_if_ended(struct session *s, uint32_t tgid)
 {
-	/* The last thread isn't always the first one: the others are looked at when they are last. */
-	if (!s->match.by_pid || !map_get(&s->match.pids, tgid) || !has_ended(tgid))
+	if (!map_get(&s->match.pids, tgid) || !has_ended((pid_t)tgid))
 		return;
 	session_use_ended(s, (pid_t)tgid);
-	proc_match_exit(&s->match, tgid);
+	proc_match_exit(&s->match, (pid_t)tgid);
 	sampler_remove_root(s->sampler, tgid);
 }
 
-bool session_targets_ended(struct session *s)
+void session_exit(struct session *s, uint32_t tgid, uint32_t tid)
+{
+	if (!s->match.by_pid || !map_get(&s->match.pids, tgid))
+		return;
+	/* The last thread isn't always the first one. */
+	if (tid == tgid || map_put(&s->exits, tgid, 1))
+		drop_if_ended(s, tgid);
+}
+
+void session_exits(struct session *s)
+{
+	map_foreach(p, &s->exits)
+		drop_if_ended(s, (uint32_t)p->key);
+	map_clear(&s->exits);
+}
+
+/* The side band tells of an end at once; where its record was lost, this finds out. */
+#define ENDED_APART_NS (50 * NSEC_PER_MSEC)
+
+bool session_targets_ended(struct session *s, uint64_t now_ns)
 {
 	if (!s->match.by_pid || s->options->cmd)
 		return false;
+	if (s->match.pids.n && now_ns < s->ended_ns)
+		return false;
+	s->ended_ns = now_ns + ENDED_APART_NS;
 	map_foreach(p, &s->match.pids) {
 		if (!has_ended((pid_t)p->key))
 			return false;

@@ -51,6 +51,17 @@ for i in itertools.count():
     t.join()
 """
 
+# Threads that do nothing, one after another.
+SHORT_THREADS = """
+import _thread
+print("ready", flush=True)
+while True:
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    _thread.start_new_thread(lock.release, ())
+    lock.acquire()
+"""
+
 
 def tasks(pid):
     """krait and its children."""
@@ -84,7 +95,7 @@ def soon(pid):
     return least
 
 
-def attack(source, what):
+def attack(source, what, named=True):
     with folder() as d, Background(PYTHON, "-c", source, stdout=-1) as target:
         target.process.stdout.readline()
         with kit.recorder(d + "/o.pb.gz", "-p", target.pid) as recording:
@@ -93,6 +104,8 @@ def attack(source, what):
             code, said = recording.finish()
     check(code == 0, "exit code %d: %s" % (code, said))
     check(took <= MOST, "%s cost %.1f %% of a CPU: %s" % (what, 100 * took, said))
+    if not named:
+        return
     named = re.search(r"first of (\d+) \(.*later (\d+) times", said)
     check(named and int(named[1]) == target.pid and int(named[2]) > 0,
           "it isn't named: " + said)
@@ -108,6 +121,12 @@ def many_mappings():
 def many_threads():
     """3,000 threads, and a new one all the time."""
     attack(THREADS, "threads' names")
+
+
+@kit.case
+def short_threads():
+    """Thousands of threads a second start and end: whether the process ends with one isn't asked for each."""
+    attack(SHORT_THREADS, "ends of threads", named=False)
 
 
 # As many starts of Python as are asked for, one after another.
