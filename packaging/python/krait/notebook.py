@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""%%krait and %krait in a notebook: records the kernel's process while the cell, or the statement, runs. The cell then shows where the time
+went, in one sentence and as a flame graph: an SVG without script, which is drawn again when the notebook is reopened."""
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+from . import recording
+
+MOST_BYTES = 300000  # by which a cell's picture makes a notebook larger
+# Which boxes are drawn until it is small enough: the least width, of 1200, and whether with the words that a pointer shows.
+SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
+# What calls a cell, and is the same for all.
+FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
+          "runpy", os.path.abspath(__file__))
+# What a picture has for its script and for krait itself.
+REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
+BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
+
+
+class Failed(Exception):
+    """What the cell raised was shown where it was raised."""
+
+    def _render_traceback_(self):
+        return []
+
+
+class Picture:
+    def __init__(self, svg):
+        self.svg = svg
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def __repr__(self):
+        return "flame graph by krait, an SVG picture"
+
+
+def load(shell):
+    def krait(line, cell=None):
+        """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT: the same of one statement."""
+        if cell is None and not line.strip():
+            print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
+            return
+        run(shell, line if cell is None else cell, [] if cell is None else shlex.split(line))
+    shell.register_magic_function(krait, "line_cell", "krait")
+
+
+def run(shell, code, options):
+    """Runs the code, recorded or, where that can't be, as it is."""
+    with tempfile.TemporaryDirectory(prefix="krait-cell.") as folder:
+        taken = recording.Recording(os.path.join(folder, "cell.pb.gz"), *options)
+        try:
+            taken.begin()
+            result = shell.run_cell(code, store_history=False)
+        finally:
+            taken.end()
+        show(taken)
+    if not result.success:
+        raise Failed()
+
+
+def show(taken):
+    if taken.error:
+        print("krait: this cell wasn't recorded:\n" + taken.error)
+        return
+    for line in taken.warnings():
+        print(line)
+    print(recording.report(taken.output).get("summary") or "Nothing that ran long enough for a sample.")
+    svg = picture(taken.output)
+    if svg:
+        from IPython.display import display  # pylint: disable=import-outside-toplevel # it is there, for it called us
+        display(Picture(svg))
+
+
+def picture(path):
+    """With all boxes that there is room for, the widest ones; None if there is no room for any, or nothing to show."""
+    svg = os.path.join(os.path.dirname(path), "cell.svg")
+    hide = [word for frame in FRAMES for word in ("--hide", frame)]
+    subprocess.run([recording.program(), "report", "-o", svg, *hide, path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if not os.path.exists(svg):
+        return None
+    with open(svg, encoding="utf-8") as f:
+        text = REST.sub("", f.read())
+    for width, titled in SHAPES:
+        fits, left_out = smaller(text, width, titled)
+        if stored_bytes(fits) <= MOST_BYTES:
+            if left_out:
+                print("%d boxes narrower than %.2g %% of the picture aren't drawn." % (left_out, width / 12))
+            return fits
+    print("The flame graph is too large for a notebook.")
+    return None
+
+
+def smaller(text, width, titled):
+    """The picture without narrow boxes, whose callees are narrower still; and how many these are."""
+    left_out = 0
+
+    def box(found):
+        nonlocal left_out
+        if float(found[2]) < width:
+            left_out += 1
+            return ""
+        return found[0] if titled else found[0].replace(found[1], "", 1)
+    return BOX.sub(box, text), left_out
+
+
+def stored_bytes(text):
+    """In a notebook: JSON, each line indented in a list."""
+    return len(json.dumps(text, ensure_ascii=False).encode()) + 16 * (text.count("\n") + 1)
