@@ -83,6 +83,9 @@ void doctor_examine(struct doctor *d)
 	if (!d->root)
 		d->root = "";
 	rights_read(&d->rights);
+	/* Where the container is in the way whatever else there is, that is the one thing to say. */
+	if (!*d->root && !check_sandbox(d, false))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
 		checks[i](d);
 }

@@ -16,6 +16,11 @@ void finding_remedy(struct finding *f, const char *fmt, ...) _printf_(2, 3);
  * can't be read. */
 bool doctor_file(const struct doctor *d, const char *path, char *buf, size_t n);
 
+/*
+ * Does the container let krait record? False: a finding says why not. @capable: what capabilities there are suffice.
+ */
+bool check_sandbox(struct doctor *d, bool capable);
+
 void check_kernel(struct doctor *d);
 void check_btf(struct doctor *d);
 void check_lockdown(struct doctor *d);

@@ -8,23 +8,23 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/self.h"
+#include "cli/sandbox.h"
 #include "proc/container.h"
 #include "sampler/sampler.h"
 
-/* PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h: the host's namespaces. */
-#define HOST_PID_NS  0xeffffffcu
-#define HOST_USER_NS 0xeffffffdu
+/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the host's namespace. */
+#define HOST_PID_NS 0xeffffffcu
 
-#define FILE_BYTES   65536
-#define SHORT_ID     12 /* digits of a container id that people type */
+#define FILE_BYTES  65536
+#define SHORT_ID    12 /* digits of a container id that people type */
 
-static bool in_namespace(const struct doctor *d, const char *name, unsigned int host)
+static bool in_pid_namespace(const struct doctor *d)
 {
 	char path[512];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/proc/self/ns/%s", d->root, name);
-	return stat(path, &st) == 0 && st.st_ino != host;
+	snprintf(path, sizeof(path), "%s/proc/self/ns/pid", d->root);
+	return stat(path, &st) == 0 && st.st_ino != HOST_PID_NS;
 }
 
 /* Appends the id of the container krait is in; false if it isn't in one, or its id can't be told.
@@ -47,12 +47,15 @@ static bool own_container(const struct doctor *d, struct str *ret)
 
 static bool in_user_namespace(const struct doctor *d)
 {
-	return in_namespace(d, "user", HOST_USER_NS);
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/proc/self/ns/user", d->root);
+	return sandbox_is_user_namespace(path);
 }
 
 static bool is_contained(const struct doctor *d, struct str *id)
 {
-	return own_container(d, id) || in_namespace(d, "pid", HOST_PID_NS) || in_user_namespace(d);
+	return own_container(d, id) || in_pid_namespace(d) || in_user_namespace(d);
 }
 
 /* What to run where the rights can't be had here: outside. */
@@ -65,33 +68,30 @@ static void remedy_on_host(struct finding *f, const struct str *id)
 		finding_remedy(f, "on the host: sudo krait record");
 }
 
-/* False: what capabilities there are don't count. */
-static bool check_user_namespace(struct doctor *d, const struct str *id)
+bool check_sandbox(struct doctor *d, bool capable)
 {
-	bool its_own = in_user_namespace(d);
+	struct sandbox_why why;
 
-	if (its_own)
-		remedy_on_host(finding_add(d, "user namespace", FINDING_FAIL,
-					   "krait is in a user namespace of its own, where "
-					   "capabilities don't reach BPF and perf"),
-			       id);
-	return !its_own;
+	sandbox_why(capable, &why);
+	if (why.name)
+		finding_remedy(finding_add(d, why.name, FINDING_FAIL, "%s", why.text), "%s",
+			       why.remedy);
+	return !why.name;
 }
 
 void check_rights(struct doctor *d)
 {
-	_cleanup_str_ struct str missing = {}, id = {};
+	_cleanup_str_ struct str missing = {}, id = {}, words = {};
 	bool contained = is_contained(d, &id);
 	struct finding *f;
 
-	if (!check_user_namespace(d, &id))
-		return;
 	if (rights_missing(&d->rights, RIGHT_NEEDED, &missing)) {
 		f = finding_add(d, "rights", FINDING_FAIL, "missing: %s", str_cstr(&missing));
-		if (contained)
+		if (d->rights.uid == 0) {
+			rights_for_container(&d->rights, &words);
+			finding_remedy(f, "%s", str_cstr(&words));
+		} else if (contained)
 			remedy_on_host(f, &id);
-		else if (d->rights.uid == 0)
-			finding_remedy(f, "run krait as the host's full root (sudo krait ...)");
 		else
 			finding_remedy(f,
 				       "sudo %s doctor --grant, or each time: sudo %s record ...",
@@ -124,8 +124,10 @@ void check_programs(struct doctor *d)
 	struct finding *f;
 	int r;
 
-	if (*d->root || rights_check(&d->rights) || in_user_namespace(d))
+	if (*d->root || rights_check(&d->rights))
 		return; /* about the running kernel; and without rights the answer is known */
+	if (!check_sandbox(d, true))
+		return;
 	r = event_parse(&config.event, "cpu-clock");
 	if (!r)
 		r = event_set_rate(&config.event, 99, 0);

@@ -88,18 +88,32 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 	return n;
 }
 
+void rights_for_container(const struct rights *r, struct str *ret)
+{
+	size_t n = 0;
+
+	str_add(ret, "docker run");
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		if (rights[i].kind == RIGHT_NEEDED && !rights_have(r, rights[i].cap))
+			str_addf(ret, " --cap-add %s", rights[i].name + strlen("CAP_"));
+	str_add(ret, " ... (in a pod securityContext: {capabilities: {add: [");
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		if (rights[i].kind == RIGHT_NEEDED && !rights_have(r, rights[i].cap))
+			str_addf(ret, "%s%s", n++ ? ", " : "", rights[i].name + strlen("CAP_"));
+	str_add(ret, "]}})");
+}
+
 int rights_check(const struct rights *r)
 {
-	_cleanup_str_ struct str names = {};
+	_cleanup_str_ struct str names = {}, remedy = {};
 
 	if (!rights_missing(r, RIGHT_NEEDED, &names))
 		return 0;
-	if (r->uid == 0)
-		return err_set(
-			-EPERM,
-			"%s missing although this is root, as in a container; `krait doctor` says "
-			"what to run on the host",
-			str_cstr(&names));
+	if (r->uid == 0) {
+		rights_for_container(r, &remedy);
+		return err_set(-EPERM, "%s missing although this is root, as in a container; %s",
+			       str_cstr(&names), str_cstr(&remedy));
+	}
 	return err_set(
 		-EPERM,
 		"%s missing; run it as `sudo %s ...`, or once `sudo %s doctor --grant` and then "

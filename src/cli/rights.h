@@ -42,6 +42,9 @@ bool rights_have(const struct rights *r, int cap);
 /* Appends the names of the missing ones of this kind, ", " between; how many. */
 size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *ret);
 
+/* Appends how a container gets the needed ones that are missing, in Docker's words and a pod's. */
+void rights_for_container(const struct rights *r, struct str *ret);
+
 /* 0, or -EPERM + message that names what is missing and the command that helps. */
 _must_use_ int rights_check(const struct rights *r);
 

@@ -12,6 +12,7 @@
 #include "cli/doctor.h"
 #include "cli/exit.h"
 #include "cli/kernel_danger.h"
+#include "cli/sandbox.h"
 #include "cli/session.h"
 #include "cli/signals.h"
 #include "proc/proc.h"
@@ -52,7 +53,9 @@ int session_check_permitted(struct session *s)
 
 	r = r ? r : proc_check_mount();
 	rights_read(&s->rights);
+	r = r ? r : sandbox_check(false);
 	r = r ? r : rights_check(&s->rights);
+	r = r ? r : sandbox_check(true);
 	return r ? r : session_check_memory();
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a container takes away beside capabilities: a user namespace, a seccomp profile, a kernel of its own
+ * (gVisor). Found by trying, so that the one thing that lacks is named.
+ */
+#ifndef CLI_SANDBOX_H
+#define CLI_SANDBOX_H
+
+#include <stdbool.h>
+#include "base/util.h"
+
+/* Is krait in a user namespace that isn't the host's? @path: of /proc/self/ns/user. */
+bool sandbox_is_user_namespace(const char *path);
+
+/* Why krait can't record in this container, and what helps: a finding of krait doctor. */
+struct sandbox_why {
+	const char *name; /* of the finding; NULL: nothing is in the way */
+	char text[200];
+	const char *remedy;
+};
+
+/* @capable: krait has the capabilities, so that a seccomp profile is what refuses. */
+void sandbox_why(bool capable, struct sandbox_why *ret);
+
+/* 0, or -EPERM + message with the command that helps. */
+_must_use_ int sandbox_check(bool capable);
+
+#endif
