@@ -5,12 +5,18 @@ how large the notebook is what a file of it says. In the full tier JupyterLab dr
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 import xml.etree.ElementTree
 
 import kit
 from kit import case, check, folder
+
+sys.path.insert(0, os.path.join(kit.ROOT, "tests", "golden"))
+import browser  # noqa: E402  pylint: disable=wrong-import-position
 
 PACKAGE = os.path.join(kit.ROOT, "packaging", "python")
 MOST_BYTES = 300000
@@ -168,6 +174,78 @@ def goes_on():
         check("ran\n" in text_of(outputs[1]) and "nosuch" in text_of(outputs[1]), "%s" % outputs)
         outputs = run_cells(d, "%load_ext krait", "%%krait\nprint('ran')", program=d + "/nothing")
         check("ran\n" in text_of(outputs[1]) and "wasn't recorded" in text_of(outputs[1]), "%s" % outputs)
+
+
+LAB = ("jupyter", "3.12", "jupyterlab", "nbconvert", "ipykernel", "jupyter_client")
+# Of the pictures that are to be seen: how wide each is drawn, how wide the place is, and what of it the image itself says.
+PICTURES = """JSON.stringify([...document.querySelectorAll('.jp-RenderedSVG img')].filter(i => i.complete && i.naturalWidth)
+    .map(i => [i.getBoundingClientRect().width, i.closest('.jp-OutputArea-output').clientWidth, decodeURIComponent(i.src)]))"""
+STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
+
+
+def until(b, expression, wanted, seconds=90):
+    """JupyterLab is a while until it has what it is asked for; false and errors are no answer yet."""
+    end, got = time.time() + seconds, None
+    while time.time() < end:
+        try:
+            got = b.js(expression)
+            if wanted(got):
+                return got
+        except RuntimeError as error:
+            got = error
+        time.sleep(0.3)
+    raise AssertionError("waited in vain for %s: %s" % (expression[:80], str(got)[:300]))
+
+
+def drawn(b):
+    """The one picture that JupyterLab shows, drawn."""
+    (width, room, source), = json.loads(until(b, PICTURES, lambda p: len(json.loads(p)) == 1))
+    check(room / 2 < width <= room and "planted_much" in source, "%s of %s points: %s" % (width, room, source[:200]))
+
+
+def page(b, url):
+    b.call("Page.navigate", {"url": url})
+    until(b, "!!jupyterapp.shell.currentWidget?.content?.widgets?.length", bool)
+
+
+@kit.full_case
+def jupyterlab():
+    """JupyterLab draws the cell's flame graph, saves it, and draws it when the notebook is opened again, without a kernel having run."""
+    if not browser.find():
+        raise kit.Skip("no Chromium")
+    bin_ = os.path.dirname(kit.with_packages(*LAB))
+    with folder() as d, socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+        s.close()
+        with open(d + "/x.ipynb", "w") as f:
+            f.write(notebook(("%load_ext krait", SPIN, MEASURED), ([], [], [])))
+        before = os.path.getsize(d + "/x.ipynb")
+        with kit.Background(bin_ + "/jupyter-lab", "--no-browser", "--allow-root", "--port=%d" % port, "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True",
+                            "--ServerApp.root_dir=" + d, env={**environment(d), "PATH": bin_ + ":" + os.environ["PATH"]}, stderr=subprocess.DEVNULL):
+            url = "http://127.0.0.1:%d/lab/tree/x.ipynb?reset" % port
+            kit.wait_for(lambda: answers(url), 60)
+            with browser.Browser(1300, 1600) as b:
+                page(b, url)
+                until(b, STATUS, lambda status: status == "idle")
+                b.js("jupyterapp.commands.execute('notebook:run-all-cells')", wait=True)
+                drawn(b)
+                b.js("jupyterapp.commands.execute('docmanager:save')", wait=True)
+            grown = os.path.getsize(d + "/x.ipynb") - before
+            check(20000 < grown <= MOST_BYTES, "%d bytes more" % grown)
+            with browser.Browser(1300, 1600) as b:
+                page(b, url)
+                drawn(b)
+                if os.environ.get("KEEP"):
+                    b.screenshot(os.environ["KEEP"] + "/jupyterlab.png")
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.pl
           "runpy", os.path.abspath(__file__))
 # What a picture has for its script and for krait itself.
 REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
+SIZE = re.compile(r'(<svg [^>]*?) width="[0-9]+" height="[0-9]+"')
 BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
 
 
@@ -84,7 +85,7 @@ def picture(path):
     if not os.path.exists(svg):
         return None
     with open(svg, encoding="utf-8") as f:
-        text = REST.sub("", f.read())
+        text = SIZE.sub(r"\1", REST.sub("", f.read()), 1)  # as wide as there is room
     for width, titled in SHAPES:
         fits, left_out = smaller(text, width, titled)
         if stored_bytes(fits) <= MOST_BYTES:
