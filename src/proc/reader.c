@@ -19,9 +19,12 @@
 #include "base/clock.h"
 #include "base/self.h"
 #include "base/worker.h"
+#include "proc/starved.h"
 
 #define IDLE_MOST    4
 #define TASK_READS   5 /* a task waits as long as so many reads, if they come */
+#define STARVED_WAIT 3
+#define SLICES_MOST  100u
 #define SLICE_MS     50
 #define END_TRIES    20
 #define END_MS	     5
@@ -307,25 +310,48 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 	return of_user >= STUCK_USER || r->n_stuck == STUCK_MOST;
 }
 
+/* How long an answer was waited for, in slices. */
+struct patience {
+	unsigned idle, slices, reads;
+};
+
+/*
+ * Counts a slice in which nothing came. Not so one in which the child had no CPU. It may also wait for the process, which
+ * changes its list of mappings but has no CPU: then it may take some times as long. False: that was long enough.
+ */
+static bool is_worth_waiting(struct patience *p, const struct child *c)
+{
+	unsigned most = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS;
+	unsigned reads = __atomic_load_n(&c->shared->reads, __ATOMIC_RELAXED);
+	pid_t pid = c->shared->pid;
+
+	p->slices++;
+	if (reads != p->reads)
+		p->idle = 0;
+	else if (!proc_is_starved(c->pid, false))
+		p->idle++;
+	p->reads = reads;
+	if (p->idle >= most && pid > 0 && proc_is_starved(pid, true))
+		most *= STARVED_WAIT;
+	return p->idle < most && p->slices < MAX(most * TASK_READS, SLICES_MOST) &&
+	       !worker_cancelled();
+}
+
 /*
  * 0: the child has answered; -errno. Slices are counted, and not the time: what stops krait (Ctrl-Z) stops the child, too, and
  * says nothing about the process.
  */
 static int await(const struct child *c, int *fd)
 {
-	unsigned most = (worker_is_job() ? READER_JOB_MS : READER_MS) / SLICE_MS, slices = 0;
-	unsigned reads = 0, idle = 0;
+	struct patience p = {};
+	bool waits = true;
 	ssize_t got;
 
 	do {
-		unsigned before = reads;
-
 		got = receive_byte(c->fd, fd);
-		reads = __atomic_load_n(&c->shared->reads, __ATOMIC_RELAXED);
-		idle = reads == before ? idle + 1 : 0;
-	} while (got < 0 && (errno == EAGAIN || errno == EINTR) && idle < most &&
-		 ++slices < most * TASK_READS && !worker_cancelled());
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		waits = got < 0 && (errno == EAGAIN || errno == EINTR);
+	} while (waits && is_worth_waiting(&p, c));
+	if (waits)
 		return -ETIMEDOUT;
 	return got == 1 ? 0 : -EPIPE;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -210,13 +211,82 @@ static void test_stopped_meanwhile(void **state)
 	reader_close();
 }
 
+static void pin(pid_t pid, int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
+}
+
+/* Has @cpu for itself for longer than a read is waited for; 0: that isn't allowed. */
+static pid_t start_hog(int cpu)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		uint64_t until;
+
+		pin(0, cpu);
+		if (sched_setscheduler(0, SCHED_FIFO, &first))
+			_exit(1);
+		until = clock_ns(CLOCK_MONOTONIC) + 3 * READER_MS * NSEC_PER_MSEC;
+		while (clock_ns(CLOCK_MONOTONIC) < until)
+			;
+		_exit(0);
+	}
+	usleep(20000);
+	if (waitpid(pid, NULL, WNOHANG) == 0)
+		return pid;
+	return 0;
+}
+
+/* A child that has no CPU says nothing about the process either. */
+static void test_starved_child(void **state)
+{
+	pid_t pid = start_target(), child, hog;
+	size_t before = reader_stats().processes;
+	cpu_set_t all;
+	uint32_t got[2];
+	int cpus[2], n = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (int cpu = 0; n < 2 && cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			cpus[n++] = cpu;
+	assert_int_equal(read_one(pid, got, numbers, 8), 8);
+	child = latest_child();
+	if (n < 2 || !child) {
+		end(pid);
+		skip();
+	}
+	pin(0, cpus[0]);
+	pin(child, cpus[1]);
+	hog = start_hog(cpus[1]);
+	if (hog) {
+		uint64_t began = clock_ns(CLOCK_MONOTONIC);
+
+		assert_int_equal(read_one(pid, got, numbers + 7, 8), 8);
+		assert_int_equal(got[0], 7);
+		assert_true(clock_ns(CLOCK_MONOTONIC) - began > READER_MS * NSEC_PER_MSEC);
+		assert_int_equal(reader_stats().processes, before);
+		waitpid(hog, NULL, 0);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+	end(pid);
+	reader_close();
+	if (!hog)
+		skip();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_memory_that_hangs),
-		cmocka_unit_test(test_child_is_killed),
-		cmocka_unit_test(test_stopped_meanwhile),
+		cmocka_unit_test(test_pieces),		cmocka_unit_test(test_memory_that_hangs),
+		cmocka_unit_test(test_child_is_killed), cmocka_unit_test(test_stopped_meanwhile),
+		cmocka_unit_test(test_starved_child),
 	};
 
 	numbers = malloc(BYTES);
