@@ -2,13 +2,15 @@
 /*
  * A process with several interpreters, as a program has that loads two libpythons: which of them the sampled thread runs. In
  * two at once, as a function of one calls the other one's, it is the one whose GIL the thread holds, else the one that is later
- * in the list: the process's first runs the other one.
+ * in the list: the process's first runs the other one. Where the threads' lists are long, not all are looked at.
  */
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H
 
 #include "maps.bpf.h"
 #include "thread.bpf.h"
+
+#define CHOOSE_NS 150000 /* of SAMPLE_NS: then the best of those that were looked at is taken */
 
 /* enum runs */
 walk_global int runs_here(void)
@@ -32,7 +34,7 @@ walk_global int choose_interpreter(__u32 tgid)
 	for (__u32 i = 0; i < ABI_INTERPRETERS; i++) {
 		int runs;
 
-		if (i >= s->n)
+		if (i >= s->n || (i && walk_clock() - w->began_ns > CHOOSE_NS))
 			break;
 		w->where = s->where[i];
 		runs = runs_here();

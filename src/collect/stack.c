@@ -118,7 +118,8 @@ struct naming {
 	const struct raw_stack *raw;
 	struct merged merged;
 	import_bodies bodies;
-	bool importlib; /* functions of it are there */
+	uint32_t python; /* profile mapping of its Python functions: they are one interpreter's */
+	bool importlib;	 /* functions of it are there */
 	unsigned missing;
 };
 
@@ -135,6 +136,8 @@ static void add_python(void *arg, size_t from, size_t to)
 		if (code && code->internal)
 			continue;
 		n->missing |= missing;
+		if (code && !n->python)
+			n->python = mapping_of(n->c, n->p, code);
 		n->c->stats.lost_names += !code || missing;
 		loc = code ? code_location(n->c, n->p, code, f->lasti)
 			   : stack_mark(n->c, "[incomplete: code object lost]");
@@ -186,9 +189,9 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 
 	merge_stack(c, raw, has_loop_each(p, raw), add_python, &n, &n.merged);
 	if (n.bodies.n && !n.merged.failed)
-		n.merged.failed |= import_fold(c, p->mapping, &n.bodies, &n.merged);
+		n.merged.failed |= import_fold(c, n.python, &n.bodies, &n.merged);
 	if (n.importlib && !c->config.interpreter_frames && !n.merged.failed)
-		n.merged.failed |= import_name_builtins(c, p->mapping, &n.merged);
+		n.merged.failed |= import_name_builtins(c, n.python, &n.merged);
 	mark = end_mark(&n);
 	if (mark)
 		n.merged.failed |= vec_push(&n.merged.loc, mark);

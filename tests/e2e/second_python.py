@@ -165,6 +165,32 @@ def one_within_the_other():
             check(text in dump.stdout, dump.stderr or dump.stdout)
 
 
+# The second one imports a module whose body works.
+IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\nelsewhere()",
+                              "import sys\\nsys.path.insert(0, '\" + sys.argv[3].encode() + b\"')\\nimport endless")
+
+
+@kit.case
+def imports_of_the_second():
+    """Importing is one frame of the version that imports, in the second interpreter too."""
+    found = libraries()
+    first, second = found.get((3, 12)), found.get((3, 9))
+    if not first or not second:
+        raise Skip("no libpython of 3.12 and 3.9")
+    with folder() as d:
+        with open(d + "/endless.py", "w") as f:
+            f.write("def inside():\n    while True: sum(range(9999))\ninside()\n")
+        with started(first[0], second[1], second[2], d, source=IMPORTS) as target:
+            kit.runs(target.pid, 0.2)
+            done = krait("record", "-p", target.pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+    stacks = [[f for f in profile.stack(sample) if f.kind == "python"] for sample in profile.samples]
+    of = {tuple((f.name, f.mapping) for f in stack) for stack in stacks if any(f.name == "inside" for f in stack)}
+    wanted = {tuple((name, "[python 3.9]") for name in ("<module>", "import endless", "<module>", "inside"))}
+    check(of == wanted, str(of))
+
+
 # Each runs functions that it makes anew, three times as long in one as in the other, or only says where it is.
 WORK = """
 import sys, time
