@@ -88,8 +88,8 @@ struct image_found {
 
 /*
  * The interpreters of a process: 1; 0 if there is none; -EPERM, -EACCES with a message if none is found, but a file
- * called python can't be looked into. Of several those count that are initialised, first of them the one that most
- * threads use: a library that nobody has initialised, as ctypes loads one, isn't the interpreter.
+ * called python can't be looked into. Of several those count that are initialised, in the order in which they were loaded:
+ * a library that nobody has initialised, as ctypes loads one, isn't the interpreter.
  */
 _must_use_ int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,
 			  struct image_found *ret);

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/internal.h"
+#include "proc/files.h"
 #include "python/peek.h"
-#include "python/tstates.h"
 
 #define MAX_CANDIDATES 8 /* files with an interpreter in one process */
 
@@ -18,7 +18,7 @@ enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 struct candidate {
 	struct image_at is;
 	enum use use;
-	size_t threads; /* of several that are initialised */
+	bool is_program; /* of several */
 };
 
 struct search {
@@ -111,36 +111,17 @@ static enum use use_of(const struct search *s, const struct candidate *one)
 	return interp ? USE_INITIALISED : USE_NONE;
 }
 
-/* Its thread states whose threads there are. */
-static size_t threads_of(const struct search *s, const struct candidate *one,
-			 const struct py_tids *tids)
-{
-	struct py_where where = one->is.file->image.where;
-	py_tstates states = {};
-	size_t n = 0;
-
-	py_where_add_bias(&where, image_bias(&one->is));
-	(void)!py_tstates_read(s->proc->tgid, &one->is.file->image.layout, &where, tids, &states);
-	vec_foreach(t, &states)
-		n += t->tid != 0;
-	vec_fini(&states);
-	return n;
-}
-
-static void count_threads(struct search *s)
-{
-	struct py_tids tids = {};
-
-	if (!py_tids_read(&tids, s->proc->tgid))
-		for (size_t i = 0; i < s->n; i++)
-			if (s->found[i].use == USE_INITIALISED)
-				s->found[i].threads = threads_of(s, &s->found[i], &tids);
-	py_tids_fini(&tids);
-}
-
 static bool is_understood(const struct candidate *one)
 {
 	return !one->is.file->image.unsupported[0];
+}
+
+/* Was @a loaded before @b? The program is mapped first, and then each file below those that there are. */
+static bool is_earlier(const struct candidate *a, const struct candidate *b)
+{
+	if (a->is_program != b->is_program)
+		return a->is_program;
+	return a->is.at->start > b->is.at->start;
 }
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -149,7 +130,18 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 		return a->use > b->use;
 	if (is_understood(a) != is_understood(b))
 		return is_understood(a);
-	return a->threads > b->threads;
+	return is_earlier(a, b);
+}
+
+static void sort(struct search *s)
+{
+	for (size_t i = 1; i < s->n; i++)
+		for (size_t k = i; k && is_better(&s->found[k], &s->found[k - 1]); k--) {
+			struct candidate one = s->found[k];
+
+			s->found[k] = s->found[k - 1];
+			s->found[k - 1] = one;
+		}
 }
 
 /* How many are initialised. */
@@ -158,11 +150,13 @@ static size_t judge(struct search *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
+		const struct mapping *m = s->found[i].is.at;
+
 		s->found[i].use = use_of(s, &s->found[i]);
 		n += s->found[i].use == USE_INITIALISED;
+		s->found[i].is_program =
+			s->n > 1 && file_is_exe(s->proc->dirfd, maps_path(s->maps, m), m->deleted);
 	}
-	if (n > 1)
-		count_threads(s);
 	return n;
 }
 
@@ -176,17 +170,12 @@ static void add_other(const struct candidate *one, struct image_found *ret)
 
 static void choose(struct search *s, size_t initialised, struct image_found *ret)
 {
-	const struct candidate *best = &s->found[0];
-
-	for (size_t i = 1; i < s->n; i++)
-		if (is_better(&s->found[i], best))
-			best = &s->found[i];
-	*ret = (struct image_found){.first = best->is,
+	sort(s);
+	*ret = (struct image_found){.first = s->found[0].is,
 				    .idle = s->n > 1 && !initialised,
 				    .waits = s->n > 1 && initialised < s->n};
-	for (size_t i = 0; initialised > 1 && i < s->n; i++)
-		if (&s->found[i] != best && s->found[i].use == USE_INITIALISED)
-			add_other(&s->found[i], ret);
+	for (size_t i = 1; i < initialised; i++)
+		add_other(&s->found[i], ret);
 }
 
 int image_find(struct collect *c, const struct proc *proc, const struct maps *maps,

@@ -165,6 +165,35 @@ def one_within_the_other():
             check(text in dump.stdout, dump.stderr or dump.stdout)
 
 
+# The second one, which has more threads, is in C code that has given its GIL back: it reads.
+WITHOUT_GIL = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\n", """\\
+import posix, _thread\\n\\
+lock = _thread.allocate_lock()\\n\\
+lock.acquire()\\n\\
+for i in range(8): _thread.start_new_thread(lock.acquire, ())\\n\\
+zero = posix.open('/dev/zero', posix.O_RDONLY)\\n\\
+def elsewhere():\\n    while True: posix.read(zero, 1 << 22)\\n""")
+
+
+@kit.case
+def the_inner_one_without_its_gil():
+    """What the inner one runs is shown while it doesn't hold its GIL, too, though more threads are its."""
+    found = libraries()
+    first, second = found.get((3, 12)), found.get((3, 9))
+    if not first or not second:
+        raise Skip("no libpython of 3.12 and 3.9")
+    check("posix.read" in WITHOUT_GIL, "the program has changed")
+    with folder() as d:
+        with started(first[0], second[1], second[2], source=WITHOUT_GIL) as target:
+            kit.runs(target.pid, 0.3)
+            done = krait("record", "-p", target.pid, "-d", 2, "-F", 499, "-o", d + "/o.pb.gz")
+        check(done.returncode == 0, done.stderr)
+        profile = kit.pprof.read(d + "/o.pb.gz")
+    inner = sum(s.values[0] for s in profile.samples if any(f.name == "elsewhere" for f in profile.stack(s)))
+    outer = sum(s.values[0] for s in profile.samples if any(f.name == "other" for f in profile.stack(s)))
+    check(inner >= 20 and outer <= 0.02 * inner, "%d samples of the inner one, %d of the outer one" % (inner, outer))
+
+
 # The second one imports a module whose body works.
 IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\nelsewhere()",
                               "import sys\\nsys.path.insert(0, '\" + sys.argv[3].encode() + b\"')\\nimport endless")
