@@ -92,9 +92,9 @@ def project(d, conftest=TRUTH):
             f.write(text)
 
 
-def session(d, python, *args, program=kit.KRAIT):
+def session(d, python, *args, program=kit.KRAIT, **more):
     """pytest in the project, with the plugin as it is in the repository; its exit code and text."""
-    env = dict(os.environ, PYTHONPATH=PACKAGE, KRAIT=program, TRUTH=d + "/truth", PYTHONDONTWRITEBYTECODE="1", COLUMNS="200")
+    env = dict(os.environ, **more, PYTHONPATH=PACKAGE, KRAIT=program, TRUTH=d + "/truth", PYTHONDONTWRITEBYTECODE="1", COLUMNS="200")
     done = subprocess.run([python, "-m", "pytest", "-p", "krait.pytest_plugin", "-p", "no:cacheprovider", *args], cwd=d, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=170, check=False)
     return done.returncode, done.stdout
@@ -161,6 +161,15 @@ def signals_of_others():
         code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first or thread")
         check(code == 0 and "2 passed" in text, text)
         check("work.py:4 (work.first)" in text and os.path.getsize(d + "/o.html") > 10000, text)
+
+
+@kit.case
+def behind_sudo():
+    """pytest as root, called by sudo: the tests have their labels, though root's files aren't those of the user who called."""
+    with folder() as d:
+        project(d)
+        code, text = session(d, newest(), "--krait", "-k", "first", SUDO_UID="65534", SUDO_GID="65534", SUDO_USER="nobody")
+        check(code == 0 and "work.py:4 (work.first)" in text and "warning" not in text, text)
 
 
 @kit.case

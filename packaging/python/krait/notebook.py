@@ -81,7 +81,8 @@ def picture(path):
     """With all boxes that there is room for, the widest ones; None if there is no room for any, or nothing to show."""
     svg = os.path.join(os.path.dirname(path), "cell.svg")
     hide = [word for frame in FRAMES for word in ("--hide", frame)]
-    subprocess.run([recording.program(), "report", "-o", svg, *hide, path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run([recording.program(), "report", "-o", svg, *hide, path], env=recording.environment(), stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if not os.path.exists(svg):
         return None
     with open(svg, encoding="utf-8") as f:

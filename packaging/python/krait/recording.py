@@ -25,11 +25,17 @@ def program():
 
 def report(path, *args):
     """`krait report --json` of a file; {} if there is none."""
-    done = subprocess.run([program(), "report", "--json", *args, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    done = subprocess.run([program(), "report", "--json", *args, path], env=environment(),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     try:
         return json.loads(done.stdout.decode("utf-8", "replace"))
     except ValueError:
         return {}
+
+
+def environment():
+    """Without sudo's words: what this process reads and writes is its own user's, not that of who called it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Recording:
@@ -49,7 +55,7 @@ class Recording:
             # file, which takes all of it though nobody reads.
             self.process = subprocess.Popen(
                 [program(), "record", "-v", "--color", "never", "-p", str(os.getpid()), "-o", self.output, *self.options],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
+                env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
         except OSError as error:
             self.error = str(error)
             return self
