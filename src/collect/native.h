@@ -76,6 +76,8 @@ bool native_file_vaddr(const struct native_file *f, uint64_t offset, uint64_t *v
 struct native_name {
 	const char *text; /* NULL: no name; valid as long as the file */
 	bool symbol;	  /* it is the file's symbol, else what Python code calls it */
+	const char *
+		called; /* what Python code calls it, if .symbol; NULL: it doesn't, or that isn't sure */
 	uint64_t
 		start; /* vaddr that stands for the function: itself, or its beginning if unnamed */
 };

@@ -315,6 +315,15 @@ static const struct unwind_fde *whole_of(const struct native_file *f, const stru
 	return start ? find_fde(f, start) : fde;
 }
 
+/* What C code calls too has its own name: PyObject_Repr. */
+static const char *called(const struct native_file *f, const struct unwind_fde *fde,
+			  const char *symbol)
+{
+	if (!fde || str_starts(symbol, "Py") || str_starts(symbol, "_Py"))
+		return NULL;
+	return method_names_method(f->methods, f->base + fde->start);
+}
+
 struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 {
 	const struct unwind_fde *own = find_fde(f, vaddr), *fde = whole_of(f, own);
@@ -326,18 +335,27 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr)
 	if (fde)
 		range = (struct elf_range){f->base + fde->start, f->base + fde->end};
 	if (f->names && elf_names_find(f->names, at, fde ? &range : NULL, &name))
-		ret = (struct native_name){.text = name.name, .symbol = true, .start = vaddr};
+		ret = (struct native_name){.text = name.name,
+					   .symbol = true,
+					   .called = called(f, fde, name.name),
+					   .start = vaddr};
 	else if (fde && f->methods)
 		ret.text = method_names_find(f->methods, ret.start);
 	return ret;
 }
 
-/* @fn.name and .system_name from a symbol of the file. */
-static void name_function(struct collect *c, const char *symbol, struct profile_function *fn)
+/* @fn.name and .system_name from a symbol of the file. @called: what Python code calls it, or NULL. */
+static void name_function(struct collect *c, const char *symbol, const char *called,
+			  struct profile_function *fn)
 {
 	enum symbol_language language;
 	_cleanup_free_ char *shown = symbol_demangle(symbol, &language);
 
+	/* What Cython made has its module's name before it. */
+	if (called && shown && language <= LANGUAGE_C && !strchr(shown, '.')) {
+		free(shown);
+		shown = strdup(called);
+	}
 	fn->name = profile_string(c->profile, shown ? shown : symbol);
 	fn->system_name = profile_string(c->profile, symbol);
 }
@@ -365,12 +383,13 @@ static uint32_t line_location(struct collect *c, struct native_file *f,
 
 	loc->outer = 0;
 	for (size_t i = n; i-- > 0;) {
-		const char *symbol = i + 1 == n && name->symbol ? name->text : calls[i].function;
+		bool whole = i + 1 == n && name->symbol;
+		const char *symbol = whole ? name->text : calls[i].function;
 		struct profile_function fn = {};
 
 		if (!symbol)
 			return loc->outer;
-		name_function(c, symbol, &fn);
+		name_function(c, symbol, whole ? name->called : NULL, &fn);
 		fn.file = profile_string(c->profile, calls[i].file ? calls[i].file : "");
 		loc->function = profile_function(c->profile, &fn);
 		loc->line = (int32_t)MIN(calls[i].line, (uint32_t)INT32_MAX);
@@ -453,7 +472,7 @@ static uint32_t make_location(struct collect *c, struct native_file *f, uint64_t
 	if (!name.text)
 		return profile_location(c->profile, &loc);
 	if (name.symbol)
-		name_function(c, name.text, &fn);
+		name_function(c, name.text, name.called, &fn);
 	else
 		fn.name = profile_string(c->profile, name.text);
 	loc.function = profile_function(c->profile, &fn);

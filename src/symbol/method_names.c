@@ -23,6 +23,9 @@ struct entry {
 	char *name;	/* at the end with its owner's before it */
 	uint32_t owner; /* number in scan.owners + 1, or 0 */
 	bool shared;	/* by several owners: it is named by itself */
+	bool method;	/* of a method table, not a slot or an opcode */
+	bool several;	/* it has other names, too */
+	bool owned;	/* at the end: its owner is known */
 };
 
 struct method_names {
@@ -36,7 +39,7 @@ struct scan {
 	struct method_names *names;
 	struct map tables;  /* address of a method table to its number in .owners */
 	struct map slots;   /* array with such a table in it, likewise */
-	VEC(char *) owners; /* types and modules; NULL: not known, or builtins */
+	VEC(char *) owners; /* types and modules; NULL: not known */
 	VEC(struct python_type) types;
 	struct map known_types;
 	bool old; /* 2.7 */
@@ -70,6 +73,7 @@ static int add(struct method_names *n, uint64_t start, const char *name, uint32_
 		struct entry *first = &n->entries.v[*known];
 
 		first->shared |= first->owner != owner && streq(first->name, name);
+		first->several |= !streq(first->name, name);
 		return 0;
 	}
 	if (n->entries.n >= NAMES_MAX)
@@ -80,6 +84,16 @@ static int add(struct method_names *n, uint64_t start, const char *name, uint32_
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+static int add_method(struct method_names *n, uint64_t start, const char *name, uint32_t owner)
+{
+	size_t before = n->entries.n;
+	int r = add(n, start, name, owner);
+
+	if (n->entries.n > before)
+		n->entries.v[before].method = true;
+	return r;
 }
 
 /* The tables in a piece of data. */
@@ -94,7 +108,8 @@ static int find_methods(struct scan *s, const struct data_piece *piece)
 		if (at != last &&
 		    (map_put(&s->tables, at, s->owners.n) || vec_push(&s->owners, NULL)))
 			return -ENOMEM;
-		if (add(s->names, python_data_word(&s->d, at + 8), name, (uint32_t)s->owners.n))
+		if (add_method(s->names, python_data_word(&s->d, at + 8), name,
+			       (uint32_t)s->owners.n))
 			return -ENOMEM;
 		last = at + 32;
 		at += 24;
@@ -142,7 +157,7 @@ static int add_type(struct scan *s, uint64_t at, uint64_t size)
 
 static int set_owner(struct scan *s, size_t n, const char *name)
 {
-	if (streq(name, "builtins") || s->owners.v[n])
+	if (s->owners.v[n])
 		return 0;
 	s->owners.v[n] = strdup(name);
 	return s->owners.v[n] ? 0 : -ENOMEM;
@@ -249,7 +264,8 @@ static int finish_names(struct scan *s)
 		_cleanup_str_ struct str name = {};
 		char *full;
 
-		if (!owner)
+		e->owned = owner && !e->shared;
+		if (!owner || streq(owner, "builtins") || streq(owner, "__builtin__"))
 			continue;
 		str_addf(&name, "%s.%s", owner, e->name);
 		full = str_take(&name);
@@ -360,6 +376,14 @@ void method_names_free(struct method_names *n)
 	vec_fini(&n->entries);
 	map_fini(&n->by_start);
 	free(n);
+}
+
+const char *method_names_method(const struct method_names *n, uint64_t start)
+{
+	const uint64_t *i = n ? map_get(&n->by_start, start) : NULL;
+	const struct entry *e = i ? &n->entries.v[*i] : NULL;
+
+	return e && e->method && e->owned && !e->several ? e->name : NULL;
 }
 
 const char *method_names_find(const struct method_names *n, uint64_t start)

@@ -26,6 +26,9 @@ void method_names_free(struct method_names *n); /* NULL is fine */
  */
 const char *method_names_find(const struct method_names *n, uint64_t start);
 
+/* The same if it is a function or method that Python code calls so, and by no other name: sum, list.sort, zlib.compress; @n may be NULL. */
+const char *method_names_method(const struct method_names *n, uint64_t start);
+
 size_t method_names_count(const struct method_names *n);
 size_t method_names_bytes(const struct method_names *n); /* memory held */
 

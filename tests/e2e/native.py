@@ -1101,5 +1101,48 @@ def kernel_code_that_is_loaded_later():
         check(got > 0.7, "%s is in %.0f %%" % (mine[0], 100 * got))
 
 
+# Each is called by a function of its own; what it is called the interpreter says.
+CALLED = """
+import sys, time, zlib
+data, numbers, words = bytes(range(256)) * 400, [i * 7919 % 10007 for i in range(20000)], ["w%d" % i for i in range(20000)]
+def of_sum(): sum(numbers)
+def of_sorted(): sorted(numbers)
+def of_sort(): numbers[:].sort()
+def of_compress(): zlib.compress(data)
+def of_reverse(): numbers.reverse()
+def of_count(): numbers.count(5)
+def of_join(): "".join(words)
+for of, what in ((of_sum, sum), (of_sorted, sorted), (of_sort, list.sort), (of_compress, zlib.compress), (of_reverse, list.reverse), (of_count, list.count), (of_join, str.join)):
+    module = getattr(what, "__module__", None)
+    print(of.__name__, what.__qualname__ if module in (None, "builtins") else module + "." + what.__qualname__)
+    end = time.process_time() + 0.15
+    while time.process_time() < end: of()
+"""
+
+
+@kit.case
+def called_as_python_calls_them():
+    """What C functions of the interpreter and of its modules are called: by their method tables, where one has them alone."""
+    for name in "python3-dist", "python3.8-pyenv", "python3.12-pyenv", "python3.14-sid":
+        path = next((path for known, _, _, path in kit.interpreters() if known == name), None)
+        with folder() as d:
+            with open(d + "/app.py", "w") as f:
+                f.write(CALLED)
+            if not path:
+                continue
+            done = krait("record", "-q", "-F", 1999, "-o", d + "/o.pb.gz", "--", path, d + "/app.py")
+            check(done.returncode == 0, done.stderr)
+            truth, below = dict(line.split() for line in done.stdout.splitlines()), {}
+            for stack in map(kit.pprof.read(d + "/o.pb.gz").stack, kit.pprof.read(d + "/o.pb.gz").samples):
+                for f, callee in zip(stack, stack[1:]):
+                    if f.name in truth and callee.kind == "native":
+                        below.setdefault(f.name, collections.Counter())[callee.name] += 1
+            # The compiler may jump from one into another function, whose own name is C's: PyUnicode_Join. No other name of Python's.
+            called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
+            wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
+            right = [of for of in called if called[of] == truth[of]]
+            check(len(called) == 7 and not wrong and len(right) > 4, "%s: %s, wrong %s" % (name, called, wrong))
+
+
 if __name__ == "__main__":
     sys.exit(kit.main())
