@@ -104,7 +104,7 @@ function groupLegend(names, fill) {
 function laneLegend() {
 	const there = new Set(page.data.labels.map((l) => l.gil)), known = GIL.filter((name) => there.has(name));
 	const fills = [...new Set(known.map(laneFill))]; // two states may look alike there
-	return known.length ? [['In the timeline, what a thread has to do with the GIL:', []],
+	return known.length ? [['Timeline, state of the GIL:', []],
 		...fills.map((fill) => /** @type {[string, string[]]} */ ([known.filter((name) => laneFill(name) === fill).join(' or '), [fill]]))] : [];
 }
 

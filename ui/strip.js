@@ -195,7 +195,7 @@ export class Strip {
 		g.fillStyle = inks().faint;
 		for (let t = 0; t <= seconds; t += step) {
 			const text = +t.toPrecision(6) + ' s';
-			g.fillText(text, Math.min(NAMES + t / seconds * width, this.width - g.measureText(text).width - 2), h - AXIS / 2);
+			g.fillText(text, NAMES + Math.min(t / seconds * width, width - g.measureText(text).width), h - AXIS / 2);
 		}
 	}
 

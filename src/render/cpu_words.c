@@ -8,9 +8,9 @@
 #define HARDLY	   0.1	/* of a CPU: no function is named for so little */
 #define WORTH_WORD 0.05 /* of the time */
 
-struct range {
-	double least, most; /* percent */
-};
+/* A process's wait for a CPU is told apart from all others' when it is that much, and that many times theirs. */
+#define STARVED	      0.1
+#define STARVED_TIMES 2
 
 /* What the comments say together. */
 struct uses {
@@ -18,16 +18,13 @@ struct uses {
 	unsigned processes;
 	unsigned told, main; /* processes with a comment; those of which the main thread is known */
 	struct cpu_use one;  /* the last of these */
-	struct range ran, queued, waited, unknown;
-	uint64_t queued_ms, waited_ms; /* of all main threads; the latter may be the host's doing */
+	struct cpu_use starved; /* the one that waited for a CPU longest, for its time */
+	struct cpu_use sum;	/* of all main threads; .waited_ms may be the host's doing */
 };
 
-static void widen(struct range *r, unsigned before, uint64_t part, uint64_t whole)
+static double share(uint64_t part, uint64_t whole)
 {
-	double percent = 100.0 * (double)part / (double)whole;
-
-	r->least = before ? MIN(r->least, percent) : percent;
-	r->most = before ? MAX(r->most, percent) : percent;
+	return whole ? (double)part / (double)whole : 0;
 }
 
 static void take_process(struct uses *all, const struct cpu_use *u)
@@ -37,12 +34,13 @@ static void take_process(struct uses *all, const struct cpu_use *u)
 		all->one = all->main ? all->one : *u;
 		return;
 	}
-	widen(&all->ran, all->main, u->ran_ms, u->wall_ms);
-	widen(&all->queued, all->main, u->queued_ms, u->wall_ms);
-	widen(&all->waited, all->main, u->waited_ms, u->wall_ms);
-	widen(&all->unknown, all->main, u->unknown_ms, u->wall_ms);
-	all->queued_ms += u->queued_ms;
-	all->waited_ms += u->waited_ms + u->unknown_ms;
+	all->sum.wall_ms += u->wall_ms;
+	all->sum.ran_ms += u->ran_ms;
+	all->sum.queued_ms += u->queued_ms;
+	all->sum.waited_ms += u->waited_ms;
+	all->sum.unknown_ms += u->unknown_ms;
+	if (share(u->queued_ms, u->wall_ms) > share(all->starved.queued_ms, all->starved.wall_ms))
+		all->starved = *u;
 	all->main++;
 	all->one = *u;
 }
@@ -73,26 +71,38 @@ static void add_percent(struct str *b, double percent)
 		str_addf(b, "%.0f", percent);
 }
 
-static void add_range(struct str *b, const char *words, struct range r)
+static void add_share(struct str *b, const char *words, uint64_t part, uint64_t whole)
 {
-	_cleanup_str_ struct str least = {}, most = {};
-
-	add_percent(&least, r.least);
-	add_percent(&most, r.most);
-	str_addf(b, "%s %s", words, str_cstr(&least));
-	if (!streq(str_cstr(&least), str_cstr(&most)))
-		str_addf(b, " to %s", str_cstr(&most));
+	str_addf(b, "%s ", words);
+	add_percent(b, 100 * share(part, whole));
 	str_add(b, " %");
 }
 
+static void add_starved(struct str *b, const struct uses *all)
+{
+	const struct cpu_use *u = &all->starved;
+	double waited = share(u->queued_ms, u->wall_ms);
+
+	if (all->main < 2 || waited < STARVED ||
+	    waited < STARVED_TIMES * share(all->sum.queued_ms, all->sum.wall_ms))
+		return;
+	str_addf(b, " (%s, pid %u,", u->name, u->pid);
+	add_share(b, "", u->queued_ms, u->wall_ms);
+	str_add(b, ")");
+}
+
+/* Of several processes: of the time of all their main threads. */
 static void add_main_threads(struct str *b, const struct uses *all)
 {
-	add_range(b, " ran", all->ran);
-	add_range(b, ", waited for a CPU", all->queued);
-	add_range(b, ", for anything else", all->waited);
-	if (all->unknown.most < 100 * WORTH_WORD)
+	const struct cpu_use *sum = &all->sum;
+
+	add_share(b, " ran", sum->ran_ms, sum->wall_ms);
+	add_share(b, ", waited for a CPU", sum->queued_ms, sum->wall_ms);
+	add_starved(b, all);
+	add_share(b, ", for anything else", sum->waited_ms, sum->wall_ms);
+	if (share(sum->unknown_ms, sum->wall_ms) < WORTH_WORD)
 		return;
-	add_range(b, ";", all->unknown);
+	add_share(b, ";", sum->unknown_ms, sum->wall_ms);
 	str_add(b, " unknown (waiting, or taken by the machine's host)");
 }
 
@@ -130,11 +140,11 @@ static void add_words(struct str *b, const struct uses *all)
 	if (all->processes == 1)
 		str_add(b, "; its main thread");
 	else if (all->main == all->processes)
-		str_add(b, "; their main threads");
+		str_add(b, "; on average their main threads");
 	else if (all->main == 1)
 		str_addf(b, "; the main thread of %s (%u)", all->one.name, all->one.pid);
 	else
-		str_addf(b, "; the main threads of %u of them", all->main);
+		str_addf(b, "; on average the main threads of %u of them", all->main);
 	add_main_threads(b, all);
 }
 
@@ -155,5 +165,5 @@ bool cpu_words_waits(struct profile *p)
 
 	take_all(&all, p);
 	return all.main && (double)all.cpu_ms < HARDLY * (double)all.wall_ms &&
-	       all.queued_ms < all.waited_ms;
+	       all.sum.queued_ms < all.sum.waited_ms + all.sum.unknown_ms;
 }

@@ -713,7 +713,7 @@ def diff_legend(b):
 
     subprocess.run([KRAIT, "diff", pages / "picture.html", pages / "picture.html", "-o", pages / "diff-gil.html"], check=True, timeout=60)
     open_page(b, "diff-gil.html")
-    assert "In the timeline, what a thread has to do with the GIL:" in said() and "held" in said() and "pale" in said(), said()
+    assert "Timeline, state of the GIL:" in said() and "held" in said() and "pale" in said(), said()
     b.js("document.querySelector('#strip canvas').focus()")
     for key, pale in (("ArrowRight", False), ("Escape", True)):
         b.key(key)

@@ -148,10 +148,18 @@ static void test_one_process(void **state)
 
 static void test_several_processes(void **state)
 {
-	SAYS("2 processes used 4 % of one CPU; their main threads ran 2 %, waited for a CPU 0 to 1 "
-	     "%, for anything else 97 to 98 %",
+	SAYS("2 processes used 4 % of one CPU; on average their main threads ran 2 %, waited for a "
+	     "CPU "
+	     "0.5 %, for anything else 98 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"),
 	     MAIN("2", "20", "1", "20", "0", "980", "0", "b"), ALL("40", "2"));
+	/* One of three waits for a CPU, the master and another worker don't. */
+	SAYS("3 processes used 5 % of one CPU; on average their main threads ran 2 %, waited for a "
+	     "CPU "
+	     "15 % (b, pid 2, 40 %), for anything else 84 %",
+	     MAIN("1", "10", "1", "10", "0", "990", "0", "a"),
+	     MAIN("2", "20", "1", "20", "400", "580", "0", "b"),
+	     MAIN("3", "20", "1", "20", "40", "940", "0", "c"), ALL("50", "3"));
 	SAYS("3 processes used 40 % of one CPU; the main thread of a (1) ran 2 %, waited for a CPU "
 	     "1 %, for anything else 97 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"), ALL("400", "3"));
