@@ -160,7 +160,12 @@ static void add_around(const struct report_facts *f, struct str *b)
 	str_add_c(b, ';');
 	add_of_it(f, MAX(l->without, l->around_value), b);
 	if (l->without >= l->around_value) {
-		str_add(b, " runs without any of your code");
+		str_add(b, " is in code that none of your functions called");
+		if (!l->apart)
+			return;
+		str_add(b, ", of it ");
+		costs_name(&f->costs, l->apart, b);
+		add_of_it(f, l->apart_value, b);
 		return;
 	}
 	str_add(b, " is in ");

@@ -140,6 +140,8 @@ struct lede {
 	uint32_t callee; /* @own: what is called directly, at least a quarter of @value; 0 = none */
 	int64_t callee_value;
 	int64_t without;      /* @own: of stacks without code of theirs */
+	uint32_t apart;	      /* the function that has most of that, and */
+	int64_t apart_value;  /* what it has; 0 = less than a quarter */
 	uint32_t around;      /* @own: the framework that runs most of their code; 0 = none */
 	int64_t around_value; /* what that takes itself */
 	uint32_t

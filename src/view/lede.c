@@ -127,7 +127,7 @@ static uint64_t line_key(const struct costs *c, uint32_t location)
 }
 
 /* What the sums are scanned for; each has a tally and a location that it is of. */
-enum { OWN, LIBRARY, AROUND, LINE, CALLEE, CALLER, TALLIES };
+enum { OWN, LIBRARY, AROUND, WITHOUT, LINE, CALLEE, CALLER, TALLIES };
 
 struct finder {
 	const struct costs *c;
@@ -158,6 +158,8 @@ static int add_function(struct finder *f, const struct choice *choice, int64_t v
 		r = tally_add(&f->of[OWN], c->keys.of[choice->own], choice->own, value);
 	else
 		costs_sum(&f->without, value);
+	if (!r && !choice->own && choice->owner)
+		r = tally_add(&f->of[WITHOUT], c->keys.of[choice->owner], choice->owner, value);
 	if (!r && choice->owner && choice->owner != choice->own)
 		r = tally_add(&f->of[LIBRARY], c->keys.of[choice->owner], choice->owner, value);
 	return r;
@@ -223,6 +225,10 @@ static void choose_function(struct finder *f)
 	if (!ret->own)
 		return;
 	ret->without = f->without;
+	if (f->of[WITHOUT].most >= f->without / 4) {
+		ret->apart = f->of[WITHOUT].location;
+		ret->apart_value = f->of[WITHOUT].most;
+	}
 	ret->around = around->location;
 	ret->around_value = around->most;
 }

@@ -257,6 +257,18 @@ def many_small_functions():
 
 
 @case
+def what_runs_beside():
+    """What none of the user's functions called is said to be that, with the function that has most of it, if that is much."""
+    work, parse = ("work", "/srv/app/app.py", 5), ("parse", "/v" + SITE + "web/core.py", 7)
+    others = [(5, ("f%d" % i, "/v" + SITE + "web/more.py", 10 * i + 1)) for i in range(5)]
+    with folder() as d:
+        got = summary(made(d + "/p.pb.gz", (30, work), (45, parse), *others))
+        check(got == "30 % of the CPU time is at app.py:5 (work); 70 % is in code that none of your functions called, of it web.core.parse 45 %", got)
+        got = summary(made(d + "/p.pb.gz", (20, work), *others))
+        check(got == "44 % of the CPU time is at app.py:5 (work); 56 % is in code that none of your functions called", got)
+
+
+@case
 def collector_of_a_library():
     """What a library's line collects isn't the user's doing: their function comes first. Where their code makes it run it does."""
     main, work = ("main", "/srv/app/app.py", 20), ("work", "/srv/app/app.py", 5)
