@@ -39,6 +39,11 @@ c = time.process_time()
 print("truth %.4f %.4f" % ((b - a) / (c - a), c - a))
 "the value"
 """
+LINES = """%%krait
+import time
+end = time.process_time() + 0.4
+while time.process_time() < end: sum(range(300))
+"""
 # Thousands of functions, each in stacks of its own, so that all boxes are different; and deep ones.
 MANY = """
 import random
@@ -76,11 +81,15 @@ def environment(d, program=kit.KRAIT):
     return {**os.environ, "HOME": d, "PYTHONPATH": PACKAGE, "KRAIT": program, "PYTHONDONTWRITEBYTECODE": "1", "IPYTHONDIR": d + "/ipython"}
 
 
-def run_cells(d, *sources, program=kit.KRAIT):
+NEWEST = ("notes", "3.11", "ipykernel")
+OLDEST = ("notes-3.8", "3.8", "ipykernel")
+
+
+def run_cells(d, *sources, program=kit.KRAIT, packages=NEWEST):
     """The outputs of each."""
     with open(d + "/in.json", "w") as f:
         json.dump(sources, f)
-    done = subprocess.run([kit.with_packages("notes", "3.11", "ipykernel"), "-c", DRIVER, d + "/in.json", d + "/out.json"], env=environment(d, program),
+    done = subprocess.run([kit.with_packages(*packages), "-c", DRIVER, d + "/in.json", d + "/out.json"], env=environment(d, program),
                           stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=170, check=False)
     check(done.returncode == 0, done.stderr[-600:])
     with open(d + "/out.json") as f:
@@ -120,11 +129,12 @@ def share_in(svg, name):
 
 
 @case
-def shows_where():
+def shows_where(packages=NEWEST):
     """A cell's sentence, picture, output and value; the planted function has the share that the kernel's clock says."""
     with folder() as d:
-        cells = ("%load_ext krait", SPIN, MEASURED, "%krait planted_little(0.4)", "%krait", "%%krait -F 100\nplanted_much(0.4)")
-        outputs = run_cells(d, *cells)
+        cells = ("%load_ext krait", SPIN, MEASURED, "%krait planted_little(0.4)", "%krait", "%%krait -F 100\nplanted_much(0.4)", LINES,
+                 "%%krait\n%%time\nplanted_much(0.1)")
+        outputs = run_cells(d, *cells, packages=packages)
         text, svg = text_of(outputs[2]), picture_of(outputs[2])
         truth, seconds = map(float, re.search("truth ([0-9.]+) ([0-9.]+)", text).groups())
         n = seconds * 999
@@ -138,7 +148,15 @@ def shows_where():
         check("planted_little" in text_of(outputs[3]) and "planted_little" in picture_of(outputs[3]), text_of(outputs[3]))
         check("%%krait [OPTIONS" in text_of(outputs[4]), text_of(outputs[4]))
         check("100 Hz" in picture_of(outputs[5]), "options")
+        check("at In [7]:4 (" in text_of(outputs[6]), "cell 7, line 4: " + text_of(outputs[6]))
+        check("CPU times" in text_of(outputs[7]) and "planted_much" in picture_of(outputs[7]), text_of(outputs[7]))
         check(len(notebook(cells[2:3], outputs[2:3])) < MOST_BYTES, "too large")
+
+
+@kit.full_case
+def in_an_old_kernel():
+    """The same where numbers of cells are counted another way: IPython 8 under Python 3.8."""
+    shows_where(OLDEST)
 
 
 @case

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """%%krait and %krait in a notebook: records the kernel's process while the cell, or the statement, runs. The cell then shows where the time
 went, in one sentence and as a flame graph: an SVG without script, which is drawn again when the notebook is reopened."""
+import contextlib
 import json
 import os
 import re
@@ -46,8 +47,24 @@ def load(shell):
         if cell is None and not line.strip():
             print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
             return
-        run(shell, line if cell is None else cell, [] if cell is None else shlex.split(line))
+        if cell is None:
+            run(shell, line, [])
+        else:
+            # In the place of the line %%krait, so that lines have the numbers that the notebook shows; another magic has to come first.
+            run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, shlex.split(line))
     shell.register_magic_function(krait, "line_cell", "krait")
+
+
+@contextlib.contextmanager
+def numbered(shell):
+    """A cell in a cell would have the number of the next one (IPython 9)."""
+    compiler, number = shell.compile, shell.displayhook.prompt_count
+    cache = compiler.cache
+    compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
+    try:
+        yield
+    finally:
+        del compiler.cache
 
 
 def run(shell, code, options):
@@ -56,7 +73,8 @@ def run(shell, code, options):
         taken = recording.Recording(os.path.join(folder, "cell.pb.gz"), *options)
         try:
             taken.begin()
-            result = shell.run_cell(code, store_history=False)
+            with numbered(shell):
+                result = shell.run_cell(code, store_history=False)
         finally:
             taken.end()
         show(taken)
