@@ -18,8 +18,8 @@ struct uses {
 	unsigned processes;
 	unsigned told, main; /* processes with a comment; those of which the main thread is known */
 	struct cpu_use one;  /* the last of these */
-	struct cpu_use starved; /* the one that waited for a CPU longest, for its time */
-	struct cpu_use sum;	/* of all main threads; .waited_ms may be the host's doing */
+	struct cpu_use starved; /* the one that waited for a CPU longest */
+	struct cpu_use sum;	/* of all main threads; .unknown_ms may be the host's doing */
 };
 
 static double share(uint64_t part, uint64_t whole)
@@ -39,7 +39,7 @@ static void take_process(struct uses *all, const struct cpu_use *u)
 	all->sum.queued_ms += u->queued_ms;
 	all->sum.waited_ms += u->waited_ms;
 	all->sum.unknown_ms += u->unknown_ms;
-	if (share(u->queued_ms, u->wall_ms) > share(all->starved.queued_ms, all->starved.wall_ms))
+	if (u->queued_ms > all->starved.queued_ms)
 		all->starved = *u;
 	all->main++;
 	all->one = *u;
@@ -82,9 +82,9 @@ static void add_starved(struct str *b, const struct uses *all)
 {
 	const struct cpu_use *u = &all->starved;
 	double waited = share(u->queued_ms, u->wall_ms);
+	double others = share(all->sum.queued_ms - u->queued_ms, all->sum.wall_ms - u->wall_ms);
 
-	if (all->main < 2 || waited < STARVED ||
-	    waited < STARVED_TIMES * share(all->sum.queued_ms, all->sum.wall_ms))
+	if (all->main < 2 || waited < STARVED || waited < STARVED_TIMES * others)
 		return;
 	str_addf(b, " (%s, pid %u,", u->name, u->pid);
 	add_share(b, "", u->queued_ms, u->wall_ms);

@@ -160,6 +160,11 @@ static void test_several_processes(void **state)
 	     MAIN("1", "10", "1", "10", "0", "990", "0", "a"),
 	     MAIN("2", "20", "1", "20", "400", "580", "0", "b"),
 	     MAIN("3", "20", "1", "20", "40", "940", "0", "c"), ALL("50", "3"));
+	SAYS("2 processes used 3 % of one CPU; on average their main threads ran 2 %, waited for a "
+	     "CPU "
+	     "46 % (a, pid 1, 90 %), for anything else 53 %",
+	     MAIN("1", "20", "1", "20", "900", "80", "0", "a"),
+	     MAIN("2", "10", "1", "10", "10", "980", "0", "b"), ALL("30", "2"));
 	SAYS("3 processes used 40 % of one CPU; the main thread of a (1) ran 2 %, waited for a CPU "
 	     "1 %, for anything else 97 %",
 	     MAIN("1", "20", "1", "20", "10", "970", "0", "a"), ALL("400", "3"));
