@@ -34,6 +34,7 @@ struct reader {
 	struct form form;
 	int power; /* of ten: of Austin's counts; -1: counts of samples */
 	bool one;  /* the file says that lines have one count */
+	bool full; /* Austin's: each line has time, whether the thread was idle, and bytes */
 	bool has_fraction, has_large;
 	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* root first */
@@ -84,11 +85,8 @@ static bool is_number(struct folded_text t)
 	return s < end && skip_digits(s, end) == end;
 }
 
-/*
- * Splits "stack COUNT"; the last blank separates. py-spy writes a blank and the count for a stack without frames. False for
- * another line.
- */
-static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_text *count)
+/* The word at a line's end, and where the blank before it is; 0: there is none. */
+static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_text *last)
 {
 	size_t at;
 
@@ -96,9 +94,18 @@ static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_
 		n--;
 	for (at = n; at && !is_blank(s[at - 1]); at--)
 		;
-	*count = (struct folded_text){s + at, n - at};
+	*last = (struct folded_text){s + at, n - at};
 	*stack_n = at ? at - 1 : 0;
-	return at && is_number(*count);
+}
+
+/*
+ * Splits "stack COUNT"; the last blank separates. py-spy writes a blank and the count for a stack without frames. False for
+ * another line.
+ */
+static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_text *count)
+{
+	split_last(s, n, stack_n, count);
+	return count->s > s && is_number(*count);
 }
 
 /* A count of the file as the profile has it. */
@@ -201,6 +208,25 @@ static void reverse(uint32_t *v, size_t n)
 	}
 }
 
+#define FULL_MODE "# mode: full"
+
+/* As austin2speedscope calls them. */
+static void set_full(struct reader *r)
+{
+	static const struct profile_value_type types[] = {{"cpu", "nanoseconds"},
+							  {"wall", "nanoseconds"},
+							  {"allocated", "bytes"},
+							  {"freed", "bytes"}};
+	struct profile_meta *meta = profile_meta(r->p);
+
+	memcpy(meta->values, types, sizeof(types));
+	meta->n_values = ARRAY_SIZE(types);
+	meta->default_value = 0;
+	meta->period_type = types[0];
+	r->power = 3;
+	r->full = true;
+}
+
 /* Austin says what its counts are: microseconds, or bytes. */
 static void take_comment(struct reader *r, const char *s, size_t n)
 {
@@ -214,6 +240,9 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	struct profile_meta *meta = profile_meta(r->p);
 
 	r->one |= n == strlen(FOLDED_ONE_COUNT) && !memcmp(s, FOLDED_ONE_COUNT, n);
+	if (!r->full && !profile_n_samples(r->p) && n == strlen(FULL_MODE) &&
+	    !memcmp(s, FULL_MODE, n))
+		set_full(r);
 
 	for (size_t i = 0; i < ARRAY_SIZE(modes) && !profile_n_samples(r->p); i++) {
 		if (n != strlen(modes[i].text) || memcmp(s, modes[i].text, n))
@@ -223,12 +252,38 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	}
 }
 
+/* "TIME,IDLE,BYTES"; an idle thread has no CPU time, and what was given back is below 0. */
+static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VALUES])
+{
+	const char *end = t.s + t.n, *idle = memchr(t.s, ',', t.n);
+	const char *bytes = idle ? memchr(idle + 1, ',', (size_t)(end - idle - 1)) : NULL;
+	int64_t was_idle, change;
+
+	if (!bytes ||
+	    !take_number((struct folded_text){t.s, (size_t)(idle - t.s)}, 3, &values[1]) ||
+	    !take_number((struct folded_text){idle + 1, (size_t)(bytes - idle - 1)}, 0,
+			 &was_idle) ||
+	    !take_number((struct folded_text){bytes + 1, (size_t)(end - bytes - 1)}, 0, &change) ||
+	    change == INT64_MIN)
+		return false;
+	values[0] = was_idle ? 0 : values[1];
+	values[2] = MAX(change, 0);
+	values[3] = MAX(-change, 0);
+	return true;
+}
+
 /* The counts at a line's end; what is before them is the stack. False: there are none, or they don't fit. */
 static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
-			int64_t values[2])
+			int64_t values[static PROFILE_MAX_VALUES])
 {
 	struct folded_text last, first;
 	size_t before;
+
+	if (r->full) {
+		r->n_lines++;
+		split_last(s, n, stack_n, &last);
+		return take_full(last, values);
+	}
 
 	if (!split_count(s, n, stack_n, &last))
 		return false;
@@ -312,7 +367,7 @@ static bool is_other_form(struct reader *r)
 {
 	struct form was = r->form;
 
-	r->form.two = !r->one && r->n_lines && r->n_two == r->n_lines;
+	r->form.two = !r->one && !r->full && r->n_lines && r->n_two == r->n_lines;
 	r->form.rounded |= r->has_large;
 	r->form.micro = r->power < 0 && r->has_fraction && !r->form.rounded;
 	return memcmp(&was, &r->form, sizeof(was));
@@ -340,6 +395,7 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		intern_init(&r->texts, 0);
 		r->locations.n = 0;
 		r->power = -1;
+		r->full = false;
 		r->n_lines = r->n_two = r->n_bad = 0;
 		set_values(r);
 		err = lines_each(data, n, "folded stacks", take_line, r);
@@ -377,6 +433,8 @@ bool folded_probe(const uint8_t *head, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (head[i] < ' ' && head[i] != '\t' && head[i] != '\n' && head[i] != '\r')
 			return false;
+	if (memmem(head, n, FULL_MODE "\n", strlen(FULL_MODE "\n")))
+		return true;
 	while (s < end) {
 		const char *stop = memchr(s, '\n', (size_t)(end - s));
 		size_t len = (size_t)((stop ? stop : end) - s);

@@ -143,6 +143,36 @@ static void test_lines(void **state)
 		got, "[no stack] 5\nf (a.py:1) 2.6\nf (a.py:1);g (a.py:2) 3\ntail 12 (x.py:3) 4\n");
 }
 
+static size_t met;
+
+static int same_values(void *arg, const struct profile_sample *s)
+{
+	const int64_t(*want)[4] = arg;
+
+	assert_memory_equal(s->values, want[met], sizeof(*want));
+	met++;
+	return 0;
+}
+
+/* What austin-python's Metric.parse() makes of it. */
+static void test_austin_full(void **state)
+{
+	static const char text[] =
+		"# austin: 3.6.0\n# mode: full\n\nP1;T0:2;a.py:f:3 7,0,4096\n"
+		"P1;T0:2;a.py:g:3 5,1,-100\nP1;T0:2;a.py:g:3 5,1\nP1;T0:2;a.py:g:3 5\n"
+		"P1;T0:2;a.py:g:3 1,2,3,4\n,,\n1,0,1\n\r\n";
+	static const int64_t want[][4] = {
+		{7000, 7000, 4096, 0}, {0, 5000, 0, 100}, {1000, 1000, 1, 0}};
+	struct profile *p = read_text(text);
+
+	assert_int_equal(profile_meta(p)->n_values, 4);
+	assert_string_equal(profile_meta(p)->values[1].type, "wall");
+	assert_int_equal(profile_n_samples(p), 3);
+	assert_int_equal(profile_each(p, same_values, (void *)want), 0);
+	profile_free(p);
+	assert_true(folded_probe((const uint8_t *)text, sizeof(text) - 1));
+}
+
 /* Microseconds, as README.md of Austin 3 says; its mode tells of what. */
 static void test_austin(void **state)
 {
@@ -326,13 +356,13 @@ static void test_inlined_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),	     cmocka_unit_test(test_roots),
-		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_austin),	     cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_packed),	     cmocka_unit_test(test_inlined_again),
-		cmocka_unit_test(test_fractions),    cmocka_unit_test(test_two_counts),
-		cmocka_unit_test(test_odd_lines),    cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_inlined_deep),
+		cmocka_unit_test(test_frames),	      cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_austin_full),   cmocka_unit_test(test_austin),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_inlined_again), cmocka_unit_test(test_fractions),
+		cmocka_unit_test(test_two_counts),    cmocka_unit_test(test_odd_lines),
+		cmocka_unit_test(test_empty),	      cmocka_unit_test(test_inlined_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
