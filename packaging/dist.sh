@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dist.sh: everything that a release gives away, in build/dist/, with SHA256SUMS: for each architecture
-# an archive of the static binary with manual page and completions, and a wheel; a container image for both; the
+# an archive of the static binary with manual page and completions, the same as an rpm package, and a wheel; a container image for both; the
 # source archive; what is in the binary of this machine, as SPDX.
 # The same sources give the same bytes, wherever they lie: SOURCE_DATE_EPOCH is the commit's time
 # unless it is given. --native: without arm64.
@@ -29,6 +29,11 @@ package() {
 	install -D -m 644 -t "$work/$name" LICENSE README.md
 	install -D -m 644 -t "$work/$name/LICENSES" LICENSES/*
 	archive "$name"
+	if command -v rpmbuild >/dev/null; then
+		packaging/rpm.sh "$dist/$name.tar.gz" "$arch" $dist >/dev/null
+	else
+		echo "no rpmbuild: no rpm packages" >&2
+	fi
 	packaging/wheel.py "build/$variant/stripped/krait" "$arch" $dist >/dev/null
 	binaries+=("$arch=build/$variant/stripped/krait")
 }

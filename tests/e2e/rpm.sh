@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rpm.sh [BINARY]: the rpm package of a release's archive: made twice it is the same, rpm2cpio unpacks it, its krait runs, it says what it
+# is, and nothing in it has capabilities or another owner than root. BINARY: a static krait (else it is built).
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+check() { # NAME COMMAND...
+	local name=$1; shift
+	if "$@"; then echo "PASS rpm $name"; else echo "FAIL rpm $name: see the log"; bad=1; fi
+}
+for tool in rpmbuild rpm2cpio cpio; do
+	command -v $tool >/dev/null || { echo "SKIP rpm: no $tool"; exit 0; }
+done
+arch=$(uname -m)
+krait=${1:-build/static/stripped/krait}
+[ $# -gt 0 ] || make -s STATIC=1 stripped || { echo "FAIL rpm: no static binary"; exit 1; }
+
+# What packaging/dist.sh puts into an archive, without building the manual page once more.
+release=krait-0.1+test-linux-$arch
+share=$work/$release/share
+install -D -m 755 "$krait" "$work/$release/bin/krait"
+mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d"
+"$krait" man <man/krait.1.in >"$share/man/man1/krait.1"
+"$krait" completion bash >"$share/bash-completion/completions/krait"
+"$krait" completion zsh >"$share/zsh/site-functions/_krait"
+"$krait" completion fish >"$share/fish/vendor_completions.d/krait.fish"
+install -D -m 644 -t "$share/krait/schema" docs/schema/*.schema.json
+install -m 644 -t "$work/$release" LICENSE README.md
+install -D -m 644 -t "$work/$release/LICENSES" LICENSES/*
+tar -C "$work" -czf "$work/$release.tar.gz" "$release"
+
+export SOURCE_DATE_EPOCH=1700000000
+mkdir "$work/1" "$work/2" "$work/root"
+made_in() { packaging/rpm.sh "$work/$release.tar.gz" "$arch" "$1" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }; }
+check made made_in "$work/1"
+[ $bad = 0 ] || exit 1
+sleep 1
+check made-again made_in "$work/2"
+rpm=$(find "$work/1" -name '*.rpm')
+check same-bytes cmp "$rpm" "$work/2/${rpm##*/}"
+unpack() { rpm2cpio "$rpm" | ( cd "$work/root" && cpio -idm --quiet ); }
+check unpack unpack
+check runs "$work/root/usr/bin/krait" --version
+check says [ "$(rpm -qp --nosignature --qf '%{NAME} %{VERSION} %{ARCH}' "$rpm")" = "krait 0.1+test $arch" ]
+plain() { [ -z "$(rpm -qp --nosignature --qf '[%{FILECAPS}\n]' "$rpm" | grep .)" ] &&
+	[ "$(rpm -qp --nosignature --qf '[%{FILEUSERNAME}\n]' "$rpm" | sort -u)" = root ]; }
+check no-capabilities plain
+# A static binary asks for no library.
+no_needs() { [ -z "$(rpm -qp --nosignature --requires "$rpm" | grep -v '^rpmlib(')" ]; }
+check needs-nothing no_needs
+same_files() { diff <(cd "$work/$release" && find bin share -type f | sed 's/krait\.1$/krait.1.gz/' | sort) \
+	<(cd "$work/root/usr" && find bin share -type f | grep -v -e '^share/doc/' -e '^share/licenses/' | sort); }
+check files same_files
+exit $bad
