@@ -7,6 +7,8 @@
  * was sampled with and now nothing was made executable there, and so do the rows that the kernel program went through
  * the code with; each sample has a stack without either if they don't (docs/decisions/0012).
  */
+#include <sys/uio.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -35,6 +37,14 @@ _Static_assert(NATIVE_OUTCOME_MAX <= 16, "an outcome has four bits");
 static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
 {
 	return peek(*(const pid_t *)arg, addr, buf, n);
+}
+
+static int peek_pieces_of(void *arg, const struct iovec *pieces, size_t n, void *buf, size_t bytes)
+{
+	const struct iovec to = {buf, bytes};
+	ssize_t got = peek_pieces(*(const pid_t *)arg, &to, pieces, n);
+
+	return got == (ssize_t)bytes ? 0 : got < 0 ? (int)got : -EFAULT;
 }
 
 /* False as long as some file wasn't looked into. Other descriptors than the first few are left out. */
@@ -114,7 +124,9 @@ static int read_lists_within(struct process *p, struct reading *ret)
 
 	*ret = (struct reading){.from_ns = clock_ns(CLOCK_MONOTONIC)};
 	memcpy(ret->lists, p->registered.at, p->registered.n * sizeof(ret->lists[0]));
-	r = r ? r : gdb_jit_read(peek_process, &pid, p->registered.at, p->registered.n, &ret->jit);
+	r = r ? r
+	      : gdb_jit_read_on(p->registered.readings[0].jit, peek_process, peek_pieces_of, &pid,
+				p->registered.at, p->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
 	r = r ? r : join_rows(p, ret);
 	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
@@ -125,7 +137,7 @@ static int read_lists_within(struct process *p, struct reading *ret)
 	return r;
 }
 
-/* What is beyond the slice is left out, and said once for each process. */
+/* What is beyond the slice is for the next readings. What is too much for them is left out, and said once for each process. */
 static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 {
 	struct slice slice;
@@ -135,7 +147,7 @@ static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 	slice_limit_memory(&slice, memory_for_job(&c->config));
 	r = read_lists_within(p, ret);
 	slice_end(&slice);
-	if (slice.cut && !ret->partial && !p->registered.cut) {
+	if (!r && slice.cut && !ret->partial && !gdb_jit_goes_on(ret->jit) && !p->registered.cut) {
 		p->registered.cut = true;
 		c->stats.lists_cut++;
 		log_info("process %u: the list of code registered for gdb is too long to be read",
@@ -268,7 +280,8 @@ static bool is_read(struct collect *c, struct process *p, const struct space *la
 	struct reading reading;
 	int r;
 
-	if (reg->readings[0].jit && !reg->readings[0].partial && has_lists(reg) &&
+	if (reg->readings[0].jit && !reg->readings[0].partial &&
+	    !gdb_jit_goes_on(reg->readings[0].jit) && has_lists(reg) &&
 	    reg->readings[0].from_ns >= latest->since_ns &&
 	    gdb_jit_looks_same(reg->readings[0].jit, peek_process, &pid))
 		return true;

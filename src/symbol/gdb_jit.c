@@ -8,9 +8,11 @@
 #include "symbol/gdb_jit.h"
 
 #include <elf.h>
+#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/slice.h"
 #include "elf/code_rows.h"
 #include "elf/unwind_cfi.h"
@@ -32,9 +34,11 @@ struct known_descriptor {
 
 struct gdb_jit {
 	struct symbol_table table;
-	unwind_rows_vec rows; /* of each file that has some */
+	unwind_rows_vec rows; /* of each file that has some; the files' own */
+	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
+	bool goes_on;
 };
 
 /* An entry with what says where its code is. */
@@ -42,10 +46,6 @@ struct head {
 	struct entry entry;
 	Elf64_Ehdr elf;
 	Elf64_Shdr *sections; /* NULL: the file isn't understood */
-};
-
-struct seen {
-	uint64_t at, check; /* hash of its head */
 };
 
 struct function {
@@ -59,26 +59,66 @@ struct span {
 	bool shared;
 };
 
-struct reader {
-	gdb_jit_peek *peek;
-	void *arg;
-	size_t left; /* bytes that may still be read */
-	bool cut;    /* the thread's slice is used up */
-	bool again;  /* what was read within it is read once more */
-	struct gdb_jit *jit;
-	VEC(struct seen) seen;
+/* Memory of the process that was read. */
+struct range {
+	uint64_t at, n;
+};
+
+/*
+ * An entry, and what was learnt from its file. It is the same as long as all that was read for it is: then a later reading
+ * takes it as it is.
+ */
+struct file {
+	unsigned refs;
+	uint64_t at;
+	struct entry entry;
+	VEC(struct range) ranges;
+	size_t n_head; /* of these: the entry, and what says where its code is */
+	uint64_t hash, head_hash;
+	bool part; /* something of it didn't come, or was beyond a limit: another reading may know more */
+	bool is_same;  /* as it was, at the beginning of this reading */
+	bool is_named; /* not malformed */
 	VEC(struct function) functions;
 	VEC(struct span) spans; /* sections with code */
 	VEC(void *) names;	/* tables of strings that functions point into */
+	uint64_t bytes;
+	struct unwind_rows rows;
 };
+
+struct reader {
+	gdb_jit_peek *peek;
+	gdb_jit_peek_pieces *pieces; /* NULL: one by one */
+	void *arg;
+	size_t left; /* bytes that may still be read */
+	bool cut;    /* the thread's slice is used up */
+	struct gdb_jit *jit;
+	struct file *file; /* that is read */
+	struct map known;  /* the latest reading's files by address: index + 1 */
+	VEC(struct span) spans;
+};
+
+static void file_put(struct file *f)
+{
+	if (!f || --f->refs)
+		return;
+	vec_foreach(block, &f->names)
+		free(*block);
+	vec_fini(&f->names);
+	vec_fini(&f->ranges);
+	vec_fini(&f->functions);
+	vec_fini(&f->spans);
+	unwind_rows_fini(&f->rows);
+	free(f);
+}
 
 void gdb_jit_free(struct gdb_jit *j)
 {
 	if (!j)
 		return;
 	symbol_table_fini(&j->table);
-	vec_foreach(rows, &j->rows)
-		unwind_rows_fini(rows);
+	vec_foreach(f, &j->files)
+		file_put(*f);
+	vec_fini(&j->files);
 	vec_fini(&j->rows);
 	vec_fini(&j->descriptors);
 	free(j);
@@ -86,21 +126,48 @@ void gdb_jit_free(struct gdb_jit *j)
 
 static void reader_fini(struct reader *rd)
 {
-	vec_foreach(block, &rd->names)
-		free(*block);
-	vec_fini(&rd->names);
-	vec_fini(&rd->seen);
-	vec_fini(&rd->functions);
+	file_put(rd->file);
+	map_fini(&rd->known);
 	vec_fini(&rd->spans);
 	gdb_jit_free(rd->jit);
+}
+
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint64_t word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	for (; n; n--)
+		h = (h ^ *p++) * 0x100000001b3ull;
+	return h;
+}
+
+/* All reading of a file: what it depends on is noted. */
+static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
+{
+	struct file *f = rd->file;
+	int r = rd->peek(rd->arg, at, buf, n);
+
+	if (r) {
+		f->part = true;
+		return r;
+	}
+	f->hash = hash(f->hash, buf, n);
+	r = vec_push(&f->ranges, (struct range){at, n});
+	f->part |= r;
+	return r;
 }
 
 /* Work that is left out is left out of the whole file: what is known of it would be a half. */
 static bool spend(struct reader *rd, uint64_t work)
 {
-	if (rd->again)
-		return true;
 	rd->cut |= !slice_spend(work);
+	rd->file->part |= rd->cut;
 	return !rd->cut;
 }
 
@@ -109,14 +176,16 @@ static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset
 {
 	_cleanup_free_ char *block = NULL;
 
-	if (offset > e->size || n > e->size - offset || n > rd->left || e->file + e->size < e->file)
+	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
 		return NULL;
-	if (!spend(rd, WORK_CALL + n * WORK_BYTE))
+	rd->file->part |= n > rd->left;
+	if (n > rd->left || !spend(rd, WORK_CALL + n * WORK_BYTE))
 		return NULL;
 	block = malloc(n + 1);
-	if (!block || rd->peek(rd->arg, e->file + offset, block, n))
+	if (!block || peek_file(rd, e->file + offset, block, n))
 		return NULL;
 	rd->left -= n;
+	rd->file->bytes += n;
 	block[n] = '\0';
 	return TAKE_PTR(block);
 }
@@ -134,7 +203,7 @@ static bool is_understood(const Elf64_Ehdr *h)
 static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 {
 	_cleanup_free_ Elf64_Ehdr *elf = NULL;
-	int r = rd->peek(rd->arg, at, &ret->entry, sizeof(ret->entry));
+	int r = peek_file(rd, at, &ret->entry, sizeof(ret->entry));
 
 	ret->sections = NULL;
 	ret->elf = (Elf64_Ehdr){};
@@ -145,24 +214,6 @@ static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 		ret->sections =
 			read_part(rd, &ret->entry, elf->e_shoff, elf->e_shnum * sizeof(Elf64_Shdr));
 	return r;
-}
-
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull;
-	return h;
-}
-
-static uint64_t check_of(const struct head *h)
-{
-	uint64_t check = hash(0xcbf29ce484222325ull, &h->entry, sizeof(h->entry));
-
-	check = hash(check, &h->elf, sizeof(h->elf));
-	return h->sections ? hash(check, h->sections, h->elf.e_shnum * sizeof(*h->sections))
-			   : check;
 }
 
 static bool is_code(const Elf64_Shdr *s)
@@ -180,12 +231,12 @@ static int add_symbol(struct reader *rd, const struct head *h, const Elf64_Sym *
 
 	if (!is_code(s) || !sym->st_size || at >= s->sh_size || sym->st_size > s->sh_size - at)
 		return 0;
-	return vec_push(&rd->functions, (struct function){.start = s->sh_addr + at,
-							  .size = sym->st_size,
-							  .name = name,
-							  .rank = bind == STB_LOCAL  ? 2
-								  : bind == STB_WEAK ? 1
-										     : 0});
+	return vec_push(&rd->file->functions, (struct function){.start = s->sh_addr + at,
+								.size = sym->st_size,
+								.name = name,
+								.rank = bind == STB_LOCAL  ? 2
+									: bind == STB_WEAK ? 1
+											   : 0});
 }
 
 /* 0; -EBADMSG: the table isn't there. */
@@ -202,7 +253,7 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 	names = symbols ? read_part(rd, &h->entry, strings->sh_offset, strings->sh_size) : NULL;
 	if (!names)
 		return -EBADMSG;
-	r = vec_push(&rd->names, names);
+	r = vec_push(&rd->file->names, names);
 	if (r)
 		free(names);
 	if (!spend(rd, table->sh_size / sizeof(*symbols) * (WORK_SYMBOL + WORK_SORT)))
@@ -240,9 +291,11 @@ static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
 	bool may = n && n <= rd->left && spend(rd, WORK_CALL + n * WORK_CODE);
 	_cleanup_free_ void *block = may ? malloc(n) : NULL;
 
-	if (!block || rd->peek(rd->arg, at, block, n))
+	rd->file->part |= n > rd->left;
+	if (!block || peek_file(rd, at, block, n))
 		return NULL;
 	rd->left -= n;
+	rd->file->bytes += n;
 	return TAKE_PTR(block);
 }
 
@@ -294,8 +347,7 @@ static int rows_of_tables(struct reader *rd, const struct head *h, struct code *
 	return unwind_rows_read_memory(&section, ret->places.v, ret->places.n, &ret->rows);
 }
 
-/* @first: the file's first function. */
-static int rows_of_code(struct reader *rd, const struct head *h, size_t first, struct code *ret)
+static int rows_of_code(struct reader *rd, const struct head *h, struct code *ret)
 {
 	int r = 0;
 
@@ -311,15 +363,15 @@ static int rows_of_code(struct reader *rd, const struct head *h, size_t first, s
 		if (r)
 			free((void *)m.bytes);
 	}
-	for (size_t i = first; !r && i < rd->functions.n; i++)
-		r = vec_push(&ret->starts, rd->functions.v[i].start);
+	vec_foreach(fn, &rd->file->functions)
+		r = r ? r : vec_push(&ret->starts, fn->start);
 	return r ? r
 		 : code_rows_add_memory(ret->copies.v, ret->copies.n, ret->starts.v, ret->starts.n,
 					false, &ret->rows);
 }
 
 /* 0 also without any: the code has its names. */
-static int read_rows(struct reader *rd, const struct head *h, size_t first)
+static int read_rows(struct reader *rd, const struct head *h)
 {
 	_cleanup_(code_fini) struct code c = {};
 	int r = find_code(h, &c);
@@ -327,67 +379,106 @@ static int read_rows(struct reader *rd, const struct head *h, size_t first)
 	if (r || !c.places.n)
 		return r;
 	r = rows_of_tables(rd, h, &c);
-	r = r ? r : rows_of_code(rd, h, first, &c);
-	r = r ? r : vec_push(&rd->jit->rows, c.rows);
-	if (!r)
+	r = r ? r : rows_of_code(rd, h, &c);
+	if (!r) {
+		rd->file->rows = c.rows;
 		c.rows = (struct unwind_rows){};
+	}
 	return r;
 }
 
 static int read_file(struct reader *rd, const struct head *h)
 {
 	const Elf64_Shdr *s = h->sections, *end = s + h->elf.e_shnum;
-	size_t first = rd->functions.n;
 	int r = s ? 0 : -EBADMSG;
 
 	for (s = h->sections; !r && s < end; s++)
 		if (is_code(s))
-			r = vec_push(&rd->spans,
+			r = vec_push(&rd->file->spans,
 				     (struct span){s->sh_addr, s->sh_addr + s->sh_size, false});
 	for (s = h->sections; !r && s < end; s++)
 		if (s->sh_type == SHT_SYMTAB)
 			r = read_symbols(rd, h, s);
-	r = r ? r : read_rows(rd, h, first);
-	rd->jit->stats.files += !r;
-	rd->jit->stats.malformed += r == -EBADMSG && !rd->cut;
+	r = r ? r : read_rows(rd, h);
+	rd->file->is_named = !r;
 	return r == -EBADMSG ? 0 : r;
 }
 
-static int read_entry(struct reader *rd, uint64_t at, uint64_t prev, uint64_t *next)
+static int read_new(struct reader *rd, uint64_t at)
 {
+	struct file *f = rd->file;
 	struct head h;
 	int r = read_head(rd, at, &h);
 
 	if (r)
 		return r;
-	*next = h.entry.next;
-	if (rd->cut) {
-		free(h.sections);
-		return 0;
-	}
-	if (h.entry.prev != prev) /* so a circle shows too */
-		r = -EPROTO;
-	r = r ? r : vec_push(&rd->seen, (struct seen){at, check_of(&h)});
-	r = r ? r : read_file(rd, &h);
+	f->at = at;
+	f->entry = h.entry;
+	f->n_head = f->ranges.n;
+	f->head_hash = f->hash;
+	if (!rd->cut)
+		r = read_file(rd, &h);
 	free(h.sections);
 	return r;
 }
 
-static int read_list(struct reader *rd, uint64_t at)
+/* The entry at @at, as the latest reading has it if nothing of it is another one now. Owned by the reader. */
+static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before)
+{
+	const uint64_t *i = map_get(&rd->known, at);
+	struct file *known = i ? before->files.v[*i - 1] : NULL;
+
+	if (known && known->is_same && known->bytes <= rd->left) {
+		rd->left -= known->bytes;
+		known->refs++;
+		rd->file = known;
+		return 0;
+	}
+	rd->file = calloc(1, sizeof(*rd->file));
+	if (!rd->file)
+		return -ENOMEM;
+	rd->file->refs = 1;
+	return read_new(rd, at);
+}
+
+/* Takes the file among those of the list. */
+static int keep_file(struct reader *rd)
+{
+	struct file *f = rd->file;
+	int r = vec_push(&rd->jit->files, f);
+
+	if (r)
+		return r;
+	rd->file = NULL;
+	rd->jit->stats.files += f->is_named;
+	rd->jit->stats.malformed += !f->is_named && !rd->cut;
+	return 0;
+}
+
+static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
 	struct known_descriptor d = {.at = at};
-	uint64_t entry, prev = 0, next;
+	uint64_t entry, prev = 0;
 	int r = rd->peek(rd->arg, at, &d.was, sizeof(d.was));
 
 	if (!r && d.was.version != 1)
 		r = -EPROTO;
 	r = r ? r : vec_push(&rd->jit->descriptors, d);
-	for (entry = d.was.first; !r && entry; prev = entry, entry = next) {
-		if (rd->seen.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) || rd->cut) {
+	for (entry = d.was.first; !r && entry;) {
+		uint64_t next;
+
+		if (rd->jit->files.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) ||
+		    rd->cut) {
 			rd->jit->stats.dropped++;
 			break;
 		}
-		r = read_entry(rd, entry, prev, &next);
+		r = read_entry(rd, entry, before);
+		if (!r && rd->file->entry.prev != prev) /* so a circle shows too */
+			r = -EPROTO;
+		next = r ? 0 : rd->file->entry.next;
+		r = r ? r : keep_file(rd);
+		prev = entry;
+		entry = next;
 	}
 	return r;
 }
@@ -403,20 +494,131 @@ bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 	return true;
 }
 
+/* Files whose memory is read once more, as much at a time as one request has room for. */
+#define PIECES_MOST 64
+#define BATCH_BYTES (320u << 10) /* of one file: the most sections that it may have, too */
+
+struct batch {
+	struct iovec pieces[PIECES_MOST];
+	struct file *files[PIECES_MOST];
+	size_t n_pieces, n_files, bytes;
+	uint8_t *buf;
+};
+
+static size_t ranges_of(const struct file *f, bool head)
+{
+	return head ? f->n_head : f->ranges.n;
+}
+
+static int peek_batch(struct reader *rd, struct batch *b)
+{
+	uint8_t *to = b->buf;
+	int r = 0;
+
+	if (rd->pieces && b->n_files > 1)
+		return rd->pieces(rd->arg, b->pieces, b->n_pieces, b->buf, b->bytes);
+	for (size_t i = 0; !r && i < b->n_pieces; i++) {
+		r = rd->peek(rd->arg, (uintptr_t)b->pieces[i].iov_base, to, b->pieces[i].iov_len);
+		to += b->pieces[i].iov_len;
+	}
+	return r;
+}
+
+static void check_file(struct file *f, bool head, const uint8_t **bytes)
+{
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < ranges_of(f, head); i++) {
+		now = hash(now, *bytes, f->ranges.v[i].n);
+		*bytes += f->ranges.v[i].n;
+	}
+	f->is_same = now == (head ? f->head_hash : f->hash);
+}
+
+static void add_to_batch(struct batch *b, struct file *f, bool head)
+{
+	for (size_t i = 0; i < ranges_of(f, head); i++) {
+		const struct range *range = &f->ranges.v[i];
+
+		b->pieces[b->n_pieces++] = (struct iovec){(void *)(uintptr_t)range->at, range->n};
+		b->bytes += range->n;
+	}
+	b->files[b->n_files++] = f;
+}
+
+/* Where some of it isn't there any more each file is looked at by itself. */
+static void check_batch(struct reader *rd, struct batch *b, bool head)
+{
+	const uint8_t *bytes = b->buf;
+	bool came = b->n_pieces && !peek_batch(rd, b);
+	struct file *files[PIECES_MOST];
+	size_t n = b->n_files;
+
+	memcpy(files, b->files, sizeof(files));
+	for (size_t i = 0; i < n; i++)
+		files[i]->is_same = false;
+	for (size_t i = 0; came && i < n; i++)
+		check_file(files[i], head, &bytes);
+	b->n_pieces = b->n_files = b->bytes = 0;
+	for (size_t i = 0; !came && n > 1 && i < n; i++) {
+		add_to_batch(b, files[i], head);
+		check_batch(rd, b, head);
+	}
+}
+
+static uint64_t bytes_of(const struct file *f, bool head)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ranges_of(f, head); i++)
+		sum += f->ranges.v[i].n;
+	return sum;
+}
+
+/* .is_same of each file: is all that was read of it, or its head, what it was? 0 or -ENOMEM. */
+static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
+{
+	_cleanup_free_ uint8_t *buf = malloc(BATCH_BYTES);
+	struct batch b = {.buf = buf};
+
+	if (!buf)
+		return -ENOMEM;
+	vec_foreach(at, &j->files) {
+		uint64_t bytes = bytes_of(*at, head);
+
+		(*at)->is_same = false;
+		if ((!head && (*at)->part) || ranges_of(*at, head) > PIECES_MOST ||
+		    bytes > BATCH_BYTES || (!head && !slice_spend(bytes * WORK_BYTE)))
+			continue;
+		if (b.n_pieces + ranges_of(*at, head) > PIECES_MOST ||
+		    b.bytes + bytes > BATCH_BYTES)
+			check_batch(rd, &b, head);
+		add_to_batch(&b, *at, head);
+	}
+	if (b.n_files)
+		check_batch(rd, &b, head);
+	return 0;
+}
+
 /* An entry that was given up while it was read, or is another one now, leads to other sections. */
 static bool is_unchanged(struct reader *rd)
 {
-	rd->left = GDB_JIT_BYTES_MAX;
-	rd->again = true;
-	vec_foreach(s, &rd->seen) {
-		struct head h;
-		bool same = !read_head(rd, s->at, &h) && check_of(&h) == s->check;
-
-		free(h.sections);
-		if (!same)
+	if (check_files(rd, rd->jit, true))
+		return false;
+	vec_foreach(f, &rd->jit->files)
+		if (!(*f)->is_same)
 			return false;
-	}
 	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
+}
+
+/* What of the latest reading needn't be read again. */
+static int find_known(struct reader *rd, const struct gdb_jit *before)
+{
+	int r = before ? check_files(rd, before, false) : 0;
+
+	for (size_t i = 0; before && !r && i < before->files.n; i++)
+		r = map_put(&rd->known, before->files.v[i]->at, i + 1) < 0 ? -ENOMEM : 0;
+	return r;
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -424,6 +626,16 @@ static int compare_spans(const void *a, const void *b)
 	const struct span *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int collect_spans(struct reader *rd)
+{
+	int r = 0;
+
+	vec_foreach(f, &rd->jit->files)
+		vec_foreach(s, &(*f)->spans)
+			r = r ? r : vec_push(&rd->spans, *s);
+	return r;
 }
 
 /* At an address that two sections have one of them isn't there any more: which one can't be told. */
@@ -450,30 +662,42 @@ static bool is_shared(const struct reader *rd, uint64_t addr)
 	return rd->spans.v[n - 1].shared;
 }
 
-static void drop_shared_rows(struct reader *rd)
+static int collect_rows(struct reader *rd)
 {
-	vec_foreach(rows, &rd->jit->rows) {
+	int r = 0;
+
+	vec_foreach(at, &rd->jit->files) {
+		const struct unwind_rows *rows = &(*at)->rows;
 		bool shared = false;
 
 		vec_foreach(f, &rows->fdes)
 			shared |= is_shared(rd, rows->base + f->start);
-		if (shared)
-			unwind_rows_fini(rows);
+		if (!shared && rows->fdes.n)
+			r = r ? r : vec_push(&rd->jit->rows, *rows);
 	}
+	return r;
+}
+
+static int add_functions(struct reader *rd, const struct file *file)
+{
+	int r = 0;
+
+	vec_foreach(f, &file->functions)
+		if (!r && !is_shared(rd, f->start))
+			r = symbol_table_add(&rd->jit->table, f->name, f->start, f->size, f->rank);
+	return r;
 }
 
 static int make_table(struct reader *rd)
 {
-	int r = 0;
+	int r = collect_spans(rd);
 
+	if (r)
+		return r;
 	find_shared(rd);
-	drop_shared_rows(rd);
-	for (size_t i = 0; !r && i < rd->functions.n; i++) {
-		const struct function *f = &rd->functions.v[i];
-
-		if (!is_shared(rd, f->start))
-			r = symbol_table_add(&rd->jit->table, f->name, f->start, f->size, f->rank);
-	}
+	r = collect_rows(rd);
+	vec_foreach(f, &rd->jit->files)
+		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
 	if (r == -EFBIG) { /* each has a size: none stands for one that isn't there */
 		rd->jit->stats.dropped++;
@@ -483,24 +707,37 @@ static int make_table(struct reader *rd)
 	return r;
 }
 
-int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
-		 struct gdb_jit **ret)
+int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_peek_pieces *pieces,
+		    void *arg, const uint64_t *descriptors, size_t n, struct gdb_jit **ret)
 {
 	_cleanup_(reader_fini) struct reader rd = {
-		.peek = peek, .arg = arg, .left = GDB_JIT_BYTES_MAX};
+		.peek = peek, .pieces = pieces, .arg = arg, .left = GDB_JIT_BYTES_MAX};
 	int r;
 
+	map_init(&rd.known);
 	rd.jit = calloc(1, sizeof(*rd.jit));
-	r = rd.jit ? 0 : -ENOMEM;
+	r = rd.jit ? find_known(&rd, before) : -ENOMEM;
 	for (size_t i = 0; !r && i < n; i++)
-		r = read_list(&rd, descriptors[i]);
+		r = read_list(&rd, descriptors[i], before);
 	if (r != -ENOMEM && rd.jit && !is_unchanged(&rd))
 		r = -EAGAIN;
 	r = r ? r : make_table(&rd);
 	if (r)
 		return err_sys(r, "list of code registered for gdb");
+	rd.jit->goes_on = rd.cut && (!before || rd.jit->files.n > before->files.n);
 	*ret = TAKE_PTR(rd.jit);
 	return 0;
+}
+
+int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
+		 struct gdb_jit **ret)
+{
+	return gdb_jit_read_on(NULL, peek, NULL, arg, descriptors, n, ret);
+}
+
+bool gdb_jit_goes_on(const struct gdb_jit *j)
+{
+	return j->goes_on;
 }
 
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start)
@@ -527,7 +764,10 @@ size_t gdb_jit_bytes(const struct gdb_jit *j)
 	size_t n = sizeof(*j) + j->table.list.cap * sizeof(*j->table.list.v) + j->table.names.cap +
 		   j->rows.cap * sizeof(*j->rows.v);
 
-	vec_foreach(rows, &j->rows)
-		n += unwind_rows_bytes(rows);
+	vec_foreach(f, &j->files)
+		n += sizeof(**f) + (*f)->bytes + unwind_rows_bytes(&(*f)->rows) +
+		     (*f)->ranges.cap * sizeof(struct range) +
+		     (*f)->spans.cap * sizeof(struct span) +
+		     (*f)->functions.cap * sizeof(struct function);
 	return n;
 }

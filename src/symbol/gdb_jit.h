@@ -33,12 +33,25 @@ struct gdb_jit_stats {
 /* Copies @n bytes at @addr of the process. 0 or -errno. */
 typedef int gdb_jit_peek(void *arg, uint64_t addr, void *buf, size_t n);
 
+/* The same of @n pieces, @bytes in all, one behind the other. */
+struct iovec;
+typedef int gdb_jit_peek_pieces(void *arg, const struct iovec *pieces, size_t n, void *buf,
+				size_t bytes);
+
 /*
  * Reads the lists of the @n descriptors at these addresses. 0; -EAGAIN: one changed meanwhile; -EPROTO:
  * it is none, or it goes in a circle; -EFAULT ..., -ENOMEM. With a message.
  */
 _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
 			    struct gdb_jit **ret);
+
+/*
+ * The same after the reading @before (NULL: none). Of what is in the list still, and all of whose memory is what it was,
+ * that memory is read alone, many files at a time (@pieces; NULL: one by one), and nothing is looked for in it again.
+ */
+_must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
+			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,
+			       size_t n, struct gdb_jit **ret);
 void gdb_jit_free(struct gdb_jit *j); /* NULL is fine */
 
 /*
@@ -46,6 +59,9 @@ void gdb_jit_free(struct gdb_jit *j); /* NULL is fine */
  * reading. (What is named may be wrong all the same.)
  */
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
+
+/* Was it cut by the thread's slice, but further than the reading before? Then the next one knows more. */
+bool gdb_jit_goes_on(const struct gdb_jit *j);
 
 /* The symbol of the function at @addr as it is in its file, or NULL; valid as long as @j. */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);

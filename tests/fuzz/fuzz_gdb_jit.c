@@ -52,6 +52,29 @@ static void check_rows(const struct gdb_jit *j)
 			abort();
 }
 
+/* After @j, with a byte that is another one now: as it would be read afresh. */
+static void check_next(const struct gdb_jit *j, const struct memory *m, const uint64_t *at,
+		       size_t n)
+{
+	struct memory on = *m, afresh = *m;
+	struct gdb_jit *a = NULL, *b = NULL;
+	int r, s;
+
+	on.reads_left = afresh.reads_left = UINT_MAX;
+	r = gdb_jit_read_on(j, peek_memory, NULL, &on, at, n, &a);
+	s = gdb_jit_read(peek_memory, &afresh, at, n, &b);
+	if (r != s || (!r && gdb_jit_stats(a).symbols != gdb_jit_stats(b).symbols))
+		abort();
+	for (uint64_t addr = 0; !r && addr < 0x2000; addr++) {
+		const char *x = gdb_jit_find(a, addr, NULL), *y = gdb_jit_find(b, addr, NULL);
+
+		if (!x != !y || (x && strcmp(x, y)))
+			abort();
+	}
+	gdb_jit_free(a);
+	gdb_jit_free(b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	/* 254 and 255: it never changes. */
@@ -62,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n || gdb_jit_read(peek_memory, &m, at, 1 + (data[0] & 1), &j))
 		return 0;
 	check_rows(j);
+	check_next(j, &m, at, 1 + (data[0] & 1));
 	for (uint64_t addr = 0; addr < 0x2000; addr++) {
 		uint64_t start = 0;
 		const char *name = gdb_jit_find(j, addr, &start);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <cmocka.h>
 
 #define MADE_DIR "/tmp/krait-test-gdb-jit-XXXXXX"
@@ -369,6 +370,171 @@ static void test_changing(void **state)
 	assert_true(changed > 2);
 }
 
+/* A long list, of objects whose code is there. */
+#define MANY 60
+static struct entry many[MANY];
+static char *objects[MANY], code[MANY][PAGE];
+static bool listed[MANY];
+static unsigned peeks;
+
+static int peek_counted(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	peeks++;
+	return peek_self(arg, addr, buf, n);
+}
+
+static int peek_pieces_counted(void *arg, const struct iovec *from, size_t n, void *buf,
+			       size_t bytes)
+{
+	const struct iovec to = {buf, bytes};
+
+	(void)arg;
+	peeks++;
+	return peek_pieces(getpid(), &to, from, n) == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
+/* Entry @i is of object @x from now on, with its code where that of @i is. */
+static void put_object(size_t i, char x)
+{
+	Elf64_Ehdr *h;
+	Elf64_Shdr *s;
+
+	put_file(0, x, address(code[i]));
+	objects[i] = objects[i] ?: malloc(FILE_MAX);
+	memcpy(objects[i], files[0], FILE_MAX);
+	h = (Elf64_Ehdr *)objects[i];
+	s = (Elf64_Shdr *)(objects[i] + h->e_shoff);
+	for (size_t k = 0; k < h->e_shnum; k++)
+		if (s[k].sh_flags & SHF_EXECINSTR && s[k].sh_size)
+			memcpy(code[i], objects[i] + s[k].sh_offset, s[k].sh_size);
+	many[i].file = address(objects[i]);
+	many[i].size = entries[0].size;
+}
+
+static void list_first(size_t i)
+{
+	struct entry *next = (void *)(uintptr_t)descriptor.first;
+
+	many[i].next = descriptor.first;
+	many[i].prev = 0;
+	if (next)
+		next->prev = address(&many[i]);
+	descriptor.first = descriptor.relevant = address(&many[i]);
+	listed[i] = true;
+}
+
+static void unlist(size_t i)
+{
+	struct entry *next = (void *)(uintptr_t)many[i].next;
+	struct entry *prev = (void *)(uintptr_t)many[i].prev;
+
+	if (prev)
+		prev->next = many[i].next;
+	else
+		descriptor.first = many[i].next;
+	if (next)
+		next->prev = many[i].prev;
+	listed[i] = false;
+}
+
+static void change_list(unsigned what, size_t i)
+{
+	if (!listed[i]) {
+		put_object(i, what & 1 ? 'a' : 'b');
+		list_first(i);
+	} else if (what == 0) {
+		unlist(i);
+	} else if (what == 1) { /* thrown away, and another one has its memory */
+		unlist(i);
+		put_object(i, 'a');
+		list_first(i);
+	} else if (what == 2) { /* without a word */
+		put_object(i, 'b');
+	} else if (what == 3) {
+		code[i][5] ^= 1;
+	} else {
+		char *name = memmem(objects[i], many[i].size, "\0tre33", 7);
+
+		if (name)
+			name[1] = 'T';
+	}
+}
+
+static void expect_equal(const struct gdb_jit *a, const struct gdb_jit *b)
+{
+	const struct gdb_jit_stats x = gdb_jit_stats(a), y = gdb_jit_stats(b);
+	const unwind_rows_vec *rows_a = gdb_jit_rows(a), *rows_b = gdb_jit_rows(b);
+
+	assert_memory_equal(&x, &y, sizeof(x));
+	for (size_t i = 0; i < MANY; i++)
+		for (size_t k = 0; k < 256; k += 4) {
+			uint64_t at = address(code[i]) + k, start_a = 0, start_b = 0;
+			const char *name_a = gdb_jit_find(a, at, &start_a);
+			const char *name_b = gdb_jit_find(b, at, &start_b);
+
+			assert_int_equal(!name_a, !name_b);
+			assert_int_equal(start_a, start_b);
+			if (name_a)
+				assert_string_equal(name_a, name_b);
+		}
+	assert_int_equal(rows_a->n, rows_b->n);
+	for (size_t i = 0; i < rows_a->n; i++) {
+		assert_int_equal(rows_a->v[i].base, rows_b->v[i].base);
+		assert_int_equal(rows_a->v[i].rows.n, rows_b->v[i].rows.n);
+		assert_memory_equal(rows_a->v[i].rows.v, rows_b->v[i].rows.v,
+				    rows_a->v[i].rows.n * sizeof(*rows_a->v[i].rows.v));
+	}
+}
+
+static struct gdb_jit *read_on(struct gdb_jit *before)
+{
+	uint64_t at = address(&descriptor);
+	struct gdb_jit *now;
+
+	assert_int_equal(
+		gdb_jit_read_on(before, peek_counted, peek_pieces_counted, NULL, &at, 1, &now), 0);
+	gdb_jit_free(before);
+	return now;
+}
+
+/* What is read after an earlier reading is what is read afresh, whatever has changed; and one more costs little. */
+static void test_read_on(void **state)
+{
+	struct gdb_jit *now = NULL, *fresh;
+	uint64_t at = address(&descriptor);
+	unsigned on, random = 1;
+
+	if (*state)
+		skip();
+	descriptor.version = 1;
+	descriptor.first = 0;
+	for (unsigned i = 0; i < 400; i++) {
+		random = random * 1103515245 + 12345;
+		change_list(random >> 24 & 7, i < MANY ? i : (random >> 8) % MANY);
+		now = read_on(now);
+		assert_int_equal(read_list(&fresh), 0);
+		expect_equal(now, fresh);
+		gdb_jit_free(fresh);
+	}
+	for (size_t i = 0; i < MANY; i++)
+		if (!listed[i])
+			change_list(1, i);
+	now = read_on(now);
+	unlist(7);
+	list_first(7);
+	peeks = 0;
+	now = read_on(now);
+	on = peeks;
+	peeks = 0;
+	assert_int_equal(gdb_jit_read(peek_counted, NULL, &at, 1, &fresh), 0);
+	print_message("%u reads, %u afresh\n", on, peeks);
+	assert_in_range(on, 1, peeks / 5);
+	gdb_jit_free(fresh);
+	gdb_jit_free(now);
+	for (size_t i = 0; i < MANY; i++)
+		free(objects[i]);
+}
+
 static void expect_numba(const char *symbol, const char *name)
 {
 	_cleanup_free_ char *got = numba_name(symbol);
@@ -424,7 +590,7 @@ int main(void)
 		cmocka_unit_test(test_names),	     cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_same_place),   cmocka_unit_test(test_broken_lists),
 		cmocka_unit_test(test_broken_files), cmocka_unit_test(test_changing),
-		cmocka_unit_test(test_numba),
+		cmocka_unit_test(test_read_on),	     cmocka_unit_test(test_numba),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, remove_all);
