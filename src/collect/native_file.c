@@ -230,7 +230,8 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 	const uint64_t *i = map_get(&c->native_index, file_key(m->dev, m->ino));
 	struct native_file *latest = i ? c->natives.v[*i - 1] : NULL;
 
-	if (!latest || file_unchanged(latest->fd, proc, m, &latest->version))
+	/* Without a number it is the vDSO, which is no file. */
+	if (!latest || !m->ino || file_unchanged(latest->fd, proc, m, &latest->version))
 		return latest;
 	vec_foreach(f, &c->natives)
 		if ((*f)->dev == m->dev && (*f)->ino == m->ino &&
