@@ -33,8 +33,13 @@ int headline_add(struct profile *p, const char *value, bool inverted, struct str
 
 	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
 	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
+	if (!r)
+		costs_sort(
+			&f.costs); /* as the report's: what is told of a difference is its first row */
 	if (!r && costs_whole(&f.costs))
 		report_add_lede(&f, b);
+	if (!r && f.costs.less)
+		str_add(b, ". The picture and the tables have what is above 0 alone");
 	costs_fini(&f.costs);
 	free(f.sums);
 	return r;

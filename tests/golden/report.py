@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
 in Python on the pprof file (tests/oracle/pprof.py), not krait's word."""
+import base64
 import fcntl
 import gzip
 import html
@@ -199,6 +200,19 @@ def diff_without_times(work):
             quiet, grew = (krait("diff", a, x, "--format", how).stdout.decode() for x in (c, b))
             check("diff-legend-%s-%s" % (how, name), none in quiet and some[0] not in quiet and none not in grew and all(x in grew for x in some), quiet + grew)
         krait("diff", a, b, "--fail-if", "own:app.parse>+10points", code=4)
+
+
+def page_of_a_difference(work):
+    """What is below 0 isn't drawn, which the page says; 100 more and 40 less by what the file's lines say."""
+    path, page = os.path.join(work, "less.folded"), os.path.join(work, "less.html")
+    with open(path, "w") as f:
+        f.write("run;more 100\nrun;less -40\n")
+    krait("report", path, "-o", page)
+    block = base64.b64decode(re.search(r'id="krait-view">\s*([^<]*)<', open(page).read())[1])
+    said = json.loads((gzip.decompress(block) if block[:2] == b"\x1f\x8b" else block).split(b"\n", 1)[0])["headline"]
+    words = "Some of the samples are below 0, as in a difference: 100 more, 40 less; most in more: 100"
+    check("page-of-a-difference", said == words + ". The picture and the tables have what is above 0 alone", said)
+    check("report-of-a-difference", krait("report", path).stdout.decode().startswith(words + ".\n"))
 
 
 def firefox_and_back(work, path, name):
@@ -709,6 +723,7 @@ def tables(work, path):
     diff_by(work)
     diff_only_total(work)
     diff_without_times(work)
+    page_of_a_difference(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "lib.work", "[unknown]"}, str(rows))
