@@ -392,10 +392,21 @@ static void warn_of_rules(const struct diff_options *o, const struct diff_facts 
 			 f->diff.by_share ? "shares" : "CPU time per second");
 }
 
+static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
+{
+	int r = 0;
+
+	vec_foreach(rule, &o->rules)
+		r = r ? r : fail_rule_unjudged(rule, f, &f->unjudged);
+	return r;
+}
+
 /* The exit code that the limits decide; the reason of the first that is hit is told. */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {
 	warn_of_rules(o, f);
+	if (f->unjudged.n)
+		log_warn("%s", str_cstr(&f->unjudged));
 	vec_foreach(rule, &o->rules) {
 		_cleanup_str_ struct str why = {};
 		int hit = fail_rule_hit(rule, f, &why);
@@ -422,6 +433,7 @@ static int compare(const struct diff_options *o, const struct operands *operands
 		view_options_warn_of(&f->unmatched);
 	r = r ? r : choose_measure(o, f);
 	r = r ? r : diff_make(&f->diff);
+	r = r ? r : find_unjudged(o, f);
 	if (r) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;
@@ -470,6 +482,7 @@ static int run(const struct command *self, int argc, char **argv)
 	r = compare(&o, &operands, &f);
 	diff_fini(&f.diff);
 	unmatched_fini(&f.unmatched);
+	str_fini(&f.unjudged);
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		profile_free(f.diff.p[side]);
 		str_fini(&f.text[side]);

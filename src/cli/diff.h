@@ -20,6 +20,8 @@ struct diff_facts {
 	bool groups;		    /* rows are groups of .by, not functions */
 	struct unmatched unmatched; /* of both */
 
+	struct str unjudged; /* by a --fail-if: see fail_rule_unjudged() */
+
 	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
 	struct source_recorded source[DIFF_SIDES];
 	struct str text[DIFF_SIDES];
@@ -83,5 +85,12 @@ void fail_rule_fini(struct fail_rule *r);
  */
 _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f,
 			     struct str *why);
+
+/*
+ * Appends a sentence on what went beyond the limit and isn't judged by it: what most functions share, and what
+ * is new where the name is a pattern. 0 or -ENOMEM + message.
+ */
+_must_use_ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f,
+				  struct str *b);
 
 #endif

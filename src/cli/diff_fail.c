@@ -88,11 +88,6 @@ static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
 	return c->changed || (r->what == DIFF_TOTAL && c->value_changed);
 }
 
-static bool hits(const struct fail_rule *r, const struct diff_facts *f, const struct diff_cost *c)
-{
-	return is_sure(r, f, c) && is_beyond(r, c);
-}
-
 static void explain(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_row *row, struct str *why)
 {
@@ -114,37 +109,109 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
 }
 
+/* What the rows that a rule names have for it; NULL where there is none. */
+struct found {
+	bool any;
+	const struct diff_row *hit;	 /* the first */
+	const struct diff_row *doubtful; /* beyond the limit, which chance may do */
+	const struct diff_row *shared;	 /* beyond it as most functions are: the most of these */
+	const struct diff_row *added;	 /* new, in a rule for any function: the most of these */
+};
+
+static const struct diff_row *more(const struct fail_rule *r, const struct diff_row *a,
+				   const struct diff_row *b)
+{
+	return !a || fabs(diff_change(&b->of[r->what])) > fabs(diff_change(&a->of[r->what])) ? b
+											     : a;
+}
+
+/* A function that was renamed is new, and is no dearer for it; who names it exactly means it. */
+static void look_at(const struct fail_rule *r, const struct diff_facts *f,
+		    const struct diff_row *row, bool pattern, struct found *ret)
+{
+	const struct diff_cost *c = &row->of[r->what];
+
+	ret->any = true;
+	if (!is_beyond(r, c))
+		return;
+	if (c->doubtful)
+		ret->doubtful = row;
+	if (is_sure(r, f, c) && pattern && c->value[DIFF_A] <= 0)
+		ret->added = more(r, ret->added, row);
+	else if (is_sure(r, f, c) && !ret->hit)
+		ret->hit = row;
+	else if (!is_sure(r, f, c) && !r->points && c->value_changed)
+		ret->shared = more(r, ret->shared, row);
+}
+
+static int find(const struct fail_rule *r, const struct diff_facts *f, struct found *ret,
+		struct nearest *near)
+{
+	const char *name = r->name;
+	struct patterns p;
+	int e = patterns_init(&p, &(pattern_texts){.v = &name, .n = 1, .cap = 1});
+
+	*ret = (struct found){};
+	vec_foreach(row, &f->diff.rows) {
+		if (near)
+			nearest_add(near, row->name, row->name);
+		if (!e && patterns_match(&p, row->name))
+			look_at(r, f, row, p.list.v[0].is_glob || p.list.v[0].is_regex, ret);
+	}
+	patterns_fini(&p);
+	return e;
+}
+
 int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct str *why)
 {
 	_cleanup_str_ struct str others = {};
-	struct patterns p;
-	const char *name = r->name, *doubtful = NULL;
-	bool found = false;
 	struct nearest near;
-	int hit = patterns_init(&p, &(pattern_texts){.v = &name, .n = 1, .cap = 1});
+	struct found found;
+	int e;
 
-	nearest_init(&near, name);
-	vec_foreach(row, &f->diff.rows) {
-		nearest_add(&near, row->name, row->name);
-		if (hit || !patterns_match(&p, row->name))
-			continue;
-		found = true;
-		if (row->of[r->what].doubtful && is_beyond(r, &row->of[r->what]))
-			doubtful = row->name;
-		if (hits(r, f, &row->of[r->what])) {
-			explain(r, f, row, why);
-			hit = 1;
-		}
-	}
-	if (!hit && doubtful)
+	nearest_init(&near, r->name);
+	e = find(r, f, &found, &near);
+	nearest_words(&near, false, &others);
+	nearest_fini(&near);
+	if (e)
+		return e;
+	if (found.hit)
+		explain(r, f, found.hit, why);
+	else if (found.doubtful)
 		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
 			 "it from chance; repeat the work",
-			 r->text, doubtful);
-	nearest_words(&near, false, &others);
-	if (!hit && !found)
+			 r->text, found.doubtful->name);
+	else if (!found.any)
 		log_warn("--fail-if '%s': no function of that name is in the profiles%s", r->text,
 			 str_cstr(&others));
-	nearest_fini(&near);
-	patterns_fini(&p);
-	return hit;
+	return found.hit != NULL;
+}
+
+static void add_unjudged(const struct fail_rule *r, const struct diff_facts *f,
+			 const struct diff_row *row, struct str *b)
+{
+	str_add(b, b->n ? " The " : "The ");
+	explain(r, f, row, b);
+}
+
+int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, struct str *b)
+{
+	struct found found;
+	int e = find(r, f, &found, NULL);
+
+	if (e)
+		return e;
+	if (found.shared && !found.hit) {
+		add_unjudged(r, f, found.shared, b);
+		str_addf(b,
+			 ", and so did most others: the machine may be %s, or all of the work %s; a "
+			 "'total:' limit judges that, this one doesn't.",
+			 r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
+	}
+	if (found.added) {
+		add_unjudged(r, f, found.added, b);
+		str_add(b, ", but it is new, or has a new name: a limit for any function doesn't "
+			   "judge that; one that names it does.");
+	}
+	return 0;
 }

@@ -155,20 +155,27 @@ static bool has_rows(const struct diff_facts *f)
 	return false;
 }
 
-/* Of the first @limit rows of the table. */
-static bool has_marks(const struct diff_facts *f, unsigned limit)
+static bool has_mark(const struct diff_facts *f, const struct diff_row *r, enum columns columns)
+{
+	const struct diff_cost *self = &r->of[DIFF_SELF], *total = &r->of[DIFF_TOTAL];
+	bool costs = has_costs(f);
+
+	return (costs ? self->changed : self->share_changed) ||
+	       (costs && columns > WITHOUT_SHARE && self->share_changed) ||
+	       (columns > WITHOUT_TOTAL && (costs ? total->changed : total->share_changed));
+}
+
+/* Of the first @limit rows of the table, in the columns that it has. */
+static bool has_marks(const struct diff_facts *f, unsigned limit, enum columns columns)
 {
 	unsigned n = 0;
 
 	vec_foreach(row, &f->diff.rows) {
-		const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
-
 		if (n == limit)
 			break;
 		if (!worth_a_row(row))
 			continue;
-		if (self->share_changed ||
-		    (has_costs(f) ? self->changed || total->changed : total->share_changed))
+		if (has_mark(f, row, columns))
 			return true;
 		n++;
 	}
@@ -176,12 +183,13 @@ static bool has_marks(const struct diff_facts *f, unsigned limit)
 }
 
 /* What is said of a change without a mark, too: a large one looks like news. */
-static void print_legend(const struct diff_facts *f, unsigned limit, const char *mark, FILE *out)
+static void print_legend(const struct diff_facts *f, unsigned limit, enum columns columns,
+			 const char *mark, FILE *out)
 {
 	const char *how = f->diff.timed ? "block permutation over time"
 					: "samples taken as independent: no times in a profile";
 
-	if (has_marks(f, limit))
+	if (has_marks(f, limit, columns))
 		fprintf(out,
 			"\n%s is more than noise (%s, corrected for all rows); "
 			"a change without %s may be chance.\n",
@@ -223,7 +231,7 @@ static void print_table(const struct diff_facts *f, const struct diff_style *sty
 		print_row(f, row, style, out);
 		n++;
 	}
-	print_legend(f, style->limit, "*", out);
+	print_legend(f, style->limit, columns, "*", out);
 	add_folded(f, &folded);
 	if (folded.n)
 		print_words(out, str_cstr(&folded), style->width);
@@ -294,7 +302,7 @@ static void print_md_table(const struct diff_facts *f, const struct diff_style *
 		print_md_row(f, row, out);
 		n++;
 	}
-	print_legend(f, style->limit, "!", out);
+	print_legend(f, style->limit, ALL_COLUMNS, "!", out);
 	add_folded(f, &folded);
 	markup_add_md(&words, str_cstr(&folded), folded.n);
 	if (words.n)
@@ -317,6 +325,8 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	diff_add_gc(f, &gc);
 	str_add(&words, gc.n ? "\n\n" : "");
 	markup_add_md(&words, str_cstr(&gc), gc.n);
+	str_add(&words, f->unjudged.n ? "\n\n" : "");
+	markup_add_md(&words, str_cstr(&f->unjudged), f->unjudged.n);
 	fprintf(out, "%s\n", str_cstr(&words));
 	print_md_table(f, style, out);
 	return flush(out);

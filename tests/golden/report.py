@@ -215,6 +215,38 @@ def page_of_a_difference(work):
     check("report-of-a-difference", krait("report", path).stdout.decode().startswith(words + ".\n"))
 
 
+def diff_limits(work):
+    """What a limit of an own cost doesn't judge is said, in Markdown too: three of four functions half as dear again are taken for a slower
+    machine, which a total shows; and a new name is no change of any function, but of one that is named."""
+    costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
+             "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000}}
+    paths = {name: os.path.join(work, name + ".limits.folded") for name in costs}
+    for name, of in costs.items():
+        with open(paths[name], "w") as f:
+            f.writelines("run (app.py:1);%s (app.py:2) %d\n" % (function, n) for function, n in of.items())
+
+    def diff(after, limit, code):
+        done = krait("diff", paths["before"], paths[after], "--per", "run=1,1", "--format", "md", "--fail-if", limit, code=code)
+        return done.stdout.decode(), done.stderr.decode()
+
+    shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "and so did most others: the machine may be slower, or all of the work grew"
+    for said in diff("slower", "own:*>+5%", 0):
+        check("diff-limit-shared", all(words in said for words in shared), said)
+    check("diff-limit-total", "beyond --fail-if 'total:*>+25%'" in diff("slower", "total:*>+25%", 4)[1])
+    for pattern in "*", "/app/":
+        for said in diff("renamed", "own:%s>+5%%" % pattern, 0):
+            check("diff-limit-new", "app.h2 went from 0 to 9,000 (new)" in said and "it is new, or has a new name" in said, said)
+    said = diff("renamed", "own:app.h2>+5%", 4)
+    check("diff-limit-new-named", "app.h2 went from 0 to 9,000 (new)" in said[1] and "it is new, or" not in said[0], said)
+    check("diff-limit-quiet", "The own cost" not in diff("before", "own:*>+5%", 0)[0])
+    # Of 75 columns and more there is one for the shares, in which app.rest has a star.
+    for columns, starred in ("80", True), ("60", False):
+        os.environ["COLUMNS"] = columns
+        table, legend = krait("diff", paths["before"], paths["slower"], "--per", "run=1,1").stdout.decode().split("\n\n")[1:]
+        check("diff-legend-of-%s" % columns, ("*" in table) == starred and ("* is more than noise" in legend) == starred, table + legend)
+    os.environ["COLUMNS"] = "80"
+
+
 def firefox_and_back(work, path, name):
     """What krait writes for the Firefox Profiler has each stack's time, threads and moments."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
@@ -724,6 +756,7 @@ def tables(work, path):
     diff_only_total(work)
     diff_without_times(work)
     page_of_a_difference(work)
+    diff_limits(work)
     for args in (["report", path], ["diff", path, path]):
         rows = json.loads(krait(*args, "--modules", "--json").stdout)["functions"]
         check("modules-" + args[0], {r["name"] for r in rows} == {"app", "lib.work", "[unknown]"}, str(rows))
