@@ -17,7 +17,7 @@
  */
 #define NAMES_APART_NS (50 * NSEC_PER_MSEC)
 #define NAMES_SAMPLES  3	    /* met of its process: the first time waits for so many, */
-#define NAMES_ALONE    16	    /* of so many where one thread was met: it is the main one, */
+#define NAMES_ALONE    16	    /* of so many where the main thread alone was met, */
 #define NAMES_FIRST_NS NSEC_PER_SEC /* but not longer */
 
 /* A thread that ran shorter says nothing of the rate: it is cut off in the middle of a period. */
@@ -389,7 +389,8 @@ static void name_threads(struct collect *c, struct process *p)
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
-	size_t enough = p->threads.n > 1 ? NAMES_SAMPLES : NAMES_ALONE;
+	bool alone = p->threads.n == 1 && map_get(&p->threads, p->key.tgid);
+	size_t enough = alone ? NAMES_ALONE : NAMES_SAMPLES;
 
 	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= enough);
 }
