@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dist.sh: `make dist` in two directories, at two times, gives the same bytes, and its checksums hold. Slow: four builds
 # without a compiler cache.
-set -uo pipefail
-cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
-check() { # NAME COMMAND...
-	local name=$1; shift
-	if "$@"; then echo "PASS dist $name"; else echo "FAIL dist $name: see the log"; bad=1; fi
-}
-git rev-parse HEAD >/dev/null 2>&1 || { echo "SKIP dist: no checkout that git reads"; exit 0; }
+. "$(dirname "$0")/../e2e/kit.sh" dist
+git rev-parse HEAD >/dev/null 2>&1 || skip_all "no checkout that git reads"
 
 made_in() { # DIRECTORY
 	git clone -q . "$1" && CCACHE_DISABLE=1 make -s -C "$1" dist >/dev/null

@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # install.sh: `make install` puts everything in place, and what it puts there works: the manual page by
 # groff's own word, the completions in bash, zsh and fish.
-set -uo pipefail
-cd "$(dirname "$0")/../.."
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
-bad=0
-check() { # NAME COMMAND...
-	local name=$1; shift
-	if "$@"; then echo "PASS install $name"; else echo "FAIL install $name: see the log"; bad=1; fi
-}
+. "$(dirname "$0")/kit.sh" install
+root=$work
 have() { command -v "$1" >/dev/null || { echo "SKIP install $2: no $1"; return 1; }; }
 
 make install DESTDIR="$root" PREFIX=/usr >"$root/log" 2>&1 || { cat "$root/log"; echo "FAIL install: make"; exit 1; }

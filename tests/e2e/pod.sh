@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # pod.sh: packaging/krait-pod.yaml is a pod by Kubernetes' own types, read strictly; and isn't privileged. The version of
 # the types is the newest that Debian 12's Go (1.19) builds.
-set -uo pipefail
-cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
-check() { # NAME COMMAND...
-	local name=$1; shift
-	if "$@"; then echo "PASS pod $name"; else echo "FAIL pod $name: see the log"; bad=1; fi
-}
-command -v go >/dev/null || { echo "SKIP pod: no Go tool chain"; exit 0; }
+. "$(dirname "$0")/kit.sh" pod
+command -v go >/dev/null || skip_all "no Go tool chain"
 cat >"$work/go.mod" <<'END'
 module pod
 go 1.19
@@ -45,10 +37,8 @@ func main() {
 		pod.Spec.Containers[0].SecurityContext.Capabilities.Add)
 }
 END
-( cd "$work" && GOFLAGS=-mod=mod GOTOOLCHAIN=local timeout 1200 go build -o pod . ) >"$work/log" 2>&1 || {
-	echo "SKIP pod: the types can't be had or built: $(tail -n 1 "$work/log")"
-	exit 0
-}
+( cd "$work" && GOFLAGS=-mod=mod GOTOOLCHAIN=local timeout 1200 go build -o pod . ) >"$work/log" 2>&1 ||
+	skip_all "the types can't be had or built: $(tail -n 1 "$work/log")"
 typed() { "$work/pod" packaging/krait-pod.yaml >"$work/said"; cat "$work/said"; grep -q '^Pod true false \[BPF PERFMON ' "$work/said"; }
 # A word that no pod has is refused: the types do look.
 odd_refused() { sed 's/hostPID/hostPids/' packaging/krait-pod.yaml >"$work/odd.yaml"; ! "$work/pod" "$work/odd.yaml"; }

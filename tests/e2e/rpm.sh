@@ -2,17 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rpm.sh [BINARY]: the rpm package of a release's archive: made twice it is the same, rpm2cpio unpacks it, its krait runs, it says what it
 # is, and nothing in it has capabilities or another owner than root. BINARY: a static krait (else it is built).
-set -uo pipefail
-cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-bad=0
-check() { # NAME COMMAND...
-	local name=$1; shift
-	if "$@"; then echo "PASS rpm $name"; else echo "FAIL rpm $name: see the log"; bad=1; fi
-}
+. "$(dirname "$0")/kit.sh" rpm
 for tool in rpmbuild rpm2cpio cpio; do
-	command -v $tool >/dev/null || { echo "SKIP rpm: no $tool"; exit 0; }
+	command -v $tool >/dev/null || skip_all "no $tool"
 done
 arch=$(uname -m)
 krait=${1:-build/static/stripped/krait}
