@@ -95,6 +95,15 @@ MASKS = """[...document.querySelectorAll('select')].map((e) => {
 MOST = 20  # pixels that may differ
 
 
+def await_notes(b, n):
+    """Until the notes beside functions were made @n times, and not again for 0.4 s: each table has new ones after 0.15 s."""
+    end, made, since = time.monotonic() + 20, 0, 0
+    while time.monotonic() < end and (made < n or time.monotonic() < since + 0.4):
+        now = b.js("performance.getEntriesByName('krait:notes').length")
+        made, since = now, since if now == made else time.monotonic()
+        time.sleep(0.02)
+
+
 def shoot(b, page, shot):
     size, dark, fragment = shot
     b.scheme(dark, "print" if size == PAPER else "")
@@ -102,11 +111,11 @@ def shoot(b, page, shot):
     b.open("/dev/null")
     b.errors.clear()
     b.open(page, "#" + fragment if fragment else "")
-    end = time.monotonic() + 20
-    while not b.js("performance.getEntriesByName('krait:notes').length") and time.monotonic() < end:
-        time.sleep(0.02)
-    if size == PAPER:
+    await_notes(b, 1)
+    if size == PAPER:  # makes the table anew, with its notes later
+        made = b.js("performance.getEntriesByName('krait:notes').length")
         b.js("window.dispatchEvent(new Event('beforeprint'))")
+        await_notes(b, made + 1)
     b.js("new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 50))", wait=True)
     data = b.call("Page.captureScreenshot", {"format": "png"})["data"]
     return data, b.js(MASKS)
