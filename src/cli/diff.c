@@ -317,6 +317,7 @@ static bool take_runs(const struct diff_options *o, struct diff_facts *f)
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		f->runs[side] = runs[side];
 		f->diff.per[side] = (double)runs[side];
+		f->diff.runs[side] = (double)runs[side];
 	}
 	return true;
 }

@@ -233,7 +233,7 @@ static bool is_doubtful(const struct maker *m, const struct noise_row *row,
 			const struct diff_cost *c)
 {
 	double p = (c->share[DIFF_A] + c->share[DIFF_B]) / 2;
-	double v = noise_between_runs(p);
+	double v = noise_between_runs(p, m->noise.runs);
 
 	for (int side = 0; side < DIFF_SIDES; side++)
 		v += p * (1 - p) * sample_value(m, side) / m->noise.sum[side];
@@ -372,6 +372,7 @@ static int make(struct maker *m)
 		m->noise.shares_only = d->by_share;
 		m->noise.per_time = d->per_time;
 		m->noise.per[side] = d->per[side];
+		m->noise.runs[side] = d->runs[side];
 		d->all[side] = m->noise.sum[side] / d->per[side];
 		if (d->gc[side] > 0)
 			d->gc[side] /= m->noise.sum[side];

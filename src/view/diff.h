@@ -47,9 +47,10 @@ struct diff {
 	/* Set by the caller before diff_make(): by what each side's values are divided, > 0. */
 	double per[DIFF_SIDES];
 	bool work_known; /* .per is how much work was done: runs, or what the user counted */
-	bool per_time;	 /* .per is wall time */
-	bool by_share;	 /* there is nothing to divide by: .value is the share */
-	bool timed;	 /* false: a profile has no times, so samples were taken for independent */
+	double runs[DIFF_SIDES]; /* whole runs merged in a side, where that is known; 0 else */
+	bool per_time;		 /* .per is wall time */
+	bool by_share;		 /* there is nothing to divide by: .value is the share */
+	bool timed; /* false: a profile has no times, so samples were taken for independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
 	double all[DIFF_SIDES]; /* of the measure */
 	double gc[DIFF_SIDES];	/* the garbage collector's share, 0 to 1: costs_is_gc() */

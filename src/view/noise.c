@@ -296,16 +296,18 @@ static void yardsticks(struct state *s, double c[2])
 	}
 }
 
-double noise_between_runs(double share)
+double noise_between_runs(double share, const double runs[static 2])
 {
-	return 2 * MIN(share * (1 - share), RUN_MOST) / RUN_SAMPLES;
+	double one = MIN(share * (1 - share), RUN_MOST) / RUN_SAMPLES;
+
+	return one * (2 / (1 + MAX(runs[0], 1.0)) + 2 / (1 + MAX(runs[1], 1.0)));
 }
 
 /* One standard deviation of what differs between two runs. */
 static double between_runs(const struct noise *n, const struct test *t)
 {
 	const struct noise_row *row = &n->rows[t->row];
-	double p = pooled_share(n, t->row), v = noise_between_runs(p);
+	double p = pooled_share(n, t->row), v = noise_between_runs(p, n->runs);
 
 	if (t->share)
 		return sqrt(v);

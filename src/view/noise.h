@@ -20,6 +20,7 @@ struct noise {
 	struct noise_row *rows;
 	size_t n;
 	double all[2][NOISE_BLOCKS], sum[2]; /* of everything */
+	double runs[2];			     /* merged in each; 0 counts as 1 */
 	double per[2];			     /* values are compared as sum / per */
 	bool per_time;			     /* .per is wall time, not work that was done */
 	double sample[2];		     /* the value of one sample on average */
@@ -30,9 +31,10 @@ struct noise {
 
 /*
  * What blocks of time can't show (addresses, hash seeds, the machine): variance of what @share, of all, differs by between two
- * runs of one program.
+ * sides of so many runs of one program. It falls by half of what independent runs would have it: merged runs are to mark less
+ * by chance too, not only to find more.
  */
-double noise_between_runs(double share);
+double noise_between_runs(double share, const double runs[static 2]);
 
 /*
  * The logarithm of by how much all functions' costs changed alike, by most of what the own costs say: 0

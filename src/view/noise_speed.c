@@ -19,7 +19,7 @@ static double pooled_share(const struct noise *n, const struct noise_row *row)
 /* The logarithm of how its cost changed, and that one's standard error. */
 static double log_change(const struct noise *n, const struct noise_row *row, double *se)
 {
-	double p = pooled_share(n, row), v = noise_between_runs(p) / (p * p);
+	double p = pooled_share(n, row), v = noise_between_runs(p, n->runs) / (p * p);
 
 	for (int side = 0; side < 2; side++)
 		v += n->sample[side] / row->sum[side];

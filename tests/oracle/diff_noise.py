@@ -232,6 +232,15 @@ def runs(work):
         subprocess.run([KRAIT, "merge", "-q", *[of] * n, "-o", os.path.join(work, name)], check=True)
     text = subprocess.run([KRAIT, "diff", "3.pb.gz", "2.pb.gz"], cwd=work, capture_output=True, timeout=60).stdout.decode()
     verdict("runs-merged", text.startswith("Per run (3 before, 2 after, all to their end), app.hot takes 50.0 % more CPU time: 4.00 s before, 6.00 s after."), text)
+    # A tenth of a half may differ so between two runs, and not between five and five.
+    batch_run(a, 8000)
+    batch_run(b, 8800)
+    for name, of in (("5a.pb.gz", a), ("5b.pb.gz", b)):
+        subprocess.run([KRAIT, "merge", "-q", *[of] * 5, "-o", os.path.join(work, name)], check=True)
+    marked = [subprocess.run([KRAIT, "diff", *pair, "--fail-if", "own:app.hot>+5%"], cwd=work, capture_output=True, timeout=60).returncode == 4
+              for pair in ((a, b), ("5a.pb.gz", "5b.pb.gz"))]
+    verdict("runs-five", marked == [False, True], "one run each: %s, five: %s" % tuple(marked))
+    batch_run(a, 4000)
     # Everything took a fifth more, and twice as much: the machine, or all of it. A limit for a total is hit by that all the same.
     for times, words in ((1.2, "20 %"), (2, "100 %")):
         batch_run(b, int(4000 * times), parse_ms=int(6000 * times), rest_ms=int(2000 * times))
