@@ -4,29 +4,30 @@
 #
 #   benchmark.sh record [-n RUNS] [-F HZ] [-o FILE] -- COMMAND...
 #       Runs the command once to warm up, then records it RUNS times (5), HZ samples a second (1999), as one recording.
-#   benchmark.sh compare BASELINE NEW [-m FILE.md] [-p FILE.html] [LIMIT...]
+#   benchmark.sh baseline FILE
+#       GitLab: gets krait.pb.gz of this job's last success on the default branch. That there is none (HTTP 404) is no failure.
+#   benchmark.sh compare BASELINE NEW [-m FILE.md] [-p FILE.html] [-n NAME] [LIMIT...]
 #       Compares them: Markdown is appended to FILE.md, FILE.html is the page. LIMIT is one of `krait diff --fail-if`.
-#       Without a baseline it says so and ends with 0. Exit code 4: a limit was hit.
+#       NAME tells the benchmarks of a repository apart. Without a baseline it says so and ends with 0. Exit code 4: a limit was hit.
 #   benchmark.sh comment FILE.md
-#       Puts the text under the pull request (GitHub: gh, GH_TOKEN) or merge request (GitLab: curl, KRAIT_GITLAB_TOKEN),
-#       in place of the one that it put there before.
+#       Puts what compare wrote under the pull request (GitHub: gh, GH_TOKEN) or merge request (GitLab: curl, python3,
+#       KRAIT_GITLAB_TOKEN), in place of what it put there before for a benchmark of that name.
 #
 # KRAIT: how krait is called (krait). Where it may not record it is called with sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
-MARK='<!-- krait benchmark -->'
+MARK='<!-- krait benchmark: ' # the name, and -->
 
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
 
-# recorder: krait, or sudo with its whole path where it has no rights of its own.
-recorder() {
-	if "$KRAIT" doctor >/dev/null 2>&1 || ! sudo -n true 2>/dev/null; then
-		printf '%s\n' "$KRAIT"
-	else
-		printf 'sudo -n %s\n' "$(command -v "$KRAIT")"
-	fi
+# find_recorder: krait's whole path, for sudo has another PATH; and sudo's where krait has no rights of its own.
+find_recorder() {
+	krait=$(command -v "$KRAIT") || { say "there is no program $KRAIT"; exit 127; }
+	sudo=
+	"$krait" doctor >/dev/null 2>&1 || ! sudo -n true 2>/dev/null || sudo=$(command -v sudo)
 }
+recorder() { "${sudo:-env}" ${sudo:+-n} "$krait" "$@"; }
 
 record() {
 	runs=5 hz=1999 out=krait-new.pb.gz
@@ -40,15 +41,16 @@ record() {
 	done
 	shift $((OPTIND - 1))
 	[ $# -gt 0 ] || usage
+	unset KRAIT_GITLAB_TOKEN GH_TOKEN # the benchmark is code of the branch
+	find_recorder
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	say "warming up: $*"
 	"$@" >&2
-	command=$(recorder) run=1
+	run=1
 	while [ "$run" -le "$runs" ]; do
 		say "run $run of $runs"
-		# shellcheck disable=SC2086 # sudo and krait are two words
-		$command record -q -F "$hz" -o "$work/$run.pb.gz" -- "$@" >&2 || {
+		recorder record -q -F "$hz" -o "$work/$run.pb.gz" -- "$@" >&2 || {
 			code=$?
 			say "run $run ended with exit code $code"
 			exit $code
@@ -58,20 +60,41 @@ record() {
 	"$KRAIT" merge -q "$work"/*.pb.gz -o "$out"
 }
 
+# Only an answer that there is no such artifact says that there is none yet.
+baseline() {
+	[ $# = 1 ] || usage
+	status=$(printf 'header = "JOB-TOKEN: %s"\n' "$CI_JOB_TOKEN" |
+		curl -sSL -K - -o "$1" -w '%{http_code}' -G --data-urlencode "job=$CI_JOB_NAME" \
+			"$CI_API_V4_URL/projects/$CI_PROJECT_ID/jobs/artifacts/$CI_DEFAULT_BRANCH/raw/krait.pb.gz") || {
+		say "the baseline can't be had"
+		rm -f "$1"
+		exit 1
+	}
+	[ "$status" = 200 ] || rm -f "$1"
+	case $status in
+	200) ;;
+	404) say "there is no baseline yet" ;;
+	*) say "the baseline can't be had: HTTP $status"; exit 1 ;;
+	esac
+}
+
 compare() {
 	[ $# -ge 2 ] || usage
-	before=$1 after=$2 markdown=/dev/stdout page=; shift 2
-	while getopts m:p: option; do
+	before=$1 after=$2 markdown=/dev/stdout page='' name=benchmark; shift 2
+	while getopts m:p:n: option; do
 		case $option in
 		m) markdown=$OPTARG ;;
 		p) page=$OPTARG ;;
+		n) name=$OPTARG ;;
 		*) usage ;;
 		esac
 	done
 	shift $((OPTIND - 1))
+	mark="$MARK$(printf '%s' "$name" | tr -c 'A-Za-z0-9._' -) -->"
 	if [ ! -s "$before" ]; then
 		say "no baseline '$before': nothing to compare with"
-		printf '%s\nNo baseline yet to compare with.\n' "$MARK" >>"$markdown"
+		printf '%s\nNo baseline of %s to compare with: none was kept yet, or none of such a machine.\n' \
+			"$mark" "$name" >>"$markdown"
 		return 0
 	fi
 	[ -z "$page" ] || "$KRAIT" diff -q "$before" "$after" -o "$page"
@@ -81,19 +104,22 @@ compare() {
 		set -- "$@" --fail-if "$limit"
 	done
 	code=0
-	printf '%s\n' "$MARK" >>"$markdown"
+	printf '%s\n' "$mark" >>"$markdown"
 	"$KRAIT" diff "$before" "$after" --format md "$@" >>"$markdown" || code=$?
 	return $code
 }
 
+# comment_on_github FILE MARK: of comments that begin with the mark, only one of the token's own user is replaced.
 comment_on_github() {
 	number=$(sed -n 's,^refs/pull/\([0-9]*\)/merge$,\1,p' <<-END
 	${GITHUB_REF:-}
 	END
 	)
 	[ -n "$number" ] || { say "not a pull request: no comment"; return 0; }
+	own=$(gh api graphql -f 'query={viewer{login}}' --jq .data.viewer.login)
 	id=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$number/comments" \
-		--jq ".[] | select(.body | startswith(\"$MARK\")) | .id" | sed -n 1p)
+		--jq ".[] | select(.user.login == \"$own\" and (.body | startswith(\"$2\"))) | .id")
+	id=$(printf '%s\n' "$id" | sed -n 1p)
 	if [ -n "$id" ]; then
 		gh api -X PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$1" >/dev/null
 	else
@@ -101,33 +127,45 @@ comment_on_github() {
 	fi
 }
 
-# Notes of a merge request; the first one with the mark is ours. Asked for as text, one note a line.
+# comment_on_gitlab FILE MARK: the same of a merge request's notes.
 comment_on_gitlab() {
 	[ -n "${CI_MERGE_REQUEST_IID:-}" ] || { say "not a merge request: no comment"; return 0; }
 	[ -n "${KRAIT_GITLAB_TOKEN:-}" ] || { say "no KRAIT_GITLAB_TOKEN: no comment"; return 0; }
 	notes=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
-	id=$(gitlab "$notes?per_page=100&sort=asc" | sed 's/{"id":/\
-&/g' | sed -n "s/^{\"id\":\([0-9]*\),.*\"body\":\"[^\"]*krait benchmark.*/\1/p" | sed -n 1p)
+	own=$(gitlab "$CI_API_V4_URL/user")
+	id=$(gitlab "$notes?per_page=100&sort=asc")
+	id=$(printf '%s\n%s\n' "$own" "$id" | find_note "$2")
 	if [ -n "$id" ]; then
 		gitlab -X PUT "$notes/$id" --data-urlencode "body@$1" >/dev/null
 	else
 		gitlab "$notes" --data-urlencode "body@$1" >/dev/null
 	fi
 }
-gitlab() { curl -sSf -H "PRIVATE-TOKEN: $KRAIT_GITLAB_TOKEN" "$@"; }
+# Others see a command line, so the token isn't in it.
+gitlab() { printf 'header = "PRIVATE-TOKEN: %s"\n' "$KRAIT_GITLAB_TOKEN" | curl -sSf -K - "$@"; }
+# find_note MARK: of a line with the user and one with the notes.
+find_note() {
+	python3 -c '
+import json, sys
+user, notes = map(json.loads, sys.stdin)
+print(*[n["id"] for n in notes if not n["system"] and n["author"]["id"] == user["id"] and n["body"].startswith(sys.argv[1])][:1])
+' "$1"
+}
 
 comment() {
 	[ $# = 1 ] || usage
+	mark=$(sed -n "1s/^${MARK}[A-Za-z0-9._-]* -->\$/&/p" "$1")
+	[ -n "$mark" ] || { say "$1 doesn't begin as what compare writes"; exit 2; }
 	if [ -n "${GITLAB_CI:-}" ]; then
-		comment_on_gitlab "$1"
+		comment_on_gitlab "$1" "$mark"
 	else
-		comment_on_github "$1"
+		comment_on_github "$1" "$mark"
 	fi
 }
 
 [ $# -gt 0 ] || usage
 what=$1; shift
 case $what in
-record | compare | comment) "$what" "$@" ;;
+record | baseline | compare | comment) "$what" "$@" ;;
 *) usage ;;
 esac

@@ -37,7 +37,7 @@ for _ in range(60):
 
 def run(*command, code=0, **kw):
     """What it wrote to standard output; its exit code must be this one."""
-    kw["env"] = dict(os.environ, KRAIT=kit.KRAIT, **kw.get("env", {}))
+    kw["env"] = {**os.environ, "KRAIT": kit.KRAIT, **kw.get("env", {})}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False, **kw)
     check(done.returncode == code, "exit code %d, not %d: %s%s" % (done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
     return done.stdout
@@ -79,7 +79,26 @@ def compares():
 def without_baseline():
     with folder() as d:
         run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "a.md", "own:*>+5%", cwd=d)
-        check("No baseline yet" in text_of(d + "/a.md"), "nothing said")
+        check("No baseline of benchmark to compare with" in text_of(d + "/a.md"), "nothing said")
+        run(SCRIPT, "compare", "old.pb.gz", "new.pb.gz", "-m", "b.md", "-n", "a \"b\" -->", cwd=d)
+        check(text_of(d + "/b.md").startswith("<!-- krait benchmark: a--b----- -->\n"), text_of(d + "/b.md"))
+
+
+@case
+def gets_baseline():
+    """That there is none is known of HTTP 404 alone; the token isn't on a command line."""
+    kit.need("curl")
+    path = "/projects/5/jobs/artifacts/main/raw/krait.pb.gz"
+    env = {"CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_JOB_NAME": "my job", "CI_JOB_TOKEN": "secret"}
+    for answer, code in ((b"text", 0), (None, 0), (401, 1), (500, 1)):
+        with folder() as d, gitlab([], {path: answer}) as (url, asked), curl_in(d) as said:
+            done = subprocess.run([SCRIPT, "baseline", "a.gz"], cwd=d, env=dict(os.environ, **env, CI_API_V4_URL=url, PATH=d + ":" + os.environ["PATH"]),
+                                  stderr=subprocess.PIPE, encoding="utf-8", check=False)
+            check((done.returncode, asked[0][1].replace("+", "%20")) == (code, path + "?job=my%20job") and os.path.exists(d + "/a.gz") == (answer == b"text"), "%s %s" % (done, asked))
+            check(answer != 401 or "can't be had: HTTP 401" in done.stderr, done.stderr)
+            check("job=my job" in said() and "secret" not in said(), said())
+    done = subprocess.run([SCRIPT, "baseline", "a.gz"], env=dict(os.environ, **env, CI_API_V4_URL=url), stderr=subprocess.PIPE, encoding="utf-8", check=False)
+    check(done.returncode == 1 and "can't be had" in done.stderr, done)  # nobody listens there any more
 
 
 @case
@@ -87,6 +106,10 @@ def benchmark_fails():
     """Its exit code is the job's, and nothing is recorded of it."""
     with folder() as d:
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "exit 3", code=3, cwd=d)
+        # It doesn't get the tokens.
+        run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test -z \"$KRAIT_GITLAB_TOKEN$GH_TOKEN\" || exit 5; exit 3", code=3, cwd=d,
+            env={"KRAIT_GITLAB_TOKEN": "secret", "GH_TOKEN": "secret"})
+        run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "true", code=127, cwd=d, env={"KRAIT": "no-such-krait"})
         # Not in the first run, which warms up.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test ! -e x && touch x", code=1, cwd=d)
         check(not os.path.exists(d + "/a.pb.gz"), "a recording")
@@ -97,25 +120,51 @@ def benchmark_fails():
 # gh as far as it is used: the comments that there are, and what was asked for.
 GH = """#!/bin/sh
 echo "$*" >>asked
-case $* in *--jq*) cat comments ;; esac
+for word; do
+    [ "$before" != --jq ] || filter=$word
+    before=$word
+done
+case $* in
+*viewer*) echo '{"data": {"viewer": {"login": "github-actions[bot]"}}}' ;;
+*--paginate*) cat comments ;;
+esac | { [ -z "$filter" ] || jq -r "$filter"; }
 """
+MARK = "<!-- krait benchmark: %s -->\n"
+
+
+def on_github(number, text, user="github-actions[bot]"):
+    return {"id": number, "user": {"login": user}, "body": text}
 
 
 @case
 def comments_on_github():
-    """A first comment is posted, a second one replaces it; outside of a pull request there is none."""
+    """A first comment is posted, a second one replaces it; outside of a pull request there is none. Others' comments stay, and those of
+    another benchmark, and what has no mark isn't posted."""
+    kit.need("jq")
+    mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
+    others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
     with folder() as d:
         write(d + "/gh", GH, 0o755)
-        write(d + "/a.md", "text")
+        write(d + "/a.md", mine + "text")
         env = {"PATH": d + ":" + os.environ["PATH"], "GITHUB_REPOSITORY": "a/b", "GITHUB_REF": "refs/pull/7/merge"}
-        for comments, asked in (("", "api repos/a/b/issues/7/comments -F body=@a.md"), ("31\n32\n", "api -X PATCH repos/a/b/issues/comments/31 -F body=@a.md")):
-            write(d + "/comments", comments)
+        for comments, asked in ((others, post), ([*others, on_github(31, mine + "old"), on_github(32, mine)],
+                                                 "api -X PATCH repos/a/b/issues/comments/31 -F body=@a.md")):
+            write(d + "/comments", json.dumps(comments))
             write(d + "/asked", "")
             run(SCRIPT, "comment", "a.md", cwd=d, env=env)
-            check(text_of(d + "/asked").splitlines()[1:] == [asked], text_of(d + "/asked"))
+            check(text_of(d + "/asked").splitlines()[2:] == [asked], text_of(d + "/asked"))
         write(d + "/asked", "")
         run(SCRIPT, "comment", "a.md", cwd=d, env=dict(env, GITHUB_REF="refs/heads/main"))
         check(text_of(d + "/asked") == "", text_of(d + "/asked"))
+        write(d + "/a.md", "text")
+        run(SCRIPT, "comment", "a.md", cwd=d, env=env, code=2)
+
+
+@contextlib.contextmanager
+def curl_in(d):
+    """A curl in @d that notes what it is called with; what it noted."""
+    write(d + "/curl", "#!/bin/sh\necho \"$*\" >>%s/called\nexec %s \"$@\"\n" % (d, shutil.which("curl")), 0o755)
+    yield lambda: text_of(d + "/called")
 
 
 @contextlib.contextmanager
@@ -125,11 +174,11 @@ def gitlab(notes, files=None):
         def answer(self):
             text = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             asked.append((self.command, self.path, self.headers.get("PRIVATE-TOKEN"), urllib.parse.parse_qs(text).get("body", [""])[0]))
-            found = (files or {}).get(self.path.split("?")[0])
-            body = json.dumps(notes, separators=(",", ":")).encode() if "/notes" in self.path else found
-            self.send_response(200 if body else 404)
+            said = notes if "/notes" in self.path else {"id": 1, "username": "me"} if self.path == "/user" else None
+            found = (files or {}).get(self.path.split("?")[0]) if said is None else json.dumps(said, separators=(",", ":")).encode()
+            self.send_response(found if isinstance(found, int) else 200 if found else 404)
             self.end_headers()
-            self.wfile.write(body or b"")
+            self.wfile.write(found if isinstance(found, bytes) else b"{}")
 
         do_GET = do_POST = do_PUT = answer
 
@@ -143,21 +192,24 @@ def gitlab(notes, files=None):
         server.shutdown()
 
 
-def note(number, text):
-    return {"id": number, "type": None, "body": text, "author": {"id": 1, "name": "x"}, "system": False}
+def note(number, text, author=1, system=False):
+    return {"id": number, "type": None, "body": text, "author": {"id": author, "name": "x"}, "system": system}
 
 
 @case
 def comments_on_gitlab():
+    """The same. The token isn't on a command line."""
     kit.need("curl")
-    mark = "<!-- krait benchmark -->\nold"
-    at = "/projects/5/merge_requests/9/notes"
-    for notes, method, path in (([note(1, "krait is \"good\"")], "POST", at), ([note(3, "a"), note(21, mark), note(22, mark)], "PUT", at + "/21")):
-        with folder() as d, gitlab(notes) as (url, asked):
-            write(d + "/a.md", "new text & more")
+    mine, at = MARK % "a", "/projects/5/merge_requests/9/notes"
+    others = [note(1, "the krait benchmark says \"good\""), note(2, "see " + mine), note(3, mine, author=2), note(4, mine, system=True), note(5, MARK % "b"),
+              note(6, "{\"id\":7,\"body\":\"%s" % mine)]
+    for notes, method, path in ((others, "POST", at), ([*others, note(21, mine), note(22, mine)], "PUT", at + "/21")):
+        with folder() as d, gitlab(notes) as (url, asked), curl_in(d) as called:
+            write(d + "/a.md", mine + "new text & more")
             run(SCRIPT, "comment", "a.md", cwd=d, env={"GITLAB_CI": "true", "CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "9",
-                                                       "KRAIT_GITLAB_TOKEN": "secret"})
-            check(asked[1:] == [(method, path, "secret", "new text & more")], asked)
+                                                       "KRAIT_GITLAB_TOKEN": "secret", "PATH": d + ":" + os.environ["PATH"]})
+            check(asked[-1] == (method, path, "secret", mine + "new text & more") and [a[0] for a in asked[:-1]] == ["GET"] * 2, asked)
+            check("/notes" in called() and "secret" not in called(), called())
 
 
 def yaml():
@@ -202,7 +254,7 @@ class Github:
 
     def put_in(self, text):
         values = {"inputs." + name: value for name, value in self.inputs.items()}
-        values.update({"runner.os": "Linux", "runner.arch": "X64", "github.run_id": "1", "github.run_attempt": "1"})
+        values.update({"steps.cpu.outputs.model": self.outputs.get("model", ""), "runner.os": "Linux", "runner.arch": "X64", "github.run_id": "1", "github.run_attempt": "1"})
         return re.sub(r"\$\{\{ (.*?) \}\}", lambda m: values[m[1]], text)
 
     def step(self, step):
@@ -237,17 +289,27 @@ def action_runs():
     inputs = {"command": kit.PYTHON + " bench.py", "runs": "2", "krait": kit.KRAIT, "token": "t", "limits": "own:bench.hot>+30%\n\nown:bench.parse>+90%\n"}
     with folder() as d:
         write(d + "/gh", GH, 0o755)
-        write(d + "/comments", "")
+        write(d + "/comments", "[]")
         write(d + "/bench.py", BENCHMARK % 1)
         job = Github(d, "main", **inputs).run()
         check(not job.failed and [asked[0] for asked in job.asked] == ["actions/cache/restore", "actions/cache/save"], "%s %s" % (job.failed, job.asked))
         check(job.asked[0][1:] == job.asked[1][1:] and os.path.exists(os.path.join(d, job.asked[1][2])), "no baseline where it is kept: %s" % job.asked)
+        check(re.search("-X64-[A-Za-z0-9-]+-1-1$", job.asked[0][1]), "no model of CPU in the key: %s" % job.asked)
         write(d + "/bench.py", BENCHMARK % 2)
         job = Github(d, "topic", **inputs).run()
         check(job.failed == 4 and job.asked[1:] == [], "%s %s" % (job.failed, job.asked))
         check(text_of(d + "/summary.md").count("bench.hot takes") == 1, text_of(d + "/summary.md"))
         check("body=@krait-benchmark.md" in text_of(d + "/asked"), "no comment")
+        check(text_of(d + "/krait-benchmark.md").startswith(MARK % "benchmark"), "no mark")
         check(os.path.exists(os.path.join(d, job.outputs["page"])) and os.path.exists(os.path.join(d, job.outputs["recording"])), job.outputs)
+
+
+@case
+def action_needs_its_krait():
+    """A wheel that can't be installed ends the step there."""
+    with folder() as d:
+        write(d + "/pip", "#!/bin/sh\nexit 9\n", 0o755)
+        check(Github(d, "main", command="true", krait="a.whl", token="").run().failed == 9, "went on without the wheel")
 
 
 def actionlint(workflow, *extra):
@@ -289,7 +351,8 @@ def gitlab_job():
 
 @case
 def gitlab_recipe():
-    """Its script, as GitLab's runner has it: one shell, the lines one after the other. The baseline comes from the last job of the default branch."""
+    """Its script, as GitLab's runner has it: one shell, the lines one after the other. The baseline comes from the last job of the default
+    branch, where nothing is compared: it wouldn't get green again."""
     kit.need("curl")
     job = gitlab_job()
     lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")
@@ -302,13 +365,15 @@ def gitlab_recipe():
         with open(d + "/old.pb.gz", "rb") as f:
             old = f.read()
         os.remove(d + "/old.pb.gz")
-        for files, code in (({}, 0), ({"/projects/5/jobs/artifacts/main/raw/krait.pb.gz": old}, 4)):
+        baseline = {"/projects/5/jobs/artifacts/main/raw/krait.pb.gz": old}
+        for files, request, code in (({}, "9", 0), (baseline, "9", 4), (baseline, "", 0)):
             with gitlab([], files) as (url, asked):
-                env = {"GITLAB_CI": "true", "CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "9", "KRAIT_GITLAB_TOKEN": "secret",
-                       "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_BRANCH": "topic", "CI_JOB_TOKEN": "j", "PATH": d + ":" + os.environ["PATH"]}
+                env = {"GITLAB_CI": "true", "CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": request, "KRAIT_GITLAB_TOKEN": "secret",
+                       "CI_JOB_NAME": "benchmark", "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_BRANCH": "topic", "CI_JOB_TOKEN": "j", "PATH": d + ":" + os.environ["PATH"]}
                 run("sh", "-c", lines, code=code, cwd=d, env=env)
                 posted = [text for method, path, _, text in asked if method == "POST"]
-                check(len(posted) == 1 and ("bench.hot takes" in posted[0]) == bool(files), "%s" % asked)
+                check(len(posted) == bool(request), asked)
+                check(not posted or ("bench.hot takes" in posted[0]) == bool(files), asked)
         for path in job["artifacts"]["paths"]:
             check(os.path.exists(os.path.join(d, path)), "no artifact " + path)
 
