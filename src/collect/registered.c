@@ -147,7 +147,7 @@ static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 	slice_limit_memory(&slice, memory_for_job(&c->config));
 	r = read_lists_within(p, ret);
 	slice_end(&slice);
-	if (!r && slice.cut && !ret->partial && !gdb_jit_goes_on(ret->jit) && !p->registered.cut) {
+	if (slice.cut && !ret->partial && (r || !gdb_jit_goes_on(ret->jit)) && !p->registered.cut) {
 		p->registered.cut = true;
 		c->stats.lists_cut++;
 		log_info("process %u: the list of code registered for gdb is too long to be read",
