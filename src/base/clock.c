@@ -2,6 +2,7 @@
 /* CLOCK_MONOTONIC in a time namespace. */
 #include "base/clock.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,36 +19,55 @@ int64_t clock_shift_parse(const char *text)
 	return sec * (int64_t)NSEC_PER_SEC + nsec;
 }
 
-/* The file tells the shifts of the children's namespace. Until the kernel moves to it at exec, it may be another one. */
-static int64_t read_shift(void)
+static int namespace_of(const char *process, const char *name, ino_t *ret)
 {
-	struct stat own, children;
-	char text[256];
+	char path[64];
+	struct stat st = {};
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/%s", process, name);
+	r = stat(path, &st) ? -errno : 0;
+	*ret = st.st_ino;
+	return r;
+}
+
+/* The file tells the shifts of the children's namespace. Until the kernel moves to it at exec, it may be another one. */
+static int read_shift(const char *process, int64_t *ret_ns)
+{
+	ino_t own, children;
+	char path[64], text[256];
 	size_t n;
 	FILE *f;
+	int r = namespace_of(process, "time", &own);
 
-	if (stat("/proc/self/ns/time", &own) ||
-	    stat("/proc/self/ns/time_for_children", &children) || own.st_ino != children.st_ino)
-		return 0;
-	f = fopen("/proc/self/timens_offsets", "re");
+	r = r ? r : namespace_of(process, "time_for_children", &children);
+	if (r)
+		return r;
+	if (own != children)
+		return -EXDEV;
+	snprintf(path, sizeof(path), "/proc/%s/timens_offsets", process);
+	f = fopen(path, "re");
 	if (!f)
-		return 0;
+		return -errno;
 	n = fread(text, 1, sizeof(text) - 1, f);
 	text[n] = '\0';
 	fclose(f);
-	return clock_shift_parse(text);
+	*ret_ns = clock_shift_parse(text);
+	return 0;
 }
 
 static int64_t shift_ns; /* settled once: a process with threads can't change its time namespace */
 
 static void settle_shift(void)
 {
-	shift_ns = read_shift();
+	if (read_shift("self", &shift_ns))
+		shift_ns = 0;
 }
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 uint64_t clock_ns(clockid_t id)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct timespec t;
 
 	clock_gettime(id, &t);
@@ -55,4 +75,19 @@ uint64_t clock_ns(clockid_t id)
 		return timespec_ns(t);
 	pthread_once(&once, settle_shift);
 	return timespec_ns(t) - (uint64_t)shift_ns;
+}
+
+int clock_shift_of(pid_t pid, int64_t *ret_ns)
+{
+	char process[16];
+	ino_t krait, own;
+	int r = namespace_of("self", "time", &krait);
+
+	pthread_once(&once, settle_shift);
+	*ret_ns = shift_ns;
+	if (r) /* a kernel without such namespaces */
+		return 0;
+	snprintf(process, sizeof(process), "%d", pid);
+	r = namespace_of(process, "time", &own);
+	return r || own == krait ? r : read_shift(process, ret_ns);
 }

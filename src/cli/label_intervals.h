@@ -5,6 +5,9 @@
 
 #include "cli/session.h"
 
+/* A sample was added: what its process's clock is must be known before that has ended. */
+void label_intervals_met(struct session *s, const struct profile_sample *sample);
+
 /*
  * Sampling is over: reads the file and labels the recording's samples. What is wrong with it is said, and the
  * recording is as it was without.

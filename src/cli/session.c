@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Puts sampler, side band, collector and profile together for one recording; see session.h. */
+#include "cli/label_intervals.h"
 #include "cli/session.h"
 
 #include <fcntl.h>
@@ -66,6 +67,7 @@ static int adapter_added(void *ctx, const struct profile_sample *sample)
 {
 	struct session *s = ctx;
 
+	label_intervals_met(s, sample);
 	return s->added ? s->added(s->added_ctx, sample) : 0;
 }
 
@@ -521,6 +523,7 @@ void session_fini(struct session *s)
 	caller_leave(&s->caller);
 	proc_match_fini(&s->match);
 	map_fini(&s->exits);
+	map_fini(&s->clocks);
 	vec_fini(&s->labels);
 	free(s->path);
 	free(s->title);

@@ -84,6 +84,7 @@ struct session {
 	uint64_t trim_ns;		     /* when memory is given back to the system next */
 	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
+	struct map clocks;  /* .options->label_intervals: pid -> shift_ns of that process's clock */
 	unsigned condensed; /* how often what was rare was summed up */
 	bool void_ids; /* that failed in the middle: what is on the way can't be taken in any more */
 	struct session_bound bound;

@@ -29,19 +29,22 @@ struct tracks {
 
 struct owner {
 	bool known;
+	int64_t shift_ns; /* of its clock */
 	struct tracks thread, process;
 };
 
 struct labeller {
 	const struct intervals *v;
 	struct profile *p;
-	uint64_t start_ns, labelled;
+	const struct intervals_clock *clock;
+	uint64_t labelled;
 	VEC(struct segment) segments;
 	VEC(struct track) tracks;
 	VEC(const struct interval *)
 	open;		      /* while a track is laid out: those that may go on, the latest last */
 	struct owner *owners; /* by label set */
-	uint32_t *strings;    /* by id in v->texts: in .p, 0 = not yet */
+	uint32_t *strings;    /* by id in v->values: in .p, 0 = not yet */
+	uint32_t keys[INTERVALS_MAX_KEYS + 1]; /* likewise */
 	VEC(struct profile_label) set;
 };
 
@@ -150,6 +153,11 @@ static uint32_t number(const struct profile *p, uint32_t labels, const char *key
 	return (uint32_t)strtoul(profile_label_text(p, labels, key), NULL, 10);
 }
 
+static bool knows_clock(const struct labeller *l, uint32_t pid, int64_t *shift_ns)
+{
+	return !l->clock->shift || l->clock->shift(l->clock->arg, pid, shift_ns);
+}
+
 static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 {
 	struct owner *o = &l->owners[labels];
@@ -160,9 +168,10 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	o->known = true;
 	pid = number(l->p, labels, "pid");
 	tid = number(l->p, labels, "tid");
-	if (pid)
-		o->process = tracks_of(l, pid, 0);
-	if (pid && tid)
+	if (!pid || !knows_clock(l, pid, &o->shift_ns))
+		return o;
+	o->process = tracks_of(l, pid, 0);
+	if (tid)
 		o->thread = tracks_of(l, pid, tid);
 	return o;
 }
@@ -182,10 +191,17 @@ static uint32_t string(struct labeller *l, uint32_t id)
 	size_t n;
 
 	if (!l->strings[id]) {
-		text = intern_get(&l->v->texts, id, &n);
+		text = intern_get(&l->v->values, id, &n);
 		l->strings[id] = profile_string_n(l->p, text, n);
 	}
 	return l->strings[id];
+}
+
+static uint32_t key_string(struct labeller *l, uint32_t key)
+{
+	if (!l->keys[key])
+		l->keys[key] = profile_string(l->p, str_cstr(&l->v->keys[key - 1]));
+	return l->keys[key];
 }
 
 static uint32_t value_string(struct labeller *l, uint32_t id)
@@ -200,7 +216,7 @@ static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns
 		const struct track *track = &l->tracks.v[i];
 		uint32_t value = value_at(l, track, at_ns);
 
-		if (value && vec_push(&l->set, (struct profile_label){string(l, track->key),
+		if (value && vec_push(&l->set, (struct profile_label){key_string(l, track->key),
 								      value_string(l, value)}))
 			return err_nomem();
 	}
@@ -223,7 +239,7 @@ static int label_sample(void *arg, struct profile_sample *s)
 {
 	struct labeller *l = arg;
 	const struct owner *o = owner_of(l, s->labels);
-	uint64_t at_ns = l->start_ns + (uint64_t)s->time_ns;
+	uint64_t at_ns = l->clock->start_ns + (uint64_t)s->time_ns + (uint64_t)o->shift_ns;
 	size_t before;
 	int r;
 
@@ -247,15 +263,16 @@ static int apply(struct labeller *l, struct intervals *v)
 	if (r)
 		return r;
 	l->owners = calloc(profile_n_labels(l->p) + 1, sizeof(*l->owners));
-	l->strings = calloc(v->texts.n + 1, sizeof(*l->strings));
+	l->strings = calloc(v->values.n + 1, sizeof(*l->strings));
 	if (!l->owners || !l->strings)
 		return err_nomem();
 	return profile_change_each(l->p, label_sample, l);
 }
 
-int intervals_apply(struct intervals *v, struct profile *p, uint64_t start_ns, uint64_t *ret)
+int intervals_apply(struct intervals *v, struct profile *p, const struct intervals_clock *clock,
+		    uint64_t *ret)
 {
-	struct labeller l = {.v = v, .p = p, .start_ns = start_ns};
+	struct labeller l = {.v = v, .p = p, .clock = clock};
 	int r = v->list.n ? apply(&l, v) : 0;
 
 	*ret = r ? 0 : l.labelled;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Labels that a program gives to stretches of its own time: it appends a line to a file for each, and the samples
- * of that time get them when the recording is done. A line is a JSON object, times are CLOCK_MONOTONIC's:
+ * of that time get them when the recording is done. A line is a JSON object, times are CLOCK_MONOTONIC's as that
+ * process has it:
  *
  *   {"pid": 41, "tid": 42, "begin": 1000, "end": 2000, "labels": {"test": "test_a.py::test_b"}}
  *
@@ -10,6 +11,8 @@
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H
 
+#include "base/map.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "profile/intern.h"
 #include "profile/profile.h"
@@ -18,39 +21,51 @@
 #define INTERVALS_MAX_KEYS   8			/* different ones */
 #define INTERVALS_MAX_VALUES 65536		/* different ones; the rest are INTERVALS_OTHER */
 #define INTERVALS_MAX_TEXT   4096		/* bytes of a key or value */
+#define INTERVALS_MAX_LABELS (1 << 20)		/* of all lines; later ones are left out */
 #define INTERVALS_OTHER	     "[other]"
 
 /* One label of a line. */
 struct interval {
-	uint32_t pid, tid;   /* tid 0: all threads */
-	uint32_t key, value; /* ids in .texts */
+	uint32_t pid, tid; /* tid 0: all threads */
+	uint32_t key;	   /* index in .keys, + 1 */
+	uint32_t value;	   /* id in .values */
 	uint64_t begin_ns, end_ns;
 	uint32_t order; /* in the file */
 };
 
 struct intervals {
-	struct intern texts;
+	struct intern values;
 	VEC(struct interval) list;
-	uint32_t keys[INTERVALS_MAX_KEYS];
+	struct str keys[INTERVALS_MAX_KEYS];
 	unsigned n_keys;
-	uint64_t lines, bad_lines;
-	char first_bad[256]; /* what was wrong with the first bad line */
+	uint64_t lines, bad_lines; /* empty ones are none */
+	uint64_t left_out;	   /* labels for which there was no room */
+	char first_bad[256];	   /* what was wrong with the first bad line */
 };
 
 /*
  * Reads the lines of @text. What is wrong with a line is kept in .first_bad, and the others count; a last
- * line without its end is being written, and left out. 0 or -ENOMEM + message; fini in any case.
+ * line without its end is being written, and left out. Of processes that aren't keys of @pids (NULL: all are)
+ * nothing is kept. 0 or -ENOMEM + message; fini in any case.
  */
-_must_use_ int intervals_read(struct intervals *v, const char *text, size_t n);
+_must_use_ int intervals_read(struct intervals *v, const char *text, size_t n,
+			      const struct map *pids);
 void intervals_fini(struct intervals *v);
 
+struct intervals_clock {
+	uint64_t start_ns; /* of the profile's time 0, CLOCK_MONOTONIC without a shift */
+	/* That of process @pid's clock (time namespaces); false: not known. NULL: all have none. */
+	bool (*shift)(void *arg, uint32_t pid, int64_t *ret_ns);
+	void *arg;
+};
+
 /*
- * Gives the samples of @p, whose times count from @start_ns, the labels of the intervals that they are in; *ret: how
- * many got one. Where several with one key cover a sample, that of its thread counts before that of the
+ * Gives the samples of @p the labels of the intervals that they are in; *ret: how many got one. Those of a process
+ * whose clock isn't known get none. Where several with one key cover a sample, that of its thread counts before that of the
  * process, then the one that begins last, then the later line. 0, or -ENOMEM or -errno + message: @p has the samples
  * that it had.
  */
-_must_use_ int intervals_apply(struct intervals *v, struct profile *p, uint64_t start_ns,
-			       uint64_t *ret);
+_must_use_ int intervals_apply(struct intervals *v, struct profile *p,
+			       const struct intervals_clock *clock, uint64_t *ret);
 
 #endif

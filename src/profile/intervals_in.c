@@ -107,18 +107,20 @@ static int parse(struct parsed *l, const char *text, size_t n)
 	return r ? r : check(l);
 }
 
-/* The id of one of the few keys; 0 + message: one too many, or out of memory. */
-static uint32_t key_id(struct intervals *v, const struct str *key)
+/* Which of the few keys it is, from 1 on; -EINVAL: one too many; -ENOMEM; + message. */
+static int key_of(struct intervals *v, const struct str *key)
 {
+	struct str *new = &v->keys[v->n_keys];
+
 	for (unsigned i = 0; i < v->n_keys; i++)
-		if (streq(intern_get(&v->texts, v->keys[i], NULL), str_cstr(key)))
-			return v->keys[i];
-	if (v->n_keys == INTERVALS_MAX_KEYS) {
-		(void)err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
-		return 0;
-	}
-	v->keys[v->n_keys] = intern_put(&v->texts, key->s, key->n);
-	return v->keys[v->n_keys] ? v->keys[v->n_keys++] : 0;
+		if (streq(str_cstr(&v->keys[i]), str_cstr(key)))
+			return (int)i + 1;
+	if (v->n_keys == INTERVALS_MAX_KEYS)
+		return err_set(-EINVAL, "more than %d keys in the file", INTERVALS_MAX_KEYS);
+	str_fini(new); /* of a line that was passed over */
+	*new = (struct str){};
+	str_add_n(new, key->s, key->n);
+	return new->failed ? err_nomem() : (int)++v->n_keys;
 }
 
 static int add_label(struct intervals *v, const struct parsed *l, unsigned i)
@@ -129,26 +131,50 @@ static int add_label(struct intervals *v, const struct parsed *l, unsigned i)
 			       .end_ns = (uint64_t)l->numbers[END],
 			       .order = (uint32_t)v->list.n};
 
-	new.key = key_id(v, &l->keys[i]);
-	if (!new.key)
-		return v->n_keys == INTERVALS_MAX_KEYS ? -EINVAL : err_nomem();
-	new.value = intern_put(&v->texts, l->values[i].s, l->values[i].n);
+	int key = key_of(v, &l->keys[i]);
+
+	if (key < 0)
+		return key;
+	if (v->list.n >= INTERVALS_MAX_LABELS) {
+		v->left_out++;
+		return 0;
+	}
+	new.key = (uint32_t)key;
+	new.value = intern_put(&v->values, l->values[i].s, l->values[i].n);
 	return !new.value || vec_push(&v->list, new) ? err_nomem() : 0;
 }
 
-static int take_line(struct intervals *v, struct parsed *l, const char *text, size_t n)
+/* All labels of a line, or none. */
+static int add_labels(struct intervals *v, const struct parsed *l)
+{
+	size_t n = v->list.n;
+	unsigned n_keys = v->n_keys;
+	int r = 0;
+
+	for (unsigned i = 0; i < l->n && !r; i++)
+		r = add_label(v, l, i);
+	if (r) {
+		v->list.n = n;
+		v->n_keys = n_keys;
+	}
+	return r;
+}
+
+/* @number: of the line in the file. */
+static int take_line(struct intervals *v, struct parsed *l, uint64_t number, const char *text,
+		     size_t n, const struct map *pids)
 {
 	int r;
 
 	v->lines++;
 	r = parse(l, text, n);
-	for (unsigned i = 0; i < l->n && !r; i++)
-		r = add_label(v, l, i);
+	if (!r && (!pids || map_get(pids, (uint64_t)l->numbers[PID])))
+		r = add_labels(v, l);
 	if (r != -EINVAL)
 		return r;
 	if (!v->bad_lines++)
 		snprintf(v->first_bad, sizeof(v->first_bad), "line %llu: %s",
-			 (unsigned long long)v->lines, err_msg());
+			 (unsigned long long)number, err_msg());
 	return 0;
 }
 
@@ -161,19 +187,21 @@ static void parsed_fini(struct parsed *l)
 	}
 }
 
-int intervals_read(struct intervals *v, const char *text, size_t n)
+int intervals_read(struct intervals *v, const char *text, size_t n, const struct map *pids)
 {
 	_cleanup_(parsed_fini) struct parsed l = {};
+	uint64_t number = 0;
 	const char *end;
 	int r = 0;
 
 	*v = (struct intervals){};
-	intern_init(&v->texts, 0);
+	intern_init(&v->values, 0);
 	while (!r && (end = memchr(text, '\n', n))) {
 		size_t length = (size_t)(end - text);
 
+		number++;
 		if (length)
-			r = take_line(v, &l, text, length);
+			r = take_line(v, &l, number, text, length, pids);
 		text += length + 1;
 		n -= length + 1;
 	}
@@ -182,6 +210,8 @@ int intervals_read(struct intervals *v, const char *text, size_t n)
 
 void intervals_fini(struct intervals *v)
 {
-	intern_fini(&v->texts);
+	intern_fini(&v->values);
+	for (size_t i = 0; i < INTERVALS_MAX_KEYS; i++)
+		str_fini(&v->keys[i]);
 	vec_fini(&v->list);
 }

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 
@@ -92,6 +93,25 @@ def shares():
 
 
 @case
+def time_namespaces():
+    """Where the program's CLOCK_MONOTONIC is shifted, or krait's is, samples are in the intervals of their time."""
+    kit.need("unshare")
+    elsewhere = ["unshare", "--time", "--monotonic=50000", "--fork"]
+    for before, within in (([], elsewhere), (elsewhere, [])):
+        with folder() as d:
+            done = subprocess.run([*before, kit.KRAIT, "record", "-o", d + "/o.pb.gz", "--label-intervals", d + "/i", "--", *within, kit.PYTHON, "-c", WORKS,
+                                   d + "/i"], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False)
+            check(done.returncode == 0 and "warning" not in done.stderr, done.stderr)
+            counts = {}
+            for s in kit.pprof.read(d + "/o.pb.gz").samples:
+                counts[s.labels.get("item")] = counts.get(s.labels.get("item"), 0) + s.values[0]
+            n = sum(n for item, n in counts.items() if item)
+            for item, seconds in spent(d + "/i").items():
+                within_all = seconds / sum(spent(d + "/i").values())
+                check(counts.get(item, 0) / n > within_all / 2, "%s: %s of %s" % (before, item, counts))
+
+
+@case
 def by():
     """--by and --label take the labels, and the report shows a root frame of each."""
     with folder() as d:
@@ -120,9 +140,14 @@ def wrong_files():
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
         refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample is in any of its intervals")
-        for name, words in (("none", "No such file"), (".", "isn't a regular file"), ("fifo", "isn't a regular file")):
+        for name, words in (("none", "No such file"), (".", "isn't a regular file"), ("fifo", "isn't a regular file"),
+                            ("link", "isn't a regular file"), ("zero", "isn't a regular file")):
             if name == "fifo":
                 os.mkfifo(d + "/fifo")
+            elif name == "zero":
+                os.mknod(d + "/zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+            elif name == "link":  # root doesn't read what a target's link leads to
+                os.symlink("/etc/passwd", d + "/link")
             done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", os.path.join(d, name), "--", kit.PYTHON, "-c", "for i in range(3000000): i")
             check(done.returncode == 0 and words in done.stderr, done.stderr)
         huge = d + "/huge"

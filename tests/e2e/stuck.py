@@ -161,6 +161,23 @@ def names_have_a_deadline():
 
 
 @kit.case
+def file_of_intervals():
+    """The file of --label-intervals doesn't answer any more: the recording is written without it, and that is said."""
+    with folder() as d:
+        with open(d + "/intervals", "w") as f:
+            f.write("{}\n" * 30000)
+        for what in ("opens", "reads"):
+            place = os.path.join(d, what)
+            os.mkdir(place)
+            with FileSystem(place, what, d + "/intervals") as fs:
+                fs.hold()
+                with Krait(d, "record", "-o", d + "/o.pb.gz", "--label-intervals", fs.file, "--", kit.PYTHON, "-c", "for i in range(3000000): i") as running:
+                    running.ends([fs])
+                    check(running.process.returncode == 0 and "its file system doesn't answer" in running.said(), running.said())
+                check(kit.pprof.read(d + "/o.pb.gz").samples, "no samples")
+
+
+@kit.case
 def second_interrupt_writes_now():
     """Ctrl-C, and again: all is written, well within the 5 s of the first one."""
     with held_names() as (_, out, running):

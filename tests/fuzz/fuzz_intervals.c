@@ -59,11 +59,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	_cleanup_(intervals_fini) struct intervals v = {};
 	struct profile *p = make();
+	const struct intervals_clock clock = {};
 	struct seen seen = {p, 0, 0};
 	uint64_t labelled;
 
-	if (intervals_read(&v, (const char *)data, n) || (v.bad_lines && !*v.first_bad) ||
-	    intervals_apply(&v, p, 0, &labelled))
+	if (intervals_read(&v, (const char *)data, n, NULL) || (v.bad_lines && !*v.first_bad) ||
+	    intervals_apply(&v, p, &clock, &labelled))
 		abort();
 	if (profile_each(p, look, &seen) || seen.n != 64 || (uint64_t)seen.more != labelled)
 		abort();

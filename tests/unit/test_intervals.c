@@ -55,9 +55,11 @@ static bool before(const struct interval *a, const struct interval *b)
 	return a->begin_ns != b->begin_ns ? a->begin_ns < b->begin_ns : a->order < b->order;
 }
 
-static const char *text(const struct intervals *v, uint32_t id)
+static const struct intervals_clock host = {.start_ns = START};
+
+static const char *key(const struct intervals *v, uint32_t key)
 {
-	return intern_get(&v->texts, id, NULL);
+	return str_cstr(&v->keys[key - 1]);
 }
 
 /* The value that the header's words give a sample. */
@@ -72,7 +74,7 @@ static const char *value_of(const struct wanted *w, const struct profile_sample 
 		if (i->key == key && i->pid == pid && (!i->tid || i->tid == tid) &&
 		    i->begin_ns <= at && at < i->end_ns && s->time_ns >= 0 && before(best, i))
 			best = i;
-	return best ? text(w->v, best->value) : "";
+	return best ? intern_get(&w->v->values, best->value, NULL) : "";
 }
 
 static int compare_sample(void *arg, const struct profile_sample *s)
@@ -81,11 +83,10 @@ static int compare_sample(void *arg, const struct profile_sample *s)
 	bool any = false;
 
 	w->samples++;
-	for (unsigned k = 0; k < w->v->n_keys; k++) {
-		const char *want = value_of(w, s, w->v->keys[k]);
+	for (unsigned k = 1; k <= w->v->n_keys; k++) {
+		const char *want = value_of(w, s, k);
 
-		assert_string_equal(profile_label_text(w->p, s->labels, text(w->v, w->v->keys[k])),
-				    want);
+		assert_string_equal(profile_label_text(w->p, s->labels, key(w->v, k)), want);
 		any |= *want != '\0';
 	}
 	assert_int_equal(s->values[1], s->time_ns);
@@ -95,7 +96,7 @@ static int compare_sample(void *arg, const struct profile_sample *s)
 
 static void read_ok(struct intervals *v, const char *s)
 {
-	assert_int_equal(intervals_read(v, s, strlen(s)), 0);
+	assert_int_equal(intervals_read(v, s, strlen(s), NULL), 0);
 }
 
 static void assert_labelled(const char *lines, size_t n_intervals)
@@ -107,7 +108,7 @@ static void assert_labelled(const char *lines, size_t n_intervals)
 
 	read_ok(&v, lines);
 	assert_int_equal(v.list.n, n_intervals);
-	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
 	assert_int_equal(profile_each(p, compare_sample, &w), 0);
 	assert_int_equal(w.samples, 61 * 4);
 	assert_int_equal(w.labelled, labelled);
@@ -125,7 +126,7 @@ static void test_one(void **state)
 
 	(void)state;
 	read_ok(&v, LINE(1, 1010, 1020, "\"test\":\"a\""));
-	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
 	assert_int_equal(labelled, 20); /* two threads, ten times */
 	profile_free(p);
 }
@@ -209,6 +210,71 @@ static void test_bad_lines(void **state)
 	assert_bad(many, "more than 4096 bytes");
 }
 
+/* None of its labels count, nor do its keys; the line has the number that an editor shows. */
+static void test_passed_over(void **state)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+
+	(void)state;
+	read_ok(&v,
+		"\n\n" LINE(1, 1, 2, "\"k1\":\"v\",\"k2\":\"v\",\"k3\":\"v\"") LINE(
+			1, 1, 2,
+			"\"a\":\"v\",\"b\":\"v\",\"c\":\"v\",\"d\":\"v\",\"e\":\"v\",\"f\":\"v\"")
+			LINE(1, 1, 2,
+			     "\"k4\":\"v\",\"k5\":\"v\",\"k6\":\"v\",\"k7\":\"v\",\"k8\":\"v\""));
+	assert_int_equal(v.list.n, 8);
+	assert_int_equal(v.bad_lines, 1);
+	assert_string_equal(v.first_bad, "line 4: more than 8 keys in the file");
+	assert_string_equal(key(&v, v.list.v[3].key), "k4");
+}
+
+/* Of processes that nobody asks for nothing is kept, and there is an end. */
+static void test_bounds(void **state)
+{
+	_cleanup_(intervals_fini) struct intervals v = {}, w = {};
+	_cleanup_str_ struct str lines = {};
+	_cleanup_(map_fini) struct map pids = {};
+
+	(void)state;
+	map_init(&pids);
+	assert_int_equal(map_put(&pids, 2, 0), 0);
+	str_add(&lines, LINE(2, 1, 2, "\"a\":\"v\""));
+	for (unsigned i = 0; i < INTERVALS_MAX_LABELS / 8 + 1; i++)
+		str_add(&lines, LINE(1, 1, 2,
+				     "\"a\":\"v\",\"b\":\"v\",\"c\":\"v\",\"d\":\"v\",\"e\":\"v\","
+				     "\"f\":\"v\",\"g\":\"v\",\"h\":\"v\""));
+	read_ok(&v, str_cstr(&lines));
+	assert_int_equal(v.list.n, INTERVALS_MAX_LABELS);
+	assert_int_equal(v.left_out, 9);
+	assert_int_equal(v.bad_lines, 0);
+	assert_int_equal(intervals_read(&w, lines.s, lines.n, &pids), 0);
+	assert_int_equal(w.list.n, 1);
+	assert_int_equal(w.lines, v.lines);
+}
+
+static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
+{
+	(void)arg;
+	*ret_ns = -500;
+	return pid == 1;
+}
+
+/* Process 1 has a clock of its own, that of process 2 isn't known. */
+static void test_clocks(void **state)
+{
+	const struct intervals_clock clock = {START, shift_of, NULL};
+	_cleanup_(intervals_fini) struct intervals v = {};
+	struct profile *p = samples(60);
+	uint64_t labelled;
+
+	(void)state;
+	read_ok(&v, LINE(1, 510, 520, "\"a\":\"b\"") LINE(1, 1010, 1055, "\"a\":\"b\"")
+			    LINE(2, 510, 1055, "\"a\":\"b\""));
+	assert_int_equal(intervals_apply(&v, p, &clock, &labelled), 0);
+	assert_int_equal(labelled, 20);
+	profile_free(p);
+}
+
 /* What is behind the last newline is being written. */
 static void test_unfinished(void **state)
 {
@@ -231,24 +297,26 @@ static void test_many_values(void **state)
 	(void)state;
 	for (unsigned i = 0; i < INTERVALS_MAX_VALUES; i++)
 		str_addf(&lines, LINE(9, 1, 2, "\"a\":\"%u\""), i);
-	str_add(&lines, LINE(1, 1000, 1002, "\"a\":\"b\"") LINE(1, 1002, 1004, "\"a\":\"0\""));
+	str_add(&lines, LINE(1, 1000, 1002, "\"a\":\"b\"") LINE(1, 1002, 1004, "\"a\":\"65535\""));
 	read_ok(&v, str_cstr(&lines));
-	assert_int_equal(intervals_apply(&v, p, START, &labelled), 0);
+	assert_int_equal(intervals_apply(&v, p, &host, &labelled), 0);
 	assert_int_equal(labelled, 8);
 	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
 		set |= streq(profile_label_text(p, id, "a"), INTERVALS_OTHER) |
-		       streq(profile_label_text(p, id, "a"), "0") << 1 |
+		       streq(profile_label_text(p, id, "a"), "65535") << 1 |
 		       streq(profile_label_text(p, id, "a"), "b") << 2;
-	assert_int_equal(set, 3);
+	assert_int_equal(set, 3); /* the key is none of the values */
 	profile_free(p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),	   cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_any),	   cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_unfinished), cmocka_unit_test(test_many_values),
+		cmocka_unit_test(test_one),	    cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_any),	    cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_many_values),
+		cmocka_unit_test(test_passed_over), cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
