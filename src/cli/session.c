@@ -78,11 +78,12 @@ static void adapter_met_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, c
 	source_files_met(s->sources, tgid, start_boot_ns, path);
 }
 
-static bool adapter_wants_text(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path)
+static bool adapter_wants_text(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
+			       const char *path)
 {
 	struct session *s = ctx;
 
-	return source_files_wants_text(s->sources, tgid, start_boot_ns, path);
+	return source_files_wants_text(s->sources, tgid, start_boot_ns, name, path);
 }
 
 static void adapter_met_text(void *ctx, uint32_t tgid, const char *path, const struct str *text)

@@ -222,23 +222,27 @@ static int may_see_memory(const struct source_rules *r, const struct met *m)
 	e = e ? e : proc_owner_read(proc.dirfd, &owner);
 	if (e)
 		return -ESRCH;
-	return source_memory_shown(r, owner.uid) ? 0 : -EPERM;
+	return source_memory_shown(r, &owner) ? 0 : -EPERM;
 }
 
 bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
-			     const char *path)
+			     const char *name, const char *path)
 {
 	struct met m = {.start_boot_ns = start_boot_ns, .tgid = tgid};
-	struct named_file *file = file_of(f, path, &m.path);
-	uint32_t known = f->asked.n;
-	int r;
+	bool named = file_of(f, name, &m.path);
+	uint32_t id, known = f->asked.n;
+	struct named_file *file = file_of(f, path, &id);
+	int r = named && known < MAX_MET && f->text_bytes < MAX_TEXT ? 0 : -E2BIG;
 
-	if (!file || f->rules.mode == SOURCE_NONE || known >= MAX_MET ||
-	    f->text_bytes >= MAX_TEXT ||
-	    (intern_put(&f->asked, &m, sizeof(m)) && f->asked.n == known))
+	if (!file || f->rules.mode == SOURCE_NONE)
 		return false;
-	r = may_see_memory(&f->rules, &m);
+	if (!r && !intern_put(&f->asked, &m, sizeof(m)))
+		r = -ENOMEM;
+	if (!r && f->asked.n == known)
+		return false;
+	r = r ? r : may_see_memory(&f->rules, &m);
 	file->foreign |= r == -EPERM;
+	file->textless |= r != 0;
 	return !r;
 }
 
@@ -247,7 +251,10 @@ void source_files_met_text(struct source_files *f, const char *path, const struc
 	uint32_t id;
 	struct named_file *file = file_of(f, path, &id);
 
-	if (!file || !text->n)
+	if (!file)
+		return;
+	file->textless |= !text->n;
+	if (!text->n)
 		return;
 	if (file->text.n) { /* another process's */
 		file->several |=
@@ -296,7 +303,7 @@ int source_files_open(void *files, const char *path, int64_t *since_ns)
 		return -EACCES;
 	if (file->several)
 		return -ESTALE;
-	if (file->text.n && !file->text.failed)
+	if (file->text.n && !file->text.failed && !file->textless)
 		return open_text(&file->text, since_ns);
 	*since_ns = MIN(*since_ns, file->since_ns);
 	if (file->fd >= 0)

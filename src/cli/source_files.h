@@ -17,6 +17,7 @@ struct named_file {
 	bool gone;	      /* one named it that had ended before it could be looked at */
 	bool several;	      /* not one file */
 	bool foreign;	      /* not the caller's own: in a container, or in another's process */
+	bool textless;	      /* a process named it whose text couldn't be had */
 	struct str text;      /* no file has it, the process's memory had; or "" */
 	int64_t since_ns;     /* wall clock: start of the first of these processes */
 	VEC(uint32_t) owners; /* of those with krait's root; ids in source_files.owners */
@@ -30,8 +31,8 @@ struct source_files {
 	struct intern paths, met, owners;
 	VEC(struct proc_owner) owner_of; /* by id - 1 */
 	VEC(struct named_file) files;	 /* by path id - 1 */
-	struct intern asked;		 /* whose text was */
-	size_t kept, max_kept;		 /* descriptors */
+	struct intern asked;   /* whose text was; .path is of the name that it has there */
+	size_t kept, max_kept; /* descriptors */
 	size_t text_bytes;
 };
 
@@ -44,9 +45,9 @@ void source_files_fini(struct source_files *f);
 void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
 		      const char *path);
 
-/* collect_config.wants_text, .met_text: of code that no file has. */
+/* collect_config.wants_text, .met_text: of code that no file has. Where one of the processes has no text, none is shown. */
 bool source_files_wants_text(struct source_files *f, uint32_t tgid, uint64_t start_boot_ns,
-			     const char *path);
+			     const char *name, const char *path);
 void source_files_met_text(struct source_files *f, const char *path, const struct str *text);
 
 /* render_options.open_source. @files: struct source_files *. */

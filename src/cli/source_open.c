@@ -159,11 +159,11 @@ bool source_owner_may(const struct source_rules *r, int root, const char *path, 
 	       a.st_ino == b.st_ino;
 }
 
-bool source_memory_shown(const struct source_rules *r, uid_t uid)
+bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner)
 {
 	if (r->mode == SOURCE_NONE)
 		return false;
-	return uid == caller_uid(r) ||
+	return (owner->uid == caller_uid(r) && !owner->mixed) ||
 	       (r->mode == SOURCE_ALL && !r->caller->other && geteuid() == 0);
 }
 

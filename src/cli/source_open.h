@@ -65,8 +65,8 @@ struct source_recorded {
 	VEC(const char *) shown; /* files of which lines went into a page; strings of @p */
 };
 
-/* Whether text from the memory of a process whose files are opened as @uid may be shown. */
-bool source_memory_shown(const struct source_rules *r, uid_t uid);
+/* Whether text from the memory of a process of @owner may be shown: it is all of the same user. */
+bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner);
 
 /* What a page of the recording may have: render_options.open_source, or NULL. */
 #define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)

@@ -3,6 +3,8 @@
  * Names of the modules whose bodies were met: looked for once a flush, those of a process together, as each look costs its
  * time. And source text of code without a file.
  */
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/internal.h"
@@ -34,37 +36,99 @@ static size_t take(struct collect *c, const struct process *p, struct py_body re
 	return n;
 }
 
-/* What linecache calls files: cells are renamed when their numbers are known. */
-static void note_files(const struct collect *c, const struct py_body *of, size_t n,
-		       char *files[static PY_BODIES])
+static bool may_have_text(const struct collect *c, const char *file)
 {
-	for (size_t i = 0; i < n; i++) {
-		const char *file = of[i].code->file;
+	return c->config.wants_text && file && py_text_may_be_cached(file);
+}
 
-		files[i] =
-			c->config.wants_text && py_text_may_be_cached(file) ? strdup(file) : NULL;
+static void has_no_text(struct collect *c, uint32_t tgid, const char *path)
+{
+	const struct str none = {};
+
+	c->config.met_text(c->config.ctx, tgid, path, &none);
+}
+
+void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code)
+{
+	if (may_have_text(c, code->file))
+		has_no_text(c, p->key.tgid, code->file);
+}
+
+static void text_fini(struct wanted_text *t)
+{
+	free(t->name);
+	free(t->path);
+}
+
+/* What linecache calls files: cells are renamed when their numbers are known. */
+static void note_names(const struct collect *c, const struct py_body *of, size_t n,
+		       char *names[static PY_BODIES])
+{
+	for (size_t i = 0; i < n; i++)
+		names[i] = may_have_text(c, of[i].code->file) ? strdup(of[i].code->file) : NULL;
+}
+
+static void want_texts(struct collect *c, const struct body *last, const struct py_body *of,
+		       size_t n, char *names[static PY_BODIES])
+{
+	const struct process *p = &c->processes.v[last->process];
+
+	for (size_t i = 0; i < n; i++) {
+		struct wanted_text t = {last->process, p->key.tgid, p->start_boot_ns, last->layout,
+					names[i]};
+
+		t.path = t.name ? strdup(of[i].code->file) : NULL;
+		if (t.path && !vec_push(&c->texts, t))
+			continue;
+		c->no_memory |= t.name != NULL;
+		text_fini(&t);
 	}
 }
 
-static void find_text(struct collect *c, const struct process *p, const struct py_layout *layout,
-		      const struct py_code *code, const char *file)
+/* NULL: its place is another's, or it can't be asked any more. */
+static const struct process *owner_of_text(const struct collect *c, const struct wanted_text *t)
 {
+	const struct process *p = &c->processes.v[t->process];
+	bool same = p->key.tgid == t->tgid && p->start_boot_ns == t->start_boot_ns;
+
+	return same && p->state == PROC_PYTHON && !process_is_gone(p) ? p : NULL;
+}
+
+static void find_text(struct collect *c, const struct wanted_text *t)
+{
+	const struct py_layout *layout = c->config.ops->layout(c->config.ctx, t->layout);
+	const struct process *p = owner_of_text(c, t);
 	_cleanup_str_ struct str text = {};
 
-	if (p->state == PROC_PYTHON && !p->unwanted &&
-	    c->config.wants_text(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file) &&
-	    !py_cached_text((pid_t)p->key.tgid, layout, &p->where, file, &text))
-		c->config.met_text(c->config.ctx, p->key.tgid, code->file, &text);
+	if (p && p->unwanted)
+		return;
+	if (!c->config.wants_text(c->config.ctx, t->tgid, t->start_boot_ns, t->name, t->path))
+		return;
+	if (p && layout && !py_cached_text((pid_t)t->tgid, layout, &p->where, t->name, &text))
+		c->config.met_text(c->config.ctx, t->tgid, t->path, &text);
+	else
+		has_no_text(c, t->tgid, t->path);
 }
 
-static void find_texts(struct collect *c, const struct process *p, const struct py_layout *layout,
-		       const struct py_body *of, size_t n, char *files[static PY_BODIES])
+/* What there is no time for is left for the next flush; with the last one nobody has it. */
+static void find_texts(struct collect *c)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (files[i])
-			find_text(c, p, layout, of[i].code, files[i]);
-		free(files[i]);
+	size_t done = 0;
+
+	for (; done < c->texts.n && (c->last || c->asked_ns <= ASKED_NS); done++) {
+		struct wanted_text *t = &c->texts.v[done];
+		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+
+		if (c->asked_ns <= ASKED_NS)
+			find_text(c, t);
+		else
+			has_no_text(c, t->tgid, t->path);
+		text_fini(t);
+		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
 	}
+	c->texts.n -= done;
+	if (done && c->texts.n)
+		memmove(c->texts.v, c->texts.v + done, c->texts.n * sizeof(*c->texts.v));
 }
 
 void bodies_find(struct collect *c)
@@ -76,14 +140,22 @@ void bodies_find(struct collect *c)
 		const struct py_layout *layout = c->config.ops->layout(c->config.ctx, last.layout);
 		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 		struct py_body of[PY_BODIES];
-		char *files[PY_BODIES];
+		char *names[PY_BODIES];
 		size_t n = take(c, p, of);
 
-		if (n && layout && c->asked_ns <= ASKED_NS && !process_is_gone(p)) {
-			note_files(c, of, n, files);
+		note_names(c, of, n, names);
+		if (n && layout && c->asked_ns <= ASKED_NS && !process_is_gone(p))
 			(void)!py_code_find_modules(of, n, p->key.tgid, layout);
-			find_texts(c, p, layout, of, n, files);
-		}
+		want_texts(c, &last, of, n, names);
 		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
 	}
+	find_texts(c);
+}
+
+void bodies_fini(struct collect *c)
+{
+	vec_foreach(t, &c->texts)
+		text_fini(t);
+	vec_fini(&c->texts);
+	vec_fini(&c->bodies);
 }

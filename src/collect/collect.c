@@ -94,7 +94,7 @@ bool collect_free(struct collect *c)
 	vec_fini(&c->ends);
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
-	vec_fini(&c->bodies);
+	bodies_fini(c);
 	vec_fini(&c->unsupported);
 	map_fini(&c->file_index);
 	map_fini(&c->taught);
@@ -193,6 +193,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 	if (rec->globals && !c->config.interpreter_frames && !collect_is_full(c) &&
 	    py_code_has_module(code, layout))
 		bodies_met(c, (uint32_t)p, code, rec);
+	else
+		bodies_left_out(c, &c->processes.v[p], code);
 	keep_code(c, &c->processes.v[p], code);
 }
 

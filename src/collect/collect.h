@@ -75,10 +75,11 @@ struct collect_config {
 	/* Told of each file that code of a process is from, more than once; NULL: nobody. */
 	void (*met_file)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 	/*
-	 * Whether source text of such a file that only the process itself has is wanted, of a path as the profile has it; then
-	 * told of it, of lines that end in newlines. NULL: of none.
+	 * Whether source text of such a file that only the process itself has is wanted, where it has it as @name and the profile
+	 * as @path; then told of it, of lines that end in newlines. Also told, of "", where it can't be had. NULL: of none.
 	 */
-	bool (*wants_text)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
+	bool (*wants_text)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
+			   const char *path);
 	void (*met_text)(void *ctx, uint32_t tgid, const char *path, const struct str *text);
 	/*
 	 * Asked again and again while the collector waits for a thread that works on a file; @what:

@@ -35,6 +35,14 @@ struct body {
 	uint64_t globals;
 };
 
+/* Source text that process .tgid, .start_boot_ns may have under .name. */
+struct wanted_text {
+	uint32_t process, tgid;
+	uint64_t start_boot_ns;
+	uint16_t layout;
+	char *name, *path;
+};
+
 /* An executable that the kernel programs were told of, and what. */
 struct taught_program {
 	struct exe_key key;
@@ -94,6 +102,7 @@ struct collect {
 	VEC(struct raw_stack) raw;
 	VEC(struct waiting) waiting;
 	VEC(struct body) bodies;
+	VEC(struct wanted_text) texts;	   /* for which there was no time yet */
 	VEC(struct raw_native *) unpaired; /* whose stacks haven't come yet, oldest first */
 	VEC(struct native_file *) natives;
 	size_t natives_open;	    /* of which .fd was kept */
@@ -143,8 +152,11 @@ void foresee_remember(struct collect *c);
 /* bodies.c: @code is a module's body. */
 void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		const struct rec_code *rec);
+/* @code isn't looked for: it has no text, whoever else has one of that name. */
+void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
 /* Once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
+void bodies_fini(struct collect *c);
 /* frozen.c: takes those out that need no look at their process. */
 void bodies_name_frozen(struct collect *c);
 

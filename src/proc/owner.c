@@ -18,9 +18,14 @@ static const char *numbers_of(const struct str *text, const char *key)
 }
 
 /* "Uid:	real	effective	saved	file system" */
-static int take_id(const char *at, unsigned int *ret)
+static int take_id(const char *at, unsigned int *ret, bool *mixed)
 {
-	return at && sscanf(at, "%*u %*u %*u %u", ret) == 1 ? 0 : -EINVAL;
+	unsigned real, effective, saved;
+
+	if (!at || sscanf(at, "%u %u %u %u", &real, &effective, &saved, ret) != 4)
+		return -EINVAL;
+	*mixed = real != *ret || effective != *ret || saved != *ret;
+	return 0;
 }
 
 static int take_groups(const char *at, struct proc_owner *o)
@@ -44,14 +49,15 @@ static int take_groups(const char *at, struct proc_owner *o)
 int proc_owner_read(int procdir, struct proc_owner *ret)
 {
 	_cleanup_str_ struct str text = {};
+	bool mixed_gid;
 	int r;
 
 	*ret = (struct proc_owner){};
 	r = proc_file_read(procdir, "status", PROC_STATUS_BYTES, &text);
 	if (!r)
-		r = take_id(numbers_of(&text, "\nUid:"), &ret->uid);
+		r = take_id(numbers_of(&text, "\nUid:"), &ret->uid, &ret->mixed);
 	if (!r)
-		r = take_id(numbers_of(&text, "\nGid:"), &ret->gid);
+		r = take_id(numbers_of(&text, "\nGid:"), &ret->gid, &mixed_gid);
 	return r ? r : take_groups(numbers_of(&text, "\nGroups:"), ret);
 }
 

@@ -7,7 +7,8 @@
 #include "base/vec.h"
 
 struct proc_owner {
-	uid_t uid; /* of the file system (credentials(7)); what has no number here is 65534 */
+	uid_t uid;  /* of the file system (credentials(7)); what has no number here is 65534 */
+	bool mixed; /* the other three, of which one says whose it is, aren't the same */
 	gid_t gid;
 	VEC(gid_t) groups; /* further ones */
 };
