@@ -56,6 +56,20 @@ for function in (unnamed_long, unnamed_short):
             break
 print(again)
 """
+# The only thread with samples, few of them, isn't the main one.
+LONE = """
+import sys, threading, time
+def lone():
+    end = time.thread_time() + 0.06
+    while time.thread_time() < end:
+        for i in range(500):
+            pass
+    time.sleep(0.5)
+sys.stdin.readline()
+thread = threading.Thread(target=lone, name="Lone")
+thread.start()
+thread.join()
+"""
 # One file under several names, one after the other.
 BODY = "import builtins; builtins.burn_in(__name__)\n"
 IMPORTS = BURN + """
@@ -167,6 +181,27 @@ def thread_numbers():
         check(count[function, False] > 20, "%s: hardly a sample" % function)
     # Until its name is known it has the kernel's, as the one before has.
     check(count["named", True] > count["named", False], "the named one has no name")
+
+
+def lone_names():
+    """The names of the worker's samples; None: the main thread was met too, or none was."""
+    with folder() as d, kit.python(LONE, stdin=subprocess.PIPE) as target:
+        with kit.recorder(d + "/x.pb.gz", "-q", "-F", "99", "-p", target.pid) as running:
+            target.process.communicate(b"\n")
+            code, said = running.finish()
+        check(code == 0, said)
+        samples = kit.pprof.read(d + "/x.pb.gz").samples
+    alone = {sample.labels["tid"] == sample.labels["pid"] for sample in samples} == {False}
+    return {sample.labels.get("thread") for sample in samples} if alone else None
+
+
+@kit.case
+def lone_thread():
+    """A thread that ends soon has its name though no other one of its process was met."""
+    met = [names for names in (lone_names() for _ in range(4)) if names]
+    if not met:
+        raise kit.Skip("the main thread was met, or none")
+    check(all(names == {"Lone"} for names in met), met)
 
 
 def place_of(python):
