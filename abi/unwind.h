@@ -124,7 +124,7 @@ struct unwind_space {
 	__u32 asked;   /* the kernel program's: version that it wanted to be newer */
 	__u32 chunks;  /* used of .chunk */
 	__u32 chunk[SPACE_CHUNKS];
-	__u32 reading; /* user space reads them now: whatever gets a place counts as unmapped */
+	__u32 reading; /* user space reads them now: what the kernel finds a place for counts as unmapped */
 };
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "");

@@ -223,7 +223,9 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 
 /*
  * Without a kprobe a new mapping is noticed where the kernel program knows one already; while they are read it counts all
- * new ones. Most are of no code: if there was one, the mappings hold if they are the same once more.
+ * whose place the kernel chooses. Most are of no code: if there was one, the mappings hold if they are the same once more.
+ * What a program puts at an address of its own choice (MAP_FIXED) isn't counted: a loader does so within a place that the
+ * kernel chose before, and of others the side band tells, later.
  */
 static int hand_over_checked(struct collect *c, struct process *p, const struct proc *proc,
 			     const struct maps *maps, const struct space *s,

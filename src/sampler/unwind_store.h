@@ -68,7 +68,7 @@ _must_use_ int unwind_store_set_space(struct unwind_store *s, uint32_t slot,
 
 /*
  * The mappings of the process of @slot are being read: until they are set, the kernel program doesn't know what lies where,
- * and counts each new mapping as something unmapped.
+ * and counts each new mapping whose place the kernel chooses as something unmapped.
  */
 void unwind_store_read_space(struct unwind_store *s, uint32_t slot, bool begins);
 
