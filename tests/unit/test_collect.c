@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "collect/collect.h"
 #include "profile/condense.h"
@@ -115,15 +116,17 @@ static void send_proc(struct fixture *f)
 }
 
 /* A code object with ASCII texts and an empty line table: every line is the first one. */
-static void send_code(struct fixture *f, uint64_t addr, const char *name)
+static void send_code_of(struct fixture *f, uint64_t addr, const char *file, const char *name,
+			 uint64_t globals)
 {
 	struct rec_code rec = {.type = REC_CODE,
 			       .firstlineno = 7,
 			       .code = addr,
 			       .check = addr + 1,
 			       .proc = key,
-			       .version = 1};
-	const char *texts[] = {"/app/prog.py", NULL, name, NULL};
+			       .version = 1,
+			       .globals = globals};
+	const char *texts[] = {file, NULL, name, NULL};
 	_cleanup_str_ struct str out = {};
 
 	for (int i = 0; i < CODE_TEXT_MAX; i++)
@@ -141,6 +144,11 @@ static void send_code(struct fixture *f, uint64_t addr, const char *name)
 			str_add_c(&out, '\0');
 	}
 	collect_record(f->collect, out.s, out.n);
+}
+
+static void send_code(struct fixture *f, uint64_t addr, const char *name)
+{
+	send_code_of(f, addr, "/app/prog.py", name, 0);
 }
 
 static void send_stack(struct fixture *f, uint64_t id, const uint64_t *codes, uint16_t n,
@@ -764,6 +772,26 @@ static void test_rate(void **state)
 	assert_in_range(st.came * 1000 / (st.cpu_ns / NSEC_PER_MSEC), 980, 1020);
 }
 
+/* Bodies that say they are frozen are each looked for in the stacks that wait: 10,000 in 64,000 frames. */
+static void test_many_frozen(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t codes[1000], began_ns, took_ns;
+
+	send_proc(f);
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		codes[i] = 0x100000 + 16 * i;
+	for (uint64_t id = 1; id <= 64; id++)
+		send_stack(f, id, codes, ARRAY_SIZE(codes), WALK_OK);
+	for (uint64_t i = 0; i < 10000; i++)
+		send_code_of(f, 0x1000000 + 16 * i, "<frozen x>", "<module>", 1);
+	began_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	(void)flushed(f, false);
+	took_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns;
+	print_message("%u ms\n", (unsigned)(took_ns / NSEC_PER_MSEC));
+	assert_true(took_ns < NSEC_PER_SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -771,6 +799,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_before_look, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rings, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
