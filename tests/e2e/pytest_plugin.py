@@ -192,6 +192,58 @@ def without_rights():
         check(not glob.glob(d + "/*.html"), "a page")
 
 
+def stand_in(d, text):
+    """A program in the place of krait, which %s is."""
+    with open(d + "/krait", "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\n" + text.replace("%s", kit.KRAIT))
+    os.chmod(d + "/krait", 0o755)
+    return d + "/krait"
+
+
+@kit.case
+def not_this_page():
+    """A page of an earlier session isn't shown as this one's; a place that can't be written to costs no page."""
+    with folder() as d:
+        project(d)
+        with open(d + "/o.html", "w") as f:
+            f.write("earlier")
+        silent = stand_in(d, "case $1 in record) echo 'krait: sampling began' >&2; sleep 1;; *) exec %s \"$@\";; esac\n")
+        code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first", program=silent)
+        check(code == 0 and "The session wasn't recorded:" in text and "The page:" not in text, text)
+        code, text = session(d, newest(), "--krait", "--krait-output", "none/o.html", "-k", "first")
+        page = re.search("The page: (.*)", text)
+        check(code == 0 and "can't be moved" in text and os.path.getsize(page[1]) > 10000, text)
+        os.unlink(page[1])
+        code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first")
+        check(code == 0 and os.path.getsize(d + "/o.html") > 10000, text)
+
+
+@kit.case
+def much_said():
+    """krait says more than a screen: its beginning is seen, and of its end the error."""
+    with folder() as d:
+        project(d)
+        words = "for i in $(seq 300); do echo 'krait: information without end' >&2; done\n"
+        code, text = session(d, newest(), "--krait", "-k", "first", program=stand_in(d, words + "exec %s \"$@\"\n"))
+        check(code == 0 and "work.py:4 (work.first)" in text and float(re.search(r"passed.* in ([0-9.]+)s", text)[1]) < 40, text)
+        code, text = session(d, newest(), "--krait", "-k", "first", program=stand_in(d, words + "echo 'krait: the last word' >&2; exit 1\n"))
+        check(code == 0 and "krait: the last word" in text, text)
+
+
+@kit.case
+def own_failures():
+    """Whatever fails in here, tests and exit code are what they are without."""
+    with folder() as d:
+        project(d)
+        with open(d + "/broken.py", "w") as f:
+            f.write("import tempfile\ndef full(*_, **__):\n    raise OSError(28, 'No space left on device')\ntempfile.mkdtemp = full\n")
+        code, text = session(d, newest(), "--krait", "-k", "first", "-p", "broken")
+        check(code == 0 and "1 passed" in text and "No space left" in text, text)
+        odd = stand_in(d, "case $1 in report) echo '{\"unit\": \"nanoseconds\", \"shares\": [{}]}';; *) exec %s \"$@\";; esac\n")
+        code, text = session(d, newest(), "--krait", "-k", "first", program=odd)
+        check(code == 0 and "1 passed" in text and "No summary: KeyError" in text and "The page:" in text, text)
+
+
 @kit.case
 def not_asked_for():
     """Without --krait, and where nothing is run, it does nothing."""

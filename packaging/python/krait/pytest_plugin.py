@@ -43,18 +43,21 @@ class Tests:
     def pytest_runtest_protocol(self, item):
         pid, begin = os.getpid(), time.monotonic_ns()
         yield
-        line = {"pid": pid, "begin": begin, "end": time.monotonic_ns(), "labels": {"test": name_of(item)}}
         try:
+            line = {"pid": pid, "begin": begin, "end": time.monotonic_ns(), "labels": {"test": name_of(item)}}
             if self.fd < 0:
                 self.fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             os.write(self.fd, (json.dumps(line) + "\n").encode())
-        except OSError:  # a worker on another machine, a full disk
+        except Exception:  # pylint: disable=broad-except # a worker on another machine, a full disk
             pass
 
     def pytest_unconfigure(self):
-        if self.fd >= 0:
-            os.close(self.fd)
-        self.fd = -1
+        fd, self.fd = self.fd, -1
+        try:
+            if fd >= 0:
+                os.close(fd)
+        except OSError:  # a test has closed it
+            pass
 
 
 def name_of(item):
@@ -66,31 +69,62 @@ class Session:
 
     def __init__(self, config):
         self.config = config
+        self.folder = self.intervals = self.recording = self.wanted = self.page = None
+        self.error = ""
+        self.name = config.getoption("krait_output") or time.strftime("krait-pytest-%Y%m%d-%H%M%S.html")
+        try:
+            self.set_up()
+        except Exception as error:  # pylint: disable=broad-except # no room, no folder that can be written to
+            self.recording = None
+            self.error = str(error) or repr(error)
+
+    def set_up(self):
+        self.wanted = os.path.abspath(self.name)
         self.folder = tempfile.mkdtemp(prefix="krait-pytest.")
         self.intervals = os.path.join(self.folder, "intervals")
         with open(self.intervals, "w", encoding="utf-8"):
             pass
-        name = config.getoption("krait_output") or time.strftime("krait-pytest-%Y%m%d-%H%M%S.html")
-        self.page = os.path.abspath(name)
+        # In a folder of its own: what lies under the wanted name may be an earlier session's.
+        os.mkdir(os.path.join(self.folder, "page"))
+        self.page = os.path.join(self.folder, "page", os.path.basename(self.wanted))
         self.recording = recording.Recording(self.page, "--label-intervals", self.intervals, "--by", "test")
-        config.pluginmanager.register(Tests(self.intervals), "krait_tests")
+        self.config.pluginmanager.register(Tests(self.intervals), "krait_tests")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self):
-        self.recording.begin()
+        if self.recording and not self.error:
+            self.recording.begin()
+
+    def finish(self):
+        """The recording has ended, and the page is in its place or, where that can't be, stays in the folder."""
+        if not self.recording or self.error:
+            return
+        self.recording.end()
+        if self.recording.error or self.page == self.wanted:
+            return
+        try:
+            if os.path.isdir(self.wanted):
+                raise OSError("%s is a folder" % self.wanted)
+            shutil.move(self.page, self.wanted)
+            self.page = self.wanted
+        except Exception as error:  # pylint: disable=broad-except
+            self.folder = None
+            self.error = "The page can't be moved to %s: %s" % (self.wanted, error)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
         """pytest-xdist is about to start a worker."""
-        node.workerinput["krait_intervals"] = self.intervals
+        if self.intervals:
+            node.workerinput["krait_intervals"] = self.intervals
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self):
-        self.recording.end()
+        self.finish()
 
     def pytest_unconfigure(self):
-        self.recording.end()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.finish()
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter):
         terminalreporter.section("CPU time (krait)")
@@ -98,12 +132,13 @@ class Session:
             terminalreporter.write_line(line)
 
     def summary(self):
-        if self.recording.error:
-            return ["The session wasn't recorded:", *self.recording.error.splitlines()]
+        if not self.recording or self.recording.error:
+            return ["The session wasn't recorded:", *(self.recording.error if self.recording else self.error).splitlines()]
+        lines = [self.error] if self.error else []
         try:
-            return [*self.recording.warnings(), *rows(self.page), "The page: " + self.page]
-        except OSError as error:
-            return [str(error), "The page: " + self.page]
+            return [*lines, *self.recording.warnings(), *rows(self.page), "The page: " + self.page]
+        except Exception as error:  # pylint: disable=broad-except # such as an answer of another krait's
+            return [*lines, "No summary: %s" % (str(error) if isinstance(error, OSError) else repr(error)), "The page: " + self.page]
 
 
 def seconds(ns):

@@ -49,6 +49,13 @@ class Recording:
 
     def begin(self):
         try:
+            self.start()
+        except Exception as error:  # pylint: disable=broad-except # whatever it is, it is krait's own
+            self.error = str(error) or repr(error)
+        return self
+
+    def start(self):
+        try:
             # pylint: disable=consider-using-with # it lives as long as the recording
             self.said = tempfile.TemporaryFile()
             # A session of its own: Ctrl-C in the terminal is for this process, which then ends krait. What krait says goes to a
@@ -58,18 +65,23 @@ class Recording:
                 env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
         except OSError as error:
             self.error = str(error)
-            return self
+            return
         end = time.monotonic() + START_S
-        while "krait: sampling began" not in self.words() and self.process.poll() is None and time.monotonic() < end:
+        while "krait: sampling began" not in self.said_all() and self.process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
         if self.process.poll() is not None:
             self.error = self.words() or "krait ended at once"
-        return self
 
     def end(self):
         """Once it has returned, .output is there, or .error says why it isn't."""
         if not self.process or self.error:
             return
+        try:
+            self.stop()
+        except Exception as error:  # pylint: disable=broad-except
+            self.error = str(error) or repr(error)
+
+    def stop(self):
         for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
             self.process.send_signal(number)
             try:
@@ -81,11 +93,19 @@ class Recording:
         if not os.path.exists(self.output):
             self.error = self.words() or "krait has written nothing"
 
-    def words(self):
+    def said_all(self):
         """What it has said so far."""
         # pread(): the offset is krait's too.
-        data = os.pread(self.said.fileno(), MOST_WORDS, 0)
+        data = os.pread(self.said.fileno(), os.fstat(self.said.fileno()).st_size, 0)
         return data.decode("utf-8", "replace").strip()
 
+    def words(self):
+        """The same to show: of much, the warnings and what came last, where an error is."""
+        said = self.said_all()
+        if len(said) <= MOST_WORDS:
+            return said
+        last = said[-MOST_WORDS // 2:].split("\n", 1)[-1]
+        return "\n".join(self.warnings())[:MOST_WORDS // 2] + "\n" + last
+
     def warnings(self):
-        return [line for line in self.words().splitlines() if line.startswith("krait: warning: ")]
+        return [line for line in self.said_all().splitlines() if line.startswith("krait: warning: ")]
