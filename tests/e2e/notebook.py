@@ -99,6 +99,19 @@ def register(name, path):
 
 
 @case
+def one_number_twice():
+    """Two cells that have one number aren't one text: none is shown."""
+    with folder() as d:
+        with open(d + "/app.py", "w") as f:
+            f.write(CELLS.replace("enumerate(CELLS, first)", "((first, text) for text in CELLS)"))
+        done = krait("record", "-q", "-o", d + "/o.html", "--", kit.PYTHON, d + "/app.py", 3)
+        texts = {path.rpartition("/")[2]: text for path, text in kit.page_text(d + "/o.html").items() if "ipykernel_" in path}
+        check(done.returncode == 0 and not texts.get("In [3]"), "%s %s" % (done.stderr, texts))
+        krait("report", d + "/o.html", "-o", d + "/o.pb.gz")
+        check({name for name, _ in files_of(kit.pprof.read(d + "/o.pb.gz"))} == {"In [3]"}, "other names")
+
+
+@case
 def two_kernels():
     """In [1] of one kernel isn't that of another: they keep their folders."""
     with folder() as d:
