@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
 
 #define NAME	    "krait-far-"
-#define LINK	    "/memfd:" NAME
+#define LINK	    "/memfd:"
+#define NAME_BYTES  64 /* with a secret and a number */
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32			/* that are asked for at once */
 #define COPY_MAX    ((uint64_t)8 << 30) /* of a file that is copied in parts */
@@ -32,30 +34,55 @@ static struct {
 		*_Atomic ops; /* NULL: there is no such file, and nobody needs to look */
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
+	char prefix[NAME_BYTES]; /* of the files' names, once .ops is set */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* False: @fd isn't far. The file's name says the number, so that nobody needs to note what is closed. */
+/*
+ * False: @fd isn't far. The file's name says the number, so that nobody needs to note what is closed. It has a secret, too: a
+ * program may call a file in memory of its own as it likes, and krait opens what programs map.
+ */
 static bool number_of(int fd, uint64_t *ret)
 {
-	char self[32], link[64] = "";
-	char *end;
+	char self[32], link[2 * NAME_BYTES] = "", *number, *end;
 
 	if (!all.ops)
 		return false;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (readlink(self, link, sizeof(link) - 1) <= 0 || !str_starts(link, LINK))
+	if (readlink(self, link, sizeof(link) - 1) <= 0 || !str_starts(link, LINK) ||
+	    !str_starts(link + strlen(LINK), all.prefix))
 		return false;
-	*ret = strtoull(link + strlen(LINK), &end, 10);
-	return end > link + strlen(LINK);
+	number = link + strlen(LINK) + strlen(all.prefix);
+	*ret = strtoull(number, &end, 10);
+	return end > number;
+}
+
+/* Before there is any such file. */
+static int begin(const struct far_ops *ops)
+{
+	uint64_t secret[2];
+	int r = 0;
+
+	pthread_mutex_lock(&all.lock);
+	if (!all.ops && getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+		r = -EIO;
+	if (!all.ops && !r) {
+		snprintf(all.prefix, sizeof(all.prefix), NAME "%016llx%016llx-",
+			 (unsigned long long)secret[0], (unsigned long long)secret[1]);
+		all.ops = ops;
+	}
+	pthread_mutex_unlock(&all.lock);
+	return r;
 }
 
 int far_new(const struct far_ops *ops, uint64_t number, uint64_t bytes)
 {
 	_cleanup_close_ int fd = -1;
-	char name[48];
+	char name[NAME_BYTES + 24];
+	int r = begin(ops);
 
-	all.ops = ops;
-	snprintf(name, sizeof(name), NAME "%llu", (unsigned long long)number);
+	if (r)
+		return r;
+	snprintf(name, sizeof(name), "%s%llu", all.prefix, (unsigned long long)number);
 	fd = memfd_create(name, MFD_CLOEXEC);
 	if (fd < 0 || ftruncate(fd, (off_t)bytes))
 		return -errno;

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -98,12 +100,41 @@ static void test_others(void **state)
 	close(ends[1]);
 }
 
+/* A program that krait looks at may call its own memory so, and may have seen the name of another file. */
+static void test_forged(void **state)
+{
+	int fd = far_new(&ops, 7, BYTES), forged;
+	char self[32], link[200] = "", *number;
+	struct stat st;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		forged = memfd_create(i ? "krait-far-9223372036854775807" : "krait-far-7", 0);
+		assert_true(forged >= 0 && !far_is(forged));
+		assert_int_equal(far_stat(forged, &st), 0);
+		assert_int_equal(st.st_size, 0);
+		assert_int_equal(far_copy(forged), -1);
+		close(forged);
+	}
+	/* The name of a far file with another secret. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	assert_true(readlink(self, link, sizeof(link) - 1) > 0 && strrchr(link, '-'));
+	number = strrchr(link, '-');
+	number[-1] ^= 1;
+	strcpy(number, "-7");
+	forged = memfd_create(link + strlen("/memfd:"), 0);
+	assert_true(forged >= 0 && !far_is(forged) && far_is(fd));
+	close(forged);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_forged),
+		cmocka_unit_test(test_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
