@@ -63,10 +63,10 @@ bool file_unchanged(int fd, const struct proc *proc, const struct mapping *m,
 		    const struct file_version *was)
 {
 	struct stat st;
+	int r = is_held(fd, m, &st) ? 0 : file_stat_mapping(proc, m, &st);
 
-	if (!is_held(fd, m, &st) && file_stat_mapping(proc, m, &st))
-		return true;
-	return is_version(&st, was);
+	/* Of a process that is gone the latest one counts. What doesn't answer may be another file. */
+	return r ? r != -ETIMEDOUT : is_version(&st, was);
 }
 
 static int read_file(int fd, const char *path, struct image_file *f)

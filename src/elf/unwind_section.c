@@ -78,13 +78,13 @@ static int read_debug_frame(struct elf_file *f, struct cfi_section *ret)
 
 	if (!scn || sh.sh_type == SHT_NOBITS || !sh.sh_size)
 		return 0;
+	if (sh.sh_size <= CFI_MAX_BYTES && !elf_fetch_section(f->fd, &sh))
+		return err_set(-ETIMEDOUT, "%s: .debug_frame doesn't come", f->name);
 	if (sh.sh_size > CFI_MAX_BYTES || ((sh.sh_flags & SHF_COMPRESSED) &&
 					   (!gelf_getchdr(scn, &ch) || ch.ch_size > CFI_MAX_BYTES)))
 		return err_set(-EFBIG, "%s: .debug_frame is broken or too large", f->name);
 	if (!slice_hold(ROWS_FACTOR * (sh.sh_flags & SHF_COMPRESSED ? ch.ch_size : sh.sh_size)))
 		return err_set(-EFBIG, "%s: .debug_frame is too much for --memory", f->name);
-	if (!elf_fetch_section(f->fd, &sh))
-		return err_set(-ETIMEDOUT, "%s: .debug_frame doesn't come", f->name);
 	if (f->reads)
 		elf_reads_add_section(f->reads, scn);
 	if ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0)

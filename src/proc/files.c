@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "proc/answers.h"
+#include "base/worker.h"
 #include "proc/aside.h"
 #include "proc/stat.h"
 #include "proc/walk.h"
@@ -67,7 +67,9 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
 	struct statfs fs;
 
-	return answers_known(file_dev(st->st_dev)) && !fstatfs(path_fd, &fs) &&
+	if (!worker_is_job() && walk_is_near(path_fd, st, aside_pid_of(procdir)) <= 0)
+		return false;
+	return !fstatfs(path_fd, &fs) &&
 	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC) &&
 	       file_is_older(procdir, st->st_ctim);
 }

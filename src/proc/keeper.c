@@ -37,17 +37,18 @@ static struct {
 /* A job may wait until another thread's question has its answer; the main thread as long as for its own. */
 static bool lock(struct keeper *k)
 {
-	uint64_t ns = clock_ns(CLOCK_REALTIME) +
+	uint64_t ns = clock_ns(CLOCK_MONOTONIC) +
 		      (worker_is_job() ? READER_JOB_MS : READER_MS) * NSEC_PER_MSEC;
 	const struct timespec until = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
 
-	return !pthread_mutex_timedlock(&k->lock, &until);
+	return !pthread_mutex_clocklock(&k->lock, CLOCK_MONOTONIC, &until);
 }
 
 static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 {
 	uint64_t began = clock_ns(CLOCK_MONOTONIC);
 	bool job = worker_is_job();
+	uint64_t took;
 	ssize_t got = -ETIMEDOUT;
 
 	if (!job && (!waited_is_left(&k->waited, began, WAITED_ONE) ||
@@ -57,9 +58,8 @@ static ssize_t ask_once(struct keeper *k, struct reader_request *q)
 		got = k->child ? reader_child_ask(k->child, q) : -ETIMEDOUT;
 		pthread_mutex_unlock(&k->lock);
 	}
+	took = got == -ETIMEDOUT ? clock_ns(CLOCK_MONOTONIC) - began : q->took_ns;
 	if (!job) {
-		uint64_t took = clock_ns(CLOCK_MONOTONIC) - began;
-
 		waited_add(&k->waited, began, took);
 		waited_add(&all.waited, began, took);
 	}
@@ -78,11 +78,11 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* Numbers of far files: whose it is, and its serial there. */
+/* Numbers of far files: whose it is, and its serial there. NULL: nobody's. */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
 	*serial = (uint32_t)number;
-	return &all.keeper[number >> 32];
+	return number >> 32 < all.n ? &all.keeper[number >> 32] : NULL;
 }
 
 static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
@@ -91,6 +91,8 @@ static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
 	struct keeper *k = keeper_of(number, &q.serial);
 	size_t done = 0;
 
+	if (!k)
+		return -EBADF;
 	while (done < n) {
 		char block[sizeof(q)];
 		size_t want = MIN(n - done, AT_ONCE);
@@ -132,7 +134,7 @@ static int stat_far(uint64_t number, struct stat *ret)
 				   .n = sizeof(u.q),
 				   .most = sizeof(u),
 				   .give = -1};
-	ssize_t got = ask(k, &r);
+	ssize_t got = k ? ask(k, &r) : -EBADF;
 
 	if (got < 0)
 		return (int)got;

@@ -38,6 +38,7 @@ struct shared {
 	reader_task *task; /* NULL: memory is asked for */
 	unsigned reads;	   /* that came, of a task */
 	uint64_t cpu_ns;   /* that the child has taken so far */
+	uint64_t took_ns;  /* from the request to the answer, in the child */
 	pid_t pid;
 	size_t n;
 	struct iovec from[PIECES];
@@ -160,7 +161,10 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	dup2(fd, 0);
 	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
 	while (receive_byte(0, &all.given) == 1) {
+		uint64_t began = clock_ns(CLOCK_MONOTONIC);
+
 		s->got = answer(s);
+		s->took_ns = clock_ns(CLOCK_MONOTONIC) - began;
 		s->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		if (send_byte(0, all.handed) != 1)
 			break;
@@ -565,6 +569,7 @@ static ssize_t ask_task(const struct child *c, struct reader_request *q, int *lo
 	memcpy(s->bytes, q->bytes, MIN(q->n, sizeof(s->bytes)));
 	*lost = ask(c, q->give, &fd);
 	got = *lost ? *lost : s->got;
+	q->took_ns = *lost ? 0 : s->took_ns;
 	if (got > 0)
 		memcpy(q->bytes, s->bytes, MIN((size_t)got, q->most));
 	if (q->take)

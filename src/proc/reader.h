@@ -50,6 +50,8 @@ struct reader_request {
 	size_t n, most;
 	int give;  /* the task has it as reader_given(), until it ends */
 	int *take; /* NULL: nothing is wanted. What the task gave to reader_hand_over() */
+	uint64_t
+		took_ns; /* set: what the task took, once it ran; on a busy machine that is less than the wait */
 };
 #define READER_OWNER ((uid_t)-1) /* the user of process .pid */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How long the main thread may wait for files: for one file system or user and for all of them, at
- * once and as a share of the time since. What answers fast counts with the larger bound only.
+ * once and as a share of the time since. What answers slowly counts with a smaller bound, and what takes no longer than
+ * the machine's own files not at all: a machine that starts programs all day has many.
  */
 #ifndef PROC_WAITED_H
 #define PROC_WAITED_H
@@ -10,8 +11,9 @@
 
 #define WAITED_ONE   (3 * NSEC_PER_SEC)
 #define WAITED_ALL   (6 * NSEC_PER_SEC)
-#define WAITED_SLOW  (500 * NSEC_PER_MSEC) /* for answers that took longer than */
+#define WAITED_SLOW  6 /* times less, for answers that took longer than */
 #define WAITED_FAST  (20 * NSEC_PER_MSEC)
+#define WAITED_LEAST NSEC_PER_MSEC
 #define WAITED_SHARE 50 /* 2 % */
 
 struct waited {
@@ -23,13 +25,13 @@ static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t
 {
 	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;
 
-	return w->ns < most + more && w->slow_ns < WAITED_SLOW + more;
+	return w->ns < most + more && w->slow_ns < most / WAITED_SLOW + more;
 }
 
 static inline void waited_add(struct waited *w, uint64_t began, uint64_t took)
 {
 	w->since_ns = w->since_ns ?: began;
-	w->ns += took;
+	w->ns += took >= WAITED_LEAST ? took : 0;
 	w->slow_ns += took >= WAITED_FAST ? took : 0;
 }
 

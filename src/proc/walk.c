@@ -16,9 +16,16 @@
 #include "proc/keeper.h"
 #include "proc/waited.h"
 
-#define USERS 16
+#define USERS 64
 
-static struct waited waited[USERS]; /* for the latest user of each number; the main thread's */
+/* For whose files it waited; the main thread's. Users beyond that many share the last place. */
+static struct {
+	struct {
+		uid_t uid;
+		struct waited waited;
+	} user[USERS];
+	size_t n;
+} users;
 static _Thread_local const struct opener *own_opener;
 
 void walk_be(const struct opener *u)
@@ -55,10 +62,21 @@ int walk_stat(int path_fd, struct stat *ret)
 	return 0;
 }
 
+static struct waited *waited_of(uid_t uid)
+{
+	for (size_t i = 0; i < users.n; i++)
+		if (users.user[i].uid == uid)
+			return &users.user[i].waited;
+	if (users.n == USERS)
+		return &users.user[USERS - 1].waited;
+	users.user[users.n].uid = uid;
+	return &users.user[users.n++].waited;
+}
+
 /* As reader_ask(), as long as @uid didn't make the main thread wait too often. */
 static ssize_t ask_any(struct reader_request *q, uid_t uid)
 {
-	struct waited *w = &waited[uid % USERS];
+	struct waited *w = waited_of(uid);
 	uint64_t began = clock_ns(CLOCK_MONOTONIC);
 	ssize_t got;
 
@@ -66,26 +84,29 @@ static ssize_t ask_any(struct reader_request *q, uid_t uid)
 		return -ETIMEDOUT;
 	q->uid = uid;
 	got = reader_ask(q);
-	waited_add(w, began, clock_ns(CLOCK_MONOTONIC) - began);
+	waited_add(w, began, got == -ETIMEDOUT ? clock_ns(CLOCK_MONOTONIC) - began : q->took_ns);
 	return got;
 }
 
-/* Is what @path_fd is of on a file system that always answers? */
-static bool is_near(int path_fd, const struct stat *st, uid_t uid)
+int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 {
 	uint64_t dev = file_dev(st->st_dev);
 	struct reader_request q = {.pid = -1 - (pid_t)(dev % INT32_MAX), /* no process has it */
 				   .task = file_task_type,
 				   .give = path_fd};
 	long type;
+	ssize_t got;
 
 	if (answers_known(dev))
-		return true;
+		return 1;
 	if (keeper_has(dev))
-		return false;
+		return 0;
 	q.bytes = &type;
 	q.most = sizeof(type);
-	return ask_any(&q, uid) == sizeof(type) && answers_type(dev, type);
+	got = ask_any(&q, walk_user_of(pid));
+	if (got != sizeof(type))
+		return got < 0 ? (int)got : -EIO;
+	return answers_type(dev, type);
 }
 
 int walk_open(int path_fd, pid_t pid)
@@ -98,8 +119,9 @@ int walk_open(int path_fd, pid_t pid)
 		return r;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	if (worker_is_job() || is_near(path_fd, &st, walk_user_of(pid)))
-		return file_open_here(&opener, path_fd);
+	r = worker_is_job() ? 1 : walk_is_near(path_fd, &st, pid);
+	if (r)
+		return r < 0 ? r : file_open_here(&opener, path_fd);
 	return keeper_open(path_fd, file_dev(st.st_dev), pid, &opener);
 }
 
@@ -160,7 +182,7 @@ static int walk_near(struct file_walk *w, int root, pid_t pid)
 
 	if (r)
 		return r;
-	if (!is_near(root, &st, walk_user_of(pid)))
+	if (walk_is_near(root, &st, pid) <= 0)
 		return -EXDEV;
 	w->resolve |= RESOLVE_NO_XDEV;
 	r = file_walk_here(w, root);

@@ -29,6 +29,12 @@ _must_use_ int walk_stat(int path_fd, struct stat *ret);
 /* The same regular file for reading, a descriptor or -errno: -EINVAL, it isn't one. */
 _must_use_ int walk_open(int path_fd, pid_t pid);
 
+/*
+ * Is the file of an O_PATH descriptor, of which @st is known, on a file system that always answers? 1, 0 or -errno: that
+ * isn't known. @pid: who leads to it. For the main thread.
+ */
+_must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
+
 /* From here on this thread opens below directories as @u; NULL: as krait. */
 void walk_be(const struct opener *u);
 
