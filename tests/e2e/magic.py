@@ -153,6 +153,20 @@ def shows_where(packages=NEWEST):
         check(len(notebook(cells[2:3], outputs[2:3])) < MOST_BYTES, "too large")
 
 
+@case
+def in_other_cells():
+    """A magic in a cell that is recorded; a cell with await isn't run, and is said to be none; options that aren't for cells."""
+    with folder() as d:
+        outputs = run_cells(d, "%load_ext krait", SPIN, "%%krait\n%krait planted_little(0.2)\nplanted_much(0.2)", "7 * 6",
+                            "%%krait\nimport asyncio\nawait asyncio.sleep(0)", "%%krait -o x.html\nprint('ran')", "%%krait '\nprint('ran')")
+        pictures = [o["data"]["image/svg+xml"] for o in outputs[2] if "image/svg+xml" in o.get("data", {})]
+        check(len(pictures) == 2 and "planted_much" in pictures[1], "%d pictures: %s" % (len(pictures), text_of(outputs[2])))
+        check(not any(o["output_type"] == "error" for o in outputs[2] + outputs[3]), "%s" % outputs[2:4])
+        check("a cell with await" in text_of(outputs[4]) and not any(o.get("traceback") for o in outputs[4]), "%s" % outputs[4])
+        check("ran\n" in text_of(outputs[5]) and "-o can't be given here" in text_of(outputs[5]), "%s" % outputs[5])
+        check("ran\n" in text_of(outputs[6]) and "No closing quotation" in text_of(outputs[6]), "%s" % outputs[6])
+
+
 @kit.full_case
 def in_an_old_kernel():
     """The same where numbers of cells are counted another way: IPython 8 under Python 3.8."""

@@ -244,6 +244,36 @@ def own_failures():
         check(code == 0 and "1 passed" in text and "No summary: KeyError" in text and "The page:" in text, text)
 
 
+CLOSES = """
+import os, time, work
+def test_closes():
+    os.closerange(3, 256)
+    work.first(0.1)
+def test_writes():
+    with open("mine", "w") as f:
+        work.first(0.2)
+        f.write("all")
+def test_other_clock(monkeypatch):
+    monkeypatch.setattr(time, "monotonic_ns", lambda: 5)
+    work.first(0.2)
+"""
+
+
+@kit.case
+def what_tests_do():
+    """Tests that close all descriptors and have another clock keep their labels, and their files."""
+    with folder() as d:
+        project(d)
+        with open(d + "/test_closes.py", "w") as f:
+            f.write(CLOSES)
+        code, text = session(d, newest(), "--krait-output", "o.html", "test_closes.py", "-p", "no:logging", "--capture=sys")
+        check(code == 0 and all(name in text.split("CPU time (krait)")[-1] for name in ("test_writes", "test_other_clock")), text)
+        with open(d + "/mine") as f:
+            check(f.read() == "all", "its own file has other lines")
+        code, text = session(d, newest(), "--krait-output", "o.folded", "-k", "first")
+        check(code == 0 and "1 passed" in text and "is to end with .html" in text, text)
+
+
 @kit.case
 def not_asked_for():
     """Without --krait, and where nothing is run, it does nothing."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """%%krait and %krait in a notebook: records the kernel's process while the cell, or the statement, runs. The cell then shows where the time
 went, in one sentence and as a flame graph: an SVG without script, which is drawn again when the notebook is reopened."""
+import asyncio
 import contextlib
 import json
 import os
@@ -11,6 +12,7 @@ import tempfile
 
 from . import recording
 
+GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
 MOST_BYTES = 300000  # by which a cell's picture makes a notebook larger
 # Which boxes are drawn until it is small enough: the least width, of 1200, and whether with the words that a pointer shows.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
@@ -48,10 +50,10 @@ def load(shell):
             print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
             return
         if cell is None:
-            run(shell, line, [])
+            run(shell, line, "")
         else:
             # In the place of the line %%krait, so that lines have the numbers that the notebook shows; another magic has to come first.
-            run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, shlex.split(line))
+            run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
@@ -59,20 +61,49 @@ def load(shell):
 def numbered(shell):
     """A cell in a cell would have the number of the next one (IPython 9)."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
-    cache = compiler.cache
+    cache, own = compiler.cache, "cache" in vars(compiler)  # own: of a cell around this one
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
     try:
         yield
     finally:
-        del compiler.cache
+        if own:
+            compiler.cache = cache
+        else:
+            del compiler.cache
 
 
-def run(shell, code, options):
+def needs_running_loop(shell, code):
+    """A cell with await: the event loop that would run it is running this magic."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return shell.should_run_async(code, transformed_cell=shell.transform_cell(code))
+
+
+def options_of(line):
+    """Options of krait record; those that say what is recorded, and where it is written, are given already."""
+    options = shlex.split(line)
+    for option in options:
+        if option.split("=")[0] in GIVEN or re.match("-[opq].", option):
+            raise ValueError("%s can't be given here: the cell is what is recorded, and shows the result" % option)
+    return options
+
+
+def run(shell, code, line):
     """Runs the code, recorded or, where that can't be, as it is."""
+    if needs_running_loop(shell, code):
+        print("krait: a cell with await can't run below %%%%krait; without it, record this process: krait record -p %d" % os.getpid())
+        raise Failed()
     with tempfile.TemporaryDirectory(prefix="krait-cell.") as folder:
-        taken = recording.Recording(os.path.join(folder, "cell.pb.gz"), *options)
+        taken = recording.Recording(os.path.join(folder, "cell.pb.gz"))
         try:
-            taken.begin()
+            taken.options = options_of(line)
+        except ValueError as error:
+            taken.error = str(error)
+        try:
+            if not taken.error:
+                taken.begin()
             with numbered(shell):
                 result = shell.run_cell(code, store_history=False)
         finally:

@@ -5,6 +5,7 @@ whatever happens to the recording, tests and exit code are what they are without
 import glob
 import json
 import os
+import shlex
 import shutil
 import tempfile
 import time
@@ -15,12 +16,13 @@ from . import recording
 
 ROWS = 10
 MOST_BYTES = 4000  # of a test's name: krait takes no longer labels
+KEEP_LABELS = (".html", ".svg", ".pb.gz", ".jsonl")
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("krait", "where the tests spend CPU time (krait)")
     group.addoption("--krait", action="store_true", help="record the session: a page, and a summary of the tests that took most")
-    group.addoption("--krait-output", metavar="FILE", help="where to write; default: krait-pytest-DATE-TIME.html")
+    group.addoption("--krait-output", metavar="FILE", help="the same, and where to write; default: krait-pytest-DATE-TIME.html")
 
 
 def pytest_configure(config):
@@ -28,35 +30,31 @@ def pytest_configure(config):
     if worker is not None:
         if "krait_intervals" in worker:
             config.pluginmanager.register(Tests(worker["krait_intervals"]), "krait_tests")
-    elif config.getoption("krait") and not config.getoption("collectonly"):
+    elif (config.getoption("krait") or config.getoption("krait_output")) and not config.getoption("collectonly"):
         config.pluginmanager.register(Session(config), "krait_session")
 
 
 class Tests:
     """Writes the interval of each test that this process runs."""
 
+    now = staticmethod(time.monotonic_ns)  # of today, though a test may put another clock in its place
+
     def __init__(self, path):
         self.path = path
-        self.fd = -1
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
-        pid, begin = os.getpid(), time.monotonic_ns()
+        pid, begin = os.getpid(), self.now()
         yield
         try:
-            line = {"pid": pid, "begin": begin, "end": time.monotonic_ns(), "labels": {"test": name_of(item)}}
-            if self.fd < 0:
-                self.fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-            os.write(self.fd, (json.dumps(line) + "\n").encode())
-        except Exception:  # pylint: disable=broad-except # a worker on another machine, a full disk
-            pass
-
-    def pytest_unconfigure(self):
-        fd, self.fd = self.fd, -1
-        try:
-            if fd >= 0:
+            line = {"pid": pid, "begin": begin, "end": self.now(), "labels": {"test": name_of(item)}}
+            # Opened each time: a test may close what it doesn't know, and its own file get that number.
+            fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                os.write(fd, (json.dumps(line) + "\n").encode())
+            finally:
                 os.close(fd)
-        except OSError:  # a test has closed it
+        except Exception:  # pylint: disable=broad-except # a worker on another machine, a full disk
             pass
 
 
@@ -79,6 +77,8 @@ class Session:
             self.error = str(error) or repr(error)
 
     def set_up(self):
+        if not self.name.endswith(KEEP_LABELS):
+            raise ValueError("--krait-output is to end with %s: other formats don't keep the names of tests" % ", ".join(KEEP_LABELS))
         self.wanted = os.path.abspath(self.name)
         self.folder = tempfile.mkdtemp(prefix="krait-pytest.")
         self.intervals = os.path.join(self.folder, "intervals")
@@ -148,6 +148,8 @@ def seconds(ns):
 def rows(page):
     """The tests that took most, each with its hottest own line."""
     everything = recording.report(page, "--by", "test")
+    if "shares" not in everything:
+        raise OSError("krait report can't read it")
     unit_is_time = everything.get("unit") == "nanoseconds"
     tests = [s for s in everything.get("shares", ()) if s["name"] != "[no test]"]
     if not tests or not unit_is_time:
@@ -158,7 +160,7 @@ def rows(page):
         lines.append("%9s  %5.1f %%  %s" % (seconds(share["total"]), 100 * share["total"] / total, share["name"]))
         lines += hottest(page, share)
     if len(tests) > ROWS:
-        lines.append("and %d more tests: krait report --by test %s" % (len(tests) - ROWS, page))
+        lines.append("and %d more tests: krait report --by test %s" % (len(tests) - ROWS, shlex.quote(page)))
     return lines
 
 
