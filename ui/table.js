@@ -69,12 +69,12 @@ function heading(t, by, text) {
 const rankOf = (r) => r.rank || 0;
 
 /**
- * Rows, and before the first one of each group but the first what it is: else the order would look wrong.
+ * Rows, and before the first one of each group what it is: else the order would look wrong.
  * @param {Row[]} rows @param {number} from @param {number} to @param {Shown} t
  */
 function groupedLines(rows, from, to, t) {
 	return rows.slice(from, to).flatMap((r, i) => {
-		const heads = t.groups && t.sort !== 'name' && from + i > 0 && rankOf(r) !== rankOf(rows[from + i - 1]);
+		const heads = t.groups && t.sort !== 'name' && (from + i === 0 || rankOf(r) !== rankOf(rows[from + i - 1]));
 		return [...(heads ? [el('tr', {class: 'group'}, el('th', {scope: 'rowgroup', colspan: '3'}, t.groups[rankOf(r)]))] : []), line(r, t)];
 	});
 }

@@ -205,8 +205,8 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 		add_unjudged(r, f, found.shared, b);
 		str_addf(
 			b,
-			", and so did most others: the machine may be %s, or all of the work %s; a "
-			"'total:' limit judges that, this one doesn't.",
+			", but the functions together changed as much: the machine is %s, or all of "
+			"the work %s; a 'total:' limit judges that, this one doesn't.",
 			r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
 	}
 	if (found.added) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/guide.md is true: each of its commands is run as it stands there, with the programs of docs/example/guide,
-and prints the headings and the names of functions that the guide shows."""
+"""docs/guide.md is true: each of its commands but those for a container is run as it stands there, with the programs of
+docs/example/guide, and prints the headings and the names of functions that the guide shows. Numbers aren't compared."""
 import contextlib
 import http.client
 import os
