@@ -189,7 +189,7 @@ def relative_names():
                 wait_for(lambda pid=target.pid: place in krait("dump", "-p", pid).stdout, 5)
                 said = krait("dump", "-p", target.pid).stdout
             check(place + line in said and "of another" not in said, "%s %s: %s" % (goes_to, environment, said))
-            check(bool(line) == ("time.sleep" in said), "%s %s: %s" % (goes_to, environment, said))
+            check(bool(line) == ("time.sleep(" in said), "%s %s: %s" % (goes_to, environment, said))
 
 
 def columns(text):

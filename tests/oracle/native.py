@@ -172,9 +172,17 @@ class Native(oracle.Oracle):
                      total, self.options.samples, least, wrong, bad, 100 * bad / max(1, total)))
 
 
+def with_symbols(profile):
+    """The same with C functions under their symbols, which a program's graph has: krait calls them as Python does (ext.hop)."""
+    for location in {loc for locs in profile.locations.values() for loc in locs}:
+        if location.kind == "native" and re.match(r"(?!_[ZR])[A-Za-z_]\w*$", location.system):
+            location.name = location.system
+    return profile
+
+
 def verdicts(file, checkers):
     """The Report of each (process id, Checker). Runs in a process of its own."""
-    profile, samples = pprof.read(file), collections.defaultdict(list)
+    profile, samples = with_symbols(pprof.read(file)), collections.defaultdict(list)
     for sample in profile.samples:
         samples[str(sample.labels.get("pid", ""))].append(sample)
     return [order.verdict(profile, checker, samples[pid]) for pid, checker in checkers]

@@ -289,7 +289,7 @@ def recorded(judge, interpreter, program):
     try:
         running.wait_ready()
         seconds = 1 + order.YOUNG_NS / 1e9
-        profile = pprof.read(judge.record("faults", [running.pid], seconds, True))
+        profile = native.with_symbols(pprof.read(judge.record("faults", [running.pid], seconds, True)))
     finally:
         running.stop()
     checker = judge.checker(interpreter, program)
