@@ -29,8 +29,13 @@ def hot(n):
     total = 0
     for i in range(n):
         total += i & 3
+def join(n):
+    text = ""
+    for i in range(n):
+        text = text[-9:] + chr(97 + (i & 15))
 for _ in range(60):
     parse(6000)
+    join(6000)
     hot(int(20000 * %s))
 """
 
