@@ -203,11 +203,11 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 		return e;
 	if (found.shared && !found.hit) {
 		add_unjudged(r, f, found.shared, b);
-		str_addf(
-			b,
-			", but the functions together changed as much: the machine is %s, or all of "
-			"the work %s; a 'total:' limit judges that, this one doesn't.",
-			r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
+		str_addf(b,
+			 ", but the functions together changed as much: the machine is %s, or all "
+			 "of "
+			 "the work %s; a 'total:' limit judges that, this one doesn't.",
+			 r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
 	}
 	if (found.added) {
 		add_unjudged(r, f, found.added, b);

@@ -247,7 +247,12 @@ def own_failures():
 CLOSES = """
 import os, time, work
 def test_closes():
-    os.closerange(3, 256)
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            if os.readlink("/proc/self/fd/%d" % fd).endswith("/intervals"):
+                os.close(fd)
+        except OSError:
+            pass
     work.first(0.1)
 def test_writes():
     with open("mine", "w") as f:
@@ -261,12 +266,12 @@ def test_other_clock(monkeypatch):
 
 @kit.case
 def what_tests_do():
-    """Tests that close all descriptors and have another clock keep their labels, and their files."""
+    """Tests that close what they don't know and have another clock keep their labels, and their files."""
     with folder() as d:
         project(d)
         with open(d + "/test_closes.py", "w") as f:
             f.write(CLOSES)
-        code, text = session(d, newest(), "--krait-output", "o.html", "test_closes.py", "-p", "no:logging", "--capture=sys")
+        code, text = session(d, newest(), "--krait-output", "o.html", "test_closes.py")
         check(code == 0 and all(name in text.split("CPU time (krait)")[-1] for name in ("test_writes", "test_other_clock")), text)
         with open(d + "/mine") as f:
             check(f.read() == "all", "its own file has other lines")
