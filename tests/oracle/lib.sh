@@ -14,7 +14,7 @@ tool_build() {
 	flock Makefile make -s build/release/libkrait.a >/dev/null
 	mkdir -p "$(dirname "$TOOL")"
 	${CC:-gcc} -std=gnu17 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Isrc -Iabi -Itests/tools \
-		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma
+		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma -lcap
 }
 
 # For python -c: says the file with the interpreter, a shared library or the program.
