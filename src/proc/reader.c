@@ -321,7 +321,8 @@ struct patience {
 
 /*
  * Counts a slice in which nothing came. Not so one in which the child had no CPU. It may also wait for the process, which
- * changes its list of mappings but has no CPU: then it may take some times as long. False: that was long enough.
+ * changes its list of mappings but has no CPU: then it may take some times as long, of which a job's time is one already.
+ * False: that was long enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
@@ -335,7 +336,7 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 	else if (!proc_is_starved(c->pid, false))
 		p->idle++;
 	p->reads = reads;
-	if (p->idle >= most && pid > 0 && proc_is_starved(pid, true))
+	if (p->idle >= most && pid > 0 && !worker_is_job() && proc_is_starved(pid, true))
 		most *= STARVED_WAIT;
 	return p->idle < most && p->slices < MAX(most * TASK_READS, SLICES_MOST) &&
 	       !worker_cancelled();

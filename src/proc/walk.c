@@ -104,9 +104,9 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 	q.bytes = &type;
 	q.most = sizeof(type);
 	got = ask_any(&q, walk_user_of(pid));
-	if (got != sizeof(type))
-		return got < 0 ? (int)got : -EIO;
-	return answers_type(dev, type);
+	if (got == -ETIMEDOUT || got == -EAGAIN || got == -EPIPE)
+		return (int)got; /* nobody has asked it, or it didn't answer */
+	return got == sizeof(type) && answers_type(dev, type);
 }
 
 int walk_open(int path_fd, pid_t pid)
