@@ -1102,6 +1102,7 @@ def my_code(b):
     for name, *numbers in b.js("""[...document.querySelectorAll('#table tbody tr')].map((tr) => tr.className === 'group' ? [tr.textContent] :
             [tr.querySelector('.name').textContent, ...[...tr.querySelectorAll('.share')].map((e) => parseFloat(e.textContent))])"""):
         groups.append([]) if not numbers else groups[-1].append(numbers[0])  # pylint: disable=expression-not-assigned
+    assert groups.pop(0) == [], groups  # the first row is a heading
     assert len(groups) == 2 and len(groups[0]) == 3 and all(g == sorted(g, reverse=True) for g in groups), groups
     press(b, "Function")
     equal((b.js("document.querySelectorAll('#table .group').length"), [r[0] for r in rows(b)]), (0, sorted(r[0] for r in rows(b))), "by name")
