@@ -16,7 +16,7 @@
 
 #define NAME	    "krait-far-"
 #define LINK	    "/memfd:"
-#define NAME_BYTES  64 /* with a secret and a number */
+#define NAME_BYTES  64 /* of a name up to its number: the secret is in it */
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32			/* that are asked for at once */
 #define COPY_MAX    ((uint64_t)8 << 30) /* of a file that is copied in parts */

@@ -160,6 +160,15 @@ static const char *caller_getenv(const struct caller *c, const char *name)
 	return c->env.v.n ? environment_get(&c->env, name) : getenv(name);
 }
 
+struct opener caller_opener(const struct caller *c)
+{
+	return (struct opener){.has_id = true,
+			       .uid = c->uid,
+			       .gid = c->gid,
+			       .groups = c->groups.v,
+			       .n_groups = c->groups.n};
+}
+
 char *caller_cache_dir(const struct caller *c)
 {
 	const char *cache = caller_getenv(c, "XDG_CACHE_HOME"), *home = caller_getenv(c, "HOME");

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include "cli/environment.h"
 #include "cli/users.h"
+#include "proc/open_as.h"
 
 struct caller {
 	bool other; /* krait was started by sudo; else the rest but env isn't set */
@@ -31,6 +32,9 @@ void caller_fini(struct caller *c);
 
 /* For a child before exec: becomes the caller. @caller: struct caller *. 0 or -errno. */
 int caller_become(void *caller);
+
+/* Who opens a file for them if .other. Borrows the groups. */
+struct opener caller_opener(const struct caller *c);
 
 /* Where XDG says that the caller's cache is: $XDG_CACHE_HOME/krait, ~/.cache/krait. NULL: nowhere. */
 char *caller_cache_dir(const struct caller *c);

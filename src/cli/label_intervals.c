@@ -37,13 +37,7 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 /* The user who called, without the right of krait's file to read those of others. */
 static struct opener opener(const struct caller *c)
 {
-	if (c->other)
-		return (struct opener){.has_id = true,
-				       .uid = c->uid,
-				       .gid = c->gid,
-				       .groups = c->groups.v,
-				       .n_groups = c->groups.n};
-	return (struct opener){.as_is = !geteuid()};
+	return c->other ? caller_opener(c) : (struct opener){.as_is = !geteuid()};
 }
 
 /* From the root on: no file is below the current directory alone. */

@@ -94,7 +94,7 @@ static void install(int flags)
 			sigaction(stopping[i], &action, NULL);
 }
 
-/* Whoever starts krait may have them blocked, to wait for them itself: the command gets that back. */
+/* A program that starts krait may have blocked them, to wait for them itself. The command gets its mask back. */
 static void unblock(void)
 {
 	sigset_t all;

@@ -44,11 +44,7 @@ static struct opener caller_of(const struct source_rules *r)
 	const struct caller *c = r->caller;
 
 	if (c->other)
-		return (struct opener){.has_id = true,
-				       .uid = c->uid,
-				       .gid = c->gid,
-				       .groups = c->groups.v,
-				       .n_groups = c->groups.n};
+		return caller_opener(c);
 	if (geteuid())
 		return (struct opener){};
 	return r->mode == SOURCE_ALL ? (struct opener){.as_is = true} : nobody();

@@ -11,7 +11,7 @@
 #include "base/worker.h"
 #include "proc/file_tasks.h"
 #include "proc/files.h"
-#include "proc/walk.h"
+#include "proc/owner.h"
 #include "proc/waited.h"
 
 #define KEEPERS	     64
@@ -147,7 +147,7 @@ static const struct far_ops far_ops = {read_far, stat_far};
 /* NULL: there are too many already, or there is no child. */
 static struct keeper *keeper_for(uint64_t dev, pid_t pid, size_t *number)
 {
-	uid_t uid = walk_user_of(pid);
+	uid_t uid = proc_user_of(pid);
 	size_t of_user = 0;
 	struct keeper *k;
 

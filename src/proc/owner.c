@@ -3,7 +3,9 @@
 #include "proc/owner.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -59,6 +61,15 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 	if (!r)
 		r = take_id(numbers_of(&text, "\nGid:"), &ret->gid, &mixed_gid);
 	return r ? r : take_groups(numbers_of(&text, "\nGroups:"), ret);
+}
+
+uid_t proc_user_of(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return pid <= 0 || stat(path, &st) ? 0 : st.st_uid;
 }
 
 void proc_owner_fini(struct proc_owner *o)

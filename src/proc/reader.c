@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/self.h"
 #include "base/worker.h"
+#include "proc/owner.h"
 #include "proc/starved.h"
 
 #define IDLE_MOST    4
@@ -247,15 +247,6 @@ static void reap(struct readers *r)
 	r->n_stuck = kept;
 }
 
-static uid_t owner_of(pid_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return stat(path, &st) ? 0 : st.st_uid;
-}
-
 static void note(struct readers *r, pid_t pid)
 {
 	char path[32];
@@ -290,7 +281,7 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 		r->stuck[r->n_stuck++] =
 			(struct stuck){.child = c->pid,
 				       .pid = pid,
-				       .uid = uid == READER_OWNER ? owner_of(pid) : uid,
+				       .uid = uid == READER_OWNER ? proc_user_of(pid) : uid,
 				       .shared = c->shared};
 	note(r, pid);
 	pthread_mutex_unlock(&r->lock);
@@ -305,7 +296,7 @@ static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 		return false;
 	reap(r);
 	if (r->n_stuck && uid == READER_OWNER)
-		uid = owner_of(pid);
+		uid = proc_user_of(pid);
 	for (size_t i = 0; i < r->n_stuck; i++) {
 		if (r->stuck[i].pid == pid)
 			return true;
@@ -636,7 +627,7 @@ void reader_child_free(struct reader_child *c)
 	free(c);
 }
 
-/* Has what was asked for last come at last? */
+/* Has the answer to the last question come? */
 static bool is_free(struct reader_child *c)
 {
 	int fd = -1;

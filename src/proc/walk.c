@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -14,6 +13,7 @@
 #include "proc/file_tasks.h"
 #include "proc/files.h"
 #include "proc/keeper.h"
+#include "proc/owner.h"
 #include "proc/waited.h"
 
 #define USERS 64
@@ -31,15 +31,6 @@ static _Thread_local const struct opener *own_opener;
 void walk_be(const struct opener *u)
 {
 	own_opener = u;
-}
-
-uid_t walk_user_of(pid_t pid)
-{
-	char path[32];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return pid <= 0 || stat(path, &st) ? 0 : st.st_uid;
 }
 
 int walk_stat(int path_fd, struct stat *ret)
@@ -103,7 +94,7 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 		return 0;
 	q.bytes = &type;
 	q.most = sizeof(type);
-	got = ask_any(&q, walk_user_of(pid));
+	got = ask_any(&q, proc_user_of(pid));
 	if (got == -ETIMEDOUT || got == -EAGAIN || got == -EPIPE)
 		return (int)got; /* nobody has asked it, or it didn't answer */
 	return got == sizeof(type) && answers_type(dev, type);
@@ -147,7 +138,7 @@ static int walk_aside(const struct file_walk *w, int dir, pid_t pid)
 				   .most = sizeof(answer),
 				   .give = dir,
 				   .take = &fd};
-	ssize_t got = ask_any(&r, pid > 0 ? walk_user_of(pid) : w->opener.uid);
+	ssize_t got = ask_any(&r, pid > 0 ? proc_user_of(pid) : w->opener.uid);
 
 	if (got < 0)
 		return (int)got;

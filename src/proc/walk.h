@@ -38,6 +38,4 @@ _must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
 /* From here on this thread opens below directories as @u; NULL: as krait. */
 void walk_be(const struct opener *u);
 
-uid_t walk_user_of(pid_t pid); /* 0: nobody's */
-
 #endif

@@ -25,8 +25,8 @@ _must_use_ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_
 			    struct str *out);
 
 /*
- * Appends the text as it is, a line of source text, with a newline behind it. -EINVAL: it isn't whole, not one line, or has a
- * NUL; something may have been appended then.
+ * Appends a line of source text as it is, with a newline behind it. -EINVAL: the text isn't whole, isn't one line, or has a
+ * NUL. Then a part of it may have been appended.
  */
 _must_use_ int text_add_line(const struct wire_text *w, const uint8_t *raw, size_t n,
 			     struct str *out);

@@ -126,7 +126,7 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
-# What linecache has of code without a file; the last ones aren't lines, or not those that run.
+# Texts of code without a file, as linecache has them. Some aren't lists of lines, or are of other code.
 MAKER = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
