@@ -84,12 +84,12 @@ CPPFLAGS += -DKRAIT_STATIC
 KCFLAGS  += $(HERE_IS)
 endif
 
-ROOMS   := base elf proc python symbol sampler profile collect dump render view live cli cli/py_spy cli/mcp
+ROOMS   := base elf proc python symbol sampler profile collect dump host render view live cli cli/py_spy cli/mcp
 LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
-LIB_SRC := $(sort $(foreach r,base profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c $(wildcard src/proc/*.c) \
-	     $(wildcard $(addprefix src/cli/,caller.c cells.c color.c commands.c completion.c diff*.c environment.c headline.c help.c merge.c \
-	     no_bpf.c options.c output.c place.c report*.c rights.c source_open.c users.c uvx.c values.c view_options.c write.c)))
+LIB_SRC := $(sort $(foreach r,base proc host profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c \
+	     $(wildcard $(addprefix src/cli/,cells.c color.c commands.c completion.c diff*.c headline.c help.c merge.c \
+	     no_bpf.c options.c report*.c values.c view_options.c write.c)))
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
 # An allocation that fails says so by itself (src/base/allocate.c).

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
-#include "cli/caller.h"
+#include "host/caller.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/exit.h"

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/color.h"
-#include "cli/rights.h"
+#include "host/rights.h"
 
 enum finding_state { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 

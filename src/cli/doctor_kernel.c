@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "cli/kernel_danger.h"
+#include "host/kernel_danger.h"
 
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/self.h"
-#include "cli/sandbox.h"
+#include "host/sandbox.h"
 #include "proc/container.h"
 #include "sampler/sampler.h"
 

@@ -14,7 +14,7 @@
 #include "cli/exit.h"
 #include "cli/patience.h"
 #include "cli/record_rows.h"
-#include "cli/rights.h"
+#include "host/rights.h"
 #include "proc/locked.h"
 #include "proc/match.h"
 #include "proc/keeper.h"

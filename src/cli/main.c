@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/help.h"
-#include "cli/rights.h"
+#include "host/rights.h"
 
 /* The words that may stand for a command without being one's name. */
 static const struct command *command_by_alias(const char *word)

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/help.h"
-#include "cli/rights.h"
+#include "host/rights.h"
 #include "dump/wait.h"
 #include "records.h"
 #include "live/browse.h"

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include "base/vec.h"
 #include "cli/color.h"
-#include "cli/source_open.h"
+#include "host/source_open.h"
 #include "profile/pprof.h"
 #include "unwind.h"
 #include "view/view.h"

@@ -6,12 +6,12 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "cli/caller.h"
-#include "cli/output.h"
+#include "host/caller.h"
+#include "host/output.h"
 #include "cli/patience.h"
 #include "cli/record.h"
-#include "cli/rights.h"
-#include "cli/source_files.h"
+#include "host/rights.h"
+#include "host/source_files.h"
 #include "cli/spawn.h"
 #include "collect/collect.h"
 #include "proc/cpus.h"

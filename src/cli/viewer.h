@@ -3,7 +3,7 @@
 #ifndef CLI_VIEWER_H
 #define CLI_VIEWER_H
 
-#include "cli/caller.h"
+#include "host/caller.h"
 
 /*
  * Lets the caller's desktop open @path (xdg-open), as the caller; doesn't wait. 0 or -errno +

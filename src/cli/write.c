@@ -8,9 +8,9 @@
 #include "base/nomem.h"
 #include "base/log.h"
 #include "base/visible.h"
-#include "cli/caller.h"
+#include "host/caller.h"
 #include "cli/exit.h"
-#include "cli/output.h"
+#include "host/output.h"
 
 const struct render_format *write_format(const char *name, const char *path)
 {

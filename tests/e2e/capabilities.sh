@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # capabilities.sh: which capabilities krait needs, by taking each away in turn from the smallest set
-# that works, and what is lost without. The list under test is RIGHTS in src/cli/rights.h. Wants root,
+# that works, and what is lost without. The list under test is RIGHTS in src/host/rights.h. Wants root,
 # setpriv, gcc and the shared library of tests/setup/interpreters.sh.
 set -uo pipefail
 cd "$(dirname "$0")/../.."

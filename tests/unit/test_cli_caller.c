@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "base/cleanup.h"
-#include "cli/caller.h"
+#include "host/caller.h"
 
 #define NOBODY	      65534
 #define SKIPPED	      77

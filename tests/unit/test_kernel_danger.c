@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include "cli/kernel_danger.h"
+#include "host/kernel_danger.h"
 
 #define DEBIAN(v) "#1 SMP PREEMPT_DYNAMIC Debian " v " (2023-05-08)"
 

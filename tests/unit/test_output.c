@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/output.h"
+#include "host/output.h"
 
 static char dir[64];
 

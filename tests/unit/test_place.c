@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include "base/error.h"
-#include "cli/place.h"
+#include "host/place.h"
 
 #define OTHER 23013 /* another user */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Out of uvx's own environment; see uvx.h. */
-#include "cli/uvx.h"
+#include "host/uvx.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * processes it may look at isn't decided here but by the kernel: without CAP_SYS_PTRACE a process
  * sees only its own user's, and what `krait doctor --grant` gives leaves that one out.
  */
-#ifndef CLI_RIGHTS_H
-#define CLI_RIGHTS_H
+#ifndef HOST_RIGHTS_H
+#define HOST_RIGHTS_H
 
 #include <stdio.h>
 #include <sys/types.h>

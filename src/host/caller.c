@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The user behind sudo, and the environment as it was typed; see caller.h. */
-#include "cli/caller.h"
+#include "host/caller.h"
 
 #include <grp.h>
 #include <limits.h>
 #include <sys/auxv.h>
 #include "base/error.h"
-#include "cli/environment.h"
-#include "cli/rights.h"
-#include "cli/uvx.h"
+#include "host/environment.h"
+#include "host/rights.h"
+#include "host/uvx.h"
 #include "proc/owner.h"
 #include "proc/proc.h"
 

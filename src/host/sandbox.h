@@ -3,8 +3,8 @@
  * What a container takes away beside capabilities: a user namespace, a seccomp profile, a kernel of its own
  * (gVisor). Found by trying, so that the one thing that lacks is named.
  */
-#ifndef CLI_SANDBOX_H
-#define CLI_SANDBOX_H
+#ifndef HOST_SANDBOX_H
+#define HOST_SANDBOX_H
 
 #include <stdbool.h>
 #include "base/util.h"

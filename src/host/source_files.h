@@ -5,10 +5,10 @@
  * could read. A file in a container's own root is opened at once, because the root goes with the
  * container; others when the page is written.
  */
-#ifndef CLI_SOURCE_FILES_H
-#define CLI_SOURCE_FILES_H
+#ifndef HOST_SOURCE_FILES_H
+#define HOST_SOURCE_FILES_H
 
-#include "cli/source_open.h"
+#include "host/source_open.h"
 #include "profile/intern.h"
 
 struct named_file {

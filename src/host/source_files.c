@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Source files as they are named; see source_files.h. */
-#include "cli/source_files.h"
+#include "host/source_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

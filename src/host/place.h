@@ -8,8 +8,8 @@
  * user and of the directory's owner are followed. The kernel's rule is for the last component of a
  * path. This one is for all.
  */
-#ifndef CLI_PLACE_H
-#define CLI_PLACE_H
+#ifndef HOST_PLACE_H
+#define HOST_PLACE_H
 
 #include <limits.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A path, component by component; see place.h. */
-#include "cli/place.h"
+#include "host/place.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
  * dangerous. Distributions keep 6.1.0 in `uname -r` whatever the patch level, so that alone doesn't
  * decide.
  */
-#ifndef CLI_KERNEL_DANGER_H
-#define CLI_KERNEL_DANGER_H
+#ifndef HOST_KERNEL_DANGER_H
+#define HOST_KERNEL_DANGER_H
 
 #include "base/util.h"
 

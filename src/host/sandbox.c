@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a container takes away; see sandbox.h. */
-#include "cli/sandbox.h"
+#include "host/sandbox.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

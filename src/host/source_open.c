@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening source files without krait's rights; see source_open.h. */
-#include "cli/source_open.h"
+#include "host/source_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

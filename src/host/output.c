@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Temporary name and rename; see output.h. */
-#include "cli/output.h"
+#include "host/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

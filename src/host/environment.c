@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Environments of other processes, and krait's own as it was given; see environment.h. */
-#include "cli/environment.h"
+#include "host/environment.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include "base/str.h"
-#include "cli/users.h"
+#include "host/users.h"
 
 #define MAX_BYTES (4u << 20) /* the kernel allows a quarter of the stack, 2 MiB, to all strings */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The environment that `uvx --from krait-profiler krait` makes for krait. */
-#ifndef CLI_UVX_H
-#define CLI_UVX_H
+#ifndef HOST_UVX_H
+#define HOST_UVX_H
 
-#include "cli/environment.h"
+#include "host/environment.h"
 
 /*
  * uvx puts an environment with krait in it first in PATH, so that `python app.py` would be run by a

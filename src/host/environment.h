@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Environments of other processes, and krait's own before the C library took things out of it. */
-#ifndef CLI_ENVIRONMENT_H
-#define CLI_ENVIRONMENT_H
+#ifndef HOST_ENVIRONMENT_H
+#define HOST_ENVIRONMENT_H
 
 #include <sys/types.h>
 #include "base/vec.h"

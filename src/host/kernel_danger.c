@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Kernels on which sampling can freeze the machine, told by patch level; see kernel_danger.h. */
-#include "cli/kernel_danger.h"
+#include "host/kernel_danger.h"
 
 #include <ctype.h>
 #include <errno.h>

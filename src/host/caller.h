@@ -5,12 +5,12 @@
  * theirs. And the environment as it was typed, of which less is left in krait itself: sudo clears
  * it, and the C library strips LD_LIBRARY_PATH and the like from a program with file capabilities.
  */
-#ifndef CLI_CALLER_H
-#define CLI_CALLER_H
+#ifndef HOST_CALLER_H
+#define HOST_CALLER_H
 
 #include <sys/types.h>
-#include "cli/environment.h"
-#include "cli/users.h"
+#include "host/environment.h"
+#include "host/users.h"
 #include "proc/open_as.h"
 
 struct caller {

@@ -6,11 +6,11 @@
  * when the file is opened (place.h says which symbolic links are followed); from then on the
  * directory is held open.
  */
-#ifndef CLI_OUTPUT_H
-#define CLI_OUTPUT_H
+#ifndef HOST_OUTPUT_H
+#define HOST_OUTPUT_H
 
 #include <stdio.h>
-#include "cli/place.h"
+#include "host/place.h"
 
 struct output {
 	FILE *stream;

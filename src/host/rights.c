@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Capabilities: what krait has, needs and gives up; see rights.h. */
-#include "cli/rights.h"
+#include "host/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/self.h"
 #include "cli/exit.h"
-#include "cli/users.h"
+#include "host/users.h"
 #include "sampler/perf_ring.h"
 
 #ifndef CAP_PERFMON

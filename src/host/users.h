@@ -4,8 +4,8 @@
  * statically linked program. Users of a directory service aren't found here; callers have another
  * source first.
  */
-#ifndef CLI_USERS_H
-#define CLI_USERS_H
+#ifndef HOST_USERS_H
+#define HOST_USERS_H
 
 #include <sys/types.h>
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* /etc/passwd and /etc/group without name services; see users.h. */
-#include "cli/users.h"
+#include "host/users.h"
 
 #include <grp.h>
 #include <pwd.h>

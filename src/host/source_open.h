@@ -3,10 +3,10 @@
  * Which source files may be put into a page or a report. A recorded program chooses the names, so a name is no
  * reason to show anything: a file must be one that the user who asked may read without krait.
  */
-#ifndef CLI_SOURCE_OPEN_H
-#define CLI_SOURCE_OPEN_H
+#ifndef HOST_SOURCE_OPEN_H
+#define HOST_SOURCE_OPEN_H
 
-#include "cli/caller.h"
+#include "host/caller.h"
 #include "cli/options.h"
 #include "cli/values.h"
 #include "base/vec.h"
