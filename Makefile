@@ -87,9 +87,9 @@ endif
 ROOMS   := base elf proc python symbol sampler profile collect dump host render view live cli cli/py_spy cli/mcp
 LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
-LIB_SRC := $(sort $(foreach r,base proc host profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c src/sampler/perf_ring.c \
+LIB_SRC := $(sort $(foreach r,base proc host profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c \
 	     $(wildcard $(addprefix src/cli/,cells.c color.c commands.c completion.c diff*.c headline.c help.c merge.c \
-	     no_bpf.c options.c report*.c values.c view_options.c write.c)))
+	     no_bpf.c options.c report*.c source_options.c source_recorded.c values.c view_options.c write.c)))
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
 # An allocation that fails says so by itself (src/base/allocate.c).

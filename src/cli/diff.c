@@ -9,6 +9,7 @@
 #include "cli/color.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/source_options.h"
 #include "cli/values.h"
 #include "cli/view_options.h"
 #include "cli/write.h"

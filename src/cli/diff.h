@@ -4,7 +4,7 @@
 #define CLI_DIFF_H
 
 #include <stdio.h>
-#include "host/source_open.h"
+#include "cli/source_recorded.h"
 #include "view/diff.h"
 #include "view/pattern.h"
 #include "view/unmatched.h"

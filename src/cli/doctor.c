@@ -10,12 +10,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/self.h"
-#include "host/caller.h"
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
 #include "cli/exit.h"
 #include "cli/values.h"
 #include "elf/unwind_cache.h"
+#include "host/caller.h"
 
 static void (*const checks[])(struct doctor *d) = {
 	check_kernel,	check_btf,  check_lockdown, check_rights, check_memlock,

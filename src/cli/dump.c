@@ -15,9 +15,9 @@
 #include "cli/patience.h"
 #include "cli/record_rows.h"
 #include "host/rights.h"
+#include "proc/keeper.h"
 #include "proc/locked.h"
 #include "proc/match.h"
-#include "proc/keeper.h"
 #include "proc/reader.h"
 
 struct run {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -64,8 +65,10 @@ static int run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	c = command_by_alias(argv[1]);
-	if (c && c->reads_files)
-		rights_drop_for_files();
+	if (c && c->reads_files && rights_drop_for_files()) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
 	if (c)
 		return c->run(c, argc - 2, argv + 2);
 	if (argv[1][0] == '-')

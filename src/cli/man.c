@@ -10,12 +10,12 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/help.h"
-#include "host/rights.h"
 #include "dump/wait.h"
-#include "records.h"
+#include "host/rights.h"
 #include "live/browse.h"
 #include "render/render.h"
 #include "sampler/events.h"
+#include "records.h"
 
 /* Text as roff has it: no hyphenation of options, no line that begins with a request. */
 static void text(const char *s)

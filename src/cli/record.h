@@ -9,10 +9,10 @@
 #include <sys/types.h>
 #include "base/vec.h"
 #include "cli/color.h"
-#include "host/source_open.h"
+#include "cli/source_options.h"
 #include "profile/pprof.h"
-#include "unwind.h"
 #include "view/view.h"
+#include "unwind.h"
 
 struct render_format;
 

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include "cli/color.h"
-#include "host/source_open.h"
+#include "cli/source_recorded.h"
 #include "render/page_text.h"
 #include "render/render.h"
 #include "view/costs.h"

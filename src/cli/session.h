@@ -6,14 +6,14 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "host/caller.h"
-#include "host/output.h"
 #include "cli/patience.h"
 #include "cli/record.h"
-#include "host/rights.h"
-#include "host/source_files.h"
 #include "cli/spawn.h"
 #include "collect/collect.h"
+#include "host/caller.h"
+#include "host/output.h"
+#include "host/rights.h"
+#include "host/source_files.h"
 #include "proc/cpus.h"
 #include "proc/match.h"
 #include "proc/run_time.h"

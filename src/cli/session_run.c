@@ -11,10 +11,10 @@
 #include "base/log.h"
 #include "cli/doctor.h"
 #include "cli/exit.h"
-#include "host/kernel_danger.h"
-#include "host/sandbox.h"
 #include "cli/session.h"
 #include "cli/signals.h"
+#include "host/kernel_danger.h"
+#include "host/sandbox.h"
 #include "proc/proc.h"
 
 /* So long the first sample waits for unwind tables: of all that runs on the machine, and of what was asked for. */

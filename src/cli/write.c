@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "base/nomem.h"
 #include "base/log.h"
+#include "base/nomem.h"
 #include "base/visible.h"
-#include "host/caller.h"
 #include "cli/exit.h"
+#include "host/caller.h"
 #include "host/output.h"
 
 const struct render_format *write_format(const char *name, const char *path)

@@ -11,11 +11,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include "base/error.h"
-#include "base/log.h"
 #include "base/self.h"
-#include "cli/exit.h"
 #include "host/users.h"
-#include "sampler/perf_ring.h"
+#include "proc/perf_paranoid.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* 5.8 */
@@ -236,15 +234,14 @@ int rights_drop(bool as_caller)
 	return r ? err_sys(r, "can't give up capabilities") : 0;
 }
 
-void rights_drop_for_files(void)
+int rights_drop_for_files(void)
 {
 	const uint64_t files = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHOWN) |
 			       BIT(CAP_FOWNER) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_KILL);
 
-	if (keep_only(getuid() == 0 ? files : 0, 0)) {
-		log_error("out of memory: capabilities can't be given up");
-		exit(EXIT_FAILED);
-	}
+	if (keep_only(getuid() == 0 ? files : 0, 0))
+		return err_set(-ENOMEM, "out of memory: capabilities can't be given up");
+	return 0;
 }
 
 void rights_drop_for_child(void)

@@ -80,9 +80,9 @@ void rights_for_events(bool on);
 /*
  * For what reads profiles, which anybody may have made: gives up for good all that its user doesn't
  * have without krait's file capabilities, and all of root's that isn't about files and about
- * writing as the caller.
+ * writing as the caller. 0 or -errno + message: then nothing is to be read.
  */
-void rights_drop_for_files(void);
+_must_use_ int rights_drop_for_files(void);
 
 /*
  * For a child before exec: nothing is passed on (inheritable and ambient sets are emptied). A

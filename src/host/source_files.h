@@ -8,8 +8,8 @@
 #ifndef HOST_SOURCE_FILES_H
 #define HOST_SOURCE_FILES_H
 
+#include "base/intern.h"
 #include "host/source_open.h"
-#include "profile/intern.h"
 
 struct named_file {
 	int fd;		      /* in a container; -1: none */

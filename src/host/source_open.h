@@ -7,33 +7,9 @@
 #define HOST_SOURCE_OPEN_H
 
 #include "host/caller.h"
-#include "cli/options.h"
-#include "cli/values.h"
-#include "base/vec.h"
 #include "proc/owner.h"
-#include "profile/profile.h"
 
 enum source_mode { SOURCE_OWN, SOURCE_ALL, SOURCE_NONE };
-
-/* --source, --no-source */
-struct source_options {
-	bool all, none;
-};
-
-#define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
-/* @where: where the text is to be seen, "html: "; @own: what is shown without these options. */
-#define SOURCE_ROWS(at, where, own)                                                                \
-	{.name = "source",                                                                         \
-	 .set = value_flag,                                                                        \
-	 SOURCE_ROW(at, all),                                                                      \
-	 .help = where "source text of every .py and .pyx file that you may read; " own},          \
-	{                                                                                          \
-		.name = "no-source", .set = value_flag, SOURCE_ROW(at, none),                      \
-		.help = where "no source text"                                                     \
-	}
-
-/* What the options ask for; -EINVAL + message if they exclude each other. */
-_must_use_ int source_options_mode(const struct source_options *o, enum source_mode *ret);
 
 struct source_rules {
 	const struct caller *caller;
@@ -54,37 +30,8 @@ _must_use_ int source_open(const struct source_rules *r, const char *path);
 /* Whether a file there that these rules open belongs to the user who called. */
 bool source_is_own(const struct source_rules *r, const char *path);
 
-/*
- * A recording in a file, whose source text is asked for. The file can come from anywhere, and nothing in
- * it proves that it was recorded here: a page made of it has source text with SOURCE_ALL alone.
- */
-struct source_recorded {
-	struct source_rules rules;
-	struct profile *p;
-	int64_t since_ns;	 /* when it ran */
-	VEC(const char *) shown; /* files of which lines went into a page; strings of @p */
-};
-
 /* Whether text from the memory of a process of @owner may be shown: it is all of the same user. */
 bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner);
-
-/* What a page of the recording may have: render_options.open_source, or NULL. */
-#define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)
-
-/* render_options.source_shown. @recorded: struct source_recorded *. */
-void source_shown(void *recorded, const char *path);
-
-/* Tells of which files lines went into @output (NULL: standard output), and forgets them. */
-void source_say_shown(struct source_recorded *s, const char *output);
-
-/* When it ran: if the profile doesn't say, it is as old as its file, @path ("-": nobody knows). */
-int64_t source_ran(struct profile *p, const char *path);
-
-/* A function's text is what ran if it didn't change after this. */
-int64_t source_since(const struct source_recorded *s, uint32_t function);
-
-/* render_options.open_source. @recorded: struct source_recorded *. */
-_must_use_ int source_open_recorded(void *recorded, const char *path, int64_t *since_ns);
 
 /*
  * Whether @owner too can open the file that @fd is, by the same name: what a process makes krait

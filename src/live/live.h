@@ -8,10 +8,10 @@
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
 
+#include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/condense.h"
-#include "profile/intern.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
 #include "render/render.h"

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json_in.h"
 #include "base/vec.h"
 #include "profile/folded_frame.h"
-#include "profile/intern.h"
 #include "profile/lines.h"
 #include "profile/viewer_in.h"
 

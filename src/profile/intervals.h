@@ -11,10 +11,10 @@
 #ifndef PROFILE_INTERVALS_H
 #define PROFILE_INTERVALS_H
 
+#include "base/intern.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "profile/intern.h"
 #include "profile/profile.h"
 
 #define INTERVALS_MAX_BYTES  ((size_t)64 << 20) /* of a file */

@@ -3,7 +3,7 @@
 #ifndef PROFILE_TABLES_H
 #define PROFILE_TABLES_H
 
-#include "profile/intern.h"
+#include "base/intern.h"
 #include "profile/profile.h"
 
 /* A stack is a path in a tree: nodes with a parent, root frame first. */

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
-#include "profile/intern.h"
 
 static uint32_t make_string(struct firefox *f, const char *s)
 {

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/intern.h"
+#include "base/intern.h"
 
 /* Nodes and boxes as they are found, before the numbering: a recording has millions of nodes. */
 struct draft {

@@ -7,8 +7,8 @@
 #ifndef RENDER_TREE_H
 #define RENDER_TREE_H
 
+#include "base/intern.h"
 #include "base/vec.h"
-#include "profile/intern.h"
 #include "profile/profile.h"
 #include "render/roots.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "proc/perf_paranoid.h"
 #include "sampler/wrapped.h"
 
 #define RECORD_MAX 65536 /* perf_event_header.size is 16 bits */
@@ -26,14 +27,6 @@ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int cpu)
 	attr->size = sizeof(*attr);
 	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
-}
-
-bool perf_event_restricted(void)
-{
-	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level;
-
-	return f && fscanf(f, "%d", &level) == 1 && level > 2;
 }
 
 int perf_event_error(int r, const char *what)

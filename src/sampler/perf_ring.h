@@ -27,12 +27,6 @@ _must_use_ int perf_event_open_fd(struct perf_event_attr *attr, pid_t pid, int c
  * of @r. */
 int perf_event_error(int r, const char *what);
 
-/*
- * Whether kernel.perf_event_paranoid is above 2: Debian's kernels up to 6.12 and many of Ubuntu's then want
- * CAP_SYS_ADMIN for every event, and CAP_PERFMON isn't enough.
- */
-bool perf_event_restricted(void);
-
 /* Maps @fd's ring with at least @bytes of data (rounded up to a power of two of pages). 0 or
  * -errno. */
 _must_use_ int perf_ring_map(struct perf_ring *r, int fd, size_t bytes);

@@ -28,7 +28,7 @@ done
 # Of krait's own objects: libraries that are linked in have their own. The C library's checking functions, and the call
 # of what is told of an overwritten stack.
 objects=build/release/src
-fortified() { nm -A "$objects"/cli/*.o | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
+fortified() { find "$objects/cli" -name '*.o' -exec nm -A {} + | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
 protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }
 check fortified fortified
 check stack-protector protected

@@ -20,7 +20,7 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
 		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
 
-# Which rooms each room may include, itself aside.
+# Which rooms each room may include, itself aside. A folder in a room that has no row here is part of that room.
 verdict rooms "$(awk '
 	BEGIN {
 		may["base"] = ""; may["elf"] = "base"; may["proc"] = "base elf"
@@ -28,17 +28,23 @@ verdict rooms "$(awk '
 		may["sampler"] = "base elf proc"; may["profile"] = "base"
 		may["collect"] = "base elf proc python symbol profile"
 		may["dump"] = "base elf proc python symbol sampler profile collect"
+		may["host"] = "base proc"
 		may["render"] = "base profile"
 		may["view"] = "base profile render"
 		may["live"] = "base profile render view"
+		may["cli"] = "base elf proc python symbol sampler profile collect dump host render view live"
 	}
-	{ split(FILENAME, part, "/"); room = part[2] }
-	room in may && match($0, /^#include "[a-z]+\//) {
-		other = substr($0, 11, RLENGTH - 11)
-		if (other != room && index(" " may[room] " ", " " other " ") == 0 && other ~ /^(cli|live|view|render|dump|collect|sampler|profile|symbol|python|proc|elf|base)$/)
+	function room(path,   part) { # of a path below src/
+		split(path, part, "/")
+		return part[1] "/" part[2] in may ? part[1] "/" part[2] : part[1]
+	}
+	FNR == 1 { here = room(substr(FILENAME, 5)) }
+	match($0, /^#include "[a-z]+\/[a-z_.\/]+"/) {
+		other = room(substr($0, 11, RLENGTH - 11))
+		if (here in may && other in may && other != here && index(" " may[here] " ", " " other " ") == 0)
 			print FILENAME ":" FNR ": " $0
 	}
-	room != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
+	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
 	' $(sources | grep '^src/'))"
 
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |

@@ -8,7 +8,7 @@
 
 #include "base/nomem.h"
 
-#include "profile/intern.h"
+#include "base/intern.h"
 
 #define ARENA_BLOCK 65536u
 

@@ -4,8 +4,8 @@
  * Items never move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item
  * beside its own bytes. The hash is seeded per table: a file can't be made to collide.
  */
-#ifndef PROFILE_INTERN_H
-#define PROFILE_INTERN_H
+#ifndef BASE_INTERN_H
+#define BASE_INTERN_H
 
 #include "base/vec.h"
 
