@@ -84,12 +84,14 @@ CPPFLAGS += -DKRAIT_STATIC
 KCFLAGS  += $(HERE_IS)
 endif
 
-ROOMS   := base elf proc python symbol sampler profile collect dump host render view live cli cli/py_spy cli/mcp
-LIB_SRC := $(filter-out src/cli/main.c src/cli/no_bpf.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
+# Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
+FILES   := base proc host profile render view cli cli/options cli/report cli/diff cli/merge
+RUNNING := elf python symbol sampler collect dump live record cli/bpf cli/man cli/record cli/top cli/dump cli/doctor \
+	   cli/attach cli/py_spy cli/mcp
+ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
+LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
-LIB_SRC := $(sort $(foreach r,base proc host profile render view,$(wildcard src/$(r)/*.c)) src/sampler/events.c \
-	     $(wildcard $(addprefix src/cli/,cells.c color.c commands.c completion.c diff*.c headline.c help.c merge.c \
-	     no_bpf.c options.c report*.c source_options.c source_recorded.c values.c view_options.c write.c)))
+LIB_SRC += src/sampler/events.c
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
 # An allocation that fails says so by itself (src/base/allocate.c).

@@ -101,7 +101,7 @@ export function byEffect(t, i) {
 }
 
 /**
- * A cost in words, as src/cli/diff_print.c writes it: "338 ms/s", "1.2 ms", "33.8 %".
+ * A cost in words, as src/cli/diff/print.c writes it: "338 ms/s", "1.2 ms", "33.8 %".
  * @param {Data} d @param {number} v @param {number} x
  */
 export function costText(d, v, x) {

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "cli/exit.h"
-#include "cli/help.h"
+#include "cli/options/help.h"
 #include "cli/parts.h"
 #include "render/render.h"
 

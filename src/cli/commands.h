@@ -3,7 +3,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /* Stand in option_row.complete for the names of all formats and events. */
 #define COMPLETE_FORMAT	       "<format>"

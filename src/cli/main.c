@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/help.h"
+#include "cli/options/help.h"
 #include "host/rights.h"
 
 /* The words that may stand for a command without being one's name. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What of a profile is shown: the filter words that every command has. A view is a profile again,
- * so that every writer works on it. The words as options: cli/view_options.h.
+ * so that every writer works on it. The words as options: cli/options/view_options.h.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cli/commands.h"
-#include "cli/record.h"
+#include "cli/record/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

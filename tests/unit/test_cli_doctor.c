@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 #include "base/cleanup.h"
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/record.h"
+#include "cli/record/record.h"
 #include "render/render.h"
 
 #define MAX_WORDS 16

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/summary.h"
+#include "record/summary.h"
 
 static void test_missing(void **state)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/diff.h"
+#include "cli/diff/diff.h"
 #include "view/noise.h"
 
 /* Every block of both sides costs the same but for @jitter, B @factor times A. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/cleanup.h"
-#include "cli/output_name.h"
+#include "cli/record/output_name.h"
 #include "render/render.h"
 
 static void assert_name(char **cmd, const char *wanted)

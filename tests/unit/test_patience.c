@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cli/patience.h"
+#include "record/patience.h"
 
 #define STEP_NS (100 * NSEC_PER_MSEC)
 

@@ -30,7 +30,7 @@ static void take(struct seen *s, uint64_t period, uint64_t from, uint64_t to, do
 	}
 }
 
-/* 0.9 to 1.1 times @ns, as krait sleeps (session_run.c). */
+/* 0.9 to 1.1 times @ns, as krait sleeps (record/run.c). */
 static uint64_t about(uint64_t ns, uint64_t i)
 {
 	return ns * (900 + i * 7919 % 201) / 1000;
@@ -65,7 +65,7 @@ static void clock_at(struct event *e, uint32_t hz)
 	assert_int_equal(event_set_rate(e, hz, 0), 0);
 }
 
-/* As session_run.c drains. */
+/* As record/run.c drains. */
 static uint64_t drain_ns(uint32_t hz)
 {
 	return MIN(MAX(400 * 1000ull / hz, 100ull), 400ull) * NSEC_PER_MSEC;

@@ -11,7 +11,7 @@
 #include "base/nomem.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/values.h"
+#include "cli/options/values.h"
 
 struct mcp_options {
 	const char *directory; /* of recordings; NULL: there are none */

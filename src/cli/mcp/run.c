@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cli/mcp/mcp.h"
-#include "cli/spawn.h"
+#include "record/spawn.h"
 
 extern char **environ;
 

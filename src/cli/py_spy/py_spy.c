@@ -11,8 +11,8 @@
 #include "base/nomem.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/help.h"
-#include "cli/values.h"
+#include "cli/options/help.h"
+#include "cli/options/values.h"
 
 #define RATE_HZ	  100
 #define MAX_WORDS 4096 /* of a program that is run without "--" before it */

@@ -6,9 +6,9 @@
 #ifndef CLI_PY_SPY_PY_SPY_H
 #define CLI_PY_SPY_PY_SPY_H
 
-#include "cli/dump.h"
-#include "cli/options.h"
-#include "cli/top.h"
+#include "cli/dump/dump.h"
+#include "cli/options/options.h"
+#include "cli/top/top.h"
 
 enum py_spy_format { PY_SPY_FLAMEGRAPH, PY_SPY_RAW, PY_SPY_SPEEDSCOPE, PY_SPY_CHROMETRACE };
 

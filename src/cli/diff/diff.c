@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait diff: two profiles, or two label sets of one, function by function. */
+#include "cli/diff/diff.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/cells.h"
+#include "cli/color.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/options/source_options.h"
+#include "cli/options/values.h"
+#include "cli/options/view_options.h"
+#include "cli/write.h"
+#include "render/embedded.h"
+#include "render/html_diff.h"
+#include "render/origin.h"
+#include "render/read.h"
+#include "render/tree.h"
+
+struct diff_options {
+	pattern_texts side[DIFF_SIDES]; /* --a, --b */
+	VEC(const char *) fail_texts;
+	VEC(struct fail_rule) rules;
+	const char *per, *value, *output, *format_name;
+	char *per_name;
+	double per_counts[DIFF_SIDES];
+	struct view_options view;
+	struct source_options source;
+	enum source_mode source_mode;
+	unsigned limit;
+	enum color_mode color;
+	bool json, quiet;
+	int (*print)(const struct diff_facts *f, const struct diff_style *style, FILE *out);
+};
+
+#define FIELD(f) offsetof(struct diff_options, f)
+
+static const struct option_row rows[] = {
+	{.group = "What is compared",
+	 .name = "a",
+	 .arg = "KEY=PATTERN",
+	 .set = view_value_label,
+	 .field = FIELD(side[DIFF_A]),
+	 .help = "with one file: the samples with this label, before"},
+	{.name = "b",
+	 .arg = "KEY=PATTERN",
+	 .set = view_value_label,
+	 .field = FIELD(side[DIFF_B]),
+	 .help = "and those after"},
+	{.name = "per",
+	 .arg = "NAME=N,M",
+	 .set = value_string,
+	 .field = FIELD(per),
+	 .initial = "runs, if both commands ran to their end",
+	 .help = "how much work was done before and after, as in requests=12000,13500: costs are "
+		 "compared for one of them. Without it, and without runs that ended with 0, only "
+		 "shares are compared"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(value),
+	 .initial = "the profiles' own default",
+	 .complete = "samples cpu",
+	 .help = "which values"},
+	{.name = "fail-if",
+	 .arg = "LIMIT",
+	 .set = value_strings,
+	 .field = FIELD(fail_texts),
+	 .help = "exit with 4 if a function's change is more than noise and beyond this: "
+		 "own:module.function>+5%, total:json.*>+2points; may be repeated"},
+	VALUE_OUTPUT_ROW(FIELD(output), "standard output", "where to write"),
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .initial = "text",
+	 .complete = "text md json html",
+	 .help = "text, md (Markdown, for a job's summary), json, or html: a page with both as one "
+		 "flame graph; the file's extension picks it too"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "the same as --format json"},
+	{.name = "limit",
+	 .letter = 'n',
+	 .arg = "N",
+	 .set = view_value_rows,
+	 .field = FIELD(limit),
+	 .initial = "10",
+	 .help = "rows of the table"},
+	SOURCE_ROWS(FIELD(source), "html: ", "by default only what the compared pages have"),
+	VIEW_SAMPLE_ROWS(FIELD(view)),
+	VIEW_TIME_ROWS(FIELD(view)),
+	VIEW_GRAIN_ROWS(FIELD(view)),
+	VIEW_NATIVE_ROW(FIELD(view)),
+	VIEW_BY_OWN_ROW(
+		FIELD(view), NULL,
+		"a row for each process, thread or cgroup by name, state of the GIL (gil: of "
+		"threads that run; who waits for it has no samples) "
+		"or value of another label; in a page a root frame"),
+	VIEW_MINE_ROW(FIELD(view)),
+	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
+	VALUE_COLOR_ROW(FIELD(color)),
+	OPTION_HELP,
+	{},
+};
+
+static const struct option_refusal refused[] = {
+	{"invert", "a table of what changed has no direction; its page (-o FILE.html) turns stacks "
+		   "around"},
+	{},
+};
+
+static int bad_per(const char *text)
+{
+	return err_set(-EINVAL,
+		       "--per: '%s' is not a count for each side; write as in "
+		       "--per requests=12000,13500",
+		       text);
+}
+
+static int parse_per(struct diff_options *o)
+{
+	const char *equals = o->per ? strchr(o->per, '=') : NULL;
+	char *end;
+
+	if (!o->per)
+		return 0;
+	if (!equals || equals == o->per)
+		return bad_per(o->per);
+	o->per_counts[DIFF_A] = strtod(equals + 1, &end);
+	if (*end != ',')
+		return bad_per(o->per);
+	o->per_counts[DIFF_B] = strtod(end + 1, &end);
+	if (*end || !(o->per_counts[DIFF_A] > 0) || !(o->per_counts[DIFF_B] > 0) ||
+	    o->per_counts[DIFF_A] > 1e18 || o->per_counts[DIFF_B] > 1e18)
+		return bad_per(o->per);
+	o->per_name = strndup(o->per, (size_t)(equals - o->per));
+	return o->per_name ? 0 : err_set(-ENOMEM, "out of memory");
+}
+
+static int parse_rules(struct diff_options *o)
+{
+	vec_foreach(text, &o->fail_texts) {
+		struct fail_rule rule = {};
+		int r = fail_rule_parse(*text, &rule);
+
+		if (!r && vec_push(&o->rules, rule))
+			r = err_set(-ENOMEM, "out of memory");
+		if (r) {
+			fail_rule_fini(&rule);
+			return r == -EINVAL ? err_wrap(r, "--fail-if") : r;
+		}
+	}
+	return 0;
+}
+
+static int choose_format(struct diff_options *o)
+{
+	const char *name = o->json ? "json" : o->format_name ? o->format_name : "text";
+
+	if (o->json && o->format_name)
+		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
+	if (!o->format_name && o->output && str_ends(o->output, ".md"))
+		name = "md";
+	if (!o->format_name && o->output && str_ends(o->output, ".json"))
+		name = "json";
+	if (!o->format_name && o->output && str_ends(o->output, ".html"))
+		name = "html";
+	if (streq(name, "text"))
+		o->print = diff_print_text;
+	else if (streq(name, "md"))
+		o->print = diff_print_md;
+	else if (streq(name, "json"))
+		o->print = diff_print_json;
+	else if (streq(name, "html"))
+		o->print = diff_print_page;
+	return o->print ? 0
+			: err_set(-EINVAL,
+				  "--format %s: no such format; there are text, md, json and html",
+				  name);
+}
+
+/* A file that is called as no comparison is: its name or the missing --format is a mistake. */
+static int check_name(const struct diff_options *o)
+{
+	const struct render_format *named =
+		o->json || o->format_name || !o->output ? NULL : render_by_file(o->output);
+
+	if (!named || streq(named->name, "html") || str_ends(o->output, ".txt"))
+		return 0;
+	return err_set(-EINVAL,
+		       "%s is a name for %s, which no comparison is written as; use .txt, .md, "
+		       ".json or .html, or --format",
+		       o->output, named->name);
+}
+
+static bool is_page(const struct diff_options *o)
+{
+	return o->print == diff_print_page;
+}
+
+/* A page of a comparison holds both of its sides, and so may folded stacks with two counts. */
+static bool of_one_file(const struct diff_options *o, const struct operands *operands)
+{
+	return operands->n == 1 && !o->side[DIFF_A].n && !o->side[DIFF_B].n;
+}
+
+static int check(struct diff_options *o, const struct operands *operands)
+{
+	bool labels = o->side[DIFF_A].n && o->side[DIFF_B].n;
+	int r;
+
+	if (operands->n == 0)
+		return err_set(-EINVAL, "name two profiles: krait diff BEFORE AFTER");
+	if (operands->n == 1 && !labels && !of_one_file(o, operands))
+		return err_set(-EINVAL,
+			       "one profile is compared by labels: krait diff %s --a "
+			       "version=1 --b version=2",
+			       operands->operand);
+	if (operands->n == 2 && (o->side[DIFF_A].n || o->side[DIFF_B].n))
+		return err_set(-EINVAL,
+			       "--a and --b are for one profile; name one, or use --label");
+	if (o->view.labels.n && (o->side[DIFF_A].n || o->side[DIFF_B].n))
+		return err_set(-EINVAL, "--label doesn't go with --a and --b; add it to them");
+	if (operands->n == 1 && streq(operands->operand, "-"))
+		return err_set(-EINVAL, "standard input can be read once; name a file");
+	if (operands->n == 2 && streq(operands->words[0], "-") && streq(operands->words[1], "-"))
+		return err_set(-EINVAL, "standard input can be read once; name a file");
+	r = parse_per(o);
+	r = r ? r : parse_rules(o);
+	r = r ? r : choose_format(o);
+	r = r ? r : check_name(o);
+	r = r ? r : source_options_mode(&o->source, &o->source_mode);
+	if (!r && o->source_mode != SOURCE_OWN && !is_page(o))
+		return err_set(-EINVAL, "only a page shows source text; %s does nothing here",
+			       o->source.all ? "--source" : "--no-source");
+	if (!r && o->view.by && !is_page(o) && o->view.grain != VIEW_AS_IS)
+		return err_set(-EINVAL, "--by has no rows of lines, functions or modules; leave "
+					"one of the two out");
+	return r ? r : view_options_check(&o->view);
+}
+
+/* The source text that a page already has: its file may have changed since. */
+static int take_text(const struct diff_options *o, const char *path, const char *tag,
+		     struct str *text)
+{
+	if (!is_page(o) || o->source_mode == SOURCE_NONE || !str_ends(path, ".html"))
+		return 0;
+	return read_source_file(path, tag, text);
+}
+
+/* One side: its file, and of that what the filters and, with one file, its labels let through. */
+static int read_side(const struct diff_options *o, const struct operands *operands,
+		     enum diff_side side, struct diff_facts *f)
+{
+	struct view_options view = o->view;
+	struct view_totals totals = {};
+	const char *path = operands->words[MIN((unsigned)side, operands->n - 1)];
+	const char *tag = EMBEDDED_SOURCE, *unknown;
+	int r;
+
+	f->name[side] = path;
+	if (of_one_file(o, operands)) {
+		r = f->diff.p[side] ? 0 : read_two_file(operands->operand, f->diff.p);
+		f->name[side] = side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER;
+		tag = side == DIFF_A ? EMBEDDED_SOURCE_BEFORE : EMBEDDED_SOURCE_AFTER;
+	} else {
+		r = read_profile_file(f->name[side], &f->diff.p[side]);
+	}
+	r = r ? r : take_text(o, path, tag, &f->text[side]);
+	if (r)
+		return r;
+	f->source[side].since_ns = source_ran(f->diff.p[side], path);
+	if (o->side[side].n) {
+		view.labels = o->side[side];
+		f->name[side] = o->side[side].v[0];
+	}
+	unknown = view_mine(&view, f->diff.p[side]);
+	if (side == DIFF_B && unknown && !origin_is_there(f->diff.p[DIFF_A], unknown))
+		view_say_unknown(unknown);
+	if (view_wanted(&view)) {
+		r = unmatched_look(&f->unmatched, f->diff.p[side]);
+		r = r ? r : view_apply(&f->diff.p[side], &view, &totals);
+		if (r)
+			return r;
+	}
+	if (f->groups) {
+		r = view_by(&f->diff.p[side], o->view.by);
+		if (r)
+			return err_wrap(r, "%s", f->name[side]);
+	}
+	f->source[side].p = f->diff.p[side];
+	if (profile_n_samples(f->diff.p[side]))
+		return 0;
+	if (o->side[side].n)
+		return err_set(-ENOENT, "no sample has the label %s%s", f->name[side],
+			       totals.all_samples && o->view.labels.n
+				       ? " and what the filters ask for"
+				       : "");
+	log_warn("%s has no samples%s", f->name[side],
+		 totals.all_samples ? " that the filters let through" : "");
+	return 0;
+}
+
+/* Two programs that came to their end did their work, however long it took. Label sets share a run. */
+static bool take_runs(const struct diff_options *o, struct diff_facts *f)
+{
+	uint64_t runs[DIFF_SIDES];
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		runs[side] = comments_runs(&profile_meta(f->diff.p[side])->comments);
+		if (!runs[side] || o->side[side].n)
+			return false;
+	}
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		f->runs[side] = runs[side];
+		f->diff.per[side] = (double)runs[side];
+		f->diff.runs[side] = (double)runs[side];
+	}
+	return true;
+}
+
+/* The value type of both, and what they are divided by. */
+static int choose_measure(const struct diff_options *o, struct diff_facts *f)
+{
+	const struct profile_meta *a = profile_meta(f->diff.p[DIFF_A]);
+	const struct profile_meta *b = profile_meta(f->diff.p[DIFF_B]);
+	const char *name = o->value ? o->value : a->values[a->default_value].type;
+	int at[DIFF_SIDES] = {tree_value(f->diff.p[DIFF_A], name), 0};
+
+	at[DIFF_B] = at[DIFF_A] < 0 ? 0 : tree_value(f->diff.p[DIFF_B], name);
+	/* Tools have different words for time. */
+	if (at[DIFF_B] < 0 && !o->value &&
+	    streq(a->values[a->default_value].unit, b->values[b->default_value].unit))
+		at[DIFF_B] = (int)b->default_value;
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		if (at[side] < 0)
+			return err_wrap(at[side], "%s", f->name[side]);
+		f->diff.value[side] = (unsigned)at[side];
+	}
+	f->type = a->values[at[DIFF_A]].type;
+	f->unit = a->values[at[DIFF_A]].unit;
+	if (!streq(f->unit, b->values[at[DIFF_B]].unit))
+		return err_set(-EINVAL, "%s is in %s in %s, in %s in %s: they can't be compared",
+			       f->type, f->unit, f->name[DIFF_A], b->values[at[DIFF_B]].unit,
+			       f->name[DIFF_B]);
+	f->per = o->per_name;
+	if (o->per_name) {
+		f->diff.work_known = true;
+		memcpy(f->diff.per, o->per_counts, sizeof(f->diff.per));
+	} else if (take_runs(o, f)) {
+		f->diff.work_known = true;
+		f->per = "run";
+	} else if (streq(f->unit, "nanoseconds") && a->duration_ns > 0 && b->duration_ns > 0) {
+		f->diff.per_time = true;
+		f->diff.per[DIFF_A] = (double)a->duration_ns;
+		f->diff.per[DIFF_B] = (double)b->duration_ns;
+	} else {
+		f->diff.by_share = true;
+		f->diff.per[DIFF_A] = f->diff.per[DIFF_B] = 1;
+	}
+	return 0;
+}
+
+struct print_arg {
+	const struct diff_options *o;
+	const struct diff_facts *f;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct print_arg *a = arg;
+	struct diff_style style = {.limit = a->o->limit,
+				   .colored = color_wanted(a->o->color, out),
+				   .width = cells_terminal_width(out)};
+
+	return a->o->print(a->f, &style, out);
+}
+
+/* More CPU time in a second may be more work in it. */
+static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
+{
+	bool percent = false;
+
+	vec_foreach(rule, &o->rules)
+		percent |= !rule->points;
+	if (percent && !f->diff.work_known)
+		log_warn("--fail-if in percent judges %s here, for how much work was done isn't "
+			 "known: give it with --per NAME=N,M, or record commands that run to their "
+			 "end",
+			 f->diff.by_share ? "shares" : "CPU time per second");
+}
+
+static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
+{
+	int r = 0;
+
+	vec_foreach(rule, &o->rules)
+		r = r ? r : fail_rule_unjudged(rule, f, &f->unjudged);
+	return r;
+}
+
+/* The exit code that the limits decide; the reason of the first that is hit is told. */
+static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
+{
+	warn_of_rules(o, f);
+	if (f->unjudged.n)
+		log_warn("%s", str_cstr(&f->unjudged));
+	vec_foreach(rule, &o->rules) {
+		_cleanup_str_ struct str why = {};
+		int hit = fail_rule_hit(rule, f, &why);
+
+		if (hit)
+			log_error("%s", hit < 0 ? err_msg() : str_cstr(&why));
+		if (hit)
+			return hit < 0 ? EXIT_FAILED : EXIT_HIT;
+	}
+	return EXIT_DONE;
+}
+
+static int compare(const struct diff_options *o, const struct operands *operands,
+		   struct diff_facts *f)
+{
+	int r;
+
+	f->by = o->view.by;
+	f->groups = f->by && !is_page(o);
+	r = unmatched_init(&f->unmatched, &o->view);
+	r = r ? r : read_side(o, operands, DIFF_A, f);
+	r = r ? r : read_side(o, operands, DIFF_B, f);
+	if (!r)
+		view_options_warn_of(&f->unmatched);
+	r = r ? r : choose_measure(o, f);
+	r = r ? r : diff_make(&f->diff);
+	r = r ? r : find_unjudged(o, f);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	cells_init();
+	r = write_output(o->output, print, &(struct print_arg){o, f});
+	for (int side = 0; side < DIFF_SIDES; side++)
+		source_say_shown(&f->source[side], o->output);
+	return r ? r : apply_rules(o, f);
+}
+
+static void options_fini(struct diff_options *o)
+{
+	vec_foreach(rule, &o->rules)
+		fail_rule_fini(rule);
+	vec_fini(&o->rules);
+	vec_fini(&o->fail_texts);
+	vec_fini(&o->side[DIFF_A]);
+	vec_fini(&o->side[DIFF_B]);
+	view_options_fini(&o->view);
+	free(o->per_name);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_(options_fini) struct diff_options o = {.limit = 10};
+	struct caller caller = {};
+	struct diff_facts f = {};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r >= 0)
+		return r;
+	if (check(&o, &operands)) {
+		log_error("%s", err_msg());
+		return EXIT_USAGE;
+	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
+	if (caller_find(&caller)) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	for (int side = 0; side < DIFF_SIDES; side++)
+		f.source[side].rules =
+			(struct source_rules){.caller = &caller, .mode = o.source_mode};
+	r = compare(&o, &operands, &f);
+	diff_fini(&f.diff);
+	unmatched_fini(&f.unmatched);
+	str_fini(&f.unjudged);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		profile_free(f.diff.p[side]);
+		str_fini(&f.text[side]);
+	}
+	caller_fini(&caller);
+	return r;
+}
+
+const struct command command_diff = {
+	.name = "diff",
+	.reads_files = true,
+	.summary = "Compare two profiles function by function, and say what is more than noise.",
+	.synopsis = (const char *const[]){"diff [OPTIONS] BEFORE AFTER",
+					  "diff [OPTIONS] FILE --a KEY=VALUE --b KEY=VALUE",
+					  "diff [OPTIONS] DIFF.html", "diff [OPTIONS] DIFF.folded",
+					  NULL},
+	.examples = (const char *const[]){"krait diff old.pb.gz new.pb.gz\twhat changed",
+					  "krait diff old.pb.gz new.pb.gz -o diff.html\tas a page",
+					  NULL},
+	.rows = rows,
+	.refused = refused,
+	.operand = "FILE",
+	.max_operands = 2,
+	.operand_is_file = true,
+	.run = run,
+};

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* --fail-if: a limit for the change of a function, for CI; see diff.h. */
+#include <ctype.h>
+#include <math.h>
+#include "base/error.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "cli/diff/diff.h"
+
+static int bad(const char *text)
+{
+	return err_set(-EINVAL,
+		       "'%s' is not a limit; write as in 'own:module.function>+5%%' or "
+		       "'total:module.function>+2points'",
+		       text);
+}
+
+/* The last '<' or '>' with a number behind it: names have them too, as in "<locals>". */
+static const char *find_limit(const char *s)
+{
+	for (size_t i = strlen(s); i--;) {
+		const char *at = s + i + 1;
+
+		if (s[i] != '<' && s[i] != '>')
+			continue;
+		at += *at == '+' || *at == '-';
+		return isdigit((unsigned char)*at) ? s + i : NULL;
+	}
+	return NULL;
+}
+
+int fail_rule_parse(const char *text, struct fail_rule *ret)
+{
+	const char *name = strchr(text, ':'), *limit = find_limit(text);
+	char *end;
+
+	*ret = (struct fail_rule){.text = text};
+	if (str_starts(text, "own:") || str_starts(text, "self:")) /* a stored rule's word */
+		ret->what = DIFF_SELF;
+	else if (str_starts(text, "total:"))
+		ret->what = DIFF_TOTAL;
+	else
+		return bad(text);
+	if (!limit || limit <= name + 1)
+		return bad(text);
+	ret->less = *limit == '<';
+	ret->limit = strtod(limit + 1, &end);
+	if (streq(end, "points") || streq(end, "pt"))
+		ret->points = true;
+	else if (!streq(end, "%"))
+		return bad(text);
+	ret->name = strndup(name + 1, (size_t)(limit - name - 1));
+	if (!ret->name)
+		return err_set(-ENOMEM, "out of memory");
+	return pattern_check(ret->name);
+}
+
+void fail_rule_fini(struct fail_rule *r)
+{
+	free(r->name);
+}
+
+static double relative(const struct diff_cost *c)
+{
+	double before = c->value[DIFF_A], change = diff_change(c);
+
+	return before > 0 ? 100 * change / before : change > 0 ? INFINITY : 0;
+}
+
+static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
+{
+	double change = r->points ? 100 * diff_share_change(c) : relative(c);
+
+	return r->less ? change < r->limit : change > r->limit;
+}
+
+/*
+ * Is its change more than noise? Where the work is known, a total may be of the whole program, so it also
+ * changes with the machine's speed. An own cost is one function's, and what all functions did alike isn't.
+ */
+static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
+		    const struct diff_cost *c)
+{
+	if (r->points)
+		return c->share_changed;
+	if (!f->diff.work_known)
+		return c->value_changed;
+	return c->changed || (r->what == DIFF_TOTAL && c->value_changed);
+}
+
+static void explain(const struct fail_rule *r, const struct diff_facts *f,
+		    const struct diff_row *row, struct str *why)
+{
+	const struct diff_cost *c = &row->of[r->what];
+
+	str_addf(why, "%s of %s went from ", r->what == DIFF_SELF ? "own cost" : "total",
+		 row->name);
+	if (r->points) {
+		str_addf(why, "%.1f to %.1f %% of all (%+.1f points)", 100 * c->share[DIFF_A],
+			 100 * c->share[DIFF_B], 100 * diff_share_change(c));
+	} else {
+		diff_add_value(f, c->value[DIFF_A], why);
+		str_add(why, " to ");
+		diff_add_value(f, c->value[DIFF_B], why);
+		str_add(why, " (");
+		diff_add_relative(c, why);
+		str_add(why, ")");
+	}
+	str_addf(why, ", beyond --fail-if '%s'", r->text);
+}
+
+/* What the rows that a rule names have for it; NULL where there is none. */
+struct found {
+	bool any;
+	const struct diff_row *hit;	 /* the first */
+	const struct diff_row *doubtful; /* beyond the limit, which chance may do */
+	const struct diff_row *shared;	 /* beyond it as most functions are: the most of these */
+	const struct diff_row *added;	 /* new, in a rule for any function: the most of these */
+};
+
+static const struct diff_row *more(const struct fail_rule *r, const struct diff_row *a,
+				   const struct diff_row *b)
+{
+	return !a || fabs(diff_change(&b->of[r->what])) > fabs(diff_change(&a->of[r->what])) ? b
+											     : a;
+}
+
+/* A function that was renamed is new, and is no dearer for it; who names it exactly means it. */
+static void look_at(const struct fail_rule *r, const struct diff_facts *f,
+		    const struct diff_row *row, bool pattern, struct found *ret)
+{
+	const struct diff_cost *c = &row->of[r->what];
+
+	ret->any = true;
+	if (!is_beyond(r, c))
+		return;
+	if (c->doubtful)
+		ret->doubtful = row;
+	if (is_sure(r, f, c) && pattern && c->value[DIFF_A] <= 0)
+		ret->added = more(r, ret->added, row);
+	else if (is_sure(r, f, c) && !ret->hit)
+		ret->hit = row;
+	else if (!is_sure(r, f, c) && !r->points && c->value_changed)
+		ret->shared = more(r, ret->shared, row);
+}
+
+static int find(const struct fail_rule *r, const struct diff_facts *f, struct found *ret,
+		struct nearest *near)
+{
+	const char *name = r->name;
+	struct patterns p;
+	int e = patterns_init(&p, &(pattern_texts){.v = &name, .n = 1, .cap = 1});
+
+	*ret = (struct found){};
+	vec_foreach(row, &f->diff.rows) {
+		if (near)
+			nearest_add(near, row->name, row->name);
+		if (!e && patterns_match(&p, row->name))
+			look_at(r, f, row, p.list.v[0].is_glob || p.list.v[0].is_regex, ret);
+	}
+	patterns_fini(&p);
+	return e;
+}
+
+int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct str *why)
+{
+	_cleanup_str_ struct str others = {};
+	struct nearest near;
+	struct found found;
+	int e;
+
+	nearest_init(&near, r->name);
+	e = find(r, f, &found, &near);
+	nearest_words(&near, false, &others);
+	nearest_fini(&near);
+	if (e)
+		return e;
+	if (found.hit)
+		explain(r, f, found.hit, why);
+	else if (found.doubtful)
+		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
+			 "it from chance; repeat the work",
+			 r->text, found.doubtful->name);
+	else if (!found.any)
+		log_warn("--fail-if '%s': no function of that name is in the profiles%s", r->text,
+			 str_cstr(&others));
+	return found.hit != NULL;
+}
+
+static void add_unjudged(const struct fail_rule *r, const struct diff_facts *f,
+			 const struct diff_row *row, struct str *b)
+{
+	str_add(b, b->n ? " The " : "The ");
+	explain(r, f, row, b);
+}
+
+int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, struct str *b)
+{
+	struct found found;
+	int e = find(r, f, &found, NULL);
+
+	if (e)
+		return e;
+	if (found.shared && !found.hit) {
+		add_unjudged(r, f, found.shared, b);
+		str_addf(b,
+			 ", but the functions together changed as much: the machine is %s, or all "
+			 "of "
+			 "the work %s; a 'total:' limit judges that, this one doesn't.",
+			 r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
+	}
+	if (found.added) {
+		add_unjudged(r, f, found.added, b);
+		str_add(b, ", but it is new, or has a new name: a limit for any function doesn't "
+			   "judge that; one that names it does.");
+	}
+	return 0;
+}

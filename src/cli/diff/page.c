@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two profiles as one page. A function is what the table calls one: the same dotted name, wherever
+ * it is on disk and whatever line it moved to, so that a stack of both sides is one path.
+ */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/diff/diff.h"
+#include "profile/copy.h"
+#include "render/html_diff.h"
+#include "render/render.h"
+#include "render/tree.h"
+
+struct page {
+	const struct diff_facts *f;
+	struct profile *to;
+	struct profile_copy copy[DIFF_SIDES];
+	const struct diff_row **rows[DIFF_SIDES]; /* by key of the side's costs; NULL: none */
+	uint32_t *stacks[DIFF_SIDES];
+	unsigned values[PROFILE_MAX_VALUES][DIFF_SIDES]; /* of each of ours, the side's */
+
+	enum diff_side side; /* that is being taken over */
+	struct profile_label label;
+};
+
+static int no_memory(void)
+{
+	return err_set(-ENOMEM, "out of memory");
+}
+
+/* Value types are those that both have. Comments tell where files are cut. */
+static int take_meta(struct page *g)
+{
+	struct profile *const *p = g->f->diff.p;
+	const struct profile_meta *a = profile_meta(p[DIFF_A]), *b = profile_meta(p[DIFF_B]);
+	struct profile_meta *m = profile_meta(g->to);
+	int r;
+
+	for (unsigned i = 0; i < a->n_values; i++) {
+		int at = tree_value(p[DIFF_B], a->values[i].type);
+
+		if (at < 0)
+			continue;
+		if (i == g->f->diff.value[DIFF_A])
+			m->default_value = m->n_values;
+		g->values[m->n_values][DIFF_A] = i;
+		g->values[m->n_values][DIFF_B] = (unsigned)at;
+		m->values[m->n_values++] = profile_copy_value_type(g->to, &a->values[i]);
+	}
+	m->period_type = profile_copy_value_type(g->to, &a->period_type);
+	m->period = a->period;
+	m->duration_ns = MAX(a->duration_ns, b->duration_ns);
+	r = profile_copy_comments(p[DIFF_B], g->to);
+	return r ? r : profile_copy_comments(p[DIFF_A], g->to);
+}
+
+static int index_rows(struct page *g, enum diff_side side)
+{
+	const struct rank *keys = &g->f->diff.costs[side].keys;
+
+	g->rows[side] = calloc(keys->n + 1, sizeof(*g->rows[side]));
+	g->stacks[side] =
+		calloc(profile_n_stacks(g->f->diff.p[side]) + 1, sizeof(*g->stacks[side]));
+	if (!g->rows[side] || !g->stacks[side])
+		return no_memory();
+	vec_foreach(row, &g->f->diff.rows)
+		if (row->location[side])
+			g->rows[side][keys->of[row->location[side]]] = row;
+	return profile_copy_init(&g->copy[side], g->f->diff.p[side], g->to);
+}
+
+static const struct diff_row *row_of(const struct page *g, enum diff_side side, uint32_t id)
+{
+	return g->rows[side][g->f->diff.costs[side].keys.of[id]];
+}
+
+/* The location of the function as B has it, if it does, at the line that this one has. */
+static uint32_t take_location(struct page *g, enum diff_side side, uint32_t id)
+{
+	const struct diff_row *row = row_of(g, side, id);
+	enum diff_side of = row && row->location[DIFF_B] ? DIFF_B : row ? DIFF_A : side;
+	struct profile *from = g->f->diff.p[of];
+	const struct profile_location *own = profile_get_location(g->f->diff.p[side], id);
+	struct profile_location l = *profile_get_location(from, row ? row->location[of] : id);
+
+	l.mapping = profile_copy_mapping(&g->copy[of], l.mapping);
+	l.function = profile_copy_function(&g->copy[of], l.function);
+	l.outer = 0;
+	if (l.function)
+		l.address = 0;
+	l.line = own->line;
+	l.column = own->column;
+	l.end_line = l.end_column = 0;
+	return profile_location(g->to, &l);
+}
+
+static uint32_t location_of(struct page *g, enum diff_side side, uint32_t id)
+{
+	uint32_t *at = &g->copy[side].locations[id];
+
+	if (!*at)
+		*at = take_location(g, side, id);
+	return *at;
+}
+
+static uint32_t take_stack(struct page *g, uint32_t id)
+{
+	_cleanup_free_ uint32_t *to = NULL;
+	uint32_t *at = &g->stacks[g->side][id];
+	const uint32_t *from;
+	size_t n;
+
+	if (!id || *at)
+		return id ? *at : 0;
+	from = profile_get_stack(g->f->diff.p[g->side], id, &n);
+	to = calloc(n + 1, sizeof(*to));
+	if (!to)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		to[i] = location_of(g, g->side, from[i]);
+	return *at = profile_stack(g->to, to, n);
+}
+
+/* Both sides' times count from their own start. */
+static int take_sample(void *arg, const struct profile_sample *s)
+{
+	struct page *g = arg;
+	struct profile_sample to = {.time_ns = s->time_ns};
+
+	for (unsigned i = 0; i < profile_meta(g->to)->n_values; i++)
+		to.values[i] = s->values[g->values[i][g->side]];
+	to.stack = take_stack(g, s->stack);
+	to.labels = profile_copy_labels(&g->copy[g->side], s->labels, &g->label, 1);
+	if (profile_failed(g->to) || (s->stack && !to.stack))
+		return no_memory();
+	return profile_add(g->to, &to);
+}
+
+static int take_side(struct page *g, enum diff_side side)
+{
+	g->side = side;
+	g->label.key = profile_string(g->to, HTML_DIFF_LABEL);
+	g->label.value = profile_string(g->to, side == DIFF_A ? HTML_DIFF_BEFORE : HTML_DIFF_AFTER);
+	return profile_each(g->f->diff.p[side], take_sample, g);
+}
+
+/* What changed is the cost, or where the work isn't known the share. */
+static uint8_t flags(const struct diff_facts *f, const struct diff_row *row)
+{
+	const struct diff_cost *self = &row->of[DIFF_SELF], *total = &row->of[DIFF_TOTAL];
+	bool costs = f->diff.work_known || f->diff.by_share;
+
+	return (self->changed && costs ? HTML_DIFF_SELF : 0) |
+	       (self->changed && self->share_changed ? HTML_DIFF_SELF_SHARE : 0) |
+	       (total->changed && costs ? HTML_DIFF_TOTAL : 0) |
+	       (total->changed && total->share_changed ? HTML_DIFF_TOTAL_SHARE : 0);
+}
+
+/* By location of the page's profile; heap, NULL: no memory. */
+static uint8_t *all_flags(const struct page *g)
+{
+	uint8_t *out = calloc(profile_n_locations(g->to) + 1, 1);
+
+	for (int side = 0; out && side < DIFF_SIDES; side++) {
+		const struct profile_copy *c = &g->copy[side];
+
+		for (uint32_t id = 1; id <= profile_n_locations(c->from); id++) {
+			const struct diff_row *row = row_of(g, side, id);
+
+			if (row && c->locations[id])
+				out[c->locations[id]] = flags(g->f, row);
+		}
+	}
+	return out;
+}
+
+/* By row: the file that all its lines on a side are of, "" if there are several. Heap. */
+static const char **row_files(const struct page *g, enum diff_side side)
+{
+	struct profile *p = g->f->diff.p[side];
+	const char **out = calloc(g->f->diff.rows.n + 1, sizeof(*out));
+
+	for (uint32_t id = 1; out && id <= profile_n_locations(p); id++) {
+		const struct diff_row *row = row_of(g, side, id);
+		uint32_t function = profile_get_location(p, id)->function;
+		const char **at = row ? &out[row - g->f->diff.rows.v] : NULL, *file;
+
+		if (!row || !function)
+			continue;
+		file = profile_get_string(p, profile_get_function(p, function)->file);
+		*at = !*at || streq(*at, file) ? file : "";
+	}
+	return out;
+}
+
+/* html_diff.file; heap, NULL: no memory. */
+static const char **all_files(const struct page *g, enum diff_side of)
+{
+	_cleanup_free_ const char **files = row_files(g, of);
+	const char **out = calloc(profile_n_locations(g->to) + 1, sizeof(*out));
+
+	for (int side = 0; files && out && side < DIFF_SIDES; side++) {
+		const struct profile_copy *c = &g->copy[side];
+
+		for (uint32_t id = 1; id <= profile_n_locations(c->from); id++) {
+			const struct diff_row *row = row_of(g, side, id);
+
+			if (row && c->locations[id])
+				out[c->locations[id]] = files[row - g->f->diff.rows.v];
+		}
+	}
+	if (files)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static int write_page(struct page *g, FILE *out)
+{
+	_cleanup_str_ struct str verdict = {}, doubt = {}, sum = {}, title = {}, gc = {};
+	const struct diff_facts *f = g->f;
+	_cleanup_free_ uint8_t *changed = all_flags(g);
+	_cleanup_free_ const char **before = all_files(g, DIFF_A), **after = all_files(g, DIFF_B);
+	struct html_diff d = {
+		.per = f->per, .timed = f->diff.timed, .changed = changed, .file = {before, after}};
+	struct render_options opt = {.open_source = SOURCE_OF_PAGE(&f->source[DIFF_A]),
+				     .source_shown = source_shown,
+				     .value = f->type,
+				     .times = PPROF_TIMES_EXACT,
+				     .diff = &d,
+				     .by = f->by};
+
+	diff_add_verdict(f, &verdict);
+	diff_add_doubt(f, &doubt);
+	if (doubt.n)
+		str_addf(&verdict, " %s", str_cstr(&doubt));
+	if (f->diff.work_known)
+		diff_add_sum(f, &sum);
+	else
+		str_add(&sum, "Red is a larger share of all after, blue a smaller one");
+	diff_add_gc(f, &gc);
+	if (gc.n)
+		str_addf(&sum, ". %s", str_cstr(&gc));
+	str_addf(&title, "%s \u2192 %s", f->name[DIFF_A], f->name[DIFF_B]);
+	if (!changed || !before || !after || verdict.failed || doubt.failed || sum.failed ||
+	    gc.failed || title.failed)
+		return no_memory();
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		d.name[side] = f->name[side];
+		d.recording[side] = f->diff.p[side];
+		d.source[side] = str_cstr(&f->text[side]);
+		d.source_arg[side] = (void *)&f->source[side];
+		d.duration_ns[side] = profile_meta(f->diff.p[side])->duration_ns;
+		d.counts[side] = f->diff.by_share ? MAX(f->diff.all[side], 1) : f->diff.per[side];
+	}
+	d.verdict = str_cstr(&verdict);
+	d.sum = str_cstr(&sum);
+	opt.title = str_cstr(&title);
+	return render_by_name("html")->write(g->to, out, &opt);
+}
+
+static int make(struct page *g)
+{
+	int r = index_rows(g, DIFF_A);
+
+	r = r ? r : index_rows(g, DIFF_B);
+	r = r ? r : take_meta(g);
+	r = r ? r : take_side(g, DIFF_A);
+	return r ? r : take_side(g, DIFF_B);
+}
+
+int diff_print_page(const struct diff_facts *f, const struct diff_style *style, FILE *out)
+{
+	struct page g = {.f = f, .to = profile_new()};
+	int r = g.to ? make(&g) : no_memory();
+
+	(void)style;
+	if (!r)
+		r = write_page(&g, out);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		profile_copy_fini(&g.copy[side]);
+		free(g.rows[side]);
+		free(g.stacks[side]);
+	}
+	profile_free(g.to);
+	return r;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What differs between two profiles, in sentences; see diff.h. */
+#include <ctype.h>
+#include <math.h>
+#include "cli/diff/diff.h"
+#include "render/markup.h"
+
+#define LONG_END 80   /* krait's own words are shorter */
+#define WHOLE	 0.14 /* the machine's speed alone mostly moves all costs by less */
+
+void diff_add_value(const struct diff_facts *f, double value, struct str *b)
+{
+	if (f->diff.by_share)
+		str_addf(b, "%.1f %%", 100 * value);
+	else if (f->per && streq(f->unit, "nanoseconds") && value < 1000)
+		str_addf(b, "%.0f ns", value);
+	else if (f->per)
+		markup_add_value(b, (int64_t)value, f->unit);
+	else
+		str_addf(b, value > 0 && value < 0.01 ? "%.2f ms/s" : "%.0f ms/s", 1000 * value);
+}
+
+void diff_add_relative(const struct diff_cost *c, struct str *b)
+{
+	double before = c->value[DIFF_A], change = diff_change(c);
+
+	if (before <= 0)
+		str_add(b, change > 0 ? "new" : "");
+	else if (c->value[DIFF_B] <= 0)
+		str_add(b, "gone");
+	else
+		str_addf(b, "%+.1f %%", 100 * change / before);
+}
+
+bool diff_row_counts(const struct diff_row *row)
+{
+	return row->of[DIFF_SELF].changed ||
+	       (row->of[DIFF_TOTAL].changed && !row->passes_on && !row->below);
+}
+
+size_t diff_count_changed(const struct diff_facts *f)
+{
+	size_t n = 0;
+
+	vec_foreach(row, &f->diff.rows)
+		n += diff_row_counts(row);
+	return n;
+}
+
+static const char *type_words(const struct diff_facts *f)
+{
+	return streq(f->type, "cpu") ? "CPU time" : f->type;
+}
+
+/* "request" of "requests": a sentence has one of them. */
+static void add_one(const struct diff_facts *f, struct str *b)
+{
+	size_t n = strlen(f->per);
+
+	if (str_ends(f->per, "ies"))
+		str_addf(b, "%.*sy", (int)(n - 3), f->per);
+	else if (n > 2 && str_ends(f->per, "s") && !strchr("sui", f->per[n - 2]))
+		str_addf(b, "%.*s", (int)(n - 1), f->per);
+	else
+		str_add(b, f->per);
+}
+
+/* ": 1.23 s before, 1.80 s after". */
+static void add_both(const struct diff_facts *f, const struct diff_cost *c, struct str *b)
+{
+	diff_add_value(f, c->value[DIFF_A], b);
+	str_add(b, " before, ");
+	diff_add_value(f, c->value[DIFF_B], b);
+	str_add(b, " after");
+}
+
+static void add_rates(const struct diff_facts *f, struct str *b)
+{
+	const double *all = f->diff.all;
+
+	str_addf(b, "%s: %.0f ms per second before, %.0f ms per second after", type_words(f),
+		 1000 * all[DIFF_A], 1000 * all[DIFF_B]);
+}
+
+/* What all cost together. */
+void diff_add_sum(const struct diff_facts *f, struct str *b)
+{
+	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
+
+	if (f->diff.by_share) {
+		str_addf(b, "Only shares of all %s are compared", type_words(f));
+		return;
+	}
+	if (f->per) {
+		str_addf(b, "All together, %s per ", type_words(f));
+		add_one(f, b);
+		str_add(b, ": ");
+		add_both(f, &all, b);
+	} else {
+		add_rates(f, b);
+	}
+	if (all.value[DIFF_A] <= 0 && all.value[DIFF_B] <= 0)
+		return;
+	str_add(b, " (");
+	diff_add_relative(&all, b);
+	str_add_c(b, ')');
+}
+
+#define GC_LEAST 0.01
+
+void diff_add_gc(const struct diff_facts *f, struct str *b)
+{
+	const double *gc = f->diff.gc;
+
+	if (MAX(gc[DIFF_A], gc[DIFF_B]) >= GC_LEAST)
+		str_addf(b, "The garbage collector took %.1f %% of all before, %.1f %% after",
+			 100 * gc[DIFF_A], 100 * gc[DIFF_B]);
+}
+
+/* "Per run (both commands ran to their end)", "Per request". */
+static void add_measure(const struct diff_facts *f, struct str *b)
+{
+	const uint64_t *n = f->runs;
+
+	str_add(b, "Per ");
+	add_one(f, b);
+	if (n[DIFF_A] == 1 && n[DIFF_B] == 1)
+		str_add(b, " (both commands ran to their end)");
+	else if (n[DIFF_A])
+		str_addf(b, " (%llu before, %llu after, all to their end)",
+			 (unsigned long long)n[DIFF_A], (unsigned long long)n[DIFF_B]);
+}
+
+static void add_dearer(const struct diff_facts *f, const struct diff_row *row, struct str *b)
+{
+	bool own = row->of[DIFF_SELF].changed;
+	const struct diff_cost *c = &row->of[own ? DIFF_SELF : DIFF_TOTAL];
+	const char *with = own ? "" : " with all that it calls";
+	double before = c->value[DIFF_A], after = c->value[DIFF_B];
+
+	str_add(b, row->name);
+	if (before <= 0 || after <= 0) {
+		str_add(b, before <= 0 ? " is new: " : " is gone: it took ");
+		diff_add_value(f, MAX(before, after), b);
+		str_addf(b, " of %s%s", type_words(f), with);
+		return;
+	}
+	str_addf(b, " takes %.1f %% %s %s%s: ", fabs(100 * (after - before) / before),
+		 after > before ? "more" : "less", type_words(f), with);
+	add_both(f, c, b);
+}
+
+static bool below_changed(const struct diff_facts *f)
+{
+	vec_foreach(row, &f->diff.rows)
+		if (row->below && row->of[DIFF_TOTAL].changed && !row->passes_on)
+			return true;
+	return false;
+}
+
+static void add_quiet(const struct diff_facts *f, const char *what, struct str *b)
+{
+	str_addf(b, "%s differs is no more than noise (%zu %s%s compared%s)", what, f->diff.checked,
+		 f->groups ? "group" : "function", f->diff.checked == 1 ? "" : "s",
+		 below_changed(f) ? "; some native code below them changed" : "");
+}
+
+/* What all functions together take is told by itself: how fast the machine is moves it, too. */
+static void add_noise(const struct diff_facts *f, struct str *b)
+{
+	struct diff_cost all = {.value = {f->diff.all[DIFF_A], f->diff.all[DIFF_B]}};
+	double mean = (all.value[DIFF_A] + all.value[DIFF_B]) / 2, change = diff_change(&all);
+
+	add_quiet(f, "what", b);
+	if (fabs(change) > WHOLE * mean)
+		str_addf(b,
+			 ", but all functions together take %.0f %% %s %s: the machine was "
+			 "%s, or something changed them all",
+			 fabs(100 * change / all.value[DIFF_A]), change > 0 ? "more" : "less",
+			 type_words(f), change > 0 ? "slower" : "faster");
+	str_add_c(b, '.');
+}
+
+static void add_known(const struct diff_facts *f, size_t n, struct str *b)
+{
+	add_measure(f, b);
+	str_add(b, ", ");
+	if (!n) {
+		add_noise(f, b);
+		return;
+	}
+	add_dearer(f, f->diff.rows.v, b);
+	if (n == 1)
+		str_add(b, ". Nothing else changed by more than noise.");
+	else
+		str_addf(b, ". %zu more changed by more than noise.", n - 1);
+}
+
+/* Of the rows whose share is sure to have changed the one that went furthest up (@way 1) or down (-1). */
+static const struct diff_row *furthest(const struct diff_facts *f, enum diff_what what, int way)
+{
+	const struct diff_row *most = NULL;
+	double best = 0;
+
+	vec_foreach(row, &f->diff.rows) {
+		double change = way * diff_share_change(&row->of[what]);
+
+		if (!row->of[what].changed || (what == DIFF_TOTAL && !diff_row_counts(row)) ||
+		    change <= best)
+			continue;
+		best = change;
+		most = row;
+	}
+	return most;
+}
+
+const struct diff_row *diff_share_moved(const struct diff_facts *f, int way, enum diff_what *what)
+{
+	const struct diff_row *row = furthest(f, DIFF_SELF, way);
+
+	*what = row ? DIFF_SELF : DIFF_TOTAL;
+	return row ? row : furthest(f, DIFF_TOTAL, way);
+}
+
+static bool add_move(const struct diff_facts *f, int way, const char *before, struct str *b)
+{
+	enum diff_what what;
+	const struct diff_row *row = diff_share_moved(f, way, &what);
+
+	if (!row)
+		return false;
+	str_addf(b, "%s%s%s %s most, from %.1f to %.1f %%", before, row->name,
+		 what == DIFF_SELF ? "" : " with all that it calls", way > 0 ? "grew" : "fell",
+		 100 * row->of[what].share[DIFF_A], 100 * row->of[what].share[DIFF_B]);
+	return true;
+}
+
+/* " (after: ended with exit code 3)": of commands, why a side isn't a whole run. */
+static void add_end(const struct diff_facts *f, struct str *b)
+{
+	static const char *const names[DIFF_SIDES] = {"before", "after"};
+	const char *apart = " (";
+
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		const struct comments *c = &profile_meta(f->diff.p[side])->comments;
+		const char *how = comments_runs(c) ? NULL : comments_end(c);
+
+		if (!how || strlen(how) > LONG_END)
+			continue;
+		str_addf(b, "%s%s: %s%s", apart, names[side],
+			 isdigit((unsigned char)*how) ? "ended with exit code "
+			 : str_starts(how, "by ")     ? "ended "
+						      : "",
+			 how);
+		apart = ", ";
+	}
+	if (*apart == ',')
+		str_add_c(b, ')');
+}
+
+/* Without the work that was done a share that grew tells nothing of the cost: the others' may have fallen. */
+static void add_unknown(const struct diff_facts *f, size_t n, struct str *b)
+{
+	bool grew;
+
+	if (!n) {
+		add_quiet(f, "What", b);
+		str_add(b, ". ");
+	}
+	diff_add_sum(f, b);
+	str_add(b, ". ");
+	if (n) {
+		grew = add_move(f, 1, "Of that, the share of ", b);
+		(void)add_move(f, -1, grew ? "; the share of " : "Of that, the share of ", b);
+		str_add(b, ". ");
+	}
+	str_add(b, "How much work was done isn't known");
+	add_end(f, b);
+	str_addf(b,
+		 ", so %s. To know, give it, as in "
+		 "--per requests=12000,13500 (done before, done after).",
+		 n ? "this doesn't say what got slower or faster"
+		   : "neither is whether all of it got slower or faster");
+}
+
+void diff_add_verdict(const struct diff_facts *f, struct str *b)
+{
+	size_t n = diff_count_changed(f);
+
+	if (f->diff.all[DIFF_A] <= 0 && f->diff.all[DIFF_B] <= 0)
+		str_add(b, "There is nothing to compare: no samples on either side.");
+	else if (f->diff.work_known)
+		add_known(f, n, b);
+	else
+		add_unknown(f, n, b);
+}
+
+static const struct diff_row *most_doubtful(const struct diff_facts *f, enum diff_what what)
+{
+	const struct diff_row *most = NULL;
+
+	vec_foreach(row, &f->diff.rows)
+		if (row->of[what].doubtful &&
+		    (!most || fabs(diff_share_change(&row->of[what])) >
+				      fabs(diff_share_change(&most->of[what]))))
+			most = row;
+	return most;
+}
+
+/* What one stretch of time did, another one of the same program may do otherwise. */
+void diff_add_doubt(const struct diff_facts *f, struct str *b)
+{
+	const struct diff_row *own = most_doubtful(f, DIFF_SELF);
+	const struct diff_row *row = own ? own : most_doubtful(f, DIFF_TOTAL);
+	enum diff_what what = own ? DIFF_SELF : DIFF_TOTAL;
+
+	if (!row)
+		return;
+	str_addf(b, "%s%s ", what == DIFF_TOTAL ? "The total of " : "", row->name);
+	if (f->diff.work_known) {
+		str_add(b, "changed, ");
+		add_both(f, &row->of[what], b);
+	} else {
+		str_addf(b, "went from %.1f to %.1f %% of all", 100 * row->of[what].share[DIFF_A],
+			 100 * row->of[what].share[DIFF_B]);
+	}
+	str_add(b, ", but in too few stretches of time to tell that from chance; repeat the work.");
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `krait man`, which the build calls: fills the template of the manual page (man/krait.1.in, on
+ * standard input) with what the tables know. A line "@WORD@" of it becomes that part.
+ */
+#include <stdlib.h>
+#include <sys/types.h>
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/options/help.h"
+#include "dump/wait.h"
+#include "host/rights.h"
+#include "live/browse.h"
+#include "render/render.h"
+#include "sampler/events.h"
+#include "records.h"
+
+/* Text as roff has it: no hyphenation of options, no line that begins with a request. */
+static void text(const char *s)
+{
+	if (*s == '.' || *s == '\'')
+		fputs("\\&", stdout);
+	for (; *s; s++) {
+		if (*s == '-')
+			fputs("\\-", stdout);
+		else if (*s == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(*s);
+	}
+}
+
+static void item(const char *name, const char *meaning)
+{
+	fputs(".TP\n.B ", stdout);
+	text(name);
+	putchar('\n');
+	text(meaning);
+	putchar('\n');
+}
+
+static void option(const struct option_row *row)
+{
+	fputs(".TP\n", stdout);
+	if (row->letter)
+		printf("\\fB\\-%c\\fR, ", row->letter);
+	fputs("\\fB\\-\\-", stdout);
+	text(row->name);
+	fputs("\\fR", stdout);
+	if (row->arg) {
+		fputs(" \\fI", stdout);
+		text(row->arg);
+		fputs("\\fR", stdout);
+	}
+	putchar('\n');
+	text(row->help);
+	if (row->initial) {
+		fputs(" (default: ", stdout);
+		text(row->initial);
+		putchar(')');
+	}
+	fputs(".\n", stdout);
+}
+
+static void synopsis(void)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		for (const char *const *s = (*c)->synopsis; !(*c)->hidden && *s; s++) {
+			fputs(".B krait\n", stdout);
+			text(*s);
+			fputs("\n.br\n", stdout);
+		}
+}
+
+static void options(void)
+{
+	for (const struct command *const *c = commands; *c; c++) {
+		const char *group = NULL;
+
+		if ((*c)->hidden)
+			continue;
+		printf(".SS krait %s\n", (*c)->name);
+		text((*c)->summary);
+		putchar('\n');
+		for (const struct option_row *row = (*c)->rows; row->name; row++) {
+			const char *before = group;
+
+			if (help_group(row, &group) != before) {
+				fputs(".PP\n.I ", stdout);
+				text(group);
+				putchar('\n');
+			}
+			option(row);
+		}
+	}
+}
+
+static void examples(void)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		for (const char *const *e = (*c)->examples; e && *e; e++) {
+			_cleanup_free_ char *line = strdup(*e);
+			char *tab = line ? strchr(line, '\t') : NULL;
+
+			if (!tab)
+				continue;
+			*tab = '\0';
+			item(line, tab + 1);
+		}
+}
+
+static void formats(void)
+{
+	for (size_t i = 0; i < render_n_formats; i++) {
+		const struct render_format *f = &render_formats[i];
+		_cleanup_str_ struct str meaning = {};
+
+		for (const char *const *e = f->extensions; *e; e++)
+			str_addf(&meaning, "%s%s", meaning.n ? ", " : "", *e);
+		str_addf(&meaning, "; loses %s", f->loses);
+		item(f->name, str_cstr(&meaning));
+	}
+}
+
+static void event_list(void)
+{
+	for (const char *const *name = event_names(); *name; name++) {
+		text(*name);
+		fputs(name[1] ? ",\n" : ".\n", stdout);
+	}
+}
+
+static void exit_codes(void)
+{
+#define X(name, code, words) item(#code, words);
+	EXIT_CODES(X)
+#undef X
+}
+
+/* The marks as src/collect writes them; what isn't a mark of its own is a reason. */
+static void outcome(enum walk_outcome which, const char *words, struct str *reasons)
+{
+	switch (which) {
+	case WALK_OK:
+		return;
+	case WALK_TRUNCATED:
+		item("[truncated]", words);
+		return;
+	case WALK_NO_PYTHON:
+		item("[no Python]", "a thread that starts, ends or is native");
+		return;
+	case WALK_STARTING:
+		item("[interpreter starting]", words);
+		return;
+	case WALK_ENDING:
+		item("[interpreter ending]", words);
+		return;
+	case WALK_UNSUPPORTED:
+		item("[unsupported: NAME]", words);
+		return;
+	default:
+		str_addf(reasons, "%s%s", reasons->n ? "; " : "", words);
+	}
+}
+
+static void outcomes(void)
+{
+	_cleanup_str_ struct str reasons = {};
+
+#define X(name, words) outcome(WALK_##name, words, &reasons);
+	WALK_OUTCOMES(X)
+#undef X
+	/* src/collect/stack.c: the walk was whole, what it found couldn't be named */
+	str_add(&reasons, "; code object lost; name not readable; line table not readable");
+	item("[incomplete: REASON]", str_cstr(&reasons));
+}
+
+static void capabilities(void)
+{
+#define X(cap, kind, why)                                                                          \
+	item("CAP_" #cap, kind == RIGHT_NEEDED	  ? "needed: " why                                 \
+			  : kind == RIGHT_GRANTED ? "given by --grant too: " why                   \
+						  : "root only: " why);
+	RIGHTS(X)
+#undef X
+}
+
+static void top_keys(void)
+{
+	for (const struct browse_help *h = browse_help; h->keys; h++)
+		item(h->keys, h->meaning);
+}
+
+static void top_columns(void)
+{
+	for (const struct table_column *c = table_columns; c->name; c++) {
+		_cleanup_str_ struct str name = {}, meaning = {};
+
+		if (!c->value)
+			continue;
+		str_addf(&name, "%s, %s", c->name, c->heading);
+		str_addf(&meaning, "%s%s",
+			 c->tables == TABLE_OF_CODE  ? "functions, lines, modules: "
+			 : c->tables == TABLE_OF_WHO ? "threads, processes, labels: "
+						     : "",
+			 c->meaning);
+		item(str_cstr(&name), str_cstr(&meaning));
+	}
+}
+
+/* The rules of one kind of wait: system calls, then kernel functions for what isn't in one. */
+static void wait_rules_of(enum wait_kind kind, struct str *ret)
+{
+	const char *before = "";
+
+	for (const struct wait_rule *w = wait_rules; w->call_name || w->wchan; w++) {
+		if (w->kind != kind)
+			continue;
+		str_addf(ret, "%s%s", before, w->call_name ? w->call_name : w->wchan);
+		if (!w->call_name)
+			str_add(ret, "* in the kernel");
+		else if (w->wchan)
+			str_addf(ret, " in %s*", w->wchan);
+		else if (w->idle)
+			str_add(ret, " without a descriptor");
+		before = ", ";
+	}
+}
+
+static void waits(void)
+{
+	for (int kind = 0; kind < WAIT_KIND_MAX; kind++) {
+		_cleanup_str_ struct str name = {}, rules = {};
+
+		str_addf(&name, "%s, %s", wait_word(kind), wait_words(kind));
+		wait_rules_of(kind, &rules);
+		item(str_cstr(&name), str_cstr(&rules));
+	}
+}
+
+static void version(void)
+{
+	printf(".TH KRAIT 1 \"\" \"krait %s\" \"User Commands\"\n", KRAIT_VERSION);
+}
+
+static const struct {
+	const char *word;
+	void (*print)(void);
+} parts[] = {
+	{"@title@\n", version},	    {"@synopsis@\n", synopsis},		{"@options@\n", options},
+	{"@examples@\n", examples}, {"@formats@\n", formats},		{"@events@\n", event_list},
+	{"@topkeys@\n", top_keys},  {"@topcolumns@\n", top_columns},	{"@exit@\n", exit_codes},
+	{"@outcomes@\n", outcomes}, {"@capabilities@\n", capabilities}, {"@waits@\n", waits},
+};
+
+static void line(const char *s)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (streq(s, parts[i].word)) {
+			parts[i].print();
+			return;
+		}
+	fputs(s, stdout);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_free_ char *buf = NULL;
+	struct operands operands;
+	size_t size = 0;
+	int r = options_read(self, argc, argv, NULL, &operands);
+
+	if (r >= 0)
+		return r;
+	while (getline(&buf, &size, stdin) >= 0)
+		line(buf);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_DONE;
+}
+
+static const struct option_row rows[] = {OPTION_HELP, {}};
+
+const struct command command_man = {
+	.name = "man",
+	.summary = "Fill the template of the manual page on standard input; for the build.",
+	.synopsis = (const char *const[]){"man < man/krait.1.in > krait.1", NULL},
+	.rows = rows,
+	.hidden = true,
+	.run = run,
+};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait merge: several profile files as one. */
+#include "profile/merge.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/options/values.h"
+#include "cli/record/record.h"
+#include "cli/write.h"
+#include "render/read.h"
+
+#define MAX_FILES 1000
+
+struct merge_options {
+	const char *output, *format_name;
+	const struct render_format *format;
+	VEC(struct label_option) labels;
+	struct render_options render;
+	bool quiet;
+};
+
+typedef VEC(struct profile *) profiles;
+
+#define FIELD(f) offsetof(struct merge_options, f)
+
+static const struct option_row rows[] = {
+	VALUE_OUTPUT_ROW(FIELD(output), NULL,
+			 "where to write; the extension picks the format, - is standard output"),
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .complete = COMPLETE_FORMAT,
+	 .help = "the format whatever the extension says; krait help formats lists them"},
+	{.name = "add-label",
+	 .arg = "KEY=VALUE",
+	 .set = value_label,
+	 .field = FIELD(labels),
+	 .help = "write this label to every sample; may be repeated"},
+	{.name = "no-times",
+	 .set = value_times_none,
+	 .field = FIELD(render.times),
+	 .help = "write no times, for a smaller file"},
+	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
+	OPTION_HELP,
+	{},
+};
+
+static int check(struct merge_options *o, const struct operands *operands)
+{
+	if (!operands->n)
+		return err_set(-EINVAL, "name the profiles: krait merge A B -o ALL.pb.gz");
+	if (!o->output && !o->format_name)
+		return err_set(-EINVAL, "name the file to write: krait merge A B -o ALL.pb.gz");
+	o->format = write_format(o->format_name, o->output);
+	return o->format ? 0 : -EINVAL;
+}
+
+static void free_all(profiles *all)
+{
+	vec_foreach(p, all)
+		profile_free(*p);
+	vec_fini(all);
+}
+
+static int read_files(const struct operands *operands, profiles *all)
+{
+	for (unsigned i = 0; i < operands->n; i++) {
+		struct profile *p = NULL;
+		int r = read_profile_file(operands->words[i], &p);
+
+		if (!r)
+			r = vec_push(all, p);
+		if (r) {
+			log_error("%s", r == -ENOMEM ? "out of memory" : err_msg());
+			return EXIT_FAILED;
+		}
+		if (!profile_n_samples(p))
+			log_warn("%s has no samples", operands->words[i]);
+	}
+	return EXIT_DONE;
+}
+
+static bool has_values(const struct profile_meta *m, const struct profile_value_type *type)
+{
+	for (unsigned i = 0; i < m->n_values; i++)
+		if (profile_same_type(&m->values[i], type))
+			return true;
+	return false;
+}
+
+/* What has none of the values that are shown of the whole isn't seen in it. */
+static void warn_of_values(struct profile *p, const profiles *all, const struct operands *operands)
+{
+	const struct profile_meta *m = profile_meta(p);
+	const struct profile_value_type *shown = &m->values[m->default_value];
+
+	for (unsigned i = 0; i < all->n; i++) {
+		const struct profile_meta *one = profile_meta(all->v[i]);
+
+		if (!has_values(one, shown))
+			log_warn(
+				"%s has no %s in %s: it isn't seen in the whole, unless --value %s "
+				"is asked for",
+				operands->words[i], shown->type, shown->unit,
+				one->values[one->default_value].type);
+	}
+}
+
+static int merge(const struct merge_options *o, const profiles *all,
+		 const struct operands *operands)
+{
+	VEC(struct merge_label) labels = {};
+	struct profile *p;
+	int r = 0;
+
+	vec_foreach(l, &o->labels)
+		if (!r)
+			r = vec_push(&labels, (struct merge_label){l->key, l->key_len, l->value});
+	r = r ? err_set(r, "out of memory") : profile_merge(all->v, all->n, labels.v, labels.n, &p);
+	vec_fini(&labels);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	warn_of_values(p, all, operands);
+	r = write_file(p, o->output, o->format, &o->render);
+	profile_free(p);
+	return r;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct merge_options o = {.render.times = PPROF_TIMES_EXACT};
+	_cleanup_(free_all) profiles all = {};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r < 0 && check(&o, &operands)) {
+		log_error("%s", err_msg());
+		r = EXIT_USAGE;
+	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
+	if (r < 0) {
+		r = read_files(&operands, &all);
+		r = r ? r : merge(&o, &all, &operands);
+	}
+	vec_fini(&o.labels);
+	return r;
+}
+
+const struct command command_merge = {
+	.name = "merge",
+	.reads_files = true,
+	.summary = "Merge profiles, any tool's, into one; times are kept.",
+	.synopsis = (const char *const[]){"merge [OPTIONS] FILE... -o FILE", NULL},
+	.examples = (const char *const[]){"krait merge a.pb.gz b.pb.gz -o all.pb.gz\tboth as one",
+					  NULL},
+	.rows = rows,
+	.operand = "FILE",
+	.max_operands = MAX_FILES,
+	.operand_is_file = true,
+	.run = run,
+};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What --help prints, from the tables of options.h. */
+#ifndef CLI_OPTIONS_HELP_H
+#define CLI_OPTIONS_HELP_H
+
+#include "cli/options/options.h"
+
+void help_overview(FILE *out);
+void help_command(FILE *out, const struct command *c);
+
+/* The row's group: its own or that of the rows before it, which *@group carries along. */
+const char *help_group(const struct option_row *row, const char **group);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of option tables that commands share: whom to sample, how, with which frames. The fields are
+ * those of a struct record_options at the beginning of the command's own.
+ */
+#ifndef CLI_OPTIONS_RECORD_ROWS_H
+#define CLI_OPTIONS_RECORD_ROWS_H
+
+#include "cli/commands.h"
+#include "cli/options/values.h"
+#include "cli/record/record.h"
+
+#define RECORD_FIELD(f) offsetof(struct record_options, f)
+
+/* It takes rows in a macro for statements. */
+/* clang-format off */
+
+/* @whom: what --pid takes in; @beside: the options that --no-children goes with. */
+#define RECORD_ROWS_TARGETS_OF(whom, beside)                                                       \
+	{.group = "Targets (none of them = every Python process on the machine)",                  \
+	 .name = "pid",                                                                            \
+	 .letter = 'p',                                                                            \
+	 .arg = "PID",                                                                             \
+	 .set = value_pid,                                                                         \
+	 .field = RECORD_FIELD(pids),                                                              \
+	 .complete = COMPLETE_PROCESS,                                                             \
+	 .help = whom "; may be repeated"},                                                        \
+	{.name = "no-children",                                                                    \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(no_children),                                                       \
+	 .help = beside ": that process only, without its children"},                              \
+	{.name = "comm",                                                                           \
+	 .arg = "GLOB",                                                                            \
+	 .set = value_strings,                                                                     \
+	 .field = RECORD_FIELD(comms),                                                             \
+	 .help = "processes whose command name (as in /proc/PID/comm, often python3) matches, or " \
+		 "the name of their script or module (app.py); may be repeated"},                  \
+	{.name = "cgroup",                                                                         \
+	 .arg = "GLOB",                                                                            \
+	 .set = value_strings,                                                                     \
+	 .field = RECORD_FIELD(cgroups),                                                           \
+	 .help = "processes whose control group's path matches, or one of the names in it "        \
+		 "(nginx.service); may be repeated"},                                              \
+	{.name = "container",                                                                      \
+	 .arg = "ID",                                                                              \
+	 .set = value_strings,                                                                     \
+	 .field = RECORD_FIELD(containers),                                                        \
+	 .help = "processes of this container, by the beginning of its id, or by its name (of "    \
+		 "Docker, LXC, systemd-nspawn); may be repeated"}
+
+#define RECORD_ROWS_TARGETS                                                                        \
+	RECORD_ROWS_TARGETS_OF("this process, its children and theirs, also later ones",           \
+			       "with --pid or --")
+
+#define RECORD_ROWS_SAMPLING(until, how_long, hz)                                                  \
+	{.group = "Sampling",                                                                      \
+	 .name = "duration",                                                                       \
+	 .letter = 'd',                                                                            \
+	 .arg = "TIME",                                                                            \
+	 .set = value_duration,                                                                    \
+	 .field = RECORD_FIELD(duration_ns),                                                       \
+	 .initial = (until),                                                                       \
+	 .help = (how_long)},                                                                      \
+	{.name = "frequency",                                                                      \
+	 .letter = 'F',                                                                            \
+	 .arg = "HZ",                                                                              \
+	 .set = value_frequency,                                                                   \
+	 .field = RECORD_FIELD(freq_hz),                                                           \
+	 .initial = (hz),                                                                          \
+	 .help = "samples per second of CPU time; of a clock 100k at most"},                       \
+	{.name = "count",                                                                          \
+	 .letter = 'c',                                                                            \
+	 .arg = "N",                                                                               \
+	 .set = value_count,                                                                       \
+	 .field = RECORD_FIELD(count),                                                             \
+	 .help = "instead of a frequency: one sample every N events on average (nanoseconds for "  \
+		 "clocks); k, M and G multiply"},                                                           \
+	{.name = "event",                                                                          \
+	 .letter = 'e',                                                                            \
+	 .arg = "EVENT",                                                                           \
+	 .set = value_string,                                                                      \
+	 .field = RECORD_FIELD(event),                                                             \
+	 .initial = "cpu-clock",                                                                   \
+	 .complete = COMPLETE_EVENT,                                                               \
+	 .help = "what to sample on: a perf event by name, :u or :k behind it for user or kernel " \
+		 "code only"}
+
+#define RECORD_ROW_NATIVE(title)                                                                   \
+	{.group = (title),                                                                         \
+	 .name = "native",                                                                         \
+	 .arg = "WHICH",                                                                           \
+	 .set = value_native,                                                                      \
+	 .field = RECORD_FIELD(native),                                                            \
+	 .initial = "leaf",                                                                        \
+	 .complete = "leaf full none",                                                             \
+	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "  \
+		 "full also what lies between and above Python functions, none nothing"}
+
+#define RECORD_ROWS_NATIVE                                                                         \
+	RECORD_ROW_NATIVE("Native and kernel frames"),                                             \
+	{.name = "interpreter-frames",                                                             \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(interpreter_frames),                                                \
+	 .help = "with --native=full: show the interpreter's own machinery too, and what `import " \
+		 "NAME' stands for"},                                                              \
+	{.name = "native-lines",                                                                   \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(native_lines),                                                      \
+	 .help = "source lines and inlined functions of native frames, where debug information "   \
+		 "is there; takes longer"},                                                        \
+	{.name = "kernel",                                                                         \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(kernel),                                                            \
+	 .help = "show what the kernel did for the program; this is the default"},                 \
+	{.name = "no-kernel",                                                                      \
+	 .set = value_no_flag,                                                                     \
+	 .field = RECORD_FIELD(kernel),                                                            \
+	 .help = "leave the kernel's frames out; samples in the kernel stay"},                     \
+	{.name = "all",                                                                            \
+	 .set = value_flag,                                                                        \
+	 .field = RECORD_FIELD(all),                                                               \
+	 .help = "processes that aren't Python too, with their native frames"},                    \
+	{.name = "unwind-memory",                                                                  \
+	 .arg = "SIZE",                                                                            \
+	 .set = value_memory,                                                                      \
+	 .field = RECORD_FIELD(unwind_memory),                                                     \
+	 .initial = "64M, or a 256th of what there is if that is more",                            \
+	 .help = "most memory for the tables that native stacks are unwound with, from 8M to 4G; " \
+		 "K, M and G multiply by 1024"}
+
+#define RECORD_ROWS_WORDS                                                                          \
+	{.name = "verbose",                                                                        \
+	 .letter = 'v',                                                                            \
+	 .set = value_more,                                                                        \
+	 .field = RECORD_FIELD(verbose),                                                           \
+	 .help = "say more; -vv says everything"},                                                 \
+	VALUE_QUIET_ROW(RECORD_FIELD(quiet), NULL),                                                \
+	VALUE_COLOR_ROW(RECORD_FIELD(color))
+
+/* clang-format on */
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that say whose source text may be shown; what they mean: host/source_open.h. */
+#ifndef CLI_OPTIONS_SOURCE_OPTIONS_H
+#define CLI_OPTIONS_SOURCE_OPTIONS_H
+
+#include "cli/options/options.h"
+#include "cli/options/values.h"
+#include "host/source_open.h"
+
+/* --source, --no-source */
+struct source_options {
+	bool all, none;
+};
+
+#define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
+/* @where: where the text is to be seen, "html: "; @own: what is shown without these options. */
+#define SOURCE_ROWS(at, where, own)                                                                \
+	{.name = "source",                                                                         \
+	 .set = value_flag,                                                                        \
+	 SOURCE_ROW(at, all),                                                                      \
+	 .help = where "source text of every .py and .pyx file that you may read; " own},          \
+	{                                                                                          \
+		.name = "no-source", .set = value_flag, SOURCE_ROW(at, none),                      \
+		.help = where "no source text"                                                     \
+	}
+
+/* What the options ask for; -EINVAL + message if they exclude each other. */
+_must_use_ int source_options_mode(const struct source_options *o, enum source_mode *ret);
+
+#endif

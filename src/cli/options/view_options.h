@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The words for what is shown, the same in every command: rows for its table. Its options hold a
+ * struct view_options (view/view.h) at @base, an offset.
+ */
+#ifndef CLI_OPTIONS_VIEW_OPTIONS_H
+#define CLI_OPTIONS_VIEW_OPTIONS_H
+
+#include "cli/options/options.h"
+#include "cli/options/values.h"
+#include "view/unmatched.h"
+#include "view/view.h"
+
+int view_value_pattern(void *field, const char *text);	 /* pattern_texts */
+int view_value_label(void *field, const char *text);	 /* pattern_texts: "KEY=PATTERN" */
+int view_value_kind(void *field, const char *text);	 /* unsigned: one more bit */
+int view_value_lines(void *field, const char *text);	 /* enum view_grain */
+int view_value_functions(void *field, const char *text); /* enum view_grain */
+int view_value_modules(void *field, const char *text);	 /* enum view_grain */
+
+int view_value_until(void *field, const char *text);   /* uint64_t ns, > 0 */
+int view_value_package(void *field, const char *text); /* pattern_texts: "shop", "company.shop" */
+
+int view_value_native(void *field, const char *text); /* enum view_native */
+
+int view_value_rows(void *field, const char *text); /* unsigned: 1 to a million rows of a table */
+
+/* Warns of what view_mine() returned. */
+void view_say_unknown(const char *package);
+
+/* What a table by that label is called above it. */
+const char *view_by_heading(const char *by);
+
+/* 0, or -EINVAL + message: what one option alone can't show. */
+_must_use_ int view_options_check(const struct view_options *o);
+
+/* Warns of patterns that match nothing of @p, before a view is made of it. 0 or -ENOMEM + message. */
+_must_use_ int view_options_warn(const struct view_options *o, struct profile *p);
+void view_options_warn_of(const struct unmatched *u); /* the same of what was looked at */
+
+#define VIEW_ROW(base, member) .field = (base) + offsetof(struct view_options, member)
+
+/* clang-format off */
+#define VIEW_SAMPLE_ROWS(base)                                                                     \
+	{.group = "What is shown (all of it, unless)",                                             \
+	 .name = "process", .arg = "PATTERN", .set = view_value_pattern,                           \
+	 VIEW_ROW(base, processes),                                                                \
+	 .help = "processes by name or id; a pattern is the whole text, a glob or a /regex/; each " \
+		 "of these options may be repeated"},                                              \
+	{.name = "thread", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, threads),                                                                  \
+	 .help = "threads by name or id"},                                                         \
+	{.name = "module", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, modules),                                                                  \
+	 .help = "samples taken in this module, what is below it or native code that it called: " \
+		 "json, libz.so.1, [kernel]"},                                                     \
+	{.name = "kind", .arg = "KIND", .set = view_value_kind,                                    \
+	 VIEW_ROW(base, kinds), .complete = "python native kernel jit gc mark",                    \
+	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc (with all "  \
+		 "that the garbage collector calls), mark"},                                      \
+	{.name = "label", .arg = "KEY=PATTERN", .set = view_value_label,                           \
+	 VIEW_ROW(base, labels),                                                                   \
+	 .help = "samples with such a label"},                                                     \
+	{.name = "focus", .arg = "PATTERN", .set = view_value_pattern,                             \
+	 VIEW_ROW(base, focus),                                                                    \
+	 .help = "stacks with such a frame: a function (json.loads, Spam.eggs), a module or "      \
+		 "package, a file or FILE:LINE"},                                                                  \
+	{.name = "ignore", .arg = "PATTERN", .set = view_value_pattern,                            \
+	 VIEW_ROW(base, ignore),                                                                   \
+	 .help = "stacks without such a frame"},                                                   \
+	{.name = "hide", .arg = "PATTERN", .set = view_value_pattern,                              \
+	 VIEW_ROW(base, hide),                                                                     \
+	 .help = "leave such frames out; their time is their caller's"},                           \
+	{.name = "show", .arg = "PATTERN", .set = view_value_pattern,                              \
+	 VIEW_ROW(base, show),                                                                     \
+	 .help = "leave all other frames out"}
+
+#define VIEW_MINE_ROW(base)                                                                        \
+	{.name = "mine", .arg = "PACKAGE", .set = view_value_package, VIEW_ROW(base, mine),        \
+	 .help = "this package is your own code too, though it is installed as others are; may "   \
+		 "be repeated"}
+
+#define VIEW_TIME_ROWS(base)                                                                       \
+	{.name = "since", .arg = "TIME", .set = value_time,                                        \
+	 VIEW_ROW(base, since_ns),                                                                 \
+	 .help = "from this time after the start of the recording on: 10, 500ms, 2m"},             \
+	{.name = "until", .arg = "TIME", .set = view_value_until,                                  \
+	 VIEW_ROW(base, until_ns),                                                                 \
+	 .help = "up to this time after the start"}
+
+#define VIEW_GRAIN_ROWS(base)                                                                      \
+	{.name = "lines", .set = view_value_lines, VIEW_ROW(base, grain),                          \
+	 .help = "a frame is a line"},                                                             \
+	{.name = "functions", .set = view_value_functions, VIEW_ROW(base, grain),                  \
+	 .help = "a frame is a function, whatever its line"},                                      \
+	{.name = "modules", .set = view_value_modules, VIEW_ROW(base, grain),                      \
+	 .help = "a frame is a module"}
+
+#define VIEW_INVERT_ROW(base)                                                                      \
+	{.name = "invert", .set = value_flag, VIEW_ROW(base, invert),                              \
+	 .help = "innermost functions first, their callers above them"}
+
+#define VIEW_NATIVE_ROW(base)                                                                      \
+	{.name = "native", .arg = "WHICH", .set = view_value_native, VIEW_ROW(base, native),       \
+	 .initial = "full: all that were recorded", .complete = "leaf full none",                  \
+	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
+		 "function, none leaves none"}
+
+/* A table without stacks has a row for each, instead of a root frame. */
+#define VIEW_BY_OWN_ROW(base, otherwise, words)                                                    \
+	{.name = "by", .arg = "WHAT", .set = value_string, VIEW_ROW(base, by),                     \
+	 .initial = (otherwise), .complete = "process thread cgroup gil", .help = (words)}
+#define VIEW_BY_ROW(base)                                                                          \
+	VIEW_BY_OWN_ROW(base, "process where there are several",                                   \
+			"root frame of each stack: process, thread, cgroup, gil or a label's name")
+/* clang-format on */
+
+#define VIEW_ROWS(base)                                                                            \
+	VIEW_SAMPLE_ROWS(base), VIEW_TIME_ROWS(base), VIEW_GRAIN_ROWS(base),                       \
+		VIEW_INVERT_ROW(base), VIEW_NATIVE_ROW(base), VIEW_BY_ROW(base)
+
+#endif

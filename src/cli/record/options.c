@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line of `krait record`: its table, its defaults and what excludes what. */
+#include "cli/record/record.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/options/record_rows.h"
+#include "cli/options/view_options.h"
+#include "render/render.h"
+#include "sampler/events.h"
+
+/* A frequency that doesn't beat in step with timers; see perf's own default of 99. */
+#define FREQ_PROCESS_HZ 999
+#define FREQ_MACHINE_HZ 99
+
+static const struct option_row rows[] = {
+	RECORD_ROWS_TARGETS,
+
+	RECORD_ROWS_SAMPLING(
+		"until Ctrl-C or the end of the targets",
+		"how long: 10, 10s, 500ms, 2m; with -- it ends the recording, not the command",
+		"999 with --pid and --, 99 for the machine"),
+
+	RECORD_ROWS_NATIVE,
+	{.name = "kernel-addresses",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(kernel_addresses),
+	 .help = "write the kernel's addresses as they are, not relative to its start; for who may "
+		 "read them in /proc/kallsyms"},
+
+	VALUE_OUTPUT_ROW(RECORD_FIELD(output), "krait-NAME-DATE-TIME.html",
+			 "where to write; the extension picks the format, - is standard output"),
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = RECORD_FIELD(format_name),
+	 .complete = COMPLETE_FORMAT,
+	 .help = "the format whatever the extension says; krait help formats lists them"},
+	{.name = "folded",
+	 .letter = 'f',
+	 .set = value_flag,
+	 .field = RECORD_FIELD(folded),
+	 .help = "folded stacks, on standard output unless --output is given"},
+	{.name = "annotate",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(annotate),
+	 .help = "in folded stacks: a suffix after the name of a frame that isn't Python, _[n] "
+		 "native, _[k] kernel, _[j] JIT, _[g] garbage collector"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = RECORD_FIELD(value),
+	 .initial = "samples in folded stacks, else time, or the event that was counted",
+	 .complete = "samples cpu",
+	 .help = "what the counts of text and pictures are"},
+	{.name = "add-label",
+	 .arg = "KEY=VALUE",
+	 .set = value_label,
+	 .field = RECORD_FIELD(labels),
+	 .help = "write this label to every sample; may be repeated"},
+	{.name = "label-intervals",
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = RECORD_FIELD(label_intervals),
+	 .complete = COMPLETE_FILE,
+	 .help = "labels that the program gives to its own time: FILE has a line for each "
+		 "interval, "
+		 "and is read when the recording is done"},
+	{.name = "times",
+	 .set = value_times_exact,
+	 .field = RECORD_FIELD(times),
+	 .help = "record the exact time of every sample instead of 10 ms steps"},
+	{.name = "no-times",
+	 .set = value_times_none,
+	 .field = RECORD_FIELD(times),
+	 .help = "record no times, for a smaller file"},
+	{.name = "summary-json",
+	 .arg = "FILE",
+	 .set = value_string,
+	 .field = RECORD_FIELD(summary_json),
+	 .complete = COMPLETE_FILE,
+	 .help = "write the closing lines as JSON too"},
+	{.name = "memory",
+	 .arg = "SIZE",
+	 .set = value_memory,
+	 .field = RECORD_FIELD(memory),
+	 .initial = "512M, or a quarter of what there is if that is less",
+	 .help = "most memory for names and stacks and for writing them, from 8M to 4G; where they "
+		 "need more, what was rare is summed up as [rare code]"},
+	SOURCE_ROWS(RECORD_FIELD(source), "html: ", "by default of your own files only"),
+	{.name = "open",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(open),
+	 .help = "open the page when it is written"},
+
+	VIEW_SAMPLE_ROWS(RECORD_FIELD(view)),
+	VIEW_TIME_ROWS(RECORD_FIELD(view)),
+	VIEW_GRAIN_ROWS(RECORD_FIELD(view)),
+	VIEW_INVERT_ROW(RECORD_FIELD(view)),
+	VIEW_BY_ROW(RECORD_FIELD(view)),
+	VIEW_MINE_ROW(RECORD_FIELD(view)),
+	{.group = "Conduct",
+	 .name = "require-samples",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(require_samples),
+	 .help = "exit with 1 if not a single sample came"},
+	{.name = "if-permitted",
+	 .set = value_flag,
+	 .field = RECORD_FIELD(if_permitted),
+	 .help = "with --: without the rights to profile, warn once and run the command "
+		 "unprofiled"},
+	RECORD_ROWS_WORDS,
+	OPTION_HELP,
+	{},
+};
+
+void record_options_init(struct record_options *o)
+{
+	*o = (struct record_options){
+		.event = "cpu-clock", .native = NATIVE_MODE_LEAF, .kernel = true};
+}
+
+void record_options_fini(struct record_options *o)
+{
+	vec_fini(&o->pids);
+	vec_fini(&o->comms);
+	vec_fini(&o->cgroups);
+	vec_fini(&o->containers);
+	vec_fini(&o->labels);
+	view_options_fini(&o->view);
+}
+
+static int check_targets(const struct record_options *o)
+{
+	bool chosen = o->comms.n || o->cgroups.n || o->containers.n;
+
+	if (o->cmd && o->pids.n)
+		return err_set(-EINVAL, "--pid and a command after -- exclude each other; record "
+					"them one after the other");
+	if (o->cmd && chosen)
+		return err_set(-EINVAL, "a command after -- is the only target; leave --comm, "
+					"--cgroup and --container out");
+	if (o->no_children && !o->cmd && !o->pids.n)
+		return err_set(-EINVAL,
+			       "--no-children needs a process: --pid or a command after --");
+	if (o->if_permitted && !o->cmd)
+		return err_set(-EINVAL, "--if-permitted needs a command to run after --");
+	return 0;
+}
+
+static int check_sampling(struct record_options *o)
+{
+	struct event event;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
+	if (o->freq_hz && o->count)
+		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
+	if (!o->freq_hz && !o->count)
+		o->freq_hz = o->cmd || o->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
+	return event_set_rate(&event, o->freq_hz, o->count);
+}
+
+static int check_native(const struct record_options *o)
+{
+	if (o->interpreter_frames && o->native != NATIVE_MODE_FULL)
+		return err_set(-EINVAL, "--interpreter-frames are native frames between Python's; "
+					"say --native=full too");
+	if (o->native_lines && o->native == NATIVE_MODE_NONE)
+		return err_set(-EINVAL,
+			       "--native-lines and --native=none exclude each other; keep one");
+	if (o->kernel_addresses && !o->kernel)
+		return err_set(-EINVAL,
+			       "--kernel-addresses and --no-kernel exclude each other; keep one");
+	if (o->all && o->native == NATIVE_MODE_NONE)
+		return err_set(-EINVAL, "--all shows processes that have native frames only; "
+					"leave --native=none out");
+	if (o->all && (o->pids.n || o->cmd))
+		return err_set(-EINVAL, "--all and %s exclude each other; keep one",
+			       o->cmd ? "a command after --" : "--pid");
+	return 0;
+}
+
+/* Labels that every sample has (collect/thread.c), for --by. */
+static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
+					 "cgroup",  "container", "gil"};
+
+/* Is it a label that there will be for sure? */
+static bool is_known_label(const struct record_options *o, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_labels); i++)
+		if (streq(key, own_labels[i]))
+			return true;
+	for (size_t i = 0; i < o->labels.n; i++)
+		if (strlen(key) == o->labels.v[i].key_len &&
+		    !memcmp(key, o->labels.v[i].key, o->labels.v[i].key_len))
+			return true;
+	return false;
+}
+
+bool record_by_interval(const struct record_options *o)
+{
+	return o->view.by && o->label_intervals && !is_known_label(o, o->view.by);
+}
+
+/* What would only be found out when the recording is written, and lost with it. */
+static int check_shown(const struct record_options *o)
+{
+	struct event event;
+	const char *by = o->view.by;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
+	if (o->value && !streq(o->value, "samples") && !streq(o->value, event.sample_type))
+		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
+			       o->value, event.sample_type);
+	if (by && !o->label_intervals && !is_known_label(o, by))
+		return err_set(
+			-EINVAL,
+			"--by %s isn't a label of this recording; there are process, thread, "
+			"pid, tid, cgroup, container, gil and labels that are added",
+			by);
+	if ((o->view.since_ns || o->view.until_ns) && o->times == PPROF_TIMES_NONE)
+		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
+	return view_options_check(&o->view);
+}
+
+/* -f and a file called otherwise: one of the two is a mistake. --format says so on purpose. */
+static int check_folded(const struct record_options *o)
+{
+	const struct render_format *named;
+
+	if (o->format_name && !streq(o->format_name, "folded"))
+		return err_set(-EINVAL, "--folded and --format %s exclude each other; keep one",
+			       o->format_name);
+	named = o->format_name ? NULL : render_by_file(o->output);
+	if (named && !streq(named->name, "folded"))
+		return err_set(
+			-EINVAL,
+			"--folded writes text, but %s is a name for %s; leave -f out, or use "
+			"--format folded if it is meant",
+			o->output, named->name);
+	return 0;
+}
+
+/* What the format's writer would refuse when the recording is done. */
+static int check_times(const struct record_options *o)
+{
+	struct event event;
+	int r = event_parse(&event, o->event);
+
+	if (r)
+		return r;
+	if (o->times == PPROF_TIMES_NONE)
+		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
+			       o->format->name);
+	if (!event.clock || (o->value && streq(o->value, "samples")))
+		return err_set(-EINVAL,
+			       "the format %s shows how long things take, and %s doesn't tell; "
+			       "leave %s out",
+			       o->format->name, event.clock ? o->value : event.name,
+			       event.clock ? "--value" : "--event");
+	return 0;
+}
+
+/* Picks the format: --format, -f, the extension, else the default picture. */
+static int check_output(struct record_options *o)
+{
+	int r;
+
+	if (o->folded && !o->output)
+		o->output = "-";
+	r = o->folded ? check_folded(o) : 0;
+	if (r)
+		return r;
+	if (o->folded)
+		o->format_name = "folded";
+	if (o->output && streq(o->output, "-") && !o->format_name)
+		return err_set(-EINVAL, "standard output has no extension; say the format too, as "
+					"in `-o - --format folded`");
+	if (o->format_name)
+		o->format = render_by_name(o->format_name);
+	else
+		o->format = o->output ? render_by_file(o->output) : &render_formats[0];
+	if (!o->format)
+		return -EINVAL;
+	r = render_check_by(o->format, o->view.by);
+	if (!r && o->format->needs_times)
+		r = check_times(o);
+	if (r)
+		return r;
+	if (o->annotate && !streq(o->format->name, "folded"))
+		return err_set(-EINVAL, "--annotate is for folded stacks, and %s isn't; add -f",
+			       o->format->name);
+	r = source_options_mode(&o->source, &o->source_mode);
+	if (r)
+		return r;
+	if (o->source_mode != SOURCE_OWN && !streq(o->format->name, "html"))
+		return err_set(-EINVAL, "%s is for pages, and %s isn't; use --format html",
+			       o->source.all ? "--source" : "--no-source", o->format->name);
+	if (o->output && o->summary_json && streq(o->output, "-") && streq(o->summary_json, "-"))
+		return err_set(-EINVAL,
+			       "--summary-json - and the profile would be mixed on standard "
+			       "output; give one of them a file");
+	if (o->open && o->output && streq(o->output, "-"))
+		return err_set(-EINVAL, "--open needs a file; standard output can't be opened");
+	return 0;
+}
+
+int record_options_check(struct record_options *o)
+{
+	int r;
+
+	if (o->quiet && o->verbose)
+		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
+	if (o->quiet)
+		o->verbose = -1;
+	r = check_targets(o);
+	if (!r)
+		r = check_sampling(o);
+	if (!r)
+		r = check_native(o);
+	if (!r)
+		r = check_shown(o);
+	return r ? r : check_output(o);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	_cleanup_(record_options_fini) struct record_options o;
+	struct operands operands;
+	int r;
+
+	record_options_init(&o);
+	r = options_read(self, argc, argv, &o, &operands);
+	if (r >= 0)
+		return r;
+	o.cmd = operands.cmd;
+	r = record_options_check(&o);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_USAGE;
+	}
+	log_set_level(LOG_NOTE + MIN(o.verbose, 2));
+	return cmd_record(&o);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "Record where Python programs spend their time.",
+	.synopsis = (const char *const[]){"record [OPTIONS] -- COMMAND [ARGUMENT...]",
+					  "record [OPTIONS] --pid PID", "record [OPTIONS]", NULL},
+	.examples =
+		(const char *const[]){"krait record -- python app.py\trun and profile a program",
+				      "krait record -p 123 -d 10\ta running one, for 10 s",
+				      "krait record -o out.folded -p 123\tuntil Ctrl-C or its end",
+				      "krait -p 123 -f -d 10 > stacks.txt\tfolded stacks",
+				      "krait record -d 10\tevery Python process", NULL},
+	.rows = rows,
+	.takes_command = true,
+	.run = run,
+};

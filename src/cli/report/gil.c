@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a recording says of the GIL. Its samples are of threads that run: who waits for the GIL sleeps, so that shares of
+ * CPU time never show how long, and who holds it may sleep as well.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cli/cells.h"
+#include "cli/report/report.h"
+#include "render/roots.h"
+
+#define INDENT "     " /* of a line that goes on */
+
+struct lines {
+	struct str *out;
+	int width, used; /* columns */
+};
+
+/* Begins a new line where @text wouldn't fit. */
+static void add_words(struct lines *l, const char *text)
+{
+	int n = cells_width(text, strlen(text));
+
+	if (l->used + n > l->width) {
+		while (l->out->n && l->out->s[l->out->n - 1] == ' ')
+			l->out->s[--l->out->n] = '\0';
+		str_add(l->out, "\n" INDENT);
+		l->used = (int)strlen(INDENT);
+	}
+	str_add(l->out, text);
+	l->used += n;
+}
+
+static const char *state_words(const char *state)
+{
+	static const char *const words[][2] = {
+		{"waiting", "beginning or ending a wait for it"},
+		{"none", "none to hold"},
+		{"unknown", "not known"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (streq(state, words[i][0]))
+			return words[i][1];
+	return state;
+}
+
+#define LEAST_PERCENT 0.95 /* smaller ones aren't worth a row more */
+
+static void add_shares(const struct report_facts *f, const report_shares *shares, struct lines *l)
+{
+	const char *apart = "";
+
+	vec_foreach(s, shares) {
+		_cleanup_str_ struct str text = {};
+		double percent = report_percent(f, s->value);
+
+		if (percent > -LEAST_PERCENT && percent < LEAST_PERCENT)
+			continue;
+		str_add(l->out, apart);
+		l->used += (int)strlen(apart);
+		str_addf(&text, "%s %.1f %%", state_words(s->name), percent);
+		add_words(l, str_cstr(&text));
+		apart = ", ";
+	}
+}
+
+static bool is_off_cpu(const struct report_facts *f)
+{
+	return streq(profile_meta(f->p)->values[f->value].type, "off_cpu");
+}
+
+/* A process, and how long its threads were seen with the GIL. */
+struct holder {
+	uint32_t labels, tid; /* a label set of its; the thread that was met first */
+	int64_t held;
+	bool threads; /* several */
+};
+
+struct holders {
+	VEC(struct holder) all;
+	struct map by_process;
+};
+
+static struct holder *holder_of(struct holders *h, const struct profile *p, uint32_t labels)
+{
+	uint64_t key = (uint64_t)profile_label_value(p, labels, "process") << 32 |
+		       profile_label_value(p, labels, "pid");
+	const uint64_t *at = map_get(&h->by_process, key);
+	struct holder one = {.labels = labels, .tid = profile_label_value(p, labels, "tid")};
+
+	if (at)
+		return &h->all.v[*at];
+	if (vec_push(&h->all, one) || map_put(&h->by_process, key, h->all.n - 1))
+		return NULL;
+	return &h->all.v[h->all.n - 1];
+}
+
+static int take_holders(const struct report_facts *f, struct holders *h)
+{
+	for (size_t i = 0; i < f->n_sums; i++) {
+		uint32_t labels = f->sums[i].labels;
+		const char *state = labels ? profile_label_text(f->p, labels, "gil") : NULL;
+		struct holder *one;
+
+		if (!state || streq(state, "none"))
+			continue;
+		one = holder_of(h, f->p, labels);
+		if (!one)
+			return err_set(-ENOMEM, "out of memory");
+		one->threads |= profile_label_value(f->p, labels, "tid") != one->tid;
+		if (streq(state, "held") &&
+		    __builtin_add_overflow(one->held, f->sums[i].values[f->value], &one->held))
+			one->held = INT64_MAX;
+	}
+	return 0;
+}
+
+/* One GIL has one holder: what its threads ran with it is time in which it was held. */
+static void add_held(const struct report_facts *f, const struct holders *h, struct str *out)
+{
+	const struct holder *most = NULL;
+	const char *name;
+	int percent;
+
+	vec_foreach(one, &h->all)
+		if (one->threads && (!most || one->held > most->held))
+			most = one;
+	if (!most)
+		return;
+	percent = (int)(100.0 * (double)most->held / (double)profile_meta(f->p)->duration_ns);
+	if (percent <= 0 || percent > 100) /* interpreters with a GIL each */
+		return;
+	str_addf(out, "GIL held at least %d %% of the wall time (a holder that sleeps isn't seen)",
+		 percent);
+	name = profile_label_text(f->p, most->labels, "process");
+	if (h->all.n > 1 && name)
+		str_addf(out, ", in %s (pid %s)", name,
+			 profile_label_text(f->p, most->labels, "pid") ?: "?");
+	str_add_c(out, '\n');
+}
+
+static bool is_cpu_time(const struct report_facts *f)
+{
+	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
+
+	return streq(v->type, "cpu") && streq(v->unit, "nanoseconds");
+}
+
+static int add_wall_time(const struct report_facts *f, struct str *out)
+{
+	struct holders h = {};
+	int r;
+
+	if (!is_cpu_time(f) || profile_meta(f->p)->duration_ns <= 0 || f->costs.less)
+		return 0;
+	r = take_holders(f, &h);
+	if (!r)
+		add_held(f, &h, out);
+	vec_fini(&h.all);
+	map_fini(&h.by_process);
+	return r;
+}
+
+int report_add_gil(const struct report_facts *f, int width, struct str *out)
+{
+	struct lines l = {.out = out, .width = width};
+	_cleanup_str_ struct str text = {};
+	report_shares shares = {};
+	int r = report_shares_of(f, "gil", &shares);
+
+	if (!r && shares.n) {
+		str_addf(&text, "GIL, of the %s%s: ", report_value_words(f),
+			 is_off_cpu(f) ? "" : " (who waits for it has none)");
+		add_words(&l, str_cstr(&text));
+		add_shares(f, &shares, &l);
+		str_add_c(out, '\n');
+		r = add_wall_time(f, out);
+	}
+	report_shares_fini(&shares);
+	return r == -EINVAL ? 0 : r; /* no sample says it */
+}

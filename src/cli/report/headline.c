@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* As `krait report` begins, and what both have to find for it; see headline.h and report.h. */
+#include "cli/report/headline.h"
+
+#include <stdlib.h>
+#include "cli/report/report.h"
+#include "render/tree.h"
+
+int report_find_value(struct report_facts *f, const char *type)
+{
+	int r = type ? tree_value(f->p, type) : (int)profile_meta(f->p)->default_value;
+
+	if (r < 0)
+		return r;
+	f->value = (unsigned)r;
+	return 0;
+}
+
+int report_find_costs(struct report_facts *f, enum costs_by by, bool inverted)
+{
+	int r = costs_init(&f->costs, f->p, by);
+
+	f->costs.inverted = inverted;
+	f->costs.left_out = f->frames_left_out;
+	r = r ? r : costs_add(&f->costs, f->sums, f->n_sums, f->value);
+	return r ? r : costs_lede(&f->costs, f->sums, f->n_sums, f->value, &f->lede);
+}
+
+int headline_add(struct profile *p, const char *value, bool inverted, struct str *b)
+{
+	struct report_facts f = {.p = p};
+	int r = report_find_value(&f, value);
+
+	r = r ? r : profile_sums(p, &f.sums, &f.n_sums);
+	r = r ? r : report_find_costs(&f, COSTS_BY_FILE, inverted);
+	if (!r)
+		costs_sort(
+			&f.costs); /* as the report's: what is told of a difference is its first row */
+	if (!r && costs_whole(&f.costs))
+		report_add_lede(&f, b);
+	if (!r && f.costs.less)
+		str_add(b, ". The picture and the tables have what is above 0 alone");
+	costs_fini(&f.costs);
+	free(f.sums);
+	return r;
+}

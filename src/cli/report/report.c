@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait report: any profile file, shown or written in another format. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cli/cells.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/options/source_options.h"
+#include "cli/options/values.h"
+#include "cli/options/view_options.h"
+#include "cli/report/headline.h"
+#include "cli/report/report.h"
+#include "cli/write.h"
+#include "render/embedded.h"
+#include "render/read.h"
+#include "render/roots.h"
+
+struct report_options {
+	const char *output, *format_name;
+	const struct render_format *format;
+	struct render_options render;
+	struct view_options view;
+	struct report_style style;
+	/* Instead of .format: the report itself. */
+	int (*print)(const struct report_facts *f, const struct report_style *style, FILE *out);
+	enum color_mode color;
+	struct source_options source;
+	enum source_mode source_mode;
+	bool json, quiet;
+};
+
+#define FIELD(f) offsetof(struct report_options, f)
+
+static const struct option_row rows[] = {
+	VALUE_OUTPUT_ROW(FIELD(output), "standard output",
+			 "where to write; the extension picks the format, - is standard output"),
+	{.name = "format",
+	 .arg = "FORMAT",
+	 .set = value_string,
+	 .field = FIELD(format_name),
+	 .initial = "what the extension says; text on standard output",
+	 .complete = COMPLETE_REPORT_FORMAT,
+	 .help = "text, md (Markdown, for a job's summary; also -o FILE.md) or json (also -o "
+		 "FILE.json): "
+		 "the report; or any format that krait help formats lists"},
+	{.name = "json",
+	 .set = value_flag,
+	 .field = FIELD(json),
+	 .help = "the same as --format json"},
+	{.name = "annotate",
+	 .set = value_flag,
+	 .field = FIELD(render.annotate),
+	 .help = "in folded stacks: a suffix after the name of a frame that isn't Python, _[n] "
+		 "native, _[k] kernel, _[j] JIT, _[g] garbage collector"},
+	{.name = "value",
+	 .arg = "TYPE",
+	 .set = value_string,
+	 .field = FIELD(render.value),
+	 .initial = "samples in folded stacks, else time, or the event that was counted",
+	 .complete = "samples cpu",
+	 .help = "what the counts of text and pictures are"},
+	{.name = "no-times",
+	 .set = value_times_none,
+	 .field = FIELD(render.times),
+	 .help = "write no times, for a smaller file"},
+	{.group = "The report",
+	 .name = "limit",
+	 .letter = 'n',
+	 .arg = "N",
+	 .set = view_value_rows,
+	 .field = FIELD(style.limit),
+	 .initial = "10; in a terminal of less than 40 rows 5, and of lines what has room",
+	 .help = "rows of a table"},
+	{.name = "tree",
+	 .set = value_flag,
+	 .field = FIELD(style.tree),
+	 .help = "the heaviest paths too, as a tree; an only call is marked instead of being "
+		 "indented, and frames of libraries that only pass a call on are one row"},
+	{.name = "per-process",
+	 .set = value_flag,
+	 .field = FIELD(style.per_process),
+	 .help = "each process's share too; of more than fit those of one name together"},
+	{.name = "per-thread",
+	 .set = value_flag,
+	 .field = FIELD(style.per_thread),
+	 .help = "each thread's share too; of more than fit those of one name together"},
+	SOURCE_ROWS(FIELD(source), "text, md, html: ",
+		    "by default what FILE has if it is a page; in a text on standard output that "
+		    "of your own files too"),
+	VIEW_ROWS(FIELD(view)),
+	VIEW_MINE_ROW(FIELD(view)),
+	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
+	VALUE_COLOR_ROW(FIELD(color)),
+	OPTION_HELP,
+	{},
+};
+
+/* The formats that are the report itself; standard output, a .md or a .json is one of them too. */
+static bool is_report(struct report_options *o)
+{
+	const char *name = o->format_name;
+
+	if (!name && (!o->output || streq(o->output, "-")))
+		name = "text";
+	if (!name && str_ends(o->output, ".md"))
+		name = "md";
+	/* But .speedscope.json and its like are formats of their own. */
+	if (!name && str_ends(o->output, ".json") && !render_known_file(o->output))
+		name = "json";
+	if (!name)
+		return false;
+	if (streq(name, "text"))
+		o->print = report_print_text;
+	else if (streq(name, "md"))
+		o->print = report_print_md;
+	else if (streq(name, "json"))
+		o->print = report_print_json;
+	return o->print;
+}
+
+static bool shows_source(const struct report_options *o)
+{
+	return o->print ? o->print != report_print_json : streq(o->format->name, "html");
+}
+
+/*
+ * A file, or Markdown, which goes into pages of others, is passed on. The profile may be anybody's, and
+ * names of files in it are no reason to publish what the reader has there.
+ */
+static bool is_passed_on(const struct report_options *o)
+{
+	return o->print == report_print_md || (o->print && o->output && !streq(o->output, "-"));
+}
+
+static int check(struct report_options *o, const struct operands *operands)
+{
+	if (!operands->operand)
+		return err_set(-EINVAL, "name the profile to read: krait report FILE");
+	if (o->json && o->format_name)
+		return err_set(-EINVAL, "--json and --format exclude each other; keep one");
+	if (o->json)
+		o->format_name = "json";
+	o->format = is_report(o) ? NULL : write_format(o->format_name, o->output);
+	if (!o->print && !o->format)
+		return -EINVAL;
+	if (o->render.annotate && (!o->format || !streq(o->format->name, "folded")))
+		return err_set(-EINVAL, "--annotate is for folded stacks; add --format folded");
+	if (source_options_mode(&o->source, &o->source_mode))
+		return -EINVAL;
+	if (o->source_mode != SOURCE_OWN && !shows_source(o))
+		return err_set(-EINVAL, "%s is for the report and for pages",
+			       o->source.all ? "--source" : "--no-source");
+	if (o->source_mode == SOURCE_OWN && is_passed_on(o))
+		o->source_mode = SOURCE_NONE;
+	o->render.by = o->view.by;
+	o->style.by = o->view.by;
+	return view_options_check(&o->view);
+}
+
+/* Leaves what the filters let through. */
+static int apply_filters(const struct report_options *o, struct report_facts *f)
+{
+	int r;
+
+	if (!view_wanted(&o->view))
+		return 0;
+	f->filtered = true;
+	f->frames_left_out = o->view.hide.n || o->view.show.n || o->view.native != VIEW_NATIVE_FULL;
+	r = view_options_warn(&o->view, f->p);
+	r = r ? r : view_apply(&f->p, &o->view, &f->totals);
+	if (!r && f->totals.all_samples && !f->totals.shown_samples)
+		log_warn("nothing of the profile matches the filters");
+	return r;
+}
+
+/* Before anything is printed. */
+static int check_per(const struct report_facts *f, bool wanted, const char *what)
+{
+	int r = wanted ? roots_check(f->p, f->sums, f->n_sums, what) : 0;
+
+	return r == -EINVAL ? err_set(r, "--per-%s: no sample says of which %s it is", what, what)
+			    : r;
+}
+
+static int find_facts(const struct report_options *o, struct report_facts *f)
+{
+	int r = report_find_value(f, o->render.value);
+
+	r = r ? r : profile_sums(f->p, &f->sums, &f->n_sums);
+	if (!r && o->style.by)
+		r = roots_check(f->p, f->sums, f->n_sums, o->style.by);
+	r = r ? r : check_per(f, o->style.per_process, "process");
+	r = r ? r : check_per(f, o->style.per_thread, "thread");
+	r = r ? r
+	      : report_find_costs(f, o->view.grain == VIEW_LINES ? COSTS_BY_LINE : COSTS_BY_FILE,
+				  o->view.invert);
+	if (r)
+		return r;
+	costs_sort(&f->costs);
+	if (!f->filtered)
+		f->totals.all[f->value] = f->costs.all;
+	return 0;
+}
+
+/* Of a table, where nobody names a number. */
+#define ROWS	 10
+#define FEW_ROWS 5
+
+struct print_arg {
+	const struct report_options *o;
+	struct report_facts *f;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct print_arg *a = arg;
+	struct report_style style = a->o->style;
+
+	style.grain = a->o->view.grain;
+	style.colored = color_wanted(a->o->color, out);
+	style.width = cells_terminal_width(out);
+	style.height = cells_terminal_height(out);
+	if (style.fit)
+		style.limit = style.height && style.height < REPORT_TALL ? FEW_ROWS : ROWS;
+	return a->o->print(a->f, &style, out);
+}
+
+/* A page of a page keeps its source text. Of a part of it nobody can tell what belongs to it. */
+static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
+{
+	if (o->source_mode != SOURCE_OWN || view_wanted(&o->view) ||
+	    !streq(o->format->name, "html") || !str_ends(f->path, ".html"))
+		return 0;
+	return read_source_file(f->path, EMBEDDED_SOURCE, text);
+}
+
+/* The report of a page has that page's text, wherever it goes: it isn't of the reader's files. */
+static int read_page(const struct report_options *o, struct report_facts *f)
+{
+	_cleanup_str_ struct str text = {};
+	int r;
+
+	if (!o->print || o->print == report_print_json || o->source.none ||
+	    !str_ends(f->path, ".html"))
+		return 0;
+	r = read_source_file(f->path, EMBEDDED_SOURCE, &text);
+	return r ? r : page_text_read(&f->page, &text);
+}
+
+static int convert(struct report_options *o, struct report_facts *f)
+{
+	_cleanup_str_ struct str text = {}, headline = {};
+	int r = take_text(o, f, &text);
+
+	if (!r && streq(o->format->name, "html"))
+		r = headline_add(f->p, o->render.value, o->view.invert, &headline);
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	o->render.headline = str_cstr(&headline);
+	o->render.source_text = text.n ? str_cstr(&text) : NULL;
+	r = write_file(f->p, o->output, o->format, &o->render);
+	source_say_shown(&f->source, o->output);
+	return r;
+}
+
+static int write_it(struct report_options *o, struct report_facts *f)
+{
+	int r;
+
+	view_say_unknown(view_mine(&o->view, f->p));
+	r = apply_filters(o, f);
+	if (!r && o->print)
+		r = find_facts(o, f);
+	r = r ? r : read_page(o, f);
+	f->source.p = f->p;
+	f->source.since_ns = source_ran(f->p, f->path);
+	o->render.open_source = SOURCE_OF_PAGE(&f->source);
+	o->render.source_shown = source_shown;
+	o->render.source_arg = &f->source;
+	if (r) {
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	if (o->format)
+		return convert(o, f);
+	cells_init();
+	return write_output(o->output, print, &(struct print_arg){o, f});
+}
+
+static int report(struct report_options *o, const char *path)
+{
+	struct caller caller;
+	struct report_facts f = {.path = path,
+				 .source.rules = {.caller = &caller, .mode = o->source_mode}};
+	int r = caller_find(&caller);
+
+	if (!r)
+		r = read_profile_file(path, &f.p);
+	if (r) {
+		caller_fini(&caller);
+		log_error("%s", err_msg());
+		return EXIT_FAILED;
+	}
+	if (!profile_n_samples(f.p))
+		log_warn("%s has no samples", path);
+	r = write_it(o, &f);
+	page_text_fini(&f.page);
+	costs_fini(&f.costs);
+	free(f.sums);
+	profile_free(f.p);
+	caller_fini(&caller);
+	return r;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct report_options o = {.render.times = PPROF_TIMES_EXACT};
+	struct operands operands;
+	int r = options_read(self, argc, argv, &o, &operands);
+
+	if (r < 0 && check(&o, &operands)) {
+		log_error("%s", err_msg());
+		r = EXIT_USAGE;
+	}
+	log_set_level(o.quiet ? LOG_WARN : LOG_NOTE);
+	/* Who names a number gets as many. */
+	o.style.fit = !o.style.limit;
+	if (r < 0)
+		r = report(&o, operands.operand);
+	view_options_fini(&o.view);
+	return r;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.reads_files = true,
+	.summary = "Show a profile, any tool's, or write it in another format.",
+	.synopsis = (const char *const[]){"report [OPTIONS] FILE", NULL},
+	.examples =
+		(const char *const[]){"krait report x.pb.gz\twhere the time goes, in the terminal",
+				      "krait report x.pb.gz -o x.html\ta recording as a page",
+				      "krait report x.html --format folded\tas text", NULL},
+	.rows = rows,
+	.operand = "FILE",
+	.operand_is_file = true,
+	.run = run,
+};

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report, in as many rows as the terminal has: one sentence, the hottest functions and lines; trees and
+ * shares on request. And the same as Markdown, for the summary of a CI job.
+ */
+#include <errno.h>
+#include <math.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/cells.h"
+#include "cli/options/view_options.h"
+#include "cli/report/print.h"
+#include "render/cpu_words.h"
+#include "render/markup.h"
+
+#define OWN_ROWS 3 /* of one's own lines, where a terminal has few rows */
+#define NOTES	 8 /* a file of another tool may claim any number */
+
+void report_end_row(struct report_printer *p)
+{
+	while (p->row.n && p->row.s[p->row.n - 1] == ' ')
+		p->row.s[--p->row.n] = '\0';
+	fprintf(p->out, "%s\n", str_cstr(&p->row));
+	p->above++;
+	str_clear(&p->row);
+}
+
+static void add_percent(struct report_printer *p, int64_t value)
+{
+	report_add_percent(p->f, p->md ? NULL : p->style, value, &p->row);
+}
+
+#define MD_COLUMNS 200 /* of a name: a summary is to be read */
+
+static void add_code(struct str *b, const char *s, bool keep_end)
+{
+	_cleanup_str_ struct str shown = {};
+
+	cells_add(&shown, s, MD_COLUMNS, keep_end, false);
+	markup_add_md_code(b, str_cstr(&shown), shown.n);
+}
+
+static void heading(struct report_printer *p, const char *md, const char *text)
+{
+	fprintf(p->out, "\n%s\n", p->md ? md : text);
+	p->above += 2;
+}
+
+bool report_keeps_end(const struct report_printer *p, uint32_t location)
+{
+	const struct profile_location *l =
+		location ? profile_get_location(p->f->p, location) : NULL;
+
+	return l && profile_get_mapping(p->f->p, l->mapping)->kind == KIND_PYTHON;
+}
+
+#define GC_LEAST 0.5 /* %, of all */
+
+/* How much of a function's own time is collecting garbage; "" where that is next to nothing, or it is the collector. */
+static void add_gc_part(const struct report_printer *p, const struct cost *c, struct str *b)
+{
+	double share = report_percent(p->f, c->gc);
+
+	/* Where nothing else is shown it goes without saying. */
+	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
+		return;
+	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
+		str_addf(b, "of it GC %.1f %%", share);
+}
+
+static void print_function(struct report_printer *p, const struct cost *c)
+{
+	_cleanup_str_ struct str name = {}, place = {}, gc = {};
+	int width = p->style->width - 2 * 9 - 2;
+
+	add_gc_part(p, c, &gc);
+	width -= gc.n ? (int)gc.n + 2 : 0;
+	costs_name(&p->f->costs, c->location, &name);
+	costs_place(&p->f->costs, c->location, 0, &place);
+	if (p->md) {
+		add_percent(p, c->self);
+		add_percent(p, c->total);
+		str_add(&p->row, "| ");
+		add_code(&p->row, str_cstr(&name), report_keeps_end(p, c->location));
+		str_addf(&p->row, "%s%s | ", gc.n ? ", " : "", str_cstr(&gc));
+		add_code(&p->row, str_cstr(&place), true);
+		str_add(&p->row, " |");
+	} else {
+		add_percent(p, c->self);
+		str_add(&p->row, " ");
+		add_percent(p, c->total);
+		str_add(&p->row, "   ");
+		width -= cells_add(&p->row, str_cstr(&name), MIN(width, MAX(width * 3 / 5, 30)),
+				   report_keeps_end(p, c->location), false) +
+			 2;
+		if (width > 8 && place.n) {
+			str_add(&p->row, "  ");
+			cells_add(&p->row, str_cstr(&place), width, true, false);
+		}
+		str_addf(&p->row, "%s%s", gc.n ? "  " : "", str_cstr(&gc));
+	}
+	report_end_row(p);
+}
+
+static void print_functions(struct report_printer *p)
+{
+	const char *noun = p->style->grain == VIEW_MODULES ? "module"
+			   : p->style->grain == VIEW_LINES ? "line"
+							   : "function";
+	char md[80], text[80];
+	unsigned n = 0;
+
+	snprintf(md, sizeof(md), "| own | total | %s | file |\n|---:|---:|---|---|", noun);
+	snprintf(text, sizeof(text), "    own    total    %s", noun);
+	heading(p, md, text);
+	vec_foreach(c, &p->f->costs.functions) {
+		if (n == p->style->limit || !c->self)
+			break;
+		print_function(p, c);
+		n++;
+	}
+}
+
+static unsigned count_rows(const struct str *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		n += b->s[i] == '\n';
+	return n;
+}
+
+/* As many as fit, with @below rows more: a line's carets take a row more. The shell's next prompt takes one too. */
+static void print_lines(struct report_printer *p, const struct cost_lines *lines, unsigned limit,
+			unsigned below)
+{
+	struct report_style style = *p->style;
+	bool fit = style.fit && style.height && !p->md;
+
+	style.limit = limit;
+	report_add_lines(p->f, lines, &style, p->md, &p->row);
+	while (fit && style.limit > 1 &&
+	       p->above + count_rows(&p->row) + below + count_rows(&p->shares) >=
+		       p->style->height) {
+		style.limit--;
+		str_clear(&p->row);
+		report_add_lines(p->f, lines, &style, p->md, &p->row);
+	}
+	p->above += count_rows(&p->row);
+	fputs(str_cstr(&p->row), p->out);
+	str_clear(&p->row);
+}
+
+/* Do the user's lines say nothing that the others don't? */
+static bool are_alike(const struct cost_lines *own, const struct cost_lines *all, size_t n)
+{
+	for (size_t i = 0; i < MIN(own->list.n, n); i++)
+		if (i >= all->list.n || own->list.v[i].line != all->list.v[i].line ||
+		    own->list.v[i].location != all->list.v[i].location ||
+		    own->list.v[i].self != all->list.v[i].self)
+			return false;
+	return true;
+}
+
+#define BELOW 3 /* rows at least of the table that follows */
+
+static void print_own_lines(struct report_printer *p)
+{
+	const struct costs *c = &p->f->costs;
+	unsigned limit = p->style->limit;
+
+	if (are_alike(&c->own, &c->lines, limit))
+		return;
+	heading(p,
+		"| share | your line, with the library code that it calls | source "
+		"|\n|---:|---|---|",
+		"  share    your line, with the library code that it calls");
+	if (p->style->fit && !p->md && p->style->height && p->style->height < REPORT_TALL)
+		limit = MIN(limit, (unsigned)OWN_ROWS);
+	print_lines(p, &c->own, limit, BELOW);
+}
+
+static void print_all_lines(struct report_printer *p)
+{
+	if (!p->f->costs.lines.list.n)
+		return;
+	heading(p, "| own | line | source |\n|---:|---|---|", "    own    line");
+	print_lines(p, &p->f->costs.lines, p->style->limit, 0);
+}
+
+/* One of "WHAT: WORD 1.2 %, WORD 3.4 %"; small ones are left out. */
+static void add_share(struct report_printer *p, const char *what, const char *word, int64_t value,
+		      bool *first)
+{
+	double share = report_percent(p->f, value);
+
+	if (fabs(share) < 0.05)
+		return;
+	str_addf(&p->row, "%s%s%s %.1f %%", *first ? what : ", ", *first ? ": " : "", word, share);
+	*first = false;
+}
+
+/* Two such lines and a blank one would be too many for 24 rows. */
+static void end_shares(struct report_printer *p, bool none)
+{
+	_cleanup_str_ struct str b = {};
+
+	if (none)
+		return;
+	cells_add(&b, str_cstr(&p->row), p->md ? INT32_MAX : p->style->width, false, false);
+	str_addf(&p->shares, "%s%s\n", p->md ? "\n" : "", str_cstr(&b));
+	str_clear(&p->row);
+}
+
+/* Where the innermost frames were, but for the collector's: whose work it is in the end. */
+static void add_kinds(struct report_printer *p)
+{
+	static const char *const words[KIND_MAX] = {
+		[KIND_PYTHON] = "Python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
+		[KIND_JIT] = "JIT",	  [KIND_GC] = "GC",	    [KIND_MARK] = "unknown"};
+	bool first = true;
+
+	for (int i = 0; i < KIND_MAX; i++)
+		add_share(p, "What ran", words[i], p->f->costs.kinds[i], &first);
+	end_shares(p, first);
+}
+
+/* In Markdown each line is a paragraph. */
+static int add_gil(struct report_printer *p)
+{
+	_cleanup_str_ struct str b = {};
+	int r = report_add_gil(p->f, p->md ? INT32_MAX : p->style->width, &b);
+
+	for (const char *s = str_cstr(&b), *end; !r && (end = strchr(s, '\n')); s = end + 1) {
+		str_add(&p->shares, p->md ? "\n" : "");
+		str_add_n(&p->shares, s, (size_t)(end + 1 - s));
+	}
+	return r;
+}
+
+/* @many: what several are called, "threads". */
+static void print_share(struct report_printer *p, const struct report_share *s, const char *many,
+			bool code)
+{
+	_cleanup_str_ struct str count = {};
+
+	if (s->n > 1)
+		str_addf(&count, ", %u %s", s->n, many);
+	add_percent(p, s->value);
+	if (p->md) {
+		str_add(&p->row, "| ");
+		if (code)
+			add_code(&p->row, s->name, false);
+		else
+			str_add(&p->row, s->name);
+		str_addf(&p->row, "%s |", str_cstr(&count));
+	} else {
+		str_add(&p->row, "   ");
+		cells_add(&p->row, s->name, p->style->width - 11 - (int)count.n, false, false);
+		str_add(&p->row, str_cstr(&count));
+	}
+	report_end_row(p);
+}
+
+static int print_shares(struct report_printer *p, const char *by)
+{
+	report_shares shares = {};
+	int r = report_shares_of(p->f, by, &shares);
+	const char *many = streq(by, "process")	 ? "processes"
+			   : streq(by, "thread") ? "threads"
+						 : NULL;
+	size_t shown;
+	unsigned n_rest = 0;
+	char others[32];
+	int64_t rest = 0;
+
+	if (!r && many && shares.n > p->style->limit)
+		r = report_shares_fold(&shares, by);
+	shown = MIN(shares.n, (size_t)p->style->limit);
+	if (!r && p->md)
+		fprintf(p->out, "\n| share | %s |\n|---:|---|\n", view_by_heading(by));
+	else if (!r)
+		fprintf(p->out, "\n  share    %s\n", view_by_heading(by));
+	for (size_t i = 0; !r && i < shown; i++)
+		print_share(p, &shares.v[i], many, true);
+	for (size_t i = shown; !r && i < shares.n; i++) {
+		rest += shares.v[i].value;
+		n_rest += MAX(shares.v[i].n, 1u);
+	}
+	snprintf(others, sizeof(others), "%u more", n_rest);
+	if (!r && shares.n > shown)
+		print_share(p, &(struct report_share){.name = others, .value = rest}, many, false);
+	report_shares_fini(&shares);
+	return r;
+}
+
+static int64_t count_samples(const struct report_facts *f)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < f->n_sums; i++)
+		if (__builtin_add_overflow(n, f->sums[i].values[0], &n))
+			return INT64_MAX;
+	return n;
+}
+
+static void print_head(struct report_printer *p)
+{
+	const struct report_facts *f = p->f;
+	const struct profile_meta *m = profile_meta(f->p);
+	_cleanup_str_ struct str b = {}, md = {};
+
+	report_add_totals(f, &b);
+	if (m->duration_ns > 0) {
+		str_add(&b, " in ");
+		markup_add_value(&b, m->duration_ns, "nanoseconds");
+	}
+	if (f->value && profile_is_count(m->values[0].unit)) {
+		str_add(&b, ", ");
+		markup_add_value(&b, count_samples(f), m->values[0].unit);
+		str_addf(&b, " %s", m->values[0].type);
+	}
+	if (f->costs.less) {
+		str_add(&b, "; shares are of ");
+		markup_add_value(&b, costs_whole(&f->costs), m->values[f->value].unit);
+	} else if (f->filtered && f->costs.all < f->totals.all[f->value]) {
+		str_add(&b, "; ");
+		markup_add_percent(&b, (double)f->costs.all, (double)f->totals.all[f->value]);
+		str_add(&b, " of all; shares are of that");
+	}
+	if (p->md)
+		markup_add_md(&md, str_cstr(&b), b.n);
+	cells_add(&p->row, str_cstr(p->md ? &md : &b), p->md ? INT32_MAX : p->style->width, false,
+		  false);
+	report_end_row(p);
+}
+
+/* What a reader of the file left out or mended, a row each. */
+static void print_notes(struct report_printer *p)
+{
+	unsigned n = 0;
+
+	vec_foreach(text, &profile_meta(p->f->p)->comments.list) {
+		_cleanup_str_ struct str md = {};
+
+		if (!report_is_note(*text) || n++ >= NOTES)
+			continue;
+		if (p->md)
+			markup_add_md(&md, *text, strlen(*text));
+		if (p->md)
+			str_add(&p->row, "\n");
+		cells_add(&p->row, p->md ? str_cstr(&md) : *text,
+			  p->md ? 2 * MD_COLUMNS : p->style->width, false, false);
+		report_end_row(p);
+	}
+	if (n > NOTES) {
+		str_addf(&p->row, "%sand %u more such notes", p->md ? "\n" : "", n - NOTES);
+		report_end_row(p);
+	}
+}
+
+/* @most: columns in a terminal. */
+static void print_sentence(struct report_printer *p, struct str *b, int most)
+{
+	_cleanup_str_ struct str md = {};
+
+	str_add_c(b, '.');
+	if (p->md) {
+		str_add(&p->row, "**");
+		cells_add(&md, str_cstr(b), 2 * MD_COLUMNS, false, false);
+		markup_add_md(&p->row, str_cstr(&md), md.n);
+		str_add(&p->row, "**\n");
+	} else {
+		cells_add(&p->row, str_cstr(b), most, false, false);
+	}
+	/* It wraps. */
+	if (!p->md)
+		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
+				       p->style->width);
+	report_end_row(p);
+}
+
+/* Before the shares of a time that is hardly there. */
+static void print_use(struct report_printer *p)
+{
+	_cleanup_str_ struct str b = {};
+
+	if (cpu_words_add(p->f->p, &b))
+		print_sentence(p, &b, 4 * p->style->width);
+}
+
+static void print_lede(struct report_printer *p)
+{
+	_cleanup_str_ struct str b = {};
+
+	report_add_lede(p->f, &b);
+	/*
+	 * Why there is nothing to show has the room that the tables would take. One column less than two
+	 * rows, because a wide character may not fit at the end of the first.
+	 */
+	print_sentence(p, &b, costs_whole(&p->f->costs) ? 2 * p->style->width - 1 : INT32_MAX);
+}
+
+/* Not a second time, if --by has been asked for it too. */
+static int print_other_shares(struct report_printer *p, const char *of)
+{
+	const char *by = p->style->tree ? NULL : p->style->by;
+
+	return by && streq(by, of) ? 0 : print_shares(p, of);
+}
+
+static int print_tables(struct report_printer *p)
+{
+	int r;
+
+	add_kinds(p);
+	r = add_gil(p);
+	print_functions(p);
+	print_own_lines(p);
+	print_all_lines(p);
+	fputs(str_cstr(&p->shares), p->out);
+	if (!r && p->style->tree)
+		r = report_print_tree(p);
+	else if (!r && p->style->by)
+		r = print_shares(p, p->style->by);
+	if (!r && p->style->per_process)
+		r = print_other_shares(p, "process");
+	if (!r && p->style->per_thread)
+		r = print_other_shares(p, "thread");
+	return r;
+}
+
+static int print_all(struct report_printer *p)
+{
+	int r;
+
+	print_use(p);
+	print_lede(p);
+	print_head(p);
+	print_notes(p);
+	r = costs_whole(&p->f->costs) ? print_tables(p) : 0;
+	str_fini(&p->row);
+	str_fini(&p->shares);
+	if (!r && (fflush(p->out) || ferror(p->out)))
+		r = err_sys(errno ? -errno : -EIO, "can't write the report");
+	return r;
+}
+
+int report_print_text(const struct report_facts *f, const struct report_style *style, FILE *out)
+{
+	struct report_printer p = {.f = f, .style = style, .out = out};
+
+	return print_all(&p);
+}
+
+int report_print_md(const struct report_facts *f, const struct report_style *style, FILE *out)
+{
+	struct report_printer p = {.f = f, .style = style, .out = out, .md = true};
+
+	return print_all(&p);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report's words, and whose the samples are; see report.h. */
+#include <errno.h>
+#include <math.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/report/report.h"
+#include "render/cpu_words.h"
+#include "render/markup.h"
+#include "render/roots.h"
+
+const char *report_value_words(const struct report_facts *f)
+{
+	const char *type = profile_meta(f->p)->values[f->value].type;
+
+	if (streq(type, "cpu"))
+		return "CPU time";
+	if (streq(type, "off_cpu"))
+		return "time off the CPU";
+	return type;
+}
+
+double report_percent(const struct report_facts *f, int64_t value)
+{
+	int64_t whole = costs_whole(&f->costs);
+
+	return whole > 0 ? 100.0 * value / whole : 0;
+}
+
+void report_add_percent(const struct report_facts *f, const struct report_style *style,
+			int64_t value, struct str *b)
+{
+	double share = report_percent(f, value);
+	enum color color = fabs(share) >= 20  ? COLOR_RED
+			   : fabs(share) >= 5 ? COLOR_YELLOW
+					      : COLOR_OFF;
+	bool colored = style && style->colored && color != COLOR_OFF;
+
+	if (style)
+		str_addf(b, "%s%6.1f %%%s", color_code(colored, color), share,
+			 color_code(colored, COLOR_OFF));
+	else
+		str_addf(b, "| %.1f %% ", share);
+}
+
+void report_add_totals(const struct report_facts *f, struct str *b)
+{
+	const struct profile_value_type *v = &profile_meta(f->p)->values[f->value];
+
+	markup_add_value(b, f->costs.all, v->unit);
+	/* "1.2 s of CPU time", "25 context-switches". */
+	str_addf(b, profile_is_count(v->unit) ? " %s" : " of %s", report_value_words(f));
+}
+
+bool report_is_note(const char *comment)
+{
+	return str_starts(comment, COMMENTS_LEFT_OUT ": ") ||
+	       str_starts(comment, COMMENTS_MENDED ": ") ||
+	       str_starts(comment, COMMENTS_TOO_FEW ": ");
+}
+
+/* Why there is nothing, as far as the filters or the recording itself tell. */
+static void add_nothing(const struct report_facts *f, struct str *b)
+{
+	static const char nothing[] = "no samples: ";
+	const struct profile_meta *m = profile_meta(f->p);
+
+	if (f->n_sums) {
+		str_addf(b, "There is nothing to show: the %s of all samples is 0",
+			 report_value_words(f));
+		return;
+	}
+	if (f->totals.all_samples) {
+		str_add(b, "There is nothing to show: the filters let no sample through");
+		return;
+	}
+	str_add(b, "There are no samples");
+	vec_foreach(text, &m->comments.list) {
+		const char *words = strstr(*text, nothing);
+
+		if (words == *text + strlen("warning: ") || words == *text + strlen("note: "))
+			str_addf(b, ": %s", words + strlen(nothing));
+	}
+}
+
+/* What went up and what went down in a profile that has both: the difference of two. */
+static void add_signed(const struct report_facts *f, struct str *b)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+	const struct cost *most = f->costs.functions.v;
+	int64_t more = f->costs.all;
+
+	costs_sum(&more, f->costs.less);
+	str_addf(b, "Some of the %s %s below 0, as in a difference: ", report_value_words(f),
+		 profile_is_count(unit) ? "are" : "is");
+	markup_add_value(b, more, unit);
+	str_add(b, " more, ");
+	markup_add_value(b, f->costs.less, unit);
+	str_add(b, " less; most in ");
+	costs_name(&f->costs, most->location, b);
+	str_add(b, ": ");
+	markup_add_value(b, most->self, unit);
+}
+
+static void add_gc_lede(const struct report_facts *f, struct str *b)
+{
+	const char *unit = profile_meta(f->p)->values[f->value].unit;
+	const struct lede *l = &f->lede;
+
+	str_addf(b, "%.0f %% of the %s %s in the garbage collector",
+		 100.0 * l->value / f->costs.all, report_value_words(f),
+		 profile_is_count(unit) ? "are" : "is");
+	if (!l->caller)
+		return;
+	str_add(b, ", called from ");
+	if (l->by_function)
+		costs_name(&f->costs, l->caller, b);
+	else
+		costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+}
+
+static void add_of_it(const struct report_facts *f, int64_t value, struct str *b)
+{
+	str_addf(b, " %.0f %%", 100.0 * value / f->costs.all);
+}
+
+/* The line that has all of it, or the part of one that has most, or what is called. */
+static void add_parts(const struct report_facts *f, bool at_line, struct str *b)
+{
+	const struct lede *l = &f->lede;
+	bool line = l->line && !at_line;
+
+	if (!line && !l->callee)
+		return;
+	str_add(b, l->others ? "; of it " : ", of it ");
+	if (line)
+		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
+	else if (costs_kind(&f->costs, l->callee) == KIND_GC)
+		str_add(b, "the garbage collector");
+	else
+		costs_name(&f->costs, l->callee, b);
+	add_of_it(f, line ? l->line_value : l->callee_value, b);
+}
+
+/* What is more than the user's function and none of their code's doing. */
+static void add_around(const struct report_facts *f, struct str *b)
+{
+	const struct lede *l = &f->lede;
+
+	if (l->collects) {
+		str_add_c(b, ';');
+		add_of_it(f, l->collects_value, b);
+		str_add(b, " is in the garbage collector, called from ");
+		costs_place(&f->costs, l->collects, profile_get_location(f->p, l->collects)->line,
+			    b);
+		return;
+	}
+	if (MAX(l->without, l->around_value) <= l->value)
+		return;
+	str_add_c(b, ';');
+	add_of_it(f, MAX(l->without, l->around_value), b);
+	if (l->without >= l->around_value) {
+		str_add(b, " is in code that none of your functions called");
+		if (!l->apart)
+			return;
+		str_add(b, ", of it ");
+		costs_name(&f->costs, l->apart, b);
+		add_of_it(f, l->apart_value, b);
+		return;
+	}
+	str_add(b, " is in ");
+	costs_name(&f->costs, l->around, b);
+	str_add(b, " around your code");
+}
+
+/* Is it but for a tenth what one function of a library takes that is called there? */
+static bool is_callees(const struct report_facts *f)
+{
+	const struct lede *l = &f->lede;
+
+	return l->callee && costs_kind(&f->costs, l->callee) != KIND_GC &&
+	       l->callee_value >= l->value - l->value / 10;
+}
+
+/* "at aio.py:5 (count), of it re.findall 22 %", "in app.hot, of it app.py:8 60 %". */
+static void add_own(const struct report_facts *f, struct str *b)
+{
+	const struct lede *l = &f->lede;
+	/* What little is elsewhere is the head of a loop and the like. */
+	bool at_line = l->line && l->line_value >= l->value - l->value / 10;
+
+	str_add(b, at_line ? " at " : " in ");
+	if (at_line) {
+		costs_place(&f->costs, l->line, profile_get_location(f->p, l->line)->line, b);
+		str_add(b, " (");
+		render_names_function(f->costs.names, l->location, b);
+		str_add_c(b, ')');
+	} else {
+		costs_name(&f->costs, l->location, b);
+	}
+	if (l->flat) {
+		str_add(b, " and your functions that it calls, each with less than a tenth");
+		add_around(f, b);
+		return;
+	}
+	if (l->others && at_line && is_callees(f)) {
+		str_add(b, ", nearly all in ");
+		costs_name(&f->costs, l->callee, b);
+		str_add(b, ", which it calls");
+	} else {
+		if (l->others)
+			str_add(b, ", without your functions that it calls");
+		add_parts(f, at_line, b);
+	}
+	add_around(f, b);
+}
+
+static void add_function(const struct report_facts *f, struct str *b)
+{
+	bool many = profile_is_count(profile_meta(f->p)->values[f->value].unit);
+	const struct lede *l = &f->lede;
+
+	str_addf(b, "%.0f %%", 100.0 * l->value / f->costs.all);
+	if (!l->small)
+		str_addf(b, " of the %s", report_value_words(f));
+	str_add(b, many ? " are" : " is");
+	if (l->own) {
+		add_own(f, b);
+		return;
+	}
+	str_add(b, " in ");
+	costs_name(&f->costs, l->location, b);
+	if (!l->caller)
+		return;
+	str_add(b, ", called from ");
+	costs_place(&f->costs, l->caller, profile_get_location(f->p, l->caller)->line, b);
+}
+
+#define LEAST_SAMPLES                                                                              \
+	100 /* of events that weren't all met, to say where most are: some ten percent */
+
+/* Where each sample stands for another number of events, one of them may be most of all. */
+static bool is_too_few(const struct report_facts *f)
+{
+	bool too_few = false;
+	int64_t n = 0;
+
+	vec_foreach(text, &profile_meta(f->p)->comments.list)
+		too_few |= str_starts(*text, COMMENTS_TOO_FEW ": ");
+	for (size_t i = 0; too_few && i < f->n_sums && n < LEAST_SAMPLES; i++)
+		n += MAX(f->sums[i].values[0], 0);
+	return too_few && f->value && n < LEAST_SAMPLES;
+}
+
+/* With filters it is asked what the CPU time went to. */
+static bool waits(const struct report_facts *f)
+{
+	return !f->filtered && streq(profile_meta(f->p)->values[f->value].type, "cpu") &&
+	       cpu_words_waits(f->p);
+}
+
+static void add_waits(const struct report_facts *f, struct str *b)
+{
+	str_add(b, "Most of the time was waiting; all functions together took ");
+	report_add_totals(f, b);
+}
+
+void report_add_lede(const struct report_facts *f, struct str *b)
+{
+	const struct lede *l = &f->lede;
+
+	if (!costs_whole(&f->costs)) {
+		add_nothing(f, b);
+		return;
+	}
+	if (f->costs.less) {
+		add_signed(f, b);
+		return;
+	}
+	if (is_too_few(f)) {
+		str_addf(b, "Too few samples to say where most of the %s are",
+			 report_value_words(f));
+		return;
+	}
+	if (waits(f)) {
+		add_waits(f, b);
+		return;
+	}
+	if (l->gc) {
+		add_gc_lede(f, b);
+		return;
+	}
+	if (l->small)
+		str_addf(b, "None of your functions takes a tenth of the %s%s",
+			 report_value_words(f), l->location ? "; " : "");
+	else if (!l->location)
+		str_add(b, f->costs.no_frames == f->costs.all
+				   ? f->frames_left_out
+					     ? "No function stands out: the filters leave no frames"
+					     : "No function stands out: the samples have no frames"
+				   : "No function stands out but importlib's");
+	if (l->location)
+		add_function(f, b);
+}
+
+void report_shares_fini(report_shares *s)
+{
+	vec_foreach(one, s)
+		free(one->name);
+	vec_fini(s);
+}
+
+static int compare_shares(const void *va, const void *vb)
+{
+	const struct report_share *a = va, *b = vb;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+int report_shares_of(const struct report_facts *f, const char *by, report_shares *ret)
+{
+	struct roots roots;
+	_cleanup_free_ int64_t *of = NULL;
+	int r = roots_init(&roots, f->p, f->sums, f->n_sums, by);
+
+	if (r)
+		return r;
+	of = calloc(roots.texts.n + 1, sizeof(*of));
+	for (size_t i = 0; of && i < f->n_sums; i++)
+		costs_sum(&of[roots_rank(&roots, f->sums[i].labels, roots.depth - 1)],
+			  f->sums[i].values[f->value]);
+	r = of ? 0 : -ENOMEM;
+	for (uint32_t i = 0; !r && i < roots.texts.n; i++) {
+		struct report_share share = {strdup(rank_text(&roots.texts, i)), of[i]};
+
+		if (of[i])
+			r = share.name ? vec_push(ret, share) : -ENOMEM;
+		if (r || !of[i])
+			free(share.name);
+	}
+	roots_fini(&roots);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare_shares);
+	return r ? err_set(r, "out of memory") : 0;
+}

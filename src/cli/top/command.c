@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * `krait top -- COMMAND`. Beside the screen the command's words have no place: the last of them are kept
+ * and shown when the screen is gone. Beside a table on standard output they go to standard error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/top/top.h"
+#include "record/signals.h"
+
+#define KEEP_BYTES (64u << 10)
+#define WAIT_MS	   100 /* the most between the command's end, or a stop signal, and its notice */
+
+struct child {
+	struct caller *caller;
+	int null, out; /* of its standard input; of what it says; -1: krait's own */
+};
+
+/* Between fork and exec. */
+static int prepare(void *arg)
+{
+	const struct child *c = arg;
+	int r;
+
+	if (c->null >= 0 && dup2(c->null, STDIN_FILENO) < 0)
+		return -errno;
+	r = spawn_say_to(c->out >= 0 ? c->out : STDERR_FILENO);
+	if (r)
+		return r;
+	if (c->out >= 0 && dup2(c->out, STDERR_FILENO) < 0)
+		return -errno;
+	return caller_become(c->caller);
+}
+
+/* The screen has the terminal. */
+static int redirect(struct top *t, struct child *c)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return err_sys(-errno, "can't make a pipe for the command");
+	t->said_fd = fds[0];
+	c->out = fds[1];
+	c->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (c->null < 0 || fcntl(t->said_fd, F_SETFL, O_NONBLOCK))
+		return err_sys(-errno, "/dev/null");
+	return 0;
+}
+
+int top_command_start(struct top *t)
+{
+	struct session *s = t->session;
+	struct child c = {.caller = &s->caller, .null = -1, .out = -1};
+	int r = t->options->json || t->options->plain ? 0 : redirect(t, &c);
+
+	r = r ? r : spawn_start(&s->spawn, s->options->cmd, prepare, &c);
+	cleanup_close(&c.null);
+	cleanup_close(&c.out);
+	return r;
+}
+
+/* The last KEEP_BYTES of it. */
+static void keep(struct top *t, const char *bytes, size_t n)
+{
+	str_add_n(&t->said, bytes, n);
+	if (t->said.failed)
+		str_clear(&t->said);
+	if (t->said.n < 2 * KEEP_BYTES)
+		return;
+	t->said_more = true;
+	memmove(t->said.s, t->said.s + t->said.n - KEEP_BYTES, KEEP_BYTES);
+	t->said.n = KEEP_BYTES;
+}
+
+void top_command_listen(struct top *t)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while (t->said_fd >= 0 && (n = read(t->said_fd, bytes, sizeof(bytes))) != -1)
+		if (n)
+			keep(t, bytes, (size_t)n);
+		else
+			cleanup_close(&t->said_fd), t->said_fd = -1;
+}
+
+static void show(struct top *t)
+{
+	if (t->said_more)
+		log_note("the end of what the command said:");
+	(void)!fwrite(str_cstr(&t->said), 1, t->said.n, stdout);
+	fflush(stdout);
+	str_clear(&t->said);
+	t->said_more = false;
+}
+
+int top_command_finish(struct top *t)
+{
+	struct spawn *s = &t->session->spawn;
+
+	spawn_pass_on_stop(s);
+	spawn_say_goes_on(s);
+	while (t->said_fd >= 0 && !spawn_ended(s)) {
+		bool stopped = signals_stop();
+
+		top_command_listen(t);
+		show(t);
+		poll(&(struct pollfd){.fd = t->said_fd, .events = POLLIN}, 1, WAIT_MS);
+		if (!stopped)
+			spawn_pass_on_stop(s);
+	}
+	top_command_listen(t);
+	show(t);
+	return spawn_wait(s);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An interval as text and as a line of JSON, for scripts. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/top/top.h"
+#include "live/text.h"
+
+#define PLAIN_WIDTH 100 /* columns that are for wider terminals are left out */
+
+typedef unsigned long long ull;
+
+static const char *const kinds[KIND_MAX] = {
+	[KIND_PYTHON] = "python", [KIND_NATIVE] = "native", [KIND_KERNEL] = "kernel",
+	[KIND_JIT] = "jit",	  [KIND_GC] = "gc",	    [KIND_MARK] = "mark"};
+
+static int flush(struct str *b)
+{
+	if (b->failed)
+		return err_set(-ENOMEM, "out of memory");
+	if (fwrite(str_cstr(b), 1, b->n, stdout) != b->n || fflush(stdout))
+		return err_sys(errno ? -errno : -EIO, "standard output");
+	return 0;
+}
+
+static size_t n_rows(const struct top *t)
+{
+	return t->options->rows ? MIN(t->shown.rows.n, t->options->rows) : t->shown.rows.n;
+}
+
+static void plain_row(struct top *t, const struct live_row *row, struct str *out)
+{
+	for (const struct table_column *c = table_columns; c->name; c++) {
+		_cleanup_str_ struct str cell = {};
+
+		if (!table_has(&t->shown, c, PLAIN_WIDTH))
+			continue;
+		if (!row)
+			str_add(&cell, c->heading);
+		else if (c->value)
+			table_number(&t->shown, c->unit, c->value(&t->shown, row), &cell);
+		else
+			table_name(&t->shown, row, &cell);
+		str_addf(out, "%*s", c->value ? c->width : 0, c->value ? str_cstr(&cell) : "  ");
+		if (!c->value)
+			text_clip(out, str_cstr(&cell), INT_MAX, true);
+	}
+	str_add_c(out, '\n');
+}
+
+static void add_alive(struct str *out, unsigned n, unsigned alive, const char *one,
+		      const char *many)
+{
+	str_addf(out, ", %u", MIN(alive, n));
+	if (alive < n)
+		str_addf(out, " of %u %s alive", n, n == 1 ? one : many);
+	else
+		str_addf(out, " %s", n == 1 ? one : many);
+}
+
+int top_print_plain(struct top *t)
+{
+	_cleanup_str_ struct str out = {};
+	struct browse_facts f;
+
+	top_facts(t, &f);
+	str_addf(&out, "%.1f s: %llu samples in %.2f s", t->live->seconds[LIVE_SINCE],
+		 (ull)f.interval_samples, t->live->interval_seconds);
+	if (f.cpu >= 0)
+		str_addf(&out, ", CPU %.0f %%", f.cpu);
+	if (f.gil >= 0)
+		str_addf(&out, ", with the GIL %.0f %%", f.gil);
+	if (f.gc >= 1)
+		str_addf(&out, ", GC %.0f %% of all", f.gc);
+	add_alive(&out, f.processes, f.processes_alive, "process", "processes");
+	add_alive(&out, f.threads, f.threads_alive, "thread", "threads");
+	if (f.recent > 1.1 * t->live->interval_seconds)
+		str_addf(&out, "; shares are of the last %.0f s", f.recent);
+	str_add_c(&out, '\n');
+	plain_row(t, NULL, &out);
+	for (size_t i = 0; i < n_rows(t); i++)
+		plain_row(t, &t->live->rows.v[t->shown.rows.v[i]], &out);
+	str_add_c(&out, '\n');
+	return flush(&out);
+}
+
+static void json_percent(struct str *out, const char *key, double value)
+{
+	if (value < 0)
+		str_addf(out, ",\"%s\":null", key);
+	else
+		str_addf(out, ",\"%s\":%.3f", key, value);
+}
+
+static void json_count(struct str *out, const struct table *v, const struct live_count *n,
+		       enum live_span span)
+{
+	str_addf(out, "{\"samples\":%lld,\"value\":%lld", (long long)n->samples,
+		 (long long)n->value);
+	json_percent(out, "percent", table_share(v, n, span));
+	json_percent(out, "cpu_percent", table_cpu(v, n, span));
+	json_percent(out, "gil_percent", table_gil(n));
+	json_percent(out, "gc_percent", table_gc(n));
+	str_add_c(out, '}');
+}
+
+static void json_field(struct str *out, const char *key, const char *text)
+{
+	str_addf(out, ",\"%s\":", key);
+	json_string(out, text);
+}
+
+static void json_location(struct str *out, const struct top *t, const struct live_row *row)
+{
+	const struct profile *p = t->live->p;
+	const struct profile_location *l = profile_get_location(p, row->location);
+	const struct profile_mapping *m = profile_get_mapping(p, l->mapping);
+
+	json_field(out, "kind", kinds[m->kind]);
+	json_field(out, "module", profile_get_string(p, m->name));
+	if (l->function && t->live->table != LIVE_MODULES) {
+		const struct profile_function *f = profile_get_function(p, l->function);
+
+		json_field(out, "function", profile_get_string(p, f->name));
+		json_field(out, "file", profile_get_string(p, f->file));
+		str_addf(out, ",\"line\":%d",
+			 t->live->table == LIVE_LINES ? l->line : f->start_line);
+	}
+}
+
+static void json_who(struct str *out, const struct top *t, const struct live_row *row)
+{
+	static const char *const keys[] = {"process", "thread", "cgroup", "container"};
+	const struct profile *p = t->live->p;
+
+	str_addf(out, ",\"pid\":%s", profile_label_text(p, row->labels, "pid"));
+	if (t->live->table == LIVE_THREADS)
+		str_addf(out, ",\"tid\":%s", profile_label_text(p, row->labels, "tid"));
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (t->live->table == LIVE_THREADS || !streq(keys[i], "thread"))
+			json_field(out, keys[i], profile_label_text(p, row->labels, keys[i]));
+}
+
+static void json_row(struct str *out, struct top *t, const struct live_row *row)
+{
+	struct live_count self = live_self(t->live, row, LIVE_RECENT);
+	struct live_count total = live_total(t->live, row, LIVE_RECENT);
+	_cleanup_str_ struct str name = {};
+
+	table_name(&t->shown, row, &name);
+	str_add(out, "{\"name\":");
+	json_string(out, str_cstr(&name));
+	if (row->location)
+		json_location(out, t, row);
+	else if (t->live->table != LIVE_BY)
+		json_who(out, t, row);
+	str_add(out, ",\"self\":");
+	json_count(out, &t->shown, &self, LIVE_RECENT);
+	str_add(out, ",\"total\":");
+	json_count(out, &t->shown, &total, LIVE_RECENT);
+	str_add(out, ",\"since_start\":{\"self\":");
+	json_count(out, &t->shown, &row->self[LIVE_SINCE], LIVE_SINCE);
+	str_add(out, ",\"total\":");
+	json_count(out, &t->shown, &row->total[LIVE_SINCE], LIVE_SINCE);
+	str_add(out, "}}");
+}
+
+static void json_head(struct str *out, const struct top *t)
+{
+	const struct live *l = t->live;
+	const struct profile_meta *m = profile_meta(l->p);
+	struct browse_facts f;
+
+	top_facts(t, &f);
+	str_addf(out, "{\"table\":\"%s\",\"sort\":\"%s\",\"value\":\"%s\",\"unit\":\"%s\"",
+		 table_word(l->table), t->shown.sort->name, m->values[l->value].type,
+		 m->values[l->value].unit);
+	if (l->table == LIVE_BY)
+		json_field(out, "by", l->by);
+	str_addf(out, ",\"seconds\":%.3f,\"interval_seconds\":%.3f,\"hz\":%.2f",
+		 t->live->seconds[LIVE_SINCE], l->seconds[LIVE_RECENT], f.hz);
+	str_addf(out, ",\"processes\":%u,\"threads\":%u", f.processes, f.threads);
+	str_addf(out, ",\"processes_alive\":%u,\"threads_alive\":%u",
+		 MIN(f.processes_alive, f.processes), MIN(f.threads_alive, f.threads));
+	str_addf(out, ",\"lost\":%llu,\"incomplete\":%llu", (ull)f.lost, (ull)f.incomplete);
+	str_addf(out, ",\"unsupported\":%llu,\"unknown\":%llu,\"not_kept\":%llu,\"condensed\":%u",
+		 (ull)f.unsupported, (ull)f.unknown, (ull)(l->not_kept + l->no_row), f.condensed);
+	str_add(out, ",\"last\":");
+	json_count(out, &t->shown, &l->all[LIVE_RECENT], LIVE_RECENT);
+	str_add(out, ",\"since_start\":");
+	json_count(out, &t->shown, &l->all[LIVE_SINCE], LIVE_SINCE);
+}
+
+int top_print_json(struct top *t)
+{
+	_cleanup_str_ struct str out = {};
+
+	json_head(&out, t);
+	str_add(&out, ",\"rows\":[");
+	for (size_t i = 0; i < n_rows(t); i++) {
+		if (i)
+			str_add_c(&out, ',');
+		json_row(&out, t, &t->live->rows.v[t->shown.rows.v[i]]);
+	}
+	str_add(&out, "]}\n");
+	return flush(&out);
+}

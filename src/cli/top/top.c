@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krait top: begins, runs interval by interval, ends; see top.h. */
+#include "cli/top/top.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/exit.h"
+#include "cli/options/view_options.h"
+#include "record/signals.h"
+#include "record/summary.h"
+
+static int added(void *ctx, const struct profile_sample *sample)
+{
+	return live_add(ctx, sample);
+}
+
+static double percent(int64_t value, double of)
+{
+	return of > 0 ? 100.0 * (double)value / of : 0;
+}
+
+void top_facts(const struct top *t, struct browse_facts *ret)
+{
+	const struct live *l = t->live;
+	const struct live_count *last = &l->interval;
+	struct collect_stats st;
+	struct sampler_stats kernel;
+	double period = t->session->event.clock ? t->session->event.period : 0;
+
+	collect_stats(t->session->collect, &st);
+	sampler_stats(t->session->sampler, &kernel);
+	*ret = (struct browse_facts){
+		.hz = period > 0 ? NSEC_PER_SEC / period : 0,
+		.interval = (double)t->interval_ns / NSEC_PER_SEC,
+		.samples = st.samples,
+		.lost = kernel.counters[COUNT_RING_FULL] + kernel.counters[COUNT_NO_RING],
+		.unsupported = st.outcomes[WALK_UNSUPPORTED],
+		.unknown = st.unknown,
+		.condensed = t->session->condensed,
+		.processes = st.processes,
+		.threads = st.threads,
+		.interval_samples = (uint64_t)last->samples,
+		.recent = l->window > 0 ? l->seconds[LIVE_RECENT] : 0,
+		.cpu = t->shown.clock ? percent(last->value, NSEC_PER_SEC * l->interval_seconds)
+				      : -1,
+		.gil = -1,
+		.gc = table_gc(last),
+	};
+	if (!ret->condensed) { /* else those that have ended are one in the profile */
+		ret->processes = (unsigned)t->census.processes.n;
+		ret->threads = (unsigned)t->census.threads.n;
+	}
+	for (unsigned i = WALK_OK + 1; i < WALK_OUTCOME_MAX; i++)
+		if (i != WALK_UNSUPPORTED && i != WALK_NO_PYTHON && i != WALK_STARTING &&
+		    i != WALK_ENDING)
+			ret->incomplete += st.outcomes[i];
+	ret->processes_alive = (unsigned)t->alive.processes.n;
+	ret->threads_alive = (unsigned)t->alive.threads.n;
+	if (last->known && ret->cpu >= 0)
+		ret->gil = ret->cpu * last->held / last->value;
+}
+
+/* Shares of one second jump, and so would the rows. */
+#define RECENT_SECONDS 10
+
+/* A session may run for days: its samples must not fill the disk, its stacks not the memory. */
+#define KEEP_SAMPLES   (4u << 20) /* with their times: 25 MB in a file */
+#define CONDENSE_BYTES (32u << 20)
+#define KEEP_FUNCTIONS 8192
+#define MAX_BYTES      (256u << 20) /* of the profile, should one interval bring so much */
+
+static int bound_samples(struct top *t)
+{
+	struct profile *p = t->session->profile;
+	int r;
+
+	if (profile_n_samples(p) < t->fold_at)
+		return 0;
+	if (t->fold_at == KEEP_SAMPLES)
+		profile_add_comment(t->session->profile, "note",
+				    "older samples were summed up without their times");
+	r = profile_forget_times(p);
+	t->fold_at = profile_n_samples(p) + KEEP_SAMPLES + 1;
+	return r;
+}
+
+static int condense(struct top *t)
+{
+	struct session *s = t->session;
+	struct condense c;
+	int r = live_condense(t->live, &c, KEEP_FUNCTIONS);
+
+	if (r)
+		return r;
+	r = session_condense(s, &c);
+	if (t->browse)
+		browse_condense(t->browse, &c);
+	r = r ? r : live_condensed(t->live, &c);
+	alive_condensed(&t->alive);
+	log_debug("%zu functions were rare", c.given_up);
+	r = condense_end(&c, r);
+	s->void_ids = r;
+	if (!r && t->browse)
+		r = browse_reset(t->browse);
+	return r;
+}
+
+static size_t bytes(const struct top *t)
+{
+	return collect_bytes(t->session->collect) + live_bytes(t->live);
+}
+
+int top_bound(struct top *t)
+{
+	size_t before = bytes(t), after;
+	int r = bound_samples(t);
+
+	if (r || before < t->condense_at)
+		return r;
+	r = condense(t);
+	after = bytes(t);
+	/* What is needed may be that much: not in every interval, then. */
+	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
+	log_debug("%zu of %zu bytes are left", after, before);
+	return r;
+}
+
+int top_tick_now(struct top *t, uint64_t now)
+{
+	double seconds = (double)(now - t->tick_ns) / NSEC_PER_SEC;
+
+	t->tick_ns = now;
+	if (!t->session->condensed)
+		census_take(&t->census, t->session->profile);
+	alive_look(&t->alive, t->session->profile);
+	return live_tick(t->live, seconds) ?: top_bound(t);
+}
+
+int top_tick(struct top *t, uint64_t now)
+{
+	int r;
+
+	if (now - t->tick_ns < t->interval_ns)
+		return 0;
+	r = top_tick_now(t, now);
+	return r ? r : 1;
+}
+
+static int print(struct top *t)
+{
+	int r = table_refresh(&t->shown);
+
+	t->printed++;
+	if (r)
+		return r;
+	return t->options->json ? top_print_json(t) : top_print_plain(t);
+}
+
+/* For what waits until its stack has names there is no later interval. */
+static int drain_last(struct top *t)
+{
+	int r = session_drain(t->session);
+
+	return r < 0 ? r : collect_flush(t->session->collect, true);
+}
+
+/* What is left when the targets end in the middle of an interval. */
+static int print_rest(struct top *t, uint64_t now)
+{
+	int r = drain_last(t);
+
+	r = r ? r : top_tick_now(t, now);
+	return r ? r : print(t);
+}
+
+static bool is_last(const struct top *t, uint64_t now)
+{
+	return t->options->times && t->printed + 1 >= t->options->times &&
+	       now - t->tick_ns >= t->interval_ns;
+}
+
+static int run_printing(struct top *t)
+{
+	struct session *s = t->session;
+	int r = 0;
+
+	while (!r) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t due = t->tick_ns + t->interval_ns;
+		struct epoll_event e[4];
+		int ms = due > now ? (int)((due - now) / NSEC_PER_MSEC) + 1 : 0;
+
+		if (t->options->times && t->printed >= t->options->times)
+			return 0;
+		if (session_finished(s, now))
+			return signals_stop() ? 0 : print_rest(t, now);
+		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), MIN(ms, session_wait_ms(s, now)));
+		now = clock_ns(CLOCK_MONOTONIC);
+		r = is_last(t, now) ? drain_last(t) : session_drain(s);
+		if (!r)
+			r = top_tick(t, now);
+		if (r > 0)
+			r = print(t);
+	}
+	return r;
+}
+
+static int make_live(struct top *t)
+{
+	t->live = live_new(t->session->profile, &t->options->record.view);
+	if (!t->live)
+		return err_set(-ENOMEM, "out of memory");
+	t->live->table = t->options->table;
+	/* A script gets intervals, and sums up as it likes. */
+	t->live->window = t->options->json ? 0 : RECENT_SECONDS;
+	t->live->hide[KIND_NATIVE] = t->live->hide[KIND_KERNEL] = !t->options->with_native;
+	t->live->hide[KIND_JIT] = !t->options->with_native;
+	table_init(&t->shown, t->live, t->session->event.clock);
+	(void)table_sort(&t->shown, t->options->sort);
+	if (t->options->filter)
+		snprintf(t->shown.filter, sizeof(t->shown.filter), "%s", t->options->filter);
+	t->session->added_ctx = t->live;
+	t->session->added = added;
+	return 0;
+}
+
+static int set_up(struct top *t)
+{
+	struct session *s = t->session;
+	int r = caller_find(&s->caller);
+
+	if (!r && s->options->cmd)
+		r = top_command_start(t);
+	if (!r)
+		r = session_set_up(s);
+	if (!r) {
+		session_describe_target(s);
+		r = rights_drop(s->caller.other);
+	}
+	return r ? r : make_live(t);
+}
+
+static int finish(struct top *t, int r)
+{
+	struct summary m __attribute__((cleanup(summary_fini)));
+	int code;
+
+	t->session->patience.over = true; /* nobody sees names that come now */
+	r = session_stop(t->session, r);
+	if (!r && !t->session->condensed) /* else what matched may be gone */
+		r = view_options_warn(&t->options->record.view, t->session->profile);
+	summary_take(&m, t->session);
+	summary_print(&m);
+	code = t->session->options->cmd ? top_command_finish(t) : EXIT_DONE;
+	return r ? EXIT_FAILED : code;
+}
+
+static int top(struct top *t)
+{
+	int r = session_check_permitted(t->session);
+
+	if (r)
+		return session_refuse(t->session, EXIT_RIGHTS);
+	r = set_up(t);
+	if (r)
+		return session_refuse(t->session, session_exit_of(r));
+	r = session_start(t->session);
+	if (r)
+		return session_fail(t->session->spawn.exit_code ?: session_exit_of(r));
+	t->tick_ns = t->session->start_ns;
+	r = t->options->json || t->options->plain ? run_printing(t) : top_screen(t);
+	return finish(t, r == -EPIPE ? 0 : r);
+}
+
+int cmd_top(const struct top_options *o)
+{
+	struct session s = {.options = &o->record,
+			    .max_bytes = MAX_BYTES,
+			    .prompt = true,
+			    .patient = !o->record.pids.n && !o->record.cmd,
+			    .epoll_fd = -1,
+			    .kallsyms_fd = -1,
+			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct top t = {.options = o,
+			.session = &s,
+			.fold_at = KEEP_SAMPLES,
+			.condense_at = CONDENSE_BYTES,
+			.said_fd = -1,
+			.interval_ns = o->interval_ns};
+	int code;
+
+	signals_take();
+	signals_phase(SIGNALS_WRITTEN); /* what is shown is seen already */
+	code = top(&t);
+	table_fini(&t.shown);
+	live_free(t.live);
+	census_fini(&t.census);
+	alive_fini(&t.alive);
+	str_fini(&t.said);
+	cleanup_close(&t.said_fd);
+	session_fini(&s);
+	return session_exit_code(&s, code);
+}

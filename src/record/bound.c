@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much memory a recording takes: what its tables have, and what will be needed to sum up what is rare
+ * (profile/condense.h), which is done before it is more than allowed, or to write. For that address space is kept
+ * aside: where the system refuses memory, what came until then can still be written.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "proc/memory.h"
+#include "profile/sums.h"
+#include "record/session.h"
+
+#define MOST_BYTES   ((uint64_t)512 << 20)
+#define LEAST_BYTES  ((uint64_t)8 << 20)
+#define SHARE	     4 /* of what there is: what is recorded needs some too */
+
+#define NODE_BYTES   110 /* of the tree of stacks, while it is drawn (render/tree.c, html_tree.c) */
+#define KEEP_BYTES   32768	  /* for so many at least one function is kept, with its stacks */
+#define APART_NS     NSEC_PER_SEC /* until then, what was on the way has come */
+
+#define RESERVE_STEP ((size_t)8 << 20)
+
+/*
+ * Twenty Python processes on two CPUs take 37 MiB, what the kernel keeps for krait included: a control group counts it.
+ * Who is over the limit is killed without a word.
+ */
+#define NEEDED_BYTES ((uint64_t)28 << 20)
+#define NEEDED_CPU   ((uint64_t)4 << 20)
+#define NEEDED_CPUS  8ull /* of more CPUs the rings are smaller, or few are busy */
+
+int session_check_memory(void)
+{
+	uint64_t cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1l);
+	uint64_t needed = NEEDED_BYTES + MIN(cpus, NEEDED_CPUS) * NEEDED_CPU;
+	uint64_t allowed = memory_allowed();
+
+	if (allowed >= needed)
+		return 0;
+	return err_set(
+		-ENOMEM,
+		"krait takes %llu MiB of memory at least; its control group, ulimit -v or the "
+		"machine allows %llu MiB: raise that limit",
+		(unsigned long long)(needed >> 20), (unsigned long long)(allowed >> 20));
+}
+
+void session_bound_init(struct session *s)
+{
+	s->max_bytes = s->options->memory;
+	if (!s->max_bytes)
+		s->max_bytes = MAX(MIN(memory_allowed() / SHARE, MOST_BYTES), LEAST_BYTES);
+	log_debug("%zu MiB of memory are for what is recorded", s->max_bytes >> 20);
+}
+
+int session_condense(struct session *s, struct condense *c)
+{
+	sampler_send_again(s->sampler);
+	vec_foreach(l, &s->labels)
+		*l = (struct profile_label){profile_copy_string(&c->copy, l->key),
+					    profile_copy_string(&c->copy, l->value)};
+	s->trim_ns = 0;
+	if (!s->condensed++)
+		profile_add_comment(s->profile, "note",
+				    "what was rare is summed up as [rare code] and [ended]");
+	return collect_condense(s->collect, c);
+}
+
+void session_bound_release(struct session *s)
+{
+	struct session_bound *b = &s->bound;
+
+	if (b->reserve)
+		munmap(b->reserve, b->reserve_bytes);
+	b->reserve = NULL;
+	b->reserve_bytes = 0;
+}
+
+/* What is there now, and in the next step at most: condensing leaves less than there was. */
+static size_t needed(const struct session *s)
+{
+	size_t writing = profile_n_nodes(s->profile) * NODE_BYTES;
+
+	return collect_kept_bytes(s->collect) + collect_bytes(s->collect) +
+	       MAX(collect_bytes(s->collect), writing);
+}
+
+/* It is never touched: it isn't memory, but what a limit of address space counts. */
+static int keep_reserve(struct session *s)
+{
+	struct session_bound *b = &s->bound;
+	size_t more = needed(s) - collect_kept_bytes(s->collect) - collect_bytes(s->collect);
+	size_t bytes = (more / RESERVE_STEP + 1) * RESERVE_STEP;
+	void *at;
+
+	if (bytes <= b->reserve_bytes)
+		return 0;
+	at = b->reserve ? mremap(b->reserve, b->reserve_bytes, bytes, MREMAP_MAYMOVE)
+			: mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return err_set(-ENOMEM, "out of memory for writing more than was recorded so far");
+	b->reserve = at;
+	b->reserve_bytes = bytes;
+	return 0;
+}
+
+static int add_stack(void *arg, const struct profile_sample *sample)
+{
+	struct profile_sample s = *sample;
+
+	s.labels = 0;
+	s.time_ns = -1;
+	return sums_add(arg, &s);
+}
+
+/* Decides by all samples so far what is kept. */
+static int begin(struct session *s, struct condense *c)
+{
+	struct sums none = {}, by_stack;
+	const struct sums *const all[] = {&by_stack};
+	size_t keep = MAX(profile_n_stacks(s->profile) / 4, s->max_bytes / KEEP_BYTES);
+	int r;
+
+	sums_init(&by_stack);
+	r = profile_each(s->profile, add_stack, &by_stack);
+	r = r ? r : condense_begin(c, s->profile, &none, all, ARRAY_SIZE(all), keep);
+	sums_fini(&by_stack);
+	return r;
+}
+
+static int condense(struct session *s)
+{
+	struct condense c;
+	int r = begin(s, &c);
+
+	if (r)
+		return r;
+	c.keeps_ended = profile_n_labels(c.copy.from) <= c.keep;
+	r = condense_end(&c, session_condense(s, &c));
+	s->void_ids = r;
+	return r;
+}
+
+int session_bound(struct session *s)
+{
+	struct session_bound *b = &s->bound;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	size_t before = needed(s);
+	int r;
+
+	if (before < s->max_bytes || now < b->due_ns)
+		return keep_reserve(s);
+	session_bound_release(s);
+	r = condense(s);
+	log_debug("%zu of %zu bytes are left", needed(s), before);
+	b->due_ns = clock_ns(CLOCK_MONOTONIC) + APART_NS;
+	return r ? r : keep_reserve(s);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading the file of intervals as the user who called, and what is said of it; see label_intervals.h. */
+#include "record/label_intervals.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/far.h"
+#include "base/log.h"
+#include "base/nomem.h"
+#include "base/str.h"
+#include "proc/files.h"
+#include "proc/open_as.h"
+#include "profile/intervals.h"
+
+/* On the terminal and in the recording. */
+static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (n < 0)
+		return;
+	log_warn("--label-intervals %s: %s", s->options->label_intervals, text);
+	profile_add_comment(s->profile, COMMENTS_WARNING, text);
+}
+
+/* The user who called, without the right of krait's file to read those of others. */
+static struct opener opener(const struct caller *c)
+{
+	return c->other ? caller_opener(c) : (struct opener){.as_is = !geteuid()};
+}
+
+/* From the root on: no file is below the current directory alone. */
+static int full_path(const char *path, struct str *ret)
+{
+	_cleanup_free_ char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+
+	if (*path != '/' && !cwd)
+		return -errno;
+	str_addf(ret, "%s%s%s", cwd ?: "", cwd ? "/" : "", path);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+/*
+ * A regular file: nothing else has an end that comes for sure. Where the target has put a link in its place, root would
+ * read what the target can't.
+ */
+static int open_file(const struct session *s)
+{
+	struct opener u = opener(&s->caller);
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_str_ struct str path = {};
+	int fd = root < 0 ? -errno : full_path(s->options->label_intervals, &path);
+
+	if (!fd)
+		fd = file_open_as(&u, u.as_is ? FILE_NO_LINK : FILE_LINKS, root, str_cstr(&path));
+	if (fd == -EINVAL)
+		return err_set(fd, "isn't a regular file");
+	if (fd == -ETIMEDOUT)
+		return err_set(fd, "its file system doesn't answer");
+	return fd < 0 ? err_sys(fd, "can't be read") : fd;
+}
+
+/* At most one byte more than may be taken. */
+static int read_file(int fd, struct str *text)
+{
+	static char buf[1 << 16];
+	ssize_t n = 1;
+
+	while (n > 0 && text->n <= INTERVALS_MAX_BYTES) {
+		n = far_pread(fd, buf, MIN(sizeof(buf), INTERVALS_MAX_BYTES + 1 - text->n),
+			      (off_t)text->n);
+		if (n > 0)
+			str_add_n(text, buf, (size_t)n);
+		if (text->failed)
+			return err_nomem();
+	}
+	if (n < 0 && errno == ETIMEDOUT)
+		return err_set(-ETIMEDOUT, "its file system doesn't answer");
+	return n < 0 ? err_sys(-errno, "can't be read") : 0;
+}
+
+/* The processes that have samples. */
+static int add_pids(const struct profile *p, struct map *pids)
+{
+	for (uint32_t id = 1; id <= profile_n_labels(p); id++) {
+		uint64_t pid = strtoul(profile_label_text(p, id, "pid"), NULL, 10);
+
+		if (pid && map_put(pids, pid, 0))
+			return err_nomem();
+	}
+	return 0;
+}
+
+#define UNKNOWN INT64_MIN
+
+void label_intervals_met(struct session *s, const struct profile_sample *sample)
+{
+	int64_t shift_ns;
+	uint64_t pid;
+
+	if (!s->options->label_intervals)
+		return;
+	pid = strtoul(profile_label_text(s->profile, sample->labels, "pid"), NULL, 10);
+	if (!pid || map_get(&s->clocks, pid))
+		return;
+	if (clock_shift_of((pid_t)pid, &shift_ns))
+		shift_ns = UNKNOWN;
+	(void)!map_put(&s->clocks, pid, (uint64_t)shift_ns);
+}
+
+struct clocks {
+	const struct session *session;
+	bool unknown; /* that of a process */
+};
+
+/* What all have; krait's own where none is known. False: they have several. */
+static bool common_shift(const struct session *s, int64_t *ret_ns)
+{
+	bool any = false;
+
+	map_foreach(slot, &s->clocks) {
+		int64_t shift_ns = (int64_t)slot->value;
+
+		if (shift_ns == UNKNOWN)
+			continue;
+		if (any && shift_ns != *ret_ns)
+			return false;
+		*ret_ns = shift_ns;
+		any = true;
+	}
+	return any || !clock_shift_of(getpid(), ret_ns);
+}
+
+/* intervals_clock.shift. Of a process that ended too soon it is what the others' are. */
+static bool shift_of(void *arg, uint32_t pid, int64_t *ret_ns)
+{
+	struct clocks *c = arg;
+	const uint64_t *known = map_get(&c->session->clocks, pid);
+
+	if (known && (int64_t)*known != UNKNOWN) {
+		*ret_ns = (int64_t)*known;
+		return true;
+	}
+	if (common_shift(c->session, ret_ns))
+		return true;
+	c->unknown = true;
+	return false;
+}
+
+static int apply(struct session *s, struct intervals *v, uint64_t *labelled)
+{
+	struct clocks clocks = {.session = s};
+	const struct intervals_clock clock = {s->start_ns, shift_of, &clocks};
+	int r = intervals_apply(v, s->profile, &clock, labelled);
+
+	if (!r && v->list.n && clocks.unknown)
+		warn(s, "some processes ended before their time namespace was known; their samples "
+			"have "
+			"no labels of it");
+	return r;
+}
+
+static void say_what_is_wrong(struct session *s, const struct intervals *v, bool cut)
+{
+	if (cut)
+		warn(s, "only its first %zu MiB were read", INTERVALS_MAX_BYTES >> 20);
+	if (v->bad_lines)
+		warn(s, "%llu of %llu lines aren't intervals and were passed over; the first is %s",
+		     (unsigned long long)v->bad_lines, (unsigned long long)v->lines, v->first_bad);
+	if (v->left_out)
+		warn(s, "only its first %d labels count; %llu more were left out",
+		     INTERVALS_MAX_LABELS, (unsigned long long)v->left_out);
+	if (v->values.n > INTERVALS_MAX_VALUES)
+		warn(s, "more than %d different values; the rest are " INTERVALS_OTHER,
+		     INTERVALS_MAX_VALUES);
+}
+
+static int add(struct session *s, struct str *text, struct intervals *v)
+{
+	_cleanup_close_ int fd = open_file(s);
+	_cleanup_(map_fini) struct map pids = {};
+	bool cut;
+	uint64_t labelled;
+	int r = fd < 0 ? fd : read_file(fd, text);
+
+	if (r)
+		return r;
+	cut = text->n > INTERVALS_MAX_BYTES;
+	map_init(&pids);
+	r = add_pids(s->profile, &pids);
+	r = r ? r : intervals_read(v, str_cstr(text), MIN(text->n, INTERVALS_MAX_BYTES), &pids);
+	if (r)
+		return r;
+	say_what_is_wrong(s, v, cut);
+	r = apply(s, v, &labelled);
+	if (r)
+		return r;
+	if (v->lines > v->bad_lines && !labelled && profile_n_samples(s->profile))
+		warn(s,
+		     "no sample is in any of its intervals; their times are CLOCK_MONOTONIC's of "
+		     "that "
+		     "process, in nanoseconds, and pid is the process's number where krait runs");
+	log_info("%llu of %llu samples have labels of %s", (unsigned long long)labelled,
+		 (unsigned long long)profile_n_samples(s->profile), s->options->label_intervals);
+	return 0;
+}
+
+void label_intervals_add(struct session *s)
+{
+	_cleanup_(intervals_fini) struct intervals v = {};
+	_cleanup_str_ struct str text = {};
+
+	if (!s->options->label_intervals)
+		return;
+	if (add(s, &text, &v))
+		warn(s, "%s; no sample has its labels", err_msg());
+	profile_forget_failure(s->profile);
+}
+
+const char *label_intervals_by(const struct session *s)
+{
+	const char *by = s->options->view.by;
+
+	if (!record_by_interval(s->options))
+		return by;
+	for (uint32_t id = 1; id <= profile_n_labels(s->profile); id++)
+		if (profile_label_value(s->profile, id, by))
+			return by;
+	log_warn("--by %s: no sample has that label; shown without it", by);
+	return NULL;
+}

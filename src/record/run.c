@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a session runs: may it, its start, what comes in, its end; what record and top share. */
+#include <errno.h>
+#include <malloc.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/doctor/doctor.h"
+#include "cli/exit.h"
+#include "host/kernel_danger.h"
+#include "host/sandbox.h"
+#include "proc/proc.h"
+#include "record/session.h"
+#include "record/signals.h"
+
+/* So long the first sample waits for unwind tables: of all that runs on the machine, and of what was asked for. */
+#define PREPARE_ALL_NS	 (100 * NSEC_PER_MSEC)
+#define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
+
+/*
+ * Rings are emptied this often; nothing wakes krait up for a sample. Where nothing unknown came for SETTLED_NS, whatever is
+ * to be looked at before it ends has been: as seldom as their size allows, as each time keeps a target from a CPU.
+ */
+#define POLL_MS		100
+#define POLL_SETTLED_MS 400
+#define POLL_SAMPLES	400 /* of a CPU, until then */
+#define SETTLED_NS	NSEC_PER_SEC
+
+int session_exit_of(int r)
+{
+	switch (-r) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		return EXIT_RIGHTS;
+	}
+	return EXIT_FAILED;
+}
+
+int session_fail(int code)
+{
+	log_error("%s", err_msg());
+	return code;
+}
+
+int session_check_permitted(struct session *s)
+{
+	int r = kernel_danger_refuse();
+
+	r = r ? r : proc_check_mount();
+	rights_read(&s->rights);
+	r = r ? r : sandbox_check(false);
+	r = r ? r : rights_check(&s->rights);
+	r = r ? r : sandbox_check(true);
+	return r ? r : session_check_memory();
+}
+
+int session_refuse(struct session *s, int code)
+{
+	session_fail(code);
+	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
+		doctor_explain(s->options->color);
+	return code;
+}
+
+static int make_epoll(struct session *s)
+{
+	int fds[] = {sampler_fd(s->sampler), sideband_fd(s->sideband), s->spawn.pidfd,
+		     collect_fd(s->collect)};
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0)
+		return err_sys(-errno, "epoll");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[i]};
+
+		if (fds[i] >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fds[i], &e))
+			return err_sys(-errno, "epoll");
+	}
+	return 0;
+}
+
+/* The end of a process that was asked for wakes, once: others may go on. Without (before 5.3) it is seen a little later. */
+static void watch_targets(struct session *s)
+{
+	vec_foreach(pid, &s->options->pids) {
+		int fd = (int)syscall(SYS_pidfd_open, *pid, 0);
+		struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = fd};
+
+		if (fd >= 0 && vec_push(&s->target_fds, fd))
+			close(fd);
+		else if (fd >= 0)
+			(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e);
+	}
+}
+
+/* So long what the command maps wakes krait up: it is loaded, and Python imports most of what it needs. */
+#define WATCH_COMMAND_NS (2 * NSEC_PER_SEC)
+
+static void watch_command(struct session *s)
+{
+	if (sideband_watch(s->sideband, s->spawn.pid))
+		log_info("the command's first mappings may be seen late: %s", err_msg());
+	s->watched_until_ns = clock_ns(CLOCK_MONOTONIC) + WATCH_COMMAND_NS;
+}
+
+static void unwatch_command(struct session *s)
+{
+	if (!s->watched_until_ns || clock_ns(CLOCK_MONOTONIC) < s->watched_until_ns)
+		return;
+	sideband_unwatch(s->sideband);
+	s->watched_until_ns = 0;
+}
+
+static uint64_t prepare_ns(const struct session *s)
+{
+	return s->options->pids.n || s->options->cmd ? PREPARE_ASKED_NS : PREPARE_ALL_NS;
+}
+
+int session_start(struct session *s)
+{
+	int r = session_add_targets(s);
+
+	if (!r)
+		r = make_epoll(s);
+	if (!r)
+		watch_targets(s);
+	if (!r)
+		collect_prepare(s->collect, clock_ns(CLOCK_MONOTONIC) + prepare_ns(s));
+	s->start_ns = s->news_ns = clock_ns(CLOCK_MONOTONIC);
+	profile_meta(s->profile)->time_ns = clock_ns(CLOCK_REALTIME);
+	collect_begin(s->collect, s->start_ns);
+	if (!r)
+		r = sampler_enable(s->sampler, true);
+	cpus_changed(&s->cpus);
+	s->start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	session_use_begin(s);
+	if (!r && s->options->cmd) {
+		watch_command(s);
+		r = spawn_go(&s->spawn);
+	}
+	return r;
+}
+
+void session_give_back_memory(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+/* Reading files and the kernel's types leaves holes in the heap: 6 of 30 MiB after the first second. */
+static void give_back_memory(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now < s->trim_ns)
+		return;
+	session_give_back_memory();
+	s->trim_ns = now + 10 * NSEC_PER_SEC;
+}
+
+/* Where that fails, sampling goes on on the CPUs that there were. */
+static void follow_cpus(struct session *s)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int r;
+
+	if (now < s->cpus_ns) /* drained for other reasons than the time, maybe very often */
+		return;
+	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
+	if (!cpus_changed(&s->cpus))
+		return;
+	log_info("other CPUs are online");
+	rights_for_events(true);
+	r = sideband_renew_cpus(s->sideband);
+	if (!r)
+		r = sampler_renew_cpus(s->sampler);
+	rights_for_events(false);
+	if (r)
+		log_warn("other CPUs are online: %s", err_msg());
+}
+
+/* Different each time: what is done at each drain, as a change of the periods, isn't in step with anything either. */
+#define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
+
+static uint64_t poll_ms(const struct session *s, uint64_t now)
+{
+	uint32_t hz = s->options->freq_hz;
+
+	if (!hz || now - s->news_ns < SETTLED_NS)
+		return POLL_MS;
+	return MIN(MAX(POLL_SAMPLES * 1000ull / hz, (uint64_t)POLL_MS), (uint64_t)POLL_SETTLED_MS);
+}
+
+int session_drain(struct session *s)
+{
+	int r;
+
+	sampler_settle(s->sampler, poll_ms(s, clock_ns(CLOCK_MONOTONIC)) > POLL_MS);
+	/* Side band first: a mapping is known before the samples that need it. */
+	sideband_drain(s->sideband);
+	session_exits(s);
+	r = sampler_drain(s->sampler);
+	s->more = r > 0;
+	r = r < 0 ? r : collect_flush(s->collect, false);
+	if (collect_news(s->collect))
+		s->news_ns = clock_ns(CLOCK_MONOTONIC);
+	follow_cpus(s);
+	unwatch_command(s);
+	give_back_memory(s);
+	return r;
+}
+
+bool session_finished(struct session *s, uint64_t now)
+{
+	if (signals_stop())
+		return true;
+	if (s->options->duration_ns && now - s->start_ns >= s->options->duration_ns)
+		return true;
+	if (s->options->cmd)
+		return spawn_is_over(&s->spawn); /* to be reaped after session_use_end() */
+	return session_targets_ended(s, now);
+}
+
+int session_wait_ms(const struct session *s, uint64_t now)
+{
+	uint64_t poll_ns = VARIED(poll_ms(s, now) * NSEC_PER_MSEC, now);
+	uint64_t end = MIN(now + poll_ns, collect_due_ns(s->collect));
+
+	if (s->more)
+		return 0;
+	if (s->options->duration_ns)
+		end = MIN(end, s->start_ns + s->options->duration_ns);
+	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+/* The first error of several is told and returned. */
+static int broken_off(int before, int r)
+{
+	if (before || r >= 0)
+		return before;
+	log_error("%s; what came until then is shown", err_msg());
+	return r;
+}
+
+int session_stop(struct session *s, int before)
+{
+	int r = broken_off(0, before);
+
+	s->end_ns = clock_ns(CLOCK_MONOTONIC);
+	r = broken_off(r, sampler_enable(s->sampler, false));
+	session_use_end(s); /* takes its time, and no sample is later than the end */
+	(void)spawn_ended(&s->spawn);
+	patience_begin(&s->patience);
+	sideband_drain(s->sideband);
+	r = broken_off(r, sampler_drain(s->sampler));
+	session_bound_release(s);
+	profile_forget_failure(s->profile);
+	if (!s->void_ids)
+		r = broken_off(r, collect_flush(s->collect, true));
+	profile_forget_failure(s->profile);
+	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+	return r;
+}

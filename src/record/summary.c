@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The figures of the closing lines; see summary.h. */
+#include "cli/record/summary_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "record/census.h"
+#include "render/render.h"
+
+/*
+ * Fewer samples than CPU time x Hz by more than this are called missing. A clock ticks on the CPU,
+ * not with the thread: how often it meets one that comes and goes is chance.
+ */
+#define MISSING_PERCENT 1.0
+#define SIGMAS		3
+
+/* Peak resident memory, the rings' mappings included, in bytes. */
+static size_t peak_rss(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	size_t kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmHWM: %zu kB", &kib);
+	return kib << 10;
+}
+
+uint64_t summary_missing(uint64_t due, uint64_t came)
+{
+	uint64_t missing = due - MIN(came, due);
+
+	if (summary_percent(missing, due) <= MISSING_PERCENT ||
+	    (double)missing * missing <= SIGMAS * SIGMAS * (double)due)
+		return 0;
+	return missing;
+}
+
+static unsigned count_processes(const struct profile *p)
+{
+	struct census all = {};
+	unsigned n;
+
+	census_take(&all, p);
+	n = (unsigned)all.processes.n;
+	census_fini(&all);
+	return n;
+}
+
+/* They are still wanted when the collector is gone. */
+static void own_unsupported(struct collect_stats *st)
+{
+	struct collect_unsupported *own = calloc(st->n_unsupported + 1, sizeof(*own));
+
+	if (!own)
+		st->n_unsupported = 0;
+	for (size_t i = 0; i < st->n_unsupported; i++)
+		own[i] = st->unsupported[i];
+	st->unsupported = own;
+}
+
+bool summary_is_cpu_time(const struct event *e)
+{
+	return e->clock && !e->exclude_user && !e->exclude_kernel;
+}
+
+static void take_figures(struct summary *m, struct session *s)
+{
+	*m = (struct summary){.wall_ns = s->end_ns - s->start_ns};
+	sampler_stats(s->sampler, &m->kernel);
+	m->map_bytes = sampler_map_bytes(s->sampler);
+	collect_stats(s->collect, &m->collect);
+	own_unsupported(&m->collect);
+	if (!s->condensed) /* else those that have ended are one there */
+		m->collect.processes = count_processes(s->profile);
+	m->own_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	m->start_cpu_ns = s->start_cpu_ns;
+	m->own_rss_bytes = peak_rss();
+	/*
+	 * A sample that comes late, after a switch, is the next thread's. Within a process that
+	 * evens out; between threads that are counted and threads too short for it, it doesn't: all samples of
+	 * these may be such.
+	 */
+	if (!summary_is_cpu_time(&s->event) || !s->event.period ||
+	    m->collect.came * 2 < m->collect.samples)
+		return;
+	m->due = m->collect.cpu_ns / s->event.period;
+	m->reached_hz =
+		m->collect.cpu_ns ? m->collect.came / summary_seconds(m->collect.cpu_ns) : 0;
+	m->missing = summary_missing(m->due, m->collect.samples);
+}
+
+void summary_take(struct summary *m, struct session *s)
+{
+	take_figures(m, s);
+	summary_compose(s, m);
+}
+
+bool summary_leaves_nothing(const struct session *s)
+{
+	const char *name = s->options->format->name;
+
+	return !profile_n_samples(s->profile) && (streq(name, "html") || streq(name, "svg"));
+}
+
+void summary_fini(struct summary *m)
+{
+	free((void *)m->collect.unsupported);
+	vec_foreach(l, &m->lines)
+		free(l->text);
+	vec_fini(&m->lines);
+}
+
+void summary_print(const struct summary *m)
+{
+	vec_foreach(l, &m->lines)
+		log_at(l->level, "%s", l->text);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much of the recording's time its processes ran, and how much they waited: samples come only while they run. The
+ * kernel's counts are read at both ends, so nothing is sampled for it. Of a process that its parent has reaped by then
+ * only samples tell.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "proc/proc.h"
+#include "profile/cpu_use.h"
+#include "record/session.h"
+#include "record/signals.h"
+
+/* A thread that is ready is read again until it has run: so long at most. */
+#define WHOLE_MS 20
+
+/* The kernel counts what it took away, and the CPU time of a thread that runs, at its ticks: 100 a second at least. */
+#define TICK_NS	      (10 * NSEC_PER_MSEC)
+
+#define WORTH_LOOKING 10 /* one that waits a tenth of the time */
+
+#define TOLD_MOST     64 /* processes; a machine may have thousands */
+
+void session_use_add(struct session *s, pid_t pid)
+{
+	struct session_use u = {.pid = pid};
+
+	if (s->tells_use)
+		(void)!vec_push(&s->uses.all, u);
+}
+
+/* Reads those again that aren't whole, and are still there. */
+static bool read_again(struct session *s)
+{
+	bool left = false;
+
+	vec_foreach(u, &s->uses.all)
+		if (u->first.at_ns && !u->first.whole && !run_time_again(u->pid, &u->first))
+			left |= !u->first.whole;
+	return left;
+}
+
+void session_use_begin(struct session *s)
+{
+	vec_foreach(u, &s->uses.all)
+		if (run_time_read(u->pid, &u->first))
+			u->first = (struct run_time){};
+	for (int ms = 0; ms < WHOLE_MS && read_again(s); ms++)
+		usleep(1000);
+	s->uses.taken = run_time_taken(&s->uses.taken_ns);
+}
+
+static void read_last(struct session_use *u)
+{
+	struct run_time t;
+
+	if (u->last.at_ns || run_time_read(u->pid, &t) || t.start_ns != u->first.start_ns)
+		return;
+	for (int ms = 0; !t.whole && ms < WHOLE_MS; ms++) {
+		usleep(1000);
+		if (run_time_again(u->pid, &t))
+			break;
+	}
+	u->last = t;
+}
+
+static struct session_use *find(struct session *s, pid_t pid)
+{
+	vec_foreach(u, &s->uses.all)
+		if (u->pid == pid)
+			return u;
+	return NULL;
+}
+
+void session_use_exit(struct session *s, pid_t pid, uint64_t time_ns)
+{
+	struct session_use *u = find(s, pid);
+
+	if (u)
+		u->exited_ns = time_ns;
+}
+
+void session_use_ended(struct session *s, pid_t pid)
+{
+	struct session_use *u = find(s, pid);
+
+	if (u)
+		read_last(u);
+}
+
+static pid_t pid_of(const struct profile *p, uint32_t set)
+{
+	const char *pid = profile_label_text(p, set, "pid");
+
+	return pid ? (pid_t)strtol(pid, NULL, 10) : 0;
+}
+
+/* One that was met in the meantime, if it began in the meantime. */
+static void add_new(struct session *s, pid_t pid)
+{
+	struct session_use u = {.pid = pid};
+	uint64_t ago_ns = clock_ns(CLOCK_MONOTONIC) - s->start_ns;
+	uint64_t began_ns = clock_ns(CLOCK_BOOTTIME) - ago_ns;
+
+	if (run_time_read(pid, &u.first) || u.first.start_ns < began_ns)
+		return;
+	/* It had run for nothing then. */
+	u.first = (struct run_time){.at_ns = s->start_ns + (u.first.start_ns - began_ns),
+				    .start_ns = u.first.start_ns,
+				    .runs = 1,
+				    .whole = true};
+	(void)!vec_push(&s->uses.all, u);
+}
+
+void session_use_end(struct session *s)
+{
+	uint64_t taken_ns = 0;
+
+	if (!s->tells_use)
+		return;
+	for (uint32_t set = 1; set <= profile_n_labels(s->profile); set++) {
+		pid_t pid = pid_of(s->profile, set);
+
+		if (pid > 0 && !find(s, pid))
+			add_new(s, pid);
+	}
+	vec_foreach(u, &s->uses.all)
+		read_last(u);
+	s->uses.taken &= run_time_taken(&taken_ns);
+	s->uses.taken_ns = taken_ns - MIN(s->uses.taken_ns, taken_ns);
+}
+
+static uint64_t ms(uint64_t ns)
+{
+	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC;
+}
+
+static uint64_t since(uint64_t first, uint64_t last)
+{
+	return last - MIN(first, last);
+}
+
+static void split(const struct session *s, const struct session_use *u, struct cpu_use *ret)
+{
+	/* What was taken is told in ticks, as is what a thread that runs has run. */
+	uint64_t slack = (s->uses.taken_ns ? TICK_NS : 0) + (u->last.state == 'R' ? TICK_NS : 0) +
+			 (u->first.state == 'R' ? TICK_NS : 0);
+
+	ret->ran_ms = ms(since(u->first.ran_ns, u->last.ran_ns));
+	ret->queued_ms = ms(since(u->first.queued_ns, u->last.queued_ns));
+	/* From one that never came onto a CPU nothing was taken. */
+	cpu_use_split(ret, u->last.runs == u->first.runs && u->last.state != 'R'
+				   ? 0
+				   : ms(s->uses.taken_ns + slack));
+}
+
+/* What the kernel says of the main thread's end, which is seen a little later; it may be lost. */
+static uint64_t end_of(const struct session_use *u)
+{
+	return u->exited_ns && u->last.state == 'Z' ? MIN(u->exited_ns, u->last.at_ns)
+						    : u->last.at_ns;
+}
+
+/* Are the counts at both ends the same thread's? Another one that called exec has the main one's number since. */
+static bool knows_main(const struct session *s, const struct session_use *u)
+{
+	return s->uses.taken && u->first.whole && u->last.whole && u->first.runs &&
+	       u->last.runs >= u->first.runs && u->last.ran_ns >= u->first.ran_ns &&
+	       (!u->exited_ns || u->last.state == 'Z');
+}
+
+static bool measure(const struct session *s, const struct session_use *u, const char *name,
+		    struct cpu_use *ret)
+{
+	*ret = (struct cpu_use){.pid = (uint32_t)u->pid, .name = name};
+	if (!u->last.at_ns)
+		return false;
+	ret->wall_ms = ms(since(u->first.at_ns, end_of(u)));
+	ret->cpu_ms = ms(since(u->first.cpu_ns, u->last.cpu_ns));
+	ret->threads = u->last.threads;
+	if (ret->wall_ms && knows_main(s, u))
+		split(s, u, ret);
+	return ret->wall_ms > 0;
+}
+
+/* Processes with samples, by number, and what is known of the time of some. */
+struct told {
+	struct map names; /* process label's string by pid */
+	unsigned known;
+	uint64_t cpu_ms; /* of these */
+};
+
+static void tell(struct session *s, struct told *t, const struct cpu_use *u)
+{
+	_cleanup_str_ struct str text = {};
+
+	t->known++;
+	t->cpu_ms += u->cpu_ms;
+	if (t->known > TOLD_MOST)
+		return;
+	cpu_use_print(u, &text);
+	profile_add_comment(s->profile, CPU_USE, str_cstr(&text));
+}
+
+static void tell_process(struct session *s, struct told *t, struct session_use *u)
+{
+	const uint64_t *label = map_get(&t->names, (uint64_t)u->pid);
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	_cleanup_free_ char *name = NULL;
+	struct cpu_use use;
+
+	/* The command may be anything that starts Python: only what was asked for by number is told without samples. */
+	if (!label && (s->options->cmd || !s->options->pids.n))
+		return;
+	if (!label && (proc_open(&p, u->pid) || proc_name(&p, &name)))
+		return;
+	if (!measure(s, u, label ? profile_get_string(s->profile, (uint32_t)*label) : name, &use))
+		return;
+	if (!label && map_put(&t->names, (uint64_t)u->pid, 0))
+		return;
+	u->waits = !use.main || use.waited_ms * WORTH_LOOKING >= use.wall_ms;
+	tell(s, t, &use);
+}
+
+static void find_names(struct session *s, struct told *t)
+{
+	for (uint32_t set = 1; set <= profile_n_labels(s->profile); set++) {
+		pid_t pid = pid_of(s->profile, set);
+
+		if (pid > 0)
+			(void)!map_put(&t->names, (uint64_t)pid,
+				       profile_label_value(s->profile, set, "process"));
+	}
+}
+
+/* Of all together: by the samples too, which have those that are gone. */
+static void tell_all(struct session *s, const struct told *t, uint64_t sampled_ns)
+{
+	struct cpu_use all = {.all = true,
+			      .wall_ms = ms(s->end_ns - s->start_ns),
+			      .cpu_ms = MAX(t->cpu_ms, ms(sampled_ns)),
+			      .processes = (uint32_t)t->names.n};
+	_cleanup_str_ struct str text = {};
+
+	if (!all.wall_ms || !all.processes || (!sampled_ns && t->known < t->names.n))
+		return;
+	cpu_use_print(&all, &text);
+	profile_add_comment(s->profile, CPU_USE, str_cstr(&text));
+}
+
+void session_use_tell(struct session *s, uint64_t sampled_ns)
+{
+	struct told t = {};
+
+	if (!s->tells_use || s->condensed) /* then processes that ended are one */
+		return;
+	find_names(s, &t);
+	vec_foreach(u, &s->uses.all)
+		tell_process(s, &t, u);
+	tell_all(s, &t, sampled_ns);
+	map_fini(&t.names);
+}
+
+/* The process that others are looked at with: krait dump shows its children too. */
+static pid_t first_of(const struct session *s)
+{
+	return s->options->cmd ? s->spawn.pid : s->options->pids.n == 1 ? s->options->pids.v[0] : 0;
+}
+
+static bool lives(pid_t pid)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+
+	return !proc_open(&p, pid) && !proc_has_ended(&p);
+}
+
+pid_t session_use_living(struct session *s)
+{
+	pid_t only = 0, first = first_of(s);
+	unsigned n = 0;
+
+	if (s->options->cmd && signals_stop()) /* it was told to end too */
+		return 0;
+	vec_foreach(u, &s->uses.all) {
+		if (!u->waits || !lives(u->pid))
+			continue;
+		only = u->pid;
+		n++;
+	}
+	return n == 1 ? only : n && first && lives(first) ? first : 0;
+}
