@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rpm.sh [BINARY]: the rpm package of a release's archive: made twice it is the same, rpm2cpio unpacks it, its krait runs, it says what it
-# is, and nothing in it has capabilities or another owner than root. BINARY: a static krait (else it is built).
+# is, and nothing in it has capabilities or another owner than root. rpm and dnf, each in a root of its own with nothing else, install and
+# remove it: what they put there records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
 . "$(dirname "$0")/kit.sh" rpm
 for tool in rpmbuild rpm2cpio cpio; do
 	command -v $tool >/dev/null || skip_all "no $tool"
@@ -46,4 +47,49 @@ check needs-nothing no_needs
 same_files() { diff <(cd "$work/$release" && find bin share -type f | sed 's/krait\.1$/krait.1.gz/' | sort) \
 	<(cd "$work/root/usr" && find bin share -type f | grep -v -e '^share/doc/' -e '^share/licenses/' | sort); }
 check files same_files
+
+busy='
+import time
+def busy_of_rpm():
+    end = time.process_time() + 0.5
+    while time.process_time() < end: pass
+busy_of_rpm()'
+records() { # ROOT: the krait there profiles a program; it has the function and its line
+	"$1/usr/bin/krait" record -q -o "$work/x.folded" --lines -- /usr/bin/python3 -c "$busy" && grep -q 'busy_of_rpm.*:5' "$work/x.folded"
+}
+# What the tools keep for themselves aside.
+listed() { ( cd "$1" && find . -path ./var -prune -o -print | LC_ALL=C sort ); }
+# with_tool TOOL INSTALL REMOVE: functions that are given the root.
+with_tool() {
+	local root=$work/$1-root
+	mkdir "$root"
+	rpm --root "$root" --initdb
+	# A system has these, and dnf makes its own.
+	mkdir -p "$root"/etc/dnf/modules.d "$root"/usr/{bin,share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc,licenses}}
+	listed "$root" >"$work/before"
+	check "$1-install" "$2" "$root"
+	check "$1-files" owned "$root"
+	check "$1-verify" rpm --root "$root" -V krait
+	[ "$(id -u)" != 0 ] || check "$1-records" records "$root"
+	check "$1-remove" "$3" "$root"
+	listed "$root" >"$work/after"
+	check "$1-leaves-nothing" diff "$work/before" "$work/after"
+}
+# The database names every file that is there now, and no other.
+owned() { diff <(rpm --root "$1" -ql krait | sort) <(listed "$1" | diff "$work/before" - | sed -n 's/^> \.//p' | sort); }
+rpm_install() { rpm --root "$1" -i --nosignature "$rpm"; }
+rpm_remove() { rpm --root "$1" -e krait; }
+with_tool rpm rpm_install rpm_remove
+
+in_root_dnf() { # ROOT COMMAND...: of the folder of packages alone
+	dnf -q -y --installroot "$1" --releasever 1 --setopt reposdir=/dev/null --setopt cachedir=/var/cache/dnf --setopt logdir=/var/log --nogpgcheck \
+		--repofrompath "krait,file://$work/1" "${@:2}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+}
+dnf_install() { createrepo_c -q "$work/1" && in_root_dnf "$1" install krait; }
+dnf_remove() { in_root_dnf "$1" remove krait; }
+if command -v dnf >/dev/null && command -v createrepo_c >/dev/null; then
+	with_tool dnf dnf_install dnf_remove
+else
+	echo "SKIP rpm dnf: no dnf, or no createrepo_c"
+fi
 exit $bad
