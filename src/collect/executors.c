@@ -17,9 +17,9 @@
 #define LONGEST	   (256u << 10) /* piece; the longest seen had 12 KiB */
 #define MOST_RULES 64		/* of a piece; 18 were seen */
 
-bool executors_possible(const struct process *p)
+bool executors_possible(const struct collect *c, const struct process *p)
 {
-	return CODE_ROWS_OF_THIS_MACHINE && p->version == COMPILES;
+	return CODE_ROWS_OF_THIS_MACHINE && several_has(c, p, COMPILES, COMPILES);
 }
 
 static void executors_fini(executor_vec *v)
@@ -145,10 +145,11 @@ static int search_places(struct process *p, struct reading *ret, executor_vec *n
 	return r;
 }
 
-int executors_read(struct process *p, struct reading *ret, unwind_rows_vec *files)
+int executors_read(struct collect *c, struct process *p, struct reading *ret,
+		   unwind_rows_vec *files)
 {
 	executor_vec now = {};
-	int r = executors_possible(p) ? search_places(p, ret, &now) : 0;
+	int r = executors_possible(c, p) ? search_places(p, ret, &now) : 0;
 
 	executors_fini(&p->registered.executors);
 	p->registered.executors = now;

@@ -26,6 +26,7 @@ struct merge {
 	merge_python_fn *python;
 	void *arg;
 	struct merged *out;
+	uint16_t version; /* of the interpreter whose frames it has */
 	size_t next; /* Python frame */
 	bool leaf;   /* more was unwound than what is shown: of that only the collector is */
 };
@@ -107,9 +108,7 @@ static int name_frames(struct merge *m)
 
 static bool is_eval(const struct merge *m, const struct native_frame *f)
 {
-	unsigned major = m->c->processes.v[m->raw->process].version >> 8;
-
-	return f->is & (major == 2 ? IS_EVAL_2 : IS_EVAL_3);
+	return f->is & (m->version >> 8 == 2 ? IS_EVAL_2 : IS_EVAL_3);
 }
 
 /*
@@ -120,8 +119,8 @@ static bool is_pythons(const struct merge *m, const struct native_frame *f)
 {
 	const char *name = f->jit ? f->jit : f->registered;
 
-	return name && m->c->processes.v[m->raw->process].version >= 0x30c &&
-	       str_starts(name, "py::");
+	return name && str_starts(name, "py::") &&
+	       several_has(m->c, &m->c->processes.v[m->raw->process], TRAMPOLINES, UINT16_MAX);
 }
 
 static bool is_collector(const struct merge *m, const struct native_frame *f)
@@ -535,11 +534,17 @@ bool merge_ready(struct collect *c, const struct raw_stack *raw)
 	return ready;
 }
 
-void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, merge_python_fn *fn,
-		 void *arg, struct merged *ret)
+void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t version,
+		 merge_python_fn *fn, void *arg, struct merged *ret)
 {
-	struct merge m = {
-		.c = c, .raw = raw, .native = raw->native, .python = fn, .arg = arg, .out = ret};
+	struct merge m = {.c = c,
+			  .raw = raw,
+			  .native = raw->native,
+			  .python = fn,
+			  .arg = arg,
+			  .out = ret,
+			  .version = version};
+	bool counted = version && version < 0x30b; /* an evaluation loop runs one frame */
 
 	for (size_t i = 0; m.native && i < m.native->n_kernel; i++)
 		push(&m, kernel_location(c, m.native->pc[i]));

@@ -103,11 +103,11 @@ static int read_code(const struct proc *proc, struct reading *ret)
 }
 
 /* All that is known of how the code is unwound, as one table. */
-static int join_rows(struct process *p, struct reading *ret)
+static int join_rows(struct collect *c, struct process *p, struct reading *ret)
 {
 	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);
 	unwind_rows_vec files = {};
-	int r = executors_read(p, ret, &files);
+	int r = executors_read(c, p, ret, &files);
 
 	vec_foreach(rows, registered)
 		r = r ? r : vec_push(&files, *rows);
@@ -116,7 +116,7 @@ static int join_rows(struct process *p, struct reading *ret)
 	return r;
 }
 
-static int read_lists_within(struct process *p, struct reading *ret)
+static int read_lists_within(struct collect *c, struct process *p, struct reading *ret)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 	pid_t pid = (pid_t)p->key.tgid;
@@ -128,7 +128,7 @@ static int read_lists_within(struct process *p, struct reading *ret)
 	      : gdb_jit_read_on(p->registered.readings[0].jit, peek_process, peek_pieces_of, &pid,
 				p->registered.at, p->registered.n, &ret->jit);
 	r = r ? r : read_code(&proc, ret);
-	r = r ? r : join_rows(p, ret);
+	r = r ? r : join_rows(c, p, ret);
 	ret->to_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r && !process_is(p, &proc))
 		r = err_set(-ESRCH, "it has ended");
@@ -145,7 +145,7 @@ static int read_lists(struct collect *c, struct process *p, struct reading *ret)
 
 	slice_begin(&slice, c->began ? READ_WORK : READ_WORK_START);
 	slice_limit_memory(&slice, memory_for_job(&c->config));
-	r = read_lists_within(p, ret);
+	r = read_lists_within(c, p, ret);
 	slice_end(&slice);
 	if (slice.cut && !ret->partial && (r || !gdb_jit_goes_on(ret->jit)) && !p->registered.cut) {
 		p->registered.cut = true;
@@ -309,7 +309,7 @@ static bool read_process(struct collect *c, struct process *p, const struct spac
 
 	if (searched)
 		reg->searched = latest->version;
-	if (executors_possible(p))
+	if (executors_possible(c, p))
 		return is_read(c, p, latest) && searched;
 	return searched && (!reg->n || is_read(c, p, latest));
 }

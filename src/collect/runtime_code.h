@@ -17,7 +17,8 @@ struct process;
 struct raw_stack;
 struct waiting;
 
-/* Copies of a stub that CPython enters Python functions through; see trampoline.c. */
+/* Copies of a stub that CPython enters Python functions through, from this version on; see trampoline.c. */
+#define TRAMPOLINES 0x30c
 #define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
 struct trampoline {
 	uint8_t bytes[64], n;
@@ -135,9 +136,10 @@ size_t registered_bytes(const struct process *p);
 void registered_give_up(struct collect *c, struct process *p);
 
 /* executors.c: may there be some? */
-bool executors_possible(const struct process *p);
+bool executors_possible(const struct collect *c, const struct process *p);
 /* Adds them to @ret, whose .code is read, and their rows, which stay @p's, to @files. 0 or -ENOMEM. */
-_must_use_ int executors_read(struct process *p, struct reading *ret, unwind_rows_vec *files);
+_must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
+			      unwind_rows_vec *files);
 /* Is the code at @pc one's? Then where it begins, as far as it is understood. */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);

@@ -50,6 +50,19 @@ int several_set(struct collect *c, struct process *p, const struct proc_several 
 	return r;
 }
 
+bool several_has(const struct collect *c, const struct process *p, uint16_t first, uint16_t last)
+{
+	bool has = p->version >= first && p->version <= last;
+
+	for (uint32_t i = 1; !has && p->several && i < p->several->n; i++) {
+		const struct py_layout *l =
+			c->config.ops->layout(c->config.ctx, p->several->where[i].layout);
+
+		has = l && l->version >= first && l->version <= last;
+	}
+	return has;
+}
+
 void several_wait(struct process *p)
 {
 	p->later = (struct later_look){clock_ns(CLOCK_MONOTONIC) + APART_NS, APART_NS};

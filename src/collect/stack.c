@@ -157,13 +157,12 @@ static bool has_all_code(const struct process *p, const struct raw_stack *raw)
 	return true;
 }
 
-/* Up to 3.10 an evaluation loop runs one frame. */
-static bool has_loop_each(const struct process *p, const struct raw_stack *raw)
+/* Its Python frames are one interpreter's. */
+static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 {
 	const struct py_code *code = raw->n ? find_code(p, &raw->frames[0]) : NULL;
-	uint16_t version = code ? code->version : p->version;
 
-	return version && version < 0x30b;
+	return code ? code->version : p->version;
 }
 
 /* The mark at the root end: the walk didn't get there, or a name is missing. */
@@ -187,7 +186,7 @@ static uint32_t make_stack(struct collect *c, const struct raw_stack *raw, bool 
 	struct naming n = {.c = c, .p = p, .raw = raw, .merged.plain = plain};
 	uint32_t id = 0, mark;
 
-	merge_stack(c, raw, has_loop_each(p, raw), add_python, &n, &n.merged);
+	merge_stack(c, raw, version_of(p, raw), add_python, &n, &n.merged);
 	if (n.bodies.n && !n.merged.failed)
 		n.merged.failed |= import_fold(c, n.python, &n.bodies, &n.merged);
 	if (n.importlib && !c->config.interpreter_frames && !n.merged.failed)

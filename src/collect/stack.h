@@ -48,7 +48,7 @@ uint32_t stack_mark_only(struct collect *c, uint8_t outcome, const struct proces
 
 /* merge.c: is what names the native frames of @raw there? It is asked for if not. */
 bool merge_ready(struct collect *c, const struct raw_stack *raw);
-/* Puts the native and kernel frames of @raw into the list of its Python frames. */
+/* Puts the native and kernel frames of @raw into the list of its Python frames, which are of that @version; 0: unknown. */
 struct merged {
 	VEC(uint32_t) loc; /* profile locations, innermost first */
 	bool failed;
@@ -58,8 +58,8 @@ struct merged {
 };
 /* Adds Python frames [from, to) of the stack. */
 typedef void merge_python_fn(void *arg, size_t from, size_t to);
-void merge_stack(struct collect *c, const struct raw_stack *raw, bool counted, merge_python_fn *fn,
-		 void *arg, struct merged *ret);
+void merge_stack(struct collect *c, const struct raw_stack *raw, uint16_t version,
+		 merge_python_fn *fn, void *arg, struct merged *ret);
 
 /* import.c: a module's body in a list of locations, and what the module is called. */
 struct import_body {

@@ -168,7 +168,7 @@ uint32_t trampoline_table(struct collect *c, const struct process *p, uint64_t s
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);
 	struct stub s;
 
-	if (!block || p->version < 0x30c ||
+	if (!block || !several_has(c, p, TRAMPOLINES, UINT16_MAX) ||
 	    peek((pid_t)p->key.tgid, start, block, TRAMPOLINE_BYTES))
 		return 0;
 	return read_stub(block, &s) && is_filled(&s) ? table_of(c, &s) : 0;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """More than one interpreter in a process: those that were initialised are shown. And one that is newer than krait."""
+import contextlib
 import json
 import os
 import re
@@ -275,10 +276,10 @@ def together(directory):
         yield "%s: %s" % (how, " and ".join("%d.%d" % version for version in versions)), how, loads
 
 
-def start_host(host, how, loads, source, apart_ms=0):
+def start_host(host, how, loads, source, apart_ms=0, **kw):
     args = [word for i, (_, library, prefix) in enumerate(loads)
             for word in (library, prefix, source.replace("NAME", "first second".split()[i]))]
-    return Background(host, how, apart_ms, *args, stdout=kit.subprocess.PIPE, cwd="/")
+    return Background(host, how, apart_ms, *args, stdout=kit.subprocess.PIPE, cwd="/", **kw)
 
 
 def functions_of(profile, tid):
@@ -319,6 +320,72 @@ def each_works():
                 top = krait("top", "--json", "-n", 1, "-i", "500ms", "-p", target.pid)
                 for name in "first", "second":
                     check(name + "_long" in top.stdout, "%s: top doesn't show %s: %s" % (said, name, top.stderr))
+
+
+# Calls itself through C.
+CALLS = """
+def leaf():
+    total = 0
+    for i in range(500):
+        total += i
+    return total
+def work(n):
+    if n: return sorted([n], key=key)[0]
+    for i in range(50): leaf()
+    return 0
+def key(n):
+    return work(n - 1)
+def NAME_main():
+    while True: work(2)
+NAME_main()
+"""
+CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", "key", "work"]
+
+
+def is_called_in_order(stack):
+    """From the thread's start to where it is, with what the program calls and nothing else of Python."""
+    names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
+    names = names[:-1] if names[-1] == "leaf" else names
+    return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
+
+
+def makers():
+    """(what makes code at run time, libpython, prefix): the perf trampolines of 3.12 and the compiler of 3.14."""
+    found = libraries()
+    if (3, 9) not in found or (3, 12) not in found:
+        raise Skip("no libpython of 3.9 and 3.12")
+    yield "PYTHONPERFSUPPORT", *found[3, 12][1:]
+    for _, version, kind, path in kit.interpreters():
+        if kind == "tailcall" and version == (3, 14):
+            prefix = kit.subprocess.check_output([path, "-c", "import sys; print(sys.prefix)"], encoding="utf-8").strip()
+            if os.path.exists(prefix + "/lib/libpython3.14.so.1.0"):
+                yield "PYTHON_JIT", prefix + "/lib/libpython3.14.so.1.0", prefix
+
+
+@kit.case
+def code_made_by_the_second():
+    """Stacks go through code that the second interpreter makes at run time, though the first one makes none."""
+    first = (3, 9)
+    with folder() as d:
+        host = build_host(d)
+        for option, library, prefix in makers():
+            loads = [(first, *libraries()[first][1:]), (None, library, prefix)]
+            with start_host(host, "here", loads, CALLS, env=dict(os.environ, **{option: "1"})) as target:
+                tid = [int(target.process.stdout.readline()) for _ in loads][1]
+                kit.runs(target.pid, 1)
+                best = 0
+                for _ in range(3):  # the compiler makes some of it anew: until krait has read that, stacks break off
+                    done = krait("record", "-p", target.pid, "-d", 1.5, "-F", 499, "--native=full", "-o", d + "/o.pb.gz")
+                    check(done.returncode == 0, done.stderr)
+                    profile = kit.pprof.read(d + "/o.pb.gz")
+                    stacks = [(profile.stack(s), s.values[0]) for s in profile.samples if int(s.labels["tid"]) == tid]
+                    total, whole = sum(n for _, n in stacks), sum(n for stack, n in stacks if is_called_in_order(stack))
+                    best = max(best, whole / max(total, 1) if total > 100 else 0)
+                    if best > 0.95:
+                        break
+            with contextlib.suppress(FileNotFoundError):
+                os.remove("/tmp/perf-%d.map" % target.pid)
+            check(best > 0.95, "%s: %.1f %% of %d samples are whole" % (option, 100 * best, total))
 
 
 @kit.case
