@@ -141,6 +141,11 @@ struct {
 	__type(value, struct proc_several);
 } several SEC(".maps");
 
+walk_inline const struct proc_several *walk_several(__u32 tgid)
+{
+	return bpf_map_lookup_elem(&several, &tgid);
+}
+
 /* Shared with user space: mapped there. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -7,8 +7,10 @@
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H
 
-#include "maps.bpf.h"
 #include "thread.bpf.h"
+
+/* The seam: NULL if it has one. */
+walk_inline const struct proc_several *walk_several(__u32 tgid);
 
 #define CHOOSE_NS 150000 /* of SAMPLE_NS: then the best of those that were looked at is taken */
 
@@ -24,7 +26,7 @@ walk_global int runs_here(void)
 /* Sets w->where to that of the interpreter that the thread runs, or of the process's first. */
 walk_global int choose_interpreter(__u32 tgid)
 {
-	const struct proc_several *s = bpf_map_lookup_elem(&several, &tgid);
+	const struct proc_several *s = walk_several(tgid);
 	struct walk *w = walk_state();
 	__u32 best = 0;
 	int most = -1;
