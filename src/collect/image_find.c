@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/internal.h"
-#include "proc/files.h"
+#include "collect/loaded.h"
 #include "python/peek.h"
 
 #define MAX_CANDIDATES 8 /* files with an interpreter in one process */
@@ -18,7 +18,7 @@ enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 struct candidate {
 	struct image_at is;
 	enum use use;
-	bool is_program; /* of several */
+	uint32_t order; /* of several: see loaded.h */
 };
 
 struct search {
@@ -116,12 +116,10 @@ static bool is_understood(const struct candidate *one)
 	return !one->is.file->image.unsupported[0];
 }
 
-/* Was @a loaded before @b? The program is mapped first, and then each file below those that there are. */
+/* Was @a loaded before @b? Where the loader doesn't tell: mostly each file is mapped below those that there are. */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {
-	if (a->is_program != b->is_program)
-		return a->is_program;
-	return a->is.at->start > b->is.at->start;
+	return a->order != b->order ? a->order < b->order : a->is.at->start > b->is.at->start;
 }
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -150,14 +148,22 @@ static size_t judge(struct search *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct mapping *m = s->found[i].is.at;
-
 		s->found[i].use = use_of(s, &s->found[i]);
 		n += s->found[i].use == USE_INITIALISED;
-		s->found[i].is_program =
-			s->n > 1 && file_is_exe(s->proc->dirfd, maps_path(s->maps, m), m->deleted);
 	}
 	return n;
+}
+
+static void find_order(struct search *s)
+{
+	uint64_t bias[MAX_CANDIDATES];
+	uint32_t order[MAX_CANDIDATES];
+
+	for (size_t i = 0; i < s->n; i++)
+		bias[i] = image_bias(&s->found[i].is);
+	loaded_order(s->proc, bias, s->n, order);
+	for (size_t i = 0; i < s->n; i++)
+		s->found[i].order = order[i];
 }
 
 static void add_other(const struct candidate *one, struct image_found *ret)
@@ -170,6 +176,8 @@ static void add_other(const struct candidate *one, struct image_found *ret)
 
 static void choose(struct search *s, size_t initialised, struct image_found *ret)
 {
+	if (s->n > 1)
+		find_order(s);
 	sort(s);
 	*ret = (struct image_found){.first = s->found[0].is,
 				    .idle = s->n > 1 && !initialised,

@@ -50,8 +50,8 @@ def pairs():
         yield "%d.%d in %d.%d" % (other + version), found[version][0], version, found[other][1]
 
 
-def started(executable, *args, source=LOADED):
-    target = Background(executable, "-c", source, *args, stdout=kit.subprocess.PIPE, cwd="/")
+def started(executable, *args, source=LOADED, command=(), **kw):
+    target = Background(*command, executable, "-c", source, *args, stdout=kit.subprocess.PIPE, cwd="/", **kw)
     if not target.process.stdout.readline():
         raise AssertionError("it doesn't run: %s" % target.process.stderr.read(2000))
     return target
@@ -176,23 +176,53 @@ zero = posix.open('/dev/zero', posix.O_RDONLY)\\n\\
 def elsewhere():\\n    while True: posix.read(zero, 1 << 22)\\n""")
 
 
+# Room above the first one's library that is free again when the second one is loaded.
+ROOM_C = "char room[64 << 20];"
+ROOM = """
+import ctypes
+libc, at = ctypes.CDLL(None), ctypes.addressof((ctypes.c_char * (64 << 20)).in_dll(ctypes.CDLL(None), "room"))
+assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
+"""
+
+
+def places(directory):
+    """(what is said of it, command, environment, source): what decides where the second one's library lies."""
+    room = directory + "/room.so"
+    yield "below", (), {}, ""
+    yield "the legacy layout", ("setarch", "-L"), {}, ""
+    kit.need("gcc")
+    kit.subprocess.run(["gcc", "-shared", "-fPIC", "-o", room, "-x", "c", "-"], input=ROOM_C.encode(), check=True)
+    yield "in a hole", (), {"LD_PRELOAD": room}, ROOM
+
+
 @kit.case
 def the_inner_one_without_its_gil():
-    """What the inner one runs is shown while it doesn't hold its GIL, too, though more threads are its."""
+    """What the inner one runs is shown while it doesn't hold its GIL, too, wherever it lies and though more threads are its."""
+    with folder() as d:
+        for place in places(d):
+            inner_without_gil(d, *place)
+
+
+def inner_without_gil(d, place, command, env, before):
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
         raise Skip("no libpython of 3.12 and 3.9")
     check("posix.read" in WITHOUT_GIL, "the program has changed")
-    with folder() as d:
-        with started(first[0], second[1], second[2], source=WITHOUT_GIL) as target:
-            kit.runs(target.pid, 0.3)
-            done = krait("record", "-p", target.pid, "-d", 2, "-F", 499, "-o", d + "/o.pb.gz")
+    with started(first[0], second[1], second[2], source=before + WITHOUT_GIL, command=command,
+                 env=dict(os.environ, **env)) as target:
+        kit.runs(target.pid, 0.3)
+        with open("/proc/%d/maps" % target.pid) as f:
+            starts = {version: int(line.split("-")[0], 16) for line in f for version in ("3.12", "3.9")
+                      if "/libpython%s." % version in line}
+        check((starts["3.9"] > starts["3.12"]) == (place != "below"), "%s: %s" % (place, starts))
+        done = krait("record", "-p", target.pid, "-d", 2, "-F", 499, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, done.stderr)
         profile = kit.pprof.read(d + "/o.pb.gz")
     inner = sum(s.values[0] for s in profile.samples if any(f.name == "elsewhere" for f in profile.stack(s)))
     outer = sum(s.values[0] for s in profile.samples if any(f.name == "other" for f in profile.stack(s)))
-    check(inner >= 20 and outer <= 0.02 * inner, "%d samples of the inner one, %d of the outer one" % (inner, outer))
+    check(inner >= 20 and outer <= 0.02 * inner,
+          "%s: %d samples of the inner one, %d of the outer one" % (place, inner, outer))
 
 
 # The second one imports a module whose body works.
