@@ -27,8 +27,8 @@ struct merge {
 	void *arg;
 	struct merged *out;
 	uint16_t version; /* of the interpreter whose frames it has */
-	size_t next; /* Python frame */
-	bool leaf;   /* more was unwound than what is shown: of that only the collector is */
+	size_t next;	  /* Python frame */
+	bool leaf;	  /* more was unwound than what is shown: of that only the collector is */
 };
 
 const char *collect_native_words(unsigned outcome)

@@ -18,7 +18,7 @@ struct raw_stack;
 struct waiting;
 
 /* Copies of a stub that CPython enters Python functions through, from this version on; see trampoline.c. */
-#define TRAMPOLINES 0x30c
+#define TRAMPOLINES	 0x30c
 #define TRAMPOLINE_BYTES (64u << 10) /* of a block of them */
 struct trampoline {
 	uint8_t bytes[64], n;
