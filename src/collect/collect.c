@@ -28,6 +28,7 @@ struct collect *collect_new(const struct collect_config *config)
 	c->start_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	c->config = *config;
 	c->profile = config->profile;
+	c->flushes = 1;
 	jit_flush(c);
 	c->known = known_new();
 	if (!c->known || (config->unwind && worker_open(&c->worker))) {
@@ -655,22 +656,10 @@ static void await_names(struct collect *c)
 #define MADE_CODE_NS                                                                               \
 	(50 * NSEC_PER_MSEC) /* of a flush, for reading code that was made at run time */
 
-int collect_flush(struct collect *c, bool last)
+/* Adds the samples that can be shown to the profile; the others wait on. After an error all of them do. */
+static int hand_on_all(struct collect *c, bool last, int r)
 {
 	size_t kept = 0;
-	int r;
-
-	c->last = last;
-	bodies_find(c);
-	c->asked_ns = 0;
-	jit_flush(c);
-	first_look(c);
-	native_work_take(c, false);
-	memory_keep_to(c);
-	absent_take(c);
-	if (last)
-		await_names(c);
-	r = name_stacks(c, last);
 
 	for (size_t i = 0; i < c->waiting.n; i++) {
 		struct waiting w = c->waiting.v[i];
@@ -682,13 +671,46 @@ int collect_flush(struct collect *c, bool last)
 			c->waiting.v[kept++] = w;
 	}
 	c->waiting.n = kept;
-	thread_names(c, last);
+	return r;
+}
+
+/* What has come since the last flush from elsewhere than the rings. */
+static void take_in(struct collect *c)
+{
+	first_look(c);
+	native_work_take(c, false); /* symbols and rows that threads have made */
+	memory_keep_to(c);	    /* before names are used: what is given up has no user yet */
+	absent_take(c);
+}
+
+/* What is read anew of processes, for the flushes to come: samples don't wait for it. */
+static void look_after_processes(struct collect *c, bool last)
+{
+	thread_names(c, last); /* of threads whose samples were handed on */
 	process_look_again(c);
 	space_read_stale(c);
-	registered_read(c, clock_ns(CLOCK_MONOTONIC) + MADE_CODE_NS);
+	/* What was mapped until a sample was taken is known one flush later: from here on it is. */
+	c->flushes++;
+	registered_read(c, clock_ns(CLOCK_MONOTONIC) + MADE_CODE_NS); /* within those mappings */
 	guarded_read(c);
+}
+
+/* One round: what can be named and shown is, the rest waits for the next one. */
+int collect_flush(struct collect *c, bool last)
+{
+	int r;
+
+	c->last = last;
+	bodies_find(c); /* the frames of imports are named after modules */
+	c->asked_ns = 0;
+	jit_flush(c);
+	take_in(c);
+	if (last)
+		await_names(c);
+	r = hand_on_all(c, last, name_stacks(c, last));
+	look_after_processes(c, last);
 	native_rows_given_up(c);
-	process_forget_ended(c);
+	process_forget_ended(c); /* last: nothing of this flush refers to them */
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;

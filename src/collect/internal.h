@@ -114,12 +114,12 @@ struct collect {
 	uint64_t registered_due_ns; /* not before that */
 	struct map spaces;	    /* version -> struct space * */
 	VEC(struct target_root) roots;
-	uint32_t flushes;
-	bool last;	/* it is the last flush */
-	bool hurried;	/* .config.wait has said that it is enough */
-	bool news;	/* see collect_news() */
-	bool no_memory; /* for what a record says; the next flush fails */
-	unsigned held;	/* image files whose .fd is open */
+	uint32_t flushes; /* so far, from 1 on; counted in collect_flush() alone */
+	bool last;	  /* it is the last flush */
+	bool hurried;	  /* .config.wait has said that it is enough */
+	bool news;	  /* see collect_news() */
+	bool no_memory;	  /* for what a record says; the next flush fails */
+	unsigned held;	  /* image files whose .fd is open */
 	VEC(struct trampoline) trampolines;
 	uint32_t last_version;
 	struct absent *absent; /* NULL: all memory could be read so far */

@@ -331,7 +331,6 @@ void registered_read(struct collect *c, uint64_t until_ns)
 	uint64_t from = clock_ns(CLOCK_MONOTONIC), now = from;
 	size_t n = c->live.n, first = c->registered_turn;
 
-	c->flushes++;
 	for (size_t i = 0; i < n && from >= c->registered_due_ns && now < until_ns; i++) {
 		size_t at = (first + i) % n;
 
