@@ -341,7 +341,9 @@ static void on_sample(struct collect *c, const struct rec_sample *rec)
 			     rec->native == NATIVE_UNMAPPED ? SPACE_ODD : SPACE_GONE);
 	if (rec->native == NATIVE_NO_ROWS)
 		want_rows_again(c, rec->stack);
-	c->processes.v[p].seen_ns = MAX(c->processes.v[p].seen_ns, rec->time_ns);
+	/* What a thread does in do_exit() comes after the side band's word that it has ended. */
+	if (rec->type != REC_SAMPLE_END)
+		c->processes.v[p].seen_ns = MAX(c->processes.v[p].seen_ns, rec->time_ns);
 }
 
 static void on_proc(struct collect *c, const struct rec_proc *rec)

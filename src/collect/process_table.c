@@ -92,11 +92,12 @@ void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_
 
 	if (exec_ns && *exec_ns <= time_ns)
 		map_del(&c->execs, tgid);
+	if (p || tid == tgid) /* the records of one that lived for a moment come after it */
+		thread_ended(c, p, tgid, tid, time_ns);
+	thread_give_up(c, time_ns);
 	if (!p)
 		return;
 	c->news = true;
-	thread_ended(c, p, tid, time_ns);
-	thread_give_up(c, time_ns);
 	/* An exec by another thread ends the first one: the new image's records may have come first. */
 	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;

@@ -62,8 +62,7 @@ static struct thread *find_thread(const struct collect *c, const struct process 
 	return i ? &c->threads.v[*i - 1] : NULL;
 }
 
-/* When the thread ended that had this number at @time_ns; 0: not yet, as far as is known. */
-static uint64_t end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
+uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
 	for (size_t i = count_upto(c->ends.v, c->ends.n, time_ns, time_ns); i < c->ends.n; i++)
 		if (c->ends.v[i].tid == tid && c->ends.v[i].tgid == tgid)
@@ -81,7 +80,7 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)
 {
-	uint64_t end = end_of(c, p->key.tgid, rec->tid, rec->time_ns);
+	uint64_t end = thread_end_of(c, p->key.tgid, rec->tid, rec->time_ns);
 
 	return !end && rec->type == REC_SAMPLE_END ? rec->time_ns : end;
 }
@@ -293,14 +292,15 @@ static void keep_end(struct collect *c, struct thread_end end)
 	c->ends.v[i] = end;
 }
 
-void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns)
+void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uint32_t tid,
+		  uint64_t time_ns)
 {
-	struct thread *t = find_thread(c, p, tid);
+	struct thread *t = p ? find_thread(c, p, tid) : NULL;
 
 	if (t && !t->ended_ns)
 		t->ended_ns = time_ns;
 	else
-		keep_end(c, (struct thread_end){p->key.tgid, tid, time_ns});
+		keep_end(c, (struct thread_end){tgid, tid, time_ns});
 }
 
 /* Programs may change it a million times a second: too often for snprintf(). */

@@ -39,8 +39,11 @@ void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *r
 /* @p's labels aren't what they were. */
 void thread_forget_labels(struct collect *c, struct process *p);
 
-/* The side band's word on a thread: it ended, the kernel's name of it changed. */
-void thread_ended(struct collect *c, const struct process *p, uint32_t tid, uint64_t time_ns);
+/* The side band's word on a thread: it ended (@p: its process, NULL: not met yet), the kernel's name of it changed. */
+void thread_ended(struct collect *c, const struct process *p, uint32_t tgid, uint32_t tid,
+		  uint64_t time_ns);
+/* When the thread ended that had this number at @time_ns; 0: not yet, as far as is known. */
+uint64_t thread_end_of(const struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);
 void thread_copy_comm(char ret[static PROC_COMM_BYTES], const char *comm);
 void thread_comm(struct collect *c, const struct process *p, uint32_t tid, const char *comm);
 

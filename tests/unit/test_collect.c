@@ -474,6 +474,54 @@ static void test_end_forgets(void **state)
 	assert_int_equal(samples(f).n, 1);
 }
 
+/* A process with a code object, of which there is a sample at @time_ns of @type. */
+static void send_own(struct fixture *f, uint8_t type, uint64_t time_ns)
+{
+	const struct proc_key own = {.start_ns = 1000, .tgid = (uint32_t)getpid(), .exec_id = 1};
+	struct rec_proc proc = {
+		.type = REC_PROC, .state = PROC_PYTHON, .proc = own, .time_ns = 2500};
+	struct rec_code code = {.type = REC_CODE, .code = 0x10, .check = 0x11, .proc = own};
+	struct rec_sample sample = {.type = type,
+				    .outcome = WALK_NO_PYTHON,
+				    .tid = own.tgid,
+				    .time_ns = time_ns,
+				    .proc = own,
+				    .weight = 1000};
+
+	collect_record(f->collect, &proc, sizeof(proc));
+	collect_record(f->collect, &code, sizeof(code));
+	collect_record(f->collect, &sample, sizeof(sample));
+}
+
+static size_t codes_after_end(struct fixture *f)
+{
+	struct collect_stats st = {};
+
+	for (int i = 0; i < 8; i++)
+		st = flushed(f, false);
+	return st.kept.codes;
+}
+
+/* Whose records all come after the side band's word of its end, or whose last sample is later than that, has ended. */
+static void test_end_told_early(void **state)
+{
+	struct fixture *f = *state;
+
+	collect_exit(f->collect, (uint32_t)getpid(), (uint32_t)getpid(), 3000);
+	send_own(f, REC_SAMPLE, 2600);
+	assert_int_equal(codes_after_end(f), 0);
+}
+
+static void test_sampled_after_end(void **state)
+{
+	struct fixture *f = *state;
+
+	send_own(f, REC_SAMPLE_END, 3100);
+	assert_int_equal(codes_after_end(f), 1);
+	collect_exit(f->collect, (uint32_t)getpid(), (uint32_t)getpid(), 3000);
+	assert_int_equal(codes_after_end(f), 0);
+}
+
 #define MANY 200000
 
 /* Code and stacks without end: what the kernel program has forgotten is given up, and may come again. */
@@ -813,6 +861,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup_long, teardown),
 		cmocka_unit_test_setup_teardown(test_short_threads, setup_long, teardown),
