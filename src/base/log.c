@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages and the progress line on stderr; see log.h. */
+/* Hands words to who shows them; see log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "base/visible.h"
 
 #define MAX_TEXT 8192 /* of a message: two paths and words */
 
 static enum log_level max_level = LOG_NOTE;
-static bool progress_shown;
+static const struct log_sink *shown_by; /* NULL: nobody */
 
 void log_set_level(enum log_level level)
 {
@@ -24,37 +22,23 @@ enum log_level log_level(void)
 	return max_level;
 }
 
-static void erase_progress(void)
+void log_set_sink(const struct log_sink *sink)
 {
-	if (!progress_shown)
-		return;
-	fputs("\r\033[K", stderr);
-	progress_shown = false;
+	shown_by = sink;
 }
 
 void log_at(enum log_level level, const char *fmt, ...)
 {
-	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
 	char text[MAX_TEXT];
 	va_list ap;
 
-	if (level > max_level)
+	if (level > max_level || !shown_by)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	visible_in_place(text); /* file names and the like are the target's to choose */
-	flockfile(stderr);	/* a whole line, whichever thread says it */
-	erase_progress();
-	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
-	funlockfile(stderr);
-}
-
-static bool progress_wanted(void)
-{
-	const char *term = getenv("TERM");
-
-	return max_level >= LOG_NOTE && isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
+	shown_by->say(level, text);
 }
 
 void log_progress(const char *fmt, ...)
@@ -62,18 +46,15 @@ void log_progress(const char *fmt, ...)
 	char text[MAX_TEXT];
 	va_list ap;
 
-	if (!progress_wanted())
+	if (max_level < LOG_NOTE || !shown_by)
 		return;
-	flockfile(stderr);
-	erase_progress();
-	if (fmt) {
-		va_start(ap, fmt);
-		vsnprintf(text, sizeof(text), fmt, ap);
-		va_end(ap);
-		visible_in_place(text);
-		fputs(text, stderr);
-		fflush(stderr);
-		progress_shown = true;
+	if (!fmt) {
+		shown_by->progress(NULL);
+		return;
 	}
-	funlockfile(stderr);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	visible_in_place(text);
+	shown_by->progress(text);
 }

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/help.h"
+#include "cli/words.h"
 #include "host/rights.h"
 
 /* The words that may stand for a command without being one's name. */
@@ -88,5 +89,6 @@ static int flush(int code)
 int main(int argc, char **argv)
 {
 	hold_closed_descriptors();
+	words_begin();
 	return flush(run(argc, argv));
 }

@@ -47,6 +47,10 @@ verdict rooms "$(awk '
 	here != "sampler" && /^#include (<bpf\/|".*\.skel\.h")/ { print FILENAME ":" FNR ": " $0 }
 	' $(sources | grep '^src/'))"
 
+# Only the command line prints. The one line of base is of what is built for tests.
+verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
+	grep -v 'src/base/error.c:.*err_msg(): what failed')"
+
 verdict machine-paths "$(files . | grep -v -e '^LICENSES/' -e 'tests/build/rules.sh' |
 	xargs grep -nIE '(^|["=(: ])/(work|root)/' 2>/dev/null | grep -v '/proc/')"
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages and the progress line on standard error; see words.h. */
+#include "cli/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static bool progress_shown;
+
+static void erase_progress(void)
+{
+	if (!progress_shown)
+		return;
+	fputs("\r\033[K", stderr);
+	progress_shown = false;
+}
+
+static void say(enum log_level level, const char *text)
+{
+	static const char *const prefix[] = {"error: ", "warning: ", "", "", ""};
+
+	flockfile(stderr); /* a whole line, whichever thread says it */
+	erase_progress();
+	fprintf(stderr, "krait: %s%s\n", prefix[level], text);
+	funlockfile(stderr);
+}
+
+/* Not where TERM=dumb. */
+static bool progress_wanted(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDERR_FILENO) && !(term && streq(term, "dumb"));
+}
+
+static void progress(const char *text)
+{
+	if (!progress_wanted())
+		return;
+	flockfile(stderr);
+	erase_progress();
+	if (text) {
+		fputs(text, stderr);
+		fflush(stderr);
+		progress_shown = true;
+	}
+	funlockfile(stderr);
+}
+
+void words_begin(void)
+{
+	static const struct log_sink sink = {.say = say, .progress = progress};
+
+	log_set_sink(&sink);
+}
