@@ -96,6 +96,7 @@ bool collect_free(struct collect *c)
 	vec_fini(&c->raw);
 	vec_fini(&c->waiting);
 	bodies_fini(c);
+	together_fini(c);
 	vec_fini(&c->unsupported);
 	map_fini(&c->file_index);
 	map_fini(&c->taught);
@@ -134,6 +135,7 @@ static void keep_code(struct collect *c, struct process *p, struct py_code *code
 	c->stats.codes++;
 	if (c->config.met_file && code->file && !p->unwanted)
 		c->config.met_file(c->config.ctx, p->key.tgid, p->start_boot_ns, code->file);
+	together_met(c, p, code);
 }
 
 /* Index of the process that a record is of, -ENOMEM. */

@@ -56,6 +56,13 @@ struct first_look {
 	uint64_t due_ns, until_ns;
 };
 
+/* A package whose distribution was looked for. */
+struct together {
+	char *key; /* where it lies */
+	unsigned tries;
+	bool done;
+};
+
 struct collect {
 	struct collect_config config;
 	struct profile *profile;
@@ -114,6 +121,7 @@ struct collect {
 	uint64_t registered_due_ns; /* not before that */
 	struct map spaces;	    /* version -> struct space * */
 	VEC(struct target_root) roots;
+	VEC(struct together) together;
 	uint32_t flushes; /* so far, from 1 on; counted in collect_flush() alone */
 	bool last;	  /* it is the last flush */
 	bool hurried;	  /* .config.wait has said that it is enough */
@@ -157,6 +165,10 @@ void bodies_left_out(struct collect *c, const struct process *p, const struct py
 /* Once a flush, before stacks are named. */
 void bodies_find(struct collect *c);
 void bodies_fini(struct collect *c);
+
+/* together.c: code of a process was met, after .codes has it. */
+void together_met(struct collect *c, struct process *p, const struct py_code *code);
+void together_fini(struct collect *c);
 /* frozen.c: takes those out that need no look at their process. */
 void bodies_name_frozen(struct collect *c);
 

@@ -32,6 +32,7 @@ struct process {
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
 	char *entry;	   /* packages that it was told to run, see proc/entry.h; NULL: not read */
+	char *launched;	   /* the package that its console script imports; NULL: there is none */
 	char *directory;   /* its working directory as it was met first; NULL: not known, or / */
 	bool name_is_said; /* in its first record: .name holds, whatever /proc says now */
 	char comm[PROC_COMM_BYTES]; /* of its first thread; "" = it wasn't met yet */

@@ -137,6 +137,7 @@ void process_fini(struct collect *c, struct process *p)
 	free(p->container);
 	free(p->directory);
 	free(p->entry);
+	free(p->launched);
 	free(p->several);
 	*p = (struct process){};
 }

@@ -18,6 +18,8 @@
 /* A package of the user's own, wherever it is installed: of their word, or what a process was told to run. */
 #define COMMENTS_MINE  "mine"
 #define COMMENTS_ENTRY "entry"
+/* Packages that were installed together, a blank between them. */
+#define COMMENTS_TOGETHER "installed together"
 /* What of another tool's file isn't here, and what is here in another way: the report says it. */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"

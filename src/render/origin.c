@@ -141,6 +141,52 @@ static int find_packages(struct origin *o)
 	return r;
 }
 
+/* Is one of the names the package, or does the one lie in the other? */
+static bool has_name(const char *names, const struct origin_package *package)
+{
+	for (const char *s = names; *s; s += *s == ' ') {
+		size_t k = strcspn(s, " "), n = MIN(k, package->n);
+
+		if (!strncmp(s, package->name, n) &&
+		    (k == package->n || (k > n ? s[n] : package->name[n]) == '.'))
+			return true;
+		s += k;
+	}
+	return false;
+}
+
+static int add_names(struct origin *o, const char *names)
+{
+	int r = 0;
+
+	for (const char *s = names; !r && *s; s += *s == ' ') {
+		size_t k = strcspn(s, " ");
+
+		r = origin_add_package(o, s, k);
+		s += k;
+	}
+	return r;
+}
+
+/* What was installed with a package of the user's is theirs too. */
+static int find_together(struct origin *o)
+{
+	size_t n = o->packages.n;
+	int r = 0;
+
+	vec_foreach(text, &profile_meta((struct profile *)o->p)->comments.list) {
+		const char *names = *text + strlen(COMMENTS_TOGETHER ": ");
+		bool theirs = false;
+
+		if (!str_starts(*text, COMMENTS_TOGETHER ": "))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			theirs |= has_name(names, &o->packages.v[i]);
+		r = r || !theirs ? r : add_names(o, names);
+	}
+	return r;
+}
+
 int origin_init(struct origin *o, const struct profile *p)
 {
 	int r;
@@ -151,7 +197,8 @@ int origin_init(struct origin *o, const struct profile *p)
 		o->typed = str_ends(profile_label_text(p, id, "process"), " -c");
 	r = find_launchers(o);
 	r = r ? r : find_packages(o);
-	return r ? r : origin_find_started(o);
+	r = r ? r : origin_find_started(o);
+	return r ? r : find_together(o);
 }
 
 void origin_fini(struct origin *o)

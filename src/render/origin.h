@@ -39,6 +39,9 @@ void origin_fini(struct origin *o);
 /* @own: bytes up to the end of the project's folder, 0 = the file, a string, isn't in one. */
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 
+/* Adds one that isn't of the user's word, if it isn't known. 0 or -ENOMEM. */
+_must_use_ int origin_add_package(struct origin *o, const char *name, size_t n);
+
 /* Adds the packages that stacks show to be what was started: `python -m shop`, a console script. 0 or -ENOMEM. */
 _must_use_ int origin_find_started(struct origin *o);
 

@@ -128,7 +128,7 @@ static bool starts(const struct origin *o, const struct profile_function *f)
 		(str_ends(file, "/runpy.py") && origin_cuts(file).stdlib));
 }
 
-static int add(struct origin *o, const char *name, size_t n)
+int origin_add_package(struct origin *o, const char *name, size_t n)
 {
 	vec_foreach(package, &o->packages)
 		if (package->n == n && !strncmp(package->name, name, n))
@@ -159,7 +159,7 @@ static int look(struct origin *o, uint32_t location, bool after, bool *open)
 	path = origin_below_archive(path + cut);
 	n = strcspn(path, "/.");
 	*open = origin_is_wrapper(path, n);
-	return *open || origin_is_runner(path, n) ? 0 : add(o, path, n);
+	return *open || origin_is_runner(path, n) ? 0 : origin_add_package(o, path, n);
 }
 
 int origin_find_started(struct origin *o)

@@ -134,6 +134,57 @@ def project_that_is_started_itself():
             tells_project(summary(out, "--hide", "<module>"), truth)  # which says what was started
 
 
+# A wheel has jobs, a package in a folder that is shared with others, and a module; beside it is another one.
+TOGETHER = {
+    "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
+    "jobs/__init__.py": "from jobs.views import app\ndef main():\n    from gunicorn.app import serve\n    serve('jobs.views')\n",
+    "jobs/views.py": "import helpers.work, acme.tools.more, single, stranger\ndef app():\n    for at in helpers.work, acme.tools.more, single, stranger:\n"
+                     "        at.crunch(30000)\n",
+    "helpers/__init__.py": "",
+    **{name + ".py": "def crunch(n):\n    for i in range(n):\n        n ^= i\n" for name in (
+        "helpers/work", "acme/tools/more", "single", "stranger", "acme/others")},
+}
+WHEEL = [name for name in TOGETHER if not name.startswith(("celery", "stranger", "acme/others"))]
+
+
+def install_together(root, script, **texts):
+    """TOGETHER, with the files that say which of them are together."""
+    env = install(root)
+    for path, text in {**TOGETHER, **texts}.items():
+        os.makedirs(os.path.dirname(root + SITE + path), exist_ok=True)
+        with open(root + SITE + path, "w") as f:
+            f.write(text)
+    with open(root + "/bin/" + script, "w") as f:
+        f.write(SCRIPT % ("jobs", "main", "main"))
+    return env
+
+
+def record_of(*files):
+    return "".join("%s,sha256=x,9\n" % name for name in files)
+
+
+@case
+def packages_of_one_wheel():
+    """Those that were installed with what a worker is told to run are the user's too, whatever the wheel's name is."""
+    with folder() as root:
+        for n, (command, texts, others) in enumerate((
+                (("-m", "celery", "-A", "jobs"), {"backend-2.dist-info/RECORD": record_of(*WHEEL, "backend-2.dist-info/RECORD", "../../bin/worker"),
+                                                  "stranger-1.dist-info/RECORD": record_of("stranger.py", "acme/others.py")}, ()),
+                (("-m", "celery", "-A", "jobs"), {"backend.egg-info/top_level.txt": "helpers\njobs\nsingle\n"}, ("acme/tools/more.py",)),
+                (("../bin/worker",), {"backend-2.dist-info/RECORD": record_of(*WHEEL)}, ()),
+                (("-m", "jobs"), {"backend-2.dist-info/RECORD": record_of(*WHEEL), "jobs/__main__.py": "from jobs import main\nmain()\n"}, ()),
+                (("-m", "celery", "-A", "jobs"), {"backend-2.dist-info/RECORD": record_of("helpers/work.py")}, None))):
+            at = "%s/%d" % (root, n)
+            out, _ = record(at, install_together(at, "worker", **texts), *command)
+            own = {file for (file, f, _), origin in origins(out, root + "/p.html").items() if f == "crunch" and origin == 0}
+            want = {"helpers/work.py", "acme/tools/more.py", "single.py"} - set(others) if others is not None else set()
+            check(own == want, "%s: %s" % (command, own))
+            again = root + "/again.jsonl"
+            check(krait("report", out, "--hide", "<module>", "-o", again).returncode == 0, "report")
+            comments = [json.loads(line)["comment"] for line in open(again) if '"comment"' in line]
+            check(len(comments) == len(set(comments)), str(comments))
+
+
 @case
 def project_of_manage_py():
     """Which sets the variable for its settings itself."""

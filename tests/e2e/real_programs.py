@@ -55,7 +55,7 @@ PROGRAMS = {
     "jupyter": (NOTES, "notebook.py"),
 }
 SERVERS = ("django", "fastapi", "flask", "celery", "jupyter", "sklearn")
-INSTALLED = ("django", "fastapi", "flask")  # may be installed, as one package: of several only the one that is named is own
+INSTALLED = ("django", "fastapi", "flask", "celery")  # may be installed, as one wheel
 IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with measured:\n        step()\n    time.sleep(0.002)\n"
 
 
@@ -143,9 +143,18 @@ class Run:
         place = next(at for at in beside if any(f not in ("measured.py", "code") for f in os.listdir(at)))
         with open(place + "/helpers.py", "w") as f:
             f.write(self.helpers)
+        if installed:
+            self.record_files()
         for i in range(40):
             with open(self.app + "/code/m%d.py" % i, "w") as f:
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 20)
+
+    def record_files(self):
+        """As pip writes down what a wheel has."""
+        files = [os.path.relpath(at + "/" + name, self.site) for at, _, names in os.walk(self.site) for name in names]
+        os.makedirs(self.site + "/program-1.dist-info")
+        with open(self.site + "/program-1.dist-info/RECORD", "w") as f:
+            f.write("".join("%s,,\n" % name for name in files if name != "measured.py"))
 
     def environment(self, site):
         return dict(os.environ, PYTHONPATH=self.site, TRUTH=self.root + "/truth", QUEUE=self.root + "/queue",

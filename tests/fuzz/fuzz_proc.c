@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "proc/container.h"
 #include "proc/cpus.h"
+#include "proc/distribution.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
 
@@ -42,6 +43,21 @@ static void containers(const char *text, size_t n)
 	check(id.n == 0 || id.n == CONTAINER_ID_HEX);
 }
 
+/* A RECORD whose first line's file is asked for. */
+static void distributions(const char *bytes, size_t n)
+{
+	_cleanup_str_ struct str text = {}, file = {}, names = {};
+
+	str_add_n(&text, bytes, strnlen(bytes, n));
+	str_add_n(&file, str_cstr(&text), strcspn(str_cstr(&text), ",\n"));
+	(void)distribution_from_record(str_cstr(&text), str_cstr(&file), &names);
+	(void)distribution_from_top_level(str_cstr(&text), str_cstr(&file), &names);
+	distribution_from_script(str_cstr(&text), &names);
+	for (size_t i = 0; i < names.n; i++)
+		check(isalnum((unsigned char)names.s[i]) || strchr("_. ", names.s[i]));
+	check(distribution_site(str_cstr(&file)) <= file.n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	const char *text = (const char *)data;
@@ -59,5 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	vec_fini(&cpus);
 	names(text, n);
 	containers(text, n);
+	distributions(text, n);
 	return 0;
 }

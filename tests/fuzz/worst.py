@@ -355,6 +355,9 @@ def procs():
     yield "options", b"python3\0" + b"-X\0a\0" * (MIB // 5 - 8)
     yield "status", fill(lambda i: b"NSpid:\t1\n")
     yield "numbers", b"NSpid:" + b"\t1" * (MIB // 2 - 8) + b"\n"
+    yield "folders", fill(lambda i: b"p%d/q/r/m.py,,\n" % i)
+    yield "one-package", fill(lambda i: b"p/m%d.py,,\n" % i)
+    yield "deep", fill(lambda i: b"a/" * 2000 + b"m.py,,\n")
     yield "brackets", b"1 (" + b")" * (MIB - 8)
 
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which packages came with one that a process runs: `celery -A jobs` of a wheel that has jobs and helpers. The recording says
+ * what is together; whose code it is is the reader's judgement (render/origin.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/far.h"
+#include "collect/internal.h"
+#include "proc/distribution.h"
+#include "proc/files.h"
+#include "proc/proc.h"
+
+#define LOOKS_MOST 16 /* packages of a recording */
+#define TRIES                                                                                      \
+	8 /* for one, each as long as distribution_of() takes; the page cache has more each time */
+#define SCRIPT_BYTES (4 << 10)
+
+/* As a name is typed: "jobs-worker" runs jobs_worker. */
+static bool same_name(const char *typed, const char *name, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (typed[i] != name[i] && !(typed[i] == '-' && name[i] == '_'))
+			return false;
+	return !typed[n] || typed[n] == '.' || typed[n] == ' ';
+}
+
+/* Was the process told to run it? Servers are there too; they are nobody's own. */
+static bool is_run(const struct process *p, const char *name, size_t n)
+{
+	if ((p->name && same_name(p->name, name, n)) ||
+	    (p->launched && same_name(p->launched, name, n)))
+		return true;
+	for (const char *s = p->entry; s && *s; s += *s == ' ') {
+		if (same_name(s, name, n))
+			return true;
+		s += strcspn(s, " ");
+	}
+	return false;
+}
+
+/* NULL: there are too many, or there is no memory. */
+static struct together *together_of(struct collect *c, const struct process *p, const char *file,
+				    size_t n)
+{
+	_cleanup_str_ struct str key = {};
+
+	str_addf(&key, "%s %.*s", p->container ?: "", (int)n, file);
+	vec_foreach(t, &c->together)
+		if (streq(t->key, str_cstr(&key)))
+			return t;
+	if (c->together.n == LOOKS_MOST || key.failed ||
+	    vec_push(&c->together, (struct together){.key = strdup(str_cstr(&key))}))
+		return NULL;
+	return &c->together.v[c->together.n - 1];
+}
+
+static int open_same(const struct process *p, struct proc *ret)
+{
+	int r = proc_open(ret, p->key.tgid);
+
+	return r ? r : process_is(p, ret) ? 0 : -ESRCH;
+}
+
+static void look(struct collect *c, const struct process *p, const char *file)
+{
+	size_t site = distribution_site(file), n = strcspn(file + site, "/.");
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_str_ struct str names = {};
+	struct together *t;
+	int r;
+
+	if (!site || !n || !is_run(p, file + site, n))
+		return;
+	t = together_of(c, p, file, site + n);
+	if (!t || t->done || t->tries++ == TRIES)
+		return;
+	r = open_same(p, &proc);
+	r = r ? r : distribution_of(proc.dirfd, file, &names);
+	t->done = !r || r == -ENOENT;
+	if (!r && strchr(str_cstr(&names), ' '))
+		profile_add_comment(c->profile, COMMENTS_TOGETHER, str_cstr(&names));
+}
+
+/* The file of a console script: its module's code alone is in it. */
+static bool is_launcher(const struct py_code *code)
+{
+	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&
+	       strstr(code->file, "bin/") && code->name && streq(code->name, "<module>");
+}
+
+static void read_launcher(struct process *p, const char *file)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_str_ struct str name = {};
+	_cleanup_close_ int fd = -1;
+	char text[SCRIPT_BYTES + 1];
+	ssize_t n;
+
+	fd = open_same(p, &proc) ? -1 : file_open_in_root(proc.dirfd, file);
+	n = fd < 0 ? -1 : far_pread(fd, text, SCRIPT_BYTES, 0);
+	text[MAX(n, (ssize_t)0)] = '\0';
+	distribution_from_script(text, &name);
+	p->launched = str_take(&name);
+}
+
+void together_met(struct collect *c, struct process *p, const struct py_code *code)
+{
+	if (!code->file || p->unwanted)
+		return;
+	if (p->launched || !is_launcher(code)) {
+		look(c, p, code->file);
+		return;
+	}
+	read_launcher(p, code->file);
+	vec_foreach(met, &p->codes)
+		if ((*met)->file)
+			look(c, p, (*met)->file);
+}
+
+void together_fini(struct collect *c)
+{
+	vec_foreach(t, &c->together)
+		free(t->key);
+	vec_fini(&c->together);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an installed distribution has; see distribution.h. Its folder NAME-VERSION.dist-info has a RECORD of all files (the
+ * specification of installed projects), that of an egg a top_level.txt. Neither name nor version follow
+ * from a package, so all are looked through.
+ */
+#include "proc/distribution.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proc/aside.h"
+#include "proc/file_tasks.h"
+#include "proc/owner.h"
+
+#define SEARCH_NS    (150 * NSEC_PER_MSEC) /* less than the child is waited for */
+#define RECORD_BYTES ((size_t)4 << 20)
+#define MOST_BYTES   1024 /* of all names */
+#define MOST_FOLDERS 32 /* that are looked for in a RECORD, which may be made to have any number */
+#define MOST_DEEP    8	/* below which no package begins */
+
+size_t distribution_site(const char *path)
+{
+	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
+	size_t cut = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		for (const char *s = path; (s = strstr(s, names[i])); s++)
+			cut = MAX(cut, (size_t)(s - path) + strlen(names[i]));
+	return cut;
+}
+
+/* Bytes of an identifier at @s. */
+static size_t name_bytes(const char *s)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)s[n]) || s[n] == '_')
+		n++;
+	return n && !isdigit((unsigned char)*s) ? n : 0;
+}
+
+static void add(struct str *ret, const char *name, size_t n)
+{
+	const char *at = str_cstr(ret);
+
+	for (size_t k; *at; at += k + (at[k] == ' ')) {
+		k = strcspn(at, " ");
+		if (k == n && !strncmp(at, name, n))
+			return;
+	}
+	if (!n || ret->n + n >= MOST_BYTES)
+		return;
+	if (ret->n)
+		str_add_c(ret, ' ');
+	for (size_t i = 0; i < n; i++)
+		str_add_c(ret, name[i] == '/' ? '.' : name[i]);
+}
+
+/* "" behind the last. */
+static const char *next_line(const char *s)
+{
+	const char *end = strchrnul(s, '\n');
+
+	return end + (*end == '\n');
+}
+
+/* The line of @text that says that there is such a file: "PATH,hash,size". */
+static bool has_line(const char *text, const char *file, size_t n, const char *rest)
+{
+	size_t k = strlen(rest);
+
+	for (const char *s = text; *s; s = next_line(s))
+		if (!strncmp(s, file, n) && !strncmp(s + n, rest, k) &&
+		    (s[n + k] == ',' || s[n + k] == '\r' || s[n + k] == '\n' || !s[n + k]))
+			return true;
+	return false;
+}
+
+/*
+ * Bytes of the package's folder: the outermost one with an __init__.py; those above it are shared with other distributions.
+ * A module has none.
+ */
+static size_t package_bytes(const char *record, const char *line, size_t n)
+{
+	size_t at = 0;
+
+	for (int depth = 0; depth < MOST_DEEP; depth++) {
+		size_t k = name_bytes(line + at);
+
+		if (!k || at + k >= n || line[at + k] != '/')
+			break;
+		at += k;
+		if (has_line(record, line, at, "/__init__.py"))
+			return at;
+		at++;
+	}
+	/* Where none has one: all of its folder. */
+	return at ? at - 1 : name_bytes(line);
+}
+
+/* Bytes of "a/b/c.py" at @line, 0: it is something else. */
+static size_t module_bytes(const char *line)
+{
+	size_t n = 0, k;
+
+	while ((k = name_bytes(line + n)) && line[n + k] == '/')
+		n += k + 1;
+	return k && !strncmp(line + n + k, ".py,", 4) ? n + k + 3 : 0;
+}
+
+/* What is in @ret already: most lines are of the package of the line before. */
+static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
+{
+	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';
+}
+
+bool distribution_from_record(const char *text, const char *file, struct str *ret)
+{
+	const char *last = text;
+	size_t last_n = 0, folders = 0;
+
+	if (!has_line(text, file, strlen(file), ""))
+		return false;
+	for (const char *s = text; *s; s = next_line(s)) {
+		size_t n = module_bytes(s);
+
+		if (!n || is_in(s, n, last, last_n))
+			continue;
+		if (folders++ == MOST_FOLDERS)
+			break;
+		last = s;
+		last_n = package_bytes(text, s, n);
+		add(ret, last, last_n);
+	}
+	return true;
+}
+
+bool distribution_from_top_level(const char *text, const char *file, struct str *ret)
+{
+	size_t n = name_bytes(file);
+
+	if (!n || !has_line(text, file, n, ""))
+		return false;
+	for (const char *s = text; *s; s = next_line(s)) {
+		n = name_bytes(s);
+		if (strchr("\r\n", s[n]))
+			add(ret, s, n);
+	}
+	return true;
+}
+
+void distribution_from_script(const char *text, struct str *ret)
+{
+	const char *s = str_starts(text, "from ") ? text : strstr(text, "\nfrom ");
+
+	if (s)
+		s += strcspn(s, " ") + 1;
+	if (s)
+		add(ret, s, name_bytes(s));
+}
+
+struct question {
+	struct file_opener opener;
+	size_t site;
+	char path[FILE_TASK_PATH]; /* .site bytes, and the file below */
+};
+
+/* In the child, what @name below .site is. -EINVAL: something else than @type. */
+static int open_there(const struct question *q, const char *name, mode_t type)
+{
+	struct file_walk w = {.opener = q->opener,
+			      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (snprintf(w.path, sizeof(w.path), "%.*s%s", (int)q->site, q->path, name) >=
+	    (int)sizeof(w.path))
+		return -ENAMETOOLONG;
+	fd = file_walk_here(&w, reader_given());
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return (st.st_mode & S_IFMT) == type ? file_open_here(&q->opener, fd) : -EINVAL;
+}
+
+static int read_text(const struct question *q, const char *folder, const char *name, char *text)
+{
+	char path[NAME_MAX + 32];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open_there(q, path, S_IFREG);
+	n = fd < 0 ? fd : pread(fd, text, RECORD_BYTES, 0);
+	if (n < 0)
+		return -ENOENT;
+	text[n] = '\0';
+	return 0;
+}
+
+static bool search_in(const struct question *q, const char *folder, char *text, struct str *ret)
+{
+	const char *file = q->path + q->site;
+
+	if (!str_ends(folder, ".dist-info") && !str_ends(folder, ".egg-info"))
+		return false;
+	if (!read_text(q, folder, "RECORD", text))
+		return distribution_from_record(text, file, ret);
+	return !read_text(q, folder, "top_level.txt", text) &&
+	       distribution_from_top_level(text, file, ret);
+}
+
+static int search(const struct question *q, struct str *ret)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + SEARCH_NS;
+	_cleanup_free_ char *text = malloc(RECORD_BYTES + 1);
+	int fd = text ? open_there(q, "", S_IFDIR) : -ENOMEM;
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 ? fd : -ENOMEM;
+	}
+	while ((e = readdir(dir))) {
+		if (search_in(q, e->d_name, text, ret))
+			return 0;
+		if (clock_ns(CLOCK_MONOTONIC) > until)
+			return -EAGAIN;
+	}
+	return -ENOENT;
+}
+
+/* A reader_task. */
+static ssize_t search_task(pid_t pid, void *bytes, size_t most)
+{
+	const struct question q = *(const struct question *)bytes;
+	_cleanup_str_ struct str found = {};
+	int r = search(&q, &found);
+
+	(void)pid;
+	if (r || found.failed)
+		return r ? r : -ENOMEM;
+	memcpy(bytes, str_cstr(&found), MIN(found.n, most));
+	return (ssize_t)MIN(found.n, most);
+}
+
+int distribution_of(int procdir, const char *path, struct str *ret)
+{
+	_cleanup_close_ int root = openat(procdir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+	struct question q = {.site = distribution_site(path)};
+	pid_t pid = aside_pid_of(procdir);
+	struct reader_request ask = {.pid = -1 - pid, /* no process has it: its memory isn't read */
+				     .uid = proc_user_of(pid),
+				     .task = search_task,
+				     .bytes = &q,
+				     .n = sizeof(q),
+				     .most = sizeof(q),
+				     .give = root};
+	struct opener opener;
+	ssize_t got = root < 0 || proc_owner_read(procdir, &owner) ? -ESRCH : 0;
+
+	if (got || !q.site || strlen(path) >= sizeof(q.path))
+		return got ? (int)got : -ENOENT;
+	opener = opener_of(&owner);
+	q.opener = file_opener_of(&opener);
+	strcpy(q.path, path);
+	got = reader_ask(&ask);
+	if (got < 0)
+		return (int)got;
+	str_add_n(ret, (const char *)&q, MIN((size_t)got, sizeof(q)));
+	return ret->failed ? -ENOMEM : 0;
+}
