@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace events into a profile; see trace_in.h. V8's own profiles in them: trace_profiles.h. Events come in any order, a caller's X behind those of
+ * Trace events into a profile; see trace_in.h. V8's own profiles in them: trace_profiles.h; samples beside them: trace_samples.h. Events come in any order, a caller's X behind those of
  * what it called: all slices are collected, sorted by thread and time, and then walked through. What is odd in an event
  * is that event's alone: it is left out and counted.
  */
@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "profile/folded_frame.h"
 #include "profile/trace_profiles.h"
+#include "profile/trace_samples.h"
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
@@ -41,16 +42,7 @@ struct thread {
 };
 
 /* What isn't in the profile. */
-enum left_out {
-	NO_PARTNER,
-	NO_TIME,
-	NO_LENGTH,
-	NO_EVENT,
-	NO_PHASE,
-	NO_CHUNK,
-	NO_SAMPLE,
-	LEFT_OUTS
-};
+enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
 
 struct reader {
 	struct profile *p;
@@ -67,6 +59,7 @@ struct reader {
 	uint64_t left_out[LEFT_OUTS];
 	uint64_t cut; /* slices that outlast their caller */
 	struct trace_profiles profiles;
+	struct trace_samples samples;
 	unsigned slice_value; /* which value the length of slices is */
 	struct str key;
 };
@@ -177,15 +170,20 @@ static uint32_t intern(struct reader *r, const struct str *s)
 }
 
 /* NULL: no memory. */
-static struct thread *thread_of(struct reader *r, const struct event *e)
+static struct thread *thread_by(struct reader *r, uint32_t pid, uint32_t tid)
 {
-	struct thread t = {.pid = intern(r, &e->pid), .tid = intern(r, &e->tid)};
+	struct thread t = {.pid = pid, .tid = tid};
 	uint64_t key = (uint64_t)t.pid << 32 | t.tid;
 	const uint64_t *found = map_get(&r->thread_at, key);
 
 	if (!found && (map_put(&r->thread_at, key, r->threads.n) || vec_push(&r->threads, t)))
 		return NULL;
 	return &r->threads.v[found ? *found : r->threads.n - 1];
+}
+
+static struct thread *thread_of(struct reader *r, const struct event *e)
+{
+	return thread_by(r, intern(r, &e->pid), intern(r, &e->tid));
 }
 
 /* Names of threads and processes. */
@@ -439,23 +437,6 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	return err;
 }
 
-/* Samples that have their stacks in "stackFrames": Hermes writes them. */
-static int count_samples(struct reader *r, struct json_in *in)
-{
-	struct json_in before = *in;
-	int more, err = 0;
-
-	if (json_in_enter(in, '[')) {
-		*in = before;
-		return in_field(json_in_skip(in), "samples");
-	}
-	while (!err && (more = json_in_item(in))) {
-		err = in_field(more < 0 ? more : json_in_skip(in), "samples");
-		r->left_out[NO_SAMPLE]++;
-	}
-	return err;
-}
-
 /* "otherData" comes first in krait's own. */
 static int read_producer(struct reader *r, struct json_in *in)
 {
@@ -473,6 +454,18 @@ static int read_producer(struct reader *r, struct json_in *in)
 		r->of_krait = streq(str_cstr(&text), "krait");
 	}
 	return err;
+}
+
+/* Samples and the frames that they refer to, which may come behind them. */
+static void keep_place(struct reader *r, struct json_in in)
+{
+	bool samples = streq(str_cstr(&r->key), "samples");
+	struct json_in at = in;
+
+	if (samples && !json_in_enter(&at, '['))
+		r->samples.list = in;
+	else if (streq(str_cstr(&r->key), "stackFrames") && !json_in_enter(&at, '{'))
+		r->samples.frames = in;
 }
 
 static int read_file(struct reader *r, struct json_in *in)
@@ -500,13 +493,13 @@ static int read_file(struct reader *r, struct json_in *in)
 				err = in_field(json_in_skip(in), "otherData");
 			else
 				err = read_producer(r, in);
-		} else if (streq(str_cstr(&r->key), "samples")) {
-			err = count_samples(r, in);
 		} else {
+			keep_place(r, *in);
 			err = in_field(json_in_skip(in), "the file");
 		}
 	}
 	err = err ? err : in_field(json_in_end(in), "the file");
+	err = err ? err : trace_samples_read(&r->samples);
 	return err || there ? err : bad(in, "traceEvents", "the file has none");
 }
 
@@ -641,6 +634,8 @@ static int64_t find_base(const struct reader *r)
 		return 0;
 	vec_foreach(s, &r->slices)
 		base = MIN(base, s->start);
+	vec_foreach(s, &r->samples.all)
+		base = s->has_ts ? MIN(base, s->ts_ns) : base;
 	base = trace_profiles_start(&r->profiles, base);
 	return base == INT64_MAX ? 0 : base;
 }
@@ -678,7 +673,6 @@ static int add_comments(struct reader *r)
 		[NO_EVENT] = {"member", "of traceEvents that is no event"},
 		[NO_PHASE] = {"event", "that doesn't say what it is (ph)"},
 		[NO_CHUNK] = {"piece", "of V8's profiles that contradicts others"},
-		[NO_SAMPLE] = {"sample", "beside the events (samples, stackFrames)"},
 	};
 	int err = 0;
 
@@ -688,6 +682,12 @@ static int add_comments(struct reader *r)
 	err = err ? err
 		  : viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->profiles.n_unknown, "sample",
 				   "of V8's profiles whose stack isn't in the file");
+	err = err ? err
+		  : viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->samples.n_unknown, "sample",
+				   "beside the events whose stack isn't in the file (stackFrames)");
+	err = err ? err
+		  : viewer_in_note(r->p, COMMENTS_MENDED, r->samples.nodes.n_orphans, "frame",
+				   "of stackFrames without its callers: they aren't in the file");
 	err = err ? err
 		  : viewer_in_note(r->p, COMMENTS_MENDED, r->profiles.n_orphans, "frame",
 				   "of V8's profiles without its callers: they aren't in the file");
@@ -715,25 +715,54 @@ static int add_profiles(struct reader *r, int64_t base)
 	return err;
 }
 
+static int add_samples(struct reader *r, int64_t base)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < r->samples.all.n; i++) {
+		const struct trace_sample *s = &r->samples.all.v[i];
+		const struct thread *t = thread_by(r, s->pid, s->tid);
+
+		err = t ? trace_samples_add(&r->samples, s,
+					    labels_of(r, (uint32_t)(t - r->threads.v), 0), base)
+			: NO_MEMORY;
+	}
+	return err;
+}
+
+/* Hermes writes one of no length for each thread. */
+static bool has_slices(const struct reader *r)
+{
+	bool any = false;
+
+	vec_foreach(s, &r->slices)
+		any |= s->end > s->start;
+	return any;
+}
+
 /* What a profiler saw and how long slices were isn't added up: these have a value of their own then. */
 static void set_values(struct reader *r)
 {
 	const struct profile_value_type time = {"time", "nanoseconds"};
 	struct profile_meta *m = profile_meta(r->p);
+	bool profiles = trace_profiles_any(&r->profiles), slices = has_slices(r);
 
-	if (trace_profiles_any(&r->profiles)) {
+	if (profiles || r->samples.all.n)
 		m->values[m->n_values++] = (struct profile_value_type){"samples", "count"};
+	m->period_type = m->values[0];
+	m->period = 1;
+	if (profiles) {
 		m->default_value = m->n_values;
 		m->values[m->n_values++] = time;
-		r->slice_value = m->n_values;
-		if (r->slices.n)
-			m->values[m->n_values++] =
-				(struct profile_value_type){"slices", "nanoseconds"};
-	} else {
-		m->values[m->n_values++] = time;
 	}
-	m->period_type = time;
-	m->period = 1;
+	r->slice_value = m->n_values;
+	if (slices && !profiles)
+		m->default_value = m->n_values;
+	if (slices || !m->n_values)
+		m->values[m->n_values++] =
+			(struct profile_value_type){profiles ? "slices" : "time", "nanoseconds"};
+	if (profiles || !r->samples.all.n)
+		m->period_type = time;
 }
 
 static int make(struct reader *r, struct json_in in)
@@ -748,6 +777,7 @@ static int make(struct reader *r, struct json_in in)
 		qsort(r->slices.v, r->slices.n, sizeof(*r->slices.v), by_time);
 	err = err ? err : walk(r, base);
 	err = err ? err : add_profiles(r, base);
+	err = err ? err : add_samples(r, base);
 	return err ? err : add_comments(r);
 }
 
@@ -762,10 +792,12 @@ int trace_read(const uint8_t *data, size_t n, struct profile **ret)
 	map_init(&r.thread_at);
 	map_init(&r.process_name);
 	trace_profiles_init(&r.profiles, FORMAT, r.p, r.budget, &r.steps);
+	trace_samples_init(&r.samples, FORMAT, r.p, r.budget, &r.steps);
 	err = err ? err : make(&r, in);
 	map_fini(&r.thread_at);
 	map_fini(&r.process_name);
 	trace_profiles_fini(&r.profiles);
+	trace_samples_fini(&r.samples);
 	vec_fini(&r.threads);
 	vec_fini(&r.slices);
 	vec_fini(&r.marks);

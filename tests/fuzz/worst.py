@@ -120,6 +120,10 @@ def trace(list_of_events):
     return dump({"traceEvents": list_of_events})
 
 
+def sampled(frames, samples):
+    return dump({"traceEvents": [], "samples": samples, "stackFrames": {str(i): frame for i, frame in enumerate(frames)}})
+
+
 def traces():
     def slices(n, pid=1, tid=1, ts=0, dur=1):
         return {"ph": "X", "name": "f%d" % n, "pid": pid, "tid": tid, "ts": ts, "dur": dur}
@@ -132,6 +136,10 @@ def traces():
     yield "processes", trace([slices(0, pid=i) for i in range(15000)])
     yield "async", trace([{"ph": "b" if i % 2 else "e", "id": i // 2, "cat": "c", "name": "f", "pid": 1, "tid": 1, "ts": i} for i in range(13000)])
     yield "names-of-threads", trace([{"ph": "M", "name": "thread_name", "pid": 1, "tid": i, "args": {"name": "t"}} for i in range(12000)])
+    yield "chain", sampled([{"name": "f", "parent": i - 1} for i in range(12000)], [{"sf": 11999, "ts": 1, "pid": 1, "tid": 1}])
+    yield "each-of-chain", sampled([{"name": "f", "parent": i - 1} for i in range(4000)], [{"sf": i, "ts": i} for i in range(4000)] * 5)
+    yield "circle", sampled([{"name": "f", "parent": 1 - i} for i in range(2)], [{"sf": 0}] * 1000)
+    yield "samples-of-threads", sampled([{"name": "f"}], [{"sf": 0, "tid": i} for i in range(19000)])
     yield "deep", nested(b'{"traceEvents":[{"ph":', b'{"a":')
 
 

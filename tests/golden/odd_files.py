@@ -68,6 +68,39 @@ def traces(work):
     check("trace-kept", json.loads(krait("report", path, "--json"))["notes"] == report(kept)["notes"] != [], krait("report", path))
 
 
+def hermes(work):
+    """As Hermes' sampling profiler writes: numbers as text, samples before the frames that they refer to, a slice of no length for each thread."""
+    def sample(ts, frame, tid="7", **more):
+        return dict({"cpu": "-1", "name": "", "ts": str(ts), "pid": 1, "tid": tid, "weight": "1", "sf": frame}, **more)
+    named = [{"name": "thread_name", "ph": "M", "pid": 1, "ts": "100", "tid": tid, "args": {"name": name}} for tid, name in (("7", "mqt_js"), ("8", "worker"))]
+    empty = [{"name": "mqt_js", "cat": "mqt_js", "ph": "X", "dur": 0, "pid": 1, "ts": "100", "tid": "7", "args": {}}]
+    frames = {"1": {"name": "global(/srv/index.js:1:2)", "category": "JavaScript", "line": "1", "column": "2", "funcLine": "1", "funcColumn": "1"},
+              "3": {"name": "[Native]4711", "category": "Native", "parent": 2},
+              "2": {"name": "draw(/srv/view.js:12:7)", "category": "JavaScript", "line": "12", "column": "7", "funcLine": "10", "parent": 1},
+              "4": {"name": "(/srv/view.js:30:7)", "category": "JavaScript", "parent": 1},
+              "5": {"name": "poll", "category": "libc.so", "parent": 99}}
+    samples = [sample(100, 1), sample(200, 2), sample(300, 3), sample(450, 3), sample(500, 4), sample(600, 5, "8", weight="2"), sample(700, 77)]
+    text = json.dumps({"traceEvents": named + empty, "samples": samples, "stackFrames": frames})
+    says("hermes", text, 7, ["1 sample beside the events whose stack", "1 frame of stackFrames without its callers"])
+    path = os.path.join(work, "hermes.pb.gz")
+    krait("report", "-", "-o", path, stdin=text.encode())
+    profile, got = pprof.read(path), {}
+    for s in profile.samples:
+        stack = tuple((f.name, f.file, f.line) for f in profile.stack(s))
+        got.setdefault((s.labels["thread"], stack), []).append((s.labels.get("time"), s.values[0]))
+    top, draw = ("global", "/srv/index.js", 1), ("draw", "/srv/view.js", 12)
+    want = {("mqt_js", (top,)): [(0, 1)], ("mqt_js", (top, draw)): [(100000, 1)], ("mqt_js", (top, draw, ("[Native]4711", "", 0))): [(200000, 1), (350000, 1)],
+            ("mqt_js", (top, ("(anonymous)", "/srv/view.js", 30))): [(400000, 1)], ("worker", (("poll", "", 0),)): [(500000, 2)]}
+    check("hermes-stacks", got == want, str(got))
+    check("hermes-values", profile.sample_types == [("samples", "count")], str(profile.sample_types))
+    both = {"traceEvents": [{"name": "step", "ph": "X", "ts": 0, "dur": 100, "pid": 1, "tid": 1}], "samples": samples[:5], "stackFrames": frames}
+    says("hermes-slices", json.dumps(both), 100000, ["1 frame of stackFrames"])
+    says("hermes-samples", json.dumps(both), 5, ["1 frame of stackFrames"], "--value", "samples")
+    says("hermes-no-frames", json.dumps(dict(both, stackFrames=[])), 100000, ["5 samples beside the events whose stack"])
+    circle = dict(both, stackFrames={"1": {"name": "f", "parent": 2}, "2": {"name": "g", "parent": "1"}})
+    check("hermes-circle", "far deeper" in krait("report", "-", stdin=json.dumps(circle).encode()), "a circle of callers is read")
+
+
 def close(a, b):
     return isinstance(a, (int, float)) and abs(a - b) < 1e-9
 
@@ -164,6 +197,7 @@ def through_speedscope(work):
 def main():
     with tempfile.TemporaryDirectory() as work:
         traces(work)
+        hermes(work)
         fractions(work)
         negatives(work)
         several_values(work)
