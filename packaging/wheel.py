@@ -36,7 +36,7 @@ Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: C
 Classifier: Programming Language :: Python
 Classifier: Topic :: Software Development :: Debuggers
-Requires-Python: >=3.6
+Requires-Python: >=%s
 Description-Content-Type: text/markdown
 
 """
@@ -60,8 +60,8 @@ def epoch():
     return int(os.environ.get("SOURCE_DATE_EPOCH") or os.stat(os.path.join(ROOT, "VERSION")).st_mtime)
 
 
-def metadata():
-    return (METADATA % version()).encode() + read("README.md")
+def metadata(python):
+    return (METADATA % (version(), python)).encode() + read("README.md")
 
 
 def record_line(name, data):
@@ -100,7 +100,7 @@ def make_wheel(binary, arch, directory):
         members = [(stem + ".data/scripts/krait", 0o755, f.read())]
     members += [(info + "licenses/" + name, 0o644, read(name)) for name in LICENSES]
     members += modules() + [(info + "entry_points.txt", 0o644, ENTRY_POINTS)]
-    members += [(info + "METADATA", 0o644, metadata()), (info + "WHEEL", 0o644, wheel_file(TAGS[arch]))]
+    members += [(info + "METADATA", 0o644, metadata("3.6")), (info + "WHEEL", 0o644, wheel_file(TAGS[arch]))]
     members.sort()
     record = "".join(record_line(name, data) for name, _, data in members) + info + "RECORD,,\n"
     members.append((info + "RECORD", 0o644, record.encode()))
@@ -134,12 +134,12 @@ def make_sdist(directory):
     instead = {"VERSION": version().encode() + b"\n"}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        tar_add(tar, stem + "/PKG-INFO", metadata())
+        tar_add(tar, stem + "/PKG-INFO", metadata("3.7"))  # which this file needs
         for name in sources():
             mode = 0o755 if os.access(os.path.join(ROOT, name), os.X_OK) else 0o644
             tar_add(tar, stem + "/" + name, instead.get(name) or read(name), mode)
-    with open(os.path.join(directory, stem + ".tar.gz"), "wb") as f:
-        f.write(gzip.compress(out.getvalue(), 9, mtime=epoch()))
+    with open(os.path.join(directory, stem + ".tar.gz"), "wb") as f, gzip.GzipFile("", "wb", 9, f, mtime=epoch()) as z:
+        z.write(out.getvalue())
     return stem + ".tar.gz"
 
 

@@ -21,6 +21,7 @@ struct render_options {
 			      several */
 	enum pprof_times times;
 	bool annotate; /* folded: a suffix after names tells the kind of frame */
+	bool bare;     /* trace: the list of events alone, as py-spy writes it */
 	/*
 	 * For the page's source text: a descriptor of a file that a recording names, or -errno where
 	 * it may not be shown; -EPERM where it could be if asked for, -ESTALE where it isn't the one that

@@ -157,6 +157,16 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return close_slices(arg, 0);
 }
 
+static int put_bare(struct trace *t, const struct timeline_reader *reader)
+{
+	int r;
+
+	fputc('[', t->out);
+	r = timeline_each(&t->timeline, reader, t);
+	fputs("]\n", t->out);
+	return r;
+}
+
 static int put_all(struct trace *t, const struct render_options *opt)
 {
 	static const struct timeline_reader reader = {begin_thread, put_run, end_thread,
@@ -164,6 +174,8 @@ static int put_all(struct trace *t, const struct render_options *opt)
 	int r;
 
 	t->comma = "";
+	if (opt->bare)
+		return put_bare(t, &reader);
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"krait\",\"title\":",
 	      t->out);
 	json_put_string(t->out, opt->title ? opt->title : "Profile");

@@ -285,11 +285,14 @@ def calls_of_other_programs():
                 (["-f", "flamegraph", "--native"], "<?xml"), (["-f", "speedscope", "-r", "20"], '{"$schema"'),
                 (["-f", "raw", "--threads", "--gil", "--nonblocking", "--rate", "100"], "thread ("),
                 (["--format", "speedscope", "--subprocesses", "--idle"], '{"$schema"'),
-                (["--format", "chrometrace"], "{"), (["-f", "raw", "--capture", "--hideprogress"], "")):
+                (["--format", "chrometrace"], "["), (["-f", "raw", "--capture", "--hideprogress"], "")):
             said = run(own(), "record", "-o", out, "-p", pid, "-d", "1", *args)
             check(not said.returncode, "%s: %s" % (args, said.stderr))
             with open(out, encoding="utf-8") as f:
-                check(f.read(100).startswith(begins), "%s: not %s" % (args, begins))
+                written = f.read()
+            check(written.startswith(begins), "%s: not %s" % (args, begins))
+            if begins == "[":
+                check({e["ph"] for e in json.loads(written)} >= {"B", "E"}, "not a list of events")
         check(not run(own(), "record", "--pid", pid, "--duration", "0", cwd=folder).returncode, "-d 0")
 
 

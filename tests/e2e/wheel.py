@@ -229,4 +229,19 @@ def source_archive():
         check(again.returncode == 1 and "clang" in again.stderr.splitlines()[-1], again.stderr[-300:])
 
 
+@kit.case
+def oldest_python():
+    """The oldest Python that the source archive says it needs packs it, and a wheel of what was built."""
+    with folder() as d:
+        name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
+        with tarfile.open(os.path.join(d, name)) as tar:
+            said = tar.extractfile(name[:-len(".tar.gz")] + "/PKG-INFO").read().decode()
+        oldest = re.search("^Requires-Python: >=(.*)$", said, re.M)[1]
+        python = next((path for _, version, _, path in kit.interpreters() if "%d.%d" % version == oldest), None)
+        if not python:
+            raise Skip("no Python " + oldest)
+        for args in ("--sdist", d), (BINARY, os.uname().machine, d):
+            check(os.path.exists(os.path.join(d, run(python, "-B", MAKER, *args).strip())), args)
+
+
 sys.exit(kit.main())

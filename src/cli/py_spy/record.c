@@ -121,6 +121,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	to->native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
 	to->output = str_cstr(&path);
 	to->format_name = formats[o->format].own;
+	to->bare = true;
 	to->end_command = true;
 	to->reshape = shape;
 	to->reshape_arg = &s;

@@ -135,7 +135,8 @@ static int write_profile(struct session *s, struct output *out)
 				     .value = s->options->value,
 				     .times = s->options->times,
 				     .headline = str_cstr(&s->headline),
-				     .annotate = s->options->annotate};
+				     .annotate = s->options->annotate,
+				     .bare = s->options->bare};
 	int r, q;
 
 	err_memory_begin();

@@ -72,6 +72,7 @@ struct record_options {
 	/* Replaces the profile before it is written, by 0; or -errno + message. NULL: it stays. */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
+	bool bare; /* render_options.bare */
 
 	/* While parsing. */
 	const char *format_name;
