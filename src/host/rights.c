@@ -171,8 +171,7 @@ int rights_kernel_addresses(const struct rights *r)
 		set_effective(before);
 	return tells ? 0
 		     : err_set(-EPERM, "/proc/kallsyms hides the kernel's addresses from you "
-				       "(kernel.kptr_restrict); leave --kernel-addresses out, or "
-				       "record as root");
+				       "(kernel.kptr_restrict)");
 }
 
 bool rights_is_own(uint32_t uid, uint32_t gid)

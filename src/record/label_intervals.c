@@ -18,10 +18,10 @@
 #include "proc/open_as.h"
 #include "profile/intervals.h"
 
-/* On the terminal and in the recording. */
+/* In the recording, and for who asked for the file. */
 static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 {
-	_cleanup_free_ char *text = NULL;
+	char *text;
 	va_list args;
 	int n;
 
@@ -30,8 +30,9 @@ static void _printf_(2, 3) warn(struct session *s, const char *fmt, ...)
 	va_end(args);
 	if (n < 0)
 		return;
-	log_warn("--label-intervals %s: %s", s->options->label_intervals, text);
 	profile_add_comment(s->profile, COMMENTS_WARNING, text);
+	if (vec_push(&s->interval_warnings, text))
+		free(text);
 }
 
 /* The user who called, without the right of krait's file to read those of others. */
@@ -226,17 +227,4 @@ void label_intervals_add(struct session *s)
 	if (add(s, &text, &v))
 		warn(s, "%s; no sample has its labels", err_msg());
 	profile_forget_failure(s->profile);
-}
-
-const char *label_intervals_by(const struct session *s)
-{
-	const char *by = s->options->view.by;
-
-	if (!record_by_interval(s->options))
-		return by;
-	for (uint32_t id = 1; id <= profile_n_labels(s->profile); id++)
-		if (profile_label_value(s->profile, id, by))
-			return by;
-	log_warn("--by %s: no sample has that label; shown without it", by);
-	return NULL;
 }

@@ -2,15 +2,15 @@
 /* How a session runs: may it, its start, what comes in, its end; what record and top share. */
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/doctor/doctor.h"
-#include "cli/exit.h"
 #include "host/kernel_danger.h"
 #include "host/sandbox.h"
 #include "proc/proc.h"
@@ -30,23 +30,6 @@
 #define POLL_SAMPLES	400 /* of a CPU, until then */
 #define SETTLED_NS	NSEC_PER_SEC
 
-int session_exit_of(int r)
-{
-	switch (-r) {
-	case EPERM:
-	case EACCES:
-	case ENOSYS:
-		return EXIT_RIGHTS;
-	}
-	return EXIT_FAILED;
-}
-
-int session_fail(int code)
-{
-	log_error("%s", err_msg());
-	return code;
-}
-
 int session_check_permitted(struct session *s)
 {
 	int r = kernel_danger_refuse();
@@ -57,14 +40,6 @@ int session_check_permitted(struct session *s)
 	r = r ? r : rights_check(&s->rights);
 	r = r ? r : sandbox_check(true);
 	return r ? r : session_check_memory();
-}
-
-int session_refuse(struct session *s, int code)
-{
-	session_fail(code);
-	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
-		doctor_explain(s->options->color);
-	return code;
 }
 
 static int make_epoll(struct session *s)
@@ -239,31 +214,64 @@ int session_wait_ms(const struct session *s, uint64_t now)
 	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;
 }
 
-/* The first error of several is told and returned. */
-static int broken_off(int before, int r)
+int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx)
 {
-	if (before || r >= 0)
-		return before;
-	log_error("%s; what came until then is shown", err_msg());
+	int r = 0;
+
+	for (;;) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		struct epoll_event e[4];
+
+		if (session_finished(s, now))
+			break;
+		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
+		r = session_drain(s);
+		r = r < 0 ? r : session_bound(s);
+		if (r)
+			break;
+		if (turn)
+			turn(ctx, now);
+	}
 	return r;
 }
 
-int session_stop(struct session *s, int before)
+/* The first error of several, with its message. */
+struct first {
+	int r;
+	char *msg;
+};
+
+static void add_result(struct first *f, int r)
 {
-	int r = broken_off(0, before);
+	if (f->r || r >= 0)
+		return;
+	f->r = r;
+	f->msg = strdup(err_msg());
+}
+
+static int take_result(struct first *f)
+{
+	_cleanup_free_ char *msg = TAKE_PTR(f->msg);
+
+	return msg ? err_set(f->r, "%s", msg) : f->r;
+}
+
+int session_stop(struct session *s)
+{
+	struct first f = {};
 
 	s->end_ns = clock_ns(CLOCK_MONOTONIC);
-	r = broken_off(r, sampler_enable(s->sampler, false));
+	add_result(&f, sampler_enable(s->sampler, false));
 	session_use_end(s); /* takes its time, and no sample is later than the end */
 	(void)spawn_ended(&s->spawn);
 	patience_begin(&s->patience);
 	sideband_drain(s->sideband);
-	r = broken_off(r, sampler_drain(s->sampler));
+	add_result(&f, sampler_drain(s->sampler));
 	session_bound_release(s);
 	profile_forget_failure(s->profile);
 	if (!s->void_ids)
-		r = broken_off(r, collect_flush(s->collect, true));
+		add_result(&f, collect_flush(s->collect, true));
 	profile_forget_failure(s->profile);
 	profile_meta(s->profile)->duration_ns = (int64_t)(s->end_ns - s->start_ns);
-	return r;
+	return take_result(&f);
 }

@@ -258,7 +258,7 @@ static const struct sideband_ops sideband_ops = {
 
 static int make_match(struct session *s)
 {
-	const struct record_options *o = s->options;
+	const struct session_options *o = s->options;
 	int r = 0;
 
 	proc_match_init(&s->match);
@@ -334,7 +334,7 @@ static bool wants_kernel(const struct session *s)
 #define UNWIND_LEAST	((uint64_t)64 << 20)
 #define UNWIND_MOST	((uint64_t)512 << 20)
 #define UNWIND_SHARE	256
-#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* as --unwind-memory has it */
+#define UNWIND_SMALLEST ((uint64_t)8 << 20) /* as .unwind_memory has it */
 #define UNWIND_PART	4		    /* of a small control group, to which it counts */
 
 /* Python, numpy, polars, pyarrow and OpenSSL fit in the least; PyTorch with CUDA and Triton don't. */
@@ -398,7 +398,7 @@ static size_t open_files(void)
 
 /*
  * A machine with many containers has thousands of libraries, and each is held open: of the 1,024 descriptors that are usual
- * nothing would be left to look at a process with. (The command of `--` is forked before.) @ret: how many may be held.
+ * nothing would be left to look at a process with. (The command is forked before.) @ret: how many may be held.
  */
 static int allow_files(size_t *ret)
 {
@@ -467,6 +467,14 @@ static int make_collector(struct session *s)
  */
 #define NICENESS -10
 
+void session_init(struct session *s, const struct session_options *o)
+{
+	*s = (struct session){.options = o,
+			      .epoll_fd = -1,
+			      .kallsyms_fd = -1,
+			      .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+}
+
 int session_set_up(struct session *s)
 {
 	int r = make_event(s);
@@ -501,14 +509,10 @@ void session_end_sampling(struct session *s)
 	session_give_back_memory();
 }
 
-/* What exit() runs may be what the thread uses, as a library's own tables. */
-int session_exit_code(const struct session *s, int code)
+bool session_hangs(const struct session *s)
 {
 	keeper_close();
-	if (!s->abandoned)
-		return code;
-	fflush(NULL);
-	_exit(code);
+	return s->abandoned;
 }
 
 void session_fini(struct session *s)
@@ -517,18 +521,14 @@ void session_fini(struct session *s)
 	session_end_sampling(s);
 	session_bound_release(s);
 	profile_free(s->profile);
-	/* As whom they were made: root has given up its way around others' directories by then. */
-	(void)!caller_enter(&s->caller);
-	output_fini(&s->output);
-	output_fini(&s->summary);
-	caller_leave(&s->caller);
 	proc_match_fini(&s->match);
 	map_fini(&s->exits);
 	map_fini(&s->clocks);
+	vec_foreach(text, &s->interval_warnings)
+		free(*text);
+	vec_fini(&s->interval_warnings);
 	vec_fini(&s->labels);
-	free(s->path);
 	free(s->title);
-	str_fini(&s->headline);
 	caller_fini(&s->caller);
 	if (s->kallsyms_fd >= 0)
 		close(s->kallsyms_fd);

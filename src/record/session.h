@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run of `krait record` or `krait top`: everything it holds. */
+/*
+ * One recording: what it holds, its begin, its turns, its end. Who uses it has the words, the files and the exit codes:
+ * an error is returned with its message (base/error.h), what goes on is said to log.h's sink, and figures
+ * are taken by summary.h.
+ *
+ * In order: session_init(), session_bound_init(), session_check_permitted(), caller_find(&s->caller); a command is
+ * started in s->spawn; session_set_up(), rights_drop(), session_start(), session_run(), session_stop(),
+ * summary_take(), session_end_sampling(); then s->profile is whole. session_fini() in any case, and
+ * session_hangs().
+ */
 #ifndef RECORD_SESSION_H
 #define RECORD_SESSION_H
 
 #include <time.h>
 
 #include "base/vec.h"
-#include "cli/record/record.h"
 #include "collect/collect.h"
 #include "host/caller.h"
-#include "host/output.h"
 #include "host/rights.h"
 #include "host/source_files.h"
 #include "proc/cpus.h"
 #include "proc/match.h"
 #include "proc/run_time.h"
 #include "profile/condense.h"
+#include "record/options.h"
 #include "record/patience.h"
 #include "record/spawn.h"
 #include "sampler/sampler.h"
 #include "sampler/sideband.h"
 
-/* Of `krait record`; see bound.c. */
+/* See bound.c. */
 struct session_bound {
 	uint64_t due_ns; /* what is rare isn't summed up before, CLOCK_MONOTONIC */
 	void *reserve;	 /* address space */
@@ -36,8 +44,15 @@ struct session_use {
 	bool waits;	    /* enough for krait dump to show where, as far as is known */
 };
 
+/* What would help, beside the message: the caller has its own words for it. */
+enum session_advice {
+	SESSION_ADVICE_NONE,
+	SESSION_ADVICE_CHILDREN, /* a process isn't Python, and its children weren't looked at */
+	SESSION_ADVICE_ANOTHER,	 /* nor is a child of it: choose another */
+};
+
 struct session {
-	const struct record_options *options;
+	const struct session_options *options;
 	struct rights rights;
 	struct caller caller;
 	struct event event;
@@ -58,13 +73,10 @@ struct session {
 	/* Told of each sample, with .added_ctx; NULL: nobody. May be set after session_set_up(). */
 	int (*added)(void *ctx, const struct profile_sample *sample);
 	void *added_ctx;
-	struct output output, summary; /* summary: if it was asked for */
-	char *path;		       /* of the output */
-	char *title;		       /* the command line, NULL = made from the profile */
-	struct str headline;	       /* once it is written: what a reader is told first */
-	int stopped;		       /* the signal that ended the recording, or 0 */
+	char *title;		    /* the command line, NULL = made from the profile */
+	enum session_advice advice; /* of session_start(), where it fails */
 	int epoll_fd;
-	VEC(int) target_fds; /* pidfds of the processes of -p, in .epoll_fd */
+	VEC(int) target_fds; /* pidfds of the processes of .pids, in .epoll_fd */
 	struct map exits;    /* wanted processes of which threads have ended: are they over? */
 	uint64_t ended_ns;   /* the targets aren't looked at again before, CLOCK_MONOTONIC */
 	struct cpus_watch cpus;
@@ -78,30 +90,34 @@ struct session {
 	uint64_t watched_until_ns; /* the command's mappings wake until then; 0: not, or no more */
 	uint64_t cpus_ns;	   /* not looked at again before, CLOCK_MONOTONIC */
 	int kallsyms_fd;	   /* /proc/kallsyms, -1: none */
-	uint64_t start_ns, end_ns, shown_ns; /* CLOCK_MONOTONIC */
-	bool more;			     /* is in the rings */
-	uint64_t news_ns;		     /* when something unknown came last */
-	uint64_t trim_ns;		     /* when memory is given back to the system next */
-	uint64_t start_cpu_ns;		     /* krait's own CPU time until sampling began */
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	bool more;		   /* is in the rings */
+	uint64_t news_ns;	   /* when something unknown came last */
+	uint64_t trim_ns;	   /* when memory is given back to the system next */
+	uint64_t start_cpu_ns;	   /* krait's own CPU time until sampling began */
 	uint64_t sideband_lost;
-	struct map clocks;  /* .options->label_intervals: pid -> shift_ns of that process's clock */
-	unsigned condensed; /* how often what was rare was summed up */
+	struct map clocks; /* .options->label_intervals: pid -> shift_ns of that process's clock */
+	VEC(char *) interval_warnings; /* what is wrong with that file, for who asked for it */
+	unsigned condensed;	       /* how often what was rare was summed up */
 	bool void_ids; /* that failed in the middle: what is on the way can't be taken in any more */
 	struct session_bound bound;
 	struct patience patience; /* of the end */
-	bool abandoned; /* a thread still works on a file: session_exit_code() ends the process */
-	uint64_t unfollowed; /* child processes for which there was no room among the roots */
+	bool abandoned;		  /* a thread still works on a file: see session_hangs() */
+	uint64_t unfollowed;	  /* child processes for which there was no room among the roots */
 };
+
+/* @o is kept. */
+void session_init(struct session *s, const struct session_options *o);
 
 /* Opens everything that takes rights; samples come only after sampler_enable(). 0 or -errno. */
 _must_use_ int session_set_up(struct session *s);
 void session_fini(struct session *s);
 
 /*
- * After session_fini(): @code, but if a thread hangs, which nobody waits for, ends the process with
- * it here.
+ * After session_fini(): a thread hangs, which nobody waits for. It may use what exit() frees: the process is to end
+ * with _exit().
  */
-int session_exit_code(const struct session *s, int code);
+bool session_hangs(const struct session *s);
 
 /* Nothing more is sampled, and the figures were taken: frees all but the profile. */
 void session_end_sampling(struct session *s);
@@ -118,7 +134,7 @@ void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 /* After each reading of the side band: some programs end thousands of threads a second, and each look takes its time. */
 void session_exits(struct session *s);
 
-/* True once every process of -p has ended. */
+/* True once every process of .pids has ended. */
 bool session_targets_ended(struct session *s, uint64_t now_ns);
 
 /*
@@ -131,18 +147,6 @@ void session_daemons(struct session *s, pid_vec *ret);
 
 /* May krait profile here? Reads its rights; 0 or -errno + message. */
 _must_use_ int session_check_permitted(struct session *s);
-
-/* Errors that only rights or the kernel explain are EXIT_RIGHTS, all others EXIT_FAILED. */
-int session_exit_of(int r);
-
-/* Prints the present message; @code. */
-int session_fail(int code);
-
-/*
- * The same; what rights or the kernel refuse, the doctor explains: in a container, what to run
- * outside. An ordinary user without rights was told the command already.
- */
-int session_refuse(struct session *s, int code);
 
 /* Takes the targets in and begins to sample; .epoll_fd is then readable when there is something to drain. */
 _must_use_ int session_start(struct session *s);
@@ -160,10 +164,16 @@ bool session_finished(struct session *s, uint64_t now);
 int session_wait_ms(const struct session *s, uint64_t now);
 
 /*
- * No more samples; takes in what is left. @before: what session_drain() failed with, or 0. Prints
- * and returns the first error there was; the profile can be written in any case.
+ * Drains and keeps to its bounds until session_finished(). After each turn @turn, if any, is told with @ctx what time it
+ * is. 0 or -errno + message; session_stop() follows in any case.
  */
-_must_use_ int session_stop(struct session *s, int before);
+_must_use_ int session_run(struct session *s, void (*turn)(void *ctx, uint64_t now), void *ctx);
+
+/*
+ * No more samples; takes in what is left. 0, or the first error there was, -errno + message; the profile can be
+ * written in any case.
+ */
+_must_use_ int session_stop(struct session *s);
 
 /* use.c */
 
@@ -181,7 +191,7 @@ void session_use_ended(struct session *s, pid_t pid);
 /* Makes comments of them; @sampled_ns: CPU time by the samples of all that was recorded, 0: it isn't known. */
 void session_use_tell(struct session *s, uint64_t sampled_ns);
 
-/* Of these the one that `krait dump -p` shows where they wait, as it still lives; 0: none. */
+/* Of these the one to be looked at (with its children) for where they wait, as it still lives; 0: none. */
 pid_t session_use_living(struct session *s);
 
 /* bound.c */

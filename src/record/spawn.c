@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command after "--": a child that waits at a pipe before exec; see spawn.h. */
+/* The command: a child that waits at a pipe before exec; see spawn.h. */
 #include "record/spawn.h"
 
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/exit.h"
-#include "cli/options/options.h"
 #include "record/signals.h"
 
 #define SIGNALED 128 /* a shell's exit code of what a signal ended, less its number */
@@ -46,7 +44,7 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	r = prepare ? prepare(arg) : 0;
 	if (r) {
 		send_failure(p->error[1], -r, IN_PREPARE);
-		_exit(EXIT_NOT_RUNNABLE);
+		_exit(SPAWN_NOT_RUNNABLE);
 	}
 	do
 		r = read(p->go[0], &go, 1);
@@ -54,12 +52,12 @@ static _Noreturn void child(const struct pipes *p, char **argv, int (*prepare)(v
 	if (signals_stop()) /* Ctrl-C before the command was there */
 		_exit(SIGNALED + signals_stop());
 	if (r != 1)
-		_exit(EXIT_NOT_RUNNABLE);
+		_exit(SPAWN_NOT_RUNNABLE);
 	signals_give_back();
 	execvp(argv[0], argv);
 	r = errno;
 	send_failure(p->error[1], r, IN_EXEC);
-	_exit(r == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE);
+	_exit(r == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_RUNNABLE);
 }
 
 /* Standard output becomes @fd. What krait holds for a closed one (main.c) isn't for the command. */
@@ -156,18 +154,18 @@ static bool reap(struct spawn *s)
 
 static int explain(struct spawn *s, const struct failure *f)
 {
-	s->exit_code = f->error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUNNABLE;
+	s->exit_code = f->error == ENOENT ? SPAWN_NOT_FOUND : SPAWN_NOT_RUNNABLE;
 	if (f->where == IN_PREPARE)
 		return err_sys(-f->error, "can't become the calling user to run '%s'", s->name);
-	if (*options_interpreter(s->name) && (f->error == ENOENT || f->error == EACCES) &&
-	    !access(s->name, R_OK))
-		return err_set(-f->error,
-			       "'%s' is a script that can't be run by itself; write -- %s%s",
-			       s->name, options_interpreter(s->name), s->name);
-	if (f->error == ENOENT && !strchr(s->name, '/'))
-		return err_set(-ENOENT,
-			       "there is no command '%s' on the PATH; write its path after --",
-			       s->name);
+	if (str_ends(s->name, ".py") && (f->error == ENOENT || f->error == EACCES) &&
+	    !access(s->name, R_OK)) {
+		s->advice = SPAWN_ADVICE_INTERPRETER;
+		return err_set(-f->error, "'%s' is a script that can't be run by itself", s->name);
+	}
+	if (f->error == ENOENT && !strchr(s->name, '/')) {
+		s->advice = SPAWN_ADVICE_PATH;
+		return err_set(-ENOENT, "there is no command '%s' on the PATH", s->name);
+	}
 	if (f->error == ENOENT && !access(s->name, F_OK))
 		return err_set(
 			-ENOENT,
@@ -243,7 +241,7 @@ int spawn_wait(struct spawn *s)
 		if (waitpid(s->pid, &status, 0) == s->pid)
 			remember_end(s, status);
 		else if (errno != EINTR)
-			return EXIT_FAILED;
+			return SPAWN_FAILED;
 		if (signals_stop() && !passed_on) {
 			spawn_pass_on_stop(s);
 			passed_on = true;

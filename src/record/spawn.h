@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command after "--". It is started in two steps, so that its first instruction is sampled
+ * A command that is recorded. It is started in two steps, so that its first instruction is sampled
  * already: the child exists and waits, without ptrace, until everything is attached; then it
  * becomes the command. If krait dies in between, the child ends without having run anything.
  */
@@ -10,13 +10,24 @@
 #include <sys/types.h>
 #include "base/util.h"
 
+/* The exit codes of a command that a shell can't run either; of a wait that fails. */
+enum { SPAWN_FAILED = 1, SPAWN_NOT_RUNNABLE = 126, SPAWN_NOT_FOUND = 127 };
+
+/* What would help, beside the message: the caller has its own words for it. */
+enum spawn_advice {
+	SPAWN_ADVICE_NONE,
+	SPAWN_ADVICE_INTERPRETER, /* a Python script isn't executable: name the interpreter before it */
+	SPAWN_ADVICE_PATH,	  /* the PATH has no such command: name its path */
+};
+
 struct spawn {
 	pid_t pid;    /* of the child and later of the command; 0 = none */
 	int pidfd;    /* readable when it has ended, for poll(); -1 = none */
 	int go_fd;    /* closing or writing lets the child on */
 	int error_fd; /* the child's failure, or end of file when the command runs */
 	const char *name;
-	int exit_code; /* once spawn_ended(): what krait exits with */
+	int exit_code;		  /* once spawn_ended(): as a shell has it */
+	enum spawn_advice advice; /* of spawn_go(), where it fails */
 	bool ended;
 };
 
@@ -39,7 +50,7 @@ _must_use_ int spawn_say_to(int fd);
 
 /*
  * Lets the child become the command; returns when it has. -errno + message if it can't, with
- * s->exit_code EXIT_NOT_RUNNABLE or EXIT_NOT_FOUND as a shell has them.
+ * s->exit_code SPAWN_NOT_RUNNABLE or SPAWN_NOT_FOUND.
  */
 _must_use_ int spawn_go(struct spawn *s);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The figures of the closing lines; see summary.h. */
-#include "cli/record/summary_parts.h"
+/* Taking the figures; see summary.h. */
+#include "record/summary.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "record/census.h"
-#include "render/render.h"
 
 /*
  * Fewer samples than CPU time x Hz by more than this are called missing. A clock ticks on the CPU,
@@ -92,29 +91,21 @@ static void take_figures(struct summary *m, struct session *s)
 	m->missing = summary_missing(m->due, m->collect.samples);
 }
 
+/* CPU time by the samples; 0: they don't tell. */
+static uint64_t sampled_ns(const struct session *s, const struct summary *m)
+{
+	return summary_is_cpu_time(&s->event) ? m->collect.samples * s->event.period : 0;
+}
+
 void summary_take(struct summary *m, struct session *s)
 {
 	take_figures(m, s);
-	summary_compose(s, m);
-}
-
-bool summary_leaves_nothing(const struct session *s)
-{
-	const char *name = s->options->format->name;
-
-	return !profile_n_samples(s->profile) && (streq(name, "html") || streq(name, "svg"));
+	session_use_tell(s, sampled_ns(s, m));
+	session_daemons(s, &m->daemons);
 }
 
 void summary_fini(struct summary *m)
 {
 	free((void *)m->collect.unsupported);
-	vec_foreach(l, &m->lines)
-		free(l->text);
-	vec_fini(&m->lines);
-}
-
-void summary_print(const struct summary *m)
-{
-	vec_foreach(l, &m->lines)
-		log_at(l->level, "%s", l->text);
+	vec_fini(&m->daemons);
 }

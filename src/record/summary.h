@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines: what a recording got, what it lost and why. Nothing is dropped silently. */
+/* The figures at the end of a recording: what it got, what it lost. Nothing is dropped silently. */
 #ifndef RECORD_SUMMARY_H
 #define RECORD_SUMMARY_H
 
-#include "base/log.h"
-#include "base/vec.h"
+#include "base/clock.h"
 #include "record/session.h"
-
-struct summary_line {
-	enum log_level level;
-	bool kept;	 /* in the recording, whether it is printed or not, */
-	const char *key; /* behind this word; NULL: by its level */
-	char *text;
-};
 
 struct summary {
 	struct sampler_stats kernel;
@@ -22,25 +14,30 @@ struct summary {
 	double reached_hz;     /* samples a second of the targets' CPU time; 0 = not known */
 	uint64_t own_cpu_ns, start_cpu_ns; /* in all; until sampling began */
 	size_t own_rss_bytes, map_bytes;
-	VEC(struct summary_line) lines; /* the closing lines */
-	bool goes_on;			/* what the command started, after its end */
+	pid_vec daemons; /* that the command started and that go on after its end, ascending */
 };
 
 /* Samples that never came, of @due by CPU time, if that can't be chance; else 0. */
 uint64_t summary_missing(uint64_t due, uint64_t came);
 
-/* Takes the figures and puts them into words; before the sampler is closed. */
+/* Does it come for all CPU time? With :u or :k what is missing of that was to be left out. */
+bool summary_is_cpu_time(const struct event *e);
+
+/*
+ * Takes the figures after session_stop(), before the sampler is closed. How much processes ran and waited becomes
+ * comments of the profile.
+ */
 void summary_take(struct summary *m, struct session *s);
 void summary_fini(struct summary *m);
 
-/* Nothing was recorded, and a page or picture of it would show nothing: it isn't written. Other tools' files are. */
-bool summary_leaves_nothing(const struct session *s);
+static inline double summary_seconds(uint64_t ns)
+{
+	return (double)ns / NSEC_PER_SEC;
+}
 
-/* On stderr. The output's path is not among them: it is in the last line of all. */
-void summary_print(const struct summary *m);
-
-/* --summary-json: the same as JSON, to an open output. 0 or -errno + message. */
-_must_use_ int summary_write_json(const struct session *s, const struct summary *m,
-				  struct output *out);
+static inline double summary_percent(double part, double of)
+{
+	return of > 0 ? 100 * part / of : 0;
+}
 
 #endif

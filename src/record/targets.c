@@ -58,15 +58,9 @@ static int examine_tree(struct session *s, pid_t pid, const pid_vec *tree)
 		return 0;
 	if (why)
 		return err_set(r, "%s", why);
-	if (s->options->no_children)
-		return err_set(r,
-			       "process %d isn't running Python; if a child of it is, leave out "
-			       "--no-children",
-			       pid);
-	return err_set(r,
-		       "process %d isn't running Python, nor is a child of it; "
-		       "`krait record` without -p shows which processes are",
-		       pid);
+	s->advice = s->options->no_children ? SESSION_ADVICE_CHILDREN : SESSION_ADVICE_ANOTHER;
+	return err_set(r, "process %d isn't running Python%s", pid,
+		       s->options->no_children ? "" : ", nor is a child of it");
 }
 
 /* One process that was asked for by number. */

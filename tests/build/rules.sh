@@ -29,10 +29,11 @@ verdict rooms "$(awk '
 		may["collect"] = "base elf proc python symbol profile"
 		may["dump"] = "base elf proc python symbol sampler profile collect"
 		may["host"] = "base proc"
+		may["record"] = "base elf proc python symbol sampler profile collect host"
 		may["render"] = "base profile"
 		may["view"] = "base profile render"
 		may["live"] = "base profile render view"
-		may["cli"] = "base elf proc python symbol sampler profile collect dump host render view live"
+		may["cli"] = "base elf proc python symbol sampler profile collect dump host record render view live"
 	}
 	function room(path,   part) { # of a path below src/
 		split(path, part, "/")

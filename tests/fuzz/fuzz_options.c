@@ -39,12 +39,14 @@ static void split(const uint8_t *data, size_t n, words_vec *words)
 /* What a recording takes for granted. */
 static void check_options(const struct record_options *o)
 {
-	check(o->format && (o->freq_hz || o->count) && !(o->freq_hz && o->count));
-	check(!o->memory || (o->memory >= 8u << 20 && o->memory <= 4ull << 30));
-	check(!(o->cmd && o->pids.n));
-	vec_foreach(pid, &o->pids)
+	check(o->format && (o->session.freq_hz || o->session.count) &&
+	      !(o->session.freq_hz && o->session.count));
+	check(!o->session.memory ||
+	      (o->session.memory >= 8u << 20 && o->session.memory <= 4ull << 30));
+	check(!(o->session.cmd && o->session.pids.n));
+	vec_foreach(pid, &o->session.pids)
 		check(*pid > 0);
-	vec_foreach(l, &o->labels)
+	vec_foreach(l, &o->session.labels)
 		check(l->key_len > 0 && l->key_len <= strlen(l->key));
 }
 
@@ -63,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	(void)err_set(0, "%s", "");
 	r = options_parse(&command_record, (int)words.n - 1, words.v, &o, &operands);
 	if (!r) {
-		o.cmd = operands.cmd;
+		o.session.cmd = operands.cmd;
 		r = record_options_check(&o);
 		if (!r)
 			check_options(&o);

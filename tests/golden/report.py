@@ -1026,7 +1026,7 @@ def json_described(path):
     """The manual names every member of what is JSON; record's from its source, so that nothing has to be recorded."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
-    with open(os.path.join(ROOT, "src/cli/record/summary_json.c"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:
         record = set(re.findall(r'\\"(\w+)\\":', f.read()))
     for command, keys in (("krait report", keys_of(json.loads(krait("report", path, "--json").stdout))),
                           ("krait diff", keys_of([json.loads(krait("diff", path, path, "--json", *args).stdout) for args in ([], ["--by", "thread"])])),

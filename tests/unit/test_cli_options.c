@@ -44,7 +44,7 @@ static int parse(const char *line)
 	r = options_parse(&command_record, argc, argv, &o, &operands);
 	if (r)
 		return r;
-	o.cmd = operands.cmd;
+	o.session.cmd = operands.cmd;
 	return record_options_check(&o);
 }
 
@@ -58,9 +58,9 @@ static void assert_refused(const char *line, const char *words)
 static void test_nothing_is_the_machine(void **state)
 {
 	assert_int_equal(parse(""), 0);
-	assert_int_equal(o.freq_hz, 99);
-	assert_int_equal(o.duration_ns, 0);
-	assert_string_equal(o.event, "cpu-clock");
+	assert_int_equal(o.session.freq_hz, 99);
+	assert_int_equal(o.session.duration_ns, 0);
+	assert_string_equal(o.session.event, "cpu-clock");
 	assert_ptr_equal(o.format, &render_formats[0]);
 	assert_null(o.output);
 }
@@ -68,25 +68,25 @@ static void test_nothing_is_the_machine(void **state)
 static void test_short_forms(void **state)
 {
 	assert_int_equal(parse("-p 123 -f -d 10"), 0);
-	assert_int_equal(o.pids.n, 1);
-	assert_int_equal(o.pids.v[0], 123);
-	assert_int_equal(o.duration_ns, 10 * NSEC_PER_SEC);
-	assert_int_equal(o.freq_hz, 999);
+	assert_int_equal(o.session.pids.n, 1);
+	assert_int_equal(o.session.pids.v[0], 123);
+	assert_int_equal(o.session.duration_ns, 10 * NSEC_PER_SEC);
+	assert_int_equal(o.session.freq_hz, 999);
 	assert_string_equal(o.format->name, "folded");
 	assert_string_equal(o.output, "-");
 	assert_int_equal(parse("-fd10s -p7 -p8 -p7 -vv"), 0);
-	assert_int_equal(o.pids.n, 2);
+	assert_int_equal(o.session.pids.n, 2);
 	assert_int_equal(o.verbose, 2);
 }
 
 static void test_command(void **state)
 {
 	assert_int_equal(parse("-d 2m -- python -c pass -p 1"), 0);
-	assert_string_equal(o.cmd[0], "python");
-	assert_string_equal(o.cmd[3], "-p");
-	assert_int_equal(o.duration_ns, 120 * NSEC_PER_SEC);
-	assert_int_equal(o.freq_hz, 999);
-	assert_int_equal(o.pids.n, 0);
+	assert_string_equal(o.session.cmd[0], "python");
+	assert_string_equal(o.session.cmd[3], "-p");
+	assert_int_equal(o.session.duration_ns, 120 * NSEC_PER_SEC);
+	assert_int_equal(o.session.freq_hz, 999);
+	assert_int_equal(o.session.pids.n, 0);
 }
 
 static void test_long_forms(void **state)
@@ -94,12 +94,12 @@ static void test_long_forms(void **state)
 	assert_int_equal(parse("--pid=5 --duration=1.5s --frequency=10k --add-label=a=b=c "
 			       "--add-label k= --output=x.folded --times"),
 			 0);
-	assert_int_equal(o.duration_ns, 1500 * NSEC_PER_MSEC);
-	assert_int_equal(o.freq_hz, 10000);
-	assert_int_equal(o.labels.n, 2);
-	assert_int_equal(o.labels.v[0].key_len, 1);
-	assert_string_equal(o.labels.v[0].value, "b=c");
-	assert_string_equal(o.labels.v[1].value, "");
+	assert_int_equal(o.session.duration_ns, 1500 * NSEC_PER_MSEC);
+	assert_int_equal(o.session.freq_hz, 10000);
+	assert_int_equal(o.session.labels.n, 2);
+	assert_int_equal(o.session.labels.v[0].key_len, 1);
+	assert_string_equal(o.session.labels.v[0].value, "b=c");
+	assert_string_equal(o.session.labels.v[1].value, "");
 	assert_string_equal(o.format->name, "folded");
 	assert_int_equal(o.times, PPROF_TIMES_EXACT);
 }
@@ -137,7 +137,7 @@ static void test_durations(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		snprintf(line, sizeof(line), "-d %s", good[i].text);
 		assert_int_equal(parse(line), 0);
-		assert_int_equal(o.duration_ns, good[i].ns);
+		assert_int_equal(o.session.duration_ns, good[i].ns);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(line, sizeof(line), "--duration=%s", bad[i]);
@@ -200,22 +200,23 @@ static void test_output(void **state)
 static void test_native(void **state)
 {
 	assert_int_equal(parse(""), 0);
-	assert_int_equal(o.native, NATIVE_MODE_LEAF);
-	assert_true(o.kernel);
-	assert_int_equal(o.unwind_memory, 0);
+	assert_int_equal(o.session.native, NATIVE_MODE_LEAF);
+	assert_true(o.session.kernel);
+	assert_int_equal(o.session.unwind_memory, 0);
 	assert_int_equal(parse("--native=full --interpreter-frames --native-lines --no-kernel "
 			       "--all --unwind-memory=1G"),
 			 0);
-	assert_int_equal(o.native, NATIVE_MODE_FULL);
-	assert_true(o.interpreter_frames && o.native_lines && o.all && !o.kernel);
-	assert_int_equal(o.unwind_memory, 1 << 30);
+	assert_int_equal(o.session.native, NATIVE_MODE_FULL);
+	assert_true(o.session.interpreter_frames && o.session.native_lines && o.session.all &&
+		    !o.session.kernel);
+	assert_int_equal(o.session.unwind_memory, 1 << 30);
 	assert_int_equal(parse("--native none --no-kernel --kernel -p 1"), 0);
-	assert_int_equal(o.native, NATIVE_MODE_NONE);
-	assert_true(o.kernel);
+	assert_int_equal(o.session.native, NATIVE_MODE_NONE);
+	assert_true(o.session.kernel);
 	assert_int_equal(parse("--unwind-memory 8192k"), 0);
-	assert_int_equal(o.unwind_memory, 8 << 20);
+	assert_int_equal(o.session.unwind_memory, 8 << 20);
 	assert_int_equal(parse("--unwind-memory 4G"), 0);
-	assert_int_equal(o.unwind_memory, 4ull << 30);
+	assert_int_equal(o.session.unwind_memory, 4ull << 30);
 	assert_refused("--unwind-memory 8191k", "8M to 4G");
 	assert_refused("--unwind-memory 5G", "8M to 4G");
 	assert_refused("--unwind-memory 64MiB", "8M to 4G");

@@ -11,7 +11,7 @@
 
 static void assert_name(char **cmd, const char *wanted)
 {
-	struct record_options o = {.cmd = cmd, .format = &render_formats[0]};
+	struct record_options o = {.session.cmd = cmd, .format = &render_formats[0]};
 	_cleanup_free_ char *name = NULL, *whole = NULL;
 
 	assert_int_equal(output_name(&o, 0, &name), 0);
@@ -40,7 +40,7 @@ static void test_long_name(void **state)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	{
-		struct record_options o = {.cmd = (char *[]){name, NULL},
+		struct record_options o = {.session.cmd = (char *[]){name, NULL},
 					   .format = &render_formats[0]};
 		_cleanup_free_ char *made = NULL;
 

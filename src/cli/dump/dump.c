@@ -54,7 +54,7 @@ static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};
 	bool any = false, other = false;
-	int r = proc_asked(pid, x->o->record.no_children, &tree);
+	int r = proc_asked(pid, x->o->record.session.no_children, &tree);
 
 	for (size_t i = 0; !r && i < tree.n; i++) {
 		int is = add(x, tree.v[i]);
@@ -117,7 +117,7 @@ static void say_denied(size_t n)
 /* All there are; those that can't be looked at are counted. */
 static int add_all(struct run *x)
 {
-	const struct record_options *o = &x->o->record;
+	const struct session_options *o = &x->o->record.session;
 	const char *filter = o->comms.n	       ? "--comm"
 			     : o->cgroups.n    ? "--cgroup"
 			     : o->containers.n ? "--container"
@@ -151,7 +151,7 @@ static int add_all(struct run *x)
 
 static int make_match(struct run *x)
 {
-	const struct record_options *o = &x->o->record;
+	const struct session_options *o = &x->o->record.session;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < o->comms.n; i++)
@@ -235,7 +235,7 @@ static void warn_of_unreadable(void)
 
 static int dump(struct run *x)
 {
-	const struct record_options *o = &x->o->record;
+	const struct session_options *o = &x->o->record.session;
 	struct dump_config config = {.native = o->native != NATIVE_MODE_NONE,
 				     .leaf = o->native == NATIVE_MODE_LEAF,
 				     .kernel = o->kernel,
@@ -254,8 +254,8 @@ static int dump(struct run *x)
 	}
 	r = dump_open(&x->dump, &config);
 	r = r ? r : make_match(x);
-	if (!r && x->o->record.pids.n)
-		vec_foreach(pid, &x->o->record.pids)
+	if (!r && o->pids.n)
+		vec_foreach(pid, &o->pids)
 			add_tree(x, *pid);
 	else if (!r)
 		r = add_all(x);
@@ -300,15 +300,16 @@ int cmd_dump(const struct dump_options *o)
 static int check(const struct dump_options *o)
 {
 	const struct record_options *r = &o->record;
+	const struct session_options *s = &r->session;
 
-	if (r->pids.n && (r->comms.n || r->cgroups.n || r->containers.n))
+	if (s->pids.n && (s->comms.n || s->cgroups.n || s->containers.n))
 		return err_set(-EINVAL, "--pid chooses already; leave --comm, --cgroup and "
 					"--container out");
 	if (o->short_frames && o->json)
 		return err_set(-EINVAL, "--short is for text; --json has all; keep one");
 	if (r->quiet && r->verbose)
 		return err_set(-EINVAL, "--quiet and --verbose exclude each other; keep one");
-	if (r->no_children && !r->pids.n)
+	if (s->no_children && !s->pids.n)
 		return err_set(-EINVAL, "--no-children needs a process: --pid");
 	return 0;
 }
@@ -340,11 +341,11 @@ static const struct option_row rows[] = {
 	RECORD_ROW_NATIVE("What is shown"),
 	{.name = "interpreter-frames",
 	 .set = value_flag,
-	 .field = RECORD_FIELD(interpreter_frames),
+	 .field = RECORD_FIELD(session.interpreter_frames),
 	 .help = "with --native=full: show the interpreter's own machinery too"},
 	{.name = "no-kernel",
 	 .set = value_no_flag,
-	 .field = RECORD_FIELD(kernel),
+	 .field = RECORD_FIELD(session.kernel),
 	 .help = "leave out what the kernel does for the thread, with -v and --json too"},
 	{.name = "short",
 	 .set = value_flag,

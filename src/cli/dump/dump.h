@@ -51,7 +51,7 @@ void dump_print_json(const struct dump_print *to, const struct dump_process *p);
 /* Samples of threads that run. */
 struct dump_running {
 	struct session session;
-	struct record_options options;
+	struct session_options options;
 	struct map threads;   /* dump_thread_key() -> struct dump_thread * */
 	struct map whole;     /* struct dump_thread * of those with a stack that lacks nothing */
 	uint64_t seen, taken; /* samples of the profile */

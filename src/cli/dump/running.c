@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/dump/dump.h"
+#include "cli/record/fail.h"
 
 #define SAMPLE_HZ 997
 #define DRAIN_NS  (4 * NSEC_PER_MSEC)
@@ -128,7 +129,7 @@ static int sample(struct dump_running *x)
 	if (s->epoll_fd < 0)
 		return r;
 	early = early_samples(s);
-	r = session_stop(s, r);
+	r = fail_stop(s, r);
 	return r ? r : take_samples(x, early);
 }
 
@@ -170,20 +171,17 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	struct session *s = &x->session;
 	int r;
 
-	*x = (struct dump_running){
-		.session = {.epoll_fd = -1,
-			    .kallsyms_fd = -1,
-			    .end_positions = true,
-			    .options = &x->options,
-			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}}};
+	*x = (struct dump_running){};
+	session_init(s, &x->options);
+	s->end_positions = true;
 	map_init(&x->threads);
 	map_init(&x->whole);
-	record_options_init(&x->options);
+	x->options.event = "cpu-clock";
 	x->options.freq_hz = SAMPLE_HZ;
 	x->options.no_children = true;
-	x->options.native = o->record.native;
-	x->options.kernel = o->record.kernel;
-	x->options.interpreter_frames = o->record.interpreter_frames;
+	x->options.native = o->record.session.native;
+	x->options.kernel = o->record.session.kernel;
+	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
 	if (x->options.pids.n > 1) /* all processes: one of several may end at any time */
 		vec_fini(&x->options.pids);
@@ -205,5 +203,5 @@ void dump_running_fini(struct dump_running *x)
 	session_fini(&x->session);
 	map_fini(&x->threads);
 	map_fini(&x->whole);
-	record_options_fini(&x->options);
+	vec_fini(&x->options.pids);
 }

@@ -19,7 +19,7 @@
 struct merge_options {
 	const char *output, *format_name;
 	const struct render_format *format;
-	VEC(struct label_option) labels;
+	VEC(struct session_label) labels;
 	struct render_options render;
 	bool quiet;
 };

@@ -223,12 +223,12 @@ int value_memory(void *field, const char *text)
 
 int value_label(void *field, const char *text)
 {
-	VEC(struct label_option) *labels = field;
+	VEC(struct session_label) *labels = field;
 	const char *equals = strchr(text, '=');
 
 	if (!equals || equals == text)
 		return err_set(-EINVAL, "'%s' is not a label; write KEY=VALUE", text);
-	return vec_push(labels, (struct label_option){text, equals - text, equals + 1});
+	return vec_push(labels, (struct session_label){text, equals - text, equals + 1});
 }
 
 /* The index of @text in @words (ended by NULL), or -EINVAL. */

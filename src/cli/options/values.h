@@ -21,7 +21,7 @@ int value_duration(void *field, const char *text);    /* the same, > 0: how long
 int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
 int value_times(void *field, const char *text);	      /* uint64_t, from 1 on */
 int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */
-int value_label(void *field, const char *text);	      /* VEC(struct label_option): KEY=VALUE */
+int value_label(void *field, const char *text);	      /* VEC(struct session_label): KEY=VALUE */
 int value_memory(void *field, const char *text);      /* uint64_t bytes: 8M to 4G; K M G */
 int value_native(void *field, const char *text);      /* enum native_mode */
 int value_color(void *field, const char *text);	      /* enum color_mode */

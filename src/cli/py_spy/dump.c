@@ -236,11 +236,12 @@ int py_spy_dump(const struct py_spy_options *o)
 	int r;
 
 	record_options_init(&to.record);
-	r = vec_push(&to.record.pids, o->pid);
-	to.record.no_children = !o->subprocesses || o->json; /* py-spy's JSON is of one process */
-	to.record.kernel = false;
-	to.record.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
-	to.record.interpreter_frames = !o->native;
+	r = vec_push(&to.record.session.pids, o->pid);
+	to.record.session.no_children =
+		!o->subprocesses || o->json; /* py-spy's JSON is of one process */
+	to.record.session.kernel = false;
+	to.record.session.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
+	to.record.session.interpreter_frames = !o->native;
 	log_set_level(LOG_WARN);
 	r = r ? EXIT_FAILED : cmd_dump(&to);
 	record_options_fini(&to.record);

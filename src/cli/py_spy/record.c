@@ -59,11 +59,11 @@ static int name_file(const struct py_spy_options *o, struct str *ret)
 /* Whom, and how often. */
 static int set_targets(const struct py_spy_options *o, struct record_options *to)
 {
-	to->cmd = o->program;
-	to->freq_hz = o->rate_hz;
-	to->no_children = !o->subprocesses;
-	to->kernel = false;
-	return o->pid ? vec_push(&to->pids, o->pid) : 0;
+	to->session.cmd = o->program;
+	to->session.freq_hz = o->rate_hz;
+	to->session.no_children = !o->subprocesses;
+	to->session.kernel = false;
+	return o->pid ? vec_push(&to->session.pids, o->pid) : 0;
 }
 
 static int set_gil(const struct py_spy_options *o, struct record_options *to)
@@ -117,8 +117,8 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	r = r ? r : set_gil(o, to);
 	if (r)
 		return r;
-	to->duration_ns = o->duration_ns;
-	to->native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
+	to->session.duration_ns = o->duration_ns;
+	to->session.native = o->native ? NATIVE_MODE_FULL : NATIVE_MODE_NONE;
 	to->output = str_cstr(&path);
 	to->format_name = formats[o->format].own;
 	to->bare = true;
@@ -129,7 +129,7 @@ static int record(const struct py_spy_options *o, struct record_options *to)
 	if (r)
 		return r;
 	/* `import NAME` isn't py-spy's; its own machinery is shown as frames of Python. */
-	to->interpreter_frames = !o->native;
+	to->session.interpreter_frames = !o->native;
 	say_start(o, lead);
 	log_set_level(LOG_WARN);
 	r = cmd_record(to);

@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
 	RECORD_ROWS_NATIVE,
 	{.name = "kernel-addresses",
 	 .set = value_flag,
-	 .field = RECORD_FIELD(kernel_addresses),
+	 .field = RECORD_FIELD(session.kernel_addresses),
 	 .help = "write the kernel's addresses as they are, not relative to its start; for who may "
 		 "read them in /proc/kallsyms"},
 
@@ -58,12 +58,12 @@ static const struct option_row rows[] = {
 	{.name = "add-label",
 	 .arg = "KEY=VALUE",
 	 .set = value_label,
-	 .field = RECORD_FIELD(labels),
+	 .field = RECORD_FIELD(session.labels),
 	 .help = "write this label to every sample; may be repeated"},
 	{.name = "label-intervals",
 	 .arg = "FILE",
 	 .set = value_string,
-	 .field = RECORD_FIELD(label_intervals),
+	 .field = RECORD_FIELD(session.label_intervals),
 	 .complete = COMPLETE_FILE,
 	 .help = "labels that the program gives to its own time: FILE has a line for each "
 		 "interval, "
@@ -85,7 +85,7 @@ static const struct option_row rows[] = {
 	{.name = "memory",
 	 .arg = "SIZE",
 	 .set = value_memory,
-	 .field = RECORD_FIELD(memory),
+	 .field = RECORD_FIELD(session.memory),
 	 .initial = "512M, or a quarter of what there is if that is less",
 	 .help = "most memory for names and stacks and for writing them, from 8M to 4G; where they "
 		 "need more, what was rare is summed up as [rare code]"},
@@ -119,68 +119,72 @@ static const struct option_row rows[] = {
 void record_options_init(struct record_options *o)
 {
 	*o = (struct record_options){
-		.event = "cpu-clock", .native = NATIVE_MODE_LEAF, .kernel = true};
+		.session = {.event = "cpu-clock", .native = NATIVE_MODE_LEAF, .kernel = true}};
 }
 
 void record_options_fini(struct record_options *o)
 {
-	vec_fini(&o->pids);
-	vec_fini(&o->comms);
-	vec_fini(&o->cgroups);
-	vec_fini(&o->containers);
-	vec_fini(&o->labels);
+	vec_fini(&o->session.pids);
+	vec_fini(&o->session.comms);
+	vec_fini(&o->session.cgroups);
+	vec_fini(&o->session.containers);
+	vec_fini(&o->session.labels);
 	view_options_fini(&o->view);
 }
 
 static int check_targets(const struct record_options *o)
 {
-	bool chosen = o->comms.n || o->cgroups.n || o->containers.n;
+	const struct session_options *s = &o->session;
+	bool chosen = s->comms.n || s->cgroups.n || s->containers.n;
 
-	if (o->cmd && o->pids.n)
+	if (s->cmd && s->pids.n)
 		return err_set(-EINVAL, "--pid and a command after -- exclude each other; record "
 					"them one after the other");
-	if (o->cmd && chosen)
+	if (s->cmd && chosen)
 		return err_set(-EINVAL, "a command after -- is the only target; leave --comm, "
 					"--cgroup and --container out");
-	if (o->no_children && !o->cmd && !o->pids.n)
+	if (s->no_children && !s->cmd && !s->pids.n)
 		return err_set(-EINVAL,
 			       "--no-children needs a process: --pid or a command after --");
-	if (o->if_permitted && !o->cmd)
+	if (o->if_permitted && !s->cmd)
 		return err_set(-EINVAL, "--if-permitted needs a command to run after --");
 	return 0;
 }
 
 static int check_sampling(struct record_options *o)
 {
+	struct session_options *s = &o->session;
 	struct event event;
-	int r = event_parse(&event, o->event);
+	int r = event_parse(&event, s->event);
 
 	if (r)
 		return r;
-	if (o->freq_hz && o->count)
+	if (s->freq_hz && s->count)
 		return err_set(-EINVAL, "--frequency and --count exclude each other; keep one");
-	if (!o->freq_hz && !o->count)
-		o->freq_hz = o->cmd || o->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
-	return event_set_rate(&event, o->freq_hz, o->count);
+	if (!s->freq_hz && !s->count)
+		s->freq_hz = s->cmd || s->pids.n ? FREQ_PROCESS_HZ : FREQ_MACHINE_HZ;
+	return event_set_rate(&event, s->freq_hz, s->count);
 }
 
 static int check_native(const struct record_options *o)
 {
-	if (o->interpreter_frames && o->native != NATIVE_MODE_FULL)
+	const struct session_options *s = &o->session;
+
+	if (s->interpreter_frames && s->native != NATIVE_MODE_FULL)
 		return err_set(-EINVAL, "--interpreter-frames are native frames between Python's; "
 					"say --native=full too");
-	if (o->native_lines && o->native == NATIVE_MODE_NONE)
+	if (s->native_lines && s->native == NATIVE_MODE_NONE)
 		return err_set(-EINVAL,
 			       "--native-lines and --native=none exclude each other; keep one");
-	if (o->kernel_addresses && !o->kernel)
+	if (s->kernel_addresses && !s->kernel)
 		return err_set(-EINVAL,
 			       "--kernel-addresses and --no-kernel exclude each other; keep one");
-	if (o->all && o->native == NATIVE_MODE_NONE)
+	if (s->all && s->native == NATIVE_MODE_NONE)
 		return err_set(-EINVAL, "--all shows processes that have native frames only; "
 					"leave --native=none out");
-	if (o->all && (o->pids.n || o->cmd))
+	if (s->all && (s->pids.n || s->cmd))
 		return err_set(-EINVAL, "--all and %s exclude each other; keep one",
-			       o->cmd ? "a command after --" : "--pid");
+			       s->cmd ? "a command after --" : "--pid");
 	return 0;
 }
 
@@ -191,19 +195,21 @@ static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 /* Is it a label that there will be for sure? */
 static bool is_known_label(const struct record_options *o, const char *key)
 {
+	const struct session_options *s = &o->session;
+
 	for (size_t i = 0; i < ARRAY_SIZE(own_labels); i++)
 		if (streq(key, own_labels[i]))
 			return true;
-	for (size_t i = 0; i < o->labels.n; i++)
-		if (strlen(key) == o->labels.v[i].key_len &&
-		    !memcmp(key, o->labels.v[i].key, o->labels.v[i].key_len))
+	for (size_t i = 0; i < s->labels.n; i++)
+		if (strlen(key) == s->labels.v[i].key_len &&
+		    !memcmp(key, s->labels.v[i].key, s->labels.v[i].key_len))
 			return true;
 	return false;
 }
 
 bool record_by_interval(const struct record_options *o)
 {
-	return o->view.by && o->label_intervals && !is_known_label(o, o->view.by);
+	return o->view.by && o->session.label_intervals && !is_known_label(o, o->view.by);
 }
 
 /* What would only be found out when the recording is written, and lost with it. */
@@ -211,14 +217,14 @@ static int check_shown(const struct record_options *o)
 {
 	struct event event;
 	const char *by = o->view.by;
-	int r = event_parse(&event, o->event);
+	int r = event_parse(&event, o->session.event);
 
 	if (r)
 		return r;
 	if (o->value && !streq(o->value, "samples") && !streq(o->value, event.sample_type))
 		return err_set(-EINVAL, "--value %s isn't recorded; there are samples and %s",
 			       o->value, event.sample_type);
-	if (by && !o->label_intervals && !is_known_label(o, by))
+	if (by && !o->session.label_intervals && !is_known_label(o, by))
 		return err_set(
 			-EINVAL,
 			"--by %s isn't a label of this recording; there are process, thread, "
@@ -251,7 +257,7 @@ static int check_folded(const struct record_options *o)
 static int check_times(const struct record_options *o)
 {
 	struct event event;
-	int r = event_parse(&event, o->event);
+	int r = event_parse(&event, o->session.event);
 
 	if (r)
 		return r;
@@ -339,7 +345,7 @@ static int run(const struct command *self, int argc, char **argv)
 	r = options_read(self, argc, argv, &o, &operands);
 	if (r >= 0)
 		return r;
-	o.cmd = operands.cmd;
+	o.session.cmd = operands.cmd;
 	r = record_options_check(&o);
 	if (r) {
 		log_error("%s", err_msg());

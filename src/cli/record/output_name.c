@@ -67,10 +67,10 @@ int output_name(const struct record_options *o, time_t now, char **ret)
 	char stamp[32];
 	struct tm tm;
 
-	if (o->cmd)
-		name_of_command(o->cmd, &name);
-	else if (o->pids.n == 1)
-		name_of_process(o->pids.v[0], &name);
+	if (o->session.cmd)
+		name_of_command(o->session.cmd, &name);
+	else if (o->session.pids.n == 1)
+		name_of_process(o->session.pids.v[0], &name);
 	if (name.failed)
 		return err_set(-ENOMEM, "out of memory");
 	tame(&name);

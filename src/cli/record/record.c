@@ -16,6 +16,8 @@
 #include "base/nomem.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
+#include "cli/record/closing.h"
+#include "cli/record/fail.h"
 #include "cli/record/output_name.h"
 #include "cli/record/viewer.h"
 #include "cli/report/headline.h"
@@ -28,95 +30,89 @@
 #include "render/origin.h"
 #include "render/render.h"
 
-static void show_progress(struct session *s, uint64_t now)
+/* One run of `krait record`. */
+struct recording {
+	const struct record_options *options;
+	struct session session;
+	struct source_files sources;   /* .session.sources, if source text is wanted */
+	struct output output, summary; /* summary: if it was asked for */
+	char *path;		       /* of the output */
+	struct str headline;	       /* once it is written: what a reader is told first */
+	int stopped;		       /* the signal that ended the recording, or 0 */
+	uint64_t shown_ns;	       /* when progress was, CLOCK_MONOTONIC */
+};
+
+static void show_progress(void *ctx, uint64_t now)
 {
-	const struct record_options *o = s->options;
+	struct recording *x = ctx;
+	const struct session_options *o = &x->options->session;
 	struct collect_stats st;
 	char rate[96];
 
-	if (now - s->shown_ns < 500 * NSEC_PER_MSEC)
+	if (now - x->shown_ns < 500 * NSEC_PER_MSEC)
 		return;
-	s->shown_ns = now;
-	collect_stats(s->collect, &st);
+	x->shown_ns = now;
+	collect_stats(x->session.collect, &st);
 	if (o->freq_hz)
 		snprintf(rate, sizeof(rate), "at %u Hz", o->freq_hz);
-	else if (s->event.clock)
+	else if (x->session.event.clock)
 		snprintf(rate, sizeof(rate), "every %llu ns", (unsigned long long)o->count);
 	else
 		snprintf(rate, sizeof(rate), "one in %llu %s", (unsigned long long)o->count,
-			 s->event.name);
+			 x->session.event.name);
 	log_progress("Sampling %s, %.0f s, %llu samples — Ctrl-C to stop", rate,
-		     (double)(now - s->start_ns) / NSEC_PER_SEC, (unsigned long long)st.samples);
+		     (double)(now - x->session.start_ns) / NSEC_PER_SEC,
+		     (unsigned long long)st.samples);
 }
 
-static int run(struct session *s)
+/* Samples until the end that was asked for, takes in what is left. @x can be written then in any case. */
+static int sample(struct recording *x)
 {
-	int r = 0;
+	int r = session_run(&x->session, show_progress, x);
 
-	for (;;) {
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-		struct epoll_event e[4];
-
-		if (session_finished(s, now))
-			break;
-		epoll_wait(s->epoll_fd, e, ARRAY_SIZE(e), session_wait_ms(s, now));
-		r = session_drain(s);
-		r = r < 0 ? r : session_bound(s);
-		if (r)
-			break;
-		show_progress(s, now);
-	}
 	log_progress(NULL);
-	return r;
-}
-
-/* Samples until the end that was asked for, takes in what is left. @s can be written then in any case. */
-static int sample(struct session *s)
-{
-	int r = run(s);
-
-	s->stopped = signals_stop();
-	return session_stop(s, r);
+	x->stopped = signals_stop();
+	return fail_stop(&x->session, r);
 }
 
 /*
  * How the command ended, and the recording with it: only two that came to their end did the same work
  * (krait diff). Another end is another line, so that it isn't one.
  */
-static void describe_end(struct session *s, const struct summary *m, int broken)
+static void describe_end(struct recording *x, const struct summary *m, int broken)
 {
 	char how[32] = "by -d";
 
-	if (!s->options->cmd)
+	if (!x->options->session.cmd)
 		return;
 	if (broken)
 		strcpy(how, "by an error of krait");
-	else if (s->stopped == SIGINT)
+	else if (x->stopped == SIGINT)
 		strcpy(how, "by Ctrl-C");
-	else if (s->stopped)
-		snprintf(how, sizeof(how), "by signal %d", s->stopped);
-	else if (s->spawn.ended)
-		snprintf(how, sizeof(how), "%d", s->spawn.exit_code);
-	profile_add_comment(s->profile, COMMENTS_ENDED, how);
-	if (m->goes_on)
-		profile_add_comment(s->profile, COMMENTS_ENDED, "what it started goes on");
+	else if (x->stopped)
+		snprintf(how, sizeof(how), "by signal %d", x->stopped);
+	else if (x->session.spawn.ended)
+		snprintf(how, sizeof(how), "%d", x->session.spawn.exit_code);
+	profile_add_comment(x->session.profile, COMMENTS_ENDED, how);
+	if (m->daemons.n)
+		profile_add_comment(x->session.profile, COMMENTS_ENDED, "what it started goes on");
 }
 
 /* Filters leave out samples that were taken: it is said how many. */
-static int apply_filters(struct session *s)
+static int apply_filters(struct recording *x)
 {
-	struct view_options upright = s->options->view;
+	struct view_options upright = x->options->view;
 	struct view_totals totals;
 	int r;
 
-	if (!view_wanted(&s->options->view))
+	if (!view_wanted(&x->options->view))
 		return 0;
-	r = view_options_warn(&s->options->view, s->profile);
-	r = r ? r : view_apply(&s->profile, &s->options->view, &totals);
+	r = view_options_warn(&x->options->view, x->session.profile);
+	r = r ? r : view_apply(&x->session.profile, &x->options->view, &totals);
 	if (r == -E2BIG) {
 		log_warn("%s; they are written from the outermost function on", err_msg());
 		upright.invert = false;
-		r = view_apply(&s->profile, &upright, &totals);
+		r = view_apply(&x->session.profile, &upright, &totals);
 	}
 	if (!r && totals.shown_samples < totals.all_samples)
 		log_note("the filters let %llu of %llu samples through",
@@ -125,122 +121,149 @@ static int apply_filters(struct session *s)
 	return r;
 }
 
-/* The profile, whole, in its place. 0 or -errno + message. */
-static int write_profile(struct session *s, struct output *out)
+/* What --by is to show: no label that samples might have got from the file of intervals and none has. */
+static const char *shown_by(const struct recording *x)
 {
-	struct render_options opt = {.title = s->title,
-				     .open_source = s->sources ? source_files_open : NULL,
-				     .source_arg = s->sources,
-				     .by = label_intervals_by(s),
-				     .value = s->options->value,
-				     .times = s->options->times,
-				     .headline = str_cstr(&s->headline),
-				     .annotate = s->options->annotate,
-				     .bare = s->options->bare};
+	const struct profile *p = x->session.profile;
+	const char *by = x->options->view.by;
+
+	if (!record_by_interval(x->options))
+		return by;
+	for (uint32_t id = 1; id <= profile_n_labels(p); id++)
+		if (profile_label_value(p, id, by))
+			return by;
+	log_warn("--by %s: no sample has that label; shown without it", by);
+	return NULL;
+}
+
+/* Nothing was recorded, and a page or picture of it would show nothing: it isn't written. Other tools' files are. */
+static bool leaves_nothing(const struct recording *x)
+{
+	const char *name = x->options->format->name;
+
+	return !profile_n_samples(x->session.profile) &&
+	       (streq(name, "html") || streq(name, "svg"));
+}
+
+/* The profile, whole, in its place. 0 or -errno + message. */
+static int write_profile(struct recording *x, struct output *out)
+{
+	struct render_options opt = {.title = x->session.title,
+				     .open_source = x->session.sources ? source_files_open : NULL,
+				     .source_arg = x->session.sources,
+				     .by = shown_by(x),
+				     .value = x->options->value,
+				     .times = x->options->times,
+				     .headline = str_cstr(&x->headline),
+				     .annotate = x->options->annotate,
+				     .bare = x->options->bare};
 	int r, q;
 
 	err_memory_begin();
-	r = write_profile_to(out->stream, s->profile, s->options->format, &opt);
+	r = write_profile_to(out->stream, x->session.profile, x->options->format, &opt);
 	if (r)
 		return r;
-	q = caller_enter(&s->caller);
+	q = caller_enter(&x->session.caller);
 	r = output_commit(out);
-	caller_leave(&s->caller);
+	caller_leave(&x->session.caller);
 	return q ? q : r;
 }
 
 /* The disk is full, the directory gone: what was recorded isn't. */
-static void write_elsewhere(struct session *s)
+static void write_elsewhere(struct recording *x)
 {
 	struct output out = {};
 	char name[64];
-	int r = caller_enter(&s->caller);
+	int r = caller_enter(&x->session.caller);
 
-	snprintf(name, sizeof(name), "profile%s", s->options->format->extensions[0]);
+	snprintf(name, sizeof(name), "profile%s", x->options->format->extensions[0]);
 	if (!r) {
 		r = output_open_elsewhere(&out, name);
-		caller_leave(&s->caller);
+		caller_leave(&x->session.caller);
 	}
 	if (!r)
-		r = write_profile(s, &out);
+		r = write_profile(x, &out);
 	if (!r) {
 		log_warn("what was recorded is in %s", out.path);
-		free(s->path);
-		s->path = TAKE_PTR(out.path);
+		free(x->path);
+		x->path = TAKE_PTR(out.path);
 	}
-	(void)!caller_enter(&s->caller);
+	(void)!caller_enter(&x->session.caller);
 	output_fini(&out);
-	caller_leave(&s->caller);
+	caller_leave(&x->session.caller);
 }
 
-static int name_output(struct session *s)
+static int name_output(struct recording *x)
 {
-	if (!s->options->output)
-		return output_name(s->options, time(NULL), &s->path);
-	s->path = strdup(s->options->output);
-	return s->path ? 0 : err_set(-ENOMEM, "out of memory");
+	if (!x->options->output)
+		return output_name(x->options, time(NULL), &x->path);
+	x->path = strdup(x->options->output);
+	return x->path ? 0 : err_set(-ENOMEM, "out of memory");
 }
 
 /* How much of the time the program waited, which the headline's shares don't show. */
-static void say_use(struct session *s)
+static void say_use(struct recording *x)
 {
 	_cleanup_str_ struct str words = {};
 	pid_t living;
 
-	if (!cpu_words_add(s->profile, &words))
+	if (!cpu_words_add(x->session.profile, &words))
 		return;
-	living = session_use_living(s);
+	living = session_use_living(&x->session);
 	if (living)
 		str_addf(&words, "; `krait dump -p %d` shows where it waits", living);
 	log_note("%s", str_cstr(&words));
 }
 
 /* Nobody is to open a page that has nothing, or take an earlier one for this recording's. */
-static void say_not_written(struct session *s)
+static void say_not_written(struct recording *x)
 {
-	bool earlier = !streq(s->path, "-") && access(s->path, F_OK) == 0;
+	bool earlier = !streq(x->path, "-") && access(x->path, F_OK) == 0;
 
-	say_use(s);
+	say_use(x);
 	log_note("there is nothing to show, so %s isn't written%s",
-		 streq(s->path, "-") ? "a page" : s->path,
+		 streq(x->path, "-") ? "a page" : x->path,
 		 earlier ? "; what has that name is of an earlier time" : "");
 }
 
 /* What it found, and how to see more. */
-static void say_written(struct session *s)
+static void say_written(struct recording *x)
 {
 	_cleanup_str_ struct str path = {};
 
-	say_use(s);
-	if (s->headline.n)
-		log_note("%s", str_cstr(&s->headline));
-	if (streq(s->path, "-"))
+	say_use(x);
+	if (x->headline.n)
+		log_note("%s", str_cstr(&x->headline));
+	if (streq(x->path, "-"))
 		return;
-	str_add_shell_word(&path, s->path);
+	str_add_shell_word(&path, x->path);
 	log_note("written; to read it here: krait report %s", str_cstr(&path));
 }
 
 /* The closing lines and what they decide. @written: 0, or why there is no output. */
-static int close_recording(struct session *s, const struct summary *m, int written)
+static int close_recording(struct recording *x, const struct summary *m,
+			   const struct closing *closing, int written)
 {
 	int r = 0, code = written ? EXIT_FAILED : EXIT_DONE;
 
-	summary_print(m);
-	if (s->options->summary_json) {
-		r = caller_enter(&s->caller);
-		r = r ? r : summary_write_json(s, m, &s->summary);
-		caller_leave(&s->caller);
+	closing_print(closing);
+	if (x->options->summary_json) {
+		r = caller_enter(&x->session.caller);
+		r = r ? r
+		      : closing_write_json(&x->session, m, leaves_nothing(x) ? NULL : x->path,
+					   &x->summary);
+		caller_leave(&x->session.caller);
 	}
 	if (r)
-		code = session_fail(EXIT_FAILED);
-	if (s->options->require_samples && !m->collect.samples) {
+		code = fail(&x->session, EXIT_FAILED);
+	if (x->options->require_samples && !m->collect.samples) {
 		log_error("no samples, and --require-samples was given");
 		code = EXIT_FAILED;
 	}
-	if (!written && summary_leaves_nothing(s))
-		say_not_written(s);
+	if (!written && leaves_nothing(x))
+		say_not_written(x);
 	else if (!written)
-		say_written(s);
+		say_written(x);
 	return code;
 }
 
@@ -250,76 +273,86 @@ static bool is_of_the_place(int error)
 	return error != -EPIPE && error != -ENOMEM && error != -EINVAL;
 }
 
+static void add_intervals(struct recording *x)
+{
+	label_intervals_add(&x->session);
+	vec_foreach(text, &x->session.interval_warnings)
+		log_warn("--label-intervals %s: %s", x->options->session.label_intervals, *text);
+}
+
 /* The recording says itself what it got and what it lost. 0 or -errno, said why. */
-static int write_with_summary(struct session *s, const struct summary *m)
+static int write_with_closing(struct recording *x, const struct closing *closing)
 {
 	int r;
 
-	vec_foreach(l, &m->lines)
+	vec_foreach(l, &closing->lines)
 		if (l->kept)
-			profile_add_comment(s->profile,
+			profile_add_comment(x->session.profile,
 					    l->key		   ? l->key
 					    : l->level <= LOG_WARN ? COMMENTS_WARNING
 								   : "note",
 					    l->text);
-	label_intervals_add(s);
-	view_say_unknown(view_mine(&s->options->view, s->profile));
-	origin_note(s->profile);
-	r = apply_filters(s);
-	if (!r && s->options->reshape)
-		r = s->options->reshape(s->options->reshape_arg, &s->profile);
+	add_intervals(x);
+	view_say_unknown(view_mine(&x->options->view, x->session.profile));
+	origin_note(x->session.profile);
+	r = apply_filters(x);
+	if (!r && x->options->reshape)
+		r = x->options->reshape(x->options->reshape_arg, &x->session.profile);
 	if (r) {
 		log_error("%s", err_msg());
 		return r;
 	}
-	if (headline_add(s->profile, s->options->value, s->options->view.invert, &s->headline))
+	if (headline_add(x->session.profile, x->options->value, x->options->view.invert,
+			 &x->headline))
 		log_info("%s", err_msg());
-	r = summary_leaves_nothing(s) ? 0 : write_profile(s, &s->output);
+	r = leaves_nothing(x) ? 0 : write_profile(x, &x->output);
 	if (r && r != -EPIPE) /* a reader that has seen enough, as `head`, needs no words */
 		log_error("%s", err_msg());
 	if (r && is_of_the_place(r))
-		write_elsewhere(s);
+		write_elsewhere(x);
 	return r;
 }
 
 /* The end of a recording that worked: the file, the closing lines, the exit code. */
-static int finish(struct session *s, int broken)
+static int finish(struct recording *x, int broken)
 {
 	struct summary m __attribute__((cleanup(summary_fini)));
+	_cleanup_(closing_fini) struct closing closing = {};
 	int r, code;
 
-	summary_take(&m, s);
-	session_end_sampling(s);
+	summary_take(&m, &x->session);
+	closing_compose(&closing, &x->session, &m);
+	session_end_sampling(&x->session);
 	signals_phase(SIGNALS_WRITING);
-	describe_end(s, &m, broken);
-	r = write_with_summary(s, &m);
-	code = close_recording(s, &m, r);
+	describe_end(x, &m, broken);
+	r = write_with_closing(x, &closing);
+	code = close_recording(x, &m, &closing, r);
 	signals_phase(SIGNALS_WRITTEN);
-	if (!r && !summary_leaves_nothing(s) && s->options->open &&
-	    viewer_open(&s->caller, s->path))
+	if (!r && !leaves_nothing(x) && x->options->open &&
+	    viewer_open(&x->session.caller, x->path))
 		log_warn("%s", err_msg());
-	if (!s->options->cmd)
+	if (!x->options->session.cmd)
 		return code;
-	if (s->options->end_command) {
-		spawn_kill(&s->spawn);
+	if (x->options->end_command) {
+		spawn_kill(&x->session.spawn);
 		return code;
 	}
-	spawn_pass_on_stop(&s->spawn);
-	spawn_say_goes_on(&s->spawn);
-	r = spawn_wait(&s->spawn);
+	spawn_pass_on_stop(&x->session.spawn);
+	spawn_say_goes_on(&x->session.spawn);
+	r = spawn_wait(&x->session.spawn);
 	return code ? code : r;
 }
 
-static int open_outputs(struct session *s)
+static int open_outputs(struct recording *x)
 {
-	const char *summary = s->options->summary_json;
-	int r = s->options->output ? output_open(&s->output, s->path)
-				   : output_open_chosen(&s->output, s->path);
+	const char *summary = x->options->summary_json;
+	int r = x->options->output ? output_open(&x->output, x->path)
+				   : output_open_chosen(&x->output, x->path);
 
 	if (r || !summary)
 		return r;
-	r = output_open(&s->summary, summary);
-	if (!r && output_same(&s->output, &s->summary))
+	r = output_open(&x->summary, summary);
+	if (!r && output_same(&x->output, &x->summary))
 		return err_set(-EINVAL,
 			       "--summary-json %s would replace the profile; give it another name",
 			       summary);
@@ -329,107 +362,126 @@ static int open_outputs(struct session *s)
 /* Between fork and exec. Where the recording goes to standard output, what the command says doesn't. */
 static int become_command(void *arg)
 {
-	struct session *s = arg;
-	int r = s->path && streq(s->path, "-") ? spawn_say_to(STDERR_FILENO) : 0;
+	struct recording *x = arg;
+	int r = x->path && streq(x->path, "-") ? spawn_say_to(STDERR_FILENO) : 0;
 
-	return r ? r : caller_become(&s->caller);
+	return r ? r : caller_become(&x->session.caller);
 }
 
 /* Who asks, and the files: before anything is started, so that what can't be written is said now. */
-static int prepare(struct session *s)
+static int prepare(struct recording *x)
 {
-	int r = caller_find(&s->caller), q;
+	int r = caller_find(&x->session.caller), q;
 
 	if (!r)
-		r = name_output(s);
+		r = name_output(x);
 	if (r)
 		return r;
-	r = caller_enter(&s->caller);
+	r = caller_enter(&x->session.caller);
 	if (r)
 		return r;
-	q = open_outputs(s);
-	caller_leave(&s->caller);
-	if (q || !s->options->cmd)
+	q = open_outputs(x);
+	caller_leave(&x->session.caller);
+	if (q || !x->options->session.cmd)
 		return q;
-	return spawn_start(&s->spawn, s->options->cmd, become_command, s);
+	return spawn_start(&x->session.spawn, x->options->session.cmd, become_command, x);
 }
 
 /* --if-permitted: the command runs all the same. It may wait for its start already. */
-static int run_unprofiled(struct session *s)
+static int run_unprofiled(struct recording *x)
 {
 	int r = 0;
 
 	log_warn("%s; running the command without a profile", err_msg());
-	if (s->spawn.go_fd < 0) {
-		r = caller_find(&s->caller);
-		r = r ? r : spawn_start(&s->spawn, s->options->cmd, caller_become, &s->caller);
+	if (x->session.spawn.go_fd < 0) {
+		r = caller_find(&x->session.caller);
+		r = r ? r
+		      : spawn_start(&x->session.spawn, x->options->session.cmd, caller_become,
+				    &x->session.caller);
 	}
 	if (!r)
-		r = spawn_go(&s->spawn);
+		r = spawn_go(&x->session.spawn);
 	if (r)
-		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : EXIT_FAILED);
-	return spawn_wait(&s->spawn);
+		return fail(&x->session,
+			    x->session.spawn.exit_code ? x->session.spawn.exit_code : EXIT_FAILED);
+	return spawn_wait(&x->session.spawn);
 }
 
 /* Source text is for pages. */
-static int find_sources(struct session *s, struct source_files *sources)
+static int find_sources(struct recording *x)
 {
-	struct source_rules rules = {.caller = &s->caller, .mode = s->options->source_mode};
+	struct source_rules rules = {.caller = &x->session.caller, .mode = x->options->source_mode};
 
-	if (!streq(s->options->format->name, "html") || rules.mode == SOURCE_NONE)
+	if (!streq(x->options->format->name, "html") || rules.mode == SOURCE_NONE)
 		return 0;
-	s->sources = sources;
-	return source_files_init(sources, &rules, s->options->cmd);
+	x->session.sources = &x->sources;
+	return source_files_init(&x->sources, &rules, x->options->session.cmd);
 }
 
-static int record(struct session *s, struct source_files *sources)
+static int refuse_addresses(const struct recording *x)
 {
-	int r = session_check_permitted(s), broken;
+	(void)err_set(-EPERM, "%s; leave --kernel-addresses out, or record as root", err_msg());
+	return fail(&x->session, EXIT_RIGHTS);
+}
 
-	if (r && s->options->if_permitted && s->options->cmd)
-		return run_unprofiled(s);
+static int record(struct recording *x)
+{
+	int r = session_check_permitted(&x->session), broken;
+
+	if (r && x->options->if_permitted && x->options->session.cmd)
+		return run_unprofiled(x);
 	if (r)
-		return session_refuse(s, EXIT_RIGHTS);
-	if (s->options->kernel_addresses && rights_kernel_addresses(&s->rights))
-		return session_fail(EXIT_RIGHTS);
-	r = prepare(s);
+		return fail_refused(&x->session, x->options->color, EXIT_RIGHTS);
+	if (x->options->session.kernel_addresses && rights_kernel_addresses(&x->session.rights))
+		return refuse_addresses(x);
+	r = prepare(x);
 	if (!r)
-		r = find_sources(s, sources);
+		r = find_sources(x);
 	if (r)
-		return session_fail(EXIT_FAILED);
-	r = session_set_up(s);
+		return fail(&x->session, EXIT_FAILED);
+	r = session_set_up(&x->session);
 	if (!r) {
-		session_describe_target(s);
-		r = rights_drop(s->caller.other);
+		session_describe_target(&x->session);
+		r = rights_drop(x->session.caller.other);
 	}
-	if (r && session_exit_of(r) == EXIT_RIGHTS && s->options->if_permitted && s->options->cmd)
-		return run_unprofiled(s);
+	if (r && fail_code(r) == EXIT_RIGHTS && x->options->if_permitted && x->options->session.cmd)
+		return run_unprofiled(x);
 	if (r)
-		return session_refuse(s, session_exit_of(r));
-	r = session_start(s);
+		return fail_refused(&x->session, x->options->color, fail_code(r));
+	r = session_start(&x->session);
 	if (r)
-		return session_fail(s->spawn.exit_code ? s->spawn.exit_code : session_exit_of(r));
+		return fail(&x->session,
+			    x->session.spawn.exit_code ? x->session.spawn.exit_code : fail_code(r));
 	log_info("sampling began"); /* packaging/python waits for it */
-	broken = sample(s);
-	r = finish(s, broken);
+	broken = sample(x);
+	r = finish(x, broken);
 	return broken && r == EXIT_DONE ? EXIT_FAILED : r;
+}
+
+/* As whom they were made: root has given up its way around others' directories by then. */
+static void close_outputs(struct recording *x)
+{
+	(void)!caller_enter(&x->session.caller);
+	output_fini(&x->output);
+	output_fini(&x->summary);
+	caller_leave(&x->session.caller);
+	free(x->path);
+	str_fini(&x->headline);
 }
 
 int cmd_record(const struct record_options *o)
 {
-	struct session s = {.options = o,
-			    .epoll_fd = -1,
-			    .kallsyms_fd = -1,
-			    .end_positions = true,
-			    .tells_use = true,
-			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
-	struct source_files sources = {.root = -1};
+	struct recording x = {.options = o, .sources.root = -1};
 	int code;
 
-	session_bound_init(&s);
+	session_init(&x.session, &o->session);
+	x.session.end_positions = true;
+	x.session.tells_use = true;
+	session_bound_init(&x.session);
 	signals_take();
-	code = record(&s, &sources);
-	session_fini(&s);
-	source_files_fini(&sources);
-	return session_exit_code(&s, code);
+	code = record(&x);
+	close_outputs(&x);
+	session_fini(&x.session);
+	source_files_fini(&x.sources);
+	return fail_exit_code(&x.session, code);
 }

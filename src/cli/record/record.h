@@ -11,50 +11,19 @@
 #include "cli/color.h"
 #include "cli/options/source_options.h"
 #include "profile/pprof.h"
+#include "record/options.h"
 #include "view/view.h"
-#include "unwind.h"
 
 struct render_format;
 
-struct label_option {
-	const char *key; /* never empty; not NUL-terminated: key_len bytes */
-	size_t key_len;
-	const char *value; /* may be empty */
-};
-
 struct record_options {
-	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
-	VEC(pid_t) pids;	      /* in krait's PID namespace; > 0; no value twice */
-	VEC(const char *) comms;      /* globs */
-	VEC(const char *) cgroups;    /* globs */
-	VEC(const char *) containers; /* names or id prefixes */
-	char **cmd;		      /* NULL-terminated command after --, or NULL */
-	bool no_children;	      /* only the -p processes themselves */
-
-	/* Sampling. Exactly one of freq_hz and count is non-zero. */
-	uint64_t duration_ns; /* 0 = until Ctrl-C or the end of all targets */
-	uint32_t freq_hz;     /* the default is filled in: 999 for -p and --, else 99 */
-	uint64_t count;	      /* event units per sample (ns for clocks) */
-	const char *event;    /* perf's name, "cpu-clock" unless given; event_parse() takes it */
-
-	/* Native and kernel frames. */
-	enum native_mode native; /* where there is no Python in a stack, always all */
-	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't fold the interpreter's own away */
-	bool native_lines;     /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
-	bool kernel;	       /* true unless --no-kernel */
-	bool kernel_addresses; /* as they are, for who may know them */
-	bool all;	       /* other processes than Python too; no pids, no cmd */
-	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: by what there is */
-
-	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
+	struct session_options session; /* first: whom, how, which frames */
 
 	/* Output. */
 	const char *output;		    /* file, "-" = stdout, NULL = a name made by record.c */
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */
-	VEC(struct label_option) labels;
-	const char *label_intervals; /* file that the target appends to, or NULL */
-	const char *value;	     /* value type, NULL = the format's default */
-	bool annotate;		     /* only where the format is folded */
+	const char *value;		    /* value type, NULL = the format's default */
+	bool annotate;			    /* only where the format is folded */
 	enum pprof_times times;
 	struct view_options view; /* what of the recording is written */
 	const char *summary_json; /* file for the closing lines as JSON, or NULL; "-" = stdout */

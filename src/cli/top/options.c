@@ -12,8 +12,6 @@
 #include "cli/options/view_options.h"
 #include "cli/top/top.h"
 
-#define PROCESS_HZ	 999 /* as krait record */
-#define MACHINE_HZ	 99
 #define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)
 #define PLAIN_ROWS	 20
 #define TABLE_NOT_CHOSEN LIVE_TABLES /* while parsing */
@@ -174,8 +172,6 @@ static int check(struct top_options *o)
 
 	if (r)
 		return r;
-	if (!o->record.freq_hz && !o->record.count)
-		o->record.freq_hz = o->record.cmd || o->record.pids.n ? PROCESS_HZ : MACHINE_HZ;
 	if (o->interval_ns < INTERVAL_MIN_NS)
 		return err_set(-EINVAL, "--interval is too short: 100ms at least");
 	if (o->json && o->plain)
@@ -216,7 +212,7 @@ static int run(const struct command *self, int argc, char **argv)
 	r = options_read(self, argc, argv, &o, &operands);
 	if (r >= 0)
 		return r;
-	o.record.cmd = operands.cmd;
+	o.record.session.cmd = operands.cmd;
 	r = check(&o);
 	if (r) {
 		log_error("%s", err_msg());

@@ -11,6 +11,7 @@
 #include "base/nomem.h"
 #include "cli/top/top.h"
 #include "cli/write.h"
+#include "host/output.h"
 #include "live/terminal.h"
 #include "record/signals.h"
 #include "view/unmatched.h"
@@ -35,7 +36,7 @@ static void add_names(struct str *b, const char *what, const char *const *v, siz
 		str_addf(b, "%s%s %s", b->n ? ", " : "", what, v[i]);
 }
 
-static void describe(const struct record_options *o, struct str *b)
+static void describe(const struct session_options *o, struct str *b)
 {
 	for (size_t i = 0; i < o->pids.n; i++)
 		str_addf(b, "%s%d", i ? ", " : "pid ", o->pids.v[i]);
@@ -304,7 +305,7 @@ static int set_up(struct interactive *i)
 	browse_init(&i->browse, &i->top->shown);
 	i->top->browse = &i->browse;
 	i->browse.invert = i->top->options->record.view.invert;
-	i->screen.color = color_wanted(i->top->session->options->color, stdout);
+	i->screen.color = color_wanted(i->top->options->record.color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
 	signals_undo(terminal_restore, &i->terminal);
 	r = terminal_open(&i->terminal);

@@ -11,6 +11,8 @@
 #include "base/log.h"
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
+#include "cli/record/closing.h"
+#include "cli/record/fail.h"
 #include "record/signals.h"
 #include "record/summary.h"
 
@@ -248,16 +250,23 @@ static int set_up(struct top *t)
 static int finish(struct top *t, int r)
 {
 	struct summary m __attribute__((cleanup(summary_fini)));
+	_cleanup_(closing_fini) struct closing closing = {};
 	int code;
 
 	t->session->patience.over = true; /* nobody sees names that come now */
-	r = session_stop(t->session, r);
+	r = fail_stop(t->session, r);
 	if (!r && !t->session->condensed) /* else what matched may be gone */
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);
-	summary_print(&m);
+	closing_compose(&closing, t->session, &m);
+	closing_print(&closing);
 	code = t->session->options->cmd ? top_command_finish(t) : EXIT_DONE;
 	return r ? EXIT_FAILED : code;
+}
+
+static int refuse(const struct top *t, int code)
+{
+	return fail_refused(t->session, t->options->record.color, code);
 }
 
 static int top(struct top *t)
@@ -265,13 +274,13 @@ static int top(struct top *t)
 	int r = session_check_permitted(t->session);
 
 	if (r)
-		return session_refuse(t->session, EXIT_RIGHTS);
+		return refuse(t, EXIT_RIGHTS);
 	r = set_up(t);
 	if (r)
-		return session_refuse(t->session, session_exit_of(r));
+		return refuse(t, fail_code(r));
 	r = session_start(t->session);
 	if (r)
-		return session_fail(t->session->spawn.exit_code ?: session_exit_of(r));
+		return fail(t->session, t->session->spawn.exit_code ?: fail_code(r));
 	t->tick_ns = t->session->start_ns;
 	r = t->options->json || t->options->plain ? run_printing(t) : top_screen(t);
 	return finish(t, r == -EPIPE ? 0 : r);
@@ -279,13 +288,7 @@ static int top(struct top *t)
 
 int cmd_top(const struct top_options *o)
 {
-	struct session s = {.options = &o->record,
-			    .max_bytes = MAX_BYTES,
-			    .prompt = true,
-			    .patient = !o->record.pids.n && !o->record.cmd,
-			    .epoll_fd = -1,
-			    .kallsyms_fd = -1,
-			    .spawn = {.pidfd = -1, .go_fd = -1, .error_fd = -1}};
+	struct session s;
 	struct top t = {.options = o,
 			.session = &s,
 			.fold_at = KEEP_SAMPLES,
@@ -294,6 +297,10 @@ int cmd_top(const struct top_options *o)
 			.interval_ns = o->interval_ns};
 	int code;
 
+	session_init(&s, &o->record.session);
+	s.max_bytes = MAX_BYTES;
+	s.prompt = true;
+	s.patient = !o->record.session.pids.n && !o->record.session.cmd;
 	signals_take();
 	signals_phase(SIGNALS_WRITTEN); /* what is shown is seen already */
 	code = top(&t);
@@ -304,5 +311,5 @@ int cmd_top(const struct top_options *o)
 	str_fini(&t.said);
 	cleanup_close(&t.said_fd);
 	session_fini(&s);
-	return session_exit_code(&s, code);
+	return fail_exit_code(&s, code);
 }

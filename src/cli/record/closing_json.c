@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The closing lines as JSON; see summary.h. */
+/* The closing lines as JSON; see closing.h. */
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/nomem.h"
-#include "cli/record/summary_parts.h"
+#include "cli/record/closing.h"
 
 static const char *const outcome_names[] = {
 #define X(name, words) #name,
@@ -39,15 +39,15 @@ static void json_unsupported(FILE *f, const struct collect_stats *st)
 	fputs("],\n", f);
 }
 
-static void json_write(FILE *f, const struct session *s, const struct summary *m)
+static void json_write(FILE *f, const struct session *s, const struct summary *m, const char *path)
 {
 	const struct collect_stats *st = &m->collect;
 
 	fputs("{\n  \"output\": ", f);
-	if (summary_leaves_nothing(s))
-		fputs("null", f);
+	if (path)
+		json_put_string(f, path);
 	else
-		json_put_string(f, s->path);
+		fputs("null", f);
 	fprintf(f, ",\n  \"wall_seconds\": %.3f,\n  \"samples\": %llu,\n  \"processes\": %u,\n",
 		summary_seconds(m->wall_ns), (ull)st->samples, st->processes);
 	fprintf(f, "  \"reached_hz\": %.2f,\n  \"due\": %llu,\n  \"missing\": %llu,\n",
@@ -73,9 +73,10 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 		summary_seconds(m->own_cpu_ns), m->own_rss_bytes, m->map_bytes);
 }
 
-int summary_write_json(const struct session *s, const struct summary *m, struct output *out)
+int closing_write_json(const struct session *s, const struct summary *m, const char *path,
+		       struct output *out)
 {
 	err_memory_begin();
-	json_write(out->stream, s, m);
+	json_write(out->stream, s, m, path);
 	return output_commit(out);
 }

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The closing lines: the figures of a recording (record/summary.h) in words and as JSON. */
+#ifndef CLI_RECORD_CLOSING_H
+#define CLI_RECORD_CLOSING_H
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "host/output.h"
+#include "record/summary.h"
+
+typedef unsigned long long ull;
+
+struct closing_line {
+	enum log_level level;
+	bool kept;	 /* in the recording, whether it is printed or not, */
+	const char *key; /* behind this word; NULL: by its level */
+	char *text;
+};
+
+/* Zero-initialise. */
+struct closing {
+	const struct summary *m; /* their figures */
+	VEC(struct closing_line) lines;
+};
+
+/* Puts the figures into words; borrows @m. */
+void closing_compose(struct closing *c, const struct session *s, const struct summary *m);
+void closing_fini(struct closing *c);
+
+/* On stderr. The output's path is not among them: it is in the last line of all. */
+void closing_print(const struct closing *c);
+
+/* --summary-json: the same as JSON, to an open output. @path: of the profile, NULL: none is written. 0 or -errno + message. */
+_must_use_ int closing_write_json(const struct session *s, const struct summary *m,
+				  const char *path, struct output *out);
+
+#endif

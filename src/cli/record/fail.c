@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages and exit codes of sessions; see fail.h. */
+#include "cli/record/fail.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/doctor/doctor.h"
+#include "cli/exit.h"
+
+_Static_assert((int)EXIT_FAILED == SPAWN_FAILED, "a command's exit codes are krait's");
+_Static_assert((int)EXIT_NOT_RUNNABLE == SPAWN_NOT_RUNNABLE, "a command's exit codes are krait's");
+_Static_assert((int)EXIT_NOT_FOUND == SPAWN_NOT_FOUND, "a command's exit codes are krait's");
+
+int fail_code(int r)
+{
+	switch (-r) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		return EXIT_RIGHTS;
+	}
+	return EXIT_FAILED;
+}
+
+static void say_with_advice(const struct session *s)
+{
+	if (s->advice == SESSION_ADVICE_CHILDREN)
+		log_error("%s; if a child of it is, leave out --no-children", err_msg());
+	else if (s->advice == SESSION_ADVICE_ANOTHER)
+		log_error("%s; `krait record` without -p shows which processes are", err_msg());
+	else if (s->spawn.advice == SPAWN_ADVICE_INTERPRETER)
+		log_error("%s; write -- python3 %s", err_msg(), s->spawn.name);
+	else if (s->spawn.advice == SPAWN_ADVICE_PATH)
+		log_error("%s; write its path after --", err_msg());
+	else
+		log_error("%s", err_msg());
+}
+
+int fail(const struct session *s, int code)
+{
+	say_with_advice(s);
+	return code;
+}
+
+int fail_refused(const struct session *s, enum color_mode color, int code)
+{
+	(void)fail(s, code);
+	if (code == EXIT_RIGHTS && (s->rights.uid == 0 || !rights_check(&s->rights)))
+		doctor_explain(color);
+	return code;
+}
+
+static void say_broken_off(void)
+{
+	log_error("%s; what came until then is shown", err_msg());
+}
+
+int fail_stop(struct session *s, int before)
+{
+	int r;
+
+	if (before < 0)
+		say_broken_off();
+	r = session_stop(s);
+	if (before >= 0 && r)
+		say_broken_off();
+	return before < 0 ? before : r;
+}
+
+int fail_exit_code(const struct session *s, int code)
+{
+	if (!session_hangs(s))
+		return code;
+	fflush(NULL);
+	_exit(code);
+}

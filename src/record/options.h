@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a session is to record and how. The caller fills it, has checked it, and keeps it, with all that it points to, as
+ * long as the session. Zeros are valid but for .event and one of .freq_hz and .count.
+ */
+#ifndef RECORD_OPTIONS_H
+#define RECORD_OPTIONS_H
+
+#include <sys/types.h>
+#include "base/vec.h"
+#include "unwind.h"
+
+struct session_label {
+	const char *key; /* never empty; not NUL-terminated: key_len bytes */
+	size_t key_len;
+	const char *value; /* may be empty */
+};
+
+struct session_options {
+	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
+	VEC(pid_t) pids;	      /* in krait's PID namespace; > 0; no value twice */
+	VEC(const char *) comms;      /* globs */
+	VEC(const char *) cgroups;    /* globs */
+	VEC(const char *) containers; /* names or id prefixes */
+	char **cmd; /* NULL-terminated command that the caller starts in session.spawn, or NULL */
+	bool no_children; /* only the processes of .pids themselves */
+
+	/* Sampling. Exactly one of freq_hz and count is non-zero. */
+	uint64_t duration_ns; /* 0 = until a signal or the end of all targets */
+	uint32_t freq_hz;
+	uint64_t count;	   /* event units per sample (ns for clocks) */
+	const char *event; /* perf's name, as event_parse() takes it */
+
+	/* Native and kernel frames. */
+	enum native_mode native; /* where there is no Python in a stack, always all */
+	bool interpreter_frames; /* NATIVE_MODE_FULL only: don't fold the interpreter's own away */
+	bool native_lines;     /* lines and inlined functions by DWARF; not with NATIVE_MODE_NONE */
+	bool kernel;	       /* the kernel's frames too */
+	bool kernel_addresses; /* as they are, for who may know them */
+	bool all;	       /* other processes than Python too; no pids, no cmd */
+	uint64_t unwind_memory; /* bytes, 8 MiB to 4 GiB, BPF maps included; 0: by what there is */
+
+	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
+
+	/* What every sample gets; what the target itself says of its time, in a file, or NULL. */
+	VEC(struct session_label) labels;
+	const char *label_intervals;
+};
+
+#endif
