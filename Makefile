@@ -89,6 +89,8 @@ FILES   := base proc host profile render view cli cli/options cli/report cli/dif
 RUNNING := elf python symbol sampler collect dump live record cli/bpf cli/man cli/record cli/top cli/dump cli/doctor \
 	   cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
+# What records without a command line (tests/record).
+ENGINE  := base elf proc python symbol sampler profile collect host record
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
 LIB_SRC += src/sampler/events.c
@@ -209,6 +211,10 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(B)/libkrait.a
 $(B)/tests/host/%: $(B)/tests/host/%.o $(B)/libkrait.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+# Without the library: nothing of the command line is there to be linked.
+$(B)/tests/record/record: $(B)/tests/record/record.o $(patsubst %.c,$(B)/%.o,$(foreach r,$(ENGINE),$(wildcard src/$(r)/*.c)))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(KCFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/tests/host/%.o: CPPFLAGS += -Ibpf
 # The BPF machine loads unaligned words.
 $(B)/tests/host/%.o: KCFLAGS += -fno-sanitize=alignment
