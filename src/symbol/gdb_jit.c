@@ -13,10 +13,16 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/nomem.h"
 #include "base/slice.h"
 #include "elf/code_rows.h"
 #include "elf/unwind_cfi.h"
 #include "symbol/symbol_table.h"
+
+#define WHOLE_BYTES (64u << 10) /* files of so many are read at once */
+#define TURNS_MOST  64		/* new entries that are met when the list is followed once more */
+#define TRIES_MOST  8		/* to follow it, while it changes */
+#define WORK_PEEK   (10 * WORK_CALL) /* a child reads, see proc/reader.h */
 
 /* As the process has them, 64-bit. */
 struct descriptor {
@@ -35,7 +41,7 @@ struct known_descriptor {
 struct gdb_jit {
 	struct symbol_table table;
 	unwind_rows_vec rows; /* of each file that has some; the files' own */
-	VEC(struct file *) files;
+	VEC(struct file *) files; /* at the end, of a reading that was cut, those that the next one may get to */
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 	bool goes_on;
@@ -77,7 +83,7 @@ struct file {
 	uint64_t hash, head_hash;
 	bool part; /* something of it didn't come, or was beyond a limit: another reading may know more */
 	bool is_same;  /* as it was, at the beginning of this reading */
-	bool is_named; /* not malformed */
+	bool is_named, is_malformed;
 	VEC(struct function) functions;
 	VEC(struct span) spans; /* sections with code */
 	VEC(void *) names;	/* tables of strings that functions point into */
@@ -89,11 +95,14 @@ struct reader {
 	gdb_jit_peek *peek;
 	gdb_jit_peek_pieces *pieces; /* NULL: one by one */
 	void *arg;
-	size_t left; /* bytes that may still be read */
-	bool cut;    /* the thread's slice is used up */
+	size_t left;	/* bytes that may still be read */
+	bool cut;	/* the thread's slice is used up */
+	size_t fresh;	/* files that this reading knows first */
 	struct gdb_jit *jit;
 	struct file *file; /* that is read */
+	uint8_t *whole;	   /* all of it, if it is small; NULL: it is read in parts */
 	struct map known;  /* the latest reading's files by address: index + 1 */
+	struct map seen;   /* and this one's */
 	VEC(struct span) spans;
 };
 
@@ -127,7 +136,9 @@ void gdb_jit_free(struct gdb_jit *j)
 static void reader_fini(struct reader *rd)
 {
 	file_put(rd->file);
+	free(rd->whole);
 	map_fini(&rd->known);
+	map_fini(&rd->seen);
 	vec_fini(&rd->spans);
 	gdb_jit_free(rd->jit);
 }
@@ -171,23 +182,38 @@ static bool spend(struct reader *rd, uint64_t work)
 	return !rd->cut;
 }
 
-/* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
-static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
+/* @n bytes of the process, and a NUL. NULL: they can't be read, or a limit. */
+static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t work)
 {
 	_cleanup_free_ char *block = NULL;
 
-	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
-		return NULL;
 	rd->file->part |= n > rd->left;
-	if (n > rd->left || !spend(rd, WORK_CALL + n * WORK_BYTE))
+	if (n > rd->left || !spend(rd, WORK_PEEK + n * work))
 		return NULL;
 	block = malloc(n + 1);
-	if (!block || peek_file(rd, e->file + offset, block, n))
+	if (!block || peek_file(rd, at, block, n))
 		return NULL;
 	rd->left -= n;
 	rd->file->bytes += n;
 	block[n] = '\0';
 	return TAKE_PTR(block);
+}
+
+/* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
+static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
+{
+	char *block;
+
+	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
+		return NULL;
+	if (!rd->whole)
+		return read_block(rd, e->file + offset, n, WORK_BYTE);
+	block = malloc(n + 1);
+	if (block) {
+		memcpy(block, rd->whole + offset, n);
+		block[n] = '\0';
+	}
+	return block;
 }
 
 static bool is_understood(const Elf64_Ehdr *h)
@@ -207,6 +233,10 @@ static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 
 	ret->sections = NULL;
 	ret->elf = (Elf64_Ehdr){};
+	free(rd->whole);
+	rd->whole = NULL;
+	if (!r && ret->entry.size <= WHOLE_BYTES && ret->entry.file + WHOLE_BYTES > WHOLE_BYTES)
+		rd->whole = read_block(rd, ret->entry.file, ret->entry.size, WORK_BYTE);
 	elf = r ? NULL : read_part(rd, &ret->entry, 0, sizeof(*elf));
 	if (elf)
 		ret->elf = *elf;
@@ -285,18 +315,9 @@ static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 	return NULL;
 }
 
-/* @n bytes of the process; NULL: they can't be read, or a limit. */
 static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
 {
-	bool may = n && n <= rd->left && spend(rd, WORK_CALL + n * WORK_CODE);
-	_cleanup_free_ void *block = may ? malloc(n) : NULL;
-
-	rd->file->part |= n > rd->left;
-	if (!block || peek_file(rd, at, block, n))
-		return NULL;
-	rd->left -= n;
-	rd->file->bytes += n;
-	return TAKE_PTR(block);
+	return n ? read_block(rd, at, n, WORK_CODE) : NULL;
 }
 
 /* What a file says of its code. */
@@ -418,6 +439,7 @@ static int read_new(struct reader *rd, uint64_t at)
 	f->head_hash = f->hash;
 	if (!rd->cut)
 		r = read_file(rd, &h);
+	rd->fresh += !f->part;
 	free(h.sections);
 	return r;
 }
@@ -431,9 +453,11 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	if (known && known->is_same && known->bytes <= rd->left) {
 		rd->left -= known->bytes;
 		known->refs++;
+		file_put(rd->file);
 		rd->file = known;
 		return 0;
 	}
+	file_put(rd->file); /* of one that wasn't kept */
 	rd->file = calloc(1, sizeof(*rd->file));
 	if (!rd->file)
 		return -ENOMEM;
@@ -450,37 +474,99 @@ static int keep_file(struct reader *rd)
 	if (r)
 		return r;
 	rd->file = NULL;
-	rd->jit->stats.files += f->is_named;
-	rd->jit->stats.malformed += !f->is_named && !rd->cut;
+	f->is_malformed = !f->is_named && !rd->cut;
 	return 0;
 }
 
+/* Takes the entry at @at, which @ret becomes. -ENOBUFS: there is no room for more. */
+static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before,
+		      struct entry *ret)
+{
+	int r;
+
+	if (rd->jit->files.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) || rd->cut) {
+		rd->jit->stats.dropped++;
+		return -ENOBUFS;
+	}
+	r = read_entry(rd, at, before);
+	if (r)
+		return r;
+	*ret = rd->file->entry;
+	return keep_file(rd);
+}
+
+/*
+ * Was the entry @e at @at come to by the one at @prev? If one has come or gone between them since they were read, what it says
+ * now, and what that leads to.
+ */
+static bool is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
+		      struct entry *e)
+{
+	struct descriptor d;
+	struct entry before;
+
+	if (e->prev == prev)
+		return true;
+	if (rd->peek(rd->arg, at, e, sizeof(*e)))
+		return false;
+	if (e->prev == prev)
+		return true;
+	if (e->prev)
+		return !rd->peek(rd->arg, e->prev, &before, sizeof(before)) && before.next == at;
+	return !rd->peek(rd->arg, descriptor, &d, sizeof(d)) && d.first == at;
+}
+
+/* From @first on. What was seen before is passed, so many times; else it is a circle. */
+static int follow_list(struct reader *rd, uint64_t at, uint64_t first, const struct gdb_jit *before,
+		       unsigned passes)
+{
+	uint64_t entry, prev = 0;
+	int r = 0;
+
+	for (entry = first; !r && entry;) {
+		struct entry e = {};
+		bool seen = map_get(&rd->seen, entry);
+
+		if (seen && !passes--)
+			return -EPROTO;
+		r = seen ? rd->peek(rd->arg, entry, &e, sizeof(e))
+			 : take_entry(rd, entry, before, &e);
+		if (!r && !is_behind(rd, at, prev, entry, &e))
+			r = -EPROTO;
+		if (!r && !seen)
+			r = map_put(&rd->seen, entry, rd->jit->files.n);
+		prev = entry;
+		entry = e.next;
+	}
+	return r;
+}
+
+static bool is_changing(int r)
+{
+	return r == -EPROTO || r == -EFAULT || r == -EIO;
+}
+
+/* Where the list is changed just there, or what is known of it is older than the change, it is begun again. */
 static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
 	struct known_descriptor d = {.at = at};
-	uint64_t entry, prev = 0;
+	struct descriptor now, last;
 	int r = rd->peek(rd->arg, at, &d.was, sizeof(d.was));
 
 	if (!r && d.was.version != 1)
 		r = -EPROTO;
 	r = r ? r : vec_push(&rd->jit->descriptors, d);
-	for (entry = d.was.first; !r && entry;) {
-		uint64_t next;
-
-		if (rd->jit->files.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) ||
-		    rd->cut) {
-			rd->jit->stats.dropped++;
+	if (r)
+		return r;
+	r = follow_list(rd, at, d.was.first, before, 0);
+	for (int i = 0; is_changing(r) && i < TRIES_MOST; i++) {
+		if (rd->peek(rd->arg, at, &now, sizeof(now)) ||
+		    (i && !memcmp(&now, &last, sizeof(now))))
 			break;
-		}
-		r = read_entry(rd, entry, before);
-		if (!r && rd->file->entry.prev != prev) /* so a circle shows too */
-			r = -EPROTO;
-		next = r ? 0 : rd->file->entry.next;
-		r = r ? r : keep_file(rd);
-		prev = entry;
-		entry = next;
+		last = now;
+		r = follow_list(rd, at, now.first, before, TURNS_MOST);
 	}
-	return r;
+	return r == -ENOBUFS ? 0 : r;
 }
 
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
@@ -588,7 +674,7 @@ static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 
 		(*at)->is_same = false;
 		if ((!head && (*at)->part) || ranges_of(*at, head) > PIECES_MOST ||
-		    bytes > BATCH_BYTES || (!head && !slice_spend(bytes * WORK_BYTE)))
+		    bytes > BATCH_BYTES)
 			continue;
 		if (b.n_pieces + ranges_of(*at, head) > PIECES_MOST ||
 		    b.bytes + bytes > BATCH_BYTES)
@@ -603,12 +689,124 @@ static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 /* An entry that was given up while it was read, or is another one now, leads to other sections. */
 static bool is_unchanged(struct reader *rd)
 {
-	if (check_files(rd, rd->jit, true))
-		return false;
 	vec_foreach(f, &rd->jit->files)
 		if (!(*f)->is_same)
 			return false;
 	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
+}
+
+/* The entries of all files as they are now; zeros where that can't be read. */
+static void read_entries(struct reader *rd, struct entry *ret)
+{
+	size_t n = rd->jit->files.n, some;
+
+	for (size_t i = 0; i < n; i += some) {
+		struct iovec pieces[PIECES_MOST];
+
+		some = MIN(n - i, (size_t)PIECES_MOST);
+		for (size_t k = 0; k < some; k++)
+			pieces[k] = (struct iovec){(void *)(uintptr_t)rd->jit->files.v[i + k]->at,
+						   sizeof(*ret)};
+		if (rd->pieces && !rd->pieces(rd->arg, pieces, some, ret + i, some * sizeof(*ret)))
+			continue;
+		for (size_t k = i; k < i + some; k++)
+			if (rd->peek(rd->arg, rd->jit->files.v[k]->at, &ret[k], sizeof(*ret)))
+				ret[k] = (struct entry){};
+	}
+}
+
+/* Is @f what it was, whatever is before and behind it in the list? @e: its entry now. */
+static bool is_same_file(struct reader *rd, const struct file *f, struct entry e)
+{
+	uint64_t now;
+
+	if (f->is_same || e.file != f->entry.file || e.size != f->entry.size)
+		return f->is_same;
+	now = hash(0, &f->entry, sizeof(f->entry));
+	for (size_t i = 1; i < f->n_head; i++) {
+		const struct range *range = &f->ranges.v[i];
+		_cleanup_free_ void *block = malloc(range->n);
+
+		if (!block || rd->peek(rd->arg, range->at, block, range->n))
+			return false;
+		now = hash(now, block, range->n);
+	}
+	return now == f->head_hash;
+}
+
+/*
+ * Follows the list at @descriptor once more, by the entries as they were @now: what it leads to was in it at some moment since
+ * the reading began. Entries that came since are passed. False: it was changed just there.
+ */
+static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
+{
+	size_t left = rd->seen.n + TURNS_MOST, fresh = TURNS_MOST;
+	struct descriptor d;
+	uint64_t at, prev = 0;
+
+	if (rd->peek(rd->arg, descriptor, &d, sizeof(d)))
+		return false;
+	for (at = d.first; at && left; left--) {
+		const uint64_t *i = map_get(&rd->seen, at);
+		struct entry other, *e = i ? &now[*i - 1] : &other;
+
+		if ((!i && rd->peek(rd->arg, at, e, sizeof(*e))) ||
+		    ((!i || e->prev != prev) && !fresh--) ||
+		    !is_behind(rd, descriptor, prev, at, e))
+			return false;
+		if (e != &other)
+			listed[*i - 1] = is_same_file(rd, rd->jit->files.v[*i - 1], *e);
+		prev = at;
+		at = e->next;
+	}
+	return true;
+}
+
+/* What isn't known to have been in the list is forgotten, and what else claims its places is in doubt. 0 or -errno. */
+static int keep_listed(struct reader *rd, const bool *listed)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < rd->jit->files.n; i++) {
+		struct file *f = rd->jit->files.v[i];
+
+		if (listed[i]) {
+			rd->jit->files.v[n++] = f;
+			continue;
+		}
+		vec_foreach(s, &f->spans)
+			r = r ? r : vec_push(&rd->spans, ((struct span){s->start, s->end, true}));
+		file_put(f);
+	}
+	rd->jit->files.n = n;
+	return r ? r : n ? 0 : -EAGAIN;
+}
+
+/* The list changed while it was read. What of it stood still holds. */
+static int settle_changes(struct reader *rd)
+{
+	size_t n = rd->jit->files.n;
+	_cleanup_free_ struct entry *now = calloc(n + 1, sizeof(*now));
+	_cleanup_free_ bool *listed = calloc(n + 1, sizeof(*listed));
+
+	if (!now || !listed)
+		return -ENOMEM;
+	read_entries(rd, now);
+	vec_foreach(d, &rd->jit->descriptors)
+		for (int i = 0; i < TRIES_MOST && !find_listed(rd, d->at, now, listed); i++) {
+		}
+	return keep_listed(rd, listed);
+}
+
+/* @r: how the reading ended. */
+static int settle(struct reader *rd, int r)
+{
+	int checked = r == -ENOMEM ? r : check_files(rd, rd->jit, true);
+
+	if (checked || is_unchanged(rd))
+		return checked ? checked : r;
+	return settle_changes(rd);
 }
 
 /* What of the latest reading needn't be read again. */
@@ -655,6 +853,14 @@ static void find_shared(struct reader *rd)
 		rd->jit->stats.doubtful += s->shared;
 }
 
+static void count_files(struct gdb_jit *j)
+{
+	vec_foreach(f, &j->files) {
+		j->stats.files += (*f)->is_named;
+		j->stats.malformed += (*f)->is_malformed;
+	}
+}
+
 static bool is_shared(const struct reader *rd, uint64_t addr)
 {
 	size_t n = count_upto(rd->spans.v, rd->spans.n, start, addr);
@@ -694,6 +900,7 @@ static int make_table(struct reader *rd)
 
 	if (r)
 		return r;
+	count_files(rd->jit);
 	find_shared(rd);
 	r = collect_rows(rd);
 	vec_foreach(f, &rd->jit->files)
@@ -707,6 +914,23 @@ static int make_table(struct reader *rd)
 	return r;
 }
 
+/* Of a reading that was cut what it didn't get to is known still. 0 or -ENOMEM. */
+static int keep_rest(struct reader *rd, const struct gdb_jit *before)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < before->files.n; i++) {
+		struct file *f = before->files.v[i];
+
+		if (!f->is_same || map_get(&rd->seen, f->at) ||
+		    rd->jit->files.n >= GDB_JIT_FILES_MAX)
+			continue;
+		r = vec_push(&rd->jit->files, f);
+		f->refs += !r;
+	}
+	return r;
+}
+
 int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_peek_pieces *pieces,
 		    void *arg, const uint64_t *descriptors, size_t n, struct gdb_jit **ret)
 {
@@ -715,16 +939,19 @@ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_pe
 	int r;
 
 	map_init(&rd.known);
+	map_init(&rd.seen);
 	rd.jit = calloc(1, sizeof(*rd.jit));
 	r = rd.jit ? find_known(&rd, before) : -ENOMEM;
 	for (size_t i = 0; !r && i < n; i++)
 		r = read_list(&rd, descriptors[i], before);
-	if (r != -ENOMEM && rd.jit && !is_unchanged(&rd))
-		r = -EAGAIN;
+	if (rd.jit)
+		r = settle(&rd, r);
 	r = r ? r : make_table(&rd);
 	if (r)
 		return err_sys(r, "list of code registered for gdb");
-	rd.jit->goes_on = rd.cut && (!before || rd.jit->files.n > before->files.n);
+	rd.jit->goes_on = rd.cut && rd.fresh;
+	if (rd.cut && before && keep_rest(&rd, before))
+		return err_nomem();
 	*ret = TAKE_PTR(rd.jit);
 	return 0;
 }
@@ -759,15 +986,19 @@ struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j)
 	return j->stats;
 }
 
+static size_t file_bytes(const struct file *f)
+{
+	return sizeof(*f) + f->bytes + unwind_rows_bytes(&f->rows) +
+	       f->ranges.cap * sizeof(struct range) + f->spans.cap * sizeof(struct span) +
+	       f->functions.cap * sizeof(struct function);
+}
+
 size_t gdb_jit_bytes(const struct gdb_jit *j)
 {
 	size_t n = sizeof(*j) + j->table.list.cap * sizeof(*j->table.list.v) + j->table.names.cap +
 		   j->rows.cap * sizeof(*j->rows.v);
 
 	vec_foreach(f, &j->files)
-		n += sizeof(**f) + (*f)->bytes + unwind_rows_bytes(&(*f)->rows) +
-		     (*f)->ranges.cap * sizeof(struct range) +
-		     (*f)->spans.cap * sizeof(struct span) +
-		     (*f)->functions.cap * sizeof(struct function);
+		n += file_bytes(*f) / (*f)->refs;
 	return n;
 }

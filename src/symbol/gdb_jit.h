@@ -39,8 +39,8 @@ typedef int gdb_jit_peek_pieces(void *arg, const struct iovec *pieces, size_t n,
 				size_t bytes);
 
 /*
- * Reads the lists of the @n descriptors at these addresses. 0; -EAGAIN: one changed meanwhile; -EPROTO:
- * it is none, or it goes in a circle; -EFAULT ..., -ENOMEM. With a message.
+ * Reads the lists of the @n descriptors at these addresses. Where one changes meanwhile what stays in it is read. 0; -EAGAIN: that
+ * was nothing; -EPROTO: it is none, or it goes in a circle; -EFAULT ..., -ENOMEM. With a message.
  */
 _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
 			    struct gdb_jit **ret);
@@ -60,7 +60,7 @@ void gdb_jit_free(struct gdb_jit *j); /* NULL is fine */
  */
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 
-/* Was it cut by the thread's slice, but further than the reading before? Then the next one knows more. */
+/* Was it cut by the thread's slice, but learnt something? Then the next one knows more. */
 bool gdb_jit_goes_on(const struct gdb_jit *j);
 
 /* The symbol of the function at @addr as it is in its file, or NULL; valid as long as @j. */
@@ -71,6 +71,7 @@ const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);
 
-size_t gdb_jit_bytes(const struct gdb_jit *j); /* memory held */
+/* Memory held; of what several readings share its part. */
+size_t gdb_jit_bytes(const struct gdb_jit *j);
 
 #endif

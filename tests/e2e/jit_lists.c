@@ -147,3 +147,22 @@ void exchange(const char *path, void *at)
 		abort();
 	free(file);
 }
+
+/* @n of them, in pages that follow each other. */
+void load_many(const char *path, char *at, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		load(path, at + i * 4096ul);
+}
+
+/* Another one comes and goes, so many microseconds apart, for ever. */
+void come_and_go(const char *path, void *at, unsigned us)
+{
+	for (;;) {
+		struct jit_code_entry *e = load(path, at);
+
+		usleep(us);
+		unload(e, at);
+		usleep(us);
+	}
+}

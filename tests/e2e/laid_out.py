@@ -233,6 +233,67 @@ def endless_lists():
             beside(d, LISTS, library, which, seconds=2, most=2.5, says="too long to be read whole")
 
 
+# Code that is registered for gdb as LLVM does it: so many functions, the oldest of which runs; another one comes and goes.
+REGISTERED = r"""
+import ctypes, sys, threading, time
+folder, n, us = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+lists = ctypes.CDLL(folder + "/lists.so")
+lists.load_many.argtypes = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint
+lists.come_and_go.argtypes = lists.load_many.argtypes
+PLACE = 0x7e0000000000
+lists.load_many(folder.encode() + b"/a.o", PLACE, 1)
+lists.load_many(folder.encode() + b"/b.o", PLACE + (1 << 20), n)
+if us:
+    threading.Thread(target=lists.come_and_go, args=(folder.encode() + b"/b.o", PLACE + (1 << 30), us), daemon=True).start()
+code = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(PLACE)
+def calls():
+    while True: code(200000)
+print("ready", flush=True)
+calls()
+"""
+FUNCTION = "long %s(long n) { volatile long sum = 0; for (volatile long i = 0; i < n; i++) sum += i; return sum; }"
+
+
+def build_registered(d):
+    kit.need("cc")
+    subprocess.check_call(["cc", "-shared", "-fPIC", "-o", d + "/lists.so", os.path.join(kit.HERE, "jit_lists.c")])
+    for x in "ab":
+        subprocess.run(["cc", "-O1", "-c", "-o", "%s/%s.o" % (d, x), "-x", "c", "-"], check=True,
+                       input=(FUNCTION % ("code_" + x)).encode())
+
+
+def registered(n, us, **kw):
+    """Part of that program's samples within the code that has its name, beside an honest program."""
+    with folder() as d:
+        build_registered(d)
+        pid = beside(d, REGISTERED, d, n, us, **kw)
+        profile, named, total = pprof.read(d + "/o.pb.gz"), 0, 0
+        for sample in profile.samples:
+            names = [l.name for l in profile.stack(sample)]
+            if int(sample.labels.get("pid", 0)) != pid or "calls" not in names:
+                continue
+            check("code_b" not in names, "what doesn't run is shown")
+            total += sample.values[0]
+            named += sample.values[0] * ("code_a" in names)
+        check(total > 100, "only %d samples" % total)
+        print("# %d functions, one more each %d us: %.1f %% of %d samples are named" % (n, us, 100 * named / total, total))
+        return named / total
+
+
+@kit.case
+def long_list():
+    """A list of 4,000 functions, all of them small: its oldest has its name. One of 16,000, of which one comes and goes, is bounded."""
+    check(registered(4000, 0, seconds=3, most=3) > 0.5, "the code has no name")
+    registered(16000, 10000, seconds=3, most=4)
+
+
+@kit.case
+def changing_list():
+    """A list of 1,000 functions that changes each 1 to 100 ms: what stays in it has its name."""
+    named = [registered(1000, us, seconds=3) for us in (1000, 10000, 100000)]
+    check(min(named) > 0.2, "the code has no name: %s" % named)
+
+
 # As many mappings as a process may have, none like its neighbours, and the code of one of them changes all the time.
 MAPPINGS = r"""
 import ctypes, mmap, threading, time

@@ -15,6 +15,7 @@
 
 #define MADE_DIR "/tmp/krait-test-gdb-jit-XXXXXX"
 #include "base/error.h"
+#include "base/slice.h"
 #include "elf/elf_file.h"
 #include "made_files.h"
 #include "python/peek.h"
@@ -497,6 +498,14 @@ static struct gdb_jit *read_on(struct gdb_jit *before)
 	return now;
 }
 
+static void free_objects(void)
+{
+	for (size_t i = 0; i < MANY; i++) {
+		free(objects[i]);
+		objects[i] = NULL;
+	}
+}
+
 /* What is read after an earlier reading is what is read afresh, whatever has changed; and one more costs little. */
 static void test_read_on(void **state)
 {
@@ -531,8 +540,145 @@ static void test_read_on(void **state)
 	assert_in_range(on, 1, peeks / 5);
 	gdb_jit_free(fresh);
 	gdb_jit_free(now);
+	free_objects();
+}
+
+static void list_all(void)
+{
+	memset(listed, 0, sizeof(listed));
+	descriptor.version = 1;
+	descriptor.first = 0;
 	for (size_t i = 0; i < MANY; i++)
-		free(objects[i]);
+		change_list(i, i);
+}
+
+/* Reads on, with so much work each time, until all is read. How many readings that took. */
+static unsigned read_in_slices(struct gdb_jit **j, uint64_t work)
+{
+	unsigned n = 0;
+
+	do {
+		size_t before = *j ? gdb_jit_stats(*j).files : 0;
+		struct slice slice;
+
+		slice_begin(&slice, work);
+		*j = read_on(*j);
+		slice_end(&slice);
+		if (gdb_jit_goes_on(*j))
+			assert_true(gdb_jit_stats(*j).files > before || !n);
+	} while (gdb_jit_goes_on(*j) && n++ < MANY);
+	return n;
+}
+
+/* A reading that was cut goes on where it stopped, and what was behind is known still. */
+static void test_cut(void **state)
+{
+	struct gdb_jit *now = NULL, *fresh;
+	unsigned afresh;
+
+	if (*state)
+		skip();
+	list_all();
+	peeks = 0;
+	fresh = read_on(NULL);
+	afresh = peeks;
+	peeks = 0;
+	assert_in_range(read_in_slices(&now, afresh * 15000 / 10), 3, 20);
+	expect_equal(now, fresh);
+	assert_in_range(peeks, afresh, 2 * afresh);
+	gdb_jit_free(fresh);
+	for (size_t i = 0; i < MANY / 2; i++) {
+		unlist(i);
+		list_first(i);
+		put_object(i, 'a');
+	}
+	peeks = 0;
+	assert_in_range(read_in_slices(&now, afresh * 15000 / 10), 1, 10);
+	assert_in_range(peeks, 1, afresh);
+	fresh = read_on(NULL);
+	expect_equal(now, fresh);
+	gdb_jit_free(fresh);
+	gdb_jit_free(now);
+	free_objects();
+}
+
+/* With each @every-th read the list changes; entries from STILL on stay. */
+#define STILL (MANY / 3)
+static unsigned every, changes;
+
+static void disturb(void)
+{
+	size_t i = changes * 7 % STILL;
+
+	if (!every || peeks % every)
+		return;
+	changes++;
+	descriptor.action ^= 3;
+	if (listed[i]) {
+		unlist(i);
+		memset(&many[i], 0xff, sizeof(many[i])); /* it is another's memory */
+	} else {
+		put_object(i, "ab"[changes & 1]);
+		list_first(i);
+	}
+}
+
+static int peek_disturbed(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	disturb();
+	return peek_counted(arg, addr, buf, n);
+}
+
+static int peek_pieces_disturbed(void *arg, const struct iovec *from, size_t n, void *buf,
+				 size_t bytes)
+{
+	disturb();
+	return peek_pieces_counted(arg, from, n, buf, bytes);
+}
+
+/* What comes and goes has a name of its own or none. How many of those that stay have none. */
+static size_t count_nameless(const struct gdb_jit *j)
+{
+	static const char *const names[] = {"one", "two", "three", "uno", "due", "tre33"};
+	size_t nameless = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		const char *name = gdb_jit_find(j, address(code[i]), NULL);
+		bool right = !name;
+
+		for (size_t k = 0; name && k < ARRAY_SIZE(names); k++)
+			right |= !strcmp(name, names[k]);
+		assert_true(right);
+		nameless += i >= STILL && !name;
+	}
+	return nameless;
+}
+
+/* Of a list that changes all the time what stays in it has its names, unless it changes with nearly each read. */
+static void test_still(void **state)
+{
+	uint64_t at = address(&descriptor);
+
+	if (*state)
+		skip();
+	list_all();
+	for (every = 8; every < 64; every++) {
+		struct gdb_jit *j = NULL, *now;
+
+		changes = 0;
+		for (int i = 0; i < 3; i++) {
+			assert_int_equal(gdb_jit_read_on(j, peek_disturbed, peek_pieces_disturbed,
+							 NULL, &at, 1, &now),
+					 0);
+			gdb_jit_free(j);
+			j = now;
+			assert_int_equal(count_nameless(j), 0);
+		}
+		assert_true(changes);
+		gdb_jit_free(j);
+	}
+	every = 0;
+	free_objects();
 }
 
 static void expect_numba(const char *symbol, const char *name)
@@ -590,7 +736,8 @@ int main(void)
 		cmocka_unit_test(test_names),	     cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_same_place),   cmocka_unit_test(test_broken_lists),
 		cmocka_unit_test(test_broken_files), cmocka_unit_test(test_changing),
-		cmocka_unit_test(test_read_on),	     cmocka_unit_test(test_numba),
+		cmocka_unit_test(test_read_on),	     cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_still),	     cmocka_unit_test(test_numba),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, remove_all);
