@@ -41,7 +41,8 @@ struct known_descriptor {
 struct gdb_jit {
 	struct symbol_table table;
 	unwind_rows_vec rows; /* of each file that has some; the files' own */
-	VEC(struct file *) files; /* at the end, of a reading that was cut, those that the next one may get to */
+	VEC(struct file *)
+	files; /* at the end, of a reading that was cut, those that the next one may get to */
 	VEC(struct known_descriptor) descriptors;
 	struct gdb_jit_stats stats;
 	bool goes_on;
@@ -82,7 +83,7 @@ struct file {
 	size_t n_head; /* of these: the entry, and what says where its code is */
 	uint64_t hash, head_hash;
 	bool part; /* something of it didn't come, or was beyond a limit: another reading may know more */
-	bool is_same;  /* as it was, at the beginning of this reading */
+	bool is_same; /* as it was, at the beginning of this reading */
 	bool is_named, is_malformed;
 	VEC(struct function) functions;
 	VEC(struct span) spans; /* sections with code */
@@ -95,9 +96,9 @@ struct reader {
 	gdb_jit_peek *peek;
 	gdb_jit_peek_pieces *pieces; /* NULL: one by one */
 	void *arg;
-	size_t left;	/* bytes that may still be read */
-	bool cut;	/* the thread's slice is used up */
-	size_t fresh;	/* files that this reading knows first */
+	size_t left;  /* bytes that may still be read */
+	bool cut;     /* the thread's slice is used up */
+	size_t fresh; /* files that this reading knows first */
 	struct gdb_jit *jit;
 	struct file *file; /* that is read */
 	uint8_t *whole;	   /* all of it, if it is small; NULL: it is read in parts */
