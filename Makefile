@@ -86,7 +86,7 @@ endif
 
 # Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
 FILES   := base proc host profile render view cli cli/options cli/report cli/diff cli/merge
-RUNNING := elf python symbol sampler collect dump live record cli/bpf cli/man cli/record cli/top cli/dump cli/doctor \
+RUNNING := elf unwind unwind/rows unwind/cfi unwind/prove python symbol sampler collect dump live record cli/bpf cli/man cli/record cli/top cli/dump cli/doctor \
 	   cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # What records without a command line (tests/record).

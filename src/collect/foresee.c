@@ -18,7 +18,7 @@
 #include "base/far.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "elf/file_list.h"
+#include "unwind/file_list.h"
 #include "proc/files.h"
 
 #define FILES_MOST                                                                                 \

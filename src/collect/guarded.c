@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "elf/code_rows.h"
+#include "unwind/prove/code_rows.h"
 #include "python/peek.h"
 
 #define PAGE	      4096u

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "collect/collect.h"
 #include "collect/image.h"
-#include "elf/unwind_cache.h"
+#include "unwind/cache.h"
 
 struct collect;
 

@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "elf/code_rows.h"
-#include "elf/unwind_cache.h"
+#include "unwind/prove/code_rows.h"
+#include "unwind/cache.h"
+#include "unwind/compile.h"
 
 #define MAX_EVAL_RANGES 64
 

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "collect/space.h"
-#include "elf/unwind_rows.h"
+#include "unwind/rows/rows.h"
 
 struct collect;
 struct collect_stats;

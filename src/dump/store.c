@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "elf/unwind_chunk.h"
+#include "unwind/rows/chunk.h"
 
 int store_init(struct store *s)
 {

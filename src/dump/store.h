@@ -7,7 +7,7 @@
 #define DUMP_STORE_H
 
 #include "base/vec.h"
-#include "elf/unwind_rows.h"
+#include "unwind/rows/rows.h"
 
 /* Numbers begin at 1: table 0 is none, rule 0 says nothing, slot 0 is no process. */
 struct store {

@@ -6,7 +6,7 @@
 
 #include "base/slice.h"
 #include "elf/dwarf_file.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define ZDEBUG_HEAD 12
 

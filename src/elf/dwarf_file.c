@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "elf/dwarf_bounds.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define RANGES_MAX (16u << 20)	 /* address ranges of units, or of functions */
 #define LINE_BYTES 64		 /* of a line, in libdw */

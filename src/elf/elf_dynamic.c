@@ -5,7 +5,7 @@
 #include <elf.h>
 
 #include "check.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 #include "records.h"
 
 static bool needs_python(struct elf_file *f)

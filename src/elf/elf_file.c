@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/far.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define LOADS_MAX 1024 /* BOLT and sanitizers make a dozen */
 

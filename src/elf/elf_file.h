@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
- * The only room that includes libelf. Files come from target processes and may be changed while
+ * Only this room and unwind include libelf. Files come from target processes and may be changed while
  * they are read: nothing is mapped (a truncated mapping raises SIGBUS), every offset is checked.
  * Only 64-bit little-endian files of x86-64 and AArch64 are accepted. Tables are read no further than the thread's slice
  * (base/slice.h) allows, where it has one.

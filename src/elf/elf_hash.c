@@ -5,7 +5,7 @@
  */
 #include <elf.h>
 
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define NAME_BYTES 128	/* the longest name that is looked for */
 #define CHAIN_MAX  1024 /* symbols in one bucket; linkers make two or three */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/far.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define AT_ONCE (256u << 10)
 

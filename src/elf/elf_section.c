@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "base/far.h"
 #include "base/slice.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 bool elf_fetch_section(int fd, const GElf_Shdr *sh)
 {

@@ -2,7 +2,7 @@
 /* Symbols and relocations: names to addresses, and what the loader writes where. */
 #include <elf.h>
 #include "base/slice.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define LOOK_APART 4096 /* entries of a table, for which work is spent at a time */
 

@@ -2,7 +2,7 @@
 /* The search table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2); see function_starts.h. */
 #include "elf/function_starts.h"
 
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 
 #define STARTS_MAX (1u << 20) /* python-build-standalone's 3.14 has 48,752 */
 

@@ -3,7 +3,7 @@
 #include "python/executor.h"
 
 #include "base/util.h"
-#include "elf/x86_insn.h"
+#include "unwind/prove/x86_insn.h"
 
 #define SHIM_MAX                                                                                   \
 	64 /* bytes; Debian's has 33, python-build-standalone's, with a frame pointer, 43 */

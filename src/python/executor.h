@@ -8,7 +8,7 @@
 #ifndef PYTHON_EXECUTOR_H
 #define PYTHON_EXECUTOR_H
 
-#include "elf/code_rows.h"
+#include "unwind/prove/code_rows.h"
 
 #define EXECUTOR_PAGE 4096u
 

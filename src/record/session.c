@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "elf/unwind_cache.h"
+#include "unwind/cache.h"
 #include "proc/keeper.h"
 #include "proc/memory.h"
 

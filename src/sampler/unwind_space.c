@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "elf/unwind_chunk.h"
+#include "unwind/rows/chunk.h"
 #include "sampler/unwind_internal.h"
 
 int unwind_store_new_space(struct unwind_store *s, uint32_t *slot)

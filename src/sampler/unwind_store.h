@@ -8,7 +8,7 @@
 #define SAMPLER_UNWIND_STORE_H
 
 #include "base/util.h"
-#include "elf/unwind_rows.h"
+#include "unwind/rows/rows.h"
 
 struct unwind_store;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "elf/unwind_chunk.h"
+#include "unwind/rows/chunk.h"
 #include "sampler/unwind_internal.h"
 
 #define SPARE_SHARE 16 /* one in so many chunks isn't given to files: mappings need them */

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "elf/unwind_rows.h"
-#include "elf/x86_insn.h"
+#include "unwind/compile.h"
+#include "unwind/rows/rows.h"
+#include "unwind/prove/x86_insn.h"
 
 #define PIECE_MOST (1u << 20) /* bytes of one piece */
 #define TOTAL_MOST (24u << 20)

@@ -15,9 +15,10 @@
 #include "base/map.h"
 #include "base/nomem.h"
 #include "base/slice.h"
-#include "elf/code_rows.h"
-#include "elf/unwind_cfi.h"
+#include "unwind/prove/code_rows.h"
+#include "unwind/cfi/cfi.h"
 #include "symbol/symbol_table.h"
+#include "unwind/compile.h"
 
 #define WHOLE_BYTES (64u << 10) /* files of so many are read at once */
 #define TURNS_MOST  64		/* new entries that are met when the list is followed once more */

@@ -9,7 +9,7 @@
 #define SYMBOL_GDB_JIT_H
 
 #include "base/util.h"
-#include "elf/unwind_rows.h"
+#include "unwind/rows/rows.h"
 
 #define GDB_JIT_SYMBOL "__jit_debug_descriptor"
 

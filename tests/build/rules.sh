@@ -23,24 +23,29 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 # Which rooms each room may include, itself aside. A folder in a room that has no row here is part of that room.
 verdict rooms "$(awk '
 	BEGIN {
+		unwind = "unwind unwind/rows unwind/cfi unwind/prove"
 		may["base"] = ""; may["elf"] = "base"; may["proc"] = "base elf"
-		may["python"] = "base elf proc"; may["symbol"] = "base elf proc python"
-		may["sampler"] = "base elf proc"; may["profile"] = "base"
-		may["collect"] = "base elf proc python symbol profile"
-		may["dump"] = "base elf proc python symbol sampler profile collect"
+		may["unwind/rows"] = "base elf"
+		may["unwind/cfi"] = may["unwind/prove"] = "base elf unwind/rows"
+		may["unwind"] = "base elf " unwind
+		may["python"] = "base elf proc " unwind
+		may["symbol"] = "base elf proc python " unwind
+		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
+		may["collect"] = "base elf proc python symbol profile " unwind
+		may["dump"] = "base elf proc python symbol sampler profile collect " unwind
 		may["host"] = "base proc"
-		may["record"] = "base elf proc python symbol sampler profile collect host"
+		may["record"] = "base elf proc python symbol sampler profile collect host " unwind
 		may["render"] = "base profile"
 		may["view"] = "base profile render"
 		may["live"] = "base profile render view"
-		may["cli"] = "base elf proc python symbol sampler profile collect dump host record render view live"
+		may["cli"] = "base elf proc python symbol sampler profile collect dump host record render view live " unwind
 	}
 	function room(path,   part) { # of a path below src/
 		split(path, part, "/")
 		return part[1] "/" part[2] in may ? part[1] "/" part[2] : part[1]
 	}
 	FNR == 1 { here = room(substr(FILENAME, 5)) }
-	match($0, /^#include "[a-z]+\/[a-z_.\/]+"/) {
+	match($0, /^#include "[a-z]+\/[a-z0-9_.\/]+"/) {
 		other = room(substr($0, 11, RLENGTH - 11))
 		if (here in may && other in may && other != here && index(" " may[here] " ", " " other " ") == 0)
 			print FILENAME ":" FNR ": " $0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Call frame information from any bytes, in a file made by hand (tests/unit/cfi_writer.h); whatever
- * comes out must be rows as unwind_rows.h promises them. The first byte says how it is found: bit 0
+ * comes out must be rows as rows.h promises them. The first byte says how it is found: bit 0
  * aarch64, bit 1 .debug_frame, bit 2 without section headers, bit 3 compressed. What is too long for a page is
  * a .debug_frame behind the rest (tests/fuzz/worst.py).
  */

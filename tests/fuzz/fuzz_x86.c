@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Any bytes as x86-64 code: whatever is decoded lies within them, and what is said of a function that
- * begins anywhere in them keeps to src/elf/code_flow.h. The first two bytes say where it begins.
+ * begins anywhere in them keeps to src/unwind/prove/x86_flow.h. The first two bytes say where it begins.
  */
 #include <stdlib.h>
 
-#include "elf/code_flow.h"
+#include "unwind/prove/x86_flow.h"
 #include "python/executor.h"
 
 #define BASE   0x1000

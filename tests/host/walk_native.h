@@ -5,7 +5,7 @@
 
 #include "walk_host.h"
 
-#include "elf/unwind_rows.h"
+#include "unwind/rows/rows.h"
 
 static inline uint32_t native_new_chunk(void)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: how krait reads instructions (src/elf/x86_insn.h, code_flow.h) against
+"""code_rows.py INSNS CHECK HIDDEN ROWS [--full]: how krait reads instructions (src/unwind/prove/x86_insn.h, x86_flow.h) against
 what others say of them. INSNS (tests/tools/x86_insns.c): lengths against objdump's. CHECK
 (tests/tools/code_check.c): stack pointer, rbp and rbx of functions that have call frame information, and
 the same functions begun in their middle. Where the two differ call frame information must be what is

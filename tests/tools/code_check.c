@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What instructions prove (src/elf/code_flow.h) against what call frame information says of the same functions, for
+ * What instructions prove (src/unwind/prove/x86_flow.h) against what call frame information says of the same functions, for
  * tests/oracle/code_rows.py. code_check FILE...: for each a line "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED",
  * then "why N REASON" for functions that aren't proven, and "differs KEY FUNCTION WHAT" for each instruction where the two
  * contradict each other. Functions are then begun in their middle as well: where such a guess is believed it must say
@@ -12,9 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "elf/code_flow.h"
-#include "elf/code_starts.h"
-#include "elf/internal.h"
+#include "unwind/prove/x86_flow.h"
+#include "unwind/prove/code_starts.h"
+#include "elf/elf_sections.h"
+#include "unwind/compile.h"
 
 #define WHYS	  32
 #define DIFFS_MAX 40

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "elf/internal.h"
-#include "elf/unwind_rows.h"
+#include "elf/elf_sections.h"
+#include "unwind/rows/rows.h"
 
 #define SP 7 /* DWARF's number of rsp */
 

@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "proc/maps.h"
+#include "unwind/compile.h"
 
 struct file {
 	char *path;

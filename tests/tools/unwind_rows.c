@@ -11,7 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "elf/unwind_rows.h"
+#include "unwind/compile.h"
+#include "unwind/rows/rows.h"
 
 static unsigned long long now_us(void)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-#include "elf/x86_insn.h"
+#include "unwind/prove/x86_insn.h"
 
 #define BYTES_MAX 16
 

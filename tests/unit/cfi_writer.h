@@ -7,7 +7,8 @@
 #define TESTS_CFI_WRITER_H
 
 #include "elf_writer.h"
-#include "elf/unwind_rows.h"
+#include "unwind/compile.h"
+#include "unwind/rows/rows.h"
 
 #define CW_AT EW_DATA /* where .eh_frame lies, in memory and in the file */
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cfi_writer.h"
-#include "elf/clone_rows.h"
+#include "unwind/prove/clone_rows.h"
 
 #define CALL  0x1117u /* a function begins 0x17 bytes before */
 #define BEGIN "\x41\x0e\x10\x41\x0e\x08"

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "check.h" /* abi */
-#include "elf/code_flow.h"
-#include "elf/code_rows.h"
+#include "unwind/prove/x86_flow.h"
+#include "unwind/prove/code_rows.h"
 
 #define BASE 0x100 /* key of the first byte */
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "elf/elf_file.h"
 #include "base/slice.h"
-#include "elf/internal.h"
+#include "elf/elf_sections.h"
 #include "elf_writer.h"
 
 static struct elf_file *open_elf(int fd)

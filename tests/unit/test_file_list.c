@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "elf/file_list.h"
+#include "unwind/file_list.h"
 
 static char dir[64];
 static struct unwind_cache *cache;

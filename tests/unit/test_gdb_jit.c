@@ -21,6 +21,7 @@
 #include "python/peek.h"
 #include "symbol/gdb_jit.h"
 #include "symbol/numba_name.h"
+#include "unwind/compile.h"
 
 #define A_AT	 0x10000000ull
 #define B_AT	 0x20000000ull

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/unwind_cache.h"
+#include "unwind/cache.h"
 
 #define ROWS UNWIND_CACHE_LEAST_ROWS
 

@@ -14,7 +14,7 @@
 #include "cli/doctor/checks.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
-#include "elf/unwind_cache.h"
+#include "unwind/cache.h"
 #include "host/caller.h"
 
 static void (*const checks[])(struct doctor *d) = {

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call frame information as DWARF 5 (section 6.4) and the LSB (.eh_frame) define it, read from a
+ * section in memory: entries, the programs in them, and the state such a program describes. Only
+ * the registers that unwinding needs are followed. Every byte is hostile.
+ */
+#ifndef UNWIND_CFI_CFI_H
+#define UNWIND_CFI_CFI_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "elf/elf_file.h"
+#include "unwind.h" /* abi */
+
+/* Bytes that are read one after the other; once .bad, everything reads as 0. */
+struct cfi_reader {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+uint64_t cfi_fixed(struct cfi_reader *r, size_t bytes); /* 1, 2, 4 or 8, little-endian */
+uint64_t cfi_uleb_slow(struct cfi_reader *r);
+int64_t cfi_sleb(struct cfi_reader *r);
+struct cfi_reader cfi_block(struct cfi_reader *r, uint64_t n); /* skips and returns @n bytes */
+
+static inline uint64_t cfi_uleb(struct cfi_reader *r)
+{
+	if (r->p < r->end && *r->p < 0x80)
+		return *r->p++;
+	return cfi_uleb_slow(r);
+}
+
+/* What differs between machines: DWARF numbers of the registers that are followed. */
+enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
+struct cfi_arch {
+	uint8_t reg[CFI_COLUMNS]; /* CFI_NONE: not followed */
+	bool ra_in_register;	  /* at a function's start (aarch64) */
+	bool ra_signing;	  /* 0x2d is DW_CFA_AARCH64_negate_ra_state */
+	bool plt, ucontext;	  /* expressions of x86-64's binutils and glibc */
+};
+#define CFI_NONE 255
+const struct cfi_arch *cfi_arch(enum elf_machine machine);
+
+/* Where the caller's value of a register is. */
+enum cfi_how {
+	CFI_UNSET,     /* nothing was said */
+	CFI_SAME,      /* DW_CFA_same_value */
+	CFI_UNDEFINED, /* DW_CFA_undefined */
+	CFI_AT_CFA,    /* in memory at CFA + off */
+	CFI_AT_REG,    /* in memory at reg + off */
+	CFI_IS_CFA,    /* is CFA + off */
+	CFI_IN_REG,    /* in reg */
+	CFI_OTHER,     /* told in a way that rules can't hold */
+};
+
+struct cfi_place {
+	uint8_t how, reg;
+	int32_t off;
+};
+
+struct cfi_state {
+	struct {
+		uint8_t kind; /* enum unwind_cfa: UNKNOWN, REG, DEREF or PLT */
+		uint64_t reg; /* of REG; kept behind an expression, as libgcc does */
+		int64_t off;
+		uint8_t index; /* of UNWIND_INDEXED */
+		uint8_t ereg;  /* of an expression: *(ereg + eoff) + off2; of a PLT its literal */
+		int32_t eoff;
+		int16_t off2;
+	} cfa;
+	struct cfi_place col[CFI_COLUMNS];
+};
+
+/* What an expression (DWARF 5, section 2.5) computes, as far as rules can hold it. */
+void cfi_cfa_expression(const struct cfi_arch *arch, struct cfi_reader e, struct cfi_state *st);
+void cfi_place_expression(struct cfi_reader e, struct cfi_place *place);
+
+/* The rule of a state; @signal: the CIE says that it is a signal frame ('S'). */
+void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool signal,
+	      struct unwind_rule *ret);
+
+struct cfi_section {
+	const uint8_t *bytes;
+	size_t n;	/* below 4 GiB */
+	uint64_t vaddr; /* of .eh_frame; pointers may be relative to their own place */
+	bool debug;	/* .debug_frame: another layout of the same */
+	bool to_end;	/* .n is a bound only: a terminator ends it */
+	uint8_t *owned; /* .bytes, if they are to be freed; otherwise the elf_file holds them */
+	const struct cfi_arch *arch;
+};
+
+struct cfi_cie {
+	const char *broken; /* why it can't be used, or NULL */
+	uint8_t encoding;   /* DW_EH_PE_* of its FDEs' addresses */
+	bool sized;	    /* 'z': FDEs have augmentation data, with its size */
+	bool signal;
+	uint8_t code_align;
+	int8_t data_align;
+	struct cfi_state initial;
+};
+
+struct cfi_fde {
+	uint64_t start, end; /* vaddr; end exclusive, above start */
+	uint32_t cie;
+	uint32_t program, program_n; /* in the section */
+};
+
+/* All entries of a section, in its order. */
+struct cfi_entries {
+	const struct cfi_section *section;
+	size_t at;	/* of the next entry */
+	size_t last_at; /* CIE found last */
+	uint32_t last;
+	struct map by_at; /* offset -> index into cies */
+	VEC(struct cfi_cie) cies;
+};
+
+void cfi_entries_init(struct cfi_entries *e, const struct cfi_section *section);
+void cfi_entries_fini(struct cfi_entries *e);
+
+/*
+ * The next FDE: 1 with *ret, 0 at the end, -ENOMEM. An FDE that can't be used gives 1 with *broken
+ * saying why (ret->start is then 0 if not even that was read), NULL otherwise.
+ */
+_must_use_ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken);
+
+/* DW_CFA_remember_state inside another: compilers nest once or twice. */
+#define CFI_NESTED_MAX 16
+
+/* Runs an FDE's program, row by row. */
+struct cfi_run {
+	const struct cfi_section *section;
+	const struct cfi_cie *cie;
+	struct cfi_reader in;
+	uint64_t from, to, end; /* vaddr: the present row's, the function's */
+	const char *broken;	/* why the rest is unknown, or NULL */
+	bool changed;		/* the state, since whoever set it to false */
+	unsigned nested;
+	struct cfi_state st;
+	struct cfi_state saved[CFI_NESTED_MAX];
+};
+
+void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const struct cfi_cie *cie,
+		  const struct cfi_fde *fde);
+
+/* Next row: .st holds in [.from, .to), neither empty nor beyond the function. False: that's all. */
+bool cfi_next_row(struct cfi_run *r);
+
+/* A CIE's program: what holds at the start of its functions. Why not, or NULL. */
+const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
+			struct cfi_reader program);
+
+/*
+ * An address in DW_EH_PE_* encoding @enc, read at r->p; cfi_value(): without what it is relative to.
+ * Both are false if it can't be told; cfi_skip_pointer(): if its size can't.
+ */
+_must_use_ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_t enc,
+			    uint64_t *ret);
+_must_use_ bool cfi_value(struct cfi_reader *r, uint8_t enc, uint64_t *ret);
+_must_use_ bool cfi_skip_pointer(struct cfi_reader *r, uint8_t enc);
+
+#endif

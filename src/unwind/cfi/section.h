@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where an ELF file keeps its call frame information. */
+#ifndef UNWIND_CFI_SECTION_H
+#define UNWIND_CFI_SECTION_H
+
+#include "unwind/cfi/cfi.h"
+
+/* polars (178 MB) has 8 MiB of .eh_frame. */
+#define CFI_MAX_BYTES (64u << 20)
+
+/*
+ * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME; .debug_frame
+ * where there is no .eh_frame or an empty one (Go). 0 with ret->n = 0: the file has neither.
+ * cfi_section_fini() in every case.
+ */
+_must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);
+void cfi_section_fini(struct cfi_section *s);
+
+#endif

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows from instructions; see code_rows.h. */
+#include "unwind/prove/code_rows.h"
+
+#include "base/error.h"
+#include "check.h" /* abi */
+#include "unwind/prove/clone_rows.h"
+#include "unwind/prove/x86_flow.h"
+#include "unwind/prove/code_starts.h"
+#include "elf/elf_sections.h"
+
+#define LEAST_BYTES 16		/* less between two functions is padding */
+#define MOST_BYTES  (64u << 20) /* of one gap: MKL has 10 MiB */
+#define MOST_TOTAL  (128u << 20)
+#define ALIGNMENT   16
+
+/* Fewer bytes without call frame information are a library's own beginning and end. */
+#define WORTH_CALLERS 4096
+
+#define PASSES	      3 /* from gap to gap; musl needs two */
+
+/* Instructions that are looked at, at least; more by one for each byte: MKL needs 0.4. */
+#define BUDGET_LEAST 4096
+
+/* Functions that never return, as C, POSIX and the LSB say. */
+static const char *const no_return[] = {
+	"__stack_chk_fail", "abort",	     "exit",	"_exit",      "_Exit",
+	"quick_exit",	    "__assert_fail", "longjmp", "siglongjmp", "pthread_exit",
+};
+
+struct finder {
+	struct elf_file *f;		/* or NULL, and ... */
+	const struct code_memory *code; /* ... where the bytes are */
+	size_t n_code;
+	const struct unwind_rows *rows;
+	struct code_starts starts;
+	const key_range_vec *gaps;
+	key_vec called;	   /* by functions that are understood; as they come */
+	key_vec elsewhere; /* of these, what lies in other gaps */
+	bool named;	   /* it has a .symtab: what isn't in .starts is no function */
+	bool tail_jumps;   /* see struct code_region */
+	unwind_range_vec ranges;
+	VEC(struct unwind_fde) functions;
+	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
+	bool has_entry;
+	uint32_t entry; /* the kernel begins a program there */
+};
+
+/* Where the stack is as at a function's start: what call frame information says, or another gap's function. */
+static bool is_start(void *ctx, uint32_t key)
+{
+	const struct finder *s = ctx;
+	const struct unwind_rule *u = unwind_rows_find(s->rows, s->rows->base + key);
+
+	return unwind_rule_is_start(u) || (u && u->cfa == UNWIND_PLT && !(key % ALIGNMENT)) ||
+	       key_vec_has(&s->starts.all, key);
+}
+
+static int add_function(struct finder *s, uint32_t start, size_t first)
+{
+	struct unwind_fde fde = {start, start};
+
+	for (size_t i = first; i < s->ranges.n; i++)
+		if (s->ranges.v[i].start == fde.end)
+			fde.end = s->ranges.v[i].end;
+	return fde.end > start ? vec_push(&s->functions, fde) : 0;
+}
+
+static int try(struct finder *s, struct code_region *r, uint32_t start, bool guess)
+{
+	size_t first = s->ranges.n;
+	const char *why;
+	int ret = code_flow(r, start, guess, &s->ranges, &why);
+
+	for (size_t i = first; s->has_entry && start == s->entry && i < s->ranges.n; i++)
+		s->ranges.v[i].rule = (struct unwind_rule){.cfa = UNWIND_END};
+	return ret ? ret : add_function(s, start, first);
+}
+
+/* Is all from @key to the next multiple of 16 padding? */
+static bool is_padded(const struct code_region *r, uint32_t key)
+{
+	struct code_region until = *r;
+
+	until.end = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+	return until.end < r->end && code_flow_padding_end(&until, key) == until.end;
+}
+
+/*
+ * Functions that nothing names (in a stripped file) begin behind another one, aligned; where one isn't
+ * understood the next one can't be found.
+ */
+static int guess(struct finder *s, struct code_region *r)
+{
+	uint32_t key = r->start;
+	int ret = 0;
+
+	while (!ret && key < r->end) {
+		size_t before = s->ranges.n;
+
+		key = code_flow_seen_end(r, key);
+		if (!is_padded(r, key))
+			key = code_flow_next_seen(r, key);
+		else
+			key = (key + ALIGNMENT - 1) & ~(uint32_t)(ALIGNMENT - 1);
+		if (key >= r->end || code_flow_seen(r, key))
+			continue;
+		ret = try(s, r, key, true);
+		if (s->ranges.n == before)
+			key = code_flow_next_seen(r, code_flow_seen_end(r, key));
+	}
+	return ret;
+}
+
+static bool read_bytes(const struct finder *s, uint64_t vaddr, uint8_t *bytes, size_t n)
+{
+	if (s->f)
+		return elf_file_read(s->f, vaddr, bytes, n) == n;
+	for (size_t i = 0; i < s->n_code; i++) {
+		const struct code_memory *m = &s->code[i];
+
+		if (vaddr < m->vaddr || vaddr - m->vaddr > m->n || n > m->n - (vaddr - m->vaddr))
+			continue;
+		memcpy(bytes, m->bytes + (vaddr - m->vaddr), n);
+		return true;
+	}
+	return false;
+}
+
+static size_t read_constant(void *ctx, int64_t key, void *ret, size_t n)
+{
+	const struct finder *s = ctx;
+
+	return elf_file_read_constant(s->f, s->rows->base + (uint64_t)key, ret, n);
+}
+
+static bool never_returns(void *ctx, uint32_t key)
+{
+	const struct finder *s = ctx;
+
+	for (size_t i = 0; i < ARRAY_SIZE(no_return); i++)
+		if (s->no_return[i].value && s->no_return[i].value == s->rows->base + key)
+			return true;
+	return false;
+}
+
+static int note_call(void *ctx, uint32_t key)
+{
+	struct finder *s = ctx;
+
+	return vec_push(&s->called, key);
+}
+
+/* What the functions of @r call in it, what those call, and so on. */
+static int try_called(struct finder *s, struct code_region *r)
+{
+	int ret = 0;
+
+	while (!ret && s->called.n) {
+		uint32_t key = s->called.v[--s->called.n];
+
+		if (key < r->start || key >= r->end) {
+			if (key_range_vec_has(s->gaps, key))
+				ret = vec_push(&s->elsewhere, key);
+			continue;
+		}
+		if (r->info[key - r->start] & CODE_START)
+			continue;
+		r->info[key - r->start] |= CODE_START | CODE_CERTAIN;
+		ret = try(s, r, key, false);
+	}
+	return ret;
+}
+
+/* Where musl makes threads and processes: as if a function began there. */
+static int find_musl(struct finder *s, struct code_region *r)
+{
+	uint32_t from = r->start, at, len;
+	int ret;
+
+	do {
+		ret = clone_rows_musl(r->bytes + (from - r->start), r->end - from, from, &s->ranges,
+				      &at, &len);
+		if (ret || !len)
+			break;
+		r->info[at - r->start] = CODE_START;
+		from = at + len;
+	} while (from < r->end);
+	return ret;
+}
+
+static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
+{
+	const uint32_t *at = key_vec_from(keys, r->start), *last = keys->v + keys->n;
+
+	for (; at < last && *at < r->end; at++)
+		r->info[*at - r->start] |= as;
+}
+
+/* The functions that begin at @keys, and what they call. @again: it was done with other keys. */
+static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
+{
+	const uint32_t *at = key_vec_from(keys, r->start), *last = keys->v + keys->n;
+	int ret = again ? 0 : find_musl(s, r);
+
+	mark(r, &s->starts.all, CODE_START);
+	mark(r, &s->starts.certain, CODE_CERTAIN);
+	for (; !ret && at < last && *at < r->end; at++)
+		ret = try(s, r, *at, false);
+	if (!ret)
+		ret = try_called(s, r);
+	return ret || s->named || again ? ret : guess(s, r);
+}
+
+/* Functions in @gap, which no call frame information covers. */
+static int look_into(struct finder *s, const struct key_range *gap, const key_vec *keys, bool again)
+{
+	uint32_t start = gap->start, end = gap->end;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	_cleanup_free_ uint16_t *info = NULL;
+	struct code_region r = {.start = start,
+				.end = end,
+				.is_start = is_start,
+				.read = s->f ? read_constant : NULL,
+				.never_returns = never_returns,
+				.calls = s->named ? NULL : note_call,
+				.ctx = s,
+				.tail_jumps = s->tail_jumps};
+
+	bytes = malloc(end - start);
+	info = calloc(end - start, sizeof(*info));
+	if (!bytes || !info)
+		return -ENOMEM;
+	if (!read_bytes(s, s->rows->base + start, bytes, end - start))
+		return 0;
+	r.bytes = bytes;
+	r.info = info;
+	r.budget = BUDGET_LEAST + (end - start);
+	return read_region(s, &r, keys, again);
+}
+
+static bool has_any(const key_vec *keys, const struct key_range *gap)
+{
+	const uint32_t *at = key_vec_from(keys, gap->start);
+
+	return at < keys->v + keys->n && *at < gap->end;
+}
+
+/* What functions in one gap call in another, and so on. */
+static int look_elsewhere(struct finder *s)
+{
+	int r = 0;
+
+	for (int pass = 0; !r && s->elsewhere.n && pass < PASSES; pass++) {
+		key_vec keys = s->elsewhere;
+
+		s->elsewhere = (key_vec){};
+		r = code_starts_add(&s->starts, &keys);
+		vec_foreach(gap, s->gaps)
+			if (!r && has_any(&keys, gap))
+				r = look_into(s, gap, &keys, true);
+		vec_fini(&keys);
+	}
+	return r;
+}
+
+static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
+{
+	return end > start && end - start >= LEAST_BYTES && end - start <= MOST_BYTES
+		       ? vec_push(ret, (struct key_range){start, end})
+		       : 0;
+}
+
+/* What lies in [start, end) between functions. */
+static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
+		    key_range_vec *ret)
+{
+	const struct unwind_fde *fde = rows->fdes.v, *last = fde + rows->fdes.n;
+	int r = 0;
+
+	for (; !r && fde < last && fde->start < end; fde++) {
+		if (fde->end <= start)
+			continue;
+		r = add_gap(ret, start, fde->start);
+		start = fde->end;
+	}
+	return r ? r : add_gap(ret, start, end);
+}
+
+static int by_gap(const void *a, const void *b)
+{
+	const struct key_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sections may overlap, in a hostile file. */
+static void bound_gaps(key_range_vec *gaps)
+{
+	uint32_t sum = 0;
+	size_t n = 0;
+
+	if (gaps->n)
+		qsort(gaps->v, gaps->n, sizeof(*gaps->v), by_gap);
+	for (size_t i = 0; i < gaps->n; i++) {
+		const struct key_range *gap = &gaps->v[i];
+
+		if ((n && gap->start < gaps->v[n - 1].end) ||
+		    gap->end - gap->start > MOST_TOTAL - sum)
+			continue;
+		sum += gap->end - gap->start;
+		gaps->v[n++] = *gap;
+	}
+	gaps->n = n;
+}
+
+static int add_section(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
+		       key_range_vec *ret)
+{
+	uint64_t key = vaddr - rows->base;
+
+	return vaddr >= rows->base && key + n > key && key + n <= UINT32_MAX
+		       ? add_gaps(rows, (uint32_t)key, (uint32_t)(key + n), ret)
+		       : 0;
+}
+
+static int find_gaps(struct elf_file *f, const struct unwind_rows *rows, key_range_vec *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	int r = 0;
+
+	while (!r && (scn = elf_next_section(f, scn, SHT_PROGBITS, &sh)))
+		if (sh.sh_flags & SHF_EXECINSTR)
+			r = add_section(rows, sh.sh_addr, sh.sh_size, ret);
+	if (!r)
+		bound_gaps(ret);
+	return r;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct unwind_range *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start)
+				    : (x->end > y->end) - (x->end < y->end);
+}
+
+/*
+ * Functions may share code. Where they don't agree nothing is known, and nothing up to where the longer one
+ * ends.
+ */
+static void settle(unwind_range_vec *ranges)
+{
+	size_t n = 0;
+
+	qsort(ranges->v, ranges->n, sizeof(*ranges->v), by_range);
+	for (size_t i = 0; i < ranges->n; i++) {
+		struct unwind_range *last = n ? &ranges->v[n - 1] : NULL, now = ranges->v[i];
+
+		if (!last || now.start >= last->end) {
+			ranges->v[n++] = now;
+			continue;
+		}
+		now.end = MAX(now.end, last->end);
+		if (memcmp(&last->rule, &now.rule, sizeof(now.rule))) {
+			memset(&now.rule, 0, sizeof(now.rule));
+			last->end = now.start;
+			n -= last->end == last->start;
+			ranges->v[n++] = now;
+		} else {
+			last->end = now.end;
+		}
+	}
+	ranges->n = n;
+}
+
+static int by_fde(const void *a, const void *b)
+{
+	const struct unwind_fde *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Functions among the others: none overlaps. */
+static int merge_functions(struct finder *s, struct unwind_rows *rows)
+{
+	size_t n = 0;
+	int r = 0;
+
+	vec_foreach(fn, &s->functions)
+		if (!r && rows->fdes.n < UNWIND_MAX_FDES)
+			r = vec_push(&rows->fdes, *fn);
+	if (r || !s->functions.n)
+		return r;
+	qsort(rows->fdes.v, rows->fdes.n, sizeof(*rows->fdes.v), by_fde);
+	for (size_t i = 0; i < rows->fdes.n; i++)
+		if (!n || rows->fdes.v[i].start >= rows->fdes.v[n - 1].end)
+			rows->fdes.v[n++] = rows->fdes.v[i];
+	rows->fdes.n = n;
+	return 0;
+}
+
+static uint64_t sum_of(const key_range_vec *gaps)
+{
+	uint64_t sum = 0;
+
+	vec_foreach(gap, gaps)
+		sum += gap->end - gap->start;
+	return sum;
+}
+
+uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows)
+{
+	key_range_vec gaps = {};
+	uint64_t sum = 0;
+
+	if (f->machine == ELF_X86_64 && !find_gaps(f, rows, &gaps))
+		sum = sum_of(&gaps);
+	vec_fini(&gaps);
+	return sum;
+}
+
+/* Looks into @gaps, with @s->starts. */
+static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
+{
+	int r = 0;
+
+	s->gaps = gaps;
+	vec_foreach(gap, gaps)
+		if (!r)
+			r = look_into(s, gap, &s->starts.all, false);
+	if (!r)
+		r = look_elsewhere(s);
+	if (!r && s->ranges.n) {
+		settle(&s->ranges);
+		r = unwind_rows_merge(rows, &s->ranges);
+	}
+	return r ? r : merge_functions(s, rows);
+}
+
+static void find_special(struct finder *s, bool dynamic)
+{
+	GElf_Ehdr eh;
+	uint64_t key = gelf_getehdr(s->f->elf, &eh) ? eh.e_entry - s->rows->base : 0;
+
+	s->entry = (uint32_t)key;
+	s->has_entry = key && key == s->entry;
+	(void)elf_file_find_in(s->f, dynamic, no_return, s->no_return, ARRAY_SIZE(no_return));
+}
+
+static void finder_fini(struct finder *s)
+{
+	code_starts_fini(&s->starts);
+	vec_fini(&s->called);
+	vec_fini(&s->elsewhere);
+	vec_fini(&s->ranges);
+	vec_fini(&s->functions);
+}
+
+int code_rows_add(struct elf_file *f, struct unwind_rows *rows)
+{
+	struct finder s = {.f = f, .rows = rows};
+	key_range_vec gaps = {};
+	GElf_Shdr sh;
+	int r;
+
+	if (f->machine != ELF_X86_64)
+		return 0;
+	s.named = elf_next_section(f, NULL, SHT_SYMTAB, &sh);
+	r = find_gaps(f, rows, &gaps);
+	if (!r && gaps.n)
+		r = code_starts(f, rows, &gaps, !s.named && sum_of(&gaps) >= WORTH_CALLERS,
+				&s.starts);
+	if (!r && gaps.n)
+		find_special(&s, !s.named);
+	r = r ? r : clone_rows(f, rows, &s.ranges);
+	r = r ? r : look_into_all(&s, &gaps, rows);
+	vec_fini(&gaps);
+	finder_fini(&s);
+	return r ? err_sys(r, "%s: functions without unwind information", f->name) : 0;
+}
+
+int code_rows_add_memory(const struct code_memory *code, size_t n, const uint64_t *starts,
+			 size_t n_starts, bool tail_jumps, struct unwind_rows *rows)
+{
+	struct finder s = {
+		.code = code, .n_code = n, .rows = rows, .named = true, .tail_jumps = tail_jumps};
+	key_range_vec gaps = {};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = add_section(rows, code[i].vaddr, code[i].n, &gaps);
+	if (!r)
+		bound_gaps(&gaps);
+	r = r ? r : code_starts_list(starts, n_starts, rows->base, &gaps, &s.starts);
+	r = r ? r : look_into_all(&s, &gaps, rows);
+	vec_fini(&gaps);
+	finder_fini(&s);
+	return r;
+}
+
+static bool is_no_start(void *ctx, uint32_t key)
+{
+	return false;
+}
+
+/* Behind the last instruction that was looked at. */
+static uint32_t seen_until(const struct code_region *r)
+{
+	uint32_t end = r->start;
+
+	for (uint32_t key = r->start; key < r->end; key = code_flow_next_seen(r, end))
+		end = code_flow_seen_end(r, key);
+	return end;
+}
+
+int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows)
+{
+	struct code_region r = {.bytes = code->bytes,
+				.end = (uint32_t)code->n,
+				.budget = BUDGET_LEAST + code->n,
+				.is_start = is_no_start};
+	_cleanup_free_ uint16_t *info = calloc(code->n, sizeof(*info));
+	unwind_range_vec ranges = {};
+	const char *why;
+	int ret;
+
+	if (!info)
+		return -ENOMEM;
+	r.info = info;
+	rows->base = code->vaddr;
+	ret = code_flow(&r, 0, true, &ranges, &why);
+	if (!ret && ranges.n) {
+		settle(&ranges);
+		ret = unwind_rows_merge(rows, &ranges);
+		rows->guarded = seen_until(&r);
+		rows->check = check_bytes(0, code->bytes, rows->guarded);
+	}
+	vec_fini(&ranges);
+	return ret;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which instructions these are; see eh_return.h. At the end GCC takes over the other frame's stack pointer by
+ * `mov %rcx,%rsp`, where the CFA is rcx + 8, and goes there. The last two calls before it are to what
+ * overwrites the registers, uw_install_context_1(), and to the debugger's hook: so it is in libgcc from GCC 4
+ * to 16. Where it isn't so nothing is believed of the whole function.
+ *
+ * The return address was handed to uw_init_context_1() before, which keeps it in the context that is the first
+ * argument of both: there it is found until the hook returns. Then the other frame's next address is put on the
+ * stack, over that of a frame further out. The caller's rbp and rbx aren't anywhere.
+ */
+#include "unwind/prove/eh_return.h"
+
+#include "unwind/prove/x86_state.h"
+#include "elf/elf_sections.h"
+#include "unwind/rows/rule_numbers.h"
+
+#define DWARF_CX     2
+#define DWARF_BP     6
+#define FUNCTION_MAX 8192 /* bytes; the largest one has 1,000 */
+#define LOOKED_AT    64	  /* of a file; libgcc has 4 */
+
+/* In struct _Unwind_Context (unwind-dw2.c): behind 18 registers. */
+#define CONTEXT_CFA 0x90
+#define CONTEXT_RA  0x98
+
+struct call {
+	uint32_t at, end;
+	struct code_value di, si;
+};
+
+/* What is learned from the instructions, in the order of their addresses. */
+struct look {
+	const uint8_t *code;
+	uint32_t n;
+	struct code_state st, body; /* .body: at the last call or branch */
+	struct call before, last;   /* the last two calls */
+	bool ra_in_dx;
+	int64_t context; /* from the CFA, of what got the return address; 0 = not known */
+	bool lost;	 /* what registers hold */
+};
+
+static bool is_leaving(const struct unwind_rule *u)
+{
+	return u->cfa == UNWIND_REG && u->reg == DWARF_CX && u->off == 8;
+}
+
+static bool in_frame(const struct code_value *v)
+{
+	return v->kind == CODE_CFA && v->off < 0;
+}
+
+static void note_call(struct look *l, uint32_t at, uint32_t end)
+{
+	const struct code_value *di = &l->st.reg[X86_DI], *si = &l->st.reg[X86_SI];
+
+	l->before = l->last;
+	l->last = (struct call){at, end, *di, *si};
+	if (l->ra_in_dx && in_frame(di) && si->kind == CODE_CFA && !si->off)
+		l->context = di->off;
+}
+
+static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
+{
+	bool calls = insn->kind == X86_CALL || insn->kind == X86_CALL_ANY;
+
+	if (calls)
+		note_call(l, at, at + insn->len);
+	if (insn->kind == X86_LOAD && insn->reg == X86_DX)
+		l->ra_in_dx = insn->base == X86_BP && insn->disp == 8;
+	else if (insn->writes >> X86_DX & 1)
+		l->ra_in_dx = false;
+	if (calls || insn->kind == X86_BRANCH)
+		l->body = l->st;
+	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
+		l->st = l->body; /* what follows is jumped to from there */
+	else if (code_state_step(&l->st, insn, at))
+		l->lost = true;
+}
+
+/* All instructions up to the one at @leave; false: they aren't understood. */
+static bool look(struct look *l, uint32_t leave)
+{
+	struct x86_insn insn;
+	uint32_t at = 0;
+
+	code_state_init(&l->st);
+	l->body = l->st;
+	for (; at < leave; at += insn.len) {
+		if (!x86_decode(l->code + at, l->n - at, &insn))
+			return false;
+		step(l, at, &insn);
+	}
+	return at == leave && l->before.at;
+}
+
+/* From @at, `mov %rcx,%rsp`, to the end of the jump or return behind it; 0: it isn't there. */
+static uint32_t find_end(const struct look *l, uint32_t at)
+{
+	struct x86_insn insn;
+
+	if (!x86_decode(l->code + at, l->n - at, &insn) || insn.kind != X86_MOVE ||
+	    insn.reg != X86_SP || insn.from != X86_CX)
+		return 0;
+	do {
+		at += insn.len;
+		if (!x86_decode(l->code + at, l->n - at, &insn))
+			return 0;
+	} while (insn.kind != X86_RET && insn.kind != X86_JUMP_ANY);
+	return at + insn.len;
+}
+
+/* Is the word at CFA + @off read between the last two calls? */
+static bool is_read(const struct look *l, int64_t off)
+{
+	struct x86_insn insn;
+
+	for (uint32_t at = l->before.at; at < l->last.at; at += insn.len)
+		if (!x86_decode(l->code + at, l->n - at, &insn))
+			return false;
+		else if (insn.kind == X86_LOAD && insn.base == X86_BP && insn.disp - 16 == off)
+			return true;
+	return false;
+}
+
+/*
+ * The rule in both calls, if the function has the frame of @usual, and if contexts are as they should be: the
+ * hook's arguments are read from the other frame's.
+ */
+static void kept_rule(const struct look *l, const struct unwind_rule *usual,
+		      struct unwind_rule *ret)
+{
+	const struct call *c = &l->before;
+
+	*ret = (struct unwind_rule){};
+	if (l->lost || !l->context || !in_frame(&c->di) || !in_frame(&c->si) ||
+	    c->di.off != l->context || c->si.off == l->context ||
+	    !is_read(l, c->si.off + CONTEXT_CFA) || !is_read(l, c->si.off + CONTEXT_RA) ||
+	    l->context % 8 || l->context < -FUNCTION_MAX || usual->cfa != UNWIND_REG ||
+	    usual->reg != DWARF_BP || usual->off != 16)
+		return;
+	*ret = *usual;
+	ret->ra = (int16_t)((l->context + CONTEXT_RA) / 8);
+	ret->fp = ret->bx = UNWIND_LOST;
+}
+
+/* [.start, .behind) has .rule, nothing is known of [.behind, .end). */
+struct part {
+	uint32_t start, behind, end;
+	struct unwind_rule rule;
+};
+typedef VEC(struct part) part_vec;
+
+static struct part whole(const struct unwind_fde *fde)
+{
+	return (struct part){fde->start, fde->start, fde->end, {}};
+}
+
+static struct part part_of(struct elf_file *f, const struct unwind_rows *rows,
+			   const struct unwind_fde *fde, uint32_t leave)
+{
+	uint8_t code[FUNCTION_MAX];
+	struct look l = {.code = code, .n = fde->end - fde->start};
+	struct part ret = whole(fde);
+	uint32_t end;
+
+	if (l.n > sizeof(code) || elf_file_read(f, rows->base + fde->start, code, l.n) != l.n ||
+	    !look(&l, leave - fde->start))
+		return ret;
+	end = find_end(&l, leave - fde->start);
+	if (!end)
+		return ret;
+	ret.start = fde->start + l.before.at + 1; /* before the call all is well */
+	ret.behind = fde->start + l.last.end;
+	ret.end = fde->start + end;
+	kept_rule(&l, unwind_rows_find(rows, rows->base + ret.start), &ret.rule);
+	return ret;
+}
+
+static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_vec *ret)
+{
+	int r = 0;
+
+	vec_foreach(row, &rows->rows) {
+		const struct unwind_fde *fde;
+		struct part *last = ret->n ? &ret->v[ret->n - 1] : NULL, part;
+
+		if (!is_leaving(&rows->rules.v[row->rule]))
+			continue;
+		fde = unwind_fde_find(rows->fdes.v, rows->fdes.n, row->key);
+		if (!fde)
+			continue;
+		if (last && last->start >= fde->start) { /* twice: that isn't known of any */
+			*last = whole(fde);
+			continue;
+		}
+		part = ret->n < LOOKED_AT ? part_of(f, rows, fde, row->key) : whole(fde);
+		r = vec_push(ret, part);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+typedef VEC(struct unwind_row) row_vec;
+
+/* At one key the last one counts. */
+static int put(row_vec *v, uint32_t key, uint32_t rule)
+{
+	if (v->n && v->v[v->n - 1].key == key)
+		v->n--;
+	if (v->n && v->v[v->n - 1].rule == rule)
+		return 0;
+	return vec_push(v, (struct unwind_row){key, rule});
+}
+
+/* @parts ascend and don't overlap. */
+static int replace(struct unwind_rows *rows, struct rule_numbers *numbers, const part_vec *parts,
+		   row_vec *ret)
+{
+	const struct unwind_row *row = rows->rows.v, *end = row + rows->rows.n;
+	uint32_t rule = 0, kept = 0;
+	int r = rule_numbers_init(numbers, rows);
+
+	vec_foreach(part, parts) {
+		for (; !r && row < end && row->key < part->start; row++)
+			r = put(ret, row->key, rule = row->rule);
+		if (!r)
+			r = rule_number(numbers, &part->rule, &kept);
+		if (!r && part->start < part->behind)
+			r = put(ret, part->start, kept);
+		if (!r)
+			r = put(ret, part->behind, 0);
+		for (; row < end && row->key <= part->end; row++)
+			rule = row->rule;
+		if (!r)
+			r = put(ret, part->end, rule);
+	}
+	for (; !r && row < end; row++)
+		r = put(ret, row->key, row->rule);
+	return r;
+}
+
+static int correct(struct unwind_rows *rows, const part_vec *parts)
+{
+	struct rule_numbers numbers = {};
+	row_vec ret = {};
+	int r = replace(rows, &numbers, parts, &ret);
+
+	rule_numbers_fini(&numbers);
+	if (r) {
+		vec_fini(&ret);
+		return r;
+	}
+	free(rows->rows.v);
+	rows->rows.v = ret.v;
+	rows->rows.n = ret.n;
+	rows->rows.cap = ret.cap;
+	return 0;
+}
+
+int eh_return_correct(struct elf_file *f, struct unwind_rows *rows)
+{
+	part_vec parts = {};
+	bool any = false;
+	int r;
+
+	vec_foreach(rule, &rows->rules)
+		any |= is_leaving(rule);
+	if (!any || f->machine != ELF_X86_64)
+		return 0;
+	r = find_parts(f, rows, &parts);
+	if (!r && parts.n)
+		r = correct(rows, &parts);
+	vec_fini(&parts);
+	return r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What x86_insn.c reads and x86_opcodes.c knows of opcodes. */
+#ifndef UNWIND_PROVE_X86_OPCODES_H
+#define UNWIND_PROVE_X86_OPCODES_H
+
+#include "unwind/prove/x86_insn.h"
+
+enum x86_form { X86_LEGACY, X86_VEX, X86_EVEX, X86_XOP };
+
+struct x86_decode {
+	const uint8_t *bytes;
+	size_t n, at;
+	bool bad;
+	/* Prefixes; VEX, EVEX and XOP hold the same. */
+	bool opsize, addr32, segment, lock;
+	uint8_t rep; /* 0, 0xf2 or 0xf3 */
+	uint8_t rex; /* 0 = none; bits W 8, R 4, X 2, B 1 */
+	uint8_t form, map, op, vvvv;
+	uint8_t mod, reg, rm, ext; /* .ext: .reg without its fourth bit */
+	uint8_t base;
+	bool rip;
+	unsigned disp_bytes;
+	int32_t disp;
+	int64_t imm;
+};
+
+/* What follows an opcode, and which registers it may change. */
+enum {
+	X86_MODRM = 1 << 0,
+	X86_IMM8 = 1 << 1,
+	X86_IMMZ = 1 << 2,
+	X86_IMMV = 1 << 3,
+	X86_IMM32 = 1 << 4,
+	X86_MOFFS = 1 << 5,
+	X86_BAD = 1 << 6,
+	X86_BYTE = 1 << 7, /* what it changes is a byte: without REX 4 to 7 are ah to bh */
+	X86_W_RM = 1 << 8, /* if that is a register */
+	X86_W_REG = 1 << 9,
+	X86_W_VVVV = 1 << 10,
+	X86_W_LOW = 1 << 11, /* the register in the opcode's low three bits */
+	X86_IMM16 = 1 << 12,
+	X86_W_SHIFT = 16, /* of registers in X86_W() */
+};
+#define X86_W(reg) (1u << (X86_W_SHIFT + (reg))) /* X86_AX to X86_R11 */
+
+uint32_t x86_opcode_flags(const struct x86_decode *d);
+/* The same when ModRM is known. */
+uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
+void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a `switch` jumps: compilers make
+ *	cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d
+ * of it, in position-independent code; the table has distances from its own beginning.
+ */
+#ifndef UNWIND_PROVE_X86_TABLE_H
+#define UNWIND_PROVE_X86_TABLE_H
+
+#include "base/util.h"
+
+#define CODE_TABLE_MOST 1024u /* entries that are read */
+
+struct code_table {
+	int64_t at;	/* key; may lie before the code's */
+	uint32_t bound; /* entries, 0 = not known */
+	uint32_t since; /* key: nothing may jump in from there to the jump */
+};
+
+/*
+ * The table of the jump at @bytes[@jump], from the instructions before it, of which the first is at 0: one follows the other.
+ * @key: that of @bytes[0]. False: it is no such jump.
+ */
+bool code_table_find(const uint8_t *bytes, size_t jump, size_t n, uint32_t key,
+		     struct code_table *ret);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows: from which address of a file's code on which rule leads to the caller's frame (abi/unwind.h).
+ * They are compiled from call frame information (unwind/compile.h) or proved from instructions
+ * (unwind/prove/code_rows.h).
+ */
+#ifndef UNWIND_ROWS_ROWS_H
+#define UNWIND_ROWS_ROWS_H
+
+#include "base/vec.h"
+#include "elf/elf_file.h"
+#include "unwind.h" /* abi */
+
+struct unwind_row {
+	uint32_t key;  /* vaddr - rows.base; holds up to the next row's */
+	uint32_t rule; /* index into rows.rules */
+};
+
+/* Start and end of a function as its FDE says: names and evaluation loops need it. */
+struct unwind_fde {
+	uint32_t start, end; /* as keys; end exclusive */
+};
+
+struct unwind_rows {
+	uint64_t base; /* page-aligned; lowest executable vaddr */
+	VEC(struct unwind_row)
+	rows;			       /* ascending, no two neighbours with one rule; a gap between
+					   functions is a row with rule UNWIND_UNKNOWN */
+	VEC(struct unwind_rule) rules; /* distinct; [0] is UNWIND_UNKNOWN, all zero */
+	VEC(struct unwind_fde) fdes;   /* ascending, not overlapping */
+	/*
+	 * They hold as long as the first .guarded bytes of the code at .base have this check (check_bytes() of
+	 * abi/check.h); 0 bytes: always.
+	 */
+	uint32_t guarded;
+	uint64_t check;
+	size_t bad;   /* FDEs left out: broken or contradictory */
+	char why[96]; /* the first such, for -v; "" = none */
+};
+
+typedef VEC(struct unwind_rows) unwind_rows_vec;
+
+/*
+ * Limits: what a file claims beyond is cut, counted in .bad. PyTorch's largest library has half a
+ * million functions; polars 1.6 million rows, 1,900 rules.
+ */
+#define UNWIND_MAX_ROWS	 (8u << 20)
+#define UNWIND_MAX_FDES	 (2u << 20)
+#define UNWIND_MAX_RULES (64u << 10)
+
+void unwind_rows_fini(struct unwind_rows *r);
+size_t unwind_rows_bytes(const struct unwind_rows *r); /* memory held */
+#define _cleanup_unwind_rows_ _cleanup_(unwind_rows_fini)
+
+/* The rule of [start, end), keys, where nothing was known. */
+struct unwind_range {
+	uint32_t start, end;
+	struct unwind_rule rule;
+};
+typedef VEC(struct unwind_range) unwind_range_vec;
+
+/* Adds ranges: ascending, not overlapping. 0 or -ENOMEM. */
+_must_use_ int unwind_rows_merge(struct unwind_rows *rows, const unwind_range_vec *ranges);
+
+/* Code in memory whose rows have the keys from .key on. */
+struct unwind_place {
+	uint64_t start, end;
+	uint64_t key; /* below 4 GiB, as that of .end */
+};
+
+/*
+ * The rows of @n_files as one table, as far as their code is in one of the @n @places (ascending by address
+ * and by key, not overlapping). An entry begins with each place, none reaches into the next. 0 or -ENOMEM;
+ * unwind_rows_fini() in every case.
+ */
+_must_use_ int unwind_rows_join(const struct unwind_rows *files, size_t n_files,
+				const struct unwind_place *places, size_t n,
+				struct unwind_rows *ret);
+
+/* The rule at @vaddr; NULL: outside of all rows. */
+const struct unwind_rule *unwind_rows_find(const struct unwind_rows *r, uint64_t vaddr);
+
+/* Is the stack as at a function's start (x86-64)? Not of NULL. */
+bool unwind_rule_is_start(const struct unwind_rule *u);
+
+/* Of @n FDEs, ascending, the one that holds @key, or NULL. */
+const struct unwind_fde *unwind_fde_find(const struct unwind_fde *fdes, size_t n, uint64_t key);
+
+/* The FDE that holds @vaddr, or NULL. */
+const struct unwind_fde *unwind_rows_fde(const struct unwind_rows *r, uint64_t vaddr);
+
+#endif
