@@ -86,14 +86,13 @@ endif
 
 # Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
 FILES   := base proc host profile render view cli cli/options cli/report cli/diff cli/merge
-RUNNING := elf unwind unwind/rows unwind/cfi unwind/prove python symbol sampler collect dump live record cli/bpf cli/man cli/record cli/top cli/dump cli/doctor \
-	   cli/attach cli/py_spy cli/mcp
+RECORD  := elf unwind unwind/rows unwind/cfi unwind/prove python symbol sampler collect record
+RUNNING := $(RECORD) dump live cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # What records without a command line (tests/record).
-ENGINE  := base elf proc python symbol sampler profile collect host record
+ENGINE  := base proc host profile $(RECORD)
 LIB_SRC := $(filter-out src/cli/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard src/$(r)/*.c))))
 ifeq ($(VARIANT),nobpf)
-LIB_SRC += src/sampler/events.c
 LDLIBS  := -lz -lzstd -lcap -lm
 endif
 # An allocation that fails says so by itself (src/base/allocate.c).

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `krait version` says is in it. */
+/* What recording adds to the commands that are in every krait; in cli/bpf, and empty in cli/no_bpf. */
 #ifndef CLI_PARTS_H
 #define CLI_PARTS_H
 
 #include "base/str.h"
 
-/* Appends ", NAME VERSION" of each library that only recording needs; none with BPF=no. */
+/* For `krait version`: appends ", NAME VERSION" of each library that only recording needs. */
 void parts_add_recording(struct str *ret);
+
+/* For `krait completion`: the events that can be recorded, NULL-terminated. */
+const char *const *parts_event_names(void);
 
 #endif

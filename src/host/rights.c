@@ -23,10 +23,7 @@
 #define CAP_CHECKPOINT_RESTORE 40 /* 5.9 */
 #endif
 
-/* Who may run a binary with capabilities, where the administrator wants that limited. */
-#define GRANT_GROUP "krait"
-
-#define BIT(cap)    (1ull << (cap))
+#define BIT(cap) (1ull << (cap))
 
 static const struct {
 	int cap;
@@ -258,7 +255,7 @@ void rights_drop_for_child(void)
 static int set_mode(int fd, const char *path)
 {
 	gid_t gid;
-	bool group = !users_group_id(GRANT_GROUP, &gid);
+	bool group = !users_group_id(RIGHTS_GROUP, &gid);
 	struct stat st;
 
 	/* chown() takes capabilities away, so it comes first. */
@@ -309,30 +306,4 @@ int rights_grant(const char *path)
 			       "that has them, such as ext4, xfs or btrfs",
 			       path);
 	return 0;
-}
-
-void rights_say_granted(FILE *out, const char *path)
-{
-	gid_t gid;
-
-	fprintf(out, "%s now has\n", path);
-#define X(cap, kind, why)                                                                          \
-	if (kind != RIGHT_OTHERS)                                                                  \
-		fprintf(out, "  %-24s %s\n", "CAP_" #cap, why);
-	RIGHTS(X)
-#undef X
-	fputs("so that `krait record -p PID` and `krait record -- COMMAND` work without sudo.\n"
-	      "A user sees only their own processes; root still sees all. Building or installing\n"
-	      "krait again takes this back.\n",
-	      out);
-	if (users_group_id(GRANT_GROUP, &gid))
-		fputs("Every user of this machine may run it. To let only some:\n"
-		      "  groupadd " GRANT_GROUP "; usermod -aG " GRANT_GROUP
-		      " NAME; krait doctor --grant\n"
-		      "To take it back: setcap -r FILE\n",
-		      out);
-	else
-		fputs("Only members of the group " GRANT_GROUP
-		      " may run it. To take it back: setcap -r FILE\n",
-		      out);
 }

@@ -7,7 +7,6 @@
 #ifndef HOST_RIGHTS_H
 #define HOST_RIGHTS_H
 
-#include <stdio.h>
 #include <sys/types.h>
 #include "base/str.h"
 #include "base/util.h"
@@ -91,10 +90,10 @@ _must_use_ int rights_drop_for_files(void);
  */
 void rights_drop_for_child(void);
 
+/* Who may run a binary with capabilities, where the administrator wants that limited. */
+#define RIGHTS_GROUP "krait"
+
 /* Writes the capabilities into file @path, with the mode that suits; 0 or -errno + message. */
 _must_use_ int rights_grant(const char *path);
-
-/* What that means, for who did it. */
-void rights_say_granted(FILE *out, const char *path);
 
 #endif

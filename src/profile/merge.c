@@ -173,7 +173,7 @@ static void begin(struct merge *m, struct profile *const *in, size_t n)
 	meta->period = first->period;
 }
 
-static int add_labels(struct merge *m, const struct merge_label *labels, size_t n)
+static int add_labels(struct merge *m, const struct profile_label_text *labels, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct profile_label l = {profile_string_n(m->to, labels[i].key, labels[i].key_len),
@@ -185,7 +185,7 @@ static int add_labels(struct merge *m, const struct merge_label *labels, size_t 
 	return 0;
 }
 
-int profile_merge(struct profile *const *in, size_t n, const struct merge_label *labels,
+int profile_merge(struct profile *const *in, size_t n, const struct profile_label_text *labels,
 		  size_t n_labels, struct profile **ret)
 {
 	struct merge m = {.to = profile_new(), .all_ended = true, .tells_use = true};

@@ -101,6 +101,12 @@ struct profile_location {
 struct profile_label {
 	uint32_t key, value; /* strings */
 };
+/* One that isn't in a profile yet. */
+struct profile_label_text {
+	const char *key; /* never empty; not NUL-terminated: key_len bytes */
+	size_t key_len;
+	const char *value; /* may be empty */
+};
 
 /* An end that isn't behind its beginning, as code that nobody wrote may have it, is none. */
 static inline void profile_check_end(struct profile_location *l)

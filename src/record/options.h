@@ -8,13 +8,8 @@
 
 #include <sys/types.h>
 #include "base/vec.h"
+#include "profile/profile.h"
 #include "unwind.h"
-
-struct session_label {
-	const char *key; /* never empty; not NUL-terminated: key_len bytes */
-	size_t key_len;
-	const char *value; /* may be empty */
-};
 
 struct session_options {
 	/* Targets. pids and cmd exclude each other; nothing set = every Python process. */
@@ -43,7 +38,7 @@ struct session_options {
 	uint64_t memory; /* bytes, 8 MiB to 4 GiB; 0 = by what there is */
 
 	/* What every sample gets; what the target itself says of its time, in a file, or NULL. */
-	VEC(struct session_label) labels;
+	VEC(struct profile_label_text) labels;
 	const char *label_intervals;
 };
 

@@ -101,7 +101,7 @@ int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
 /* Replaces *p by the same with the label that tells its side. */
 static int add_label(struct profile **p, const char *word)
 {
-	struct merge_label label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};
+	struct profile_label_text label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};
 	struct profile *labelled;
 	int r = profile_merge(p, 1, &label, 1, &labelled);
 

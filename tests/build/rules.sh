@@ -38,7 +38,16 @@ verdict rooms "$(awk '
 		may["render"] = "base profile"
 		may["view"] = "base profile render"
 		may["live"] = "base profile render view"
-		may["cli"] = "base elf proc python symbol sampler profile collect dump host record render view live " unwind
+		# Of the command line what is in BPF=no (FILES in the Makefile) includes nothing of the rest.
+		files = "base profile host render view cli cli/options"
+		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
+		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
+		may["cli/bpf"] = files " sampler"
+		running = files " elf proc python symbol sampler collect dump record live cli/report " unwind
+		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
+		may["cli/record"] = running " cli/doctor"
+		may["cli/top"] = may["cli/dump"] = running " cli/record"
+		may["cli/py_spy"] = running " cli/record cli/top cli/dump"
 	}
 	function room(path,   part) { # of a path below src/
 		split(path, part, "/")

@@ -71,7 +71,7 @@ static void test_times(void **state)
 static void test_values_and_labels(void **state)
 {
 	struct profile *in[2] = {made(1, 1, 1, "1"), made(1, 1, 2, "2")};
-	struct merge_label label = {"version", 7, "x"};
+	struct profile_label_text label = {"version", 7, "x"};
 	struct seen seen = {};
 
 	profile_meta(in[1])->values[0] = (struct profile_value_type){"off_cpu", "nanoseconds"};

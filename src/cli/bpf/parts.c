@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The libraries that look at running programs; in a static krait they are in its file. */
+/* The libraries that look at running programs, in a static krait's own file, and the events; see parts.h. */
 #include "cli/parts.h"
 
 #include <elfutils/libdwfl.h>
 #include <lzma.h>
+#include "sampler/events.h"
 #include "sampler/sampler.h"
 
 void parts_add_recording(struct str *ret)
 {
 	str_addf(ret, ", libbpf %s, elfutils %s, xz %s", sampler_library_version(),
 		 dwfl_version(NULL), lzma_version_string());
+}
+
+const char *const *parts_event_names(void)
+{
+	return event_names();
 }

@@ -16,6 +16,7 @@
 #include "cli/options/values.h"
 #include "unwind/cache.h"
 #include "host/caller.h"
+#include "host/users.h"
 
 static void (*const checks[])(struct doctor *d) = {
 	check_kernel,	check_btf,  check_lockdown, check_rights, check_memlock,
@@ -180,6 +181,33 @@ struct doctor_options {
 	enum color_mode color;
 };
 
+/* What the capabilities that file @path has been given mean, for who gave them. */
+static void say_granted(FILE *out, const char *path)
+{
+	gid_t gid;
+
+	fprintf(out, "%s now has\n", path);
+#define X(cap, kind, why)                                                                          \
+	if (kind != RIGHT_OTHERS)                                                                  \
+		fprintf(out, "  %-24s %s\n", "CAP_" #cap, why);
+	RIGHTS(X)
+#undef X
+	fputs("so that `krait record -p PID` and `krait record -- COMMAND` work without sudo.\n"
+	      "A user sees only their own processes; root still sees all. Building or installing\n"
+	      "krait again takes this back.\n",
+	      out);
+	if (users_group_id(RIGHTS_GROUP, &gid))
+		fputs("Every user of this machine may run it. To let only some:\n"
+		      "  groupadd " RIGHTS_GROUP "; usermod -aG " RIGHTS_GROUP
+		      " NAME; krait doctor --grant\n"
+		      "To take it back: setcap -r FILE\n",
+		      out);
+	else
+		fputs("Only members of the group " RIGHTS_GROUP
+		      " may run it. To take it back: setcap -r FILE\n",
+		      out);
+}
+
 /* --grant: gives capabilities to the binary that is running. */
 static int grant(void)
 {
@@ -197,7 +225,7 @@ static int grant(void)
 		log_error("%s", err_msg());
 		return r == -EPERM ? EXIT_RIGHTS : EXIT_FAILED;
 	}
-	rights_say_granted(stdout, path);
+	say_granted(stdout, path);
 	return EXIT_DONE;
 }
 

@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/dump/dump.h"
 #include "cli/exit.h"
-#include "cli/options/record_rows.h"
+#include "cli/record/rows.h"
 #include "host/rights.h"
 #include "proc/keeper.h"
 #include "proc/locked.h"

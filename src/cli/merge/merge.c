@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/options/values.h"
-#include "cli/record/record.h"
 #include "cli/write.h"
 #include "render/read.h"
 
@@ -19,7 +18,7 @@
 struct merge_options {
 	const char *output, *format_name;
 	const struct render_format *format;
-	VEC(struct session_label) labels;
+	VEC(struct profile_label_text) labels;
 	struct render_options render;
 	bool quiet;
 };
@@ -115,15 +114,9 @@ static void warn_of_values(struct profile *p, const profiles *all, const struct 
 static int merge(const struct merge_options *o, const profiles *all,
 		 const struct operands *operands)
 {
-	VEC(struct merge_label) labels = {};
 	struct profile *p;
-	int r = 0;
+	int r = profile_merge(all->v, all->n, o->labels.v, o->labels.n, &p);
 
-	vec_foreach(l, &o->labels)
-		if (!r)
-			r = vec_push(&labels, (struct merge_label){l->key, l->key_len, l->value});
-	r = r ? err_set(r, "out of memory") : profile_merge(all->v, all->n, labels.v, labels.n, &p);
-	vec_fini(&labels);
 	if (r) {
 		log_error("%s", err_msg());
 		return EXIT_FAILED;

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
+#include "cli/parts.h"
 #include "render/render.h"
-#include "sampler/events.h"
 
 /* Prints the words that row->complete stands for, apart by @separator. */
 static void print_words(const struct option_row *row, char separator)
@@ -18,7 +18,7 @@ static void print_words(const struct option_row *row, char separator)
 		for (size_t i = 0; i < render_n_formats; i++)
 			printf("%s%c", render_formats[i].name, separator);
 	} else if (streq(row->complete, COMPLETE_EVENT)) {
-		for (const char *const *name = event_names(); *name; name++)
+		for (const char *const *name = parts_event_names(); *name; name++)
 			printf("%s%c", *name, separator);
 	} else {
 		for (const char *s = row->complete; *s; s++)

@@ -5,7 +5,11 @@
 #include <ctype.h>
 #include <limits.h>
 #include "base/error.h"
-#include "cli/record/record.h"
+#include "base/vec.h"
+#include "cli/color.h"
+#include "profile/pprof.h"
+#include "profile/profile.h"
+#include "unwind.h"
 
 int value_flag(void *field, const char *text)
 {
@@ -223,12 +227,12 @@ int value_memory(void *field, const char *text)
 
 int value_label(void *field, const char *text)
 {
-	VEC(struct session_label) *labels = field;
+	VEC(struct profile_label_text) *labels = field;
 	const char *equals = strchr(text, '=');
 
 	if (!equals || equals == text)
 		return err_set(-EINVAL, "'%s' is not a label; write KEY=VALUE", text);
-	return vec_push(labels, (struct session_label){text, equals - text, equals + 1});
+	return vec_push(labels, (struct profile_label_text){text, equals - text, equals + 1});
 }
 
 /* The index of @text in @words (ended by NULL), or -EINVAL. */

@@ -10,21 +10,21 @@
 #include "base/util.h"
 #include "cli/options/options.h"
 
-int value_flag(void *field, const char *text);	      /* bool: true; @text is NULL */
-int value_no_flag(void *field, const char *text);     /* bool: false; @text is NULL */
-int value_more(void *field, const char *text);	      /* int: one more each time; @text is NULL */
-int value_string(void *field, const char *text);      /* const char *: @text, not empty */
-int value_strings(void *field, const char *text);     /* VEC(const char *): appended, not empty */
-int value_pid(void *field, const char *text);	      /* VEC(pid_t): 1 to 2^31-1, each once */
-int value_time(void *field, const char *text);	      /* uint64_t ns: 0, 10, 1.5s, 500ms, 2m */
-int value_duration(void *field, const char *text);    /* the same, > 0: how long to sample */
-int value_frequency(void *field, const char *text);   /* uint32_t Hz: 1 to 1,000,000; 10k */
-int value_times(void *field, const char *text);	      /* uint64_t, from 1 on */
-int value_count(void *field, const char *text);	      /* uint64_t: 1 to 2^62; k M G */
-int value_label(void *field, const char *text);	      /* VEC(struct session_label): KEY=VALUE */
-int value_memory(void *field, const char *text);      /* uint64_t bytes: 8M to 4G; K M G */
-int value_native(void *field, const char *text);      /* enum native_mode */
-int value_color(void *field, const char *text);	      /* enum color_mode */
+int value_flag(void *field, const char *text);	    /* bool: true; @text is NULL */
+int value_no_flag(void *field, const char *text);   /* bool: false; @text is NULL */
+int value_more(void *field, const char *text);	    /* int: one more each time; @text is NULL */
+int value_string(void *field, const char *text);    /* const char *: @text, not empty */
+int value_strings(void *field, const char *text);   /* VEC(const char *): appended, not empty */
+int value_pid(void *field, const char *text);	    /* VEC(pid_t): 1 to 2^31-1, each once */
+int value_time(void *field, const char *text);	    /* uint64_t ns: 0, 10, 1.5s, 500ms, 2m */
+int value_duration(void *field, const char *text);  /* the same, > 0: how long to sample */
+int value_frequency(void *field, const char *text); /* uint32_t Hz: 1 to 1,000,000; 10k */
+int value_times(void *field, const char *text);	    /* uint64_t, from 1 on */
+int value_count(void *field, const char *text);	    /* uint64_t: 1 to 2^62; k M G */
+int value_label(void *field, const char *text);	    /* VEC(struct profile_label_text): KEY=VALUE */
+int value_memory(void *field, const char *text);    /* uint64_t bytes: 8M to 4G; K M G */
+int value_native(void *field, const char *text);    /* enum native_mode */
+int value_color(void *field, const char *text);	    /* enum color_mode */
 int value_times_exact(void *field, const char *text); /* enum pprof_times; @text is NULL */
 int value_times_none(void *field, const char *text);
 

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
-#include "cli/options/record_rows.h"
 #include "cli/options/view_options.h"
+#include "cli/record/rows.h"
 #include "render/render.h"
 #include "sampler/events.h"
 

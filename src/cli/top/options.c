@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/exit.h"
-#include "cli/options/record_rows.h"
 #include "cli/options/view_options.h"
+#include "cli/record/rows.h"
 #include "cli/top/top.h"
 
 #define INTERVAL_MIN_NS	 (100 * NSEC_PER_MSEC)

@@ -3,8 +3,8 @@
  * Rows of option tables that commands share: whom to sample, how, with which frames. The fields are
  * those of a struct record_options at the beginning of the command's own.
  */
-#ifndef CLI_OPTIONS_RECORD_ROWS_H
-#define CLI_OPTIONS_RECORD_ROWS_H
+#ifndef CLI_RECORD_ROWS_H
+#define CLI_RECORD_ROWS_H
 
 #include "cli/commands.h"
 #include "cli/options/values.h"
