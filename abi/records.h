@@ -40,7 +40,8 @@
 	X(CODE_FAULT, "code object not readable")                                                  \
 	X(CODE_HUGE, "too much to read for the code objects' proof")                               \
 	X(NOT_CODE, "not a code object")                                                           \
-	X(STACK_LOST, "its stack was lost on the way")
+	X(STACK_LOST, "its stack was lost on the way")                                             \
+	X(CROWDED, "too many new processes to look at")
 
 enum walk_outcome {
 #define X(name, words) WALK_##name,
@@ -216,7 +217,9 @@ enum proc_state {
 	PROC_UNSUPPORTED, /* Python, but not understood: samples are counted */
 	PROC_NATIVE,	  /* not Python, its native stacks are wanted */
 	PROC_LINKING,	  /* its executable is linked with a known libpython, not mapped yet */
-	PROC_HOST, /* its executable may dlopen a known libpython: as IGNORED until it does */
+	PROC_HOST,    /* its executable may dlopen a known libpython: as IGNORED until it does */
+	PROC_CROWDED, /* it would be shown, but too many of its user's begin: samples are counted */
+	PROC_UNASKED, /* the same where user space would have to be asked what it is */
 };
 
 /* An executable file as the kernel knows it, and its contents: nobody writes to it while it runs, but then. */
@@ -235,6 +238,8 @@ struct rec_proc {
 	__u32 parent; /* tgid */
 	struct proc_key proc;
 	__u64 time_ns;
+	__u32 uid; /* its real one; of the first user namespace */
+	__u32 new; /* it began, or its image did, after sampling had */
 	struct exe_key exe;
 	char comm[ABI_COMM_BYTES];
 	struct py_where where;	   /* if state is PROC_PYTHON */
@@ -259,7 +264,8 @@ struct proc_entry {
 	__u32 space;  /* slot in map `spaces`, 0 = none */
 	__u8 state;   /* enum proc_state */
 	__u8 several; /* its interpreters are in map `several` */
-	__u8 reserved[6];
+	__u8 new;     /* as rec_proc.new */
+	__u8 reserved[5];
 	__u64 space_before_ns; /* .space is an ancestor's: of its readings those that are older hold; 0: its own */
 	struct py_where where;
 };

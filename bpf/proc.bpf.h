@@ -7,6 +7,7 @@
 #ifndef BPF_PROC_H
 #define BPF_PROC_H
 
+#include "crowd.bpf.h"
 #include "maps.bpf.h"
 #include "number.bpf.h"
 
@@ -281,6 +282,8 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
+	m->rec.new = m->entry.new;
+	m->rec.uid = uid_of((void *)bpf_get_current_task());
 	m->rec.proc = m->entry.key;
 	m->rec.where = m->entry.where;
 	m->rec.space = (__u16)m->entry.space;
@@ -291,8 +294,17 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 			    wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
+/* It began after sampling had, or has exec'ed since it was met. */
+walk_inline bool is_new(const struct proc_key *key)
+{
+	const struct proc_entry *p = proc_entry_of(key->tgid);
+
+	return key->start_ns >= began_ns || (p && p->key.start_ns == key->start_ns &&
+					     (p->new || p->key.exec_id != key->exec_id));
+}
+
 /*
- * Makes the entry of a process image that has none, and tells user space. The current task is
+ * Makes the entry of a process image that has none, or was one of a crowd, and tells user space. The current task is
  * the sampled one. Returns 0.
  */
 walk_global int meet_process(__u32 tgid)
@@ -309,6 +321,9 @@ walk_global int meet_process(__u32 tgid)
 	if (is_wanted(task, tgid)) {
 		read_exe(task, &m->rec);
 		m->entry.state = known_parent(task, m) ? PROC_PYTHON : known_exe(task, m);
+		m->entry.new = is_new(&m->entry.key);
+		if (m->entry.new &&is_crowded(task))
+			m->entry.state = crowded_state(m->entry.state);
 	}
 	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
 		read_names(task, &m->rec);
@@ -375,7 +390,8 @@ walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 	__u32 tgid = key->tgid;
 	const struct proc_entry *p = proc_entry_of(tgid);
 
-	if (p && same_key(&p->key, key))
+	if (p && same_key(&p->key, key) &&
+	    ((p->state != PROC_CROWDED && p->state != PROC_UNASKED) || is_crowded(task)))
 		return p;
 	if (!BPF_CORE_READ(task, mm, start_code))
 		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */

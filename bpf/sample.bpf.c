@@ -67,6 +67,12 @@ walk_inline bool take_stack(struct bpf_perf_event_data *ctx, struct rec_sample *
 		w->outcome = WALK_UNSUPPORTED;
 		rec->native = take_native(ctx);
 		return true;
+	case PROC_CROWDED:
+		w->outcome = WALK_CROWDED;
+		return true;
+	case PROC_UNASKED:
+		w->outcome = WALK_PENDING;
+		return true;
 	case PROC_NATIVE:
 		rec->gil = GIL_NONE;
 		walk_begin(w);
@@ -126,6 +132,11 @@ walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sa
 	const struct proc_entry *p = proc_entry_of(tgid);
 	int state = p ? copy_where(&w->where, &w->space, &w->space_before_ns, p, &w->proc) : 0;
 
+	if (state == PROC_CROWDED) {
+		w->outcome = WALK_CROWDED;
+		w->hash = 0;
+		return true;
+	}
 	if (state != PROC_PYTHON && state != PROC_NATIVE && state != PROC_UNSUPPORTED)
 		return false;
 	w->n = w->groups = 0;

@@ -71,3 +71,12 @@ void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns)
 	b->first_ns = b->first_ns ?: now_ns;
 	b->took_ns += ns;
 }
+
+void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns)
+{
+	uint64_t paid_ns = b->took_ns * limit.share;
+
+	if (b->first_ns && now_ns > paid_ns)
+		b->first_ns = MAX(b->first_ns, now_ns - paid_ns);
+	budget_spend(b, now_ns, ns);
+}

@@ -107,6 +107,7 @@ bool collect_free(struct collect *c)
 	map_fini(&c->stacks);
 	sent_fini(c);
 	look_fini(c);
+	crowd_fini(c);
 	free(c->known);
 	if (!freed)
 		return false;
@@ -144,6 +145,7 @@ static long owner_of(struct collect *c, const struct proc_key *key)
 	long p = process_of(c, key);
 
 	c->no_memory |= p < 0;
+	crowd_turn(c, p < 0 ? NULL : &c->processes.v[p]);
 	return p;
 }
 
@@ -442,6 +444,7 @@ static int name_stacks(struct collect *c, bool last)
 
 		if (last)
 			ask_to_go_on(c, i);
+		crowd_turn(c, &c->processes.v[raw.process]);
 		id = r ? 0 : name_stack(c, &raw, last);
 		if (id)
 			r = keep_stack(c, &raw, id);
@@ -570,10 +573,12 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	uint8_t native = w->rec.native;
 	int r;
 
+	crowd_turn(c, p);
 	if (p->unwanted) /* the kernel program knew it before krait had looked */
 		return 1;
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
-		if (!last && !p->ended && p->state != PROC_IGNORED && is_newest(c, w->process))
+		if (!last && !p->ended && p->state != PROC_IGNORED && p->state != PROC_CROWDED &&
+		    is_newest(c, w->process))
 			return 0;
 		if (p->state == PROC_IGNORED)
 			c->stats.not_python++;
@@ -714,7 +719,8 @@ int collect_flush(struct collect *c, bool last)
 	r = hand_on_all(c, last, name_stacks(c, last));
 	look_after_processes(c, last);
 	native_rows_given_up(c);
-	process_forget_ended(c); /* last: nothing of this flush refers to them */
+	process_forget_ended(c); /* nothing of this flush refers to them */
+	crowd_tell(c);		 /* last: all that it cost has an owner */
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");
 	c->no_memory = false;

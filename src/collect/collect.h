@@ -15,6 +15,8 @@
 
 struct collect;
 
+#define ALL_USERS UINT32_MAX
+
 /* How answers get back to the kernel programs: sampler_*(), or a test's own. */
 struct collect_ops {
 	int (*add_layout)(void *ctx, const struct py_layout *layout, uint16_t *index);
@@ -26,6 +28,8 @@ struct collect_ops {
 	int (*add_exe)(void *ctx, const struct exe_key *key, const struct exe_entry *entry);
 	/* Process @tgid isn't what its executable says: report it when it is sampled next. */
 	void (*ask_again)(void *ctx, uint32_t tgid);
+	/* Until @until_ns new processes of user @uid (ALL_USERS: of anybody) are only counted. */
+	void (*crowd)(void *ctx, uint32_t uid, uint64_t until_ns);
 };
 
 /* What native stacks are unwound with: unwind_store_*(), where each is described. */
@@ -63,8 +67,9 @@ struct collect_config {
 	bool native_lines;     /* lines and inlined functions, by DWARF */
 	bool end_positions;    /* of expressions: profile_location.end_column */
 	bool prompt; /* samples are shown while they come: none waits for a name that comes late */
-	bool all_processes;		    /* those that aren't Python too */
-	struct proc_match *match;	    /* which processes are wanted; NULL = all */
+	bool all_processes;	  /* those that aren't Python too */
+	bool whole_machine;	  /* nobody asked for a process by number, or started it */
+	struct proc_match *match; /* which processes are wanted; NULL = all */
 	const struct profile_label *labels; /* the user's, on every sample */
 	size_t n_labels;
 	size_t max_bytes; /* of all that is kept (collect_bytes(), collect_kept_bytes()); then no new stacks; 0 = no limit */
@@ -247,6 +252,10 @@ struct collect_stats {
 		unsigned processes; /* of which; */
 		char first[64];	    /* number and name of the first of them */
 	} put_off;
+	struct {
+		unsigned processes; /* new ones that were counted only (crowd.h); */
+		char first[64];	    /* number and name of the first of them */
+	} crowded;
 	unsigned lists_cut;	     /* processes: not all of their lists for gdb was read */
 	unsigned processes, threads; /* Python processes with samples; their threads */
 	size_t stacks, codes;

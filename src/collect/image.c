@@ -263,9 +263,9 @@ bool image_runs_once(const char *exe)
  * The mapping shows the executable's device and inode; with some file systems (overlayfs, btrfs) a
  * device of their own, then its name tells.
  */
-static const struct image_file *exe_file(struct collect *c, const struct proc *proc,
-					 const struct maps *maps, const struct exe_key *exe,
-					 bool *called_python)
+static struct image_file *exe_file(struct collect *c, const struct proc *proc,
+				   const struct maps *maps, const struct exe_key *exe,
+				   bool *called_python)
 {
 	struct image_file *f;
 
@@ -295,7 +295,7 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 		 const struct py_where *where)
 {
 	bool called_python;
-	const struct image_file *x = exe ? exe_file(c, proc, maps, exe, &called_python) : NULL;
+	struct image_file *x = exe ? exe_file(c, proc, maps, exe, &called_python) : NULL;
 	struct exe_entry e = {.kind = EXE_OTHER};
 
 	if (!x)
@@ -304,6 +304,7 @@ void image_teach(struct collect *c, const struct proc *proc, const struct maps *
 	if (f)
 		e.where = *where;
 	if (f == x) {
+		x->is_known_program = true;
 		e.kind = EXE_PYTHON;
 	} else if (f) {
 		e.kind = x->dynamic.needs_python ? EXE_LINKED : EXE_HOST;

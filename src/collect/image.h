@@ -29,6 +29,7 @@ struct image_file {
 	uint64_t dev, ino;
 	int fd; /* -1: not held open */
 	struct file_version version;
+	bool is_known_program; /* the kernel programs know processes of it by their executable */
 	bool is_python;
 	struct py_image image; /* if is_python */
 	struct elf_dynamic dynamic;

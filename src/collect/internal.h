@@ -5,6 +5,7 @@
 
 #include "collect/absent.h"
 #include "collect/collect.h"
+#include "collect/crowd.h"
 #include "collect/image.h"
 #include "collect/look.h"
 #include "collect/native.h"
@@ -69,7 +70,8 @@ struct collect {
 	uint64_t start_boot_ns; /* CLOCK_BOOTTIME of the profile's time 0 */
 	bool began;		/* samples are taken: collect_begin() */
 	struct look_budgets look;
-	struct budget upkeep;
+	struct budget upkeep, strangers;
+	struct crowds crowds;
 	VEC(struct image_file *) files; /* pointers: they stay valid while more are added */
 	struct map file_index;		/* hash of dev and ino -> index + 1 */
 	struct map others;		/* processes with a second interpreter that works */

@@ -395,6 +395,8 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
 	log_debug("process %u (exec %u): kernel says %u", rec->proc.tgid, rec->proc.exec_id,
 		  rec->state);
+	if (crowd_meet(c, p, rec))
+		return;
 	if (rec->state == PROC_PYTHON)
 		adopt(c, p, rec);
 	else if (rec->state == PROC_NATIVE)
@@ -429,16 +431,33 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	return describe(c, p, &proc, &maps, &found, exe);
 }
 
+/* Of files that aren't known and that processes map which aren't either. */
+static const struct budget_limit of_strangers = {300 * NSEC_PER_MSEC, 100};
+
+static bool holds_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
+			      const char *path)
+{
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	uint64_t began_ns = upkeep_begin();
+	struct image_file *f;
+	bool is = !proc_open(&proc, tgid) && !image_of(c, &proc, m, path, &f) && f->is_python;
+
+	budget_spend_only(&c->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC),
+			  upkeep_begin() - began_ns);
+	return is;
+}
+
 static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mapping *m,
 			   const char *path)
 {
 	const struct image_file *known = image_known(c, m);
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-	struct image_file *f;
 
 	if (known)
-		return known->is_python;
-	return !proc_open(&proc, tgid) && !image_of(c, &proc, m, path, &f) && f->is_python;
+		return known->is_python && !known->is_known_program;
+	if (budget_is_left(&c->strangers, of_strangers, clock_ns(CLOCK_MONOTONIC)))
+		return holds_interpreter(c, tgid, m, path);
+	c->stats.looks_refused++;
+	return image_is_library(path); /* its next sample tells, on its user's account */
 }
 
 /*
@@ -537,8 +556,9 @@ void process_look_again(struct collect *c)
 		struct process *p = &c->processes.v[*i];
 		bool left = p->state == PROC_IGNORED && p->samples;
 
-		if (p->ended || p->expected || now < p->facts_due_ns)
+		if (p->ended || p->expected || now < p->facts_due_ns || p->state == PROC_CROWDED)
 			continue;
+		crowd_turn(c, p);
 		p->facts_due_ns = now + FACTS_APART_NS;
 		if (several_is_due(p, now) && upkeep_may(c, p, now))
 			examine_again(c, *i);

@@ -54,8 +54,11 @@ struct process {
 	size_t jit_bytes;     /* of .jit, as counted */
 	struct budget looked; /* at files that it maps */
 	struct budget upkeep;
-	bool upkeep_waits;	      /* something was put off, and not done since */
-	bool upkeep_named;	      /* it is counted among those of which that was */
+	uint32_t user;	       /* whose budget for new processes it is of, see crowd.h; 0: none */
+	uint64_t new_until_ns; /* for so long */
+	bool crowded;	       /* it was counted only for a while */
+	bool upkeep_waits;     /* something was put off, and not done since */
+	bool upkeep_named;     /* it is counted among those of which that was */
 	bool jit_refused, jit_dumped; /* a jitdump that it had mapped was looked at */
 	struct registered registered;
 	struct guarded guarded;

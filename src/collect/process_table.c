@@ -147,6 +147,7 @@ static void forget(struct collect *c, uint32_t i)
 	struct process *p = &c->processes.v[i];
 	struct forgotten f = {i, clock_ns(CLOCK_MONOTONIC)};
 
+	crowd_turn(c, p);
 	several_forget(c, p);
 	free_memory(c, p);
 	(void)!vec_push(&c->forgotten, f);

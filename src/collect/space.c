@@ -293,6 +293,7 @@ void space_read(struct collect *c, struct process *p)
 {
 	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), began_ns = upkeep_begin();
 
+	crowd_turn(c, p);
 	p->space_stale = SPACE_FRESH;
 	p->space_ns = clock_ns(CLOCK_MONOTONIC);
 	if (try_to_read(c, p))

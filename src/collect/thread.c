@@ -51,7 +51,8 @@ static void read_name(const struct process *p, struct thread *t)
 
 	if (t->tid == p->key.tgid && *p->comm)
 		snprintf(t->name, sizeof(t->name), "%s", p->comm);
-	else if (!proc_open(&proc, p->key.tgid) && !proc_comm(&proc, t->tid, comm))
+	else if (p->state != PROC_CROWDED && !proc_open(&proc, p->key.tgid) &&
+		 !proc_comm(&proc, t->tid, comm))
 		snprintf(t->name, sizeof(t->name), "%s", comm);
 }
 
@@ -410,6 +411,7 @@ void thread_names(struct collect *c, bool last)
 		p->names_looked_ns = now;
 		p->names_due_ns = now + p->names_apart_ns;
 		p->names_apart_ns *= 2;
+		crowd_turn(c, p);
 		began_ns = upkeep_begin();
 		name_threads(c, p);
 		upkeep_end(c, p, began_ns);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -112,16 +113,20 @@ static int first_thread(const struct proc *p, struct proc_stat *ret)
 	return r ? r : proc_stat_parse(str_cstr(&text), text.n, ret);
 }
 
+/* Without reading the list: it has a link for each, and two of its own. */
+static bool has_other_threads(const struct proc *p)
+{
+	struct stat st;
+
+	return !fstatat(p->dirfd, "task", &st, 0) && st.st_nlink > 3;
+}
+
 bool proc_has_ended(const struct proc *p)
 {
 	struct proc_stat st;
-	pid_vec threads = {};
-	bool ended = first_thread(p, &st);
 
-	if (!ended && (st.state == 'Z' || st.state == 'X'))
-		ended = proc_threads(p, &threads) || threads.n < 2;
-	vec_fini(&threads);
-	return ended;
+	return first_thread(p, &st) ||
+	       ((st.state == 'Z' || st.state == 'X') && !has_other_threads(p));
 }
 
 /* /proc opens the number of a thread as if it were a process: -EINVAL says whose thread it is. */

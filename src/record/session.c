@@ -63,6 +63,11 @@ static void adapter_ask_again(void *ctx, uint32_t tgid)
 	sampler_suspect(s->sampler, tgid);
 }
 
+static void adapter_crowd(void *ctx, uint32_t uid, uint64_t until_ns)
+{
+	sampler_crowd(((struct session *)ctx)->sampler, uid, until_ns);
+}
+
 static int adapter_added(void *ctx, const struct profile_sample *sample)
 {
 	struct session *s = ctx;
@@ -105,6 +110,7 @@ static const struct collect_ops collect_ops = {
 	.set_several = adapter_several,
 	.add_exe = adapter_exe,
 	.ask_again = adapter_ask_again,
+	.crowd = adapter_crowd,
 };
 
 static int unwind_new_table(void *ctx, uint32_t *table)
@@ -348,11 +354,16 @@ static uint64_t unwind_bytes(const struct session *s)
 	return MAX(MIN(memory_allowed() / UNWIND_SHARE, UNWIND_MOST), least);
 }
 
+static bool is_whole_machine(const struct session *s)
+{
+	return !s->options->pids.n && !s->options->cmd;
+}
+
 static int open_kernel_side(struct session *s)
 {
 	struct sampler_config config = {
 		.event = s->event,
-		.whole_machine = !s->options->pids.n && !s->options->cmd,
+		.whole_machine = is_whole_machine(s),
 		.all_processes = s->options->all,
 		.follow_children = !s->options->no_children,
 		.watch_throttle = true,
@@ -436,6 +447,7 @@ static int make_collector(struct session *s)
 		.native_lines = s->options->native_lines,
 		.kernel_addresses = s->options->kernel_addresses,
 		.all_processes = s->options->all,
+		.whole_machine = is_whole_machine(s),
 		.match = s->filtered ? &s->match : NULL,
 		.labels = s->labels.v,
 		.n_labels = s->labels.n,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "sampler/internal.h"
@@ -190,6 +191,8 @@ int sampler_enable(struct sampler *s, bool on)
 	int r = event_set_enable(&s->events, on);
 
 	s->skel->bss->unwind_epoch = unwind_store_epoch();
+	if (on)
+		s->skel->bss->began_ns = clock_ns(CLOCK_MONOTONIC);
 	s->skel->bss->armed = s->enabled = on;
 	return r ? err_sys(r, "can't %s sampling", on ? "start" : "stop") : 0;
 }
@@ -303,6 +306,14 @@ int sampler_add_exe(struct sampler *s, const struct exe_key *key, const struct e
 	int r = update(s->skel->maps.exes, key, entry);
 
 	return r ? err_sys(r, "can't describe an executable") : 0;
+}
+
+void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns)
+{
+	if (uid == SAMPLER_ALL_USERS)
+		s->skel->bss->crowded_until_ns = until_ns;
+	else
+		(void)!update(s->skel->maps.crowds, &uid, &until_ns);
 }
 
 void sampler_send_again(struct sampler *s)

@@ -93,6 +93,13 @@ _must_use_ int sampler_add_exe(struct sampler *s, const struct exe_key *key,
 _must_use_ int sampler_renew_cpus(struct sampler *s);
 
 /*
+ * Until @until_ns, CLOCK_MONOTONIC, new processes of user @uid (SAMPLER_ALL_USERS: of anybody) are counted, without stacks
+ * and without an answer of user space.
+ */
+#define SAMPLER_ALL_USERS UINT32_MAX
+void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
+
+/*
  * What was sent is forgotten: stacks are sent again when they are met again, with their code objects and
  * with other ids.
  */

@@ -247,6 +247,28 @@ def sees(out, name="busy", least=0.9, file=None, pids=None):
     check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
 
 
+WHOLE = 0.99  # of an honest program's stacks
+
+
+def whole(out, pid):
+    """(samples of a process, those whose stack has both of its functions and no mark)."""
+    profile, total, good = pprof.read(out), 0, 0
+    for sample in profile.samples:
+        if int(sample.labels.get("pid", 0)) != pid:
+            continue
+        names = [l.name for l in profile.stack(sample)]
+        total += sample.values[0]
+        if "busy" in names and "main" in names and not any(n.startswith("[incomplete") for n in names):
+            good += sample.values[0]
+    return total, good
+
+
+def honest_is_whole(out, pid):
+    total, good = whole(out, pid)
+    check(total >= 20, "only %d samples of the honest program" % total)
+    check(good >= WHOLE * total, "%d of %d stacks of the honest program are whole" % (good, total))
+
+
 def folder():
     return tempfile.TemporaryDirectory(prefix="krait-e2e.")
 

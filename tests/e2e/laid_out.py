@@ -12,10 +12,8 @@ import subprocess
 import sys
 
 import kit
-from kit import Background, check, folder, python
+from kit import Background, check, folder, honest_is_whole, python
 import pprof
-
-WHOLE = 0.99
 
 
 def record(d, attack, honest, seconds=1, *more):
@@ -29,25 +27,6 @@ def record(d, attack, honest, seconds=1, *more):
     check(status == 0, "it ended with %d: %s" % (status, text))
     with open(d + "/s.json") as f:
         return used.ru_utime + used.ru_stime, json.load(f), text
-
-
-def whole(out, pid):
-    """(samples of a process, those whose stack has both of its functions and no mark)."""
-    profile, total, good = pprof.read(out), 0, 0
-    for sample in profile.samples:
-        if int(sample.labels.get("pid", 0)) != pid:
-            continue
-        names = [l.name for l in profile.stack(sample)]
-        total += sample.values[0]
-        if "busy" in names and "main" in names and not any(n.startswith("[incomplete") for n in names):
-            good += sample.values[0]
-    return total, good
-
-
-def honest_is_whole(out, pid):
-    total, good = whole(out, pid)
-    check(total >= 20, "only %d samples of the honest program" % total)
-    check(good >= WHOLE * total, "%d of %d stacks of the honest program are whole" % (good, total))
 
 
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):

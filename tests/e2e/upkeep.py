@@ -10,12 +10,10 @@ import sys
 import time
 
 import kit
+from cost import MOST, soon, tasks
 from kit import Background, PYTHON, check, folder
 
-MOST = 0.05  # of a CPU
 SOON = 4  # seconds: what may be more at once has been
-SECONDS = 3
-WINDOWS = 3  # one of them: a single reading takes long where the machine is busy
 
 # Mappings that take long to read, and one more or less all the time.
 MAPPINGS = r"""
@@ -61,38 +59,6 @@ while True:
     _thread.start_new_thread(lock.release, ())
     lock.acquire()
 """
-
-
-def tasks(pid):
-    """krait and its children."""
-    texts = [open("/proc/%d/task/%s/children" % (pid, t)).read()
-             for t in os.listdir("/proc/%d/task" % pid)]
-    return [pid] + [int(child) for text in texts for child in text.split()]
-
-
-def cpu(pid):
-    """Also of threads that have ended: the kernel's clock of the process."""
-    try:
-        return time.clock_gettime(~pid << 3 | 2)
-    except OSError:
-        return 0.0
-
-
-def share(pid):
-    """What krait takes from now on, of a CPU."""
-    pids, at = tasks(pid), time.monotonic()
-    before = sum(map(cpu, pids))
-    time.sleep(SECONDS)
-    return (sum(map(cpu, pids)) - before) / (time.monotonic() - at)
-
-
-def soon(pid):
-    least = 1.0
-    for _ in range(WINDOWS):
-        least = min(least, share(pid))
-        if least <= MOST:
-            break
-    return least
 
 
 def attack(source, what, named=True):

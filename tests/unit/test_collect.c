@@ -32,9 +32,15 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 	return index ? NULL : &layout;
 }
 
+/* What the kernel programs were told last. */
+static enum proc_state last_state;
+static uint32_t crowd_uid;
+static uint64_t crowd_until_ns;
+
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
 {
+	last_state = state;
 	return 0;
 }
 
@@ -52,8 +58,16 @@ static void ask_again(void *ctx, uint32_t tgid)
 {
 }
 
-static const struct collect_ops ops = {add_layout,  get_layout, set_proc,
-				       set_several, add_exe,	ask_again};
+static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
+{
+	if (uid == ALL_USERS)
+		return;
+	crowd_uid = uid;
+	crowd_until_ns = until_ns;
+}
+
+static const struct collect_ops ops = {add_layout, get_layout, set_proc, set_several,
+				       add_exe,	   ask_again,  crowd};
 
 /* In place of the C library's, through which every vector grows: the next one of this size fails. */
 static size_t fail_size;
@@ -90,6 +104,11 @@ static int set_up(void **state, struct collect_config config)
 static int setup(void **state)
 {
 	return set_up(state, (struct collect_config){});
+}
+
+static int setup_machine(void **state)
+{
+	return set_up(state, (struct collect_config){.whole_machine = true});
 }
 
 /* As krait top has it. */
@@ -522,6 +541,37 @@ static void test_sampled_after_end(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
+/* One of user @uid is met, of which krait has to find out what it is. */
+static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
+{
+	struct rec_proc rec = {.type = REC_PROC,
+			       .state = PROC_PENDING,
+			       .proc = {1000, (uint32_t)getpid(), exec_id},
+			       .uid = uid,
+			       .new = new,
+			       .time_ns = clock_ns(CLOCK_MONOTONIC)};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+	return flushed(f, false).crowded.processes;
+}
+
+/* A user's new processes are counted only when they have cost too much; others' aren't, nor those that aren't new. */
+static void test_crowd(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t exec_id = 1;
+	unsigned n;
+
+	while (!(n = crowded_after(f, exec_id++, 1000, true)) && exec_id < 1000000)
+		;
+	assert_int_equal(n, 1);
+	assert_int_equal(last_state, PROC_UNASKED);
+	assert_int_equal(crowd_uid, 1000);
+	assert_true(crowd_until_ns > 0);
+	assert_int_equal(crowded_after(f, exec_id++, 2000, true), 1);
+	assert_int_equal(crowded_after(f, exec_id, 1000, false), 1);
+}
+
 #define MANY 200000
 
 /* Code and stacks without end: what the kernel program has forgotten is given up, and may come again. */
@@ -861,6 +911,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_python, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd, setup_machine, teardown),
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),

@@ -329,6 +329,18 @@ static void add_put_off(struct closing *c)
 		     st->put_off.first, (ull)st->put_off.times);
 }
 
+static void add_crowded(struct closing *c)
+{
+	const struct collect_stats *st = &c->m->collect;
+	unsigned n = st->crowded.processes;
+
+	if (n)
+		line(c, LOG_NOTE,
+		     "%u new process%s, first of %s, %s counted without stacks for a while: so "
+		     "many began that looking at each would have cost too much of a CPU",
+		     n, n == 1 ? "" : "es", st->crowded.first, n == 1 ? "was" : "were");
+}
+
 static void add_condensed(const struct session *s, struct closing *c)
 {
 	if (s->condensed)
@@ -473,6 +485,7 @@ void closing_compose(struct closing *c, const struct session *s, const struct su
 	add_unwind_memory(c);
 	add_absent(c);
 	add_put_off(c);
+	add_crowded(c);
 	add_other(c);
 	add_newer(c);
 	add_condensed(s, c);

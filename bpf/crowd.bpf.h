@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Users of whom so many new processes begin that looking at them costs too much (src/collect/crowd.h): for a while those that
+ * begin are counted only. What ran already isn't touched.
+ */
+#ifndef BPF_CROWD_H
+#define BPF_CROWD_H
+
+#include "maps.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);   /* uid */
+	__type(value, __u64); /* until when; CLOCK_MONOTONIC */
+} crowds SEC(".maps");
+
+/* The same for all users' together. */
+__u64 crowded_until_ns;
+
+/* When sampling began. */
+__u64 began_ns;
+
+walk_inline __u32 uid_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, real_cred, uid.val);
+}
+
+walk_inline bool is_crowded(struct task_struct *task)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 uid = uid_of(task);
+	const __u64 *until_ns = bpf_map_lookup_elem(&crowds, &uid);
+
+	return now < crowded_until_ns || (until_ns && now < *until_ns);
+}
+
+/* What it is counted as instead of @state. */
+walk_inline __u8 crowded_state(__u8 state)
+{
+	if (state == PROC_PENDING || state == PROC_UNASKED)
+		return PROC_UNASKED;
+	return state == PROC_IGNORED || state == PROC_HOST ? state : PROC_CROWDED;
+}
+
+#endif

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a running krait costs, by the kernel's account, with the processes that read for it."""
+import os
+import time
+
+MOST = 0.05  # of a CPU
+SECONDS = 3
+WINDOWS = 3  # one of them: a single reading takes long where the machine is busy
+
+
+def tasks(pid):
+    """krait and its children."""
+    texts = [open("/proc/%d/task/%s/children" % (pid, t)).read()
+             for t in os.listdir("/proc/%d/task" % pid)]
+    return [pid] + [int(child) for text in texts for child in text.split()]
+
+
+def cpu(pid):
+    """Also of threads that have ended: the kernel's clock of the process."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)
+    except OSError:
+        return 0.0
+
+
+def share(pid):
+    """What krait takes from now on, of a CPU."""
+    pids, at = tasks(pid), time.monotonic()
+    before = sum(map(cpu, pids))
+    time.sleep(SECONDS)
+    return (sum(map(cpu, pids)) - before) / (time.monotonic() - at)
+
+
+def soon(pid):
+    least = 1.0
+    for _ in range(WINDOWS):
+        least = min(least, share(pid))
+        if least <= MOST:
+            break
+    return least

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that start processes all the time: beside them a recording of the machine costs at most 5 % of a CPU, soon, and says
+what it left out; what ran before, and what others run, is recorded whole.
+
+The truth is the kernel's account of krait's CPU time, and of the processes that read for it. Nothing else should run meanwhile.
+"""
+import os
+import re
+import sys
+import time
+
+import kit
+import pprof
+from cost import MOST, soon
+from kit import Background, PYTHON, check, folder, honest_is_whole, python
+
+# Children that are over soon, several at once. Ahead of other programs, so that as many begin on a busy machine.
+FORKS = """
+import contextlib, os
+with contextlib.suppress(PermissionError):
+    os.nice(-10)
+print("ready", flush=True)
+for _ in range(3):
+    if not os.fork():
+        break
+while True:
+    pid = os.fork()
+    if not pid:
+        sum(range(30000))
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+# Starts of Python that are over before there is any.
+EXECS = """
+import contextlib, os, sys
+with contextlib.suppress(PermissionError):
+    os.nice(-10)
+print("ready", flush=True)
+for _ in range(3):
+    if not os.fork():
+        break
+quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+while True:
+    os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-V"], {}, file_actions=quiet), 0)
+"""
+
+SOON = 6  # seconds: what a user's new processes may cost at once has been by then
+OTHER = 65534  # a user who starts nothing
+LEFT_OUT = 20  # processes at least: some each second
+
+
+# Debian's starts in a fifth of the time that others take.
+QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
+
+
+def storm(source):
+    """New processes that would cost more than a CPU's share are counted, without stacks; others' are whole."""
+    with folder() as d, Background(QUICK, "-c", source, stdout=-1) as target, \
+            python(user=OTHER) as other, python() as older:
+        target.process.stdout.readline()
+        with kit.recorder(d + "/o.pb.gz", "-F", 999) as recording:
+            time.sleep(SOON)
+            took = soon(recording.pid)
+            code, said = recording.finish()
+        target.stop(9)
+        print("  %.1f %% of a CPU" % (100 * took))
+        check(code == 0, "exit code %d: %s" % (code, said))
+        check(took <= MOST, "it cost %.1f %% of a CPU: %s" % (100 * took, said))
+        named = re.search(r"(\d+) new process\w*, first of \d+ \(.*counted without stacks", said)
+        check(named and int(named[1]) >= LEFT_OUT, "what was left out isn't named: " + said)
+        profile = pprof.read(d + "/o.pb.gz")
+        marks = {l.name for sample in profile.samples for l in profile.stack(sample)}
+        check("[incomplete: too many new processes to look at]" in marks, "no stack says so")
+        for honest in other, older:
+            honest_is_whole(d + "/o.pb.gz", honest.pid)
+
+
+@kit.case
+def forks():
+    """Children of Python all the time."""
+    storm(FORKS)
+
+
+@kit.case
+def execs():
+    """Starts of Python all the time."""
+    storm(EXECS)
+
+
+if __name__ == "__main__":
+    sys.exit(kit.main())
