@@ -48,6 +48,7 @@ enum py_walk {
 	X(frame_code)	    /* f_code or f_executable */                                           \
 	X(frame_back)	    /* f_back or previous */                                               \
 	X(frame_lasti)	    /* int f_lasti, or pointer prev_instr / instr_ptr */                   \
+	X(frame_executing)  /* char f_executing, 3.9 only */                                       \
 	X(frame_owner)	    /* char; >= 3 is a shim (3.12+) */                                     \
 	X(frame_is_entry)   /* bool, 3.11 only */                                                  \
 	X(frame_locals)	    /* f_localsplus / localsplus */                                        \

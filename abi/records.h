@@ -37,6 +37,7 @@
 	X(FRAME_FAULT, "frame not readable")                                                       \
 	X(FRAME_TORN, "caught while one frame took the place of another")                          \
 	X(FRAME_CYCLE, "frame chain runs in a circle")                                             \
+	X(FRAME_CALLER, "what called its outermost function isn't known")                          \
 	X(CODE_FAULT, "code object not readable")                                                  \
 	X(CODE_HUGE, "too much to read for the code objects' proof")                               \
 	X(NOT_CODE, "not a code object")                                                           \

@@ -297,6 +297,8 @@ walk_inline bool read_object(struct walk *w, const struct py_layout *l, struct f
 	f->func = 0;
 	f->shim = f->stacked = f->entry = false;
 	f->flags = FRAME_ENTRY;
+	w->waits = l->frame_executing &&
+		   !(__u8)block_u64(w, LONE_FRAME + l->frame_executing - l->frame_back);
 	return true;
 }
 
@@ -469,6 +471,17 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 	return runs_first();
 }
 
+/*
+ * 3.9: a generator that waits in a `yield from` while an exception is thrown into it is made the thread's frame, without a word of
+ * who threw it (Objects/genobject.c, _gen_throw). The innermost frame waits too while it is entered or left.
+ */
+walk_inline int outcome_of_end(struct walk *w)
+{
+	if (!w->n)
+		return WALK_NO_PYTHON;
+	return w->waits && w->n > 1 ? WALK_FRAME_CALLER : WALK_OK;
+}
+
 /* Up to GROUP_FRAMES frames; 1 when the walk is over. */
 walk_global int walk_group(void)
 {
@@ -486,7 +499,9 @@ walk_global int walk_group(void)
 		if (w->done)
 			return 1;
 		if (!w->frame) {
-			if (l->walk == PY_WALK_OBJECT || is_whole(w, l))
+			if (l->walk == PY_WALK_OBJECT)
+				walk_end(w, outcome_of_end(w));
+			else if (is_whole(w, l))
 				walk_end(w, w->n ? WALK_OK : WALK_NO_PYTHON);
 			else if (is_unproved(w, l))
 				call_again();

@@ -151,6 +151,7 @@ struct walk {
 	__u8 outcome, done;
 	__u8 closed;  /* 3.11+: the last frame was the outermost of its C evaluation loop */
 	__u8 urgent;  /* user space is to look at this sample at once */
+	__u8 waits;   /* 3.9: the last frame isn't run by any evaluation loop */
 	__u8 near_on; /* up to 3.10: block[] is free for near[] */
 	/* near[] was read because of shared[], and has served one object so far. */
 	__u8 lonely[NEAR_MAX];

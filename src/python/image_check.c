@@ -86,9 +86,9 @@ void py_layout_trace_refs(struct py_layout *l)
 		&l->code_linetable, &l->code_varnames,
 	};
 	uint16_t *const optional[] = {
-		&l->str_state,	   &l->str_compact,	    &l->code_qualname,
-		&l->code_adaptive, &l->code_firsttraceable, &l->code_version,
-		&l->func_code,	   &l->func_version,	    &l->code_stacksize,
+		&l->str_state,		 &l->str_compact,     &l->code_qualname, &l->code_adaptive,
+		&l->code_firsttraceable, &l->code_version,    &l->func_code,	 &l->func_version,
+		&l->code_stacksize,	 &l->frame_executing,
 	};
 	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_lasti,
 				   &l->frame_locals};

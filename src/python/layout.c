@@ -109,6 +109,7 @@ static const struct py_layout layouts[] = {
 		.interp_modules = 856,
 		.tstate_thread_id = 176,
 		.frame_lasti = 104,
+		.frame_executing = 116,
 		.frame_locals = 360,
 		.code_argcount = 16,
 		.code_flags = 36,

@@ -441,6 +441,21 @@ static void torn(void)
 		assert_outcome(WALK_OK, 1);
 }
 
+/* 3.9: the outermost frame is one that no loop runs. So is an innermost one that is being entered. */
+static void thrown_into(void)
+{
+	build();
+	if (!image.l->frame_executing)
+		return;
+	put_u8(expected.addr[FRAMES - 1] + image.l->frame_executing, 0);
+	assert_outcome(WALK_FRAME_CALLER, FRAMES);
+	build();
+	put_u8(expected.addr[0] + image.l->frame_executing, 0);
+	assert_outcome(WALK_OK, FRAMES);
+	put_u64(expected.addr[0] + image.l->frame_back, 0);
+	assert_outcome(WALK_OK, 1);
+}
+
 /* 3.11, 3.12: the innermost loop's _PyCFrame was published before `previous` was set in it. */
 static void not_set_up(void)
 {
@@ -971,7 +986,7 @@ static void ended_differently(void)
 	X(thread_state) X(state_of_another_thread) X(no_key) X(interpreter_life) X(no_tls) X(musl_key) X(glibc_second_level) \
 	X(dynamic_tls) X(tls_word) X(current_first) X(listed_threads) \
 	X(no_thread_pointer) X(no_frames) X(frames_missing) X(code_missing) \
-	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
+	X(texts_missing) X(circles) X(circle_of_shims) X(torn) X(thrown_into) X(no_loop) X(not_set_up) X(left_over) X(neither_set_up) \
 	X(entered_just_now) X(resumed_just_now) X(shim_left_over) X(resumed_and_missing) X(greenlet_begins) X(switching_greenlets) X(called_by_nobody) \
 	X(resumed_by_nobody) X(entry_left_over) X(called_just_now) X(called_by_a_shim) X(called_by_the_dead) X(not_the_last) X(not_the_first) X(switching) \
 	X(every_nth_read_fails) X(every_page_missing) X(ended_differently)

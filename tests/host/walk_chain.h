@@ -91,6 +91,8 @@ static inline uint64_t chain_object(const struct planned *p, uint64_t back)
 	put_u64(f + l->frame_code, p->code);
 	put_u32(f + l->frame_lasti, (uint32_t)p->lasti);
 	put_u32(f + l->frame_lasti + 4, 0xabababab); /* f_lineno */
+	if (l->frame_executing)
+		put_u8(f + l->frame_executing, 1);
 	return f;
 }
 

@@ -155,6 +155,11 @@ static void frames(void)
 	AT("frame_locals", PyFrameObject, f_localsplus);
 	NO("frame_owner");
 #endif
+#if VERSION == 0x0309
+	AT("frame_executing", PyFrameObject, f_executing);
+#else
+	NO("frame_executing");
+#endif
 #if VERSION >= 0x030d
 	AT("frame_code", _PyInterpreterFrame, f_executable);
 	AT("frame_lasti", _PyInterpreterFrame, instr_ptr);
