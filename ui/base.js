@@ -51,9 +51,11 @@ function scaled(v, unit) {
 
 /**
  * A value with its unit, as src/render/markup.c writes it.
- * @param {number} v @param {string} unit
- */
+ * @param {number} v @param {string} unit @returns {string}
+*/
 export function quantity(v, unit) {
+	if (v < 0)
+		return '-' + quantity(-v, unit);
 	if (unit === 'bytes') {
 		const step = v >= 2 ** 30 ? 3 : v >= 2 ** 20 ? 2 : v >= 1024 ? 1 : 0;
 		return step ? scaled(v / 1024 ** step, ['', 'KiB', 'MiB', 'GiB'][step]) : grouped(v) + '\u00a0bytes';

@@ -48,6 +48,7 @@ import {breathe, byId, sliceOver} from './base.js';
  * @property {Int32Array} nodeBox
  * @property {Float64Array[]} self of nodes, by value type, until the samples are there
  * @property {number[]} totals of the recording, by value type
+ * @property {number[]} less of these what is below 0, as a number above it: the difference of two has such stacks, which aren't drawn
  * @property {Record<string, string>[]} labels
  * @property {Samples|null} samples
  *
@@ -165,9 +166,9 @@ function reader(b, at) {
 /** @param {any} header @param {{read: () => number, signed: () => number}} from @param {Float64Array[]} into @param {number} i */
 function readValues(header, from, into, i) {
 	const head = from.read(), count = Math.floor(head / 2);
-	into[0][i] = count;
+	into[0][i] = Math.max(count, 0);
 	for (let v = 1; v < into.length; v++)
-		into[v][i] = count * header.values[v][2] + (head % 2 ? from.signed() : 0);
+		into[v][i] = Math.max(count * header.values[v][2] + (head % 2 ? from.signed() : 0), 0);
 }
 
 /** @param {Data} d @param {Uint8Array} b */
@@ -218,7 +219,7 @@ export async function readView() {
 	/** @type {Data} */
 	const data = {
 		header, functions, ...readSpots(header, functions.length), boxes: header.boxes, parent: none, fn: none, depth: none,
-		end: none, maxDepth: 0, firstNode: none, nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals,
+		end: none, maxDepth: 0, firstNode: none, nodes: header.nodes, nodeParent: none, nodeSpot: none, nodeBox: none, self: [], totals: header.totals, less: header.less,
 		labels: readLabels(header), samples: null,
 	};
 	return {data, preview: header.preview ? readPreview(header, reader(b, end + 1)) : null};

@@ -194,7 +194,7 @@ function showEarly({parent, fn, depth, values}) {
 	page.stacks = page.whole = page.tree = t;
 	if (page.sides)
 		scaleEarly(page.sides, page.data, state.value, t, values);
-	page.total = valueOf(t, 0);
+	page.total = valueOf(t, 0) + page.data.less[state.value];
 	flame.set(page.tree, page.functions, data.header.title);
 	showAround();
 	flame.draw();

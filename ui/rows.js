@@ -155,14 +155,15 @@ const WITH_LINES = 12; // of one's own functions: what each line has takes a loo
 
 /**
  * The line that has most of a function's own, beside which its first line says little.
- * @param {number} f
+ * @param {number} f @param {number} own its own, of which the line has a part
  */
-function hottestLine(f) {
+function hottestLine(f, own) {
 	const {data, functions, base} = page;
 	let line = 0, most = 0;
 	for (const [n, {self}] of lineSums(data, base, f, nodeSums(), 0, isOfPython()))
 		[line, most] = n > 0 && self > most ? [n, self] : [line, most];
-	return most ? functions[f].file + ':' + line + ' has ' + percent(most, shown()) : whereOf(functions[f]);
+	const place = functions[f].file + ':' + line, [part, whole] = [percent(most, shown()), percent(own, shown())];
+	return !most ? whereOf(functions[f]) : part === whole ? 'all of it at ' + place : part.replace('\u00a0%', '') + ' of ' + whole + ' at ' + place;
 }
 
 /** @param {string} which */
@@ -175,7 +176,7 @@ function frameRows(which) {
 		const one = which === 'functions' && !isFolded(which, functions[f]);
 		return {
 			name: g.names[i], note: (one || which === 'files' ? note : TABLES.modules.note)(functions[f]), self: self[i], total: all[i], chosen: one && f === state.chosen,
-			noteLater: withLines.has(i) ? () => hottestLine(f) : undefined,
+			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
 			rank: family(functions[f]) === 'p' ? 0 : 1, // what is one's own comes first in its view
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () => lookFor(g.names[i]) : () => filterBy({module: g.names[i]}),
@@ -232,7 +233,7 @@ export function table() {
 export function showRows(rows, more) {
 	const kind = TABLES[tableName()];
 	showTable({
-		title: kind.title, own: kind.own, unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
+		title: kind.title, own: kind.own, ownNote: kind.own || !isOfPython() ? '' : 'with native', unit: unit(), all: page.total, shown: shown(), sort: state.sort, selfless: Boolean(kind.of),
 		onSort: (by) => {
 			state.sort = by;
 			table();

@@ -20,7 +20,7 @@ const STEP = 60;
  * @property {number} all @property {number} shown
  * @property {'self'|'total'|'name'} sort @property {(by: any) => void} onSort
  * @property {boolean} selfless rows have no self
- * @property {string} [own] what .self is called
+ * @property {string} [own] what .self is called @property {string} [ownNote] and what is in it
  * @property {string} [caption] @property {(r: Row, key: 'self'|'total') => HTMLElement} [cell] instead of the share and the value
  * @property {(key: string) => (a: Row, b: Row) => number} [order] instead of the largest first
  * @property {string[]} [groups] what rows are called, by .rank: each group is in order by itself, but not by name
@@ -59,10 +59,10 @@ function line(r, t) {
 		el('th', {scope: 'row'}, ...(r.fill ? [swatch] : []), name, ' ', note));
 }
 
-/** @param {Shown} t @param {'self'|'total'|'name'} by @param {string} text */
-function heading(t, by, text) {
+/** @param {Shown} t @param {'self'|'total'|'name'} by @param {string} text @param {string} [note] */
+function heading(t, by, text, note) {
 	return el('th', {scope: 'col', 'aria-sort': t.sort === by ? by === 'name' ? 'ascending' : 'descending' : 'none'},
-		el('button', {type: 'button', onclick: () => t.onSort(by)}, text));
+		el('button', {type: 'button', onclick: () => t.onSort(by)}, text), ...(note ? [el('span', {class: 'note'}, note)] : []));
 }
 
 /** @param {Row} r */
@@ -93,7 +93,7 @@ export function showTable(t) {
 		rows.sort((a, b) => (t.groups ? rankOf(a) - rankOf(b) : 0) || b[key] - a[key] || b.total - a.total || (a.name < b.name ? -1 : 1));
 	const body = el('tbody', {}, ...groupedLines(rows, 0, STEP, t));
 	const table = el('table', {}, el('caption', {class: 'hidden'}, t.caption || t.title + ', percentages of what is shown'),
-		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own')]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
+		el('thead', {}, el('tr', {}, ...(t.selfless ? [] : [heading(t, 'self', t.own || 'Own', t.ownNote)]), heading(t, 'total', 'Total'), heading(t, 'name', t.title))), body);
 	const more = el('button', {type: 'button', class: 'more'});
 	let shown = STEP;
 	const tell = () => {

@@ -34,7 +34,7 @@ function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value], [first, firstUnit] = h.values[0];
 	const parts = firstUnit !== 'count' ? [] : [first === 'samples' ? counted(data.totals[0], 'sample') : quantity(data.totals[0], 'count') + ' ' + first];
 	if (state.value || !parts.length)
-		parts.push(quantity(total, unit()) + ' ' + valueName(type) + (h.durationNs > 0 ? ' in ' + quantity(h.durationNs, 'nanoseconds') : ''));
+		parts.push(quantity(h.diff ? total : data.totals[state.value], unit()) + ' ' + valueName(type) + (h.durationNs > 0 ? ' in ' + quantity(h.durationNs, 'nanoseconds') : ''));
 	if (h.period > 1 && h.periodUnit === 'nanoseconds') // 1: none was sampled, each was weighed
 		parts.push(+(1e9 / h.period).toPrecision(4) + '\u00a0Hz');
 	else if (h.period > 1)

@@ -208,7 +208,7 @@ export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
 	const {data} = page;
-	page.total = data.totals[state.value];
+	page.total = data.totals[state.value] + 2 * data.less[state.value]; // what is more and what is less, as the report's shares
 	page.pass = data.samples ? passing(data, state.filter, WORDS, false) : null;
 	if (page.nodes)
 		page.nodes.sums = null;

@@ -162,9 +162,15 @@ static int find_facts(struct html *h, const struct profile_sum *sums, size_t n)
 		return r < 0 ? r : -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		h->used[sums[i].labels] = true;
-		for (unsigned v = 0; v < profile_meta(h->p)->n_values; v++)
-			if (__builtin_add_overflow(h->totals[v], sums[i].values[v], &h->totals[v]))
+		for (unsigned v = 0; v < profile_meta(h->p)->n_values; v++) {
+			int64_t value = sums[i].values[v];
+
+			if (__builtin_add_overflow(h->totals[v], value, &h->totals[v]))
 				h->totals[v] = INT64_MAX;
+			value = value < 0 ? -MAX(value, -INT64_MAX) : 0;
+			if (__builtin_add_overflow(h->less[v], value, &h->less[v]))
+				h->less[v] = INT64_MAX;
+		}
 	}
 	return 0;
 }

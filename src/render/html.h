@@ -31,7 +31,8 @@ struct html {
 	bool timed;	/* samples have times */
 	bool *used;	/* by label set: a sample has it */
 	int64_t totals[PROFILE_MAX_VALUES];
-	VEC(struct html_wide) preview; /* preorder, [0] the root; empty: no preview */
+	int64_t less[PROFILE_MAX_VALUES]; /* of these what is below 0, above it: not drawn */
+	VEC(struct html_wide) preview;	  /* preorder, [0] the root; empty: no preview */
 };
 
 /* More boxes than this make a preview, and are in none; in a comparison, so do many samples. */

@@ -51,11 +51,11 @@ static void put_values(struct header *d)
 	fputc(']', d->out);
 }
 
-static void put_totals(struct header *d)
+static void put_numbers(struct header *d, const char *name, const int64_t *numbers)
 {
-	fputs(",\"totals\":[", d->out);
+	fprintf(d->out, ",\"%s\":[", name);
 	for (unsigned v = 0; v < profile_meta(d->h->p)->n_values; v++)
-		fprintf(d->out, "%s%lld", v ? "," : "", (long long)d->h->totals[v]);
+		fprintf(d->out, "%s%lld", v ? "," : "", (long long)numbers[v]);
 	fputc(']', d->out);
 }
 
@@ -97,7 +97,8 @@ static void put_meta(struct header *d)
 	put_integer(d, "preview", (int64_t)d->h->preview.n);
 	put_integer(d, "timed", d->h->timed);
 	put_pair(d, "previewBy", !d->h->grouped ? "" : opt->by ? opt->by : BY_PROGRAM);
-	put_totals(d);
+	put_numbers(d, "totals", d->h->totals);
+	put_numbers(d, "less", d->h->less);
 	put_pair(d, "periodType", meta->period_type.type ? meta->period_type.type : "");
 	put_pair(d, "periodUnit", meta->period_type.unit ? meta->period_type.unit : "");
 	put_integer(d, "period", meta->period);

@@ -37,6 +37,9 @@ struct svg {
 	uint32_t depth;			    /* rows */
 	uint32_t not_drawn;		    /* boxes */
 	int64_t not_drawn_value, threshold; /* their share; smaller ones weren't drawn */
+	int64_t all, counted;		    /* of all stacks, of the value and of what is counted */
+	int64_t less,
+		shares_of; /* of .all what is below 0, above it: not drawn; what percentages are of */
 };
 
 /* Tree, boxes and functions of a picture. 0 or -errno + message. */

@@ -121,7 +121,7 @@ static void add_title(const struct svg *s, const struct svg_box *box, struct str
 {
 	const struct function *f = &s->functions.v[box->function];
 	const struct tree_node *n = &s->tree.nodes.v[box->node];
-	int64_t total = s->tree.nodes.v[0].value;
+	int64_t total = s->shares_of;
 	const struct profile_value_type *type = &profile_meta(s->p)->values[s->value];
 	bool counts = *svg_counted(s);
 

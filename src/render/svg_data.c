@@ -87,7 +87,8 @@ int svg_put_data(const struct svg *s, FILE *out)
 	markup_add_json(&b, profile_meta(s->p)->values[s->value].type);
 	str_add(&b, ",\"counted\":");
 	markup_add_json(&b, s->value ? svg_counted(s) : "");
-	str_addf(&b, ",\"notDrawn\":%u,\"functions\":[", s->not_drawn);
+	str_addf(&b, ",\"sharesOf\":%lld,\"notDrawn\":%u,\"functions\":[", (long long)s->shares_of,
+		 s->not_drawn);
 	vec_foreach(f, &s->functions) {
 		str_add(&b, f == s->functions.v ? "\n" : ",\n");
 		add_function(f, &b);

@@ -53,18 +53,24 @@ static void add_date(const struct profile_meta *meta, struct str *b)
 static void add_numbers(const struct svg *s, struct str *b)
 {
 	const struct profile_meta *meta = profile_meta(s->p);
-	const struct tree_node *all = &s->tree.nodes.v[0];
-	bool counted = svg_add_count(s, all->samples, b);
+	bool counted = svg_add_count(s, s->counted, b);
 
 	if (s->value || !counted) {
 		const struct profile_value_type *type = &meta->values[s->value];
 		bool cpu = streq(type->type, "cpu");
 
 		str_add(b, counted ? " \xc2\xb7 " : "");
-		svg_add_value(s, all->value, b);
+		svg_add_value(s, s->all, b);
 		str_add_c(b, ' ');
 		markup_add_xml(b, cpu ? "CPU time" : type->type,
 			       strlen(cpu ? "CPU time" : type->type));
+	}
+	if (s->less) {
+		str_add(b, ": ");
+		svg_add_value(s, s->tree.nodes.v[0].value, b);
+		str_add(b, " more, which is drawn, and ");
+		svg_add_value(s, s->less, b);
+		str_add(b, " less");
 	}
 	if (meta->duration_ns > 0) {
 		str_add(b, " in ");
@@ -141,7 +147,7 @@ void svg_put_description(const struct svg *s, struct str *b)
 
 void svg_put_footer(const struct svg *s, struct str *b)
 {
-	double total = s->tree.nodes.v[0].value;
+	double total = s->shares_of;
 
 	str_addf(b,
 		 "<g id=\"footer\" transform=\"translate(0 %u)\"><text class=\"l\" x=\"%d\" "

@@ -33,7 +33,7 @@ function lineRows(i) {
 function numberRow(name, value, i) {
 	const shown = data.value[state.zoom];
 	const cells = [html('td', {}, name), html('td', {class: 'n'}, quantity(value)),
-		html('td', {class: 'n'}, percent(value, total) + ' of all')];
+		html('td', {class: 'n'}, percent(value, whole) + ' of all')];
 	if (state.zoom && i >= state.zoom)
 		cells.push(html('td', {class: 'n'}, percent(value, shown) + ' of shown'));
 	return html('tr', {}, ...cells);

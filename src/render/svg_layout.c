@@ -19,6 +19,12 @@ static int compare(const void *arg, const struct tree_node *a, const struct tree
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
+static void add_up(int64_t *to, int64_t value)
+{
+	if (__builtin_add_overflow(*to, value, to))
+		*to = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static int build_tree(struct svg *s)
 {
 	_cleanup_free_ struct profile_sum *sums = NULL;
@@ -32,6 +38,14 @@ static int build_tree(struct svg *s)
 		r = functions_init(&s->named, s->p);
 	if (r)
 		return r;
+	for (size_t i = 0; i < plan.n_sums; i++) {
+		int64_t value = sums[i].values[s->value];
+
+		add_up(&s->all, value);
+		add_up(&s->counted, sums[i].values[0]);
+		add_up(&s->less, value < 0 ? -MAX(value, -INT64_MAX) : 0);
+		add_up(&s->shares_of, value < 0 ? -MAX(value, -INT64_MAX) : value);
+	}
 	plan.sums = sums;
 	plan.key_of_location = s->named.keys.of;
 	plan.no_frames = s->named.keys.of[0];

@@ -20,7 +20,7 @@ const boxes = [...byId('boxes').children].map((g) => {
 	return box;
 });
 const count = boxes.length;
-const total = data.value[0] || 1;
+const total = data.value[0] || 1, whole = data.sharesOf || 1;
 const rows = data.depth.reduce((a, b) => Math.max(a, b), 0) + 1;
 const {parent, last} = relations(data.depth);
 const state = {zoom: 0, flip: false, query: '', current: 0};

@@ -142,7 +142,7 @@ function report() {
 	}
 	// What isn't drawn isn't searched.
 	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
-	let text = `matched ${least}${percent(matched(0), total)} of all`;
+	let text = `matched ${least}${percent(matched(0), whole)} of all`;
 	if (state.zoom)
 		text += `, ${percent(matched(state.zoom), data.value[state.zoom])} of shown`;
 	result.textContent = text;

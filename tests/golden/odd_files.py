@@ -149,6 +149,12 @@ def negatives(work):
         check("negative-" + kind, back == -3990, str(back))
     with open(os.path.join(work, "n.speedscope.json"), encoding="utf-8") as f:
         check("negative-speedscope-sum", sum(sum(p["weights"]) for p in json.load(f)["profiles"]) == -3990)
+    krait("report", path, "--value", "samples", "-o", os.path.join(work, "n.svg"))
+    with open(os.path.join(work, "n.svg"), encoding="utf-8") as f:  # of 6,050 that changed 1,030 are drawn
+        picture = f.read()
+    check("negative-svg", ">-3,990 samples: 1,030 more, which is drawn, and 5,020 less<" in picture and
+          "<title>all\n17.0 % of all, 1,030 samples" in picture, picture[picture.find('id="numbers"'):][:200])
+    check("negative-shares", "shares are of 6,050\n" in text, text)
     sums = [sum(s.values[i] for s in pprof.read(os.path.join(work, "n.pb.gz")).samples) for i in range(2)]
     check("negative-pprof-sum", sums == [-3990, -3990 * 10**6], str(sums))
     with open(os.path.join(work, "n.folded"), encoding="utf-8") as f:

@@ -178,8 +178,13 @@ def python_functions(b):
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
     notes = "[...document.querySelectorAll('#table tbody .note')].map((e) => e.textContent.replace('\\u00a0', ' '))"
-    until(b, notes + "[0].includes(' has ')", "no line beside a function")
-    equal(b.js(notes), ["lib/a.py:3 has 50.0 %", "app.py:10 has 40.0 %", "lib/b.py:5 has 10.0 %"], "the line that has most of a function's own")
+    until(b, notes + "[0].includes(' at ')", "no line beside a function")
+    equal(b.js(notes), ["all of it at lib/a.py:3", "all of it at app.py:10", "all of it at lib/b.py:5"], "the line that has most of a function's own")
+    assert "with native" in b.js("document.querySelector('#table thead th').textContent"), "what own has"
+    open_page(b, "picture.html", code="")
+    until(b, notes + "[0].includes(' at ')", "no line beside a function")
+    equal(b.js(notes)[0], "21.4 of 28.6 % at lib/b.py:4", "a line that has a part of them")
+    open_page(b, "shares.html", code="")
     press(b, "main")
     own = b.js("[...document.querySelectorAll('#lines tbody tr')].map((tr) => parseFloat(tr.querySelector('.n').textContent || '0'))")
     equal(round(sum(own), 1), 40.0, "its lines' own")
@@ -1415,6 +1420,8 @@ def kinds_apart(b):
             Object.fromEntries([...m.FAMILIES.map(([k]) => k), ...({str(dark).lower()} ? ['r'] : [])].map((k) => [k, m.familyFills(k)])))""", wait=True)
         found = min((ciede2000(lab(x, "everybody"), lab(y, "everybody")), one, other) for one, other in itertools.combinations(fills, 2) for x in fills[one] for y in fills[other])
         assert found[0] >= least, (dark, found)
+        found = min((ciede2000(lab(x, "everybody"), lab(y, "everybody")), x, y) for x in fills["q"] for y in fills["s"])
+        assert found[0] >= (10, 17)[dark], ("packages and standard library, which lie beside each other", dark, found)
     b.scheme(False)
 
 
@@ -2112,6 +2119,18 @@ def hostile(b):
     no_errors(b)
 
 
+def difference(b):
+    """Below 0: 57 more is drawn, 83 less isn't; the whole has its sign, and shares of all are the report's, of 140."""
+    made("difference.html", [(stack.split(), {}, [n]) for stack, n in (("main a x", 50), ("main a y", -30), ("main b", -40), ("main", 7), ("gone", -13))])
+    open_page(b, "difference.html")
+    until(b, "document.querySelectorAll('#table tbody tr').length === 3", "rows")
+    equal(b.js("document.getElementById('numbers').textContent").split(" in ")[0].replace("\u00a0", " "), "-26 samples", "the whole")
+    assert "40.7\u00a0% of all is shown" in b.js("document.body.innerText")
+    assert "57 more, 83 less" in b.js("document.getElementById('headline').textContent")
+    equal([r[:2] for r in rows(b)], [["x", "87.7 %"], ["main", "12.3 %"], ["a", "0.0 %"]], "own")
+    no_errors(b)
+
+
 def empty(b):
     open_page(b, "empty.html")
     no_errors(b)
@@ -2153,7 +2172,7 @@ def main():
                   printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
-                  address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, empty, chain):
+                  address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, difference, empty, chain):
             b.errors.clear()
             bad += run(name_of(t), t, b)
         code, axe = axe_script()
