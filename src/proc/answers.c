@@ -4,11 +4,18 @@
 
 #include <linux/magic.h>
 
-#define KNOWN	   64
+#include "base/clock.h"
+
+#define KNOWN	   256
 #define DEV_MINORS 20 /* bits, in mapping.dev */
 #define ZFS_MAGIC  0x2fc12fc1
 #define XFS_MAGIC  0x58465342
 #define RAM_MAGIC  0x858458f6
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+
+#define KNOWN_NS (10 * NSEC_PER_SEC) /* by a number that may be another's by then */
 
 /* Those that are in memory or on the machine's own disks, or above such ones. */
 static bool always_answers(long type)
@@ -25,27 +32,42 @@ static bool always_answers(long type)
 	return false;
 }
 
-/* By their numbers, those that are known; the oldest make room. The main thread's. */
+/* Those that are known; the oldest make room. The main thread's. */
 static struct {
-	uint64_t dev[KNOWN];
+	struct {
+		struct file_place at;
+		uint64_t since_ns;
+	} place[KNOWN];
 	size_t n;
 } local;
 
-bool answers_known(uint64_t dev)
+bool answers_known(struct file_place at)
 {
-	/* What lies on a block device has its number; those without one have major number 0. */
-	if (dev >> DEV_MINORS)
-		return true;
 	for (size_t i = 0; i < MIN(local.n, (size_t)KNOWN); i++)
-		if (local.dev[i] == dev)
-			return true;
+		if (local.place[i].at.dev == at.dev && local.place[i].at.mount == at.mount)
+			return at.mount ||
+			       clock_ns(CLOCK_MONOTONIC) - local.place[i].since_ns < KNOWN_NS;
 	return false;
 }
 
-bool answers_type(uint64_t dev, long type)
+static size_t place_of(struct file_place at)
 {
-	if (!always_answers(type))
+	for (size_t i = 0; i < MIN(local.n, (size_t)KNOWN); i++)
+		if (local.place[i].at.dev == at.dev && local.place[i].at.mount == at.mount)
+			return i;
+	return local.n++ % KNOWN;
+}
+
+bool answers_kind(struct file_place at, const struct file_kind *kind)
+{
+	/* What lies on a block device has its number, also a program's FUSE (ntfs-3g); those without one have major number 0. */
+	bool on_disk = at.dev >> DEV_MINORS && kind->type != FUSE_SUPER_MAGIC;
+	size_t i;
+
+	if (kind->is_users || (!on_disk && !always_answers(kind->type)))
 		return false;
-	local.dev[local.n++ % KNOWN] = dev;
+	i = place_of(at);
+	local.place[i].at = at;
+	local.place[i].since_ns = clock_ns(CLOCK_MONOTONIC);
 	return true;
 }

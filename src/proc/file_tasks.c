@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "proc/answers.h"
 
 #define FILES 1024 /* that a child keeps; the one that was used longest ago makes room */
 
@@ -206,17 +208,40 @@ ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 	return sizeof(st);
 }
 
+/* An overlay among the mounts that @path, a mountinfo, lists? No user's own mount comes into root's namespace. */
+static bool lists_overlay(const char *path, uint64_t dev)
+{
+	FILE *f = fopen(path, "re");
+	_cleanup_free_ char *line = NULL;
+	bool found = false;
+	unsigned major, minor;
+	size_t n = 0;
+
+	if (!f)
+		return false;
+	while (!found && getline(&line, &n, f) > 0)
+		found = sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
+			((uint64_t)major << 20 | minor) == dev && strstr(line, " - overlay ");
+	fclose(f);
+	return found;
+}
+
 /* A reader_task. */
 ssize_t file_task_type(pid_t pid, void *bytes, size_t most)
 {
+	struct file_kind kind = {};
 	struct statfs fs;
-	long type;
+	uint64_t dev;
 
 	(void)pid;
 	(void)most;
+	memcpy(&dev, bytes, sizeof(dev));
 	if (fstatfs(reader_given(), &fs))
 		return -errno;
-	type = (long)fs.f_type;
-	memcpy(bytes, &type, sizeof(type));
-	return sizeof(type);
+	kind.type = (long)fs.f_type;
+	kind.is_users = kind.type == OVERLAYFS_SUPER_MAGIC &&
+			!lists_overlay("/proc/self/mountinfo", dev) &&
+			!lists_overlay("/proc/1/mountinfo", dev);
+	memcpy(bytes, &kind, sizeof(kind));
+	return sizeof(kind);
 }

@@ -43,7 +43,8 @@ struct file_kept {
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);
 
-/* Of reader_given(): struct file_walk, its descriptor is handed over; none, statfs.f_type (long); */
+/* Of reader_given(): struct file_walk, its descriptor is handed over; 
+ * uint64_t, the number of its file system (file_dev()), struct file_kind (answers.h); */
 reader_task file_task_walk, file_task_type;
 /* struct file_question and struct file_kept, from then on the child has it; */
 reader_task file_task_keep;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/worker.h"
+#include "proc/answers.h"
 #include "proc/aside.h"
 #include "proc/stat.h"
 #include "proc/walk.h"
@@ -65,12 +66,14 @@ bool file_is_older(int procdir, struct timespec time)
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
+	struct file_kind kind = {};
 	struct statfs fs;
 
-	if (!worker_is_job() && walk_is_near(path_fd, st, aside_pid_of(procdir)) <= 0)
-		return false;
-	return !fstatfs(path_fd, &fs) &&
-	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC) &&
+	if (!worker_is_job())
+		(void)!walk_kind(path_fd, file_dev(st->st_dev), aside_pid_of(procdir), &kind);
+	else if (!fstatfs(path_fd, &fs))
+		kind.type = (long)fs.f_type;
+	return (kind.type == OVERLAYFS_SUPER_MAGIC || kind.type == BTRFS_SUPER_MAGIC) &&
 	       file_is_older(procdir, st->st_ctim);
 }
 

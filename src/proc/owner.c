@@ -3,6 +3,7 @@
 #include "proc/owner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -63,13 +64,30 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 	return r ? r : take_groups(numbers_of(&text, "\nGroups:"), ret);
 }
 
+/* Of one that isn't dumpable, as a program with its file's rights, /proc belongs to root. */
+static uid_t real_user_of(int procdir)
+{
+	_cleanup_str_ struct str text = {};
+	const char *at;
+	unsigned uid;
+
+	if (proc_file_read(procdir, "status", PROC_STATUS_BYTES, &text))
+		return 0;
+	at = numbers_of(&text, "\nUid:");
+	return at && sscanf(at, "%u", &uid) == 1 ? uid : 0;
+}
+
 uid_t proc_user_of(pid_t pid)
 {
+	_cleanup_close_ int procdir = -1;
 	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return pid <= 0 || stat(path, &st) ? 0 : st.st_uid;
+	procdir = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (procdir < 0 || fstat(procdir, &st))
+		return 0;
+	return st.st_uid ? st.st_uid : real_user_of(procdir);
 }
 
 void proc_owner_fini(struct proc_owner *o)

@@ -15,7 +15,7 @@ struct proc_owner {
 
 /* From PROCDIR/status. 0; -ESRCH if it is gone; -errno. No message. _fini in any case. */
 _must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
-/* Who has /proc/@pid: whose process it is, or root's if it isn't dumpable. 0 too: there is none, or @pid is none. */
+/* Whose process @pid is: of one that runs as root, or isn't dumpable, who started it. 0 too: there is none, or @pid is none. */
 uid_t proc_user_of(pid_t pid);
 
 void proc_owner_fini(struct proc_owner *o);

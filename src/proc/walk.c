@@ -16,6 +16,10 @@
 #include "proc/owner.h"
 #include "proc/waited.h"
 
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x4000
+#endif
+
 #define USERS 64
 
 /* For whose files it waited; the main thread's. Users beyond that many share the last place. */
@@ -79,25 +83,51 @@ static ssize_t ask_any(struct reader_request *q, uid_t uid)
 	return got;
 }
 
-int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
+static struct file_place place_of(int path_fd, const struct stat *st)
 {
-	uint64_t dev = file_dev(st->st_dev);
+	struct file_place at = {.dev = file_dev(st->st_dev)};
+	struct statx x;
+
+	if (!statx(path_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &x) &&
+	    x.stx_mask & STATX_MNT_ID_UNIQUE)
+		at.mount = x.stx_mnt_id;
+	return at;
+}
+
+int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret)
+{
+	union {
+		uint64_t dev;
+		struct file_kind kind;
+	} u = {.dev = dev};
 	struct reader_request q = {.pid = -1 - (pid_t)(dev % INT32_MAX), /* no process has it */
 				   .task = file_task_type,
+				   .bytes = &u,
+				   .n = sizeof(u.dev),
+				   .most = sizeof(u.kind),
 				   .give = path_fd};
-	long type;
-	ssize_t got;
+	ssize_t got = ask_any(&q, proc_user_of(pid));
 
-	if (answers_known(dev))
+	if (got != sizeof(u.kind))
+		return got < 0 ? (int)got : -EIO;
+	*ret = u.kind;
+	return 0;
+}
+
+int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
+{
+	struct file_place at = place_of(path_fd, st);
+	struct file_kind kind;
+	int r;
+
+	if (answers_known(at))
 		return 1;
-	if (keeper_has(dev))
+	if (keeper_has(at.dev))
 		return 0;
-	q.bytes = &type;
-	q.most = sizeof(type);
-	got = ask_any(&q, proc_user_of(pid));
-	if (got == -ETIMEDOUT || got == -EAGAIN || got == -EPIPE)
-		return (int)got; /* nobody has asked it, or it didn't answer */
-	return got == sizeof(type) && answers_type(dev, type);
+	r = walk_kind(path_fd, at.dev, pid, &kind);
+	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
+		return r; /* nobody has asked it, or it didn't answer */
+	return !r && answers_kind(at, &kind);
 }
 
 int walk_open(int path_fd, pid_t pid)

@@ -35,6 +35,10 @@ _must_use_ int walk_open(int path_fd, pid_t pid);
  */
 _must_use_ int walk_is_near(int path_fd, const struct stat *st, pid_t pid);
 
+/* Its kind, as a child says: 0 or -errno. @dev: file_dev(). */
+struct file_kind;
+_must_use_ int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret);
+
 /* From here on this thread opens below directories as @u; NULL: as krait. */
 void walk_be(const struct opener *u);
 

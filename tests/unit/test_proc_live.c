@@ -26,6 +26,7 @@
 #include "proc/libc.h"
 #include "proc/maps.h"
 #include "proc/match.h"
+#include "proc/owner.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
 
@@ -525,13 +526,45 @@ static void test_many_mappings(void **state)
 	close(ready[1]);
 }
 
+/* Whoever runs a program that isn't dumpable, whose /proc/PID is root's, has started it. */
+static void test_user(void **state)
+{
+	int ready[2];
+	pid_t child;
+	char c = 0;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(proc_user_of(getpid()), getuid());
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setresuid(12345, 0, 0) || prctl(PR_SET_DUMPABLE, 0) ||
+		    write(ready[1], &c, 1) != 1)
+			_exit(1);
+		pause();
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_int_equal(proc_user_of(child), 12345);
+	stop(child);
+	assert_int_equal(proc_user_of(child), 0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_facts),	       cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_pid_namespace),  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_tree_and_match), cmocka_unit_test(test_match_globs),
-		cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_mount_namespace),
+		cmocka_unit_test(test_user),
+		cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_pid_namespace),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_tree_and_match),
+		cmocka_unit_test(test_match_globs),
+		cmocka_unit_test(test_replaced_file),
+		cmocka_unit_test(test_mount_namespace),
 		cmocka_unit_test(test_many_mappings),
 	};
 
