@@ -85,8 +85,9 @@ KCFLAGS  += $(HERE_IS)
 endif
 
 # Rooms, from below. What reads files is in all variants; what looks at running programs isn't in BPF=no.
-FILES   := base proc host profile render view cli cli/options cli/report cli/diff cli/merge
-RECORD  := elf unwind unwind/rows unwind/cfi unwind/prove python symbol sampler collect record
+whole    = $(foreach r,$(1),$(r) $(patsubst src/%/,%,$(wildcard src/$(r)/*/)))
+FILES   := base proc host profile $(call whole,view format picture) cli cli/options cli/report cli/diff cli/merge
+RECORD  := elf $(call whole,unwind) python symbol sampler collect record
 RUNNING := $(RECORD) dump live cli/bpf cli/man cli/record cli/top cli/dump cli/doctor cli/attach cli/py_spy cli/mcp
 ROOMS   := $(FILES) $(if $(filter nobpf,$(VARIANT)),cli/no_bpf,$(RUNNING))
 # What records without a command line (tests/record).
@@ -100,13 +101,13 @@ LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h))
-ASSETS  := $(sort $(wildcard src/render/*.js src/render/*.css))
+ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
 UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
 	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
 	     diff.js diff_lines.js diff_table.js change.js divider.js relatives.js rows.js tools.js keys.js main.js)
 PAGE    := page.js page.css page.html
-ASSET_H := $(ASSETS:src/render/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
+ASSET_H := $(ASSETS:src/picture/svg/%=$(B)/gen/%.h) $(PAGE:%=$(B)/gen/%.h) $(B)/gen/page_hash.h
 UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c)))
 HOST    := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/test_*.c)))
 FUZZ    := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -168,7 +169,7 @@ define asset
 	$(Q)( printf 'static const char asset_%s[] = {\n' '$(subst .,_,$(subst -,_,$*))'; \
 		od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; printf '0};\n' ) > $@
 endef
-$(B)/gen/%.h: src/render/% Makefile
+$(B)/gen/%.h: src/picture/svg/% Makefile
 	$(asset)
 $(B)/gen/%.h: $(B)/gen/% Makefile
 	$(asset)

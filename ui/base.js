@@ -50,9 +50,9 @@ function scaled(v, unit) {
 }
 
 /**
- * A value with its unit, as src/render/markup.c writes it.
+ * A value with its unit, as src/picture/markup.c writes it.
  * @param {number} v @param {string} unit @returns {string}
-*/
+ */
 export function quantity(v, unit) {
 	if (v < 0)
 		return '-' + quantity(-v, unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills of boxes. Families and members are those of src/render/svg.css: p the project's own code, q
+// Fills of boxes. Families and members are those of src/picture/svg/svg.css: p the project's own code, q
 // packages, s the standard library, i imports, n native, k kernel, j JIT code, g garbage collector, m marks, r
 // roots. Text on each has a contrast of at least 4.5:1; families differ by lightness too, for whoever can't see red,
 // green or blue: tests/golden/page.py computes both.

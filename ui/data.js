@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The blocks that src/render/html*.c wrote, unpacked into flat arrays; html.h has the format.
+// The blocks that src/picture/html/html*.c wrote, unpacked into flat arrays; html.h has the format.
 
 import {breathe, byId, sliceOver} from './base.js';
 

@@ -15,7 +15,7 @@ import {flame, nodeSums, page, state} from './view.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 /** @typedef {import('./sides.js').Cost} Cost */
 
-// As in src/render/html_diff.h: of the cost, and twice that of the share.
+// As in src/picture/html/html_diff.h: of the cost, and twice that of the share.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);

@@ -86,7 +86,7 @@ function picturePng(flames, done) {
 const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
 
 /**
- * A frame as render_names_frame() in src/render/names.c writes it.
+ * A frame as render_names_frame() in src/view/names/names.c writes it.
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
@@ -105,7 +105,7 @@ function severalProcesses() {
 }
 
 /**
- * What stands above the stacks of each label set, the innermost first, as src/render/roots.c has it.
+ * What stands above the stacks of each label set, the innermost first, as src/view/shape/roots.c has it.
  * @returns {{of: Int32Array, texts: string[][]}}
  */
 function rootTexts() {

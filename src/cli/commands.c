@@ -12,7 +12,7 @@
 #include "cli/exit.h"
 #include "cli/options/help.h"
 #include "cli/parts.h"
-#include "render/render.h"
+#include "format/format.h"
 
 /* clang-format off */
 const struct command *const commands[] = {

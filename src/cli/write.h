@@ -3,7 +3,8 @@
 #ifndef CLI_WRITE_H
 #define CLI_WRITE_H
 
-#include "render/render.h"
+#include "format/common/options.h"
+#include "format/format.h"
 
 /*
  * The format for --format @name (or NULL) and -o @path ("-", NULL = standard output); NULL + message

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/far.h"
-#include "base/self.h"
 #include "base/log.h"
+#include "base/self.h"
 #include "collect/internal.h"
 #include "proc/aside.h"
 #include "proc/entry.h"
@@ -136,7 +136,7 @@ static int refuse(struct collect *c, struct process *p, const char *reason)
 	return err_set(-ENOTSUP, "process %u: %s can't be profiled", p->key.tgid, reason);
 }
 
-/* Its files are cut after it (render/dirs.h). */
+/* Its files are cut after it (view/names/dirs.h). */
 static void read_directory(struct process *p, const struct proc *proc)
 {
 	char path[PATH_MAX];
@@ -169,7 +169,7 @@ static void read_script(const struct process *p, const struct proc *proc, const 
 	proc_entry_from_script(text, entry);
 }
 
-/* Which package it runs is the user's (render/origin.h). Few programs are told that. */
+/* Which package it runs is the user's (view/names/origin.h). Few programs are told that. */
 static void read_entry(struct process *p, const struct proc *proc)
 {
 	_cleanup_str_ struct str words = {}, entry = {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which packages came with one that a process runs: `celery -A jobs` of a wheel that has jobs and helpers. The recording says
- * what is together; whose code it is is the reader's judgement (render/origin.h).
+ * what is together; whose code it is is the reader's judgement (view/names/origin.h).
  */
 #include <errno.h>
 #include <stdlib.h>

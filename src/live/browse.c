@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "format/format.h"
 #include "live/terminal.h"
 
 void browse_init(struct browse *b, struct table *v)

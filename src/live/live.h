@@ -14,7 +14,7 @@
 #include "profile/condense.h"
 #include "profile/profile.h"
 #include "profile/sums.h"
-#include "render/render.h"
+#include "view/names/names.h"
 #include "view/select.h"
 
 #define LIVE_MAX_SUMS (1u << 19) /* distinct (stack, thread): 40 MiB */

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/roots.h"
+#include "view/shape/roots.h"
 
 static const char *const table_names[LIVE_TABLES] = {"functions", "lines",     "modules",
 						     "threads",	  "processes", "by"};

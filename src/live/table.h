@@ -8,7 +8,6 @@
 
 #include "base/str.h"
 #include "live/live.h"
-#include "render/render.h"
 
 enum table_unit { UNIT_PERCENT, UNIT_VALUE, UNIT_TEXT };
 

@@ -15,11 +15,12 @@
 #include "profile/sums.h"
 #include "record/session.h"
 
-#define MOST_BYTES   ((uint64_t)512 << 20)
-#define LEAST_BYTES  ((uint64_t)8 << 20)
-#define SHARE	     4 /* of what there is: what is recorded needs some too */
+#define MOST_BYTES  ((uint64_t)512 << 20)
+#define LEAST_BYTES ((uint64_t)8 << 20)
+#define SHARE	    4 /* of what there is: what is recorded needs some too */
 
-#define NODE_BYTES   110 /* of the tree of stacks, while it is drawn (render/tree.c, html_tree.c) */
+#define NODE_BYTES                                                                                 \
+	110 /* of the tree of stacks, while it is drawn (view/shape/tree.c, html_tree.c) */
 #define KEEP_BYTES   32768	  /* for so many at least one function is kept, with its stacks */
 #define APART_NS     NSEC_PER_SEC /* until then, what was on the way has come */
 

@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/profile.h"
-#include "render/rank.h"
-#include "render/render.h"
+#include "view/names/names.h"
+#include "view/names/rank.h"
 
 struct cost {
 	uint32_t key;	   /* of costs.keys */
@@ -81,7 +81,7 @@ static inline bool costs_is_python(const struct costs *c, uint32_t location)
 /* Is the collector in a stack? */
 bool costs_is_gc(const struct costs *c, uint32_t stack);
 
-/* Is it a Python function of the user's own code? render/origin.h has the rule. */
+/* Is it a Python function of the user's own code? view/names/origin.h has the rule. */
 bool costs_is_own(const struct costs *c, uint32_t location);
 
 /* The innermost such frame of a stack, 0 = none. */

@@ -3,7 +3,7 @@
 #include "view/frame_names.h"
 
 #include "base/cleanup.h"
-#include "render/render.h"
+#include "view/names/names.h"
 
 void frame_names_fini(struct frame_names *n)
 {

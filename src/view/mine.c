@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which packages are the user's own; see view.h. */
-#include "render/origin.h"
+#include "view/names/origin.h"
 #include "view/view.h"
 
 const char *view_mine(const struct view_options *o, struct profile *p)

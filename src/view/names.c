@@ -2,7 +2,7 @@
 /* How a frame is called in options and tables: its module, and its name with that before it. */
 #include "base/error.h"
 #include "base/str.h"
-#include "render/render.h"
+#include "view/names/names.h"
 #include "view/view.h"
 
 static const char *const kind_words[KIND_MAX] = {

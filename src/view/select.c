@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "render/render.h"
 #include "view/frame_names.h"
+#include "view/names/names.h"
 
 static int match_frames(struct select *s)
 {

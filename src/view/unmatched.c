@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/str.h"
-#include "render/render.h"
 #include "view/frame_names.h"
+#include "view/names/names.h"
 
 /* What a pattern is one of. */
 enum domain { OF_FRAMES, OF_MODULES, OF_PROCESSES, OF_THREADS, OF_LABELS, OF_KINDS };

@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "profile/copy.h"
 #include "profile/cpu_use.h"
-#include "render/dirs.h"
-#include "render/render.h"
+#include "view/names/dirs.h"
+#include "view/names/names.h"
 #include "view/select.h"
 
 #define NOT_SHOWN UINT32_MAX

@@ -35,11 +35,21 @@ verdict rooms "$(awk '
 		may["dump"] = "base elf proc python symbol sampler profile collect " unwind
 		may["host"] = "base proc"
 		may["record"] = "base elf proc python symbol sampler profile collect host " unwind
-		may["render"] = "base profile"
-		may["view"] = "base profile render"
-		may["live"] = "base profile render view"
+		view = "view view/names view/shape"
+		may["view/names"] = "base profile"
+		may["view/shape"] = "base profile view/names"
+		may["view"] = "base profile " view
+		may["format/common"] = may["format/pprof"] = "base profile " view " format/common"
+		may["picture"] = may["picture/html"] = may["picture/svg"] = may["format/pprof"] " format/pprof picture"
+		split("firefox folded jsonl pstats speedscope v8", formats, " ")
+		for (i in formats)
+			may["format/" formats[i]] = may["format/pprof"] " format/pprof"
+		may["format/trace"] = may["format/pprof"] " format/v8"
+		may["format"] = may["picture"] " format/firefox format/folded format/jsonl format/speedscope format/trace" \
+			" format/v8 picture/html"
+		may["live"] = may["format"] " format"
 		# Of the command line what is in BPF=no (FILES in the Makefile) includes nothing of the rest.
-		files = "base profile host render view cli cli/options"
+		files = may["live"] " host picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
@@ -83,7 +93,7 @@ verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' 
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
 
 # Words that readers had to read twice. What reads files knows an old one still.
-verdict words "$(files src ui man docs README.md | grep -v src/profile/folded_in.c | xargs grep -nE \
+verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
 # Each attempt that the page tells of is shown by a test that is there.

@@ -2,8 +2,8 @@
 /* Pictures and pages that somebody sent: the recording and the source text are read, whatever the bytes are. */
 #include <stdlib.h>
 #include "base/cleanup.h"
-#include "render/embedded.h"
-#include "render/page_text.h"
+#include "format/common/embedded.h"
+#include "picture/html/page_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

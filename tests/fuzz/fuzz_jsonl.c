@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/jsonl_in.h"
-#include "render/render.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "format/jsonl/jsonl_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -15,7 +16,7 @@ static size_t write_jsonl(struct profile *p, char **bytes)
 {
 	size_t n;
 	FILE *f = open_memstream(bytes, &n);
-	struct render_options opt = {.times = PPROF_TIMES_EXACT};
+	struct render_options opt = {.times = PROFILE_TIMES_EXACT};
 
 	if (!f || render_by_name("jsonl")->write(p, f, &opt) || fclose(f))
 		abort();
@@ -29,7 +30,7 @@ static void write_all(struct profile *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_free_ char *bytes = NULL;
-		struct render_options opt = {.times = PPROF_TIMES_EXACT};
+		struct render_options opt = {.times = PROFILE_TIMES_EXACT};
 		size_t n;
 		FILE *f = open_memstream(&bytes, &n);
 		int r = render_by_name(names[i])->write(p, f, &opt);

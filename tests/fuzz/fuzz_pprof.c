@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/pprof.h"
+#include "format/pprof/pprof.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -15,7 +15,7 @@ static size_t write_profile(struct profile *p, char **bytes)
 	size_t n;
 	FILE *f = open_memstream(bytes, &n);
 
-	if (!f || pprof_write(p, f, PPROF_TIMES_EXACT) || fclose(f))
+	if (!f || pprof_write(p, f, PROFILE_TIMES_EXACT) || fclose(f))
 		abort();
 	return n;
 }

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/folded_in.h"
-#include "render/embedded.h"
-#include "render/formats.h"
-#include "render/read.h"
-#include "render/source.h"
+#include "format/common/embedded.h"
+#include "format/common/writers.h"
+#include "format/folded/folded_in.h"
+#include "format/read.h"
+#include "picture/html/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

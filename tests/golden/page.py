@@ -1449,7 +1449,7 @@ def told_apart(b):
     """Kinds of code, states of the GIL, and the ten fills of threads and modules with that of all others, by ui/colour.js's own functions: nobody takes one for another (a distance of CIE76), text on each is
     read, and the picture has the same."""
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
-    style = pathlib.Path("src/render/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
+    style = pathlib.Path("src/picture/svg/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):
         b.scheme(dark)
         b.open("/dev/null")

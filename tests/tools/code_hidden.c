@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "elf/elf_sections.h"
+#include "unwind/compile.h"
 #include "unwind/rows/rows.h"
 
 #define SP 7 /* DWARF's number of rsp */

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/pprof.h"
+#include "format/pprof/pprof.h"
 
 enum { SAMPLES = 20000, DEPTH = 12, THREADS = 3 };
 enum { BULK_STACKS = 5000, BULK_DEPTH = 30, BULK_LOCATIONS = 2000 };
@@ -129,7 +129,7 @@ static void print_truth(const struct truth *t)
 static int write_file(struct profile *p, const char *name)
 {
 	_cleanup_fclose_ FILE *f = fopen(name, "w");
-	int r = f ? pprof_write(p, f, PPROF_TIMES_10MS) : err_sys(-errno, "%s", name);
+	int r = f ? pprof_write(p, f, PROFILE_TIMES_10MS) : err_sys(-errno, "%s", name);
 
 	if (r)
 		fprintf(stderr, "%s\n", err_msg());

@@ -7,8 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/read.h"
-#include "render/render.h"
+#include "format/read.h"
+#include "format/common/options.h"
+#include "format/format.h"
 
 static inline struct profile *read_text(const char *text)
 {

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/embedded.h"
-#include "render/render.h"
+#include "format/common/embedded.h"
+#include "format/common/options.h"
+#include "format/format.h"
 
 struct bytes {
 	char *s;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/record/record.h"
-#include "render/render.h"
+#include "format/format.h"
 
 #define MAX_WORDS 16
 
@@ -101,7 +101,7 @@ static void test_long_forms(void **state)
 	assert_string_equal(o.session.labels.v[0].value, "b=c");
 	assert_string_equal(o.session.labels.v[1].value, "");
 	assert_string_equal(o.format->name, "folded");
-	assert_int_equal(o.times, PPROF_TIMES_EXACT);
+	assert_int_equal(o.times, PROFILE_TIMES_EXACT);
 }
 
 static void test_durations(void **state)

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "profile/cpu_use.h"
 #include "profile/profile.h"
-#include "render/cpu_words.h"
+#include "view/cpu_words.h"
 
 /* 10 s of @ran and @queued; @taken by the host on all CPUs. */
 static struct cpu_use split(uint64_t ran, uint64_t queued, uint64_t taken)

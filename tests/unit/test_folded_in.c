@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <zlib.h>
 #include <zstd.h>
-#include "profile/folded_frame.h"
-#include "profile/folded_in.h"
+#include "format/common/folded_frame.h"
+#include "format/folded/folded_in.h"
 
 static void assert_frame(const char *text, enum frame_kind kind, const char *name,
 			 const char *place, int32_t line)

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/jsonl_in.h"
-#include "render/render.h"
+#include "base/str.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "format/jsonl/jsonl_in.h"
 
 #define HEAD                                                                                       \
 	"{\"type\":\"krait\",\"version\":1,\"sample_types\":[{\"type\":\"samples\",\"unit\":"      \
@@ -16,7 +18,7 @@
 
 static char *written(struct profile *p)
 {
-	struct render_options opt = {.times = PPROF_TIMES_EXACT};
+	struct render_options opt = {.times = PROFILE_TIMES_EXACT};
 	char *text = NULL;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whose code a function is, by its file and by what else ran in that: a table of paths as they are in recordings. */
 #include "render_profile.h"
-#include "render/render.h"
+#include "view/names/names.h"
 
 /* Processes ran in /srv/app. */
 static const struct {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "base/cleanup.h"
 #include "cli/record/output_name.h"
-#include "render/render.h"
+#include "format/format.h"
 
 static void assert_name(char **cmd, const char *wanted)
 {

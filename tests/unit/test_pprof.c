@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "profile/pprof.h"
+#include "format/pprof/pprof.h"
 
 #define BUCKET 10000000
 #define GROUP  (1000ll * BUCKET)
@@ -112,7 +112,7 @@ static void fill_tables(struct made *made)
 
 /* @n samples over @buckets of time. Times go forward, with samples that come up to a second late,
  * and some without a time. */
-static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times times)
+static struct made *make_profile(unsigned n, unsigned buckets, enum profile_times times)
 {
 	struct made *made = calloc(1, sizeof(*made));
 	uint64_t seed = n;
@@ -134,7 +134,7 @@ static struct made *make_profile(unsigned n, unsigned buckets, enum pprof_times 
 
 		if (next_random(&seed) % 50 == 0)
 			s.time_ns = -1;
-		bucket = s.time_ns < 0 || times == PPROF_TIMES_NONE
+		bucket = s.time_ns < 0 || times == PROFILE_TIMES_NONE
 				 ? 0
 				 : 1 + (unsigned)(s.time_ns / BUCKET);
 		/* Stacks and label sets that are equal count together: the empty ones. */
@@ -154,7 +154,7 @@ static void made_free(struct made *made)
 	free(made);
 }
 
-static size_t write_profile(struct profile *p, enum pprof_times times, char **bytes)
+static size_t write_profile(struct profile *p, enum profile_times times, char **bytes)
 {
 	size_t n;
 	FILE *f = open_memstream(bytes, &n);
@@ -379,7 +379,7 @@ static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *t
 }
 
 /* Every sum is there once and whole, or, with exact times, in parts; nothing else is. */
-static void check_samples(struct decoded *d, struct made *made, enum pprof_times times)
+static void check_samples(struct decoded *d, struct made *made, enum profile_times times)
 {
 	int64_t group = -1, time_ns, *want, seen[STACKS];
 	unsigned last_stack = 0;
@@ -403,13 +403,14 @@ static void check_samples(struct decoded *d, struct made *made, enum pprof_times
 		assert_true(stack == last_stack || seen[stack] != group);
 		seen[stack] = group;
 		last_stack = stack;
-		assert_true(times != PPROF_TIMES_NONE || time_ns == -1);
-		assert_true(times != PPROF_TIMES_10MS || time_ns == -1 || time_ns % BUCKET == 0);
+		assert_true(times != PROFILE_TIMES_NONE || time_ns == -1);
+		assert_true(times != PROFILE_TIMES_10MS || time_ns == -1 || time_ns % BUCKET == 0);
 		want = made->want[stack][set][time_ns < 0 ? 0 : time_ns / BUCKET + 1];
 		for (unsigned i = 0; i < 2; i++) {
 			int64_t v = (int64_t)varint(&values);
 
-			assert_true(times == PPROF_TIMES_EXACT ? v <= want[i] : v && v == want[i]);
+			assert_true(times == PROFILE_TIMES_EXACT ? v <= want[i]
+								 : v && v == want[i]);
 			want[i] -= v;
 		}
 	}
@@ -417,7 +418,7 @@ static void check_samples(struct decoded *d, struct made *made, enum pprof_times
 		assert_int_equal((&made->want[0][0][0][0])[i], 0);
 }
 
-static void check_written(unsigned n, unsigned buckets, enum pprof_times times)
+static void check_written(unsigned n, unsigned buckets, enum profile_times times)
 {
 	struct made *made = make_profile(n, buckets, times);
 	_cleanup_free_ char *gz = NULL;
@@ -433,23 +434,23 @@ static void check_written(unsigned n, unsigned buckets, enum pprof_times times)
 
 static void sums_are_right_in_buckets(void **state)
 {
-	check_written(1, 1, PPROF_TIMES_10MS);
-	check_written(4000, BUCKETS, PPROF_TIMES_10MS);
-	check_written(200000, 2200, PPROF_TIMES_10MS); /* more than one window */
-	check_written(150000, 100, PPROF_TIMES_10MS);  /* a group that doesn't fit in one */
+	check_written(1, 1, PROFILE_TIMES_10MS);
+	check_written(4000, BUCKETS, PROFILE_TIMES_10MS);
+	check_written(200000, 2200, PROFILE_TIMES_10MS); /* more than one window */
+	check_written(150000, 100, PROFILE_TIMES_10MS);	 /* a group that doesn't fit in one */
 }
 
 static void sums_are_right_with_exact_times(void **state)
 {
-	check_written(4000, BUCKETS, PPROF_TIMES_EXACT);
+	check_written(4000, BUCKETS, PROFILE_TIMES_EXACT);
 }
 
 static void sums_are_right_without_times(void **state)
 {
-	check_written(4000, BUCKETS, PPROF_TIMES_NONE);
+	check_written(4000, BUCKETS, PROFILE_TIMES_NONE);
 }
 
-static void check_round_trip(unsigned n, unsigned buckets, enum pprof_times times, bool plain)
+static void check_round_trip(unsigned n, unsigned buckets, enum profile_times times, bool plain)
 {
 	struct made *made = make_profile(n, buckets, times);
 	struct profile *again = NULL;
@@ -470,18 +471,18 @@ static void check_round_trip(unsigned n, unsigned buckets, enum pprof_times time
 
 static void reading_and_writing_changes_nothing(void **state)
 {
-	check_round_trip(0, 1, PPROF_TIMES_10MS, false);
-	check_round_trip(4000, BUCKETS, PPROF_TIMES_10MS, false);
-	check_round_trip(4000, BUCKETS, PPROF_TIMES_10MS, true);
-	check_round_trip(4000, BUCKETS, PPROF_TIMES_EXACT, false);
-	check_round_trip(4000, BUCKETS, PPROF_TIMES_NONE, true);
-	check_round_trip(150000, 100, PPROF_TIMES_10MS, false);
+	check_round_trip(0, 1, PROFILE_TIMES_10MS, false);
+	check_round_trip(4000, BUCKETS, PROFILE_TIMES_10MS, false);
+	check_round_trip(4000, BUCKETS, PROFILE_TIMES_10MS, true);
+	check_round_trip(4000, BUCKETS, PROFILE_TIMES_EXACT, false);
+	check_round_trip(4000, BUCKETS, PROFILE_TIMES_NONE, true);
+	check_round_trip(150000, 100, PROFILE_TIMES_10MS, false);
 }
 
 /* A label "time" and the time itself have one name; pprof wants one kind of value a name. */
 static void a_label_called_time_is_renamed(void **state)
 {
-	struct made *made = make_profile(0, 1, PPROF_TIMES_10MS);
+	struct made *made = make_profile(0, 1, PROFILE_TIMES_10MS);
 	struct profile *p = made->p, *again;
 	struct profile_label l = {profile_string(p, "time"), profile_string(p, "noon")};
 	struct profile_sample s = {.stack = made->stack[1],
@@ -494,7 +495,7 @@ static void a_label_called_time_is_renamed(void **state)
 	size_t n;
 
 	assert_int_equal(profile_add(p, &s), 0);
-	n = write_profile(p, PPROF_TIMES_10MS, &bytes);
+	n = write_profile(p, PROFILE_TIMES_10MS, &bytes);
 	assert_int_equal(pprof_read((uint8_t *)bytes, n, &again), 0);
 	assert_int_equal(profile_sums(again, &sums, &n), 0);
 	assert_int_equal(n, 1);
@@ -508,11 +509,11 @@ static void a_label_called_time_is_renamed(void **state)
 
 static void a_full_disk_is_an_error(void **state)
 {
-	struct made *made = make_profile(4000, BUCKETS, PPROF_TIMES_EXACT);
+	struct made *made = make_profile(4000, BUCKETS, PROFILE_TIMES_EXACT);
 	_cleanup_fclose_ FILE *full = fopen("/dev/full", "w");
 
 	assert_non_null(full);
-	assert_int_equal(pprof_write(made->p, full, PPROF_TIMES_EXACT), -ENOSPC);
+	assert_int_equal(pprof_write(made->p, full, PROFILE_TIMES_EXACT), -ENOSPC);
 	assert_non_null(strstr(err_msg(), "No space left"));
 	made_free(made);
 }
@@ -521,7 +522,7 @@ static void a_full_disk_is_an_error(void **state)
 static void times_may_be_huge(void **state)
 {
 	static const int64_t times[] = {INT64_MAX, 0, 86400ll * 1000000000, INT64_MAX - 1, 7};
-	struct made *made = make_profile(0, 1, PPROF_TIMES_EXACT);
+	struct made *made = make_profile(0, 1, PROFILE_TIMES_EXACT);
 	_cleanup_free_ char *gz = NULL;
 	_cleanup_free_ uint8_t *raw = NULL;
 	struct decoded *d;
@@ -533,7 +534,7 @@ static void times_may_be_huge(void **state)
 
 		assert_int_equal(profile_add(made->p, &s), 0);
 	}
-	n = write_profile(made->p, PPROF_TIMES_EXACT, &gz);
+	n = write_profile(made->p, PROFILE_TIMES_EXACT, &gz);
 	raw = gunzip(gz, n, &n);
 	d = decode(raw, n);
 	assert_int_equal(d->samples.n, 5);

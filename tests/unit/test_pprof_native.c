@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "base/cleanup.h"
-#include "profile/pprof.h"
+#include "format/pprof/pprof.h"
 
 static size_t write_profile(struct profile *p, char **bytes)
 {
 	size_t n;
 	FILE *f = open_memstream(bytes, &n);
 
-	assert_int_equal(pprof_write(p, f, PPROF_TIMES_10MS), 0);
+	assert_int_equal(pprof_write(p, f, PROFILE_TIMES_10MS), 0);
 	fclose(f);
 	return n;
 }

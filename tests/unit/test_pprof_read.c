@@ -11,8 +11,8 @@
 #include <zlib.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "profile/pprof.h"
-#include "profile/proto.h"
+#include "format/pprof/pprof.h"
+#include "format/pprof/proto.h"
 
 static void add_message(struct pb *to, unsigned field, struct pb *m)
 {

@@ -5,13 +5,14 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/base64.h"
-#include "render/embedded.h"
-#include "render/gzip.h"
-#include "render/html_diff.h"
-#include "render/read.h"
-#include "render/render.h"
-#include "render/source.h"
+#include "format/common/base64.h"
+#include "format/common/embedded.h"
+#include "format/common/gzip.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "format/read.h"
+#include "picture/html/html_diff.h"
+#include "picture/html/source.h"
 
 struct bytes {
 	char *s;

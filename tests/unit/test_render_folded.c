@@ -5,7 +5,9 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/render.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "view/names/names.h"
 
 static char *folded(struct profile *p, const struct render_options *opt, int want)
 {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/embedded.h"
-#include "render/html_diff.h"
+#include "format/common/embedded.h"
+#include "picture/html/html_diff.h"
 
 static struct bytes draw(struct profile *p, const struct render_options *opt, const char *name)
 {

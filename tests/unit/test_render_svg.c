@@ -9,9 +9,9 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/base64.h"
-#include "render/markup.h"
-#include "render/embedded.h"
+#include "format/common/base64.h"
+#include "format/common/embedded.h"
+#include "picture/markup.h"
 
 static struct bytes draw(struct profile *p, const struct render_options *opt, const char *name)
 {

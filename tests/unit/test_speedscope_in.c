@@ -2,7 +2,7 @@
 /* speedscope's format read: both kinds of profiles, units, whose a profile is, and what is refused. */
 #include "read_text.h"
 
-#include "profile/speedscope_in.h"
+#include "format/speedscope/speedscope_in.h"
 
 #define SCHEMA "\"$schema\":\"https://www.speedscope.app/file-format-schema.json\""
 #define TABLE                                                                                      \

@@ -2,7 +2,7 @@
 /* Samples thread by thread in the order of time, also when a thread has more than fit in a window. */
 #include "render_profile.h"
 
-#include "render/timeline.h"
+#include "view/shape/timeline.h"
 
 enum { MANY = 600000, FEW = 1000, STACKS = 7 };
 
@@ -79,7 +79,7 @@ static void fill(struct profile *p, const char *tid, unsigned n)
 	}
 }
 
-static void read_all(struct profile *p, enum pprof_times times, struct seen *s)
+static void read_all(struct profile *p, enum profile_times times, struct seen *s)
 {
 	static const struct timeline_reader reader = {begin, run, end};
 	struct timeline t;
@@ -101,9 +101,9 @@ static void test_order(void **state)
 
 	fill(p, "11", MANY);
 	fill(p, "9", FEW);
-	read_all(p, PPROF_TIMES_EXACT, &s);
+	read_all(p, PROFILE_TIMES_EXACT, &s);
 	assert_true(s.runs > MANY / 2);
-	read_all(p, PPROF_TIMES_NONE, &s);
+	read_all(p, PROFILE_TIMES_NONE, &s);
 	assert_int_equal(s.runs, 2 * STACKS);
 	profile_free(p);
 }

@@ -4,7 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "render/render.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "view/names/names.h"
 #include "view/view.h"
 
 static struct profile *made(void)
@@ -299,7 +301,7 @@ static void test_inlined(void **state)
 								.values = {1, 1}}),
 			0);
 		assert_int_equal(view_apply(&p, views[i], NULL), 0);
-		assert_int_equal(pprof_write(p, null, PPROF_TIMES_EXACT), 0);
+		assert_int_equal(pprof_write(p, null, PROFILE_TIMES_EXACT), 0);
 		fclose(null);
 		profile_free(p);
 	}

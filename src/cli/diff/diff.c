@@ -13,11 +13,11 @@
 #include "cli/options/values.h"
 #include "cli/options/view_options.h"
 #include "cli/write.h"
-#include "render/embedded.h"
-#include "render/html_diff.h"
-#include "render/origin.h"
-#include "render/read.h"
-#include "render/tree.h"
+#include "format/common/embedded.h"
+#include "format/read.h"
+#include "picture/html/html_diff.h"
+#include "view/names/origin.h"
+#include "view/shape/tree.h"
 
 struct diff_options {
 	pattern_texts side[DIFF_SIDES]; /* --a, --b */

@@ -6,10 +6,11 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/diff/diff.h"
+#include "format/common/options.h"
+#include "format/format.h"
+#include "picture/html/html_diff.h"
 #include "profile/copy.h"
-#include "render/html_diff.h"
-#include "render/render.h"
-#include "render/tree.h"
+#include "view/shape/tree.h"
 
 struct page {
 	const struct diff_facts *f;
@@ -226,7 +227,7 @@ static int write_page(struct page *g, FILE *out)
 	struct render_options opt = {.open_source = SOURCE_OF_PAGE(&f->source[DIFF_A]),
 				     .source_shown = source_shown,
 				     .value = f->type,
-				     .times = PPROF_TIMES_EXACT,
+				     .times = PROFILE_TIMES_EXACT,
 				     .diff = &d,
 				     .by = f->by};
 

@@ -9,7 +9,7 @@
 #include "cli/color.h"
 #include "cli/diff/diff.h"
 #include "cli/options/view_options.h"
-#include "render/markup.h"
+#include "picture/markup.h"
 
 /* A cell and its mark, right-justified in @width columns. */
 static void add_cell(struct str *row, const struct str *cell, const char *mark, int width)

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 #include "cli/diff/diff.h"
-#include "render/markup.h"
+#include "picture/markup.h"
 
 #define LONG_END 80   /* krait's own words are shorter */
 #define WHOLE	 0.14 /* the machine's speed alone mostly moves all costs by less */

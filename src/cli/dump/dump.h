@@ -10,7 +10,7 @@
 #include "dump/dump.h"
 #include "dump/source.h"
 #include "record/session.h"
-#include "render/render.h"
+#include "view/names/names.h"
 
 struct dump_print;
 

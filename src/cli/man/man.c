@@ -11,11 +11,11 @@
 #include "cli/exit.h"
 #include "cli/options/help.h"
 #include "dump/wait.h"
+#include "format/format.h"
 #include "host/rights.h"
 #include "live/browse.h"
-#include "render/render.h"
-#include "sampler/events.h"
 #include "records.h"
+#include "sampler/events.h"
 
 /* Text as roff has it: no hyphenation of options, no line that begins with a request. */
 static void text(const char *s)

@@ -11,7 +11,7 @@
 #include "cli/exit.h"
 #include "cli/options/values.h"
 #include "cli/write.h"
-#include "render/read.h"
+#include "format/read.h"
 
 #define MAX_FILES 1000
 
@@ -129,7 +129,7 @@ static int merge(const struct merge_options *o, const profiles *all,
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct merge_options o = {.render.times = PPROF_TIMES_EXACT};
+	struct merge_options o = {.render.times = PROFILE_TIMES_EXACT};
 	_cleanup_(free_all) profiles all = {};
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);

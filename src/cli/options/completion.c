@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/parts.h"
-#include "render/render.h"
+#include "format/format.h"
 
 /* Prints the words that row->complete stands for, apart by @separator. */
 static void print_words(const struct option_row *row, char separator)

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cli/color.h"
-#include "profile/pprof.h"
+#include "profile/sample_order.h"
 #include "profile/profile.h"
 #include "unwind.h"
 
@@ -271,12 +271,12 @@ int value_color(void *field, const char *text)
 
 int value_times_exact(void *field, const char *text)
 {
-	*(enum pprof_times *)field = PPROF_TIMES_EXACT;
+	*(enum profile_times *)field = PROFILE_TIMES_EXACT;
 	return 0;
 }
 
 int value_times_none(void *field, const char *text)
 {
-	*(enum pprof_times *)field = PPROF_TIMES_NONE;
+	*(enum profile_times *)field = PROFILE_TIMES_NONE;
 	return 0;
 }

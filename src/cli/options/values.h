@@ -25,7 +25,7 @@ int value_label(void *field, const char *text);	    /* VEC(struct profile_label_
 int value_memory(void *field, const char *text);    /* uint64_t bytes: 8M to 4G; K M G */
 int value_native(void *field, const char *text);    /* enum native_mode */
 int value_color(void *field, const char *text);	    /* enum color_mode */
-int value_times_exact(void *field, const char *text); /* enum pprof_times; @text is NULL */
+int value_times_exact(void *field, const char *text); /* enum profile_times; @text is NULL */
 int value_times_none(void *field, const char *text);
 
 /* The row of every command that prints in colour; @at is the offset of an enum color_mode. */

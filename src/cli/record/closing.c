@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/record/closing.h"
 #include "base/cleanup.h"
 #include "base/self.h"
 #include "base/str.h"
-#include "cli/record/closing.h"
 #include "proc/hidepid.h"
 #include "proc/proc.h"
-#include "render/cpu_words.h"
 #include "symbol/debuginfod.h"
+#include "view/cpu_words.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */
 #define HARDLY_PERCENT 1.0

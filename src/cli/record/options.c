@@ -8,7 +8,7 @@
 #include "cli/exit.h"
 #include "cli/options/view_options.h"
 #include "cli/record/rows.h"
-#include "render/render.h"
+#include "format/format.h"
 #include "sampler/events.h"
 
 /* A frequency that doesn't beat in step with timers; see perf's own default of 99. */
@@ -230,7 +230,7 @@ static int check_shown(const struct record_options *o)
 			"--by %s isn't a label of this recording; there are process, thread, "
 			"pid, tid, cgroup, container, gil and labels that are added",
 			by);
-	if ((o->view.since_ns || o->view.until_ns) && o->times == PPROF_TIMES_NONE)
+	if ((o->view.since_ns || o->view.until_ns) && o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "--since and --until need times; leave --no-times out");
 	return view_options_check(&o->view);
 }
@@ -261,7 +261,7 @@ static int check_times(const struct record_options *o)
 
 	if (r)
 		return r;
-	if (o->times == PPROF_TIMES_NONE)
+	if (o->times == PROFILE_TIMES_NONE)
 		return err_set(-EINVAL, "the format %s shows times; leave --no-times out",
 			       o->format->name);
 	if (!event.clock || (o->value && streq(o->value, "samples")))

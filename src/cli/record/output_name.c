@@ -6,8 +6,8 @@
 #include <errno.h>
 #include "base/error.h"
 #include "base/str.h"
+#include "format/format.h"
 #include "proc/proc.h"
-#include "render/render.h"
 
 #define MAX_NAME 64 /* file names end at 255 bytes */
 

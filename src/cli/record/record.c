@@ -22,13 +22,13 @@
 #include "cli/record/viewer.h"
 #include "cli/report/headline.h"
 #include "cli/write.h"
+#include "format/common/options.h"
 #include "record/label_intervals.h"
 #include "record/session.h"
 #include "record/signals.h"
 #include "record/summary.h"
-#include "render/cpu_words.h"
-#include "render/origin.h"
-#include "render/render.h"
+#include "view/cpu_words.h"
+#include "view/names/origin.h"
 
 /* One run of `krait record`. */
 struct recording {

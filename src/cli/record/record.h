@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "cli/color.h"
 #include "cli/options/source_options.h"
-#include "profile/pprof.h"
+#include "profile/sample_order.h"
 #include "record/options.h"
 #include "view/view.h"
 
@@ -24,7 +24,7 @@ struct record_options {
 	const struct render_format *format; /* by --format, -f, the extension; never NULL */
 	const char *value;		    /* value type, NULL = the format's default */
 	bool annotate;			    /* only where the format is folded */
-	enum pprof_times times;
+	enum profile_times times;
 	struct view_options view; /* what of the recording is written */
 	const char *summary_json; /* file for the closing lines as JSON, or NULL; "-" = stdout */
 	bool open;		  /* show the output when it is written */

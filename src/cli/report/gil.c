@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "cli/cells.h"
 #include "cli/report/report.h"
-#include "render/roots.h"
+#include "view/shape/roots.h"
 
 #define INDENT "     " /* of a line that goes on */
 

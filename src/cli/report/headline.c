@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include "cli/report/report.h"
-#include "render/tree.h"
+#include "view/shape/tree.h"
 
 int report_find_value(struct report_facts *f, const char *type)
 {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/report/report.h"
-#include "render/cpu_words.h"
+#include "view/cpu_words.h"
 
 static void put(FILE *out, const char *key, const char *value)
 {

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "cli/cells.h"
 #include "cli/report/report.h"
-#include "render/markup.h"
+#include "picture/markup.h"
 
 #define PERCENT_WIDTH 11 /* with the blanks behind it */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "cli/report/report.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -15,11 +16,10 @@
 #include "cli/options/values.h"
 #include "cli/options/view_options.h"
 #include "cli/report/headline.h"
-#include "cli/report/report.h"
 #include "cli/write.h"
-#include "render/embedded.h"
-#include "render/read.h"
-#include "render/roots.h"
+#include "format/common/embedded.h"
+#include "format/read.h"
+#include "view/shape/roots.h"
 
 struct report_options {
 	const char *output, *format_name;
@@ -322,7 +322,7 @@ static int report(struct report_options *o, const char *path)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct report_options o = {.render.times = PPROF_TIMES_EXACT};
+	struct report_options o = {.render.times = PROFILE_TIMES_EXACT};
 	struct operands operands;
 	int r = options_read(self, argc, argv, &o, &operands);
 

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include "cli/color.h"
 #include "cli/source_recorded.h"
-#include "render/page_text.h"
-#include "render/render.h"
+#include "picture/html/page_text.h"
 #include "view/costs.h"
 #include "view/view.h"
 

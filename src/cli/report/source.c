@@ -7,7 +7,7 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "cli/report/report.h"
-#include "render/source_text.h"
+#include "picture/html/source_text.h"
 
 static int read_text(const struct report_facts *f, const struct source_rules *rules,
 		     uint32_t function, struct source_text *t)

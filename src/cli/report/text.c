@@ -10,8 +10,8 @@
 #include "cli/cells.h"
 #include "cli/options/view_options.h"
 #include "cli/report/print.h"
-#include "render/cpu_words.h"
-#include "render/markup.h"
+#include "picture/markup.h"
+#include "view/cpu_words.h"
 
 #define OWN_ROWS 3 /* of one's own lines, where a terminal has few rows */
 #define NOTES	 8 /* a file of another tool may claim any number */

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "cli/cells.h"
 #include "cli/report/print.h"
-#include "render/tree.h"
+#include "view/shape/tree.h"
 #include "view/view.h"
 
 #define TREE_ROWS    60

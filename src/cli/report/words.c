@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/report/report.h"
-#include "render/cpu_words.h"
-#include "render/markup.h"
-#include "render/roots.h"
+#include "picture/markup.h"
+#include "view/cpu_words.h"
+#include "view/shape/roots.h"
 
 const char *report_value_words(const struct report_facts *f)
 {

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The text of one frame taken apart; see folded_frame.h. */
+#include "format/common/folded_frame.h"
+
+#define TEXT(s, n) ((struct folded_text){(s), (n)})
+
+static bool has_suffix(const char *s, size_t n, const char *suffix)
+{
+	size_t m = strlen(suffix);
+
+	return n > m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+static bool has_prefix(const char *s, size_t n, const char *prefix)
+{
+	size_t m = strlen(prefix);
+
+	return n >= m && memcmp(s, prefix, m) == 0;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Length of the digits that end @s. */
+static size_t digits_at_end(const char *s, size_t n)
+{
+	size_t digits = 0;
+
+	while (digits < n && is_digit(s[n - 1 - digits]))
+		digits++;
+	return digits;
+}
+
+/* A line number; 0 for what is no number below 2^31. */
+static int32_t number(const char *s, size_t n)
+{
+	int64_t v = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		v = v * 10 + (s[i] - '0');
+		if (v > INT32_MAX)
+			return 0;
+	}
+	return (int32_t)v;
+}
+
+/* Source files whose functions are native; every other one with a line is Python's. */
+static bool native_source(const char *s, size_t n)
+{
+	static const char *const endings[] = {
+		".c",  ".cc",  ".cpp", ".cxx", ".h",	".hh", ".hpp", ".hxx", ".inl",
+		".rs", ".go",  ".S",   ".s",   ".asm",	".f",  ".f90", ".cu",  ".m",
+		".mm", ".zig", ".js",  ".ts",  ".java", ".rb", ".php"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+		if (has_suffix(s, n, endings[i]))
+			return true;
+	return false;
+}
+
+static bool python_source(const char *s, size_t n)
+{
+	return has_suffix(s, n, ".py") || has_suffix(s, n, ".pyx") || has_suffix(s, n, ".ipynb") ||
+	       (n > 1 && s[0] == '<' && s[n - 1] == '>');
+}
+
+/*
+ * Endings of stackcollapse-perf.pl and of krait's --annotate; _[w] is the stack that woke the
+ * thread up, the kernel's.
+ */
+static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
+{
+	static const struct {
+		char letter;
+		enum frame_kind kind;
+	} kinds[] = {{'k', KIND_KERNEL}, {'j', KIND_JIT}, {'i', KIND_NATIVE},
+		     {'n', KIND_NATIVE}, {'g', KIND_GC},  {'w', KIND_KERNEL}};
+
+	if (n < 5 || s[n - 4] != '_' || s[n - 3] != '[' || s[n - 1] != ']')
+		return n;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (s[n - 2] != kinds[i].letter)
+			continue;
+		f->kind = kinds[i].kind;
+		f->inlined = s[n - 2] == 'i';
+		return n - 4;
+	}
+	return n;
+}
+
+/* krait's own marks; other texts in brackets are what perf shows where it has no symbol. */
+static bool is_mark(const char *s, size_t n)
+{
+	static const char *const marks[] = {"[truncated]",
+					    "[incomplete",
+					    "[no Python",
+					    "[unsupported",
+					    "[interpreter starting]",
+					    "[interpreter ending]",
+					    "[code changed]",
+					    "[name not readable]"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (has_prefix(s, n, marks[i]) && s[n - 1] == ']')
+			return true;
+	return false;
+}
+
+/* "[libz.so.1+0x1234]", "[kernel+0xffff]": *f if it is one. */
+static bool take_address(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t at = n - 1;
+	uint64_t v = 0;
+
+	if (n < 6 || s[0] != '[' || s[n - 1] != ']')
+		return false;
+	while (at > 3 && strchr("0123456789abcdef", s[at - 1]) && s[at - 1])
+		at--;
+	if (at == n - 1 || n - 1 - at > 16 || memcmp(s + at - 3, "+0x", 3) || at - 3 <= 1)
+		return false;
+	for (size_t i = at; i < n - 1; i++)
+		v = v << 4 | (unsigned)(is_digit(s[i]) ? s[i] - '0' : s[i] - 'a' + 10);
+	f->unnamed = true;
+	f->address = v;
+	f->mapping = TEXT(s + 1, at - 4);
+	if (has_prefix(f->mapping.s, f->mapping.n, "kernel"))
+		f->kind = KIND_KERNEL;
+	return true;
+}
+
+/* "[unknown]", "libz.so.1": whoever wrote it had no source file, a line or not. */
+static bool is_mapping(const char *s, size_t n)
+{
+	const char *so = memmem(s, n, ".so", 3);
+	size_t rest = so ? (size_t)(s + n - so) - 3 : 0;
+
+	if (n > 1 && s[0] == '[' && s[n - 1] == ']')
+		return true;
+	if (so && so > s && (!rest || (rest > 1 && so[3] == '.' && is_digit(so[4]))))
+		return true;
+	return has_suffix(s, n, ".dylib") || has_suffix(s, n, ".dll") || has_suffix(s, n, ".exe");
+}
+
+/* A source file, if there is a line or the ending tells; else a mapping. No Python function is called java/lang/Thread.run. */
+static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
+{
+	bool python = python_source(s, n), native = native_source(s, n);
+
+	if (is_mapping(s, n) || (!has_line && !python && !native)) {
+		f->mapping = TEXT(s, n);
+		return;
+	}
+	f->file = TEXT(s, n);
+	if (f->kind == KIND_MAX && !native && (python || !memchr(f->name.s, '/', f->name.n)))
+		f->kind = KIND_PYTHON;
+}
+
+/* What is in the parentheses at the end: "FILE:LINE", a source file, or a mapping. */
+static void take_place(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t digits = digits_at_end(s, n);
+	bool has_line = digits && digits < n && s[n - digits - 1] == ':' && n - digits > 1;
+
+	if (has_line)
+		f->line = number(s + n - digits, digits);
+	set_place(s, has_line ? n - digits - 1 : n, has_line, f);
+}
+
+/* "name (place)": the last parentheses, which end the text. */
+static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t depth = 0;
+
+	if (n < 4 || s[n - 1] != ')')
+		return false;
+	for (size_t i = n; i-- > 1;) {
+		depth += s[i] == ')';
+		depth -= s[i] == '(';
+		if (depth)
+			continue;
+		/*
+		 * C++'s own "f(int)" has no blank before it and says no place, nor does a number: of threads py-spy
+		 * makes slices "thread (12)".
+		 */
+		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n || digits_at_end(s, n - 1) == n - i - 2)
+			return false;
+		f->name = TEXT(s, i - 1);
+		take_place(s + i + 1, n - i - 2, f);
+		return true;
+	}
+	return false;
+}
+
+/* "FILE:FUNCTION:LINE" of Austin and of CPython 3.15's own profiler. */
+static bool take_colons(const char *s, size_t n, struct folded_frame *f)
+{
+	size_t digits = digits_at_end(s, n), end, at;
+
+	if (!digits || digits + 3 > n || s[n - digits - 1] != ':')
+		return false;
+	end = n - digits - 1;
+	for (at = end; at && s[at - 1] != ':'; at--)
+		;
+	/* "std::sort:12" isn't one: the file is empty or ends in a colon. */
+	if (at < 2 || at == end || s[at - 2] == ':')
+		return false;
+	f->file = TEXT(s, at - 1);
+	f->name = TEXT(s + at, end - at);
+	f->line = number(s + n - digits, digits);
+	if (f->kind == KIND_MAX)
+		f->kind = native_source(f->file.s, f->file.n) ? KIND_NATIVE : KIND_PYTHON;
+	return true;
+}
+
+/* Where the name of a function of V8's ends: before the blank that its file is behind, n without a file. */
+static size_t end_of_v8_name(const char *s, size_t n)
+{
+	static const char *const starts[] = {
+		" /", " file:", " node:", " http:", " https:", " internal/"};
+	const char *last = memrchr(s, ' ', n);
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		const char *at = memmem(s, n, starts[i], strlen(starts[i]));
+
+		if (at)
+			return (size_t)(at - s);
+	}
+	return last ? (size_t)(last - s) : n;
+}
+
+/* Takes ":39" off the end. False: there is no number. */
+static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
+{
+	size_t digits = digits_at_end(s, *n);
+
+	if (!digits || digits + 1 >= *n || s[*n - digits - 1] != ':')
+		return false;
+	*ret = number(s + *n - digits, digits);
+	*n -= digits + 1;
+	return true;
+}
+
+/*
+ * "LazyCompile:*foo /srv/app.js:39" of node's perf maps: the sign tells how it was compiled, a column may follow the line.
+ */
+static bool take_v8(const char *s, size_t n, struct folded_frame *f)
+{
+	static const char *const kinds[] = {"LazyCompile:", "Function:", "Script:", "Eval:"};
+	size_t i = 0, end;
+	int32_t column;
+
+	while (i < ARRAY_SIZE(kinds) && !has_prefix(s, n, kinds[i]))
+		i++;
+	if (i == ARRAY_SIZE(kinds))
+		return false;
+	s += strlen(kinds[i]);
+	n -= strlen(kinds[i]);
+	if (n && strchr("*~^+", *s) && *s) {
+		s++;
+		n--;
+	}
+	end = end_of_v8_name(s, n);
+	f->name = end ? TEXT(s, end) : TEXT("(anonymous)", strlen("(anonymous)"));
+	if (f->kind == KIND_MAX)
+		f->kind = KIND_NATIVE;
+	if (end + 1 >= n)
+		return n > 0;
+	s += end + 1;
+	n -= end + 1;
+	if (take_number_at_end(s, &n, &f->line) && take_number_at_end(s, &n, &column))
+		f->line = column; /* that was the column */
+	f->file = TEXT(s, n);
+	return true;
+}
+
+static enum frame_kind kind_of_mapping(const struct folded_text *m)
+{
+	char name[64];
+
+	if (!m->n || m->s[0] != '[' || m->n >= sizeof(name))
+		return KIND_NATIVE;
+	memcpy(name, m->s, m->n);
+	name[m->n] = '\0';
+	return profile_kind(name);
+}
+
+static bool is_text(const char *s, size_t n, const char *text)
+{
+	return n == strlen(text) && !memcmp(s, text, n);
+}
+
+/* Frames that Austin (-g) and CPython 3.15's own profiler put in for what isn't Python. */
+static bool take_made_up(const char *s, size_t n, struct folded_frame *f)
+{
+	static const char collector[] = "garbage collector";
+
+	if (is_text(s, n, ":GC:") || is_text(s, n, "~:<GC>:0") || is_text(s, n, "<GC>")) {
+		f->kind = KIND_GC;
+		f->name = TEXT(collector, sizeof(collector) - 1);
+		return true;
+	}
+	if (!is_text(s, n, "~:<native>:0"))
+		return false;
+	f->kind = KIND_NATIVE;
+	f->name = TEXT(s + 2, n - 4);
+	return true;
+}
+
+void folded_frame_parse(const char *s, size_t n, struct folded_frame *ret)
+{
+	*ret = (struct folded_frame){.kind = KIND_MAX};
+	if (take_made_up(s, n, ret))
+		return;
+	if (is_mark(s, n)) {
+		ret->kind = KIND_MARK;
+		ret->name = TEXT(s, n);
+		return;
+	}
+	n = take_annotation(s, n, ret);
+	if (!take_v8(s, n, ret) && !take_address(s, n, ret) && !take_parentheses(s, n, ret) &&
+	    !take_colons(s, n, ret))
+		ret->name = TEXT(s, n);
+	if (ret->kind == KIND_MAX)
+		ret->kind = kind_of_mapping(&ret->mapping);
+}
+
+bool folded_frame_parse_torch(const char *s, size_t n, struct folded_frame *ret)
+{
+	const char *end = memmem(s, n, "): ", 3);
+	size_t before = end ? (size_t)(end - s) : 0, digits = digits_at_end(s, before);
+	size_t file = digits && digits < before ? before - digits - 1 : 0;
+
+	if (!file || s[file] != '(' || before + 3 >= n || !python_source(s, file))
+		return false;
+	*ret = (struct folded_frame){.kind = KIND_PYTHON,
+				     .file = TEXT(s, file),
+				     .name = TEXT(end + 3, n - before - 3),
+				     .line = number(s + file + 1, digits)};
+	return true;
+}
+
+void folded_frame_make(struct folded_text name, struct folded_text place, int32_t line,
+		       struct folded_frame *ret)
+{
+	*ret = (struct folded_frame){.kind = KIND_MAX, .name = name, .line = line};
+	if (!place.n && line <= 0 && take_made_up(name.s, name.n, ret))
+		return;
+	if (is_mark(name.s, name.n))
+		ret->kind = KIND_MARK;
+	else if (!place.n && line <= 0 && take_v8(name.s, name.n, ret))
+		;
+	else if (!take_address(name.s, name.n, ret) && place.n)
+		set_place(place.s, place.n, line > 0, ret);
+	if (ret->kind == KIND_MAX)
+		ret->kind = kind_of_mapping(&ret->mapping);
+}
+
+static uint32_t string(struct profile *p, struct folded_text t)
+{
+	return t.n ? profile_string_n(p, t.s, t.n) : 0;
+}
+
+static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
+{
+	static const char *const by_kind[KIND_MAX] = {
+		[KIND_PYTHON] = "[python]", [KIND_NATIVE] = "[unknown]", [KIND_KERNEL] = "[kernel]",
+		[KIND_JIT] = "[jit]",	    [KIND_GC] = "[gc]",		 [KIND_MARK] = "[krait]"};
+	struct profile_mapping m = {.kind = f->kind};
+
+	if (f->mapping.n && f->unnamed && f->kind == KIND_KERNEL) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "[%.*s]", (int)MIN(f->mapping.n, (size_t)70),
+			 f->mapping.s);
+		m.name = profile_string(p, name);
+	} else if (f->mapping.n) {
+		m.name = string(p, f->mapping);
+		/* The name tells the kind in a file; an annotation can't say otherwise. */
+		m.kind = profile_kind(profile_get_string(p, m.name));
+	} else {
+		m.name = profile_string(p, by_kind[f->kind]);
+	}
+	return profile_mapping(p, &m);
+}
+
+struct profile_location folded_frame_location(struct profile *p, const struct folded_frame *f)
+{
+	struct profile_location l = {
+		.mapping = mapping_of(p, f), .line = f->line, .address = f->address};
+
+	if (!f->unnamed)
+		l.function =
+			profile_function(p, &(struct profile_function){.name = string(p, f->name),
+								       .file = string(p, f->file)});
+	return l;
+}
+
+/* Where @what is in @s, or n. */
+static size_t find(const char *s, size_t n, const char *what)
+{
+	const char *at = memmem(s, n, what, strlen(what));
+
+	return at ? (size_t)(at - s) : n;
+}
+
+/* "NAME (pid 12)" */
+static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
+{
+	static const struct {
+		const char *before, *id, *name;
+	} forms[] = {{" (pid ", "pid", "process"}, {" (tid ", "tid", "thread"}};
+
+	if (!n || s[n - 1] != ')')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t digits = digits_at_end(s, n - 1), before = strlen(forms[i].before);
+
+		if (!digits || digits + before + 1 >= n ||
+		    memcmp(s + n - 1 - digits - before, forms[i].before, before))
+			continue;
+		ret[0] = (struct folded_label){forms[i].name, TEXT(s, n - 1 - digits - before)};
+		ret[1] = (struct folded_label){forms[i].id, TEXT(s + n - 1 - digits, digits)};
+		return true;
+	}
+	return false;
+}
+
+/* What has no name: "tid 34" as a root frame, "(tid 34)" in the name of a viewer's thread. */
+static bool root_without_name(const char *s, size_t n, struct folded_label ret[2])
+{
+	size_t bracket = n && s[0] == '(' && s[n - 1] == ')', start = bracket + strlen("pid ");
+	size_t end = n - bracket;
+	bool process = has_prefix(s + bracket, end - bracket, "pid ");
+
+	if ((!process && !has_prefix(s + bracket, end - bracket, "tid ")) || end <= start ||
+	    digits_at_end(s, end) != end - start)
+		return false;
+	ret[0] = (struct folded_label){process ? "pid" : "tid", TEXT(s + start, end - start)};
+	return true;
+}
+
+/* `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; src/stack_trace.rs */
+static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
+{
+	bool process = has_prefix(s, n, "process "), thread = has_prefix(s, n, "thread (");
+	size_t start = process ? strlen("process ") : strlen("thread (");
+	size_t end, name;
+
+	if (!process && !thread)
+		return false;
+	end = start + find(s + start, n - start, process ? ":" : ")");
+	if (end == n || end == start)
+		return false;
+	ret[0] = (struct folded_label){process ? "pid" : "tid", TEXT(s + start, end - start)};
+	name = end + (process ? 1 : strlen("): "));
+	if (name + 1 < n && s[name] == '"' && s[n - 1] == '"') {
+		name++;
+		n--;
+	}
+	if (name < n)
+		ret[1] = (struct folded_label){process ? "process" : "thread",
+					       TEXT(s + name, n - name)};
+	return true;
+}
+
+/* "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34" */
+static bool root_of_austin(const char *s, size_t n, struct folded_label ret[2])
+{
+	size_t start = has_prefix(s, n, "tid:") ? 4 : 1, digits = digits_at_end(s, n);
+
+	if (n < 2 || !digits || (s[0] != 'P' && s[0] != 'T' && start == 1))
+		return false;
+	if (digits + start != n) {
+		size_t before = n - digits;
+
+		if (s[0] != 'T' || before < 3 || s[before - 1] != ':' ||
+		    digits_at_end(s, before - 1) != before - 2)
+			return false;
+		start = before;
+	}
+	ret[0] = (struct folded_label){s[0] == 'P' ? "pid" : "tid", TEXT(s + start, n - start)};
+	return true;
+}
+
+void folded_root_parse(const char *s, size_t n, struct folded_label ret[2])
+{
+	ret[0] = ret[1] = (struct folded_label){};
+	if (!root_of_krait(s, n, ret) && !root_without_name(s, n, ret) && !root_of_pyspy(s, n, ret))
+		root_of_austin(s, n, ret);
+}

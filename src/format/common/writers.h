@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The writers that format.c lists, one each. Contract of all: struct render_format.write. */
+#ifndef FORMAT_COMMON_WRITERS_H
+#define FORMAT_COMMON_WRITERS_H
+
+#include <stdio.h>
+
+#include "format/common/options.h"
+#include "profile/profile.h"
+
+_must_use_ int firefox_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int folded_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int jsonl_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int pstats_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int speedscope_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int html_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int svg_write(struct profile *p, FILE *out, const struct render_options *opt);
+_must_use_ int trace_write(struct profile *p, FILE *out, const struct render_options *opt);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Folded stacks: "root;...;leaf COUNT\n", what flamegraph.pl, speedscope and most viewers read. The
+ * last space of a line separates the count, so that names may hold spaces; `;` and whatever a
+ * reader could take for a line break is replaced, and a line begins with no `#`. Lines are sorted by frame, and no two have the
+ * same stack: frames that differ in nothing a reader can see (a column, an address) are one.
+ */
+#include "format/common/writers.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "format/folded/folded_in.h"
+#include "view/names/names.h"
+#include "view/names/rank.h"
+#include "view/shape/roots.h"
+#include "view/shape/tree.h"
+
+/*
+ * Length of a C1 control (some terminals obey them, U+0085 ends a line) or of the line and
+ * paragraph separators, which Python's splitlines() takes for line breaks too.
+ */
+static size_t unicode_control(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] <= 0x9f)
+		return 2;
+	return !strncmp(s, "\xe2\x80\xa8", 3) || !strncmp(s, "\xe2\x80\xa9", 3) ? 3 : 0;
+}
+
+/* Appends @s so that it stays one frame of one line; valid UTF-8 stays valid. */
+static void add_clean(struct str *b, const char *s)
+{
+	while (*s) {
+		unsigned char c = *s;
+		size_t n = unicode_control(s);
+
+		if (n || c < ' ' || c == 0x7f)
+			str_add_c(b, ' ');
+		else
+			str_add_c(b, c == ';' ? ':' : *s);
+		s += n ? n : 1;
+	}
+}
+
+/*
+ * flamegraph.pl colours by these endings, which stackcollapse-perf.pl writes: _[k] kernel, _[j] code
+ * made at run time, _[i] inlined. _[n] and _[g] are krait's.
+ */
+static const char *annotation(const struct profile *p, uint32_t location)
+{
+	static const char *const by_kind[KIND_MAX] = {[KIND_NATIVE] = "_[n]",
+						      [KIND_KERNEL] = "_[k]",
+						      [KIND_JIT] = "_[j]",
+						      [KIND_GC] = "_[g]"};
+	const struct profile_location *l = profile_get_location(p, location);
+	const char *kind = by_kind[profile_get_mapping(p, l->mapping)->kind];
+
+	return l->outer ? "_[i]" : kind ? kind : "";
+}
+
+struct folded {
+	const struct render_options *opt;
+	unsigned digits;    /* of values, behind the point */
+	struct rank frames; /* input 0: "[no stack]", input id: location id */
+	struct roots roots;
+	struct tree tree;
+};
+
+static int rank_frames(struct folded *f, struct profile *p)
+{
+	struct render_names *names = render_names_new(p);
+	_cleanup_str_ struct str raw = {}, clean = {};
+	int r = names ? rank_add(&f->frames, "[no stack]") : -ENOMEM;
+
+	for (uint32_t id = 1; !r && id <= profile_n_locations(p); id++) {
+		str_clear(&raw);
+		str_clear(&clean);
+		render_names_frame(names, id, &raw);
+		add_clean(&clean, str_cstr(&raw));
+		if (f->opt->annotate)
+			str_add(&clean, annotation(p, id));
+		r = raw.failed || clean.failed ? -ENOMEM : rank_add(&f->frames, str_cstr(&clean));
+	}
+	render_names_free(names);
+	if (!r)
+		r = rank_finish(&f->frames);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
+static const char *text(const struct folded *f, const struct tree_node *n)
+{
+	if (n->key & TREE_ROOT)
+		return rank_text(&f->roots.texts, n->key & ~TREE_ROOT);
+	return rank_text(&f->frames, n->key);
+}
+
+/* Keys are ranks; a root frame and a stack's frame are only siblings in the no-frames case. */
+static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
+{
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* Whether a reader would take the ends of all lines for two counts. */
+static bool has_two_numbers(const struct folded *f)
+{
+	size_t lines = 0;
+
+	vec_foreach(n, &f->tree.nodes) {
+		const char *frame, *last;
+
+		if (!n->self || n == f->tree.nodes.v)
+			continue;
+		frame = text(f, n);
+		last = strrchr(frame, ' ');
+		if (!last || !last[1] || last[1 + strspn(last + 1, "-.+eE0123456789")])
+			return false;
+		lines++;
+	}
+	return lines;
+}
+
+struct visit {
+	uint32_t node;
+	size_t prefix; /* bytes of the line before this node's frame */
+};
+
+/* The lines below @visit's node, depth first; the stack of visits is explicit, stacks are deep. */
+static int write_lines(struct folded *f, FILE *out)
+{
+	VEC(struct visit) todo = {};
+	_cleanup_str_ struct str line = {};
+	int r = vec_push(&todo, (struct visit){});
+
+	while (!r && todo.n) {
+		struct visit v = todo.v[--todo.n];
+		const struct tree_node *n = &f->tree.nodes.v[v.node];
+
+		line.n = v.prefix;
+		if (v.node) {
+			const char *frame = text(f, n);
+
+			/* At the start of a line it would make a comment of it. */
+			if (line.n || *frame == '#')
+				str_add_c(&line, line.n ? ';' : ' ');
+			add_clean(&line, frame);
+		}
+		if (n->self && line.n) {
+			fprintf(out, "%s ", line.s);
+			json_put_decimal(out, n->self, f->digits);
+			fputc('\n', out);
+		}
+		for (uint32_t i = n->n_children; !r && i--;)
+			r = vec_push(&todo, (struct visit){f->tree.order[n->first + i], line.n});
+		if (line.failed)
+			r = -ENOMEM;
+	}
+	vec_fini(&todo);
+	return r ? err_set(r, "out of memory") : 0;
+}
+
+static int write_folded(struct folded *f, struct profile *p, FILE *out)
+{
+	_cleanup_free_ struct profile_sum *sums = NULL;
+	struct tree_plan plan = {.p = p, .roots = &f->roots, .compare = compare};
+	int r = f->opt->value ? tree_value(p, f->opt->value) : 0;
+
+	if (r < 0)
+		return r;
+	plan.value = r;
+	f->digits = profile_fraction_digits(profile_meta(p)->values[r].unit);
+	r = profile_sums(p, &sums, &plan.n_sums);
+	if (r)
+		return r;
+	plan.sums = sums;
+	r = roots_init(&f->roots, p, sums, plan.n_sums, f->opt->by);
+	if (!r)
+		r = rank_frames(f, p);
+	if (r)
+		return r;
+	plan.key_of_location = f->frames.of;
+	plan.no_frames = f->frames.of[0];
+	r = tree_build(&f->tree, &plan);
+	if (!r && has_two_numbers(f))
+		fputs(FOLDED_ONE_COUNT "\n", out);
+	return r ? r : write_lines(f, out);
+}
+
+int folded_write(struct profile *p, FILE *out, const struct render_options *opt)
+{
+	struct folded f = {.opt = opt};
+	int r = write_folded(&f, p, out);
+
+	rank_fini(&f.frames);
+	roots_fini(&f.roots);
+	tree_fini(&f.tree);
+	if (!r && (fflush(out) || ferror(out)))
+		r = err_sys(errno ? -errno : -EIO, "can't write the folded stacks");
+	return r;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Chrome's trace events (the "Trace Event Format"), for Perfetto and chrome://tracing: a slice for each
+ * function that neighbouring samples of a thread share, B and E nesting per thread. A sample lasts
+ * as long as it weighs, so that the slices of a function add up to its time. It begins at its own
+ * time, or where the sample before it ends, if that is later or hardly earlier: samples don't come
+ * to the nanosecond, and their times may be in steps, but a thread that runs on has no gaps.
+ */
+#include "format/common/writers.h"
+
+#include <errno.h>
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/vec.h"
+#include "view/shape/frames.h"
+#include "view/shape/timeline.h"
+#include "view/shape/tree.h"
+
+struct trace {
+	struct profile *p;
+	FILE *out;
+	struct frames frames;
+	struct timeline timeline;
+	unsigned value;
+	int64_t slack_ns; /* a gap that is none */
+	const char *comma;
+	const struct timeline_thread *thread;
+	uint64_t pid_number; /* of the thread before, UINT64_MAX = none */
+	VEC(uint32_t) open;  /* frames of the slices that haven't ended, outermost first */
+	int64_t at_ns;	     /* where the last sample ends; -1 = there was none */
+};
+
+static void put_head(struct trace *t, const char *phase)
+{
+	fprintf(t->out, "%s\n{\"ph\":\"%s\",\"pid\":%llu,\"tid\":%llu", t->comma, phase,
+		(unsigned long long)t->thread->pid_number,
+		(unsigned long long)t->thread->tid_number);
+	t->comma = ",";
+}
+
+/* Trace events have microseconds. */
+static void put_time(struct trace *t)
+{
+	fputs(",\"ts\":", t->out);
+	json_put_decimal(t->out, t->at_ns, 3);
+}
+
+static void put_name(struct trace *t, const char *what, const char *name)
+{
+	put_head(t, "M");
+	fprintf(t->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+	json_put_string(t->out, name);
+	fputs("}}", t->out);
+}
+
+static int begin_thread(void *arg, const struct timeline_thread *thread)
+{
+	struct trace *t = arg;
+
+	t->thread = thread;
+	if (*thread->process && t->pid_number != thread->pid_number)
+		put_name(t, "process_name", thread->process);
+	if (*thread->name)
+		put_name(t, "thread_name", thread->name);
+	t->pid_number = thread->pid_number;
+	t->at_ns = -1;
+	return 0;
+}
+
+/*
+ * Nobody needs the name but speedscope, which finds by it what ends; not the arguments too, or what begins at the
+ * same time as another one of it ends would come first there.
+ */
+static int close_slices(struct trace *t, size_t keep)
+{
+	struct frame_text text = {};
+	int r = 0;
+
+	for (; !r && t->open.n > keep; t->open.n--) {
+		uint32_t frame = t->open.v[t->open.n - 1];
+
+		r = frames_text(&t->frames, frames_location(&t->frames, frame), &text);
+		put_head(t, "E");
+		put_time(t);
+		fputs(",\"name\":", t->out);
+		json_put_string(t->out, str_cstr(&text.name));
+		fputc('}', t->out);
+	}
+	str_fini(&text.name);
+	return r;
+}
+
+static int open_slice(struct trace *t, uint32_t location)
+{
+	struct frame_text text = {};
+	const struct profile_location *l = profile_get_location(t->p, location);
+	int r = frames_text(&t->frames, location, &text);
+
+	put_head(t, "B");
+	put_time(t);
+	fprintf(t->out, ",\"cat\":\"%s\",\"name\":",
+		frames_kind(profile_get_mapping(t->p, l->mapping)->kind));
+	json_put_string(t->out, str_cstr(&text.name));
+	fputs(",\"args\":{", t->out);
+	if (*text.file) {
+		fputs("\"file\":", t->out);
+		json_put_string(t->out, text.file);
+	}
+	if (text.line)
+		fprintf(t->out, "%s\"line\":%d", *text.file ? "," : "", text.line);
+	fputs("}}", t->out);
+	str_fini(&text.name);
+	if (!r && vec_push(&t->open, frames_of(&t->frames, location)))
+		r = err_set(-ENOMEM, "out of memory");
+	return r;
+}
+
+/* How many of the open slices go on with @stack (leaf first). */
+static size_t common(const struct trace *t, const uint32_t *stack, size_t n)
+{
+	size_t same = 0;
+
+	while (same < t->open.n && same < n &&
+	       t->open.v[same] == frames_of(&t->frames, stack[n - 1 - same]))
+		same++;
+	return same;
+}
+
+static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
+{
+	struct trace *t = arg;
+	size_t n = 0, keep;
+	const uint32_t *stack = run->stack ? profile_get_stack(t->p, run->stack, &n) : NULL;
+	int64_t duration_ns = run->values[t->value];
+	int r = 0;
+
+	if (run->time_ns < 0 || duration_ns <= 0 ||
+	    duration_ns > INT64_MAX - MAX(t->at_ns, (int64_t)0) ||
+	    duration_ns > INT64_MAX - run->time_ns)
+		return 0;
+	if (t->at_ns < 0 || run->time_ns - t->at_ns > t->slack_ns) {
+		r = close_slices(t, 0);
+		t->at_ns = run->time_ns;
+	}
+	keep = common(t, stack, n);
+	if (!r)
+		r = close_slices(t, keep);
+	for (size_t i = n - keep; i-- && !r;)
+		r = open_slice(t, stack[i]);
+	t->at_ns += duration_ns;
+	return r ? r : ferror(t->out) ? -EIO : 0;
+}
+
+static int end_thread(void *arg, const struct timeline_thread *thread)
+{
+	return close_slices(arg, 0);
+}
+
+static int put_bare(struct trace *t, const struct timeline_reader *reader)
+{
+	int r;
+
+	fputc('[', t->out);
+	r = timeline_each(&t->timeline, reader, t);
+	fputs("]\n", t->out);
+	return r;
+}
+
+static int put_all(struct trace *t, const struct render_options *opt)
+{
+	static const struct timeline_reader reader = {begin_thread, put_run, end_thread,
+						      .every_sample = true};
+	int r;
+
+	t->comma = "";
+	if (opt->bare)
+		return put_bare(t, &reader);
+	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"producer\":\"krait\",\"title\":",
+	      t->out);
+	json_put_string(t->out, opt->title ? opt->title : "Profile");
+	fprintf(t->out, ",\"samples without a time\":\"%llu\"},\n\"traceEvents\":[",
+		(unsigned long long)t->timeline.untimed);
+	r = timeline_each(&t->timeline, &reader, t);
+	fputs("]}\n", t->out);
+	return r;
+}
+
+/* A sample's length and a bit; where nobody says what that is, the steps of times in files. */
+static int64_t slack(const struct profile_meta *m)
+{
+	const char *unit = m->period_type.unit;
+
+	if (!unit || !streq(unit, "nanoseconds") || m->period <= 0)
+		return 10 * (int64_t)NSEC_PER_MSEC;
+	return MAX(m->period / 4 * 5, (int64_t)NSEC_PER_MSEC);
+}
+
+/* Slices need values that are time: the ones asked for, or else the default or any other. */
+static int choose_value(struct trace *t, const struct render_options *opt)
+{
+	const struct profile_meta *m = profile_meta(t->p);
+	int r = opt->value ? tree_value(t->p, opt->value) : (int)m->default_value;
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; !opt->value && i < m->n_values; i++) {
+		if (!streq(m->values[r].unit, "nanoseconds"))
+			r = (int)i;
+	}
+	if (!streq(m->values[r].unit, "nanoseconds"))
+		return err_set(-EINVAL,
+			       "a trace shows how long things take, but this profile counts "
+			       "%s; speedscope or svg show that",
+			       m->values[r].type);
+	t->value = (unsigned)r;
+	t->slack_ns = slack(m);
+	return 0;
+}
+
+static int write_trace(struct trace *t, const struct render_options *opt)
+{
+	int r = choose_value(t, opt);
+
+	if (!r)
+		r = frames_init(&t->frames, t->p, true);
+	if (!r)
+		r = timeline_init(&t->timeline, t->p, opt->times, NULL);
+	if (!r && t->timeline.untimed && t->timeline.untimed == profile_n_samples(t->p))
+		return err_set(-EINVAL, "a trace needs the times of the samples, and this profile "
+					"has none; speedscope or svg don't need them");
+	return r ? r : put_all(t, opt);
+}
+
+int trace_write(struct profile *p, FILE *out, const struct render_options *opt)
+{
+	struct trace t = {.p = p, .out = out, .pid_number = UINT64_MAX};
+	int r = write_trace(&t, opt);
+
+	vec_fini(&t.open);
+	frames_fini(&t.frames);
+	timeline_fini(&t.timeline);
+	if ((!r || r == -EIO) && (fflush(out) || ferror(out)))
+		r = err_sys(errno ? -errno : -EIO, "can't write the trace");
+	return r;
+}

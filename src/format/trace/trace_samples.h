@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Samples beside the events of a trace: each of "samples" names a frame of "stackFrames" (sf), each frame its caller (parent).
+ * Hermes writes them, and LLVM's XRay; how long they last isn't said.
+ */
+#ifndef FORMAT_TRACE_TRACE_SAMPLES_H
+#define FORMAT_TRACE_TRACE_SAMPLES_H
+
+#include "format/v8/v8_nodes.h"
+
+struct trace_sample {
+	uint32_t node;	   /* index */
+	uint32_t pid, tid; /* strings of the profile */
+	int64_t ts_ns, weight;
+	bool has_ts;
+};
+
+struct trace_samples {
+	struct json_in frames, list; /* where they are in the file; .at NULL: nowhere */
+	struct v8_nodes nodes;
+	VEC(uint32_t) callers; /* by node: the name that its caller has, 0 = none */
+	VEC(struct trace_sample) all;
+	uint64_t n_unknown; /* samples without their frame */
+};
+
+/* All that is given stays the caller's. */
+void trace_samples_init(struct trace_samples *t, const char *format, struct profile *p,
+			size_t budget, uint64_t *steps);
+void trace_samples_fini(struct trace_samples *t);
+
+/* Reads what .frames and .list lead to. 0 or -errno + message, as below. */
+_must_use_ int trace_samples_read(struct trace_samples *t);
+
+/* Adds sample @s with @labels, as a count; times are since @base_ns. */
+_must_use_ int trace_samples_add(struct trace_samples *t, const struct trace_sample *s,
+				 uint32_t labels, int64_t base_ns);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One source file; see source_text.h. */
+#include "picture/html/source_text.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/far.h"
+
+enum { MAX_FILE = 4 << 20 }; /* bytes; a longer file isn't a person's */
+
+/* File times are those of the last clock tick; processes' starts are told in hundredths of a second. */
+#define CLOCK_STEPS (20 * NSEC_PER_MSEC)
+
+static int read_all(struct source_text *t, int fd)
+{
+	char buf[1 << 14];
+	ssize_t n;
+
+	str_clear(&t->text);
+	for (off_t at = 0; (n = far_pread(fd, buf, sizeof(buf), at)) > 0; at += n) {
+		str_add_n(&t->text, buf, n);
+		if (t->text.failed)
+			return -ENOMEM;
+		if (t->text.n > MAX_FILE)
+			return -EFBIG;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+/* mtime can be set to anything, and package managers do; every such change is a change of the inode. */
+static int check_age(int fd, int64_t since_ns)
+{
+	struct stat st;
+
+	if (far_stat(fd, &st))
+		return -errno;
+	return (int64_t)timespec_ns(st.st_ctim) > since_ns + (int64_t)CLOCK_STEPS ? -ESTALE : 0;
+}
+
+int source_text_read(struct source_text *t, int fd, int64_t since_ns)
+{
+	int r = read_all(t, fd);
+
+	/* After reading: nobody can change it in between. */
+	if (!r)
+		r = check_age(fd, since_ns);
+	t->lines.n = 0;
+	if (!r && vec_push(&t->lines, 0))
+		r = -ENOMEM;
+	for (size_t i = 0; !r && i < t->text.n; i++) {
+		if (t->text.s[i] == '\n' && vec_push(&t->lines, i + 1))
+			r = -ENOMEM;
+	}
+	return r;
+}
+
+void source_text_fini(struct source_text *t)
+{
+	str_fini(&t->text);
+	vec_fini(&t->lines);
+}
+
+const char *source_text_line(const struct source_text *t, int32_t line, size_t *n)
+{
+	size_t start, end;
+
+	if (line < 1 || (size_t)line > t->lines.n || !t->text.n)
+		return NULL;
+	start = t->lines.v[line - 1];
+	end = (size_t)line < t->lines.n ? t->lines.v[line] - 1 : t->text.n;
+	if (end > start && t->text.s[end - 1] == '\r')
+		end--;
+	*n = end - start;
+	return t->text.s + start;
+}
+
+bool source_text_begins(const struct source_text *t, const char *name, int32_t start)
+{
+	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name, *line;
+	size_t n;
+
+	if (start <= 0 || *last == '<')
+		return true;
+	line = source_text_line(t, start, &n);
+	return line && (memmem(line, n, last, strlen(last)) || memchr(line, '@', n));
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sorting a recording that doesn't fit in memory: a first pass over the log counts the samples of
+ * each group, then as many groups at a time as make WINDOW samples are read, summed and sorted. A
+ * group with more is taken in parts, by ranges of stacks. See pprof_samples.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "profile/sample_order.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "profile/rank.h"
+#include "profile/samplelog.h"
+#include "profile/sums.h"
+#include "profile/tables.h"
+
+#define BUCKET_NS (10 * (int64_t)NSEC_PER_MSEC)
+#define GROUP_NS  (10 * (int64_t)NSEC_PER_SEC)
+#define WINDOW	  (1u << 16)
+
+struct group {
+	uint64_t number, n; /* 0: samples without a time; samples in it */
+};
+
+struct sort_key {
+	uint64_t group;
+	int64_t time_ns;
+	uint32_t stack, labels; /* ranks */
+	uint32_t entry;
+};
+
+struct sorter {
+	struct profile *p;
+	enum profile_times times;
+	uint32_t *stack_rank, *labels_rank;
+	uint32_t first_rank, last_rank; /* stacks of the present window */
+	struct map counts;
+	VEC(struct group) groups;
+	struct sums sums;
+	VEC(struct sort_key) keys;
+	uint32_t *per_stack; /* samples of the present group by stack rank; NULL until needed */
+	int (*fn)(void *arg, const struct profile_sample *s);
+	void *arg;
+};
+
+static uint64_t group_of(const struct sorter *s, int64_t time_ns)
+{
+	return time_ns < 0 || s->times == PROFILE_TIMES_NONE ? 0
+							     : (uint64_t)(time_ns / GROUP_NS) + 1;
+}
+
+/* The times of the samples of a group, as they are in the log. */
+static int64_t group_first_ns(uint64_t group)
+{
+	return group ? (int64_t)(group - 1) * GROUP_NS : -1;
+}
+
+static int64_t group_last_ns(const struct sorter *s, uint64_t group)
+{
+	int64_t next;
+
+	if (!group)
+		return s->times == PROFILE_TIMES_NONE ? INT64_MAX : -1;
+	return __builtin_mul_overflow((int64_t)group, GROUP_NS, &next) ? INT64_MAX : next - 1;
+}
+
+static int count_group(void *arg, const struct profile_sample *sample)
+{
+	struct sorter *s = arg;
+	uint64_t group = group_of(s, sample->time_ns), *n = map_get(&s->counts, group);
+
+	if (n) {
+		++*n;
+		return 0;
+	}
+	return map_put(&s->counts, group, 1) ? err_set(-ENOMEM, "out of memory for sorting samples")
+					     : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int find_groups(struct sorter *s)
+{
+	int r = profile_each(s->p, count_group, s);
+
+	if (r)
+		return r;
+	map_foreach(slot, &s->counts) {
+		if (vec_push(&s->groups, (struct group){slot->key, slot->value}))
+			return err_set(-ENOMEM, "out of memory for sorting samples");
+	}
+	if (s->groups.n)
+		qsort(s->groups.v, s->groups.n, sizeof(*s->groups.v), by_number);
+	return 0;
+}
+
+static int add_to_window(void *arg, const struct profile_sample *sample)
+{
+	struct sorter *s = arg;
+	struct profile_sample bucket = *sample;
+	uint32_t rank = s->stack_rank[sample->stack];
+
+	if (rank < s->first_rank || rank > s->last_rank)
+		return 0;
+	if (s->times == PROFILE_TIMES_NONE)
+		bucket.time_ns = -1;
+	else if (s->times == PROFILE_TIMES_10MS && bucket.time_ns >= 0)
+		bucket.time_ns -= bucket.time_ns % BUCKET_NS;
+	return sums_add(&s->sums, &bucket);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	if (x->labels != y->labels)
+		return x->labels < y->labels ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Hands out the sums of groups @first to @last, of the stacks of the present window. */
+static int do_window(struct sorter *s, uint64_t first, uint64_t last)
+{
+	size_t n;
+	int r;
+
+	sums_clear(&s->sums);
+	r = samplelog_each(profile_log(s->p), group_first_ns(first), group_last_ns(s, last),
+			   add_to_window, s);
+	n = s->sums.entries.n;
+	if (r || !n)
+		return r;
+	if (vec_reserve(&s->keys, n))
+		return err_set(-ENOMEM, "out of memory for sorting samples");
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_sample *e = &s->sums.entries.v[i];
+
+		s->keys.v[i] = (struct sort_key){group_of(s, e->time_ns), e->time_ns,
+						 s->stack_rank[e->stack], s->labels_rank[e->labels],
+						 (uint32_t)i};
+	}
+	qsort(s->keys.v, n, sizeof(*s->keys.v), by_key);
+	for (size_t i = 0; i < n && !r; i++)
+		r = s->fn(s->arg, &s->sums.entries.v[s->keys.v[i].entry]);
+	return r;
+}
+
+static int count_stack(void *arg, const struct profile_sample *sample)
+{
+	struct sorter *s = arg;
+
+	s->per_stack[s->stack_rank[sample->stack]]++;
+	return 0;
+}
+
+/* A group with more samples than a window: in parts, as many stacks at a time as fit. */
+static int do_parts(struct sorter *s, uint64_t group)
+{
+	uint32_t n_stacks = (uint32_t)profile_n_stacks(s->p), next;
+	int r;
+
+	if (!s->per_stack)
+		s->per_stack = calloc((size_t)n_stacks + 1, sizeof(*s->per_stack));
+	if (!s->per_stack)
+		return err_set(-ENOMEM, "out of memory for sorting samples");
+	memset(s->per_stack, 0, ((size_t)n_stacks + 1) * sizeof(*s->per_stack));
+	r = samplelog_each(profile_log(s->p), group_first_ns(group), group_last_ns(s, group),
+			   count_stack, s);
+	for (uint32_t first = 1; first <= n_stacks && !r; first = next) {
+		uint64_t n = s->per_stack[first];
+
+		for (next = first + 1; next <= n_stacks && n + s->per_stack[next] <= WINDOW; next++)
+			n += s->per_stack[next];
+		s->first_rank = first;
+		s->last_rank = next - 1;
+		if (n)
+			r = do_window(s, group, group);
+	}
+	s->first_rank = 0;
+	s->last_rank = UINT32_MAX;
+	return r;
+}
+
+static int do_all(struct sorter *s)
+{
+	size_t next;
+	int r = find_groups(s);
+
+	for (size_t i = 0; i < s->groups.n && !r; i = next) {
+		uint64_t n = s->groups.v[i].n;
+
+		for (next = i + 1; next < s->groups.n && n + s->groups.v[next].n <= WINDOW; next++)
+			n += s->groups.v[next].n;
+		r = n > WINDOW ? do_parts(s, s->groups.v[i].number)
+			       : do_window(s, s->groups.v[i].number, s->groups.v[next - 1].number);
+	}
+	return r;
+}
+
+int profile_each_sum(struct profile *p, enum profile_times times,
+		     int (*fn)(void *arg, const struct profile_sample *s), void *arg)
+{
+	struct sorter s = {.p = p, .times = times, .last_rank = UINT32_MAX, .fn = fn, .arg = arg};
+	int r = profile_rank_stacks(p, &s.stack_rank);
+
+	sums_init(&s.sums);
+	map_init(&s.counts);
+	if (!r)
+		r = profile_rank_labels(p, &s.labels_rank);
+	if (!r)
+		r = do_all(&s);
+	free(s.stack_rank);
+	free(s.labels_rank);
+	free(s.per_stack);
+	vec_fini(&s.groups);
+	vec_fini(&s.keys);
+	sums_fini(&s.sums);
+	map_fini(&s.counts);
+	return r;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a native function was written in, told by the form of its symbol; that is all that a
+ * recording keeps of it (docs/format.md).
+ */
+#include "view/names/names.h"
+
+/* Itanium C++ ABI, section 5.1.2: _Z. Rust's older form is the same with a hash at the end. */
+static bool is_old_rust(const char *symbol)
+{
+	enum { HASH = 16 };
+	const char *h = NULL;
+
+	for (const char *s = strstr(symbol, "17h"); s; s = strstr(s + 1, "17h"))
+		h = s + 3;
+	return str_starts(symbol, "_ZN") && h && strspn(h, "0123456789abcdef") == HASH &&
+	       h[HASH] == 'E';
+}
+
+/* GCC's copies of a function for several processors: f.avx2.0, f.arch_haswell, f.resolver. */
+static bool is_clone(const char *suffix)
+{
+	static const char *const starts[] = {"avx", "sse",    "arch_",	  "default", "fma",
+					     "bmi", "popcnt", "resolver", "aes",     "pclmul"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		if (str_starts(suffix, starts[i]))
+			return true;
+	}
+	return false;
+}
+
+/* runtime.mallocgc, main.(*T).Run, github.com/a/b.F: a package, then a dot. */
+static bool is_go(const char *symbol)
+{
+	const char *slash = strrchr(symbol, '/'), *package = slash ? slash + 1 : symbol;
+	size_t n = strspn(package, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return n && package[n] == '.' && package[n + 1] && (slash || !is_clone(package + n + 1));
+}
+
+const char *render_language(const char *name, const char *symbol)
+{
+	if (!*symbol)
+		return "";
+	if (str_starts(symbol, "_R") || is_old_rust(symbol))
+		return "Rust";
+	if (str_starts(symbol, "_Z"))
+		return "C++";
+	/* Where they differ, what follows the dot was a compiler's mark: f.cold, f.part.0. */
+	return streq(name, symbol) && is_go(symbol) ? "Go" : "C";
+}
