@@ -70,6 +70,24 @@ dpkg_unpack() {
 	done
 }
 
+# apt_sources DIR SUITE...: as apt_root, for source packages too.
+apt_sources() {
+	apt_root "$@" || return
+	sed 's/^deb /deb-src /' "$APT_ROOT/sources.list" >"$APT_ROOT/sources.list.src"
+	cat "$APT_ROOT/sources.list.src" >>"$APT_ROOT/sources.list"
+	apt_in_root apt-get update
+}
+
+# apt_source PACKAGE: fetch its newest source into the working directory. Lists name versions that the pool no longer
+# has, so try until one comes.
+apt_source() {
+	local version
+	for version in $(apt_in_root apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -Vur); do
+		apt_in_root apt-get source --download-only "$1=$version" >&2 && return 0
+	done
+	return 1
+}
+
 # merged_usr ROOT: packages assume /bin -> usr/bin and so on; dpkg -x would make directories.
 merged_usr() {
 	local dir
