@@ -187,6 +187,12 @@ static double sample_value(const struct maker *m, int side)
 	return n > 0 ? m->noise.sum[side] / n : 0;
 }
 
+/* The same, with each one counted: those of one stack in 10 ms are one entry. */
+static double single_sample(const struct maker *m, int side)
+{
+	return m->counted[side] > 0 ? m->noise.sum[side] / m->counted[side] : sample_value(m, side);
+}
+
 static bool enough(const struct maker *m, const struct noise_row *row)
 {
 	double a = sample_value(m, DIFF_A), b = sample_value(m, DIFF_B);
@@ -204,14 +210,28 @@ static bool is_of_the_cost(const struct diff_cost *c)
 	       fabs(diff_change(c)) > 2 * NOISE_SPEED * mean;
 }
 
+static int sign(double x)
+{
+	return (x > 0) - (x < 0);
+}
+
 /* The machine may be much slower in one run than in the other: that is no change of a function. */
-static bool is_changed(const struct maker *m, const struct noise_row *row,
-		       const struct diff_cost *c)
+static int apart(const struct maker *m, const struct noise_row *row, const struct diff_cost *c)
+{
+	int way = m->d->work_known ? noise_apart(&m->noise, row, m->speed) : 0;
+	bool more = (c->value_changed && sign(diff_change(c)) == way) ||
+		    (c->share_changed && sign(diff_share_change(c)) == way);
+
+	return more ? way : 0;
+}
+
+/* As it was recorded it went that way too. */
+static bool is_changed(const struct maker *m, const struct diff_cost *c)
 {
 	if (!m->d->work_known)
 		return c->share_changed;
-	return (c->value_changed || (c->share_changed && is_of_the_cost(c))) &&
-	       noise_is_apart(&m->noise, row, m->speed);
+	return (c->value_changed || (c->share_changed && is_of_the_cost(c))) && c->apart &&
+	       c->apart == sign(diff_change(c));
 }
 
 /* How often a function began to take more than it does on average. */
@@ -274,7 +294,8 @@ static int judge(struct maker *m)
 
 		c->share_changed = rows[k].share_changed;
 		c->value_changed = d->by_share ? c->share_changed : rows[k].value_changed;
-		c->changed = is_changed(m, &rows[k], c);
+		c->apart = apart(m, &rows[k], c);
+		c->changed = is_changed(m, c);
 		c->doubtful = is_doubtful(m, &rows[k], c);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -384,8 +405,9 @@ static int make(struct maker *m)
 	}
 	decide_times(m);
 	for (int side = 0; side < DIFF_SIDES; side++)
-		m->noise.sample[side] = sample_value(m, side);
+		m->noise.sample[side] = single_sample(m, side);
 	m->speed = noise_speed(&m->noise, m->self, d->rows.n);
+	d->speed = exp(m->speed);
 	d->blocks = NOISE_BLOCKS;
 	if (judge(m))
 		return err_set(-ENOMEM, "out of memory");

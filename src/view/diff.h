@@ -25,6 +25,11 @@ struct diff_cost {
 	 */
 	bool changed;
 	/*
+	 * Where the work is known, by more than noise beside what most functions did alike: 1 dearer, -1 cheaper. Also
+	 * where the machine's speed moved the cost itself the other way, so that it isn't .changed.
+	 */
+	int apart;
+	/*
 	 * Neither, though the share differs by far more than that of single samples and runs does: it
 	 * is of too few stretches of time to tell.
 	 */
@@ -53,7 +58,8 @@ struct diff {
 	bool timed; /* false: a profile has no times, so samples were taken for independent */
 	size_t blocks, checked; /* blocks of time in a side; functions with enough samples */
 	double all[DIFF_SIDES]; /* of the measure */
-	double gc[DIFF_SIDES];	/* the garbage collector's share, 0 to 1: costs_is_gc() */
+	double speed; /* by what all functions' costs were multiplied alike, where the work is known */
+	double gc[DIFF_SIDES]; /* the garbage collector's share, 0 to 1: costs_is_gc() */
 	struct costs costs[DIFF_SIDES];
 	VEC(struct diff_row)
 	rows; /* changes of self, largest first; then of totals, own code before; then what may be noise */

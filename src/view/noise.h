@@ -42,8 +42,8 @@ double noise_between_runs(double share, const double runs[static 2]);
  */
 double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_own);
 
-/* Did its cost change in the same direction and surely by more than @speed? What is gone or new did. */
-bool noise_is_apart(const struct noise *n, const struct noise_row *row, double speed);
+/* 1: its cost surely rose by more than @speed, or it is new; -1: by less, or it is gone; 0: neither. */
+int noise_apart(const struct noise *n, const struct noise_row *row, double speed);
 
 /* Sets the verdicts. 0 or -ENOMEM (no message). */
 _must_use_ int noise_judge(struct noise *n);

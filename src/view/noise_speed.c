@@ -69,12 +69,12 @@ double noise_speed(const struct noise *n, const struct noise_row *own, size_t n_
 	return best;
 }
 
-bool noise_is_apart(const struct noise *n, const struct noise_row *row, double speed)
+int noise_apart(const struct noise *n, const struct noise_row *row, double speed)
 {
-	double se, change;
+	double se, beside;
 
 	if (row->sum[0] <= 0 || row->sum[1] <= 0)
-		return true;
-	change = log_change(n, row, &se);
-	return change * (change - speed) > 0 && fabs(change - speed) > SURE * se;
+		return row->sum[1] > 0 ? 1 : -1;
+	beside = log_change(n, row, &se) - speed;
+	return fabs(beside) <= SURE * se ? 0 : beside > 0 ? 1 : -1;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""ci_noise.py [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S] [--minutes M]: how often does the gate of docs/ci.md
+"""ci_noise.py [FOLDER [--judge]] [--same N] [--planted N] [--loads 0,4] [--runs N] [--seconds S] [--minutes M]: how often does the gate of docs/ci.md
 fail a job for nothing, and how often does it find what got slower?
 
 The programs of diff_planted.py, each side recorded by packaging/action/benchmark.sh, at each load (processes that compute, beside
@@ -8,8 +8,10 @@ what the machine has to do already). A side is compared with its program's side 
 at most 1 of 300; and with one in which a function does so much more that a run costs 10 or 5 % more CPU time, in turn each
 function: 10 % must be found in 57 of 60, for 5 % the share is said. Then the sides of the first load with those of the last one.
 
+FOLDER: where the recordings are, and stay; what is there isn't recorded again. --judge: nothing is recorded, what is there is compared.
 --minutes: stops each load after so long, whatever is done; what must hold is told of what was done. Recording wants root."""
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -39,24 +41,42 @@ class Load:
             process.wait()
 
 
+class NoMore(Exception):
+    """--judge: it wasn't recorded."""
+
+
 class Benchmarks:
     def __init__(self, folder, o):
         self.folder, self.o = folder, o
         self.paths = {name: diff_planted.script(folder, name, text + diff_planted.MAIN) for name, text in PROGRAMS.items()}
-        self.costs = {name: diff_planted.measured(path) for name, path in self.paths.items()}
+        self.costs = self.measured(os.path.join(folder, "costs.json"))
         self.env = dict(os.environ, KRAIT=diff_planted.KRAIT)
+
+    def measured(self, kept):
+        """By program and function, once for a folder: how much is done depends on it."""
+        if not os.path.exists(kept):
+            with open(kept, "w") as f:
+                json.dump({name: diff_planted.measured(path) for name, path in self.paths.items()}, f)
+        with open(kept) as f:
+            return json.load(f)
 
     def record(self, name, file, percent=0, turn=0):
         """A side; with the percentage of a run that function number @turn costs more."""
+        out = os.path.join(self.folder, file + ".pb.gz")
+        if self.o.judge and not os.path.exists(out):
+            raise NoMore
+        if not os.path.exists(out):
+            self.make(name, out, percent, turn)
+        return out
+
+    def make(self, name, out, percent, turn):
         cost, planted = self.costs[name], ("", "")
         whole = sum(cost.values())
         if percent:
             function = sorted(cost)[turn % len(cost)]
             planted = (function, "%.6f" % (1 + percent / 100 * whole / cost[function]))
-        out = os.path.join(self.folder, file + ".pb.gz")
         subprocess.run([SCRIPT, "record", "-n", str(self.o.runs), "-F", HZ, "-o", out, "--", sys.executable, self.paths[name],
                         str(max(round(self.o.seconds / whole), 20)), *planted], check=True, stderr=subprocess.DEVNULL, env=self.env)
-        return out
 
     def fails(self, before, after, what):
         done = subprocess.run([SCRIPT, "compare", before, after, LIMIT], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
@@ -84,21 +104,29 @@ class Counts:
         return "; ".join("%s: %d of %d fail" % (what, *n) for what, n in self.of.items())
 
 
+def one_turn(b, load, turn, sides, counts):
+    """Each program once: plain, and with a function that does more."""
+    for name in PROGRAMS:
+        sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
+        if turn:
+            counts.add("same", b.fails(sides[name][-2], sides[name][-1], "same"))
+        for percent in (10, 5):
+            what = "%d %%" % percent
+            if counts.n(what)[1] < b.o.planted:
+                slower = b.record(name, "%s-%d-%d-%d" % (name, load, turn, percent), percent, turn)
+                counts.add(what, b.fails(sides[name][-1], slower, what))
+
+
 def at_load(b, load, o):
     """The plain sides by program, and what was counted."""
     counts, sides, end = Counts(), {name: [] for name in PROGRAMS}, time.time() + 60 * o.minutes
     turn = 0
-    with Load(load):
+    with Load(0 if o.judge else load):
         while time.time() < end and (counts.n("same")[1] < o.same or counts.n("5 %")[1] < o.planted):
-            for name in PROGRAMS:
-                sides[name].append(b.record(name, "%s-%d-%d" % (name, load, turn)))
-                if turn:
-                    counts.add("same", b.fails(sides[name][-2], sides[name][-1], "same"))
-                for percent in (10, 5):
-                    what = "%d %%" % percent
-                    if counts.n(what)[1] < o.planted:
-                        slower = b.record(name, "%s-%d-%d-%d" % (name, load, turn, percent), percent, turn)
-                        counts.add(what, b.fails(sides[name][-1], slower, what))
+            try:
+                one_turn(b, load, turn, sides, counts)
+            except NoMore:
+                break
             turn += 1
             print("  load %d + %.1f: %s" % (load, os.getloadavg()[0] - load, counts.words()), flush=True)
     return sides, counts
@@ -127,6 +155,8 @@ def run(o, folder):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("folder", nargs="?", help="where the recordings are, and stay (default: nowhere)")
+    p.add_argument("--judge", action="store_true")
     p.add_argument("--same", type=int, default=300)
     p.add_argument("--planted", type=int, default=60)
     p.add_argument("--loads", type=lambda s: [int(n) for n in s.split(",")], default=[0, 4])
@@ -134,11 +164,14 @@ def main():
     p.add_argument("--seconds", type=float, default=0.5, help="CPU time of a run")
     p.add_argument("--minutes", type=float, default=1e6)
     o = p.parse_args()
-    if os.geteuid():
+    if os.geteuid() and not o.judge:
         print("SKIP diff ci: not root")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        run(o, folder)
+    elif o.folder:
+        os.makedirs(o.folder, exist_ok=True)
+        run(o, o.folder)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            run(o, folder)
     sys.exit(diff_planted.failed)
 
 

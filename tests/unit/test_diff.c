@@ -153,7 +153,7 @@ static void test_start(void **state)
 }
 
 /* The common factor of @n functions' costs, of 1,000 samples each before. */
-static double speed_of(const double *factors, size_t n, bool *apart)
+static double speed_of(const double *factors, size_t n, int *apart)
 {
 	struct noise_row rows[8] = {};
 	struct noise noise = {.rows = rows, .n = n, .per = {1, 1}, .sample = {1, 1}};
@@ -167,7 +167,7 @@ static double speed_of(const double *factors, size_t n, bool *apart)
 	}
 	speed = noise_speed(&noise, rows, n);
 	for (size_t i = 0; i < n; i++)
-		apart[i] = noise_is_apart(&noise, &rows[i], speed);
+		apart[i] = noise_apart(&noise, &rows[i], speed);
 	return exp(speed);
 }
 
@@ -177,20 +177,22 @@ static void test_speed(void **state)
 	static const struct {
 		size_t n;
 		double factors[4], speed;
-		bool apart[4];
+		int apart[4];
 	} of[] = {
 		{4, {1.2, 1.2, 1.2, 1.2}, 1.2, {}},
 		{4, {0.7, 0.7, 0.7, 0.7}, 0.7, {}},
-		{2, {1, 1.5}, 1, {false, true}},
-		{2, {1.5, 1}, 1, {true, false}},
-		{4, {1, 1, 6, 1}, 1, {false, false, true, false}},
-		{4, {0.8, 0.8, 0.8, 1.3}, 0.8, {false, false, false, true}},
-		{1, {1.5}, 1, {true}},
+		{2, {1, 1.5}, 1, {0, 1}},
+		{2, {1.5, 1}, 1, {1, 0}},
+		{4, {1, 1, 6, 1}, 1, {0, 0, 1, 0}},
+		{4, {0.8, 0.8, 0.8, 1.3}, 0.8, {0, 0, 0, 1}},
+		{4, {0.8, 0.8, 0.8, 0.96}, 0.8, {0, 0, 0, 1}},
+		{4, {1.5, 1.5, 1.5, 1.1}, 1.5, {0, 0, 0, -1}},
+		{1, {1.5}, 1, {1}},
 		{0, {}, 1, {}},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
-		bool apart[8] = {};
+		int apart[8] = {};
 
 		assert_true(fabs(speed_of(of[i].factors, of[i].n, apart) - of[i].speed) < 1e-9);
 		assert_memory_equal(apart, of[i].apart, sizeof(of[i].apart));

@@ -60,36 +60,42 @@ void fail_rule_fini(struct fail_rule *r)
 	free(r->name);
 }
 
-static double relative(const struct diff_cost *c)
+static double relative(const struct diff_cost *c, double speed)
 {
-	double before = c->value[DIFF_A], change = diff_change(c);
+	double before = c->value[DIFF_A] * speed, change = c->value[DIFF_B] - before;
 
 	return before > 0 ? 100 * change / before : change > 0 ? INFINITY : 0;
 }
 
-static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c)
+static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, double speed)
 {
-	double change = r->points ? 100 * diff_share_change(c) : relative(c);
+	double change = r->points ? 100 * diff_share_change(c) : relative(c, speed);
 
 	return r->less ? change < r->limit : change > r->limit;
 }
 
 /*
- * Is its change more than noise? Where the work is known, a total may be of the whole program, so it also
- * changes with the machine's speed. An own cost is one function's, and what all functions did alike isn't.
+ * Where the work is known, a total may be of the whole program, so it also changes with the machine's speed. An own
+ * cost is one function's, and is judged beside what all functions did alike.
  */
+static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
+{
+	return f->diff.work_known && r->what == DIFF_SELF && !r->points;
+}
+
+/* Is its change more than noise? */
 static bool is_sure(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_cost *c)
 {
 	if (r->points)
 		return c->share_changed;
-	if (!f->diff.work_known)
-		return c->value_changed;
-	return c->changed || (r->what == DIFF_TOTAL && c->value_changed);
+	if (is_beside(r, f))
+		return c->apart;
+	return c->value_changed || (f->diff.work_known && c->changed);
 }
 
 static void explain(const struct fail_rule *r, const struct diff_facts *f,
-		    const struct diff_row *row, struct str *why)
+		    const struct diff_row *row, bool beside, struct str *why)
 {
 	const struct diff_cost *c = &row->of[r->what];
 
@@ -104,6 +110,10 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 		diff_add_value(f, c->value[DIFF_B], why);
 		str_add(why, " (");
 		diff_add_relative(c, why);
+		if (beside && f->diff.speed != 1 && c->value[DIFF_A] > 0)
+			str_addf(why,
+				 "; most functions changed by %+.1f %%, so %+.1f %% against them",
+				 100 * (f->diff.speed - 1), relative(c, f->diff.speed));
 		str_add(why, ")");
 	}
 	str_addf(why, ", beyond --fail-if '%s'", r->text);
@@ -130,17 +140,16 @@ static void look_at(const struct fail_rule *r, const struct diff_facts *f,
 		    const struct diff_row *row, bool pattern, struct found *ret)
 {
 	const struct diff_cost *c = &row->of[r->what];
+	bool beyond = is_beyond(r, c, is_beside(r, f) ? f->diff.speed : 1);
 
 	ret->any = true;
-	if (!is_beyond(r, c))
-		return;
-	if (c->doubtful)
+	if (beyond && c->doubtful)
 		ret->doubtful = row;
-	if (is_sure(r, f, c) && pattern && c->value[DIFF_A] <= 0)
+	if (beyond && is_sure(r, f, c) && pattern && c->value[DIFF_A] <= 0)
 		ret->added = more(r, ret->added, row);
-	else if (is_sure(r, f, c) && !ret->hit)
-		ret->hit = row;
-	else if (!is_sure(r, f, c) && !r->points && c->value_changed)
+	else if (beyond && is_sure(r, f, c))
+		ret->hit = ret->hit ? ret->hit : row;
+	else if (!r->points && c->value_changed && is_beyond(r, c, 1))
 		ret->shared = more(r, ret->shared, row);
 }
 
@@ -176,7 +185,7 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 	if (e)
 		return e;
 	if (found.hit)
-		explain(r, f, found.hit, why);
+		explain(r, f, found.hit, is_beside(r, f), why);
 	else if (found.doubtful)
 		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
 			 "it from chance; repeat the work",
@@ -191,7 +200,7 @@ static void add_unjudged(const struct fail_rule *r, const struct diff_facts *f,
 			 const struct diff_row *row, struct str *b)
 {
 	str_add(b, b->n ? " The " : "The ");
-	explain(r, f, row, b);
+	explain(r, f, row, false, b);
 }
 
 int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, struct str *b)
