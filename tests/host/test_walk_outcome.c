@@ -994,11 +994,12 @@ static void ended_differently(void)
 TESTS(RELEASE_TEST)
 
 /* The last one: a new outcome needs a test. TRUNCATED is in test_walk_image.c, CODE_HUGE in
- * test_walk_random.c. */
+ * test_walk_random.c, CROWDED in tests/e2e/storms.py. */
 static void test_all_reached(void **state)
 {
-	static const enum walk_outcome elsewhere[] = {WALK_TRUNCATED, WALK_CODE_HUGE, WALK_PENDING,
-						      WALK_UNSUPPORTED, WALK_STACK_LOST};
+	static const enum walk_outcome elsewhere[] = {WALK_TRUNCATED,  WALK_CODE_HUGE,
+						      WALK_PENDING,    WALK_UNSUPPORTED,
+						      WALK_STACK_LOST, WALK_CROWDED};
 	static const char *const names[] = {
 #define X(name, words) #name,
 		WALK_OUTCOMES(X)

@@ -11,6 +11,7 @@
 #include "format/common/embedded.h"
 #include "format/common/options.h"
 #include "format/format.h"
+#include "format/pprof/pprof.h"
 
 struct bytes {
 	char *s;

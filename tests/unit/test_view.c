@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "format/pprof/pprof.h"
 #include "format/common/options.h"
 #include "format/format.h"
 #include "view/names/names.h"
