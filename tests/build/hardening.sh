@@ -37,7 +37,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	landing() { objdump -d --no-show-raw-insn "$objects/cli/main.o" | has 'endbr64'; }
 	check branch-targets landing
 	# -fstack-clash-protection: a frame of more than a page, as this file has one, is touched page by page.
-	probes() { objdump -d --no-show-raw-insn "$objects/elf/eh_return.o" | has 'or[ql] +\$0x0,(0x[0-9a-f]+)?\(%rsp'; }
+	probes() { objdump -d --no-show-raw-insn "$objects/unwind/prove/eh_return.o" | has 'or[ql] +\$0x0,(0x[0-9a-f]+)?\(%rsp'; }
 	check stack-clash probes
 fi
 exit $bad
