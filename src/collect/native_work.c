@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What takes long for a large file is done by a thread: compiling its rows, reading its symbols. A job
- * reads what never changes of a native_file (.fd, .root, .path, .base, .table); nothing that it makes is seen before
- * it is taken over.
+ * reads what never changes of a native_file (.fd, .root, .path, .base, .table); of what it makes the
+ * collector sees nothing before it is taken over; rows are in the kernel's maps at once.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -29,7 +29,7 @@ struct unwind_store {
 	struct unwind_store_maps maps;
 	uint32_t max_slabs;
 	pthread_mutex_t
-		lock; /* of what follows; not held while the kernel waits or chunks are written */
+		lock; /* of what follows; not held while the kernel waits or rows are written */
 	pthread_mutex_t supply; /* who makes more chunks; taken before .lock */
 	VEC(int) slabs; /* doesn't move: a chunk that was taken is written without the lock */
 	chunk_vec free, limbo;		     /* chunks; in limbo a program may still read them */
