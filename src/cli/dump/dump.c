@@ -289,6 +289,7 @@ int cmd_dump(const struct dump_options *o)
 	proc_match_fini(&x.match);
 	reader_close();
 	freed = dump_close(x.dump);
+	freed &= !session_hangs(&x.running.session);
 	keeper_close();
 	if (freed)
 		return x.code;

@@ -480,6 +480,7 @@ int cmd_record(const struct record_options *o)
 	session_bound_init(&x.session);
 	signals_take();
 	code = record(&x);
+	session_end_sampling(&x.session); /* its threads end before ids change */
 	close_outputs(&x);
 	session_fini(&x.session);
 	source_files_fini(&x.sources);
