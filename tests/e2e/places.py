@@ -20,7 +20,7 @@ def profiled(pid, name="busy", least=0.9, args=()):
         kit.sees(d + "/o.pb.gz", name, least)
 
 
-@kit.case
+@kit.full_case
 def every_kind_of_interpreter():
     """Static, shared, debug, dlopened, in another root: one of each."""
     for kind in ("static", "shared", "dbg", "dlopen", "chroot"):
