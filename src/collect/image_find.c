@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "collect/internal.h"
 #include "collect/loaded.h"
+#include "proc/files.h"
 #include "python/peek.h"
 
 #define MAX_CANDIDATES 8 /* files with an interpreter in one process */
@@ -18,7 +19,8 @@ enum use { USE_NONE, USE_UNKNOWN, USE_INITIALISED };
 struct candidate {
 	struct image_at is;
 	enum use use;
-	uint32_t order; /* of several: see loaded.h */
+	uint32_t order;	 /* of several: see loaded.h; */
+	bool is_program; /* what runs */
 };
 
 struct search {
@@ -116,10 +118,14 @@ static bool is_understood(const struct candidate *one)
 	return !one->is.file->image.unsupported[0];
 }
 
-/* Was @a loaded before @b? Where the loader doesn't tell: mostly each file is mapped below those that there are. */
+/* Was @a loaded before @b? Where the loader doesn't tell: the program is first, and mostly each file is below those that there are. */
 static bool is_earlier(const struct candidate *a, const struct candidate *b)
 {
-	return a->order != b->order ? a->order < b->order : a->is.at->start > b->is.at->start;
+	if (a->order != b->order)
+		return a->order < b->order;
+	if (a->is_program != b->is_program)
+		return a->is_program;
+	return a->is.at->start > b->is.at->start;
 }
 
 static bool is_better(const struct candidate *a, const struct candidate *b)
@@ -162,8 +168,13 @@ static void find_order(struct search *s)
 	for (size_t i = 0; i < s->n; i++)
 		bias[i] = image_bias(&s->found[i].is);
 	loaded_order(s->proc, bias, s->n, order);
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		const struct mapping *m = s->found[i].is.at;
+
 		s->found[i].order = order[i];
+		s->found[i].is_program =
+			file_is_exe(s->proc->dirfd, maps_path(s->maps, m), m->deleted);
+	}
 }
 
 static void add_other(const struct candidate *one, struct image_found *ret)

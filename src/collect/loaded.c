@@ -9,15 +9,18 @@
 #include <elf.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
+#include "proc/reader.h"
 #include "proc/stat.h"
 #include "python/peek.h"
 
 #define AUXV_BYTES	4096
 #define PHDRS_MOST	64
 #define DYNAMIC_MOST	256
-#define FILES_MOST	4096
-#define NAMESPACES_MOST 16 /* glibc: DL_NNS */
+#define FILES_MOST	1024
+#define NAMESPACES_MOST 16		      /* glibc: DL_NNS */
+#define MOST_NS		(100 * NSEC_PER_MSEC) /* for all reads: each may wait, and the main thread does */
 
 /* As the process has them. .next: from the first one's .version 2 on, another namespace's. */
 struct debug {
@@ -25,6 +28,13 @@ struct debug {
 };
 struct file {
 	uint64_t bias, name, dynamic, next;
+};
+
+/* What is asked of the process's memory, and the answer. */
+struct question {
+	uint64_t phdrs, n_phdrs, n;
+	uint64_t bias[LOADED_MOST];
+	uint32_t order[LOADED_MOST];
 };
 
 static bool read_auxv(const struct proc *proc, uint64_t *phdrs, uint64_t *n)
@@ -46,16 +56,16 @@ static bool read_auxv(const struct proc *proc, uint64_t *phdrs, uint64_t *n)
 }
 
 /* Address of the program's dynamic section; 0: it has none. */
-static uint64_t find_dynamic(const struct proc *proc)
+static uint64_t find_dynamic(pid_t pid, const struct question *q)
 {
 	Elf64_Phdr phdrs[PHDRS_MOST];
-	uint64_t at, n, bias = 0, dynamic = 0;
+	uint64_t bias = 0, dynamic = 0;
 
-	if (!read_auxv(proc, &at, &n) || peek(proc->tgid, at, phdrs, n * sizeof(*phdrs)))
+	if (peek(pid, q->phdrs, phdrs, q->n_phdrs * sizeof(*phdrs)))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < q->n_phdrs; i++) {
 		if (phdrs[i].p_type == PT_PHDR)
-			bias = at - phdrs[i].p_vaddr;
+			bias = q->phdrs - phdrs[i].p_vaddr;
 		else if (phdrs[i].p_type == PT_DYNAMIC)
 			dynamic = phdrs[i].p_vaddr;
 	}
@@ -63,13 +73,14 @@ static uint64_t find_dynamic(const struct proc *proc)
 }
 
 /* Address of the loader's struct r_debug; 0: it isn't known (yet). */
-static uint64_t find_debug(const struct proc *proc)
+static uint64_t find_debug(pid_t pid, const struct question *q, uint64_t until_ns)
 {
-	uint64_t at = find_dynamic(proc);
+	uint64_t at = find_dynamic(pid, q);
 	Elf64_Dyn d;
 
 	for (size_t i = 0; at && i < DYNAMIC_MOST; i++) {
-		if (peek(proc->tgid, at + i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+		if (clock_ns(CLOCK_MONOTONIC) >= until_ns ||
+		    peek(pid, at + i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
 			break;
 		if (d.d_tag == DT_DEBUG)
 			return d.d_un.d_ptr;
@@ -77,36 +88,69 @@ static uint64_t find_debug(const struct proc *proc)
 	return 0;
 }
 
-/* One namespace's list. *number: of the next file. */
-static void number_files(const struct proc *proc, uint64_t at, const uint64_t *bias, size_t n,
-			 uint32_t *number, uint32_t *order)
+/* One namespace's list. *number: of the next file. False: it has no end. */
+static bool number_files(pid_t pid, struct question *q, uint64_t at, uint32_t *number,
+			 uint64_t until_ns)
 {
 	struct file f;
 
-	for (; at && *number < FILES_MOST; at = f.next, ++*number) {
-		if (peek(proc->tgid, at, &f, sizeof(f)))
-			break;
-		for (size_t i = 0; i < n; i++)
-			if (f.bias == bias[i] && order[i] == LOADED_UNKNOWN)
-				order[i] = *number;
+	for (; at; at = f.next, ++*number) {
+		if (*number >= FILES_MOST || clock_ns(CLOCK_MONOTONIC) >= until_ns ||
+		    peek(pid, at, &f, sizeof(f)))
+			return false;
+		for (size_t i = 0; i < q->n; i++)
+			if (f.bias == q->bias[i] && q->order[i] == LOADED_UNKNOWN)
+				q->order[i] = *number;
 	}
+	return true;
+}
+
+static bool number_all(pid_t pid, struct question *q)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
+	uint64_t at = find_debug(pid, q, until_ns);
+	bool several = false; /* the first one's version says it of all */
+	uint32_t number = 0;
+
+	for (int i = 0; at && i < NAMESPACES_MOST; i++) {
+		struct debug d = {};
+
+		if (peek(pid, at, &d, offsetof(struct debug, next)) ||
+		    !number_files(pid, q, d.files, &number, until_ns))
+			return false;
+		several |= (uint32_t)d.version >= 2;
+		if (several && peek(pid, at, &d, sizeof(d)))
+			return false;
+		at = d.next;
+	}
+	return !at;
+}
+
+static void forget(uint32_t *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		order[i] = LOADED_UNKNOWN;
+}
+
+/* A reader_task. */
+static ssize_t number_asked(pid_t pid, void *bytes, size_t most)
+{
+	struct question *q = bytes;
+
+	(void)most;
+	forget(q->order, q->n);
+	if (!number_all(pid, q))
+		forget(q->order, q->n);
+	return sizeof(*q);
 }
 
 void loaded_order(const struct proc *proc, const uint64_t *bias, size_t n, uint32_t *order)
 {
-	uint64_t at = find_debug(proc);
-	bool several = false; /* the first one's version says it of all */
-	uint32_t number = 0;
+	struct question q = {.n = MIN(n, (size_t)LOADED_MOST)};
 
-	for (size_t i = 0; i < n; i++)
-		order[i] = LOADED_UNKNOWN;
-	for (int i = 0; at && i < NAMESPACES_MOST; i++) {
-		struct debug d = {};
-
-		if (peek(proc->tgid, at, &d, offsetof(struct debug, next)))
-			break;
-		number_files(proc, d.files, bias, n, &number, order);
-		several |= (uint32_t)d.version >= 2;
-		at = several && !peek(proc->tgid, at, &d, sizeof(d)) ? d.next : 0;
-	}
+	forget(order, n);
+	memcpy(q.bias, bias, q.n * sizeof(*bias));
+	if (read_auxv(proc, &q.phdrs, &q.n_phdrs) &&
+	    reader_run(proc->tgid, number_asked, &q, sizeof(q), sizeof(q)) == sizeof(q))
+		memcpy(order, q.order, q.n * sizeof(*order));
 }

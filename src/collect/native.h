@@ -44,6 +44,7 @@ struct native_file {
 	bool uncached; /* the cache of rows on disk doesn't have it: native_rows_want_cached() */
 	uint64_t retry_ns; /* not compiled again before, CLOCK_MONOTONIC */
 	uint32_t tries;	   /* how often that was so */
+	uint64_t again_ns; /* its file system didn't answer: it is met again from then on; 0 */
 };
 
 /* A root directory that isn't krait's own: a container's. Stays open when the container is gone. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/far.h"
 #include "base/nomem.h"
@@ -30,6 +31,7 @@
 #define MAX_INLINED    64 /* functions at one address */
 #define VDSO_MAX_BYTES (64u << 10)
 #define NOTES_WORK     (2 * SLICE_MS) /* to find a build id: some hundred bytes are usual */
+#define AGAIN_NS       (2 * NSEC_PER_SEC)
 
 /* The kernel's own library is no file. 64-bit processes all have the same one, others another below 4 GiB. */
 static bool is_vdso(const struct mapping *m, const char *path)
@@ -213,14 +215,23 @@ static struct native_file *keep_file(struct collect *c, struct native_file *f)
 	return f;
 }
 
+/* Nobody has asked its file system, or it didn't answer: that says nothing about the file. */
+static bool is_unanswered(int r)
+{
+	return r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE;
+}
+
 /* A file that can't be used is kept as well, without segments: it isn't opened again and again. */
 static struct native_file *meet_file(struct collect *c, const struct proc *proc,
 				     const struct mapping *m, const char *path)
 {
 	struct native_file *f = new_file(c, m);
+	int r = f ? open_file(c, proc, m, path, f) : -ENOMEM;
 
-	if (f && open_file(c, proc, m, path, f))
+	if (f && r)
 		log_info("%s: no native frames: %s", path, err_about(err_msg(), path));
+	if (f && is_unanswered(r))
+		f->again_ns = clock_ns(CLOCK_MONOTONIC) + AGAIN_NS;
 	return f ? keep_file(c, f) : NULL;
 }
 
@@ -240,6 +251,18 @@ static struct native_file *find_known(const struct collect *c, const struct proc
 	return NULL;
 }
 
+/* What didn't answer is met anew after a while: it may be a file that everybody maps. */
+static struct native_file *find_answered(const struct collect *c, const struct proc *proc,
+					 const struct mapping *m)
+{
+	struct native_file *f = find_known(c, proc, m);
+
+	if (!f || !f->again_ns || clock_ns(CLOCK_MONOTONIC) < f->again_ns)
+		return f;
+	f->version = (struct file_version){}; /* no file's */
+	return NULL;
+}
+
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index)
 {
@@ -248,7 +271,7 @@ struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 	*index = 0;
 	if (!m->ino && !is_vdso(m, path))
 		return NULL;
-	f = find_known(c, proc, m) ?: meet_file(c, proc, m, path);
+	f = find_answered(c, proc, m) ?: meet_file(c, proc, m, path);
 	*index = f ? f->index : 0;
 	if (f)
 		look_for_functions(c, proc, f);

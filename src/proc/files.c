@@ -62,7 +62,7 @@ bool file_is_older(int procdir, struct timespec time)
  * On overlayfs the mapping may show the lower file's device and inode, on btrfs the subvolume's
  * device differs from the superblock's. There a file counts as the mapped one if nothing has
  * changed its inode since the process started: a rename over the path would have put a changed
- * inode there.
+ * inode there. An overlay that a user mounted may show any time.
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
@@ -73,7 +73,8 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 		(void)!walk_kind(path_fd, file_dev(st->st_dev), aside_pid_of(procdir), &kind);
 	else if (!fstatfs(path_fd, &fs))
 		kind.type = (long)fs.f_type;
-	return (kind.type == OVERLAYFS_SUPER_MAGIC || kind.type == BTRFS_SUPER_MAGIC) &&
+	return !kind.is_users &&
+	       (kind.type == OVERLAYFS_SUPER_MAGIC || kind.type == BTRFS_SUPER_MAGIC) &&
 	       file_is_older(procdir, st->st_ctim);
 }
 

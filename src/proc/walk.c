@@ -22,6 +22,9 @@
 
 #define USERS 64
 
+/* For reader.h: what isn't a process has a negative number, a file system another one than a path, which targets choose. */
+enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
+
 /* For whose files it waited; the main thread's. Users beyond that many share the last place. */
 static struct {
 	struct {
@@ -68,6 +71,11 @@ static struct waited *waited_of(uid_t uid)
 	return &users.user[users.n++].waited;
 }
 
+static pid_t number_of(uint64_t what, pid_t kind)
+{
+	return -1 - (kind | (pid_t)(what % PATHS));
+}
+
 /* As reader_ask(), as long as @uid didn't make the main thread wait too often. */
 static ssize_t ask_any(struct reader_request *q, uid_t uid)
 {
@@ -100,7 +108,7 @@ int walk_kind(int path_fd, uint64_t dev, pid_t pid, struct file_kind *ret)
 		uint64_t dev;
 		struct file_kind kind;
 	} u = {.dev = dev};
-	struct reader_request q = {.pid = -1 - (pid_t)(dev % INT32_MAX), /* no process has it */
+	struct reader_request q = {.pid = number_of(dev, FILE_SYSTEMS),
 				   .task = file_task_type,
 				   .bytes = &u,
 				   .n = sizeof(u.dev),
@@ -154,7 +162,7 @@ static pid_t group_of(int root, pid_t pid, const char *path)
 
 	for (; end && path < end; path++)
 		hash = (hash ^ (uint8_t)*path) * 16777619u;
-	return -1 - (pid_t)(hash % INT32_MAX);
+	return number_of(hash, PATHS);
 }
 
 static int walk_aside(const struct file_walk *w, int dir, pid_t pid)

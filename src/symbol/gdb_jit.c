@@ -101,10 +101,11 @@ struct reader {
 	bool cut;     /* the thread's slice is used up */
 	size_t fresh; /* files that this reading knows first */
 	struct gdb_jit *jit;
-	struct file *file; /* that is read */
-	uint8_t *whole;	   /* all of it, if it is small; NULL: it is read in parts */
-	struct map known;  /* the latest reading's files by address: index + 1 */
-	struct map seen;   /* and this one's */
+	struct file *file;   /* that is read */
+	uint8_t *whole;	     /* all of it, if it is small; NULL: it is read in parts */
+	uint64_t whole_left; /* bytes of it that are counted, and of which no part was taken yet */
+	struct map known;    /* the latest reading's files by address: index + 1 */
+	struct map seen;     /* and this one's */
 	VEC(struct span) spans;
 };
 
@@ -201,21 +202,33 @@ static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t wor
 	return TAKE_PTR(block);
 }
 
+/* The same of .whole. Parts may be taken several times: what they are more than it counts as if it were read. */
+static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
+{
+	uint64_t more = n > rd->whole_left ? n - rd->whole_left : 0;
+	char *block;
+
+	rd->file->part |= more > rd->left;
+	if (more > rd->left || !spend(rd, n * WORK_BYTE))
+		return NULL;
+	block = malloc(n + 1);
+	if (!block)
+		return NULL;
+	rd->whole_left -= n - more;
+	rd->left -= more;
+	rd->file->bytes += more;
+	memcpy(block, rd->whole + offset, n);
+	block[n] = '\0';
+	return block;
+}
+
 /* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
 static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
 {
-	char *block;
-
 	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
 		return NULL;
-	if (!rd->whole)
-		return read_block(rd, e->file + offset, n, WORK_BYTE);
-	block = malloc(n + 1);
-	if (block) {
-		memcpy(block, rd->whole + offset, n);
-		block[n] = '\0';
-	}
-	return block;
+	return rd->whole ? copy_block(rd, offset, n)
+			 : read_block(rd, e->file + offset, n, WORK_BYTE);
 }
 
 static bool is_understood(const Elf64_Ehdr *h)
@@ -239,6 +252,7 @@ static int read_head(struct reader *rd, uint64_t at, struct head *ret)
 	rd->whole = NULL;
 	if (!r && ret->entry.size <= WHOLE_BYTES && ret->entry.file + WHOLE_BYTES > WHOLE_BYTES)
 		rd->whole = read_block(rd, ret->entry.file, ret->entry.size, WORK_BYTE);
+	rd->whole_left = rd->whole ? ret->entry.size : 0;
 	elf = r ? NULL : read_part(rd, &ret->entry, 0, sizeof(*elf));
 	if (elf)
 		ret->elf = *elf;
@@ -497,6 +511,15 @@ static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return keep_file(rd);
 }
 
+/* The one that was taken last wasn't come to: it is taken again if it is. */
+static void give_back_last(struct reader *rd)
+{
+	struct file *f = rd->jit->files.v[--rd->jit->files.n];
+
+	rd->left += f->bytes;
+	file_put(f);
+}
+
 /*
  * Was the entry @e at @at come to by the one at @prev? If one has come or gone between them since they were read, what it says
  * now, and what that leads to.
@@ -533,8 +556,11 @@ static int follow_list(struct reader *rd, uint64_t at, uint64_t first, const str
 			return -EPROTO;
 		r = seen ? rd->peek(rd->arg, entry, &e, sizeof(e))
 			 : take_entry(rd, entry, before, &e);
-		if (!r && !is_behind(rd, at, prev, entry, &e))
+		if (!r && !is_behind(rd, at, prev, entry, &e)) {
 			r = -EPROTO;
+			if (!seen)
+				give_back_last(rd);
+		}
 		if (!r && !seen)
 			r = map_put(&rd->seen, entry, rd->jit->files.n);
 		prev = entry;
@@ -571,6 +597,21 @@ static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *befor
 	return r == -ENOBUFS ? 0 : r;
 }
 
+/* A list that is changed just there, or broken, is no reason to leave out the others. How the first one such ended. */
+static int read_lists(struct reader *rd, const uint64_t *at, size_t n, const struct gdb_jit *before)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = read_list(rd, at[i], before);
+
+		if (r && !is_changing(r))
+			return r;
+		first = first ? first : r;
+	}
+	return first;
+}
+
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
 {
 	vec_foreach(d, &j->descriptors) {
@@ -603,7 +644,7 @@ static int peek_batch(struct reader *rd, struct batch *b)
 	uint8_t *to = b->buf;
 	int r = 0;
 
-	if (rd->pieces && b->n_files > 1)
+	if (rd->pieces && b->n_pieces > 1)
 		return rd->pieces(rd->arg, b->pieces, b->n_pieces, b->buf, b->bytes);
 	for (size_t i = 0; !r && i < b->n_pieces; i++) {
 		r = rd->peek(rd->arg, (uintptr_t)b->pieces[i].iov_base, to, b->pieces[i].iov_len);
@@ -634,13 +675,26 @@ static void add_to_batch(struct batch *b, struct file *f, bool head)
 	b->files[b->n_files++] = f;
 }
 
-/* Where some of it isn't there any more each file is looked at by itself. */
+/* Work of no file that is being read now. */
+static bool spend_beside(struct reader *rd, uint64_t work)
+{
+	bool left = slice_spend(work);
+
+	rd->cut |= !left;
+	return left;
+}
+
+/*
+ * Where some of it isn't there any more each file is looked at by itself. Of a reading before, which may have many so, that counts
+ * as if it were read anew.
+ */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
 	const uint8_t *bytes = b->buf;
-	bool came = b->n_pieces && !peek_batch(rd, b);
 	struct file *files[PIECES_MOST];
 	size_t n = b->n_files;
+	bool paid = head || n > 1 || spend_beside(rd, WORK_PEEK + b->bytes);
+	bool came = b->n_pieces && paid && !peek_batch(rd, b);
 
 	memcpy(files, b->files, sizeof(files));
 	for (size_t i = 0; i < n; i++)
@@ -727,8 +781,11 @@ static bool is_same_file(struct reader *rd, const struct file *f, struct entry e
 	now = hash(0, &f->entry, sizeof(f->entry));
 	for (size_t i = 1; i < f->n_head; i++) {
 		const struct range *range = &f->ranges.v[i];
-		_cleanup_free_ void *block = malloc(range->n);
+		_cleanup_free_ void *block = NULL;
 
+		if (!spend_beside(rd, WORK_PEEK + range->n * WORK_BYTE))
+			return false;
+		block = malloc(range->n);
 		if (!block || rd->peek(rd->arg, range->at, block, range->n))
 			return false;
 		now = hash(now, block, range->n);
@@ -738,26 +795,29 @@ static bool is_same_file(struct reader *rd, const struct file *f, struct entry e
 
 /*
  * Follows the list at @descriptor once more, by the entries as they were @now: what it leads to was in it at some moment since
- * the reading began. Entries that came since are passed. False: it was changed just there.
+ * the reading began. Entries that came since are passed. False: it was changed just there, or it goes in a circle.
  */
 static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
 {
 	size_t left = rd->seen.n + TURNS_MOST, fresh = TURNS_MOST;
+	_cleanup_free_ bool *visited = calloc(rd->jit->files.n + 1, sizeof(*visited));
 	struct descriptor d;
 	uint64_t at, prev = 0;
 
-	if (rd->peek(rd->arg, descriptor, &d, sizeof(d)))
+	if (!visited || rd->peek(rd->arg, descriptor, &d, sizeof(d)))
 		return false;
 	for (at = d.first; at && left; left--) {
 		const uint64_t *i = map_get(&rd->seen, at);
 		struct entry other, *e = i ? &now[*i - 1] : &other;
 
-		if ((!i && rd->peek(rd->arg, at, e, sizeof(*e))) ||
+		if ((i && visited[*i - 1]) || (!i && rd->peek(rd->arg, at, e, sizeof(*e))) ||
 		    ((!i || e->prev != prev) && !fresh--) ||
 		    !is_behind(rd, descriptor, prev, at, e))
 			return false;
-		if (e != &other)
+		if (i) {
+			visited[*i - 1] = true;
 			listed[*i - 1] = is_same_file(rd, rd->jit->files.v[*i - 1], *e);
+		}
 		prev = at;
 		at = e->next;
 	}
@@ -916,7 +976,7 @@ static int make_table(struct reader *rd)
 	return r;
 }
 
-/* Of a reading that was cut what it didn't get to is known still. 0 or -ENOMEM. */
+/* Of a reading that was cut what it didn't get to is known still, within the same limits. 0 or -ENOMEM. */
 static int keep_rest(struct reader *rd, const struct gdb_jit *before)
 {
 	int r = 0;
@@ -924,9 +984,10 @@ static int keep_rest(struct reader *rd, const struct gdb_jit *before)
 	for (size_t i = 0; !r && i < before->files.n; i++) {
 		struct file *f = before->files.v[i];
 
-		if (!f->is_same || map_get(&rd->seen, f->at) ||
+		if (!f->is_same || map_get(&rd->seen, f->at) || f->bytes > rd->left ||
 		    rd->jit->files.n >= GDB_JIT_FILES_MAX)
 			continue;
+		rd->left -= f->bytes;
 		r = vec_push(&rd->jit->files, f);
 		f->refs += !r;
 	}
@@ -944,8 +1005,7 @@ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_pe
 	map_init(&rd.seen);
 	rd.jit = calloc(1, sizeof(*rd.jit));
 	r = rd.jit ? find_known(&rd, before) : -ENOMEM;
-	for (size_t i = 0; !r && i < n; i++)
-		r = read_list(&rd, descriptors[i], before);
+	r = r ? r : read_lists(&rd, descriptors, n, before);
 	if (rd.jit)
 		r = settle(&rd, r);
 	r = r ? r : make_table(&rd);

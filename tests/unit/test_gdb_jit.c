@@ -298,6 +298,43 @@ static void test_broken_lists(void **state)
 	assert_int_equal(read_list(&j), -EFAULT);
 }
 
+/* Tables of symbols that all have one table of strings: each one's copy counts. */
+static void test_shared_strings(void **state)
+{
+	enum { TABLES = 500, SYMBOLS = TABLES + 2, STRINGS = 1 };
+	static char text[64];
+	Elf64_Ehdr *h = (Elf64_Ehdr *)files[0];
+	Elf64_Shdr *s = (Elf64_Shdr *)(h + 1);
+	Elf64_Sym *symbol = (Elf64_Sym *)(s + SYMBOLS);
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	memset(s, 0, FILE_MAX - sizeof(*h));
+	h->e_shoff = sizeof(*h);
+	h->e_shnum = SYMBOLS;
+	s[0] = (Elf64_Shdr){.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			    .sh_addr = address(text),
+			    .sh_size = sizeof(text)};
+	s[STRINGS] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = FILE_MAX};
+	for (size_t i = STRINGS + 1; i < SYMBOLS; i++)
+		s[i] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+				    .sh_link = STRINGS,
+				    .sh_offset = (uint64_t)((char *)symbol - files[0]),
+				    .sh_size = sizeof(*symbol)};
+	*symbol = (Elf64_Sym){.st_name = 1, /* "ELF..." */
+			      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			      .st_size = sizeof(text)};
+	memcpy(files[1], files[0], FILE_MAX);
+	entries[0].size = entries[1].size = FILE_MAX;
+	assert_int_equal(read_list(&j), 0);
+	assert_in_range(gdb_jit_bytes(j), TABLES * FILE_MAX, GDB_JIT_BYTES_MAX + (1 << 20));
+	assert_int_equal(gdb_jit_stats(j).files, 1);
+	assert_int_equal(gdb_jit_stats(j).malformed, 1);
+	gdb_jit_free(j);
+}
+
 /* The other object is named all the same. */
 static void test_broken_files(void **state)
 {
@@ -370,6 +407,80 @@ static void test_changing(void **state)
 		reads_left = 0;
 	}
 	assert_true(changed > 2);
+}
+
+/* Reading the descriptor, or what is nowhere, changes the list. */
+static struct entry turning;
+static size_t bytes_read; /* of more than entries */
+
+static int peek_turning(void *arg, uint64_t addr, void *buf, size_t n)
+{
+	bytes_read += n > 2 * sizeof(turning) ? n : 0;
+	if (addr == address(&descriptor)) {
+		descriptor.action++;
+		if (turning.next && descriptor.action > 1)
+			entries[0].prev = address(&turning);
+	} else if (addr == 8) { /* see test_taken_once() */
+		entries[1].prev = address(&entries[0]);
+	}
+	return peek_self(arg, addr, buf, n);
+}
+
+/* A circle is followed once each time. */
+static void test_circle(void **state)
+{
+	uint64_t at = address(&descriptor);
+	struct gdb_jit *j = NULL;
+
+	if (*state)
+		skip();
+	put_list();
+	entries[1].next = turning.next = address(&entries[0]);
+	entries[0].prev = address(&entries[1]);
+	bytes_read = descriptor.action = 0;
+	(void)!gdb_jit_read(peek_turning, NULL, &at, 1, &j);
+	turning.next = 0;
+	print_message("%zu bytes of %zu\n", bytes_read, (size_t)entries[0].size);
+	assert_true(bytes_read < 20 * entries[0].size);
+	gdb_jit_free(j);
+}
+
+/* An entry that another one seemed to come to is taken once, and isn't in doubt because of itself. */
+static void test_taken_once(void **state)
+{
+	uint64_t at = address(&descriptor);
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	entries[1].prev = 8;
+	assert_int_equal(gdb_jit_read(peek_turning, NULL, &at, 1, &j), 0);
+	assert_int_equal(gdb_jit_stats(j).doubtful, 0);
+	expect_all(j, 0, A_AT);
+	expect_all(j, 1, B_AT);
+	gdb_jit_free(j);
+}
+
+/* Of two lists one can't be followed. */
+static void test_two_lists(void **state)
+{
+	static struct {
+		uint32_t version, action;
+		uint64_t relevant, first;
+	} second = {.version = 1};
+	uint64_t at[] = {address(&descriptor), address(&second)};
+	struct gdb_jit *j;
+
+	if (*state)
+		skip();
+	put_list();
+	entries[0].prev = 16;
+	entries[1].prev = 0;
+	second.first = address(&entries[1]);
+	assert_int_equal(gdb_jit_read(peek_turning, NULL, at, 2, &j), 0);
+	expect_all(j, 1, B_AT);
+	gdb_jit_free(j);
 }
 
 /* A long list, of objects whose code is there. */
@@ -737,6 +848,8 @@ int main(void)
 		cmocka_unit_test(test_names),	     cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_same_place),   cmocka_unit_test(test_broken_lists),
 		cmocka_unit_test(test_broken_files), cmocka_unit_test(test_changing),
+		cmocka_unit_test(test_circle),	     cmocka_unit_test(test_taken_once),
+		cmocka_unit_test(test_two_lists),    cmocka_unit_test(test_shared_strings),
 		cmocka_unit_test(test_read_on),	     cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_still),	     cmocka_unit_test(test_numba),
 	};

@@ -70,11 +70,32 @@ static void test_apart(void **state)
 	assert_int_equal(order[f.n - 1], LOADED_UNKNOWN);
 }
 
+/* A list without an end says nothing of any file. */
+static void test_circle(void **state)
+{
+	struct link_map *first = dlopen(NULL, RTLD_NOW), *last = first;
+	uint32_t order[FILES_MOST];
+	struct files f = {};
+
+	assert_non_null(first);
+	while (last->l_next)
+		last = last->l_next;
+	dl_iterate_phdr(add_file, &f);
+	last->l_next = first;
+	read_order(&f, order);
+	last->l_next = NULL;
+	for (size_t i = 0; i < f.n; i++)
+		assert_int_equal(order[i], LOADED_UNKNOWN);
+	read_order(&f, order);
+	assert_int_equal(order[1], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_listed),
 		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_circle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
