@@ -228,7 +228,7 @@ static int start(struct child *c)
 		return 0;
 	close(c->fd);
 	unmap(c->shared);
-	return -EAGAIN;
+	return -ECHILD;
 }
 
 /* Children that came back at last. */

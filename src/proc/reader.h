@@ -25,7 +25,7 @@
 /*
  * As process_vm_readv(): @n pieces of @pid's memory into @to, one after the other. Bytes, or
  * -errno; -ETIMEDOUT: it doesn't come, or didn't before; -EAGAIN: a job found no child that is
- * idle. Threads may read at the same time.
+ * idle; -ECHILD: no child can be made. Threads may read at the same time.
  */
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
