@@ -702,6 +702,7 @@ static void look_after_processes(struct collect *c, bool last)
 	c->flushes++;
 	registered_read(c, clock_ns(CLOCK_MONOTONIC) + MADE_CODE_NS); /* within those mappings */
 	guarded_read(c);
+	together_look(c);
 }
 
 /* One round: what can be named and shown is, the rest waits for the next one. */

@@ -59,7 +59,9 @@ struct first_look {
 
 /* A package whose distribution was looked for. */
 struct together {
-	char *key; /* where it lies */
+	char *key;		 /* where it lies */
+	char *file;		 /* of it, which is asked for; NULL: none yet */
+	struct proc_key process; /* that had code of it last */
 	unsigned tries;
 	bool done;
 };
@@ -170,6 +172,8 @@ void bodies_fini(struct collect *c);
 
 /* together.c: code of a process was met, after .codes has it. */
 void together_met(struct collect *c, struct process *p, const struct py_code *code);
+/* With each flush: looks for what was met, as long as ASKED_NS allows. */
+void together_look(struct collect *c);
 void together_fini(struct collect *c);
 /* frozen.c: takes those out that need no look at their process. */
 void bodies_name_frozen(struct collect *c);

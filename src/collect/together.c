@@ -4,13 +4,17 @@
  * what is together; whose code it is is the reader's judgement (view/names/origin.h).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/far.h"
 #include "collect/internal.h"
 #include "proc/distribution.h"
 #include "proc/files.h"
+#include "proc/open_as.h"
 #include "proc/proc.h"
 
 #define LOOKS_MOST 16 /* packages of a recording */
@@ -64,24 +68,47 @@ static int open_same(const struct process *p, struct proc *ret)
 	return r ? r : process_is(p, ret) ? 0 : -ESRCH;
 }
 
-static void look(struct collect *c, const struct process *p, const char *file)
+/* together_look() looks for it. */
+static void want(struct collect *c, const struct process *p, const char *file)
 {
 	size_t site = distribution_site(file), n = strcspn(file + site, "/.");
-	_cleanup_proc_ struct proc proc = PROC_INIT;
-	_cleanup_str_ struct str names = {};
 	struct together *t;
-	int r;
 
 	if (!site || !n || !is_run(p, file + site, n))
 		return;
 	t = together_of(c, p, file, site + n);
-	if (!t || t->done || t->tries++ == TRIES)
+	if (!t || t->done)
 		return;
-	r = open_same(p, &proc);
-	r = r ? r : distribution_of(proc.dirfd, file, &names);
-	t->done = !r || r == -ENOENT;
+	t->process = p->key;
+	t->file = t->file ?: strdup(file);
+}
+
+static void look(struct collect *c, struct together *t)
+{
+	const struct process *p = process_newest(c, t->process.tgid);
+	_cleanup_proc_ struct proc proc = PROC_INIT;
+	_cleanup_str_ struct str names = {};
+	int r;
+
+	if (!p || memcmp(&p->key, &t->process, sizeof(p->key)) || open_same(p, &proc))
+		return;
+	r = distribution_of(proc.dirfd, t->file, &names);
+	t->done = !r || r == -ENOENT || ++t->tries == TRIES;
 	if (!r && strchr(str_cstr(&names), ' '))
 		profile_add_comment(c->profile, COMMENTS_TOGETHER, str_cstr(&names));
+}
+
+void together_look(struct collect *c)
+{
+	vec_foreach(t, &c->together) {
+		uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+
+		if (c->asked_ns > ASKED_NS)
+			return;
+		if (!t->done && t->file)
+			look(c, t);
+		c->asked_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+	}
 }
 
 /* The file of a console script: its module's code alone is in it. */
@@ -89,6 +116,19 @@ static bool is_launcher(const struct py_code *code)
 {
 	return !distribution_site(code->file) && !str_ends(code->file, ".py") &&
 	       strstr(code->file, "bin/") && code->name && streq(code->name, "<module>");
+}
+
+/* With the rights of its process's user. */
+static int open_launcher(const struct proc *proc, const char *file)
+{
+	_cleanup_close_ int root = openat(proc->dirfd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
+	struct opener opener;
+
+	if (root < 0 || proc_owner_read(proc->dirfd, &owner))
+		return -ESRCH;
+	opener = opener_if_root(&owner);
+	return file_open_as(&opener, FILE_LINKS, root, file);
 }
 
 static void read_launcher(struct process *p, const char *file)
@@ -99,7 +139,7 @@ static void read_launcher(struct process *p, const char *file)
 	char text[SCRIPT_BYTES + 1];
 	ssize_t n;
 
-	fd = open_same(p, &proc) ? -1 : file_open_in_root(proc.dirfd, file);
+	fd = open_same(p, &proc) ? -1 : open_launcher(&proc, file);
 	n = fd < 0 ? -1 : far_pread(fd, text, SCRIPT_BYTES, 0);
 	text[MAX(n, (ssize_t)0)] = '\0';
 	distribution_from_script(text, &name);
@@ -111,18 +151,20 @@ void together_met(struct collect *c, struct process *p, const struct py_code *co
 	if (!code->file || p->unwanted)
 		return;
 	if (p->launched || !is_launcher(code)) {
-		look(c, p, code->file);
+		want(c, p, code->file);
 		return;
 	}
 	read_launcher(p, code->file);
 	vec_foreach(met, &p->codes)
 		if ((*met)->file)
-			look(c, p, (*met)->file);
+			want(c, p, (*met)->file);
 }
 
 void together_fini(struct collect *c)
 {
-	vec_foreach(t, &c->together)
+	vec_foreach(t, &c->together) {
 		free(t->key);
+		free(t->file);
+	}
 	vec_fini(&c->together);
 }

@@ -92,7 +92,7 @@ void source_fini(struct source *s)
 /* As the process's user, with its groups. Up to 3.8 a script's own name is as it was typed. */
 static int open_as_owner(const struct source *s, const char *path)
 {
-	const struct opener u = geteuid() ? (struct opener){} : opener_of(&s->owner);
+	const struct opener u = opener_if_root(&s->owner);
 
 	return file_open_as(&u, FILE_LINKS, *path == '/' ? s->root : s->cwd, path);
 }

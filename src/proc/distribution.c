@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/vec.h"
 #include "proc/aside.h"
 #include "proc/file_tasks.h"
 #include "proc/owner.h"
@@ -24,8 +25,9 @@
 #define SEARCH_NS    (150 * NSEC_PER_MSEC) /* less than the child is waited for */
 #define RECORD_BYTES ((size_t)4 << 20)
 #define MOST_BYTES   1024 /* of all names */
-#define MOST_FOLDERS 32 /* that are looked for in a RECORD, which may be made to have any number */
-#define MOST_DEEP    8	/* below which no package begins */
+#define MOST_FOLDERS 32	  /* that are told of a RECORD, which may be made to have any number */
+#define MOST_LOOKS   4096 /* for the package of a line, most of which are known already */
+#define MOST_DEEP    8	  /* below which no package begins */
 
 size_t distribution_site(const char *path)
 {
@@ -48,21 +50,34 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-static void add(struct str *ret, const char *name, size_t n)
+/* As Python writes it. */
+static char letter(char c)
 {
-	const char *at = str_cstr(ret);
+	return c == '/' ? '.' : c;
+}
 
-	for (size_t k; *at; at += k + (at[k] == ' ')) {
+static bool is_known(const char *at, const char *name, size_t n)
+{
+	for (size_t k, i; *at; at += k + (at[k] == ' ')) {
 		k = strcspn(at, " ");
-		if (k == n && !strncmp(at, name, n))
-			return;
+		for (i = 0; k == n && i < n && at[i] == letter(name[i]); i++)
+			;
+		if (k == n && i == n)
+			return true;
 	}
-	if (!n || ret->n + n >= MOST_BYTES)
-		return;
+	return false;
+}
+
+/* False: it was there, or has no room. */
+static bool add(struct str *ret, const char *name, size_t n)
+{
+	if (!n || ret->n + n >= MOST_BYTES || is_known(str_cstr(ret), name, n))
+		return false;
 	if (ret->n)
 		str_add_c(ret, ' ');
 	for (size_t i = 0; i < n; i++)
-		str_add_c(ret, name[i] == '/' ? '.' : name[i]);
+		str_add_c(ret, letter(name[i]));
+	return true;
 }
 
 /* "" behind the last. */
@@ -74,37 +89,12 @@ static const char *next_line(const char *s)
 }
 
 /* The line of @text that says that there is such a file: "PATH,hash,size". */
-static bool has_line(const char *text, const char *file, size_t n, const char *rest)
+static bool has_line(const char *text, const char *file, size_t n)
 {
-	size_t k = strlen(rest);
-
 	for (const char *s = text; *s; s = next_line(s))
-		if (!strncmp(s, file, n) && !strncmp(s + n, rest, k) &&
-		    (s[n + k] == ',' || s[n + k] == '\r' || s[n + k] == '\n' || !s[n + k]))
+		if (!strncmp(s, file, n) && strchr(",\r\n", s[n]))
 			return true;
 	return false;
-}
-
-/*
- * Bytes of the package's folder: the outermost one with an __init__.py; those above it are shared with other distributions.
- * A module has none.
- */
-static size_t package_bytes(const char *record, const char *line, size_t n)
-{
-	size_t at = 0;
-
-	for (int depth = 0; depth < MOST_DEEP; depth++) {
-		size_t k = name_bytes(line + at);
-
-		if (!k || at + k >= n || line[at + k] != '/')
-			break;
-		at += k;
-		if (has_line(record, line, at, "/__init__.py"))
-			return at;
-		at++;
-	}
-	/* Where none has one: all of its folder. */
-	return at ? at - 1 : name_bytes(line);
 }
 
 /* Bytes of "a/b/c.py" at @line, 0: it is something else. */
@@ -117,43 +107,118 @@ static size_t module_bytes(const char *line)
 	return k && !strncmp(line + n + k, ".py,", 4) ? n + k + 3 : 0;
 }
 
+/* A folder with an __init__.py. */
+struct folder {
+	const char *name;
+	size_t n;
+};
+typedef VEC(struct folder) folder_vec;
+
+static int by_name(const void *a, const void *b)
+{
+	const struct folder *x = a, *y = b;
+	int r = memcmp(x->name, y->name, MIN(x->n, y->n));
+
+	return r ? r : (x->n > y->n) - (x->n < y->n);
+}
+
+/* All of them, sorted: whatever the text is, it is gone through once. 0 or -ENOMEM. */
+static int find_folders(const char *text, folder_vec *ret)
+{
+	static const char end[] = "/__init__.py";
+	size_t k = strlen(end);
+	int r = 0;
+
+	for (const char *s = text; !r && *s; s = next_line(s)) {
+		size_t n = module_bytes(s);
+
+		if (n > k && !strncmp(s + n - k, end, k))
+			r = vec_push(ret, (struct folder){s, n - k});
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+	return r;
+}
+
+static bool is_package(const folder_vec *folders, const char *name, size_t n)
+{
+	const struct folder wanted = {name, n};
+
+	return folders->n && bsearch(&wanted, folders->v, folders->n, sizeof(*folders->v), by_name);
+}
+
+/*
+ * Bytes of the package's folder: the outermost one with an __init__.py; those above it are shared with other distributions.
+ * A module has none.
+ */
+static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
+{
+	size_t at = 0;
+
+	for (int depth = 0; depth < MOST_DEEP; depth++) {
+		size_t k = name_bytes(line + at);
+
+		if (!k || at + k >= n || line[at + k] != '/')
+			break;
+		at += k;
+		if (is_package(folders, line, at))
+			return at;
+		at++;
+	}
+	/* Where none has one: all of its folder. */
+	return at ? at - 1 : name_bytes(line);
+}
+
 /* What is in @ret already: most lines are of the package of the line before. */
 static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
 {
 	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';
 }
 
-bool distribution_from_record(const char *text, const char *file, struct str *ret)
+static void add_packages(const char *text, const folder_vec *folders, struct str *ret)
 {
 	const char *last = text;
-	size_t last_n = 0, folders = 0;
+	size_t last_n = 0, told = 0, looks = 0;
 
-	if (!has_line(text, file, strlen(file), ""))
-		return false;
-	for (const char *s = text; *s; s = next_line(s)) {
+	for (const char *s = text; *s && told < MOST_FOLDERS; s = next_line(s)) {
 		size_t n = module_bytes(s);
 
 		if (!n || is_in(s, n, last, last_n))
 			continue;
-		if (folders++ == MOST_FOLDERS)
+		if (looks++ == MOST_LOOKS)
 			break;
 		last = s;
-		last_n = package_bytes(text, s, n);
-		add(ret, last, last_n);
+		last_n = package_bytes(folders, s, n);
+		told += add(ret, last, last_n);
 	}
+}
+
+bool distribution_from_record(const char *text, const char *file, struct str *ret)
+{
+	folder_vec folders = {};
+
+	if (!has_line(text, file, strlen(file)))
+		return false;
+	if (find_folders(text, &folders))
+		ret->failed = true;
+	else
+		add_packages(text, &folders, ret);
+	vec_fini(&folders);
 	return true;
 }
 
 bool distribution_from_top_level(const char *text, const char *file, struct str *ret)
 {
-	size_t n = name_bytes(file);
+	size_t n = name_bytes(file), looks = 0;
 
-	if (!n || !has_line(text, file, n, ""))
+	if (!n || !has_line(text, file, n))
 		return false;
-	for (const char *s = text; *s; s = next_line(s)) {
+	for (const char *s = text; *s && looks < MOST_LOOKS; s = next_line(s)) {
 		n = name_bytes(s);
-		if (strchr("\r\n", s[n]))
-			add(ret, s, n);
+		if (!n || !strchr("\r\n", s[n]))
+			continue;
+		add(ret, s, n);
+		looks++;
 	}
 	return true;
 }
@@ -274,7 +339,7 @@ int distribution_of(int procdir, const char *path, struct str *ret)
 
 	if (got || !q.site || strlen(path) >= sizeof(q.path))
 		return got ? (int)got : -ENOENT;
-	opener = opener_of(&owner);
+	opener = opener_if_root(&owner);
 	q.opener = file_opener_of(&opener);
 	strcpy(q.path, path);
 	got = reader_ask(&ask);

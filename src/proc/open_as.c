@@ -101,6 +101,11 @@ struct opener opener_of(const struct proc_owner *owner)
 			       .n_groups = owner->groups.n};
 }
 
+struct opener opener_if_root(const struct proc_owner *owner)
+{
+	return geteuid() ? (struct opener){} : opener_of(owner);
+}
+
 int open_as(const struct opener *u, int (*open_it)(int dir, const char *path), int dir,
 	    const char *path)
 {

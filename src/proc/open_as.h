@@ -19,6 +19,8 @@ struct opener {
 
 /* As @owner; root has all rights. Borrows the groups. */
 struct opener opener_of(const struct proc_owner *owner);
+/* The same where krait can become another user; else its own, without capabilities. */
+struct opener opener_if_root(const struct proc_owner *owner);
 
 /*
  * Calls @open_it(@dir, @path) as @u, without krait's capabilities. What it returns; -errno where krait

@@ -140,6 +140,8 @@ def traces():
     yield "each-of-chain", sampled([{"name": "f", "parent": i - 1} for i in range(4000)], [{"sf": i, "ts": i} for i in range(4000)] * 5)
     yield "circle", sampled([{"name": "f", "parent": 1 - i} for i in range(2)], [{"sf": 0}] * 1000)
     yield "samples-of-threads", sampled([{"name": "f"}], [{"sf": 0, "tid": i} for i in range(19000)])
+    yield "chain-of-threads", sampled([{"name": "f", "parent": i - 1} for i in range(9000)], [{"sf": 8999, "tid": i} for i in range(25000)])
+    yield "chain-of-threads-as-allowed", sampled([{"name": "f", "parent": i - 1} for i in range(9000)], [{"sf": 8999, "tid": i} for i in range(8000)])
     yield "deep", nested(b'{"traceEvents":[{"ph":', b'{"a":')
 
 
@@ -366,6 +368,9 @@ def procs():
     yield "folders", fill(lambda i: b"p%d/q/r/m.py,,\n" % i)
     yield "one-package", fill(lambda i: b"p/m%d.py,,\n" % i)
     yield "deep", fill(lambda i: b"a/" * 2000 + b"m.py,,\n")
+    yield "short-lines", b"".join(b"p%d/b/c/d/e/f/g/h/m.py,,\n" % i for i in range(32)) + b"\n" * (MIB - 4096)
+    yield "packages", fill(lambda i: b"p%d/__init__.py,,\n" % i)
+    yield "top-levels", fill(lambda i: b"%c\n" % (65 + i % 26))
     yield "brackets", b"1 (" + b")" * (MIB - 8)
 
 
