@@ -35,6 +35,12 @@ def trace_of_threads(n, threads):
                             for t in range(threads) for i in range(n)]}
 
 
+def trace_samples(n, threads):
+    """A chain of @n frames, a sample of its end in each thread."""
+    return {"traceEvents": [], "stackFrames": {str(i): {"name": "f", "parent": i - 1} for i in range(n)},
+            "samples": [{"sf": n - 1, "ts": t, "pid": 1, "tid": t} for t in range(threads)]}
+
+
 def firefox(n, threads=1):
     """A chain of @n stacks, a sample of each in each thread."""
     return {"meta": {"preprocessedProfileVersion": 60, "startTime": 0}, "libs": [],
@@ -69,6 +75,8 @@ CASES = (
     ("trace-100000", lambda: trace(100000), 10, "nested far deeper"),
     ("trace-threads", lambda: trace_of_threads(5000, 20), 10, "nested far deeper"),
     ("trace-12000", lambda: trace(12000), 10, None),  # more calls than V8 has room for on its stack
+    ("trace-samples-threads", lambda: trace_samples(10000, 20000), 10, "far deeper"),
+    ("trace-samples", lambda: trace_samples(10000, 2), 10, None),
     ("firefox", lambda: firefox(65000), 5, "far deeper"),
     ("firefox-threads", lambda: firefox(3000, 60), 10, "far deeper"),
     ("firefox-3000", lambda: firefox(3000), 10, None),

@@ -279,7 +279,7 @@ int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, u
 		if (profile->begun)
 			s.time_ns = MAX(profile->start_ns - base_ns + tick->at_ns, (int64_t)0);
 		s.values[1] = MAX(end_of(profile, i) - tick->at_ns, (int64_t)0);
-		err = v8_nodes_stack(&profile->nodes, &profile->last, tick->node, &s.stack);
+		err = v8_nodes_stack(&profile->nodes, &profile->last, tick->node, 0, &s.stack);
 		err = err ? err : profile_add(t->p, &s);
 	}
 	return err;

@@ -254,7 +254,7 @@ int trace_samples_add(struct trace_samples *t, const struct trace_sample *s, uin
 		      int64_t base_ns)
 {
 	struct profile_sample sample = {.labels = labels, .time_ns = -1, .values = {s->weight}};
-	int err = v8_nodes_stack(&t->nodes, &t->list, s->node, &sample.stack);
+	int err = v8_nodes_stack(&t->nodes, &t->list, s->node, labels, &sample.stack);
 
 	if (s->has_ts)
 		sample.time_ns = MAX(s->ts_ns - base_ns, (int64_t)0);

@@ -47,7 +47,7 @@ static int add_sample(struct reader *r, const struct json_in *in, const struct w
 
 	if (w->node == V8_NO_NODE)
 		return 0;
-	err = v8_nodes_stack(&r->nodes, in, w->node, &s.stack);
+	err = v8_nodes_stack(&r->nodes, in, w->node, 0, &s.stack);
 	if (err)
 		return err;
 	if (__builtin_sub_overflow(w->at_ns, r->start_ns, &s.time_ns) ||

@@ -7,6 +7,7 @@
 #include "format/common/folded_frame.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
+#define TOO_DEEP  "stacks are far deeper than they should be"
 
 static int bad(const struct v8_nodes *n, const struct json_in *in, const char *field,
 	       const char *what)
@@ -187,7 +188,7 @@ static int collect_frames(struct v8_nodes *n, const struct json_in *in, const st
 		if (node->location && vec_push(&n->leaf_first, node->location))
 			return NO_MEMORY;
 		if (n->leaf_first.n > VIEWER_MAX_DEPTH || !*n->steps)
-			return bad(n, in, "samples", "stacks are far deeper than they should be");
+			return bad(n, in, "samples", TOO_DEEP);
 		--*n->steps;
 		if (!node->parent)
 			return 0;
@@ -196,17 +197,38 @@ static int collect_frames(struct v8_nodes *n, const struct json_in *in, const st
 	}
 }
 
-int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index, uint32_t *ret)
+static int make_stack(struct v8_nodes *n, const struct json_in *in, struct v8_node *node)
+{
+	int err = collect_frames(n, in, node);
+
+	if (err)
+		return err;
+	node->stack = profile_stack(n->p, n->leaf_first.v, n->leaf_first.n);
+	node->depth = (uint32_t)n->leaf_first.n;
+	return node->stack ? viewer_in_check_memory(n->format, in, "samples", n->p, bytes_of(n),
+						    n->budget)
+			   : NO_MEMORY;
+}
+
+static int count_again(struct v8_nodes *n, const struct json_in *in, const struct v8_node *node)
+{
+	if (node->depth > *n->steps)
+		return bad(n, in, "samples", TOO_DEEP);
+	*n->steps -= node->depth;
+	return 0;
+}
+
+int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index, uint32_t thread,
+		   uint32_t *ret)
 {
 	struct v8_node *node = &n->list.v[index];
-	int err = node->stack ? 0 : collect_frames(n, in, node);
+	int err = 0;
 
-	if (!err && !node->stack) {
-		node->stack = profile_stack(n->p, n->leaf_first.v, n->leaf_first.n);
-		err = node->stack ? viewer_in_check_memory(n->format, in, "samples", n->p,
-							   bytes_of(n), n->budget)
-				  : NO_MEMORY;
-	}
+	if (!node->stack)
+		err = make_stack(n, in, node);
+	else if (node->thread != thread)
+		err = count_again(n, in, node);
+	node->thread = thread;
 	*ret = node->stack;
 	return err;
 }

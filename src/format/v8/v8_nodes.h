@@ -17,6 +17,8 @@ struct v8_node {
 	uint32_t location; /* 0: the root, which is no function */
 	uint32_t parent;   /* index + 1, 0 = none */
 	uint32_t stack;	   /* 0 = not yet */
+	uint32_t depth;	   /* its frames */
+	uint32_t thread;   /* that had it last */
 };
 
 /* Found while nodes are read: who a child is known then only by its id. */
@@ -51,8 +53,11 @@ _must_use_ int v8_nodes_read(struct v8_nodes *n, struct json_in *in);
 /* The index of node @id, V8_NO_NODE. */
 uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id);
 
-/* The stack of a node; its nodes get no other parents after that. @in: where a message says it is. */
+/*
+ * The stack of a node, for a sample of @thread, whatever that is: each counts it once. Its nodes get no other parents
+ * after that. @in: where a message says it is.
+ */
 _must_use_ int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index,
-			      uint32_t *ret);
+			      uint32_t thread, uint32_t *ret);
 
 #endif
