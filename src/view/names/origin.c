@@ -136,7 +136,7 @@ static int find_packages(struct origin *o)
 
 		if (!r && (entry || str_starts(*text, COMMENTS_MINE ": ")))
 			r = vec_push(&o->packages,
-				     (struct origin_package){name, strlen(name), entry});
+				     (struct origin_package){name, strlen(name), entry, false});
 	}
 	return r;
 }
@@ -162,7 +162,7 @@ static int add_names(struct origin *o, const char *names)
 	for (const char *s = names; !r && *s; s += *s == ' ') {
 		size_t k = strcspn(s, " ");
 
-		r = origin_add_package(o, s, k);
+		r = origin_add_package(o, s, k, true);
 		s += k;
 	}
 	return r;
@@ -244,7 +244,7 @@ static bool is_theirs(const struct origin *o, const char *path, bool stdlib)
 
 bool origin_is_there(const struct profile *p, const char *package)
 {
-	const struct origin_package wanted = {package, strlen(package), false};
+	const struct origin_package wanted = {.name = package, .n = strlen(package)};
 
 	for (uint32_t id = 1; id <= profile_n_functions(p); id++) {
 		const char *path = profile_get_string(p, profile_get_function(p, id)->file);

@@ -21,7 +21,8 @@ struct origin_cuts origin_cuts(const char *path);
 struct origin_package {
 	const char *name;
 	size_t n;
-	bool entry; /* not of the user's word: of the standard library nothing is */
+	bool entry;    /* not of the user's word: of the standard library nothing is */
+	bool together; /* it only came with another one */
 };
 
 /* What all files of a profile have in common for that. */
@@ -40,7 +41,7 @@ void origin_fini(struct origin *o);
 enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own);
 
 /* Adds one that isn't of the user's word, if it isn't known. 0 or -ENOMEM. */
-_must_use_ int origin_add_package(struct origin *o, const char *name, size_t n);
+_must_use_ int origin_add_package(struct origin *o, const char *name, size_t n, bool together);
 
 /* Adds the packages that stacks show to be what was started: `python -m shop`, a console script. 0 or -ENOMEM. */
 _must_use_ int origin_find_started(struct origin *o);

@@ -128,12 +128,13 @@ static bool starts(const struct origin *o, const struct profile_function *f)
 		(str_ends(file, "/runpy.py") && origin_cuts(file).stdlib));
 }
 
-int origin_add_package(struct origin *o, const char *name, size_t n)
+int origin_add_package(struct origin *o, const char *name, size_t n, bool together)
 {
 	vec_foreach(package, &o->packages)
 		if (package->n == n && !strncmp(package->name, name, n))
 			return 0;
-	return vec_push(&o->packages, (struct origin_package){name, n, .entry = true});
+	return vec_push(&o->packages,
+			(struct origin_package){name, n, .entry = true, .together = together});
 }
 
 /* Whether what the frame calls may be what is started. Adds it, if this is it. */
@@ -159,7 +160,7 @@ static int look(struct origin *o, uint32_t location, bool after, bool *open)
 	path = origin_below_archive(path + cut);
 	n = strcspn(path, "/.");
 	*open = origin_is_wrapper(path, n);
-	return *open || origin_is_runner(path, n) ? 0 : origin_add_package(o, path, n);
+	return *open || origin_is_runner(path, n) ? 0 : origin_add_package(o, path, n, false);
 }
 
 int origin_find_started(struct origin *o)
@@ -185,7 +186,7 @@ void origin_note(struct profile *p)
 	for (size_t i = 0; !r && i < o.packages.n; i++) {
 		const struct origin_package *package = &o.packages.v[i];
 		_cleanup_str_ struct str text = {};
-		bool known = false;
+		bool known = package->together; /* the comment on that stays */
 
 		str_add_n(&text, package->name, package->n);
 		vec_foreach(comment, &profile_meta(p)->comments.list)
