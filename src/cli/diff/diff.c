@@ -398,8 +398,10 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 {
 	int r = 0;
 
-	vec_foreach(rule, &o->rules)
+	vec_foreach(rule, &o->rules) {
 		r = r ? r : fail_rule_unjudged(rule, f, &f->unjudged);
+		r = r ? r : fail_rule_unmarked(rule, f, &f->unmarked);
+	}
 	return r;
 }
 
@@ -485,6 +487,7 @@ static int run(const struct command *self, int argc, char **argv)
 	diff_fini(&f.diff);
 	unmatched_fini(&f.unmatched);
 	str_fini(&f.unjudged);
+	str_fini(&f.unmarked);
 	for (int side = 0; side < DIFF_SIDES; side++) {
 		profile_free(f.diff.p[side]);
 		str_fini(&f.text[side]);

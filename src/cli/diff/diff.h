@@ -21,6 +21,7 @@ struct diff_facts {
 	struct unmatched unmatched; /* of both */
 
 	struct str unjudged; /* by a --fail-if: see fail_rule_unjudged() */
+	struct str unmarked; /* likewise */
 
 	/* A page's: whose text it may hold, and what the page that a recording was in has, or "". */
 	struct source_recorded source[DIFF_SIDES];
@@ -91,6 +92,10 @@ _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts 
  * is new where the name is a pattern. 0 or -ENOMEM + message.
  */
 _must_use_ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f,
+				  struct str *b);
+
+/* Appends a sentence on the change that hits it, if neither first line nor table mark that one. 0 or -ENOMEM + message. */
+_must_use_ int fail_rule_unmarked(const struct fail_rule *r, const struct diff_facts *f,
 				  struct str *b);
 
 #endif

@@ -110,9 +110,9 @@ static void explain(const struct fail_rule *r, const struct diff_facts *f,
 		diff_add_value(f, c->value[DIFF_B], why);
 		str_add(why, " (");
 		diff_add_relative(c, why);
-		if (beside && f->diff.speed != 1 && c->value[DIFF_A] > 0)
+		if (beside && fabs(f->diff.speed - 1) >= 0.0005 && c->value[DIFF_A] > 0)
 			str_addf(why,
-				 "; most functions changed by %+.1f %%, so %+.1f %% against them",
+				 "; many functions changed by %+.1f %%, so %+.1f %% against them",
 				 100 * (f->diff.speed - 1), relative(c, f->diff.speed));
 		str_add(why, ")");
 	}
@@ -196,11 +196,23 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 	return found.hit != NULL;
 }
 
-static void add_unjudged(const struct fail_rule *r, const struct diff_facts *f,
-			 const struct diff_row *row, struct str *b)
+static void add_change(const struct fail_rule *r, const struct diff_facts *f,
+		       const struct diff_row *row, bool beside, struct str *b)
 {
 	str_add(b, b->n ? " The " : "The ");
-	explain(r, f, row, false, b);
+	explain(r, f, row, beside, b);
+}
+
+int fail_rule_unmarked(const struct fail_rule *r, const struct diff_facts *f, struct str *b)
+{
+	struct found found;
+	int e = find(r, f, &found, NULL);
+
+	if (e || !found.hit || found.hit->of[r->what].changed)
+		return e;
+	add_change(r, f, found.hit, is_beside(r, f), b);
+	str_add(b, ".");
+	return 0;
 }
 
 int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, struct str *b)
@@ -211,7 +223,7 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 	if (e)
 		return e;
 	if (found.shared && !found.hit) {
-		add_unjudged(r, f, found.shared, b);
+		add_change(r, f, found.shared, false, b);
 		str_addf(b,
 			 ", but the functions together changed as much: the machine is %s, or all "
 			 "of "
@@ -219,7 +231,7 @@ int fail_rule_unjudged(const struct fail_rule *r, const struct diff_facts *f, st
 			 r->less ? "faster" : "slower", r->less ? "shrank" : "grew");
 	}
 	if (found.added) {
-		add_unjudged(r, f, found.added, b);
+		add_change(r, f, found.added, false, b);
 		str_add(b, ", but it is new, or has a new name: a limit for any function doesn't "
 			   "judge that; one that names it does.");
 	}

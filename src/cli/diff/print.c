@@ -325,6 +325,8 @@ int diff_print_md(const struct diff_facts *f, const struct diff_style *style, FI
 	diff_add_gc(f, &gc);
 	str_add(&words, gc.n ? "\n\n" : "");
 	markup_add_md(&words, str_cstr(&gc), gc.n);
+	str_add(&words, f->unmarked.n ? "\n\n" : "");
+	markup_add_md(&words, str_cstr(&f->unmarked), f->unmarked.n);
 	str_add(&words, f->unjudged.n ? "\n\n" : "");
 	markup_add_md(&words, str_cstr(&f->unjudged), f->unjudged.n);
 	fprintf(out, "%s\n", str_cstr(&words));

@@ -17,10 +17,16 @@ int64_t html_usual(const struct html *h, unsigned v)
 		       : 0;
 }
 
+/* Of the first type: what is below 0 isn't drawn. */
+static uint64_t first_of(const int64_t *values)
+{
+	return (uint64_t)MAX(values[0], (int64_t)0);
+}
+
 /* Wraps where a hostile file's numbers don't fit: the page then shows what it gets. */
 static int64_t difference(const struct html *h, const int64_t *values, unsigned v)
 {
-	return (int64_t)((uint64_t)values[v] - (uint64_t)values[0] * (uint64_t)html_usual(h, v));
+	return (int64_t)((uint64_t)values[v] - first_of(values) * (uint64_t)html_usual(h, v));
 }
 
 static void put_values(const struct html *h, const int64_t *values, FILE *out)
@@ -30,7 +36,7 @@ static void put_values(const struct html *h, const int64_t *values, FILE *out)
 
 	for (unsigned v = 1; v < n; v++)
 		unusual |= difference(h, values, v) != 0;
-	varint_put(out, (uint64_t)MAX(values[0], 0) << 1 | unusual);
+	varint_put(out, first_of(values) << 1 | unusual);
 	for (unsigned v = 1; unusual && v < n; v++)
 		varint_put_signed(out, difference(h, values, v));
 }
