@@ -142,7 +142,7 @@ void absent_met(struct collect *c, const struct rec_absent *rec)
 	absent_take(c);
 	p = &c->processes.v[i];
 	/* What is under way may bring this in too; if not, the next sample says so. */
-	if (p->absent.asked || p->ended || p->unwanted) {
+	if (p->absent.asked || process_has_ended(p) || p->unwanted) {
 		if (p->absent.asked && clock_ns(CLOCK_MONOTONIC) - p->absent.asked_ns > STUCK_NS)
 			refuse(c, p);
 		return;

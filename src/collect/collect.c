@@ -577,8 +577,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (p->unwanted) /* the kernel program knew it before krait had looked */
 		return 1;
 	if (w->rec.outcome == WALK_PENDING && !is_proved(c, p)) {
-		if (!last && !p->ended && p->state != PROC_IGNORED && p->state != PROC_CROWDED &&
-		    is_newest(c, w->process))
+		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
+		    p->state != PROC_CROWDED && is_newest(c, w->process))
 			return 0;
 		if (p->state == PROC_IGNORED)
 			c->stats.not_python++;

@@ -132,7 +132,7 @@ void guarded_read(struct collect *c)
 		struct guarded *g = &p->guarded;
 		const struct space *latest;
 
-		if (!g->n_wanted || now < g->due_ns || p->ended || p->replaced)
+		if (!g->n_wanted || now < g->due_ns || process_has_ended(p) || p->replaced)
 			continue;
 		latest = space_latest(c, p);
 		if (latest)

@@ -43,7 +43,7 @@ static bool may_read(const struct collect *c, const struct process *p, uint64_t 
 {
 	const struct jit_reading *all = &c->jit_reading;
 
-	return (now >= p->jit_due_ns || p->ended || c->last) &&
+	return (now >= p->jit_due_ns || process_has_ended(p) || c->last) &&
 	       all->bytes < MIN(memory_for_names(c) / 2, ALL_BYTES) && all->left &&
 	       (c->last || budget_is_left(&all->budget, of_all, now));
 }
@@ -156,7 +156,7 @@ static void open_late(struct collect *c, struct process *p)
 {
 	_cleanup_proc_ struct proc proc = PROC_INIT;
 
-	if (!p->ended && !p->jit_refused && !proc_open(&proc, p->key.tgid))
+	if (!process_has_ended(p) && !p->jit_refused && !proc_open(&proc, p->key.tgid))
 		jit_open(c, p, &proc);
 }
 

@@ -509,7 +509,7 @@ static bool is_name_late(struct collect *c, const struct raw_stack *raw, uint64_
 	struct process *p = &c->processes.v[raw->process];
 	uint64_t start;
 
-	return p->jit && !p->ended && !c->config.prompt && c->waiting.n < LATE_MAX &&
+	return p->jit && !process_has_ended(p) && !c->config.prompt && c->waiting.n < LATE_MAX &&
 	       map_get(&c->spaces, raw->native->version) && !jit_name(c, p, pc, &start);
 }
 

@@ -495,7 +495,8 @@ void collect_look_again(struct collect *c)
 	for (size_t i = 0; i < c->live.n; i++) {
 		struct process *p = &c->processes.v[c->live.v[i]];
 
-		if (!p->ended && p->state != PROC_PYTHON && p->state != PROC_UNSUPPORTED)
+		if (!process_has_ended(p) && p->state != PROC_PYTHON &&
+		    p->state != PROC_UNSUPPORTED)
 			c->config.ops->ask_again(c->config.ctx, p->key.tgid);
 		space_made_executable(c, p, 0, UINT64_MAX, 0);
 		if (p->registered.wanted)
@@ -556,7 +557,8 @@ void process_look_again(struct collect *c)
 		struct process *p = &c->processes.v[*i];
 		bool left = p->state == PROC_IGNORED && p->samples;
 
-		if (p->ended || p->expected || now < p->facts_due_ns || p->state == PROC_CROWDED)
+		if (process_has_ended(p) || p->expected || now < p->facts_due_ns ||
+		    p->state == PROC_CROWDED)
 			continue;
 		crowd_turn(c, p);
 		p->facts_due_ns = now + FACTS_APART_NS;

@@ -28,6 +28,7 @@ struct process {
 	bool reported;	  /* counted among the unsupported ones */
 	bool unwanted;	  /* not to be shown */
 	bool foreign;	  /* because it is another user's */
+	bool headless;	  /* others of its threads go on than the first, of which .ended is */
 	bool replaced;	  /* by an exec: it has ended, its number hasn't */
 	uint16_t version; /* major << 8 | minor of its interpreter */
 	char *name, *cgroup, *container;
@@ -84,6 +85,11 @@ struct process {
 	uint8_t ended;	       /* flushes since its end, 0 = it runs */
 	struct map threads;    /* tid -> index + 1 in collect.threads */
 };
+
+static inline bool process_has_ended(const struct process *p)
+{
+	return p->ended && !p->headless;
+}
 
 /* Are its native stacks unwound? */
 static inline bool has_stacks(const struct process *p)

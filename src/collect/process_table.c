@@ -28,6 +28,7 @@ struct process *process_newest(const struct collect *c, uint32_t tgid)
 static void replace(struct process *p)
 {
 	p->replaced = true;
+	p->headless = false;
 	p->ended |= 1;
 }
 
@@ -223,7 +224,8 @@ void process_forget_ended(struct collect *c)
 		struct process *p = &c->processes.v[c->live.v[i]];
 
 		if (p->ended && p->ended++ > FLUSHES_AFTER_END) {
-			if ((p->replaced || !has_threads(p)) && !is_waited_for(c, c->live.v[i])) {
+			p->headless = !p->replaced && has_threads(p);
+			if (!p->headless && !is_waited_for(c, c->live.v[i])) {
 				forget(c, c->live.v[i]);
 				continue;
 			}

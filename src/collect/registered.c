@@ -319,7 +319,7 @@ static bool read_wanted(struct collect *c, struct process *p)
 {
 	const struct space *latest = p->registered.wanted ? space_latest(c, p) : NULL;
 
-	if (!latest || p->ended || p->replaced)
+	if (!latest || process_has_ended(p) || p->replaced)
 		return false;
 	if (read_process(c, p, latest))
 		p->registered.read_at = c->flushes;
@@ -391,7 +391,7 @@ bool registered_ready(struct collect *c, const struct raw_stack *raw, uint64_t p
 	const struct space_map *m = map_of(c, raw, pc, &s);
 	uint64_t start;
 
-	if (!m || p->ended || jit_name(c, p, pc, &start))
+	if (!m || process_has_ended(p) || jit_name(c, p, pc, &start))
 		return true;
 	p->registered.wanted = true;
 	if (s->process != raw->process) { /* a fork with its parent's mappings: to have its own */

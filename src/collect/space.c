@@ -317,7 +317,8 @@ static uint64_t due_ns(const struct process *p)
 
 static bool is_stale(const struct process *p)
 {
-	return !p->ended && (!p->expected || p->eager) && has_stacks(p) && p->space_stale;
+	return !process_has_ended(p) && (!p->expected || p->eager) && has_stacks(p) &&
+	       p->space_stale;
 }
 
 uint64_t collect_due_ns(const struct collect *c)

@@ -404,7 +404,7 @@ void thread_names(struct collect *c, bool last)
 		struct process *p = &c->processes.v[*i];
 		uint64_t began_ns;
 
-		if (p->ended || p->state != PROC_PYTHON || !p->walked)
+		if (process_has_ended(p) || p->state != PROC_PYTHON || !p->walked)
 			continue;
 		if (!last && (!p->names_due_ns || !is_names_time(p, now) || !upkeep_may(c, p, now)))
 			continue;
