@@ -35,6 +35,11 @@ walk_inline bool is_crowded(struct task_struct *task)
 	return now < crowded_until_ns || (until_ns && now < *until_ns);
 }
 
+walk_inline bool is_counted_only(__u8 state)
+{
+	return state == PROC_CROWDED || state == PROC_UNASKED;
+}
+
 /* What it is counted as instead of @state. */
 walk_inline __u8 crowded_state(__u8 state)
 {

@@ -273,12 +273,13 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 }
 
 /*
- * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be gone soon. False if the
- * ring refused: no sample of a process can be named that user space wasn't told of.
+ * Tells user space of m->entry; wakes it if it has to answer, or isn't patient: the process may be gone soon. One of a crowd
+ * isn't looked at. False if the ring refused: no sample of a process can be named that user space wasn't told of.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {
-	bool wakes = !patient || m->entry.state == PROC_PENDING;
+	bool wakes =
+		!is_counted_only(m->entry.state) && (!patient || m->entry.state == PROC_PENDING);
 
 	m->rec.type = REC_PROC;
 	m->rec.state = m->entry.state;
@@ -322,8 +323,10 @@ walk_global int meet_process(__u32 tgid)
 		read_exe(task, &m->rec);
 		m->entry.state = known_parent(task, m) ? PROC_PYTHON : known_exe(task, m);
 		m->entry.new = is_new(&m->entry.key);
-		if (m->entry.new &&is_crowded(task))
+		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
+			m->entry.space = 0; /* its parent's will be another's one day */
+		}
 	}
 	if (m->entry.state != PROC_IGNORED && m->entry.state != PROC_HOST) {
 		read_names(task, &m->rec);
@@ -390,8 +393,7 @@ walk_inline const struct proc_entry *current_proc(struct task_struct *task,
 	__u32 tgid = key->tgid;
 	const struct proc_entry *p = proc_entry_of(tgid);
 
-	if (p && same_key(&p->key, key) &&
-	    ((p->state != PROC_CROWDED && p->state != PROC_UNASKED) || is_crowded(task)))
+	if (p && same_key(&p->key, key) && (!is_counted_only(p->state) || is_crowded(task)))
 		return p;
 	if (!BPF_CORE_READ(task, mm, start_code))
 		return 0; /* inside execve(): neither the old image nor the new one, nothing is mapped */

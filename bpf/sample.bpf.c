@@ -135,6 +135,7 @@ walk_inline bool take_kernel_part(struct bpf_perf_event_data *ctx, struct rec_sa
 	if (state == PROC_CROWDED) {
 		w->outcome = WALK_CROWDED;
 		w->hash = 0;
+		w->urgent = false;
 		return true;
 	}
 	if (state != PROC_PYTHON && state != PROC_NATIVE && state != PROC_UNSUPPORTED)

@@ -56,7 +56,7 @@ bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t 
 /* From when on it is. */
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
-/* The same of a budget with this limit alone: of time that passed before no more counts than the burst. */
+/* The same where @limit is the budget's only one: time that passes unused adds no more than the burst. */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 
 #endif

@@ -386,12 +386,14 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		on_code(c, data, n);
 		break;
 	case REC_NATIVE:
+		crowd_turn(c, NULL); /* whose it is isn't looked up */
 		on_native(c, data, n);
 		break;
 	case REC_PROC:
 		on_proc(c, data);
 		break;
 	case REC_ABSENT:
+		crowd_turn(c, NULL);
 		absent_met(c, data);
 		break;
 	default:
@@ -582,6 +584,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			return 0;
 		if (p->state == PROC_IGNORED)
 			c->stats.not_python++;
+		else if (p->state == PROC_CROWDED)
+			c->stats.crowded.samples++;
 		else
 			c->stats.unknown++;
 		return 1;
@@ -700,6 +704,7 @@ static void look_after_processes(struct collect *c, bool last)
 	space_read_stale(c);
 	/* What was mapped until a sample was taken is known one flush later: from here on it is. */
 	c->flushes++;
+	crowd_turn(c, NULL);
 	registered_read(c, clock_ns(CLOCK_MONOTONIC) + MADE_CODE_NS); /* within those mappings */
 	guarded_read(c);
 	together_look(c);
@@ -711,6 +716,7 @@ int collect_flush(struct collect *c, bool last)
 	int r;
 
 	c->last = last;
+	crowd_turn(c, NULL);
 	bodies_find(c); /* the frames of imports are named after modules */
 	c->asked_ns = 0;
 	jit_flush(c);

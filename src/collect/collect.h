@@ -254,7 +254,9 @@ struct collect_stats {
 	} put_off;
 	struct {
 		unsigned processes; /* new ones that were counted only (crowd.h); */
-		char first[64];	    /* number and name of the first of them */
+		uint64_t
+			samples; /* of those that nothing is known of: they aren't in the profile */
+		char first[64];	 /* number and name of the first of them; "": not to be told */
 	} crowded;
 	unsigned lists_cut;	     /* processes: not all of their lists for gdb was read */
 	unsigned processes, threads; /* Python processes with samples; their threads */

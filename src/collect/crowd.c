@@ -10,6 +10,8 @@
 
 #define NEW_NS                                                                                     \
 	(2 * NSEC_PER_SEC) /* so long after it was met what a process costs is its beginning */
+#define DEBT_NS                                                                                    \
+	(2 * NSEC_PER_SEC) /* so long at most the next ones wait for what others have cost */
 
 /* Whose processes were asked for may cost more than bystanders. */
 static const struct crowd_limits {
@@ -31,8 +33,10 @@ static uint32_t user_of(struct crowds *w, uint32_t uid)
 		return (uint32_t)*known;
 	if (vec_push(&w->users, (struct crowd_user){.uid = uid}))
 		return 0;
-	if (map_put(&w->by_uid, uid + 1ull, w->users.n))
+	if (map_put(&w->by_uid, uid + 1ull, w->users.n)) {
 		w->users.n--;
+		return 0;
+	}
 	return (uint32_t)w->users.n;
 }
 
@@ -44,10 +48,13 @@ static bool is_over(const struct collect *c, uint32_t user)
 	       (user && !budget_is_left(&w->users.v[user - 1].budget, limits(c)->user, w->now_ns));
 }
 
+/* Whether it was asked for, or may be seen, isn't known: then it isn't named. */
 static void count(struct collect *c, struct process *p)
 {
-	if (!p->crowded && !c->stats.crowded.processes++)
-		snprintf(c->stats.crowded.first, sizeof(c->stats.crowded.first), "%u (%s)",
+	bool is_named = !c->config.match && !c->config.may_see;
+
+	if (!p->crowded && !c->stats.crowded.processes++ && is_named)
+		snprintf(c->stats.crowded.first, sizeof(c->stats.crowded.first), "%u, %s",
 			 p->key.tgid, p->name ? p->name : p->comm);
 	p->crowded = true;
 }
@@ -76,44 +83,66 @@ static bool is_too_many(struct collect *c, const struct process *p, const struct
 	return true;
 }
 
+/* It is looked at now, as if it began. */
+static void leave(struct collect *c, struct process *p)
+{
+	p->state = PROC_PENDING;
+	thread_forget_labels(c, p);
+	thread_name_nameless(c, p);
+}
+
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec)
 {
-	if (!rec->new)
+	if (!rec->new && !p->user) /* an entry that krait made doesn't say that it is new */
 		return false;
 	if (has_stacks(p)) { /* its entry was another's for a while */
 		if (is_counted_only(rec->state))
 			tell_state(c, p, p->state);
 		return false;
 	}
-	if (!p->user) {
-		p->user = user_of(&c->crowds, rec->uid);
+	if (!p->user || p->state == PROC_CROWDED)
 		p->new_until_ns = rec->time_ns + NEW_NS;
-	}
+	if (!p->user)
+		p->user = user_of(&c->crowds, rec->uid);
 	crowd_turn(c, p);
 	if (is_too_many(c, p, rec)) {
 		count(c, p);
 		p->state = PROC_CROWDED;
 		return true;
 	}
-	if (p->state == PROC_CROWDED) {
-		thread_forget_labels(c, p);
-		p->state = PROC_PENDING;
-	}
+	if (p->state == PROC_CROWDED)
+		leave(c, p);
 	return false;
 }
 
-/* Whoever has had the turn pays for it. */
+/* One stretch of work may be long, as that of a large program's first stacks. */
+static void spend(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t took_ns)
+{
+	uint64_t due_ns, most_ns = now_ns + DEBT_NS;
+
+	budget_spend_only(b, limit, now_ns, took_ns);
+	due_ns = budget_due_ns(b, limit);
+	if (due_ns > most_ns)
+		b->took_ns -= (due_ns - most_ns) / limit.share;
+}
+
+/* Whoever has had the turn pays for it. Who is over already doesn't spend what all users have. */
 static void pay(struct collect *c)
 {
 	struct crowds *w = &c->crowds;
 	uint64_t cpu_ns = upkeep_begin(), took_ns = cpu_ns - w->since_ns;
+	struct budget *own;
+	bool was_over;
 
 	w->now_ns = clock_ns(CLOCK_MONOTONIC);
 	w->since_ns = cpu_ns;
 	if (!w->turn)
 		return;
-	budget_spend_only(&w->users.v[w->turn - 1].budget, limits(c)->user, w->now_ns, took_ns);
-	budget_spend_only(&w->all, limits(c)->all, w->now_ns, took_ns);
+	own = &w->users.v[w->turn - 1].budget;
+	was_over = !budget_is_left(own, limits(c)->user, w->now_ns);
+	spend(own, limits(c)->user, w->now_ns, took_ns);
+	if (!was_over)
+		spend(&w->all, limits(c)->all, w->now_ns, took_ns);
 }
 
 void crowd_turn(struct collect *c, const struct process *p)

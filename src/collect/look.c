@@ -34,8 +34,10 @@ static uint64_t find_user(struct look_budgets *b, const struct proc *proc)
 		return *known;
 	if (vec_push(&b->users, (struct budget){}))
 		return 0;
-	if (map_put(&b->user, st.st_uid + 1ull, b->users.n))
+	if (map_put(&b->user, st.st_uid + 1ull, b->users.n)) {
 		b->users.n--;
+		return 0;
+	}
 	return b->users.n;
 }
 

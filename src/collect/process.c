@@ -460,6 +460,13 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	return image_is_library(path); /* its next sample tells, on its user's account */
 }
 
+static void examine_mapped(struct collect *c, struct process *p)
+{
+	crowd_turn(c, p);
+	(void)!process_examine(c, p - c->processes.v, NULL);
+	crowd_turn(c, NULL);
+}
+
 /*
  * A file was mapped executable. Most are known and not Python. A process that the kernel program
  * ignores because of its executable is unknown here: it is asked about again.
@@ -485,7 +492,7 @@ void collect_mapped(struct collect *c, const struct collect_mapping *m)
 	    !is_interpreter(c, m->tgid, &map, m->path))
 		return;
 	if (p && p->state == PROC_PENDING)
-		(void)!process_examine(c, p - c->processes.v, NULL);
+		examine_mapped(c, p);
 	else
 		c->config.ops->ask_again(c->config.ctx, m->tgid);
 }

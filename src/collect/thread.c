@@ -56,6 +56,16 @@ static void read_name(const struct process *p, struct thread *t)
 		snprintf(t->name, sizeof(t->name), "%s", comm);
 }
 
+void thread_name_nameless(struct collect *c, const struct process *p)
+{
+	map_foreach(slot, &p->threads) {
+		struct thread *t = &c->threads.v[slot->value - 1];
+
+		if (!*t->name && !t->ended_ns)
+			read_name(p, t);
+	}
+}
+
 static struct thread *find_thread(const struct collect *c, const struct process *p, uint32_t tid)
 {
 	uint64_t *i = map_get(&p->threads, tid);

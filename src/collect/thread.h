@@ -36,6 +36,9 @@ uint32_t thread_labels(struct collect *c, uint32_t process, const struct rec_sam
 /* A sample of it came whose stack has to wait. */
 void thread_meet(struct collect *c, uint32_t process, const struct rec_sample *rec);
 
+/* Of @p's threads those are named whose names weren't read while it was counted only. */
+void thread_name_nameless(struct collect *c, const struct process *p);
+
 /* @p's labels aren't what they were. */
 void thread_forget_labels(struct collect *c, struct process *p);
 

@@ -69,7 +69,8 @@ def storm(source):
         print("  %.1f %% of a CPU" % (100 * took))
         check(code == 0, "exit code %d: %s" % (code, said))
         check(took <= MOST, "it cost %.1f %% of a CPU: %s" % (100 * took, said))
-        named = re.search(r"(\d+) new process\w*, first of \d+ \(.*counted without stacks", said)
+        named = re.search(r"(\d+) new processes \(the first: \d+, [^)]+\) were counted without stacks",
+                          said)
         check(named and int(named[1]) >= LEFT_OUT, "what was left out isn't named: " + said)
         profile = pprof.read(d + "/o.pb.gz")
         marks = {l.name for sample in profile.samples for l in profile.stack(sample)}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records in, profile out: order of records, what is missing, what is broken. Needs no kernel. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "collect/collect.h"
+#include "collect/internal.h"
 #include "profile/condense.h"
 #include "elf_writer.h"
 #include "proc/files.h"
@@ -35,7 +36,7 @@ static const struct py_layout *get_layout(void *ctx, uint16_t index)
 /* What the kernel programs were told last. */
 static enum proc_state last_state;
 static uint32_t crowd_uid;
-static uint64_t crowd_until_ns;
+static uint64_t crowd_until_ns, all_until_ns;
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
 		    const struct py_where *where, const struct image_place *place, uint32_t space)
@@ -60,8 +61,10 @@ static void ask_again(void *ctx, uint32_t tgid)
 
 static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 {
-	if (uid == ALL_USERS)
+	if (uid == ALL_USERS) {
+		all_until_ns = until_ns;
 		return;
+	}
 	crowd_uid = uid;
 	crowd_until_ns = until_ns;
 }
@@ -541,6 +544,45 @@ static void test_sampled_after_end(void **state)
 	assert_int_equal(codes_after_end(f), 0);
 }
 
+/* This process's image @exec_id had a sample before it was known what it is. */
+static struct collect_stats sampled_pending(struct fixture *f, uint32_t exec_id)
+{
+	struct rec_sample rec = {.type = REC_SAMPLE,
+				 .outcome = WALK_PENDING,
+				 .time_ns = 3500,
+				 .proc = {1000, (uint32_t)getpid(), exec_id}};
+
+	collect_record(f->collect, &rec, sizeof(rec));
+	return flushed(f, false);
+}
+
+static void *wait_for_end(void *fd)
+{
+	char byte;
+
+	(void)!read(*(int *)fd, &byte, 1);
+	return NULL;
+}
+
+/* Its first thread has ended: while others go on it runs, and when they have ended it is forgotten. */
+static void test_first_thread_ends(void **state)
+{
+	struct fixture *f = *state;
+	pthread_t thread;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &fds[0]), 0);
+	collect_exit(f->collect, (uint32_t)getpid(), (uint32_t)getpid(), 3000);
+	send_own(f, REC_SAMPLE, 2600);
+	assert_int_equal(codes_after_end(f), 1);
+	assert_int_equal(sampled_pending(f, 1).unknown, 0);
+	close(fds[1]);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	close(fds[0]);
+	assert_int_equal(codes_after_end(f), 0);
+}
+
 /* One of user @uid is met, of which krait has to find out what it is. */
 static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid, bool new)
 {
@@ -559,6 +601,7 @@ static unsigned crowded_after(struct fixture *f, uint32_t exec_id, uint32_t uid,
 static void test_crowd(void **state)
 {
 	struct fixture *f = *state;
+	struct collect_stats st;
 	uint32_t exec_id = 1;
 	unsigned n;
 
@@ -568,8 +611,42 @@ static void test_crowd(void **state)
 	assert_int_equal(last_state, PROC_UNASKED);
 	assert_int_equal(crowd_uid, 1000);
 	assert_true(crowd_until_ns > 0);
+	st = sampled_pending(f, exec_id - 1);
+	assert_int_equal(st.crowded.samples, 1);
+	assert_int_equal(st.unknown, 0);
 	assert_int_equal(crowded_after(f, exec_id++, 2000, true), 1);
 	assert_int_equal(crowded_after(f, exec_id, 1000, false), 1);
+}
+
+/* What was met of a user took 10 s: all wait for that for some seconds, not for minutes. */
+static void test_crowd_debt(void **state)
+{
+	struct fixture *f = *state;
+	struct crowds *w = &f->collect->crowds;
+
+	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
+	w->turn = 1;
+	w->since_ns = upkeep_begin() - 10 * NSEC_PER_SEC;
+	(void)flushed(f, false);
+	assert_true(crowd_until_ns > clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC);
+	assert_true(crowd_until_ns < clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
+	assert_true(all_until_ns < clock_ns(CLOCK_MONOTONIC) + 10 * NSEC_PER_SEC);
+}
+
+/* Counted only, it is new again when it is looked at: its user pays for that. */
+static void test_crowd_left(void **state)
+{
+	struct fixture *f = *state;
+	struct crowds *w = &f->collect->crowds;
+	struct process *p;
+
+	assert_int_equal(crowded_after(f, 1, 1000, true), 0);
+	p = process_newest(f->collect, (uint32_t)getpid());
+	p->state = PROC_CROWDED;
+	p->new_until_ns = 1;
+	assert_int_equal(crowded_after(f, 1, 1000, false), 0);
+	assert_int_not_equal(p->state, PROC_CROWDED);
+	assert_true(p->new_until_ns > w->now_ns);
 }
 
 #define MANY 200000
@@ -912,6 +989,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_forgets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd_debt, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_crowd_left, setup_machine, teardown),
+		cmocka_unit_test_setup_teardown(test_first_thread_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_end_told_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sampled_after_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long, setup_long, teardown),

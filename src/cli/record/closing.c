@@ -333,12 +333,19 @@ static void add_crowded(struct closing *c)
 {
 	const struct collect_stats *st = &c->m->collect;
 	unsigned n = st->crowded.processes;
+	_cleanup_str_ struct str first = {}, left_out = {};
 
-	if (n)
-		line(c, LOG_NOTE,
-		     "%u new process%s, first of %s, %s counted without stacks for a while: so "
-		     "many began that looking at each would have cost too much of a CPU",
-		     n, n == 1 ? "" : "es", st->crowded.first, n == 1 ? "was" : "were");
+	if (!n)
+		return;
+	if (*st->crowded.first)
+		str_addf(&first, " (the first: %s)", st->crowded.first);
+	if (st->crowded.samples)
+		str_addf(&left_out, "; %llu sample%s of those that krait doesn't know left out",
+			 (ull)st->crowded.samples, st->crowded.samples == 1 ? " is" : "s are");
+	line(c, LOG_NOTE,
+	     "%u new process%s%s %s counted without stacks for a while: so many began that "
+	     "looking at each would have cost too much of a CPU%s",
+	     n, n == 1 ? "" : "es", str_cstr(&first), n == 1 ? "was" : "were", str_cstr(&left_out));
 }
 
 static void add_condensed(const struct session *s, struct closing *c)

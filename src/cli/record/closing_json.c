@@ -60,6 +60,8 @@ static void json_write(FILE *f, const struct session *s, const struct summary *m
 	json_unsupported(f, st);
 	fprintf(f, "  \"not_python\": %llu,\n  \"unknown\": %llu,\n", (ull)st->not_python,
 		(ull)st->unknown);
+	fprintf(f, "  \"crowded_processes\": %u,\n  \"crowded_samples\": %llu,\n",
+		st->crowded.processes, (ull)st->crowded.samples);
 	fprintf(f, "  \"unwind_tables_given_up\": %llu,\n", (ull)st->rows_given_up);
 	fprintf(f, "  \"condensed\": %u,\n", s->condensed);
 	fprintf(f, "  \"stacks\": %zu,\n  \"code_objects\": %zu,\n", st->stacks, st->codes);

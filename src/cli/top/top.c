@@ -42,7 +42,7 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.samples = st.samples,
 		.lost = kernel.counters[COUNT_RING_FULL] + kernel.counters[COUNT_NO_RING],
 		.unsupported = st.outcomes[WALK_UNSUPPORTED],
-		.unknown = st.unknown,
+		.unknown = st.unknown + st.crowded.samples,
 		.condensed = t->session->condensed,
 		.processes = st.processes,
 		.threads = st.threads,
