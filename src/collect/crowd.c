@@ -13,11 +13,11 @@
 #define DEBT_NS                                                                                    \
 	(2 * NSEC_PER_SEC) /* so long at most the next ones wait for what others have cost */
 
-/* Whose processes were asked for may cost more than bystanders. */
+/* Processes that were asked for may cost more than bystanders: 5 % of a CPU, and 3 s at once. */
 static const struct crowd_limits {
 	struct budget_limit user, all;
 } of_bystanders = {{200 * NSEC_PER_MSEC, 50}, {400 * NSEC_PER_MSEC, 40}},
-  of_asked = {{NSEC_PER_SEC, 20}, {NSEC_PER_SEC, 20}};
+  of_asked = {{3 * NSEC_PER_SEC, 20}, {3 * NSEC_PER_SEC, 20}};
 
 static const struct crowd_limits *limits(const struct collect *c)
 {
