@@ -494,7 +494,7 @@ static int keep_file(struct reader *rd)
 	return 0;
 }
 
-/* Takes the entry at @at, which @ret becomes. -ENOBUFS: there is no room for more. */
+/* Reads the list entry at @at into @ret and keeps its file. -ENOBUFS: there is no room for more. */
 static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before,
 		      struct entry *ret)
 {
@@ -511,7 +511,7 @@ static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return keep_file(rd);
 }
 
-/* The one that was taken last wasn't come to: it is taken again if it is. */
+/* Drops the file that was kept last: its entry is not in the list. If it is met again it is read anew. */
 static void give_back_last(struct reader *rd)
 {
 	struct file *f = rd->jit->files.v[--rd->jit->files.n];

@@ -48,7 +48,7 @@ verdict rooms "$(awk '
 		may["format"] = may["picture"] " format/firefox format/folded format/jsonl format/speedscope format/trace" \
 			" format/v8 picture/html"
 		may["live"] = may["format"] " format"
-		# Of the command line what is in BPF=no (FILES in the Makefile) includes nothing of the rest.
+		# BPF=no builds without some folders of src/cli: those that it has (FILES in the Makefile) include none of these.
 		files = may["live"] " host picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files

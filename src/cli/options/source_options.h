@@ -13,7 +13,7 @@ struct source_options {
 };
 
 #define SOURCE_ROW(at, member) .field = (at) + offsetof(struct source_options, member)
-/* @where: where the text is to be seen, "html: "; @own: what is shown without these options. */
+/* @where: which outputs show source text, "html: "; @own: which files' text they show by default. */
 #define SOURCE_ROWS(at, where, own)                                                                \
 	{.name = "source",                                                                         \
 	 .set = value_flag,                                                                        \

@@ -20,8 +20,8 @@ void render_names_free(struct render_names *n);
 const char *render_names_file(const struct render_names *n, uint32_t function);
 
 /*
- * The module that the file is, as Python imports it: "json.decoder". Behind the directory of the script that ran; two
- * files of the project never coincide, those of a library do that is installed twice. "" if it has no file.
+ * The module that a function's file is, as Python imports it: "json.decoder"; of the project's files, behind the script's
+ * directory. Two files of the project have two names; a library that is installed twice has one. "": it has no file.
  */
 const char *render_names_module(const struct render_names *n, uint32_t function);
 
