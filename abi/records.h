@@ -21,7 +21,7 @@
 
 /*
  * How a walk ended. X(NAME, words shown to the user). The first is success; the others are shown as
- * "[incomplete: words]" except where a mark of its own is named in src/collect/stack.c.
+ * "[incomplete: words]" except where a mark of its own is named in src/collect/stack/stack.c.
  */
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, "complete")                                                                          \

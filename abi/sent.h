@@ -2,7 +2,7 @@
 /*
  * What the kernel program keeps in mind of what it sent (stacks, code objects): ids, SENT_WAYS to a set,
  * the newest first. A set that is full forgets its oldest, which is sent again when it is met again. So
- * who takes them needn't keep more than some more of each set (src/collect/sent.c).
+ * who takes them needn't keep more than some more of each set (src/collect/stack/sent.c).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H

@@ -3,18 +3,18 @@
 #ifndef COLLECT_INTERNAL_H
 #define COLLECT_INTERNAL_H
 
-#include "collect/absent.h"
+#include "collect/process/absent.h"
 #include "collect/collect.h"
-#include "collect/crowd.h"
-#include "collect/image.h"
-#include "collect/look.h"
-#include "collect/native.h"
-#include "collect/process.h"
-#include "collect/runtime_code.h"
-#include "collect/space.h"
-#include "collect/stack.h"
-#include "collect/thread.h"
-#include "collect/upkeep.h"
+#include "collect/process/crowd.h"
+#include "collect/interp/image.h"
+#include "collect/process/look.h"
+#include "collect/native/native.h"
+#include "collect/process/process.h"
+#include "collect/madecode/runtime_code.h"
+#include "collect/space/space.h"
+#include "collect/stack/stack.h"
+#include "collect/process/thread.h"
+#include "collect/process/upkeep.h"
 
 struct waiting {
 	struct rec_sample rec;

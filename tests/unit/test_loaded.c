@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "collect/loaded.h"
+#include "collect/interp/loaded.h"
 
 #define FILES_MOST 64
 

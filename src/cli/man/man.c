@@ -172,7 +172,7 @@ static void outcomes(void)
 #define X(name, words) outcome(WALK_##name, words, &reasons);
 	WALK_OUTCOMES(X)
 #undef X
-	/* src/collect/stack.c: the walk was whole, what it found couldn't be named */
+	/* src/collect/stack/stack.c: the walk was whole, what it found couldn't be named */
 	str_add(&reasons, "; code object lost; name not readable; line table not readable");
 	item("[incomplete: REASON]", str_cstr(&reasons));
 }

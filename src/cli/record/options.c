@@ -188,7 +188,7 @@ static int check_native(const struct record_options *o)
 	return 0;
 }
 
-/* Labels that every sample has (collect/thread.c), for --by. */
+/* Labels that every sample has (collect/process/thread.c), for --by. */
 static const char *const own_labels[] = {"process", "thread",	 "pid", "tid",
 					 "cgroup",  "container", "gil"};
 

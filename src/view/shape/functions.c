@@ -22,7 +22,7 @@ static uint32_t hash(const char *s)
 	return h ^ h >> 16;
 }
 
-/* `import json`, as src/collect/import.c calls it. */
+/* `import json`, as src/collect/stack/import.c calls it. */
 static bool is_import(const struct function *f)
 {
 	return f->kind == KIND_PYTHON && str_starts(f->name, "import ") &&

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "collect/native.h"
-#include "collect/process.h"
+#include "collect/native/native.h"
+#include "collect/process/process.h"
 #include "records.h"
 
 struct collect;

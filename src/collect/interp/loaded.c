@@ -4,7 +4,7 @@
  * use (<link.h>, of glibc and musl). Addresses don't tell the order: they grow downwards or upwards (the legacy layout, ulimit
  * -s unlimited), and a file may lie where another one was.
  */
-#include "collect/loaded.h"
+#include "collect/interp/loaded.h"
 
 #include <elf.h>
 

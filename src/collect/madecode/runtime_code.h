@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "collect/space.h"
+#include "collect/space/space.h"
 #include "unwind/rows/rows.h"
 
 struct collect;

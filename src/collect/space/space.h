@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/vec.h"
-#include "collect/native.h"
+#include "collect/native/native.h"
 #include "proc/maps.h"
 
 struct collect;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A budget for new processes; see crowd.h. */
-#include "collect/crowd.h"
+#include "collect/process/crowd.h"
 
 #include <stdio.h>
 

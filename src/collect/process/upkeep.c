@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What krait does again and again for a process that changes all the time, and what that may cost; see upkeep.h. */
-#include "collect/upkeep.h"
+#include "collect/process/upkeep.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Jobs that read a process's memory, and what they may cost; see absent.h. */
-#include "collect/absent.h"
+#include "collect/process/absent.h"
 
 #include <stdlib.h>
 

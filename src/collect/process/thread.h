@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/process.h"
+#include "collect/process/process.h"
 #include "records.h"
 
 struct collect;

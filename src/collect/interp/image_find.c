@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/internal.h"
-#include "collect/loaded.h"
+#include "collect/interp/loaded.h"
 #include "proc/files.h"
 #include "python/peek.h"
 

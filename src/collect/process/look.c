@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bounds of what files cost that processes map; see look.h. */
-#include "collect/look.h"
+#include "collect/process/look.h"
 
 #include <sys/stat.h>
 

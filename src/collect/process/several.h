@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/image.h"
+#include "collect/interp/image.h"
 #include "records.h"
 
 struct collect;

@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "collect/collect.h"
-#include "collect/image.h"
+#include "collect/interp/image.h"
 #include "unwind/cache.h"
 
 struct collect;
