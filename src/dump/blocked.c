@@ -13,11 +13,14 @@ static void take(void *ctx, const struct rec_task *rec)
 {
 	struct dump *d = ctx;
 
-	/* krait itself has just come onto its CPU: what the scheduler's clock says is now. */
+	/*
+	 * krait's own thread has just come onto its CPU, so its off_ns is the scheduler's clock
+	 * now.
+	 */
 	if ((pid_t)rec->tid == (pid_t)syscall(SYS_gettid) && rec->off_ns && !d->clock_offset_ns)
 		d->clock_offset_ns = d->read_ns - rec->off_ns;
 	if (d->config.is_own && !d->config.is_own(rec->uid, rec->gid))
-		return; /* it was asked whether it may be seen, and has exec'ed since */
+		return; /* may_see() was asked before; the process has exec'ed since */
 	if (!vec_push(&d->blocked, *rec))
 		(void)!map_put(&d->by_tid, rec->tid, d->blocked.n);
 }
@@ -47,7 +50,7 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 {
 	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
-	/* CPUs' clocks differ by less than the time that this takes. */
+	/* The clocks of two CPUs differ by less than this call takes. */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }
 
@@ -58,7 +61,7 @@ void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret)
 		ret->reg[i] = rec->regs[i];
 	ret->pc = rec->regs[32];
 #else
-	/* By DWARF number: ax dx cx bx si di bp sp r8 ... r15; pt_regs: r15 ... r8 backwards. */
+	/* Index: DWARF number (ax dx cx bx si di bp sp r8 ... r15). Value: place in pt_regs. */
 	static const uint8_t at[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++)

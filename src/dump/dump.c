@@ -15,9 +15,8 @@
 #include "python/heap.h"
 #include "python/peek.h"
 
-#define SOCKETS_NS                                                                                 \
-	(200 *                                                                                     \
-	 NSEC_PER_MSEC) /* for lists of sockets: 100,000 connections take some 50 to read once */
+/* CPU time for lists of sockets: reading 100,000 connections once takes some 50 ms. */
+#define SOCKETS_NS (200 * NSEC_PER_MSEC)
 
 static void on_record(void *ctx, const void *data, size_t n)
 {
@@ -73,7 +72,9 @@ static int set_up(struct dump *d)
 	return d->collect && d->walker ? 0 : err_sys(-ENOMEM, "walkers");
 }
 
-/* Without it stacks are shown as far as /proc shows registers. */
+/*
+ * Without the kernel's record of blocked threads, native stacks go as far as /proc shows registers.
+ */
 static void open_tasks(struct dump *d)
 {
 	if (tasks_open(&d->tasks) || tasks_want(d->tasks, getpid(), true))
@@ -152,7 +153,7 @@ static int denied(pid_t pid, const char *why)
 		       pid, why, self_under_sudo(), pid);
 }
 
-/* Its memory is what stacks are read from. */
+/* Stacks are read from the process's memory, so that must be readable. */
 static int check_readable(const struct dump *d, pid_t pid)
 {
 	uint64_t word;
@@ -191,7 +192,7 @@ static int examine(struct dump *d, const struct proc *proc)
 	return denied(proc->tgid, why ? why : "");
 }
 
-/* Tells the collector as the kernel program would that met a process it knows. */
+/* Sends the record that the kernel program sends when it meets a process that it knows. */
 static void introduce(struct dump *d, const struct target *t)
 {
 	struct rec_proc rec = {.type = REC_PROC,

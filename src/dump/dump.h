@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stacks of all threads of processes at this moment, without stopping them. A thread that is blocked
- * is read from user space, its stack proven by the kernel's count of its switches; what is read goes the
- * way of samples (src/collect) into a profile, where it is named.
+ * The stacks of all threads of processes at one moment, without stopping them. A blocked thread is
+ * read from user space; its stack is proven by the kernel's count of the thread's switches. What is
+ * read goes the way of samples (src/collect) into a profile, where it gets names.
  */
 #ifndef DUMP_DUMP_H
 #define DUMP_DUMP_H
@@ -20,26 +20,27 @@ struct dump_thread {
 	pid_t tid;
 	bool python;	  /* it has a Python thread state */
 	uint64_t ident;	  /* its threading.get_ident(); 0: not known */
-	bool steady;	  /* didn't run while its stack was read */
-	struct wait wait; /* what it is doing */
+	bool steady;	  /* it didn't run while its stack was read */
+	struct wait wait; /* what the thread is doing */
 	enum gil_state gil;
-	pid_t gil_holder;     /* if it waits for the GIL: the thread that holds it; 0: not known */
-	bool gil_moved;	      /* when that thread itself was read it didn't hold it */
-	uint64_t gil_held_ns; /* for so long at least that has held it; 0: not known */
+	/* if this thread waits for the GIL: the thread that holds it; 0: not known */
+	pid_t gil_holder;
+	bool gil_moved;	      /* when .gil_holder itself was read, it didn't hold the GIL */
+	uint64_t gil_held_ns; /* .gil_holder has held it for at least this long; 0: not known */
 	enum walk_outcome outcome;
 	enum native_outcome native;
-	struct profile *profile; /* that .stack is in; NULL: dump_profile() */
+	struct profile *profile; /* the profile that .stack is in; NULL: dump_profile() */
 	uint32_t stack;		 /* in the profile; 0: none */
-	uint64_t since_ns;	 /* blocked, or ready to run, for so long; 0: not known */
-	char target[128]; /* what descriptor wait.fd is: a path, \"socket:[1234]\"; any bytes */
-	char peer
-		[SOCKET_TEXT_BYTES]; /* if that is a socket: whose other end is where; "" = not known */
-	const char *name; /* Python's, else the kernel's; the profile's, "" = not known */
+	uint64_t since_ns;	 /* how long it has been blocked or ready to run; 0: not known */
+	char target[128]; /* what descriptor wait.fd is: a path, "socket:[1234]"; any bytes */
+	/* If .target is a socket: where its other end is; "": not known. */
+	char peer[SOCKET_TEXT_BYTES];
+	const char *name; /* Python's, else the kernel's; owned by the profile; "": not known */
 };
 
 /*
- * How it stands with a process once it was read. X(NAME, word in --json, what to say of it; "": nothing). Of one
- * that ended the kernel has dropped memory, files and names.
+ * The state of a process after it was read. X(NAME, word in --json, what people are told; "":
+ * nothing). Once a process has ended, the kernel has dropped its memory, files and names.
  */
 #define DUMP_LIVES(X)                                                                              \
 	X(GOES_ON, "goes on", "")                                                                  \
@@ -47,8 +48,8 @@ struct dump_thread {
 	X(HAD_ENDED, "had ended", "it has ended already; its parent hasn't noticed yet")           \
 	X(FIRST_ENDED, "first thread ended", "its first thread has ended; others go on")           \
 	X(LOCKED, "locked",                                                                        \
-	  "it hangs while it changes its list of mappings: nobody can read its memory meanwhile, " \
-	  "so that there are no frames but the kernel's")
+	  "it hangs while it changes its list of mappings: its memory can't be read before it "    \
+	  "goes on, so only the kernel's frames are shown")
 
 enum dump_life {
 #define X(name, word, words) LIFE_##name,
@@ -58,25 +59,32 @@ enum dump_life {
 
 struct dump_process {
 	pid_t pid;
-	uint16_t version;		 /* of its Python, major << 8 | minor; 0: it isn't */
-	uint16_t more[ABI_INTERPRETERS]; /* of others that run in it; 0: no more */
-	bool newer;			 /* than krait knows: threads may lack their names */
-	bool locked; /* as proc_is_locked(): threads have the kernel's frames and names */
-	/* A second interpreter that is initialised, whose frames aren't shown: "CPython 3.9 in FILE"; "": none. */
+	uint16_t version;		 /* of its Python, major << 8 | minor; 0: it isn't Python */
+	uint16_t more[ABI_INTERPRETERS]; /* versions of further interpreters in it; 0: no more */
+	bool newer;			 /* newer than krait knows: threads may lack their names */
+	/* proc_is_locked() is true of it: threads have only the kernel's frames and names */
+	bool locked;
+	/*
+	 * A second interpreter that is initialised but whose frames aren't shown: "CPython 3.9 in
+	 * FILE"; "": none.
+	 */
 	char other[sizeof(struct collect_other)];
-	const char *name, *cgroup, *container; /* the profile's */
-	VEC(struct dump_thread) threads;       /* ascending by tid, the first one first */
+	const char *name, *cgroup, *container; /* owned by the profile */
+	/* ascending by tid, the process's first thread first */
+	VEC(struct dump_thread) threads;
 };
 
 struct dump_config {
-	bool native, leaf; /* native frames; of these the innermost Python function's only */
-	bool kernel;	   /* what the kernel does for it */
+	/* native: show native frames; leaf: only those of the innermost Python function */
+	bool native, leaf;
+	bool kernel; /* show the kernel's frames */
 	bool interpreter_frames;
 	struct unwind_cache *cache;   /* of unwind tables; NULL: none */
-	bool (*may_see)(int procdir); /* may this process be shown? NULL: all may */
-	/* The same of what was read of one at a moment; with .may_see. */
+	bool (*may_see)(int procdir); /* may the user see this process? NULL: all */
+	/* May the user see a thread of this user and group? Set together with .may_see. */
 	bool (*is_own)(uint32_t uid, uint32_t gid);
-	bool (*wait)(void *ctx, const char *what, unsigned done); /* collect_config.wait, with: */
+	/* collect_config.wait; its @ctx is .wait_ctx */
+	bool (*wait)(void *ctx, const char *what, unsigned done);
 	void *wait_ctx;
 };
 
@@ -84,36 +92,55 @@ struct dump;
 
 /* 0 or -errno + message. */
 _must_use_ int dump_open(struct dump **ret, const struct dump_config *config);
-/* NULL is fine. False: as collect_free(). */
+/* NULL is fine. Returns false as collect_free() does. */
 bool dump_close(struct dump *d);
 
 /*
- * Takes in process @pid: 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be read), -ENOTSUP
- * (not understood), -errno, with a message. Waits with one that proc_is_locked().
+ * Takes in process @pid. Returns 1; 0 if it isn't Python; -ESRCH, -EPERM (its stacks can't be
+ * read), -ENOTSUP (not understood) or -errno, with a message. Blocks on a process that
+ * proc_is_locked().
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
-/* The same of any other process: its threads have native and kernel stacks. 1 or -errno + message. */
+/*
+ * Takes in a process that isn't Python: its threads have native and kernel stacks. 1 or -errno +
+ * message.
+ */
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 
-/* The same of one that proc_is_locked(): what the kernel says of its threads, its frames included. */
+/*
+ * Takes in a process that proc_is_locked(): only what the kernel says of its threads, kernel frames
+ * included.
+ */
 _must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 
-/* Reads the stacks of all of them. 0 or -errno + message. Then these hold until dump_close(). */
+/*
+ * Reads the stacks of all processes taken in. 0 or -errno + message. Pointers from the two
+ * functions below hold until dump_close().
+ */
 _must_use_ int dump_read(struct dump *d);
 size_t dump_processes(const struct dump *d, struct dump_process **ret);
 struct profile *dump_profile(struct dump *d);
 
-/* Compares who is said to hold the GIL with what these threads say, once those that run were sampled too. */
+/*
+ * Compares who is said to hold the GIL with what these holders' own records say. To be called after
+ * running threads were sampled too.
+ */
 void dump_note_holders(struct dump *d);
 
-/* How it stands with the process of dump_processes() at @i now; where its files are to be read. */
+/*
+ * dump_life(): the state of process @i of dump_processes() now. dump_proc(): where to read its
+ * files.
+ */
 enum dump_life dump_life(const struct dump *d, size_t i);
 const char *dump_life_word(enum dump_life life);  /* for --json */
 const char *dump_life_words(enum dump_life life); /* for people */
 const struct proc *dump_proc(const struct dump *d, size_t i);
 
-/* One thread as one number; that of a sample is in its @labels. */
+/*
+ * dump_thread_key(): one number for a thread. dump_sampled_thread(): the same from a sample's
+ * @labels.
+ */
 uint64_t dump_thread_key(pid_t pid, pid_t tid);
 uint64_t dump_sampled_thread(const struct profile *p, uint32_t labels);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What src/collect tells the kernel programs, kept here for the walkers in user space. */
+/* Keeps what src/collect tells the kernel programs, for the walkers in user space. */
 #include <errno.h>
 #include <stdlib.h>
 

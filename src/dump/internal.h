@@ -12,33 +12,33 @@
 #include "python/tstates.h"
 #include "sampler/tasks.h"
 
-/* Beside what is shown of a thread, in the same order. */
+/* What is needed to read a thread; in the same order as dump_process.threads. */
 struct work {
 	bool done, gone;
 	struct task_look look; /* the latest */
-	uint64_t hash;	       /* of the latest walk of its Python frames */
+	uint64_t hash;	       /* of its Python frames in the latest walk */
 };
 
 struct interpreter {
 	struct py_where where; /* absolute addresses */
 	py_tstates states;
-	struct py_thread_names
-		names; /* read before the stacks are: threads that live for a moment have names too */
-	struct map by_tid; /* -> index + 1 in states, | MORE_STATES */
+	/* Read before the stacks, so that threads that live for a moment have names too. */
+	struct py_thread_names names;
+	struct map by_tid; /* tid -> index + 1 in .states, | MORE_STATES */
 };
 
-/* Beside what is shown of a process, in the same order. */
+/* What is needed to read a process; in the same order as dump.processes. */
 struct target {
 	struct proc proc;
 	struct proc_key key;
-	bool zombie;	/* its first thread had ended when it was taken in */
-	uint32_t space; /* slot of its mappings, 0 = none (yet) */
+	bool zombie;	/* its first thread had already ended when the process was taken in */
+	uint32_t space; /* slot of its mappings; 0: none yet */
 	struct interpreter python[ABI_INTERPRETERS];
 	size_t n_python; /* 0: it isn't Python */
 	VEC(struct work) work;
 };
 
-#define MORE_STATES (1ull << 32) /* the thread has several */
+#define MORE_STATES (1ull << 32) /* by_tid: the thread has several thread states */
 
 struct dump {
 	struct dump_config config;
@@ -49,41 +49,47 @@ struct dump {
 	VEC(struct py_layout *) layouts;
 	VEC(struct target) targets;
 	VEC(struct dump_process) processes;
-	struct proc_several found; /* what collect_examine() told last */
+	struct proc_several found; /* what collect_examine() found last */
 	uint64_t start_ns;	   /* CLOCK_MONOTONIC */
-	uint64_t sockets_ns;	   /* CPU time that is left for lists of sockets */
+	uint64_t sockets_ns;	   /* CPU time left for reading lists of sockets */
 	int kallsyms;		   /* /proc/kallsyms, -1: none */
 	struct tasks *tasks;	   /* NULL: not permitted, or the kernel is too old */
 	VEC(struct rec_task) blocked;
-	struct map by_tid;	  /* -> index + 1 in blocked */
-	uint64_t read_ns;	  /* when they were read */
-	uint64_t clock_offset_ns; /* from the scheduler's clock to CLOCK_MONOTONIC */
+	struct map by_tid;	  /* tid -> index + 1 in .blocked */
+	uint64_t read_ns;	  /* when .blocked was read */
+	uint64_t clock_offset_ns; /* CLOCK_MONOTONIC minus the scheduler's clock */
 };
 
-/* feed.c: how answers of src/collect get here. */
+/* feed.c: takes what src/collect would send to the kernel programs. */
 extern const struct collect_ops dump_collect_ops;
 extern const struct collect_unwind_ops dump_unwind_ops;
 const struct py_layout *dump_layout(void *ctx, uint16_t index);
 
-/* list.c: the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
+/* list.c: lists the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
 _must_use_ int dump_list(struct dump *d, size_t i);
 
-/* blocked.c: reads what the kernel knows of blocked threads; nothing where it can't be had. */
+/* blocked.c: reads the kernel's records of blocked threads; reads nothing where there are none. */
 void dump_read_blocked(struct dump *d);
-/* Thread @tid, if it wasn't on a CPU then and hasn't left one since; else NULL. */
+/*
+ * The record of thread @tid, if it was off the CPU then and its count of switches hasn't changed;
+ * else NULL.
+ */
 const struct rec_task *dump_blocked(const struct dump *d, pid_t tid, const struct task_look *look);
-/* How long ago a moment of the scheduler's clock is; 0: not known, or @sched_ns is 0. */
+/* Nanoseconds since @sched_ns of the scheduler's clock; 0: not known, or @sched_ns is 0. */
 uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns);
 void dump_blocked_regs(const struct rec_task *rec, struct walker_regs *ret);
-/* The system call it is in; /proc doesn't say that of a thread that is ready to run. x86-64 only. */
+/*
+ * The system call that the thread is in. /proc doesn't show it for a thread that is ready to run.
+ * x86-64 only.
+ */
 void dump_blocked_call(const struct rec_task *rec, struct task_place *ret);
 
 /* threads.c: reads the stacks of all threads. 0 or -errno + message. */
 _must_use_ int dump_threads(struct dump *d);
 
-/* names.c: takes over what the profile says of them. */
+/* names.c: takes the threads' names over from the profile. */
 void dump_take_names(struct dump *d);
-/* A copy that holds as long as the profile; "" without memory. */
+/* A copy owned by the profile; "" without memory. */
 const char *dump_text(struct dump *d, const char *text);
 
 #endif

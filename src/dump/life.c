@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Did a process end while it was looked at? Then much of it is missing, and that must be said. */
+/*
+ * Says whether a process ended while it was read: much of it is missing then, and users are told.
+ */
 #include "dump/internal.h"
 #include "proc/stat.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which threads a process has: the kernel's list, and beside it Python's. */
+/* Lists the threads of a process: the kernel's list, and Python's list of thread states. */
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "dump/internal.h"
 
-#define LIST_TRIES 5 /* until Python's list is the same twice */
+#define LIST_TRIES 5 /* reads of Python's list until two in a row are equal */
 
 static bool same_states(const py_tstates *a, const py_tstates *b)
 {
@@ -24,7 +24,7 @@ static int read_states(struct dump *d, pid_t pid, const struct interpreter *one,
 	return r;
 }
 
-/* Threads come and go while the list is read. */
+/* Threads come and go while the list is read, so it is read until two reads are equal. */
 static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	int r = 0;
@@ -43,7 +43,7 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 	return r;
 }
 
-/* The list of interpreters begins with the newest: the main one's thread states come last. */
+/* CPython lists the newest interpreter first, so the main one's thread states come last and win. */
 static int index_states(struct interpreter *one)
 {
 	int r = 0;
@@ -70,7 +70,7 @@ static int list_threads(struct target *t, struct dump_process *p)
 	return r;
 }
 
-/* Where they can't be read the kernel's names are shown. */
+/* If Python's names can't be read, the kernel's are shown. */
 static void list_names(struct dump *d, pid_t pid, struct interpreter *one)
 {
 	py_thread_names_fini(&one->names);
@@ -96,5 +96,5 @@ int dump_list(struct dump *d, size_t i)
 	for (size_t k = 0; !r && k < t->n_python; k++)
 		r = list_python(d, t->proc.tgid, &t->python[k]);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
-	return r == -ESRCH ? 0 : r; /* it has ended meanwhile */
+	return r == -ESRCH ? 0 : r; /* the process has ended meanwhile */
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the profile back to the threads: each has one sample, whose labels say whose it is. */
+/*
+ * Takes names from the profile to the threads: each thread has one sample, whose labels identify
+ * it.
+ */
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -26,7 +29,9 @@ struct index {
 	struct map threads; /* dump_thread_key() -> process << 32 | thread */
 };
 
-/* As Python called it when its stack was read; it may have ended since. */
+/*
+ * The name that Python had for the thread when its stack was read; the thread may have ended since.
+ */
 static const char *name_of(struct dump *d, size_t process, const struct dump_thread *t,
 			   const char *label)
 {

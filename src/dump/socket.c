@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lists of sockets in /proc/PID/net (Documentation/networking/proc_net_tcp.rst); see socket.h. */
+/*
+ * The lists of sockets in /proc/PID/net (Documentation/networking/proc_net_tcp.rst); see socket.h.
+ */
 #include "dump/socket.h"
 
 #include <arpa/inet.h>
@@ -13,7 +15,10 @@
 
 #define STATE_LISTEN 10 /* include/net/tcp_states.h */
 
-/* "0100007F:1F90" or 32 digits: words of the address as the machine has them, then the port. */
+/*
+ * Parses "0100007F:1F90", or 32 digits before the colon: words of the address in host byte order,
+ * then the port.
+ */
 static bool take_address(const char *text, struct in6_addr *addr, bool *six, unsigned *port)
 {
 	size_t n = strcspn(text, ":");
@@ -53,7 +58,7 @@ bool socket_inet_line(const char *line, const char *kind, uint64_t inode,
 	struct in6_addr own_addr, peer_addr;
 	bool six;
 
-	/* sl local rem st tx:rx tr:when retrnsmt uid timeout inode */
+	/* Columns: sl local rem st tx:rx tr:when retrnsmt uid timeout inode */
 	if (sscanf(line, " %*u: %47s %47s %x %*s %*s %*s %*u %*u %llu", own, peer, &state,
 		   &found) != 4 ||
 	    found != inode)
@@ -76,7 +81,7 @@ bool socket_unix_line(const char *line, uint64_t inode, char ret[static SOCKET_T
 	unsigned long long found;
 	int path = 0;
 
-	/* Num: RefCount Protocol Flags Type St Inode Path */
+	/* Columns: Num: RefCount Protocol Flags Type St Inode Path */
 	if (sscanf(line, "%*x: %*x %*x %*x %*x %*x %llu%n", &found, &path) != 1 || !path ||
 	    found != inode)
 		return false;

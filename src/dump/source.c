@@ -17,9 +17,10 @@
 #define SOURCE_BYTES  (8u << 20) /* of one file */
 #define SOURCE_FILES  4096
 #define ENVIRON_BYTES (1u << 20)
-#define CLOCK_STEPS   (20 * NSEC_PER_MSEC) /* in which start and file times are told */
+/* resolution of a process's start time and of file times */
+#define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
-/* What shells keep the name of the directory in. NULL: it isn't there. */
+/* The variable in which shells keep their working directory. NULL: it isn't there. */
 static const char *started_in(const struct str *environment)
 {
 	static const char name[] = "PWD=";
@@ -32,8 +33,8 @@ static const char *started_in(const struct str *environment)
 }
 
 /*
- * Is the process where its shell started it? A relative name is of there: once it has gone elsewhere, a file that is
- * called so there is another one.
+ * Is the process still in the directory in which its shell started it? Only then does a relative
+ * file name mean the file that the program was started with.
  */
 static bool is_where_it_began(int procdir)
 {
@@ -89,7 +90,10 @@ void source_fini(struct source *s)
 	s->root = s->cwd = -1;
 }
 
-/* As the process's user, with its groups. Up to 3.8 a script's own name is as it was typed. */
+/*
+ * Opens with the rights of the process's user and groups. Up to 3.8, co_filename of a script is the
+ * name as it was typed, so it may be relative.
+ */
 static int open_as_owner(const struct source *s, const char *path)
 {
 	const struct opener u = opener_if_root(&s->owner);

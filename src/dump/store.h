@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings that
- * sampler/unwind_store.h keeps in the kernel's. Nothing is ever given up; a dump is short.
+ * What native stacks are unwound with, in krait's own memory: the same tables, rules and mappings
+ * that sampler/unwind_store.h keeps in the kernel's maps. Nothing is freed before the end, since a
+ * dump is short.
  */
 #ifndef DUMP_STORE_H
 #define DUMP_STORE_H
@@ -9,9 +10,9 @@
 #include "base/vec.h"
 #include "unwind/rows/rows.h"
 
-/* Numbers begin at 1: table 0 is none, rule 0 says nothing, slot 0 is no process. */
+/* Numbers begin at 1: table 0 means none, rule 0 says nothing, slot 0 is no process. */
 struct store {
-	VEC(struct unwind_chunk *) chunks; /* rows or mappings (struct space_chunk) */
+	VEC(struct unwind_chunk *) chunks; /* each holds rows or mappings (struct space_chunk) */
 	VEC(struct unwind_table) tables;
 	VEC(struct unwind_rule) rules;
 	VEC(struct unwind_space) spaces;
@@ -20,7 +21,9 @@ struct store {
 _must_use_ int store_init(struct store *s); /* 0 or -ENOMEM */
 void store_fini(struct store *s);
 
-/* As the functions of sampler/unwind_store.h that are called so. 0 or -errno + message. */
+/*
+ * Same contracts as the functions of these names in sampler/unwind_store.h. 0 or -errno + message.
+ */
 _must_use_ int store_new_table(struct store *s, uint32_t *ret);
 _must_use_ int store_fill(struct store *s, uint32_t table, const struct unwind_rows *rows,
 			  const struct unwind_fde *eval, size_t n_eval);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One thread in /proc; see task.h. (kernel: fs/proc/array.c, fs/proc/base.c, lib/syscall.c) */
+/*
+ * One thread in /proc; see task.h. Formats: kernel, fs/proc/array.c, fs/proc/base.c, lib/syscall.c.
+ */
 #include "dump/task.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@ static const char *value_of(const char *text, const char *key)
 
 bool task_look_parse(const char *text, struct task_look *ret)
 {
-	/* Name: comes first, its newlines are escaped: what begins a line is the kernel's. */
+	/* The kernel escapes newlines in "Name:", so a line that begins so is the kernel's own. */
 	const char *state = value_of(text, "\nState:\t"),
 		   *own = value_of(text, "\nvoluntary_ctxt_switches:\t"),
 		   *forced = value_of(text, "\nnonvoluntary_ctxt_switches:\t");
@@ -70,7 +72,7 @@ bool task_place_parse(const char *text, struct task_place *ret)
 		p.arg[i] = v[i];
 	p.sp = v[n - 3];
 	p.pc = v[n - 2];
-	if (!p.sp && !p.pc) /* a kernel thread has no user code to come from */
+	if (!p.sp && !p.pc) /* a kernel thread: it has no user code */
 		p.call = TASK_NO_CALL;
 	*ret = p;
 	return true;
@@ -82,7 +84,7 @@ static void read_wchan(int procdir, pid_t tid, char ret[static TASK_WCHAN_BYTES]
 	char path[48];
 
 	snprintf(path, sizeof(path), "task/%d/wchan", tid);
-	/* "0": it runs, or this isn't to be known */
+	/* "0": the thread runs, or krait may not know */
 	if (!proc_file_read(procdir, path, TASK_WCHAN_BYTES - 1, &text) &&
 	    !streq(str_cstr(&text), "0"))
 		snprintf(ret, TASK_WCHAN_BYTES, "%s", str_cstr(&text));

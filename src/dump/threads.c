@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The stack of each thread. A blocked one's is whole if it hasn't run while it was read; if it has, it is
- * read again, a few times.
+ * Reads the stack of each thread. A blocked thread's stack is whole if the thread didn't run while
+ * it was read. If it ran, the stack is read again, a few times.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "dump/internal.h"
 
-#define WALK_TRIES 20 /* who waits for the GIL wakes up 200 times a second */
-#define ROW_TRIES  64 /* files whose unwind tables come one after another */
+#define WALK_TRIES 20 /* tries; a thread that waits for the GIL wakes up 200 times a second */
+#define ROW_TRIES  64 /* each try may find one more file whose unwind table is missing */
 #define PAUSE_NS   500000
 
 struct reader {
@@ -24,11 +24,11 @@ struct reader {
 	struct dump_process *p;
 	struct dump_thread *thread;
 	struct work *work;
-	bool patient; /* it's worth another try to get all: registers, kernel stack */
-	bool last;    /* there is no other try: what is read now is shown */
+	bool patient; /* more tries are worth it, to get registers and the kernel's stack */
+	bool last;    /* this is the last try: what it reads is shown */
 };
 
-/* How @one knows the thread; false if it doesn't. */
+/* Describes the thread as interpreter @one knows it. False: @one doesn't know it. */
 static bool describe_in(const struct reader *r, const struct interpreter *one,
 			struct walker_thread *ret)
 {
@@ -41,13 +41,19 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 		return false;
 	ret->where = &one->where;
 	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
-	/* With several the thread itself says which one is its. */
+	/*
+	 * If the thread has several thread states, its thread-local variable says which one is
+	 * current.
+	 */
 	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
 		ret->slot = state->slot;
 	return true;
 }
 
-/* Of several interpreters the last one in which it has frames: the process's first runs the other one. */
+/*
+ * If several interpreters know the thread, takes the last one in which it has frames: the process's
+ * first interpreter runs the others.
+ */
 static void describe(const struct reader *r, struct walker_thread *ret)
 {
 	struct walker_thread w;
@@ -75,7 +81,10 @@ static void read_target(const struct reader *r)
 	socket_peer(r->t->proc.dirfd, t->target, &r->d->sockets_ns, t->peer);
 }
 
-/* Without the kernel's word on its other registers much can't be unwound, but nothing is wrong then. */
+/*
+ * Without the kernel's record of the other registers, many stacks can't be unwound. That is no
+ * error of theirs.
+ */
 static void few_regs(const struct task_place *place, struct walker_regs *regs)
 {
 #if defined(__aarch64__)
@@ -102,7 +111,7 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 	return n;
 }
 
-/* True if rows are missing that may still come: they are asked for. */
+/* True if rows are missing that krait can still make; asks for them. */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {
 	enum native_outcome n = r->thread->native;
@@ -131,7 +140,7 @@ static void read_gil(struct reader *r, const struct walker_thread *w,
 	r->thread->gil_holder = tid_of(r->t, holder);
 }
 
-/* Reads it once; true if nothing moved meanwhile. */
+/* Reads the thread's stack once. True if the stack didn't change meanwhile. */
 static bool walk(struct reader *r, const struct walker_thread *w, const struct rec_task *rec,
 		 const struct task_place *place)
 {
@@ -146,20 +155,26 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	if (task_look(r->t->proc.dirfd, t->tid, &after))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
-	/* Ready to run, but hasn't been on a CPU since. */
+	/* It is ready to run, but hasn't been on a CPU since. */
 	if (!stayed && rec && rec->runs)
 		stayed = task_runs(r->t->proc.dirfd, t->tid) == rec->runs;
-	/* It woke up and sleeps again, in the same frames at the same instructions: as good. */
+	/*
+	 * It woke up and sleeps again, in the same frames at the same instructions: its stack is
+	 * the same.
+	 */
 	if (!stayed && !rec && r->work->look.state != 'R' && after.state != 'R')
 		stayed = hash == r->work->hash;
 	r->work->hash = hash;
 	return stayed;
 }
 
-/* Version 1's freezer lets some sleep on, marked so (include/linux/sched.h, Linux 6.1; no state had this bit before). */
+/*
+ * The freezer of cgroup version 1 lets some sleeping threads sleep on and marks them with this bit
+ * (include/linux/sched.h, Linux 6.1; no state had this bit before).
+ */
 #define TASK_FROZEN 0x8000
 
-/* What it is doing, and for how long. */
+/* Notes what the thread is doing, and for how long. */
 static void tell_wait(struct reader *r, const struct rec_task *rec, const struct task_place *place)
 {
 	struct dump_thread *t = r->thread;
@@ -169,12 +184,15 @@ static void tell_wait(struct reader *r, const struct rec_task *rec, const struct
 		t->wait = (struct wait){.kind = WAIT_FROZEN, .fd = -1};
 	if (t->wait.kind == WAIT_RUNNING && t->steady)
 		t->wait.kind = WAIT_RUNNABLE;
-	/* Who waits wakes up every 5 ms, to wait again. */
+	/* A thread that waits for the GIL wakes up every 5 ms and waits again. */
 	if (t->gil == GIL_WAITING && (t->wait.kind == WAIT_LOCK || t->wait.kind == WAIT_RUNNABLE ||
 				      t->wait.kind == WAIT_BLOCKED))
 		t->wait.kind = WAIT_GIL;
 	read_target(r);
-	/* One that is ready to run may have slept until a moment ago. A wait for the GIL is many short ones. */
+	/*
+	 * A thread that is ready to run may have slept until a moment ago, so its time counts from
+	 * there. A wait for the GIL consists of many short waits: its length isn't known.
+	 */
 	if (rec && t->wait.kind != WAIT_GIL)
 		t->since_ns = dump_since_ns(r->d, t->wait.kind == WAIT_RUNNABLE ? rec->queued_ns
 										: rec->off_ns);
@@ -189,7 +207,7 @@ static void show(struct reader *r, const struct rec_task *rec, const struct task
 
 enum tried { DONE, AGAIN, NEEDS_ROWS };
 
-/* What the kernel says of a thread whose memory can't be read. */
+/* Shows only what the kernel says: this thread's memory can't be read. */
 static enum tried look_only(struct reader *r)
 {
 	const struct rec_task *rec = dump_blocked(r->d, r->thread->tid, &r->work->look);
@@ -232,7 +250,9 @@ static enum tried try_thread(struct reader *r)
 		dump_blocked_call(rec, &place);
 	describe(r, &w);
 	r->thread->python = w.where;
-	/* Between two sleeps in the same place there is no call that it is in. */
+	/*
+	 * A thread that went from one sleep to another in the same place is in no system call now.
+	 */
 	r->thread->steady = walk(r, &w, rec, &place) && !place.runs;
 	if (!r->thread->steady && !r->last)
 		return AGAIN;
@@ -242,7 +262,10 @@ static enum tried try_thread(struct reader *r)
 	return DONE;
 }
 
-/* What the first of many threads that are blocked in the same function asks for, the others find. */
+/*
+ * Waits for rows that the thread needs. Other threads that are blocked in the same function find
+ * them.
+ */
 static enum tried try_with_rows(struct reader *r)
 {
 	enum tried tried = try_thread(r);
@@ -254,7 +277,7 @@ static enum tried try_with_rows(struct reader *r)
 	return tried;
 }
 
-/* Returns the number of threads that need another one. */
+/* Returns the number of threads that must be read again. */
 static size_t one_round(struct dump *d, int tries)
 {
 	size_t again = 0;
@@ -276,13 +299,13 @@ static size_t one_round(struct dump *d, int tries)
 	return again;
 }
 
-/* Who waits named its holder at its own moment; what does that one say of itself? */
+/* @t named its holder when @t was read; this compares with what the holder's own record says. */
 static void note_holder(const struct dump_thread *holder, struct dump_thread *t)
 {
 	bool held = holder->gil == GIL_HELD, known = holder->gil != GIL_UNKNOWN;
 
 	t->gil_moved = known && !held;
-	/* A thread that is blocked since then hasn't taken the GIL later. */
+	/* If the holder has been blocked since then, it took the GIL before that. */
 	t->gil_held_ns =
 		held && holder->steady && holder->wait.kind != WAIT_RUNNABLE ? holder->since_ns : 0;
 }
@@ -309,7 +332,7 @@ void dump_note_holders(struct dump *d)
 		note_holders(p);
 }
 
-/* Those that ended before they could be read aren't shown. */
+/* Threads that ended before they were read aren't shown. */
 static void leave_out(const struct target *t, struct dump_process *p)
 {
 	size_t kept = 0;

@@ -4,13 +4,16 @@
 
 #include <sys/syscall.h>
 
-/* Numbers differ between architectures, and some calls aren't everywhere. */
+/* The numbers differ between architectures, and some calls exist only on some. */
 #define CALL(name) .call_name = #name, .call = SYS_##name
 #define NO_FD	   .fd = -1
 #define ANY	   .call = TASK_UNKNOWN, .fd = -1
 
 const struct wait_rule wait_rules[] = {
-	/* Within a call too, which goes on only once it's thawed. get_signal(): where do_freezer_trap() is inlined. */
+	/*
+	 * A thread can be frozen within a call; the call goes on once the thread is thawed.
+	 * get_signal() is here because do_freezer_trap() is inlined into it.
+	 */
 	{ANY, .wchan = "do_freezer_trap", .kind = WAIT_FROZEN},
 	{ANY, .wchan = "get_signal", .kind = WAIT_FROZEN},
 	{ANY, .wchan = "__refrigerator", .kind = WAIT_FROZEN},
@@ -24,7 +27,10 @@ const struct wait_rule wait_rules[] = {
 	{CALL(semtimedop), .kind = WAIT_LOCK, NO_FD},
 	{CALL(nanosleep), .kind = WAIT_SLEEP, NO_FD},
 	{CALL(clock_nanosleep), .kind = WAIT_SLEEP, NO_FD},
-	/* After a stop. A sleep's own function ends with a jump, so its caller's name is seen. */
+	/*
+	 * A call that goes on after a stop. A sleep's own function ends in a tail call, so wchan
+	 * shows its caller's name.
+	 */
 	{CALL(restart_syscall), .wchan = "futex", .kind = WAIT_LOCK, NO_FD},
 	{CALL(restart_syscall), .wchan = "poll_schedule", .kind = WAIT_POLL, NO_FD},
 	{CALL(restart_syscall), .wchan = "do_sys_poll", .kind = WAIT_POLL, NO_FD},
@@ -84,7 +90,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(accept4), .kind = WAIT_IO, .fd = 0},
 	{CALL(connect), .kind = WAIT_IO, .fd = 0},
 	{CALL(sendfile), .kind = WAIT_IO, .fd = 0},
-	/* Either end may be what it waits for. */
+	/* The call may wait for either end. */
 	{CALL(splice), .wchan = "pipe_wait_readable", .kind = WAIT_IO, .fd = 0},
 	{CALL(splice), .wchan = "pipe_wait_writable", .kind = WAIT_IO, .fd = 2},
 	{CALL(splice), .kind = WAIT_IO, NO_FD},
@@ -118,7 +124,7 @@ const struct wait_rule wait_rules[] = {
 	{CALL(msgsnd), .kind = WAIT_IO, NO_FD},
 	{CALL(getrandom), .kind = WAIT_IO, NO_FD},
 	{CALL(execve), .kind = WAIT_IO, NO_FD},
-	/* Of a network's file system that doesn't answer. */
+	/* These wait for a network file system that doesn't answer. */
 	{CALL(newfstatat), .kind = WAIT_IO, NO_FD},
 	{CALL(statx), .kind = WAIT_IO, NO_FD},
 	{CALL(statfs), .kind = WAIT_IO, NO_FD},
@@ -194,7 +200,10 @@ const struct wait_rule wait_rules[] = {
 	{ANY, .wchan = "unix_stream_read", .kind = WAIT_IO},
 	{ANY, .wchan = "request_wait_answer", .kind = WAIT_IO}, /* FUSE */
 	{ANY, .wchan = "rpc_wait_bit", .kind = WAIT_IO},	/* NFS */
-	/* For another thread's change of the memory's mappings; for a file's pages it is input, told above. */
+	/*
+	 * These wait for another thread's change to the mappings. Where they wait for a file's
+	 * pages, a rule above has matched.
+	 */
 	{CALL(mmap), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(munmap), .kind = WAIT_BLOCKED, NO_FD},
 	{CALL(mremap), .kind = WAIT_BLOCKED, NO_FD},
@@ -208,13 +217,13 @@ static bool fits(const struct wait_rule *r, const struct task_place *p)
 {
 	if (r->call_name && r->call != p->call)
 		return false;
-	/* (p)select(0, ...) and (p)poll(fds, 0, ...): time.sleep() up to 3.10 */
+	/* (p)select(0, ...) and (p)poll(fds, 0, ...): time.sleep() up to 3.10. */
 	if (r->idle && p->arg[streq(r->call_name, "poll") || streq(r->call_name, "ppoll")])
 		return false;
 	return !r->wchan || str_starts(p->wchan, r->wchan);
 }
 
-/* What its state alone says; WAIT_BLOCKED: that isn't all. */
+/* What the state alone says; WAIT_BLOCKED: the rules must say more. */
 static enum wait_kind by_state(char state)
 {
 	switch (state) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a thread is doing, in words: from its state, its system call and the kernel function it sleeps in.
- * The rules are one list, which the manual page prints.
+ * What a thread is doing, in words: from its state, its system call and the kernel function it
+ * sleeps in. wait_rules is the only list; the manual page is printed from it.
  */
 #ifndef DUMP_WAIT_H
 #define DUMP_WAIT_H
@@ -9,7 +9,10 @@
 #include "base/str.h"
 #include "dump/task.h"
 
-/* X(NAME, word in --json, words), in the order in which the manual tells their rules: the first that fits counts. */
+/*
+ * X(NAME, word in --json, words). The manual lists the rules in this order; the first that fits
+ * counts.
+ */
 #define WAIT_KINDS(X)                                                                              \
 	X(RUNNING, "running", "on a CPU")                                                          \
 	X(RUNNABLE, "runnable", "ready to run, waits for a CPU")                                   \
@@ -33,16 +36,16 @@ enum wait_kind {
 		WAIT_KIND_MAX
 };
 
-/* How it is told; the first rule that fits counts. */
+/* A thread waits in this way if all that is set here fits; the first rule that fits counts. */
 struct wait_rule {
 	const char *call_name; /* system call; NULL: any, or none */
 	long call;
-	bool idle; /* only without a descriptor to wait for: its first or second argument is 0 */
+	bool idle; /* fits only if the call has no descriptor: its first or second argument is 0 */
 	const char *wchan; /* beginning of the kernel function's name; NULL: any */
 	enum wait_kind kind;
 	int fd; /* the argument that is a descriptor, -1 = none */
 };
-extern const struct wait_rule wait_rules[]; /* ends with one of WAIT_BLOCKED, which always fits */
+extern const struct wait_rule wait_rules[]; /* the last one is WAIT_BLOCKED, which always fits */
 
 struct wait {
 	enum wait_kind kind;
@@ -51,7 +54,7 @@ struct wait {
 	bool disk;	  /* uninterruptible: state D */
 };
 
-/* @place isn't looked at for a thread that runs. */
+/* @place isn't used if the thread runs. */
 struct wait wait_of(const struct task_look *look, const struct task_place *place);
 
 const char *wait_word(enum wait_kind kind);  /* for --json */

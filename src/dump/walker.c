@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The seam of bpf/state.bpf.h, native.bpf.h and send.bpf.h over live processes; see walker.h. */
+/*
+ * Gives the walkers of bpf/ (state.bpf.h, native.bpf.h, send.bpf.h) live processes to read; see
+ * walker.h.
+ */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The BPF side has global functions without prototypes. */
+/* The BPF headers have global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "frames.bpf.h"
 #include "gil.bpf.h"
@@ -15,12 +18,14 @@
 #include "dump/walker.h"
 #include "python/peek.h"
 
-#define PAGE_BYTES 4096u /* no machine has smaller ones: all of it is mapped, or nothing */
+/* the smallest page of any machine: either all of it is mapped or nothing */
+#define PAGE_BYTES 4096u
 #define PAGES_BITS 6
 
 /*
- * What one thread's walk has read: a read costs the same for eight bytes as for a page, and many are
- * close together. Kept no longer: what it shows is proven of that walk only.
+ * Memory that one thread's walk has read, page by page: reading a page costs the same as reading
+ * eight bytes, and many reads are close together. Dropped after the walk, because it proves nothing
+ * of another walk.
  */
 struct pages {
 	bool off;
@@ -31,7 +36,7 @@ struct pages {
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	struct map codes, stacks; /* sent */
+	struct map codes, stacks; /* what was sent: wire ids */
 	struct walk walk;
 	struct walk_out out;
 	struct walk_addrs addrs;
@@ -42,7 +47,7 @@ struct walker {
 	enum gil_state gil;
 };
 
-/* The walkers have no argument: whose they are during one call. */
+/* The walkers take no argument; this is the walker of the current call. */
 static __thread struct walker *at;
 
 static void forget_pages(struct walker *w)
@@ -50,7 +55,7 @@ static void forget_pages(struct walker *w)
 	memset(w->pages.addr, 0, sizeof(w->pages.addr));
 }
 
-/* NULL: can't be read as a whole. */
+/* NULL: the page can't be read as a whole. */
 static const char *page_at(uint64_t addr)
 {
 	struct pages *p = &at->pages;
@@ -65,7 +70,7 @@ static const char *page_at(uint64_t addr)
 	return p->data[i];
 }
 
-/* False: not all of it. */
+/* False: not all bytes could be read. */
 static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 {
 	while (n) {
@@ -82,7 +87,7 @@ static bool read_pages(void *dst, uint32_t n, uint64_t addr)
 	return true;
 }
 
-/* As bpf_probe_read_user(): all or nothing. */
+/* As bpf_probe_read_user(): reads all or nothing. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	int r = 0;
@@ -213,7 +218,7 @@ static void begin(struct walker *w, const struct walker_thread *t)
 
 	at = w;
 	forget_pages(w);
-	/* 2.7's list of thread states is proven by reading it twice. */
+	/* 2.7's list of thread states is proven by reading it twice, so pages aren't kept. */
 	w->pages.off = !l || l->version < 0x300;
 	w->walk.proc = t->proc;
 	w->walk.tp = t->tp;
@@ -226,7 +231,10 @@ static void begin(struct walker *w, const struct walker_thread *t)
 static const struct py_layout *take_where(struct walker *w, const struct walker_thread *t)
 {
 	w->walk.where = *t->where;
-	/* The list's own pointer to the thread state is looked at as the current thread's. */
+	/*
+	 * The thread state is reached through the list's own pointer to it, in place of the pointer
+	 * to the current thread state.
+	 */
 	if (t->slot)
 		w->walk.where.tstate_current = t->slot;
 	return walk_layout(w->walk.where.layout);
@@ -255,14 +263,14 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 	return w->walk.outcome;
 }
 
-/* Of the GIL that the walked thread waits for. */
+/* Who holds the GIL that the walked thread waits for: address of a thread state. */
 static uint64_t gil_holder(const struct walker *w, const struct py_layout *l)
 {
 	struct gil_place g = {};
 	uint64_t holder = 0;
 	int32_t locked = 0;
 
-	if (l->version < 0x300) /* only that tells */
+	if (l->version < 0x300) /* before 3.0 only the current thread state tells */
 		return read_u64(w->walk.where.tstate_current);
 	if (!find_gil(&w->walk, l, &g) || !g.locked || !g.holder ||
 	    read_user(&locked, sizeof(locked), g.locked) || locked != 1 ||
@@ -279,7 +287,7 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 	enum gil_state state;
 
 	at = w;
-	forget_pages(w); /* others write there meanwhile */
+	forget_pages(w); /* other threads write there meanwhile */
 	w->walk.gil_read = 0;
 	*holder = 0;
 	if (!t->where)
@@ -289,7 +297,9 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 		f.addr = call[0];
 		f.op = (uint32_t)call[1];
 	}
-	/* The walk took the list's pointer for the current thread state's. */
+	/*
+	 * The walk used the list's pointer in place of the current thread state's; put that back.
+	 */
 	w->walk.where = *t->where;
 	if (t->where->tstate_current)
 		w->walk.current = read_u64(t->where->tstate_current) == w->walk.tstate ? CURRENT_YES
