@@ -34,7 +34,7 @@ void browse_say(struct browse *b, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The chosen line stays with its row, or where it is as long as nobody chose one. */
+/* The chosen line follows its row. If no row was chosen with a key, it keeps its place. */
 static void keep_chosen(struct browse *b)
 {
 	const struct table *v = b->shown;
@@ -72,7 +72,7 @@ void browse_condense(struct browse *b, struct condense *c)
 {
 	struct calltree *t = &b->tree;
 
-	/* Else it may be of a table that was shown before. */
+	/* If no row was chosen with a key, the key may belong to a table that was shown before. */
 	b->key = b->held ? live_new_key(c, b->shown->live->table, b->key) : 0;
 	b->held = b->key != 0;
 	if (!b->opened)
@@ -103,7 +103,7 @@ static int show_table(struct browse *b, enum live_table table)
 	return browse_refresh(b);
 }
 
-/* Frames of a kind shown or not: everything is counted anew. */
+/* Shows or hides frames of a kind; everything is counted anew. */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
 	struct live *l = b->shown->live;
@@ -137,7 +137,7 @@ static int open_or_enter(struct browse *b, enum page page)
 	return b->shown->rows.n ? tree_open(b, page) : 0;
 }
 
-/* Only this process or thread, or everybody again. */
+/* Shows only this process or thread, or all again. */
 static int zoom_to(struct browse *b)
 {
 	struct table *v = b->shown;
@@ -260,7 +260,7 @@ static void remove_character(struct str *b)
 		b->s[b->n] = '\0';
 }
 
-/* What is typed at the bottom; a filter works while it is typed. */
+/* A key typed at the prompt; a filter takes effect while it is typed. */
 static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 {
 	if (key == KEY_ENTER)
@@ -278,7 +278,7 @@ static int prompt_key(struct browse *b, int key, enum browse_do *ret)
 	return browse_refresh(b);
 }
 
-/* Keys that mean the same on every page; false: it isn't one. */
+/* Keys that mean the same on every page. Returns false for any other key. */
 static bool common_key(struct browse *b, int key, enum browse_do *ret)
 {
 	switch (key) {

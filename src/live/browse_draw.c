@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Head, table and foot of the screen; see browse.h. */
+/* Draws the head, the table and the foot of the screen; see browse.h. */
 #include "live/browse.h"
 
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 
-#define HEAD_ROWS 3 /* who, how much, which table */
-#define GC_LEAST  1 /* % */
+#define HEAD_ROWS 3 /* target, totals, names of the tables */
+#define GC_LEAST  1 /* percent; below this GC isn't shown */
 
 enum style draw_style(const struct profile *p, uint32_t location)
 {
@@ -53,7 +53,7 @@ static void draw_who(struct browse *b, struct screen *s)
 		put(s, STYLE_WARN, "  paused");
 }
 
-/* Since the start there may have been many more than there are. */
+/* @n: how many were sampled since the start, @alive: how many of them still live. */
 static void put_alive(struct screen *s, unsigned n, unsigned alive, const char *one,
 		      const char *many)
 {
@@ -88,7 +88,7 @@ static void draw_how_much(struct browse *b, struct screen *s)
 	if (f->condensed)
 		put(s, STYLE_WARN, "  rare code is summed up");
 	if (not_kept)
-		put(s, STYLE_WARN, "  %llu beyond the memory", (unsigned long long)not_kept);
+		put(s, STYLE_WARN, "  %llu over the memory limit", (unsigned long long)not_kept);
 	if (f->lost)
 		put(s, STYLE_WARN, "  %llu lost", (unsigned long long)f->lost);
 }
@@ -116,7 +116,7 @@ static void draw_tables(struct browse *b, struct screen *s)
 	}
 	if (*v->filter)
 		put(s, STYLE_WARN, "  /%s", v->filter);
-	/* At first there is neither; see the key n. */
+	/* Native and kernel frames are hidden at first; key n shows them. */
 	if (!v->live->hide[KIND_NATIVE] || !v->live->hide[KIND_KERNEL])
 		put(s, STYLE_DIM, "  with %s%s%s", v->live->hide[KIND_NATIVE] ? "" : "native",
 		    v->live->hide[KIND_NATIVE] || v->live->hide[KIND_KERNEL] ? "" : ", ",
@@ -130,7 +130,7 @@ static void draw_headings(struct browse *b, struct screen *s)
 
 		if (!table_has(b->shown, c, s->cols))
 			continue;
-		/* A mark for those who see neither bold nor colour. */
+		/* The mark shows the sorted column also where neither bold nor colour is seen. */
 		snprintf(text, sizeof(text), "%s%s", c == b->shown->sort ? "*" : "", c->heading);
 		if (!c->value)
 			put(s, STYLE_HEAD, "   %s", text);
@@ -189,13 +189,13 @@ static void draw_table(struct browse *b, struct screen *s, int top, int bottom)
 		screen_at(s, top + 1);
 		screen_put(s, STYLE_DIM,
 			   *v->filter ? "  no row has that text; c shows all again"
-				      : "  nothing has run on a CPU yet; where programs "
-					"wait isn't shown",
+				      : "  nothing has run on a CPU yet; time that programs "
+					"spend waiting isn't shown",
 			   -1);
 	}
 }
 
-/* What can be typed, as far as it fits: the first are the most needed. */
+/* The keys of each page, the most needed first: as many are shown as fit. */
 static const struct {
 	const char *key, *what;
 } keys[][12] = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The opened row as a flame graph, root on top, a line of the screen a level; see browse.h. */
+/*
+ * The opened row as a flame graph: the root on top, one screen line for each level; see browse.h.
+ */
 #include "live/browse.h"
 
 #include "base/error.h"
@@ -13,7 +15,7 @@ static const struct flame_box *box_of(const struct browse *b, uint32_t node)
 	return NULL;
 }
 
-/* The box beside the chosen one, on the same level. */
+/* Chooses the next or previous box on the same level. */
 static void choose_beside(struct browse *b, int step)
 {
 	const struct flame_box *at = box_of(b, b->chosen), *best = NULL;
@@ -91,7 +93,7 @@ int flame_key(struct browse *b, int key)
 	return 0;
 }
 
-/* Appends the boxes of the children of box @i, where they are at least a column wide. */
+/* Appends a box for each child of box @i that is at least a column wide. */
 static int add_children(struct browse *b, size_t i, calltree_list *children)
 {
 	struct flame_box up = b->boxes.v[i];
@@ -142,7 +144,7 @@ static void draw_box(struct browse *b, struct screen *s, const struct flame_box 
 
 	screen_at(s, top + box->y);
 	screen_pad(s, STYLE_PLAIN, box->from);
-	/* Boxes are told apart without colours too: each begins with a bar. */
+	/* Each box begins with a bar, so that boxes are told apart without colours too. */
 	screen_put(s, style, box->node == b->chosen ? ">" : "|", 1);
 	node_name(b, box->node, &name);
 	screen_put(s, style, str_cstr(&name), width - 1);
@@ -175,7 +177,7 @@ int flame_draw(struct browse *b, struct screen *s, int top, int bottom)
 	if (!box_of(b, b->chosen))
 		b->chosen = b->zoom;
 	draw_chosen(b, s, top);
-	/* Boxes come level by level, from left to right. */
+	/* Boxes are sorted by level, and within a level from left to right. */
 	vec_foreach(box, &b->boxes) {
 		odd = box->y == y ? !odd : box->y % 2;
 		y = box->y;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the keys are, on a page of its own. */
+/* The help page: what the keys do. */
 #include "live/browse.h"
 
 const struct browse_help browse_help[] = {
@@ -9,10 +9,10 @@ const struct browse_help browse_help[] = {
 	{"f", "the row as a flame graph; there Enter zooms, Backspace goes back"},
 	{"Esc", "back to the table"},
 	{"s S  1-9  I", "sort by the next, previous, that column; the other way round"},
-	{"/  c", "only rows with a text; all rows again"},
-	{"z", "of a thread, process or label only its samples; again: everybody's"},
-	{"n  K", "native, kernel frames: shown, or counted for their caller"},
-	{"p Space", "pause; what comes meanwhile is in the next interval"},
+	{"/  c", "show only rows with a text; show all rows again"},
+	{"z", "show only the row's thread, process or label; again: show all"},
+	{"n  K", "show native, kernel frames, or count them for their caller"},
+	{"p Space", "pause; samples taken meanwhile are in the next interval"},
 	{"r", "reset: count from now on"},
 	{"+  -", "shorter, longer intervals"},
 	{"w  W", "write this screen; the profile so far, in any format"},

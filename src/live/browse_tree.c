@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "live/terminal.h"
 
-#define OPEN_PERCENT 5 /* paths with so much of the row's time are open unless closed by hand */
+/* paths with at least this percentage of the row's time are open unless closed by hand */
+#define OPEN_PERCENT 5
 
 enum { BY_HAND_OPEN = 1, BY_HAND_CLOSED };
 
@@ -72,7 +73,7 @@ static bool is_open(const struct browse *b, uint32_t node)
 	return n[node].since > 0 && n[node].since >= n[0].since / (100 / OPEN_PERCENT);
 }
 
-/* What is still to be listed, the next one last. */
+/* Nodes that are still to be listed, the next one last. */
 struct todo {
 	uint32_t node;
 	uint16_t indent;
@@ -80,8 +81,8 @@ struct todo {
 };
 
 /*
- * The open part, depth first. A path without branches isn't indented further: stacks are deeper than
- * screens are wide.
+ * Lists the open part of the tree, depth first. A path without branches isn't indented further,
+ * because stacks are deeper than screens are wide.
  */
 static int list(struct browse *b)
 {

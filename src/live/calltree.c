@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks to a tree, interval by interval; see calltree.h. */
+/* Adds stacks to a tree, interval by interval; see calltree.h. */
 #include "live/calltree.h"
 
 #include "base/error.h"
 
-#define MAX_DEPTH 1024 /* deeper frames are one with their ancestor there */
+#define MAX_DEPTH 1024 /* deeper frames count for their ancestor at this depth */
 
 static struct live_only swap_only(struct live *l, struct live_only only)
 {
@@ -14,20 +14,20 @@ static struct live_only swap_only(struct live *l, struct live_only only)
 	return before;
 }
 
-/* Node numbers are below 2^19, so a parent fits above a key's own bits. */
+/* A hash of both: different pairs may have the same key, see child(). */
 static uint64_t child_key(uint32_t parent, uint64_t key)
 {
 	return key ^ (uint64_t)parent * 0x9e3779b97f4a7c15ull;
 }
 
-/* The child of @parent with @key, made if need be; 0: there is no room. */
+/* The child of @parent with @key, created if needed; 0: there is no room. */
 static uint32_t child(struct calltree *t, uint32_t parent, uint64_t key, uint32_t location)
 {
 	uint64_t at = child_key(parent, key);
 	const uint64_t *found;
 	struct calltree_node node = {.key = key, .parent = parent, .location = location};
 
-	/* Two that hash alike are told apart by probing: the next place of the one is odd. */
+	/* Children whose keys collide are told apart by probing the next keys. */
 	for (found = map_get(&t->children, at); found; found = map_get(&t->children, ++at))
 		if (t->nodes.v[*found].parent == parent && t->nodes.v[*found].key == key)
 			return *found;
@@ -53,7 +53,7 @@ static void count(struct calltree *t, uint32_t node, int64_t value, bool last, b
 	n->since += since ? value : 0;
 }
 
-/* Where the path begins in a stack, leaf first: below or above the row's own frame. */
+/* Finds where the path begins in a stack (leaf first): beside the row's own frame. */
 static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, size_t *ret)
 {
 	if (t->everything) {
@@ -61,7 +61,10 @@ static bool find_start(const struct calltree *t, const uint32_t *loc, size_t n, 
 		return true;
 	}
 	for (size_t i = 0; i < n; i++) {
-		/* Of a recursion: all that called it, all that it called. */
+		/*
+		 * Of a recursion, callers begin at the innermost call and callees at the outermost
+		 * one.
+		 */
 		size_t at = t->callers ? i : n - 1 - i;
 
 		if (live_key(t->live, t->table, loc[at]) != t->key)
@@ -91,7 +94,7 @@ static void add_stack(struct calltree *t, const struct profile_sample *s, bool l
 		if (t->nodes.v[node].depth >= MAX_DEPTH)
 			break;
 		key = live_key(t->live, t->table, loc[at]);
-		/* Calls within a module are one node. */
+		/* Consecutive frames of one module are one node. */
 		if (t->table == LIVE_MODULES && key == last_key)
 			continue;
 		last_key = key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The callers or the callees of one row, as a tree that grows with each interval: what is shown when
- * a row is opened, and the flame view's boxes.
+ * The callers or callees of one row, as a tree that grows with each interval. An opened row and the
+ * flame graph show it.
  */
 #ifndef LIVE_CALLTREE_H
 #define LIVE_CALLTREE_H
@@ -12,38 +12,42 @@
 
 struct calltree_node {
 	uint64_t key;
-	uint32_t parent, location; /* the root is node 0, its location 0 */
-	uint32_t first, next;	   /* child, sibling; 0 = none */
-	uint32_t tick;		   /* .last is of that interval */
+	uint32_t parent, location; /* node 0 is the root; its .location is 0 */
+	uint32_t first, next;	   /* first child, next sibling; 0: none */
+	uint32_t tick;		   /* .last counts that interval */
 	uint16_t depth;
-	int64_t last, since; /* value with what is below */
+	int64_t last, since; /* value, including all nodes below */
 };
 
 struct calltree {
 	struct live *live;
-	enum live_table table; /* what one node is: functions, lines, modules */
-	bool everything;       /* whole stacks from the thread's start: of a thread or process */
-	uint64_t key;	       /* else: of this row */
+	enum live_table table; /* what one node is: a function, a line or a module */
+	/* the tree has whole stacks of a thread or process, from the thread's start */
+	bool everything;
+	uint64_t key; /* if not .everything: the row that the tree is of */
 	struct live_only only;
 	bool callers;
 	VEC(struct calltree_node) nodes;
 	struct map children; /* hash of parent and key -> node; 0 = none */
-	uint32_t tick;	     /* of live that is in it */
+	uint32_t tick;	     /* the tick of .live that was added last */
 	uint64_t no_room;    /* samples whose path was cut short */
 };
 
-/* Begins with what there is; the first fields say of what. 0 or -ENOMEM + message. */
+/*
+ * Builds the tree from the samples so far. The first fields of @t say of what. 0 or -ENOMEM +
+ * message.
+ */
 _must_use_ int calltree_build(struct calltree *t);
 void calltree_fini(struct calltree *t);
 
-/* After a tick: adds the last interval. 0 or -ENOMEM + message. */
+/* Adds the last interval; to be called after each tick. 0 or -ENOMEM + message. */
 _must_use_ int calltree_tick(struct calltree *t);
 
 int64_t calltree_last(const struct calltree *t, uint32_t node);
 
 /*
- * The children of @node, largest since the start first, into @ret, which is emptied; with @by_key in
- * an order that doesn't change. 0 or -ENOMEM + message.
+ * Puts the children of @node into @ret, which is emptied first: the largest since the start first,
+ * or with @by_key in an order that doesn't change. 0 or -ENOMEM + message.
  */
 typedef VEC(uint32_t) calltree_list;
 _must_use_ int calltree_children(const struct calltree *t, uint32_t node, bool by_key,

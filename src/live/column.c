@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The columns: what each says of a row. */
+/* The columns: which value each shows. */
 #include "live/table.h"
 
 double table_share(const struct table *v, const struct live_count *n, enum live_span span)
@@ -78,7 +78,7 @@ static double gil_last(const struct table *v, const struct live_row *row)
 
 const struct table_column table_columns[] = {
 	{"self", "OWN%",
-	 "share of the last 10 s, in the function itself and what isn't shown below it",
+	 "share of the last 10 s: the function itself and hidden frames that it called",
 	 TABLE_OF_CODE, 7, 0, UNIT_PERCENT, self_last},
 	{"total", "TOTAL%", "the same with what it called", TABLE_OF_CODE, 7, 0, UNIT_PERCENT,
 	 total_last},
@@ -87,7 +87,7 @@ const struct table_column table_columns[] = {
 	 UNIT_PERCENT, cpu_last},
 	{"share", "SHARE%", "share of the last 10 s", TABLE_OF_WHO, 7, 0, UNIT_PERCENT, total_last},
 	{"gil", "GIL%",
-	 "of its CPU time in the last 10 s, how much with the GIL; who waits for it has none",
+	 "part of its CPU time in the last 10 s with the GIL; waiting for it takes none",
 	 TABLE_OF_CODE | TABLE_OF_WHO, 6, 50, UNIT_PERCENT, gil_last},
 	{"self-share", "OWN%ALL", "share since the start, in the function itself", TABLE_OF_CODE, 9,
 	 110, UNIT_PERCENT, self_since},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples to rows. Samples of an interval are summed up by stack and thread first; only those sums
- * go into the table, so that a sample costs one look into a hash table. See live.h.
+ * Adds samples to rows; see live.h. The samples of an interval are first summed up by stack and
+ * thread, and only the sums are added to the table. So a sample costs one hash table lookup.
  */
 #include "live/live.h"
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-/* Code without a symbol: one row for each file. */
+/* Key of code without a symbol: such code has one row for each file. */
 #define KEY_MAPPING (1ull << 63)
 
 static void take_keys(struct live *l)
@@ -39,7 +39,7 @@ struct live *live_new(struct profile *p, const struct view_options *filter)
 	return l;
 }
 
-/* What is known by ids of the profile. */
+/* Drops what is stored by ids of the profile. */
 static void forget_known(struct live *l)
 {
 	if (l->select.o)
@@ -137,12 +137,15 @@ const struct live_who *live_who(struct live *l, uint32_t labels)
 	return &l->who.v[labels];
 }
 
-/* The filter words decide by stack and label set: again when there are new ones. */
+/*
+ * The filter words decide by stack and by label set, so they are applied again when there are new
+ * ones.
+ */
 static int select_again(struct live *l)
 {
 	size_t locations = profile_n_locations(l->p), labels = profile_n_labels(l->p);
 
-	/* A thread may have got its name since. */
+	/* A filter by thread name is always applied again: a thread may have got its name since. */
 	if (!l->filter || (!l->filter->threads.n && l->selected_locations == locations &&
 			   l->selected_labels == labels))
 		return 0;
@@ -190,7 +193,7 @@ const char *live_text(const struct live *l, uint64_t key)
 	return key ? intern_get(&l->texts, (uint32_t)key, NULL) : "";
 }
 
-/* A text; 0: no memory. */
+/* Returns an id of .texts; 0: no memory. */
 static uint32_t module_of(struct live *l, uint32_t location)
 {
 	const struct render_names *names;
@@ -219,7 +222,7 @@ uint64_t live_key(struct live *l, enum live_table table, uint32_t location)
 				   : at->function;
 }
 
-/* Leaves out of .scratch what is of hidden kinds; if there is nothing else, nothing. */
+/* Removes frames of hidden kinds from .scratch, unless nothing would be left. */
 static void leave_out_kinds(struct live *l)
 {
 	size_t kept = 0;
@@ -259,7 +262,7 @@ static uint64_t key_of_who(const struct live_who *who, enum live_table table)
 	return table == LIVE_THREADS ? (uint64_t)who->pid << 32 | who->tid : who->pid;
 }
 
-/* The row of @key, made if it is new; NULL: there is no room. */
+/* The row of @key, created if it is new; NULL: there is no room. */
 static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, uint32_t labels)
 {
 	const uint64_t *i = map_get(&l->index, key);
@@ -279,7 +282,7 @@ static struct live_row *row_of(struct live *l, uint64_t key, uint32_t location, 
 		found->tick = l->tick;
 		found->self[LIVE_RECENT] = found->total[LIVE_RECENT] = (struct live_count){};
 	}
-	found->labels = labels; /* the latest one: a process may have got another name */
+	found->labels = labels; /* the latest labels: a process may have got another name */
 	return found;
 }
 
@@ -328,7 +331,7 @@ static void add_frames(struct fold *f, uint32_t stack)
 		add_row(f, live_key(f->l, f->l->table, loc[i]), loc[i], i == 0);
 }
 
-/* Whatever frames are hidden. */
+/* Asks the whole stack, hidden frames included. */
 static bool is_gc(struct live *l, uint32_t stack)
 {
 	size_t n = 0;
@@ -375,7 +378,7 @@ int live_add(struct live *l, const struct profile_sample *s)
 	return sums_add(&l->now, &timeless);
 }
 
-/* Takes the last interval into .since, as far as there is room. */
+/* Adds the last interval to .since, as far as there is room. */
 static int keep(struct live *l)
 {
 	int r = 0;
@@ -389,8 +392,8 @@ static int keep(struct live *l)
 	return r;
 }
 
-#define LEAST_PART 1.0 /* seconds: short intervals are dropped some at a time */
-#define ABOUT	   0.1 /* intervals are never quite as long as was asked */
+#define LEAST_PART 1.0 /* seconds; shorter intervals are collected into one part */
+#define ABOUT	   0.1 /* seconds; an interval is never exactly as long as requested */
 
 static int add_sums(struct sums *to, const struct sums *from)
 {
@@ -401,7 +404,7 @@ static int add_sums(struct sums *to, const struct sums *from)
 	return r;
 }
 
-/* The last interval comes into the window; what the others cover without the oldest part leaves it. */
+/* Adds the last interval to the window, and drops the oldest parts that the window doesn't need. */
 static int move_window(struct live *l, double seconds)
 {
 	double all = seconds;
@@ -503,7 +506,10 @@ size_t live_bytes(const struct live *l)
 
 int live_condense(struct live *l, struct condense *c, size_t keep)
 {
-	/* What is recent is in .since; while the screen is paused .now has more than an interval. */
+	/*
+	 * .since also has all samples of the window. While the screen is paused, .now holds more
+	 * than one interval.
+	 */
 	const struct sums *const sums[] = {&l->since, &l->now};
 
 	return condense_begin(c, l->p, &l->last, sums, ARRAY_SIZE(sums), keep);

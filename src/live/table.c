@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows chosen, sorted and named; see table.h. */
+/* Selects, sorts and names rows; see table.h. */
 #include "live/table.h"
 
 #include <limits.h>
@@ -70,7 +70,7 @@ static bool is_code(enum live_table table)
 	return TABLE_OF(table) & TABLE_OF_CODE;
 }
 
-/* CPU% of code is its total, and narrow terminals don't show it. */
+/* CPU% of code is its total, and narrow terminals don't show that column. */
 static void sort_like(struct table *v, const char *name)
 {
 	if (is_code(v->live->table) && streq(name, "cpu"))
@@ -201,10 +201,10 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 		str_addf(ret, "%.0f", value);
 }
 
-/* What sorting compares: a number or a name, made once a row. */
+/* What sorting compares, computed once for each row: a number or a name. */
 struct sort_key {
 	double number;
-	size_t name; /* where it begins in sorter.names */
+	size_t name; /* where the name begins in sorter.names */
 	int64_t since;
 	uint64_t key;
 	uint32_t row;
@@ -242,7 +242,7 @@ static int compare(const void *va, const void *vb, void *arg)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* 1: the row is shown, 0: the filter leaves it out, -ENOMEM. */
+/* Returns 1 if the row is shown, 0 if the filter hides it, -ENOMEM. */
 static int add_key(struct sorter *s, struct table *v, uint32_t row)
 {
 	const struct live_row *r = &v->live->rows.v[row];

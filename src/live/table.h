@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is shown of a live table, whoever shows it: which columns, which rows in which order, their
- * texts. The screen, --plain and --json print the same view.
+ * How a live table is shown: its columns, its rows in order, their texts. The screen, --plain and
+ * --json use it.
  */
 #ifndef LIVE_TABLE_H
 #define LIVE_TABLE_H
@@ -20,72 +20,81 @@ struct table;
 struct table_column {
 	const char *name;    /* for --sort and JSON: "self" */
 	const char *heading; /* "SELF%" */
-	const char *meaning; /* a line of the help */
+	const char *meaning; /* its line in the help */
 	unsigned tables;     /* TABLE_OF() */
-	int width;	     /* with the space before; 0: the rest of the line */
-	int from_width;	     /* shown on terminals that are at least so wide */
+	int width;	     /* in characters, with the space before; 0: the rest of the line */
+	int from_width;	     /* shown on terminals of at least this width */
 	enum table_unit unit;
-	/* NULL: text. Below 0: not known. */
+	/* NULL: the column is a text. A value below 0: not known. */
 	double (*value)(const struct table *v, const struct live_row *row);
 };
 
-extern const struct table_column table_columns[]; /* ends with one without a name */
+extern const struct table_column table_columns[]; /* the last one has no name */
 
 struct table {
 	struct live *live;
 	struct profile *p;
 	bool clock;			 /* values are CPU time */
-	const struct table_column *sort; /* one of the live table's */
+	const struct table_column *sort; /* a column of the live table */
 	bool ascending;
-	/* The same of tables of code, and of the others, when one was shown last; NULL: none was. */
+	/*
+	 * How tables of code, and the other tables, were sorted when they were last shown; .sort is
+	 * NULL if they weren't.
+	 */
 	struct table_order {
 		const struct table_column *sort;
 		bool ascending;
 	} orders[2];
-	char filter[128];   /* rows whose text has this, whatever its case; "" = all */
-	VEC(uint32_t) rows; /* of live->rows: those that are shown, in order */
+	char filter[128];   /* shows rows that contain this text, in any case; "": all */
+	VEC(uint32_t) rows; /* indexes into live->rows, of the rows that are shown, in order */
 };
 
 void table_init(struct table *v, struct live *l, bool clock);
 void table_fini(struct table *v);
 
-/* Is this a column of the table now, where there are @width columns of characters? */
+/* Does the table have this column now, on a terminal of @width columns? */
 bool table_has(const struct table *v, const struct table_column *c, int width);
 
-/* After a tick and after each change: fills .rows. 0 or -ENOMEM + message. */
+/* Fills .rows; to be called after each tick and each change. 0 or -ENOMEM + message. */
 _must_use_ int table_refresh(struct table *v);
 
 /*
- * Shows another table, sorted as one of its kind was last; if none was, by the column that means the
- * same there.
+ * Shows another table. It is sorted as the last table of its kind was; if there was none, by the
+ * column with the same meaning.
  */
 void table_switch(struct table *v, enum live_table table);
 
-/* Sorts by this column of the table, by name or "self", "total"; false if the table has none. */
+/*
+ * Sorts by a column of the table: @name is a column's name, such as "self" or "total". Returns
+ * false if the table has no such column.
+ */
 bool table_sort(struct table *v, const char *name);
-/* The next column to the right (@step 1) or left (-1). */
+/* Sorts by the next column to the right (@step 1) or to the left (-1). */
 void table_sort_step(struct table *v, int step);
 
 /* The name of a row as it is shown: "qualname (file:line)", "MainThread (tid 12)". */
 void table_name(struct table *v, const struct live_row *row, struct str *ret);
-/* The same of a location: function, line or module, as in the tables. */
+/* The name of a location's function, line or module, as the tables show it. */
 void table_location_name(struct table *v, enum live_table table, uint32_t location,
 			 struct str *ret);
 
-/* What samples a row of threads, processes or a label's values stands for. */
+/* The filter for the samples of a row of threads, processes or label values. */
 struct live_only table_only(const struct table *v, const struct live_row *row);
 
 /* A number as a column shows it: "12.3", "1:02:03", "-". */
 void table_number(const struct table *v, enum table_unit unit, double value, struct str *ret);
 
-/* Percent of one CPU that a count is in a span; of the samples shown; "-1": not known. */
+/*
+ * table_cpu(): percent of one CPU that a count is, in a span. table_share(): percent of the samples
+ * shown. -1: not known.
+ */
 double table_cpu(const struct table *v, const struct live_count *n, enum live_span span);
 double table_share(const struct table *v, const struct live_count *n, enum live_span span);
 double table_gil(const struct live_count *n);
 double table_gc(const struct live_count *n);
 
 const char *table_word(enum live_table table); /* "functions" */
-/* The table @step to the right of this one, or to the left. */
+/* The table @step places to the right of the current one, or to the left. */
 enum live_table table_beside(const struct table *v, int step);
 
 #endif

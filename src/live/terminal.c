@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Raw mode, keys, size; see terminal.h. */
+/* Raw mode, keys and size of the terminal; see terminal.h. */
 #include "live/terminal.h"
 
 #include <errno.h>
@@ -10,9 +10,10 @@
 
 #include "base/error.h"
 
-#define ESCAPE_MS 30 /* a sequence follows its escape within that, over a slow line too */
+/* the rest of a sequence arrives this soon after its escape, even over a slow line */
+#define ESCAPE_MS 30
 
-/* The alternate screen, without a cursor, without wrapping at its right end; and back. */
+/* Enter: the alternate screen, without a cursor and without line wrapping. Leave: undoes that. */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
@@ -43,11 +44,14 @@ int terminal_open(struct terminal *t)
 	raw = t->before;
 	raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON);
 	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
-	/* Stopped, it would leave the screen as it is, and fall behind. */
+	/*
+	 * Ctrl-Z is off: a stopped krait would leave the screen as it is, and fall behind with the
+	 * samples.
+	 */
 	raw.c_cc[VSUSP] = _POSIX_VDISABLE;
 	raw.c_cc[VMIN] = 0;
 	raw.c_cc[VTIME] = 0;
-	t->raw = true; /* terminal_restore() may come at any time */
+	t->raw = true; /* from here on, terminal_restore() may be called at any time */
 	if (tcsetattr(t->in, TCSAFLUSH, &raw))
 		return err_sys(-errno, "terminal");
 	return terminal_write(t, &bytes);
@@ -79,7 +83,7 @@ void terminal_restore(void *terminal)
 	if (!t->raw)
 		return;
 	tcsetattr(t->in, TCSANOW, &t->before);
-	/* It may be here because nobody reads what it has written. */
+	/* krait may have been killed because nobody reads what it wrote; that output is dropped. */
 	if (!has_room(t->out))
 		tcflush(t->out, TCOFLUSH);
 	if (has_room(t->out))
@@ -137,12 +141,12 @@ static void take(struct terminal *t, size_t n)
 	t->n -= n;
 }
 
-/* ESC [ 1 ; 5 A, ESC O A, ESC [ 5 ~. */
+/* Parses sequences such as ESC [ 1 ; 5 A, ESC O A, ESC [ 5 ~. */
 static int sequence(struct terminal *t)
 {
 	static const struct {
 		char final;
-		unsigned number; /* before a ~ */
+		unsigned number; /* the number before a ~ */
 		int key;
 	} known[] = {{'A', 0, KEY_UP},	     {'B', 0, KEY_DOWN},      {'C', 0, KEY_RIGHT},
 		     {'D', 0, KEY_LEFT},     {'H', 0, KEY_HOME},      {'F', 0, KEY_END},

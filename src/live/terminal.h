@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The terminal of the interactive screen: keys one by one, the alternate screen, its size. */
+/* The terminal of the interactive screen: single keys, the alternate screen, its size. */
 #ifndef LIVE_TERMINAL_H
 #define LIVE_TERMINAL_H
 
 #include <termios.h>
 #include "base/str.h"
 
-/* Characters are their Unicode numbers. */
+/* A character's key is its Unicode number. */
 enum key {
 	KEY_NONE,
 	KEY_TAB = '\t',
@@ -22,12 +22,12 @@ enum key {
 	KEY_HOME,
 	KEY_END,
 	KEY_BACK_TAB,
-	KEY_OTHER, /* one that isn't known */
+	KEY_OTHER, /* an unknown sequence */
 };
 
 struct terminal {
 	int in, out;
-	int resized_fd; /* readable when the size has changed: terminal_resized() */
+	int resized_fd; /* readable when the size has changed; then call terminal_resized() */
 	bool raw;
 	struct termios before;
 	unsigned char input[256];
@@ -35,29 +35,32 @@ struct terminal {
 };
 
 /*
- * Takes the terminal on standard input and output over. Ctrl-C goes on to be a signal. SIGWINCH is
- * blocked for good. 0 or -errno + message.
+ * Takes over the terminal on standard input and output. Ctrl-C still sends a signal. SIGWINCH stays
+ * blocked, also after terminal_close(). 0 or -errno + message.
  */
 _must_use_ int terminal_open(struct terminal *t);
-/* Everything as it was. */
+/* Restores the terminal. */
 void terminal_close(struct terminal *t);
-/* The same in a signal handler: waits for nobody, closes nothing. @terminal: struct terminal *. */
+/*
+ * Restores the terminal from a signal handler: never blocks and closes nothing. @terminal: struct
+ * terminal *.
+ */
 void terminal_restore(void *terminal);
 
-/* Its size; 24 x 80 if it doesn't say. */
+/* The terminal's size; 24 x 80 if it doesn't tell. */
 void terminal_size(const struct terminal *t, int *rows, int *cols);
-/* Has it changed since it was asked last? */
+/* Has the size changed since the last call? */
 bool terminal_resized(struct terminal *t);
 
-/* Reads what was typed, after .in was readable. False: the terminal is gone. */
+/* Reads what was typed; to be called when .in is readable. False: the terminal is gone. */
 bool terminal_read(struct terminal *t);
-/* The next key of what was read, KEY_NONE: no more. */
+/* The next key of what was read; KEY_NONE: there is none. */
 int terminal_key(struct terminal *t);
 
 /* 0 or -errno + message. */
 _must_use_ int terminal_write(const struct terminal *t, const struct str *bytes);
 
-/* Does the environment say that it shows UTF-8? */
+/* Does the environment say that the terminal shows UTF-8? */
 bool terminal_is_utf8(void);
 
 #endif

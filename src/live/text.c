@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Widths of characters and names cut to fit; see text.h. */
+/* Widths of characters, and names cut to fit; see text.h. */
 #include "live/text.h"
 
 #include "base/visible.h"
 
-#define LEAST_PLACE 8 /* columns; less of " (app.py:12)" says nothing */
+#define LEAST_PLACE 8 /* columns; a shorter piece of " (app.py:12)" tells nothing */
 
 struct range {
 	uint32_t from, to;
 };
 
-/* Nothing of their own is drawn: combining marks, variation selectors, joiners (Unicode 15). */
+/*
+ * Characters without a width of their own: combining marks, variation selectors, joiners (Unicode
+ * 15).
+ */
 static const struct range narrow[] = {{0x0300, 0x036f}, {0x0483, 0x0489},  {0x0591, 0x05bd},
 				      {0x0610, 0x061a}, {0x064b, 0x065f},  {0x200c, 0x200d},
 				      {0x20d0, 0x20ff}, {0x3099, 0x309a},  {0xfe00, 0xfe0f},
 				      {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
 
-/* Two columns: East Asian Wide and Fullwidth, pictures. */
+/* Characters two columns wide: East Asian Wide and Fullwidth, pictographs. */
 static const struct range wide[] = {{0x1100, 0x115f},	{0x2e80, 0x303e},   {0x3041, 0x33ff},
 				    {0x3400, 0x4dbf},	{0x4e00, 0x9fff},   {0xa000, 0xa4cf},
 				    {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe30, 0xfe6f},
@@ -34,10 +37,10 @@ static bool is_in(const struct range *r, size_t n, uint32_t c)
 struct character {
 	const char *s;
 	int bytes, width;
-	bool ok; /* else it is shown as '?' */
+	bool ok; /* false: the character is shown as '?' */
 };
 
-/* The character at @s, which isn't at its end. Bytes that aren't UTF-8 count one each. */
+/* The character at @s, which must not be at the end. Each byte that isn't UTF-8 counts as one. */
 static struct character next(const char *s, bool utf8)
 {
 	struct character c = {.s = s, .width = 1};
@@ -86,7 +89,7 @@ int text_clip(struct str *out, const char *s, int width, bool utf8)
 	return n;
 }
 
-/* A cut, and as much of the end of @s as leaves room for it in @width columns. */
+/* Appends a mark for the cut, and the end of @s as far as both fit into @width columns. */
 static int add_end(struct str *out, const char *s, int width, bool utf8)
 {
 	int all = text_width(s, utf8), skipped = 0;
@@ -113,7 +116,7 @@ int text_fit(struct str *out, const char *s, int width, bool utf8)
 	return n + add_end(out, s, width / 2 + 1, utf8);
 }
 
-/* The parentheses that end @s, behind a blank: " (app.py:12)". NULL: there are none. */
+/* The parentheses at the end of @s, after a blank: " (app.py:12)". NULL: there are none. */
 static const char *find_place(const char *s)
 {
 	size_t n = strlen(s);
