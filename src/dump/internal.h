@@ -68,7 +68,7 @@ const struct py_layout *dump_layout(void *ctx, uint16_t index);
 /* list.c: lists the threads of process @i, the kernel's and Python's. 0 or -errno + message. */
 _must_use_ int dump_list(struct dump *d, size_t i);
 
-/* blocked.c: reads the kernel's records of blocked threads; reads nothing where there are none. */
+/* blocked.c: reads the kernel's records of blocked threads, if it has any. */
 void dump_read_blocked(struct dump *d);
 /*
  * The record of thread @tid, if it was off the CPU then and its count of switches hasn't changed;
