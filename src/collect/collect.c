@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/worker.h"
 #include "collect/internal.h"
-#include "symbol/debuginfod.h"
+#include "symbol/elf/debuginfod.h"
 #include "symbol/kernel_names.h"
 
 void collect_begin(struct collect *c, uint64_t start_ns)

@@ -23,7 +23,7 @@
 #include "proc/maps.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
-#include "python/heap.h"
+#include "python/heap/heap.h"
 
 /* A process that still has no interpreter this long after its start is called "not Python". */
 #define GIVE_UP_NS (3 * NSEC_PER_SEC)

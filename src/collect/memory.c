@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "collect/internal.h"
 #include "elf/dwarf_file.h"
-#include "symbol/elf_names.h"
-#include "symbol/function_parts.h"
-#include "symbol/method_names.h"
+#include "symbol/elf/elf_names.h"
+#include "symbol/elf/function_parts.h"
+#include "symbol/pytables/method_names.h"
 
 #define LEAST_JOB                                                                                  \
 	((size_t)32 << 20) /* Debian's static python3 needs 17 MiB for its rows and names */

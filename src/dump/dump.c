@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "dump/internal.h"
 #include "proc/stat.h"
-#include "python/heap.h"
-#include "python/peek.h"
+#include "python/heap/heap.h"
+#include "python/heap/peek.h"
 
 /* CPU time for lists of sockets: reading 100,000 connections once takes some 50 ms. */
 #define SOCKETS_NS (200 * NSEC_PER_MSEC)

@@ -8,8 +8,8 @@
 #include "dump/store.h"
 #include "dump/walker.h"
 #include "proc/proc.h"
-#include "python/threads.h"
-#include "python/tstates.h"
+#include "python/heap/threads.h"
+#include "python/heap/tstates.h"
 #include "sampler/tasks.h"
 
 /* What is needed to read a thread; in the same order as dump_process.threads. */

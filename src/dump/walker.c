@@ -16,7 +16,7 @@
 
 #include "base/map.h"
 #include "dump/walker.h"
-#include "python/peek.h"
+#include "python/heap/peek.h"
 
 /* the smallest page of any machine: either all of it is mapped or nothing */
 #define PAGE_BYTES 4096u

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "python/code.h"
-#include "python/text.h"
+#include "python/code/code.h"
+#include "python/heap/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

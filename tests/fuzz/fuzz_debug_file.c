@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "../unit/elf_writer.h"
 #include "base/cleanup.h"
-#include "symbol/elf_names.h"
+#include "symbol/elf/elf_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

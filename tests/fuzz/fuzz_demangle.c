@@ -2,7 +2,7 @@
 /* Linkage names from any bytes: bounded, and never without an answer. */
 #include <stdlib.h>
 #include "base/cleanup.h"
-#include "symbol/demangle.h"
+#include "symbol/elf/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -10,9 +10,9 @@
 #include "../unit/dispatch_table.h"
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
-#include "python/image.h"
-#include "symbol/elf_names.h"
-#include "symbol/method_names.h"
+#include "python/find/image.h"
+#include "symbol/elf/elf_names.h"
+#include "symbol/pytables/method_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

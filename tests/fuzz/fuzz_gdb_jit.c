@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "symbol/gdb_jit.h"
-#include "symbol/numba_name.h"
+#include "symbol/madecode/gdb_jit.h"
+#include "symbol/madecode/numba_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "symbol/perf_map.h"
+#include "symbol/madecode/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "python/linetable.h"
+#include "python/code/linetable.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Perf maps from any bytes: in whatever pieces they come, the same names at the same addresses. */
 #include <stdlib.h>
-#include "symbol/perf_map.h"
+#include "symbol/madecode/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

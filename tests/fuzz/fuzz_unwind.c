@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "../unit/cfi_writer.h"
-#include "symbol/function_parts.h"
+#include "symbol/elf/function_parts.h"
 
 #define HDR	 0xff0 /* in the data, of .eh_frame_hdr */
 #define AT_LARGE 0x100000

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "unwind/prove/x86_flow.h"
-#include "python/executor.h"
+#include "python/code/executor.h"
 
 #define BASE   0x1000
 #define MOST   (1u << 20)

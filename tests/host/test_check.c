@@ -2,7 +2,7 @@
 /*
  * The check of a code object is computed twice: by the kernel program for every frame
  * (bpf/code.bpf.h, compiled here for the host) and by user space when it reads a code object
- * afterwards (src/python/code_fill.c). Both must give the same value for the same memory, with
+ * afterwards (src/python/code/code_fill.c). Both must give the same value for the same memory, with
  * cached hashes and without, for every kind of string and any length.
  */
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 
 #include "base/cleanup.h"
 #include "code_seam.h"
-#include "python/code.h"
-#include "python/image.h"
+#include "python/code/code.h"
+#include "python/find/image.h"
 
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {

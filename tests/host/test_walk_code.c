@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "python/code.h"
+#include "python/code/code.h"
 #include "walk_tests.h"
 
 static struct plan plan;

@@ -24,8 +24,8 @@
 #include "proc/files.h"
 #include "proc/libc.h"
 #include "proc/proc.h"
-#include "python/code.h"
-#include "python/image.h"
+#include "python/code/code.h"
+#include "python/find/image.h"
 
 #define MAX_NAMED 512
 

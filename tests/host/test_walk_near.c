@@ -2,7 +2,7 @@
 /*
  * Code objects, names and line tables that lie near each other are read together (bpf/near.bpf.h): over heaps made at
  * random, with pages missing and reads failing, every check is what user space computes by reading each object by
- * itself (src/python/code_fill.c).
+ * itself (src/python/code/code_fill.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "code_seam.h"
-#include "python/code.h"
-#include "python/image.h"
+#include "python/code/code.h"
+#include "python/find/image.h"
 
 #define HEAP_BYTES (48u << 10)
 #define CODES	   24

@@ -9,7 +9,7 @@
 
 #include "walk_chain.h"
 
-#include "python/code.h"
+#include "python/code/code.h"
 
 #define MAX_MUTATIONS 32
 

@@ -2,7 +2,7 @@
 /*
  * Compiled against one interpreter's own headers (check.sh does it), prints "name offset" for every
  * field of PY_OFFSETS and for what src/python knows of _PyRuntime: the compiler's word on what
- * src/python/layout.c says. A field that this version doesn't have is printed as 0.
+ * src/python/layout/layout.c says. A field that this version doesn't have is printed as 0.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>

@@ -3,7 +3,7 @@
  * classes PID: for each "CODE SELF TYPE" (addresses in hexadecimal) on stdin prints the name of the code
  * object as krait would show it; tests/oracle/classes.sh.
  */
-#include "python/code.h"
+#include "python/code/code.h"
 #include "live.h"
 
 static int name_one(int pid, const struct py_layout *layout, uint64_t addr, uint64_t self,

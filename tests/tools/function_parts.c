@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "symbol/function_parts.h"
+#include "symbol/elf/function_parts.h"
 
 int main(int argc, char **argv)
 {

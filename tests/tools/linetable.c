@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "python/linetable.h"
+#include "python/code/linetable.h"
 
 #define SHOWN 5
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "python/image.h"
+#include "python/find/image.h"
 
 /*
  * Takes the first mapping (offset 0) of each file of @pid in turn until one is an interpreter;

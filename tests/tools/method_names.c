@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "base/error.h"
-#include "symbol/machinery.h"
-#include "symbol/method_names.h"
+#include "symbol/pytables/machinery.h"
+#include "symbol/pytables/method_names.h"
 
 int main(int argc, char **argv)
 {

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "symbol/elf_names.h"
-#include "symbol/perf_map.h"
+#include "symbol/elf/elf_names.h"
+#include "symbol/madecode/perf_map.h"
 
 static int fail(void)
 {

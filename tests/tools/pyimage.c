@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "python/image_internal.h"
+#include "python/find/image_internal.h"
 
 static void print_layout(const struct py_layout *l)
 {

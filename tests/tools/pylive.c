@@ -14,7 +14,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include "base/error.h"
-#include "python/image_internal.h"
+#include "python/find/image_internal.h"
 
 struct target {
 	pid_t pid;

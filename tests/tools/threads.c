@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* threads PID: prints "TID NAME" for every Python thread of a running process; tests/oracle. */
-#include "python/threads.h"
+#include "python/heap/threads.h"
 #include "live.h"
 
 int main(int argc, char **argv)

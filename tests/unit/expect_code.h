@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "symbol/perf_map.h"
+#include "symbol/madecode/perf_map.h"
 
 /* At @at there is @name, from @start on; NULL: nothing. */
 static inline void expect(const struct perf_map *m, uint64_t at, const char *name, uint64_t start)

@@ -6,7 +6,7 @@
 #include "elf_writer.h"
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
-#include "symbol/method_names.h"
+#include "symbol/pytables/method_names.h"
 
 static inline struct method_names *open_names(struct elf_writer *w)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "elf_writer.h"
-#include "python/accessor.h"
+#include "python/find/accessor.h"
 
 /* RIP-relative displacement from the end of an instruction at text offset @end to @addr. */
 static void patch(uint8_t *code, size_t at, size_t end, uint64_t addr)

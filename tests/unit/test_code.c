@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "check.h"
-#include "python/code.h"
+#include "python/code/code.h"
 
 struct built {
 	struct rec_code head;

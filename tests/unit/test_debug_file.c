@@ -17,7 +17,7 @@
 #include "made_files.h"
 
 #include "base/cleanup.h"
-#include "symbol/elf_names.h"
+#include "symbol/elf/elf_names.h"
 
 /* root/ is what a target would have as "/". */
 static const char make_files[] =

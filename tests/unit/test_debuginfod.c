@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/worker.h"
-#include "symbol/debuginfod.h"
+#include "symbol/elf/debuginfod.h"
 
 #define FILES 6
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "symbol/demangle.h"
+#include "symbol/elf/demangle.h"
 
 static void expect(const char *name, const char *shown, enum symbol_language language)
 {

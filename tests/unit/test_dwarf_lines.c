@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/slice.h"
 #include "elf/dwarf_file.h"
-#include "symbol/dwarf_lines.h"
+#include "symbol/elf/dwarf_lines.h"
 
 static const char make_files[] =
 	"set -e; exec 2>/dev/null; mkdir -p root/srv\n"

@@ -13,7 +13,7 @@
 
 #include "base/vec.h"
 #include "elf_writer.h"
-#include "symbol/elf_names.h"
+#include "symbol/elf/elf_names.h"
 
 static void add(struct elf_writer *w, const char *name, uint64_t at, uint64_t size, int bind,
 		int type)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "python/executor.h"
+#include "python/code/executor.h"
 
 #define PAGE 4096u
 #define AT   0x7f0000001000u

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "cfi_writer.h"
 #include "base/cleanup.h"
-#include "symbol/function_parts.h"
+#include "symbol/elf/function_parts.h"
 
 #define BYTES 0x40 /* of each piece; they lie next to each other */
 

@@ -18,9 +18,9 @@
 #include "base/slice.h"
 #include "elf/elf_file.h"
 #include "made_files.h"
-#include "python/peek.h"
-#include "symbol/gdb_jit.h"
-#include "symbol/numba_name.h"
+#include "python/heap/peek.h"
+#include "symbol/madecode/gdb_jit.h"
+#include "symbol/madecode/numba_name.h"
 #include "unwind/compile.h"
 
 #define A_AT	 0x10000000ull

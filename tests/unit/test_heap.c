@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "python/code.h"
-#include "python/heap.h"
-#include "python/image.h"
-#include "python/threads.h"
+#include "python/code/code.h"
+#include "python/heap/heap.h"
+#include "python/find/image.h"
+#include "python/heap/threads.h"
 
 #define WORDS (1u << 14)
 #define RUNS  60

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "debug_offsets.h"
 #include "elf_writer.h"
-#include "python/image.h"
+#include "python/find/image.h"
 
 struct fake {
 	struct elf_writer w;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../../src/symbol/machinery.c"
+#include "../../src/symbol/pytables/machinery.c"
 
 static void machinery_is_known(void **state)
 {

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include "open_names.h"
 #include "base/cleanup.h"
-#include "symbol/machinery.h"
-#include "symbol/method_names.h"
+#include "symbol/pytables/machinery.h"
+#include "symbol/pytables/method_names.h"
 
 enum {
 	FIRST = EW_TEXT,

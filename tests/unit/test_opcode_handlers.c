@@ -12,8 +12,8 @@
 #include "open_names.h"
 #include "base/cleanup.h"
 #include "elf/function_starts.h"
-#include "symbol/machinery.h"
-#include "symbol/method_names.h"
+#include "symbol/pytables/machinery.h"
+#include "symbol/pytables/method_names.h"
 
 #define USED (DT_HANDLERS - 1)
 

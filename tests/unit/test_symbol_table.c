@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "symbol/symbol_table.h"
+#include "symbol/elf/symbol_table.h"
 
 #define SYMBOLS	   100000u
 #define NAME_BYTES (16u << 20)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "python/text.h"
+#include "python/heap/text.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "proc/hidepid.h"
 #include "proc/proc.h"
-#include "symbol/debuginfod.h"
+#include "symbol/elf/debuginfod.h"
 #include "view/cpu_words.h"
 
 /* Below this share of one CPU the target is called "hardly on the CPU". */

@@ -10,7 +10,7 @@
 #include "elf/elf_dynamic.h"
 #include "proc/maps.h"
 #include "proc/proc.h"
-#include "python/image.h"
+#include "python/find/image.h"
 #include "records.h"
 
 struct collect;

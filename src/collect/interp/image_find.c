@@ -9,7 +9,7 @@
 #include "collect/internal.h"
 #include "collect/interp/loaded.h"
 #include "proc/files.h"
-#include "python/peek.h"
+#include "python/heap/peek.h"
 
 #define MAX_CANDIDATES 8 /* files with an interpreter in one process */
 

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "proc/reader.h"
 #include "proc/stat.h"
-#include "python/peek.h"
+#include "python/heap/peek.h"
 
 #define AUXV_BYTES	4096
 #define PHDRS_MOST	64

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "check.h" /* abi */
 #include "collect/internal.h"
-#include "python/executor.h"
-#include "python/peek.h"
+#include "python/code/executor.h"
+#include "python/heap/peek.h"
 
 #define COMPILES                                                                                   \
 	0x30e /* 3.13's saves no registers as its callers expect; 3.15's registers its code */

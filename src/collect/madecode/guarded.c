@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "collect/internal.h"
 #include "unwind/prove/code_rows.h"
-#include "python/peek.h"
+#include "python/heap/peek.h"
 
 #define PAGE	      4096u
 #define MOST_BYTES    (16u << 10) /* of a function: comparing them costs 3 us a sample */

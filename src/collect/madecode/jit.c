@@ -12,7 +12,7 @@
 #include "collect/internal.h"
 #include "proc/files.h"
 #include "proc/stat.h"
-#include "symbol/perf_map.h"
+#include "symbol/madecode/perf_map.h"
 
 /*
  * A file that isn't there is looked for again after the shorter time, then each time after twice as

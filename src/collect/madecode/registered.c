@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "python/peek.h"
-#include "symbol/demangle.h"
-#include "symbol/gdb_jit.h"
-#include "symbol/numba_name.h"
+#include "python/heap/peek.h"
+#include "symbol/elf/demangle.h"
+#include "symbol/madecode/gdb_jit.h"
+#include "symbol/madecode/numba_name.h"
 
 #define EXECUTOR_NAME "py::jit" /* what 3.15 calls it, as far as it can be told */
 #define READ_SHARE    10	/* readings are so many times as far apart as one takes */

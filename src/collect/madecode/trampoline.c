@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "collect/internal.h"
-#include "python/peek.h"
+#include "python/heap/peek.h"
 
 #define STUB_MAX   64
 #define PERIOD_MAX 512 /* from one copy to the next */

@@ -21,11 +21,11 @@
 #include "collect/internal.h"
 #include "elf/dwarf_file.h"
 #include "proc/files.h"
-#include "symbol/elf_names.h"
-#include "symbol/function_parts.h"
-#include "symbol/greenlet.h"
-#include "symbol/machinery.h"
-#include "symbol/method_names.h"
+#include "symbol/elf/elf_names.h"
+#include "symbol/elf/function_parts.h"
+#include "symbol/elf/greenlet.h"
+#include "symbol/pytables/machinery.h"
+#include "symbol/pytables/method_names.h"
 
 #define VDSO_PATH      "[vdso]"
 #define MAX_INLINED    64 /* functions at one address */

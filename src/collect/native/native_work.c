@@ -15,12 +15,12 @@
 #include "base/log.h"
 #include "base/worker.h"
 #include "collect/internal.h"
-#include "symbol/dwarf_lines.h"
-#include "symbol/elf_names.h"
-#include "symbol/function_parts.h"
-#include "symbol/gdb_jit.h"
+#include "symbol/elf/dwarf_lines.h"
+#include "symbol/elf/elf_names.h"
+#include "symbol/elf/function_parts.h"
+#include "symbol/madecode/gdb_jit.h"
 #include "symbol/kernel_names.h"
-#include "symbol/method_names.h"
+#include "symbol/pytables/method_names.h"
 
 struct job {
 	struct worker_job job;

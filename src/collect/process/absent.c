@@ -9,7 +9,7 @@
 #include "base/worker.h"
 #include "collect/internal.h"
 #include "proc/reader.h"
-#include "python/resident.h"
+#include "python/heap/resident.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 

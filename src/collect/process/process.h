@@ -13,7 +13,7 @@
 #include "collect/madecode/runtime_code.h"
 #include "collect/process/several.h"
 #include "collect/space/space.h"
-#include "python/code.h"
+#include "python/code/code.h"
 #include "records.h"
 
 struct collect;

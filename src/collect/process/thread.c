@@ -7,7 +7,7 @@
 #include "collect/internal.h"
 #include "proc/proc.h"
 #include "proc/stat.h"
-#include "python/threads.h"
+#include "python/heap/threads.h"
 
 #define MAX_LABELS 32
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/internal.h"
-#include "python/cached_text.h"
+#include "python/heap/cached_text.h"
 
 void bodies_met(struct collect *c, uint32_t process, const struct py_code *code,
 		const struct rec_code *rec)

@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "collect/internal.h"
-#include "symbol/machinery.h"
+#include "symbol/pytables/machinery.h"
 
 #define BOOTSTRAP "<frozen importlib._bootstrap>"
 #define EXTERNAL  "<frozen importlib._bootstrap_external>"

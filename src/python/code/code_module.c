@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the module is called whose body a code object is: __name__ in the dict that it runs in. Everything
+ * is read from the live process, maybe later than it ran: the dict must say the code object's file too. When the import
+ * is over the code object has gone, and the dict may be that of another run of the file: then the name
+ * must be the file's.
+ *
+ * Also the number of a notebook's cell, whose file the kernel calls /tmp/ipykernel_PID/HASH.py: IPython's
+ * shell knows it, and the dict that cells run in has a method of that.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "proc/reader.h"
+#include "python/code/code.h"
+#include "python/heap/heap.h"
+
+#define BUDGET	     (4ull << 20)
+#define MODULE_BYTES 512 /* of a name */
+
+static int read_item(struct heap *h, const heap_items *items, const char *key, struct str *ret)
+{
+	uint64_t value = heap_find(h, items, key);
+
+	return value ? heap_str(h, value, ret) : -ENOENT;
+}
+
+/* "<frozen os>" is os. */
+static bool is_frozen(const char *file, const char *name)
+{
+	size_t n = strlen(name);
+
+	return str_starts(file, "<frozen ") && !strncmp(file + strlen("<frozen "), name, n) &&
+	       streq(file + strlen("<frozen ") + n, ">");
+}
+
+static bool is_module_of(const struct py_code *code, const char *name, const char *file)
+{
+	return is_frozen(code->file, name) || streq(file, code->file);
+}
+
+/* Is the file /...NAME.py or /...NAME/__init__.py, each dot of the name being a folder? */
+static bool is_name_of(const char *file, const char *name)
+{
+	size_t n = strlen(file), k = strlen(name);
+
+	if (is_frozen(file, name))
+		return true;
+	if (str_ends(file, "/__init__.py"))
+		n -= strlen("/__init__.py");
+	else if (str_ends(file, ".py"))
+		n -= strlen(".py");
+	else
+		return false;
+	if (k >= n || file[n - k - 1] != '/')
+		return false;
+	for (size_t i = 0; i < k; i++)
+		if (file[n - k + i] != (name[i] == '.' ? '/' : name[i]))
+			return false;
+	return true;
+}
+
+/*
+ * That the code object is the same says more than its contents only from 3.12 on: before, the file's body that is
+ * imported under another name next has an equal check, maybe at the same address.
+ */
+static int check_name(const struct py_code *code, struct heap *h, const char *name)
+{
+	if (is_name_of(code->file, name))
+		return 0;
+	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
+}
+
+#define CELL_BYTES 64 /* of a cell's file, which heap_find() can look for */
+
+/* Part of the file that is the cell's; NULL: it is none. */
+static const char *cell_part(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *begin = slash;
+
+	while (begin && begin > file && begin[-1] >= '0' && begin[-1] <= '9')
+		begin--;
+	return begin && begin != slash && begin - file > (ptrdiff_t)strlen("/ipykernel_") &&
+			       !strncmp(begin - strlen("/ipykernel_"), "/ipykernel_",
+					strlen("/ipykernel_")) &&
+			       str_ends(slash, ".py")
+		       ? slash + 1
+		       : NULL;
+}
+
+struct question {
+	struct py_layout layout;
+	size_t n;
+	struct {
+		uint64_t globals;
+		char cell[CELL_BYTES + 1]; /* "": not a cell's */
+	} of[PY_BODIES];
+};
+
+/* __name__ and __file__ of a module, "" if there is none. */
+struct answer {
+	char name[MODULE_BYTES], file[PATH_MAX];
+	uint64_t cell; /* its number, 0 = not known */
+};
+
+static void put(struct heap *h, const heap_items *items, const char *key, char *ret, size_t most)
+{
+	_cleanup_str_ struct str text = {};
+
+	if (!read_item(h, items, key, &text) && text.n < most)
+		memcpy(ret, str_cstr(&text), text.n + 1);
+}
+
+/* get_ipython.__self__.compile._filename_map[@file] of IPython 8 and 9; 0 = not known. */
+static uint64_t find_cell(struct heap *h, const heap_items *globals, const char *file)
+{
+	uint64_t method = heap_find(h, globals, "get_ipython"), number = 0;
+	/* PyMethodObject.im_self is behind im_func. */
+	uint64_t shell = method ? heap_ptr(h, method + h->head + sizeof(uint64_t)) : 0;
+	uint64_t compile = shell ? heap_attr(h, shell, "compile") : 0;
+	uint64_t cells = compile ? heap_attr(h, compile, "_filename_map") : 0;
+	uint64_t found = cells ? heap_dict_find(h, cells, file) : 0;
+
+	return found && heap_int(h, found, &number) ? number : 0;
+}
+
+static void find_one(struct heap *h, uint64_t globals, const char *cell, struct answer *ret)
+{
+	heap_items items = {};
+
+	*ret->name = *ret->file = '\0';
+	ret->cell = 0;
+	h->budget = BUDGET;
+	if (!heap_dict(h, globals, &items)) {
+		put(h, &items, "__name__", ret->name, sizeof(ret->name));
+		put(h, &items, "__file__", ret->file, sizeof(ret->file));
+		if (*cell)
+			ret->cell = find_cell(h, &items, cell);
+	}
+	vec_fini(&items);
+}
+
+/* A reader_task. */
+static ssize_t find_all(pid_t pid, void *bytes, size_t most)
+{
+	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
+	const struct question q = *(const struct question *)bytes;
+	struct answer *a = bytes;
+	struct heap h;
+
+	heap_init(&h, pid, &q.layout);
+	h.pages = pages;
+	for (size_t i = 0; i < q.n; i++)
+		find_one(&h, q.of[i].globals, q.of[i].cell, &a[i]);
+	return (ssize_t)(q.n * sizeof(*a));
+}
+
+/* Made from a text at run time: <string>. */
+static bool is_made(const struct py_code *code)
+{
+	return code->file[0] == '<' && str_ends(code->file, ">") &&
+	       !str_starts(code->file, "<frozen ");
+}
+
+/* "/tmp/ipykernel_7/In [3]": of two kernels' cells the folder tells which is whose. */
+static int set_cell(struct py_code *code, uint64_t number)
+{
+	_cleanup_str_ struct str file = {};
+	const char *cell = cell_part(code->file);
+
+	str_add_n(&file, code->file, (size_t)(cell - code->file));
+	str_addf(&file, "In [%llu]", (unsigned long long)number);
+	if (file.failed)
+		return -ENOMEM;
+	free(code->file);
+	code->file = str_take(&file);
+	return 0;
+}
+
+static int set_module(struct py_code *code, pid_t pid, const struct py_layout *layout,
+		      const struct answer *a)
+{
+	struct heap h;
+
+	if (cell_part(code->file))
+		return a->cell ? set_cell(code, a->cell) : 0;
+	if (is_made(code)) {
+		if (*a->file != '/' ||
+		    (!streq(a->name, "__main__") && !is_name_of(a->file, a->name)))
+			return 0;
+		code->made_in = strdup(a->file);
+		return code->made_in ? 0 : -ENOMEM;
+	}
+	if (!*a->name || !is_module_of(code, a->name, a->file))
+		return 0;
+	heap_init(&h, pid, layout);
+	h.budget = BUDGET;
+	if (check_name(code, &h, a->name))
+		return 0;
+	code->module = strdup(a->name);
+	return code->module ? 0 : -ENOMEM;
+}
+
+bool py_code_has_module(const struct py_code *code, const struct py_layout *layout)
+{
+	return code->name && code->file &&
+	       (streq(code->name, "<module>") || is_made(code) || cell_part(code->file)) &&
+	       heap_is_known(layout->version);
+}
+
+int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
+			 const struct py_layout *layout)
+{
+	union {
+		struct question q;
+		struct answer a[PY_BODIES];
+	} u = {.q = {.layout = *layout, .n = MIN(n, (size_t)PY_BODIES)}};
+	ssize_t got;
+	int r = 0;
+
+	for (size_t i = 0; i < u.q.n; i++) {
+		const char *file = bodies[i].code->file;
+
+		u.q.of[i].globals = bodies[i].globals;
+		if (cell_part(file) && strlen(file) <= CELL_BYTES)
+			strcpy(u.q.of[i].cell, file);
+	}
+	got = reader_run(pid, find_all, &u, sizeof(u.q), sizeof(u.a));
+	if (got < 0)
+		return (int)got;
+	for (size_t i = 0; !r && i < (size_t)got / sizeof(u.a[0]); i++)
+		r = set_module(bodies[i].code, pid, layout, &u.a[i]);
+	return r;
+}

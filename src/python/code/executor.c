@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Executors are known by their first function; see executor.h. */
+#include "python/code/executor.h"
+
+#include "base/util.h"
+#include "unwind/prove/x86_insn.h"
+
+#define SHIM_MAX                                                                                   \
+	64 /* bytes; Debian's has 33, python-build-standalone's, with a frame pointer, 43 */
+
+/* mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14: frame, stack pointer, thread state to where preserve_none has them. */
+static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
+
+/* Where the instructions of kinds @a and @b at @bytes end. */
+static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
+{
+	struct x86_insn insn;
+	size_t at = 0;
+
+	while (at < n && x86_decode(bytes + at, n - at, &insn) &&
+	       (insn.kind == a || insn.kind == b))
+		at += insn.len;
+	return at;
+}
+
+/* Does an executor begin at @bytes? Then the second function's offset; else 0. */
+static size_t find_chain(const uint8_t *bytes, size_t n)
+{
+	size_t at, chain;
+	struct x86_insn insn;
+
+	n = MIN(n, (size_t)SHIM_MAX);
+	at = skip(bytes, n, X86_PUSH, X86_MOVE);
+	/* The moves of the arguments are skipped too. */
+	if (at < sizeof(arguments) ||
+	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
+	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)
+		return 0;
+	at += insn.len;
+	chain = at + (size_t)insn.imm;
+	at += skip(bytes + at, n - at, X86_POP, X86_ADD);
+	return x86_decode(bytes + at, n - at, &insn) && insn.kind == X86_RET &&
+			       chain == at + insn.len
+		       ? chain
+		       : 0;
+}
+
+size_t executor_next(const uint8_t *bytes, size_t n, size_t from)
+{
+	while (from < n && !find_chain(bytes + from, n - from))
+		from += EXECUTOR_PAGE;
+	return MIN(from, n);
+}
+
+int executor_rows(const struct code_memory *code, struct unwind_rows *ret)
+{
+	size_t chain = find_chain(code->bytes, code->n);
+	const uint64_t starts[] = {code->vaddr, code->vaddr + chain};
+
+	*ret = (struct unwind_rows){.base = code->vaddr};
+	return chain ? code_rows_add_memory(code, 1, starts, ARRAY_SIZE(starts), true, ret) : 0;
+}

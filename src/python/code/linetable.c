@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The four line table formats of CPython 2.7-3.15; see linetable.h. Formats:
+ * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line sums are kept in 64
+ * bits: a table is at most a few hundred KiB and a varint keeps 36 bits, so that hostile deltas end
+ * in clamp_line(), not in overflow.
+ */
+#include "python/code/linetable.h"
+
+#include <limits.h>
+
+static const struct py_position NOWHERE = {.col = -1, .end_col = -1};
+
+/* A line that isn't a positive int comes from a broken table, or is CPython's own "no line". */
+static int clamp_line(int64_t line)
+{
+	return line > 0 && line <= INT_MAX ? (int)line : 0;
+}
+
+static struct py_position only_line(int64_t line)
+{
+	struct py_position pos = NOWHERE;
+
+	pos.line = clamp_line(line);
+	return pos;
+}
+
+/* co_lnotab: (address delta, line delta) pairs; the line delta is signed since 3.6. */
+static struct py_position from_lnotab(bool is_signed, const uint8_t *table, size_t n, int first,
+				      int lasti)
+{
+	int64_t addr = 0, line = first;
+
+	for (size_t i = 0; i + 2 <= n; i += 2) {
+		addr += table[i];
+		if (addr > lasti)
+			break;
+		line += is_signed ? (int8_t)table[i + 1] : table[i + 1];
+	}
+	return only_line(line);
+}
+
+/* 3.10: (byte length, signed line delta) pairs; -128 is a range without a line. */
+static struct py_position from_ranges(const uint8_t *table, size_t n, int first, int lasti)
+{
+	int64_t end = 0, line = first, addr = (int64_t)lasti * 2;
+
+	for (size_t i = 0; i + 2 <= n; i += 2) {
+		int delta = (int8_t)table[i + 1];
+
+		end += table[i];
+		if (delta != -128)
+			line += delta;
+		if (addr < end)
+			return delta == -128 ? NOWHERE : only_line(line);
+	}
+	return NOWHERE;
+}
+
+struct cursor {
+	const uint8_t *p, *end;
+};
+
+static unsigned next_byte(struct cursor *c)
+{
+	return c->p < c->end ? *c->p++ : 0;
+}
+
+/*
+ * Six bits a byte, the lowest first; bit 6 says that more follow. CPython writes ints: what lies
+ * above bit 35 is dropped, so that sums of hostile tables stay far from 2^63.
+ */
+static int64_t next_varint(struct cursor *c)
+{
+	uint64_t value = 0;
+	unsigned byte, shift = 0;
+
+	do {
+		byte = next_byte(c);
+		if (shift < 32)
+			value |= (uint64_t)(byte & 0x3f) << shift;
+		shift += 6;
+	} while (byte & 0x40);
+	return (int64_t)value;
+}
+
+static int64_t next_signed(struct cursor *c)
+{
+	int64_t value = next_varint(c);
+
+	return value & 1 ? -(value >> 1) : value >> 1;
+}
+
+static int clamp_col(int64_t col)
+{
+	return col >= 0 && col <= INT_MAX ? (int)col : -1;
+}
+
+/* Kinds of location entry in 3.11+, PyCodeLocationInfoKind: 0-9 are the short form. */
+enum { LOC_ONE_LINE = 10, LOC_NO_COLUMNS = 13, LOC_LONG = 14, LOC_NONE = 15 };
+
+/* Decodes the entry whose first byte had @kind; moves @line along. */
+static struct py_position next_location(struct cursor *c, unsigned kind, int64_t *line)
+{
+	struct py_position pos = NOWHERE;
+	int64_t more = 0;
+
+	if (kind == LOC_NONE)
+		return NOWHERE;
+	if (kind < LOC_ONE_LINE) {
+		unsigned byte = next_byte(c);
+
+		pos.col = (int)(kind << 3 | byte >> 4);
+		pos.end_col = pos.col + (int)(byte & 15);
+	} else if (kind < LOC_NO_COLUMNS) {
+		*line += kind - LOC_ONE_LINE;
+		pos.col = (int)next_byte(c);
+		pos.end_col = (int)next_byte(c);
+	} else {
+		*line += next_signed(c);
+	}
+	if (kind == LOC_LONG) {
+		more = next_varint(c);
+		pos.col = clamp_col(next_varint(c) - 1);
+		pos.end_col = clamp_col(next_varint(c) - 1);
+	}
+	pos.line = clamp_line(*line);
+	pos.end_line = pos.line ? clamp_line(*line + more) : 0;
+	return pos;
+}
+
+/* 3.11+: variable-length entries, each for 1-8 code units. */
+static struct py_position from_locations(const uint8_t *table, size_t n, int first, int lasti)
+{
+	struct cursor c = {table, table + n};
+	int64_t end = 0, line = first;
+
+	while (c.p < c.end) {
+		unsigned head = next_byte(&c);
+		struct py_position pos;
+
+		/* Only first bytes have bit 7; CPython never writes another, so the rest is
+		 * garbage. */
+		if (!(head & 0x80))
+			break;
+		end += (head & 7) + 1;
+		pos = next_location(&c, head >> 3 & 15, &line);
+		if (lasti / 2 < end)
+			return pos;
+	}
+	return NOWHERE;
+}
+
+bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti)
+{
+	int64_t end = 0;
+
+	if (version < 0x30b) {
+		for (size_t i = 0; i + 2 <= n; i += 2)
+			end += table[i];
+		return end > (version == 0x30a ? (int64_t)lasti * 2 : lasti);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!(table[i] & 0x80))
+			continue; /* not an entry's first byte: see there */
+		if (end > lasti / 2)
+			return true; /* and that entry is whole */
+		end += (table[i] & 7) + 1;
+	}
+	return false;
+}
+
+struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
+					 int firstlineno, int lasti)
+{
+	if (lasti < 0 || !n) /* Nuitka makes empty ones up to 3.11 */
+		return only_line(firstlineno);
+	if (version >= 0x30b)
+		return from_locations(table, n, firstlineno, lasti);
+	if (version == 0x30a)
+		return from_ranges(table, n, firstlineno, lasti);
+	return from_lnotab(version >= 0x300, table, n, firstlineno, lasti);
+}

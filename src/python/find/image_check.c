@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A table's row is believed only if the interpreter doesn't contradict it: PyCode_Type describes
+ * its own fields (tp_members: names and offsets, in initialised data of every version), also in
+ * builds whose objects begin with two more pointers (Py_TRACE_REFS), and in versions to come.
+ */
+#include "python/find/image_internal.h"
+
+#define MEMBERS_MAX 64 /* PyCode_Type has about 20 */
+#define MEMBER_SIZE                                                                                \
+	40 /* PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
+
+/* Offsets from tp_name in PyTypeObject, the same since 2.7. */
+#define TYPE_BASICSIZE 8
+#define TYPE_MEMBERS   216
+
+static bool is_string(struct image_ctx *c, uint64_t vaddr, const char *s)
+{
+	char buf[32];
+	size_t n = strlen(s) + 1;
+
+	return n <= sizeof(buf) && elf_file_read(c->elf, vaddr, buf, n) == n && !memcmp(buf, s, n);
+}
+
+/* True if a type object whose tp_name is at @tp_name is called "code". */
+static bool is_code_type(struct image_ctx *c, uint64_t tp_name)
+{
+	uint64_t name;
+
+	return elf_file_pointer(c->elf, tp_name, &name) && is_string(c, name, "code");
+}
+
+/* What krait's layout says about a member; -1: nothing. */
+static int expected_offset(struct image_ctx *c, uint64_t name)
+{
+	const struct py_layout *l = &c->image->layout;
+	const struct {
+		const char *name;
+		uint16_t offset;
+	} fields[] = {
+		{"co_argcount", l->code_argcount},
+		{"co_flags", l->code_flags},
+		{"co_firstlineno", l->code_firstlineno},
+		{"co_filename", l->code_filename},
+		{"co_name", l->code_name},
+		{"co_qualname", l->code_qualname},
+		{"co_linetable", l->code_linetable},
+		{"co_lnotab", l->version < 0x030a ? l->code_linetable : 0},
+		{"co_varnames", l->version < 0x030b ? l->code_varnames : 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (fields[i].offset && is_string(c, name, fields[i].name))
+			return fields[i].offset;
+	}
+	return -1;
+}
+
+/* Members that krait reads and that lie elsewhere than it thinks, and how many agree. */
+static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree)
+{
+	uint64_t name, offset;
+
+	for (int i = 0; i < MEMBERS_MAX; i++, members += MEMBER_SIZE) {
+		int want;
+
+		if (!elf_file_pointer(c->elf, members, &name) || !name)
+			return true;
+		want = expected_offset(c, name);
+		if (want < 0)
+			continue;
+		if (!elf_file_read_u64(c->elf, members + 16, &offset) || offset != (uint64_t)want)
+			return false;
+		++*agree;
+	}
+	return true;
+}
+
+/* Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs to 3.12): _ob_next, _ob_prev come first. */
+void py_layout_trace_refs(struct py_layout *l)
+{
+	uint16_t *const fields[] = {
+		&l->ob_type,	    &l->type_name,	  &l->tuple_items,   &l->bytes_data,
+		&l->str_length,	    &l->str_hash,	  &l->str_ascii,     &l->code_argcount,
+		&l->code_flags,	    &l->code_firstlineno, &l->code_filename, &l->code_name,
+		&l->code_linetable, &l->code_varnames,
+	};
+	uint16_t *const optional[] = {
+		&l->str_state,		 &l->str_compact,     &l->code_qualname, &l->code_adaptive,
+		&l->code_firsttraceable, &l->code_version,    &l->func_code,	 &l->func_version,
+		&l->code_stacksize,	 &l->frame_executing,
+	};
+	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_lasti,
+				   &l->frame_locals};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		*fields[i] += 16;
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		*optional[i] += *optional[i] ? 16 : 0;
+	/* Frames are objects up to 3.10 only. */
+	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
+		*frame[i] += 16;
+}
+
+void image_check(struct image_ctx *c)
+{
+	struct py_layout *l = &c->image->layout;
+	uint64_t type = c->image->code_type, members, basicsize = 0;
+	unsigned agree = 0;
+
+	if (!is_code_type(c, type + l->type_name) && is_code_type(c, type + l->type_name + 16) &&
+	    l->version < 0x030d)
+		py_layout_trace_refs(l);
+	if (!is_code_type(c, type + l->type_name)) {
+		image_unsupported(c->image, "CPython %u.%u whose objects begin in an unknown way",
+				  l->version >> 8, l->version & 0xff);
+		return;
+	}
+	type += l->type_name;
+	/* From 3.11 on the size without the instructions, which follow the fixed part. */
+	elf_file_read_u64(c->elf, type + TYPE_BASICSIZE, &basicsize);
+	if (!elf_file_pointer(c->elf, type + TYPE_MEMBERS, &members) ||
+	    !members_agree(c, members, &agree) || agree < 4 ||
+	    (l->code_adaptive && basicsize != l->code_adaptive))
+		image_unsupported(c->image, "CPython %u.%u with unknown code objects",
+				  l->version >> 8, l->version & 0xff);
+}
+
+/* In [@vaddr, @vaddr + @n): a type object named "code" whose instances have the size expected. */
+static uint64_t scan_types(struct image_ctx *c, uint64_t vaddr, const uint8_t *bytes, size_t n)
+{
+	uint64_t size;
+
+	for (size_t i = 0; i + sizeof(size) <= n; i += sizeof(size)) {
+		memcpy(&size, bytes + i, sizeof(size));
+		if (size == c->image->layout.code_adaptive &&
+		    is_code_type(c, vaddr + i - TYPE_BASICSIZE))
+			return vaddr + i - TYPE_BASICSIZE - c->image->layout.type_name;
+	}
+	return 0;
+}
+
+uint64_t image_find_code_type(struct image_ctx *c)
+{
+	uint64_t found = 0;
+	struct image_scan s;
+
+	if (!c->image->layout.code_adaptive)
+		return 0;
+	image_scan_init(&s, c->elf);
+	while (!found && image_scan_next(&s))
+		found = scan_types(c, s.vaddr, s.bytes, s.n);
+	return found;
+}

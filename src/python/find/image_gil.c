@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the GIL is: in variables of ceval.c (2.7, 3.6), in _PyRuntime (3.7-3.11), behind a pointer
+ * in each interpreter (3.12+). What can't be found is left out: bpf/gil.bpf.h then knows less.
+ */
+#include "python/find/image_internal.h"
+
+/* 3.6: conditions and mutexes, in the order in which the compiler put them. */
+#define STATICS_BYTES 512
+
+/* The lowest and the highest address of the variables that waiters of 3.6 sleep on. */
+static void static_waits(struct image_ctx *c)
+{
+	static const enum image_symbol symbols[] = {SYM_gil_cond, SYM_gil_mutex, SYM_switch_cond,
+						    SYM_switch_mutex};
+	struct py_where *w = &c->image->where;
+	uint64_t first = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+		const struct elf_symbol *s = &c->sym[symbols[i]];
+
+		if (!s->value)
+			return;
+		first = MIN(first, s->value);
+		end = MAX(end, s->value + s->size);
+	}
+	if (end - first > STATICS_BYTES) /* something else may lie between them */
+		return;
+	w->gil_wait = first;
+	w->gil_wait_bytes = (uint16_t)(end - first);
+}
+
+/* 2.7: a pointer to a semaphore, whose value is its first word. */
+static void lock_waits(struct image_ctx *c)
+{
+	c->image->where.gil_wait = c->sym[SYM_interpreter_lock].value;
+	c->image->where.gil_wait_bytes = 4;
+}
+
+/* 3.7-3.11 */
+static void runtime_gil(struct image_ctx *c)
+{
+	struct py_where *w = &c->image->where;
+	uint64_t gil = py_gil_before(w->tstate_current, image_mutex_growth(c));
+
+	w->gil_holder = gil + PY_GIL_HOLDER;
+	w->gil_locked = gil + PY_GIL_LOCKED;
+	w->gil_wait = gil + PY_GIL_WAIT;
+}
+
+void image_gil(struct image_ctx *c)
+{
+	unsigned version = c->image->layout.version;
+	struct py_where *w = &c->image->where;
+
+	w->gil_wait_bytes = (uint16_t)(PY_GIL_WAIT_BYTES + image_mutex_growth(c));
+	if (version >= 0x030d)
+		return; /* the debug offsets say it */
+	w->gil = version == 0x030c ? PY_GIL_ACTIVE : PY_GIL_CURRENT;
+	if (version < 0x0300) {
+		lock_waits(c);
+	} else if (version == 0x0306) {
+		static_waits(c);
+		w->gil_holder = c->sym[SYM_gil_last_holder].value;
+		w->gil_locked = c->sym[SYM_gil_locked].value;
+	} else if (version < 0x030c) {
+		runtime_gil(c);
+	}
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files that look for an interpreter in an ELF file share. */
+#ifndef PYTHON_IMAGE_INTERNAL_H
+#define PYTHON_IMAGE_INTERNAL_H
+
+#include "elf/elf_file.h"
+#include "python/find/image.h"
+
+/* clang-format off */
+/* Symbols that are looked up, once per file: X(name). */
+#define IMAGE_SYMBOLS(X)                                                                           \
+	X(_PyRuntime)		       /* 3.7+, exported */                                        \
+	X(Py_Version)		       /* 3.11+, exported */                                       \
+	X(PyCode_Type)                                                                             \
+	X(PyGILState_GetThisThreadState)                                                           \
+	X(PyInterpreterState_Head)                                                                 \
+	X(_PyThreadState_Current)      /* <= 3.6, exported */                                      \
+	X(interp_head)		       /* <= 3.6, local */                                         \
+	X(autoTLSkey)		       /* <= 3.6, local */                                         \
+	X(interpreter_lock)	       /* 2.7, local: the GIL */                                   \
+	X(gil_locked)		       /* 3.6, local, as those that follow */                      \
+	X(gil_last_holder)                                                                         \
+	X(gil_cond)                                                                                \
+	X(gil_mutex)                                                                               \
+	X(switch_cond)                                                                             \
+	X(switch_mutex)                                                                            \
+	X(PyString_Type)	       /* 2.x */                                                   \
+	X(_Py_RefTotal)		       /* Py_REF_DEBUG builds up to 3.11 */                        \
+	X(_Py_GetRefTotal)	       /* the same, to 3.x */                                      \
+	X(rpython_startup_code)	       /* PyPy */                                                  \
+	X(pypy_main_startup)                                                                       \
+	X(pypy_setup_home)
+/* clang-format on */
+
+enum image_symbol {
+#define X(name) SYM_##name,
+	IMAGE_SYMBOLS(X)
+#undef X
+		SYM_MAX
+};
+
+/* One file while it is examined. */
+struct image_ctx {
+	struct elf_file *elf;
+	struct elf_symbol sym[SYM_MAX]; /* all zero: not there */
+	uint64_t runtime;		/* vaddr of _PyRuntime, 0 = none */
+	uint64_t runtime_size;		/* 0 = unknown */
+	struct py_image *image;
+};
+
+/*
+ * Where things lie in _PyRuntime of a release; 0 = not there, or said by the debug offsets. On
+ * AArch64 with glibc the two mutexes of the GIL are 8 bytes larger (48): there the size, and up to
+ * 3.11 what follows the GIL (tstate_current, tss_key), is image_mutex_growth() more.
+ */
+struct py_runtime_row {
+	uint16_t version;
+	uint8_t patch_first, patch_last;
+	uint32_t size; /* of the release build; 0 = varies */
+	uint32_t interp_head, tstate_current, tss_key;
+};
+
+/* @row where the mutexes are together @growth bytes larger. */
+struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth);
+
+/* 3.7-3.11: address of the GIL, which ends where struct _gilstate_runtime_state begins. */
+static inline uint64_t py_gil_before(uint64_t tstate_current, unsigned growth)
+{
+	return tstate_current - 8 - PY_GIL_WAIT_BYTES - growth - PY_GIL_WAIT;
+}
+
+/* 16 on AArch64 with glibc, else 0. */
+unsigned image_mutex_growth(struct image_ctx *c);
+
+/* NULL: not known. */
+const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
+const struct py_runtime_row *py_runtime_by_size(uint64_t size);
+
+#define PY_COOKIE     "xdebugpy" /* first 8 bytes of _PyRuntime from 3.13 on */
+#define PY_DEBUG_READ 1024	 /* bytes to read of it; _Py_DebugOffsets has 888 in 3.15 */
+
+/* What _Py_DebugOffsets says, checked. */
+struct py_debug_offsets {
+	struct py_layout layout;
+	uint32_t hex_version;
+	bool free_threaded;
+	uint64_t runtime_size, interp_size, interp_head, finalizing;
+	uint8_t gil; /* enum py_gil */
+};
+
+/* From the first @n bytes of _PyRuntime; -ENOTSUP with a message if they can't be believed. */
+_must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
+
+/*
+ * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings,
+ * size of _PyRuntime); 0 = not known. The low 16 bits are 0 where the patch level isn't known.
+ */
+uint32_t image_version(struct image_ctx *c);
+
+/* major << 8 | minor, "3.8" after the first @prefix in the last part of the path @name; 0 = no. */
+unsigned image_version_after(const char *name, const char *prefix);
+
+/* Fills image->where for the image's version, or sets image->unsupported. */
+void image_roots(struct image_ctx *c);
+
+/* The part of it that says who holds the GIL; after the rest. */
+void image_gil(struct image_ctx *c);
+
+/* 3.12: the part of it that tells where code objects are counted. */
+void image_counter_symbol(struct image_ctx *c);
+
+/* The same from 3.13 on. */
+void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
+
+/*
+ * Compares the layout with what PyCode_Type says of itself; adapts it to Py_TRACE_REFS or sets
+ * image->unsupported.
+ */
+void image_check(struct image_ctx *c);
+
+/* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
+void py_layout_trace_refs(struct py_layout *layout);
+
+/* PyCode_Type without a symbol (3.11+), by what it says of itself; 0 = not found. */
+uint64_t image_find_code_type(struct image_ctx *c);
+
+/* _PyRuntime without symbol and section (3.13+), by its cookie; 0 = not found. */
+uint64_t image_find_cookie(struct image_ctx *c);
+
+/* Initialised writable data, block by block. */
+struct image_scan {
+	struct elf_file *elf;
+	size_t load;
+	uint64_t vaddr; /* of the block */
+	size_t n;	/* bytes in it */
+	uint64_t left;	/* so many are looked at in all */
+	uint8_t bytes[32768];
+};
+
+void image_scan_init(struct image_scan *s, struct elf_file *elf);
+bool image_scan_next(struct image_scan *s); /* false: that was all */
+
+/* Marks the image as recognised, but not usable. */
+void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a walk starts: the list of interpreters, the current thread state, and how a thread finds
+ * its own. 2.7 and 3.6 keep them in variables of pystate.c, 3.7-3.14 in _PyRuntime, 3.15 has the
+ * thread's state in a thread-local variable only. What has no symbol is read out of the code of
+ * exported accessors.
+ */
+#include "base/error.h"
+#include "python/find/accessor.h"
+#include "python/find/image_internal.h"
+
+static struct accessor read_accessor(struct image_ctx *c, enum image_symbol which)
+{
+	return accessor_read(c->elf, c->sym[which].value);
+}
+
+/* 2.7, 3.6: variables, whose symbols are local and go when the file is stripped. */
+static void old_roots(struct image_ctx *c)
+{
+	struct py_where *w = &c->image->where;
+	struct accessor a;
+
+	w->tstate_current = c->sym[SYM__PyThreadState_Current].value;
+	w->interp_head = c->sym[SYM_interp_head].value;
+	a = read_accessor(c, SYM_PyInterpreterState_Head);
+	if (!w->interp_head && a.kind == ACCESS_GLOBAL)
+		w->interp_head = a.addr;
+	if (!w->interp_head)
+		image_unsupported(c->image, "CPython %u.%u stripped of its symbols",
+				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
+	/* 2.7's key isn't a pthread key, but a list of its own (Python/thread.c: keyhead). */
+	if (c->image->layout.version < 0x0300)
+		return;
+	w->tss_key = c->sym[SYM_autoTLSkey].value;
+	a = read_accessor(c, SYM_PyGILState_GetThisThreadState);
+	if (!w->tss_key && a.kind == ACCESS_KEY)
+		w->tss_key = a.addr;
+	w->tss = w->tss_key ? PY_TSS_KEY_GLIBC : PY_TSS_NONE;
+}
+
+/* Address of the key's number (Py_tss_t: {int is_initialized, key}) by the accessor, 0 = unknown.
+ */
+static uint64_t accessor_key(struct image_ctx *c)
+{
+	struct accessor a = read_accessor(c, SYM_PyGILState_GetThisThreadState);
+
+	if (a.kind == ACCESS_KEY)
+		return a.addr;
+	/* Before 3.12 the argument may be the structure around the Py_tss_t. */
+	if (a.kind == ACCESS_ARGUMENT && c->image->layout.version >= 0x030c)
+		return a.addr + 4;
+	return 0;
+}
+
+/*
+ * 3.7-3.14. The accessor's word on the key counts more than the table's: a build with other
+ * options may have moved struct _gilstate_runtime_state, but not its inside.
+ */
+static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
+{
+	struct py_runtime_row row = py_runtime_grow(table, image_mutex_growth(c));
+	struct py_where *w = &c->image->where;
+	uint64_t key = accessor_key(c), moved = 0;
+
+	if (key > c->runtime && key - c->runtime < MAX(c->runtime_size, (uint64_t)row.size))
+		moved = key - c->runtime - row.tss_key;
+	w->tss_key = c->runtime + row.tss_key + moved;
+	w->tss = PY_TSS_KEY_GLIBC;
+	if (row.tstate_current)
+		w->tstate_current = c->runtime + row.tstate_current + moved;
+	if (row.interp_head)
+		w->interp_head = c->runtime + row.interp_head;
+}
+
+/* 3.15+: _Py_tss_gilstate, set as long as the thread has a state, GIL or not. */
+static void tls_roots(struct image_ctx *c)
+{
+	struct accessor a = read_accessor(c, SYM_PyGILState_GetThisThreadState);
+	struct py_where *w = &c->image->where;
+
+	w->tls_offset = a.offset;
+	if (a.kind == ACCESS_TLS) {
+		w->tss = PY_TSS_TLS_STATIC;
+	} else if (a.kind == ACCESS_TLS_PAIR) {
+		w->tss = PY_TSS_TLS_DTV;
+		w->tls_got = a.addr;
+	} else if (a.kind == ACCESS_TLS_DESC) {
+		w->tss = PY_TSS_TLS_WORD;
+		w->tls_got = a.addr;
+	} else {
+		image_unsupported(c->image,
+				  "CPython %u.%u: thread states are found in an unknown way",
+				  c->image->layout.version >> 8, c->image->layout.version & 0xff);
+	}
+}
+
+/*
+ * _PyRuntime begins with how far its start got, then a PyThreadState * that Py_FinalizeEx() sets for good (3.7-3.12;
+ * pycore_runtime.h). From 3.13 on the debug offsets say it.
+ */
+static unsigned finalizing_offset(unsigned version)
+{
+	if (version < 0x0308)
+		return 8;
+	return version < 0x030b ? 16 : 24;
+}
+
+void image_roots(struct image_ctx *c)
+{
+	unsigned version = c->image->layout.version;
+	const struct py_runtime_row *row =
+		py_runtime_table(version, c->image->hex_version >> 8 & 0xff);
+
+	if (version < 0x0307)
+		old_roots(c);
+	else if (row)
+		runtime_roots(c, row);
+	else
+		tls_roots(c);
+	if (version >= 0x0307 && version < 0x030d)
+		c->image->where.finalizing = c->runtime + finalizing_offset(version);
+	image_gil(c);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scalars and strings of a live process; dictionaries are in heap_dict.c. See heap.h. */
+#include "python/heap/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#include "python/heap/peek.h"
+#include "python/heap/text.h"
+
+/* GIL builds; in free-threaded ones the header, and so everything, is 16 bytes further. */
+static const struct heap_layout rows[] = {
+	{0x207, 0, 0, 16, 64, 0},	{0x306, 848, 856, 16, 72, 104},
+	{0x307, 848, 856, 16, 72, 104}, {0x308, 864, 872, 16, 72, 104},
+	{0x309, 856, 864, 16, 72, 104}, {0x30a, 864, 872, 48, 88, 40},
+	{0x30b, 864, 872, 48, 88, 40},	{0x30c, 872, 880, 48, 88, 40},
+	{0x30d, 872, 880, 48, 88, 40},	{0x30e, 872, 880, 48, 88, 40},
+	{0x30f, 880, 888, 48, 88, 40},
+};
+
+#define GIL_HEAD 16 /* ob_refcnt, ob_type */
+
+bool heap_is_known(unsigned version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].version == version)
+			return true;
+	return false;
+}
+
+void heap_init(struct heap *h, pid_t pid, const struct py_layout *l)
+{
+	uint16_t head = l->ob_type + sizeof(uint64_t), more = head - GIL_HEAD;
+
+	*h = (struct heap){.pid = pid, .l = l, .head = head, .budget = HEAP_BUDGET};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].version != l->version)
+			continue;
+		h->known = true;
+		h->h = rows[i];
+		h->h.ht_qualname += more;
+		h->h.ht_cached_keys += more;
+		h->h.func_code += more;
+		h->h.func_dict += more;
+		h->h.func_qualname += more;
+	}
+}
+
+struct heap_pages *heap_pages_new(void)
+{
+	struct heap_pages *pages = malloc(sizeof(*pages));
+
+	if (pages)
+		memset(pages->start, 0, sizeof(pages->start));
+	return pages;
+}
+
+static bool spend(struct heap *h, size_t cost)
+{
+	if (h->budget < cost)
+		return false;
+	h->budget -= cost;
+	return true;
+}
+
+#define PAGE_COST  512 /* of the budget: a page takes little longer than a few bytes of it */
+#define SMALL_READ 1024
+#define FEW_READS  64
+
+/* The page at @start, NULL and *@e set if it isn't readable. */
+static const uint8_t *page_at(struct heap *h, uint64_t start, int *e)
+{
+	size_t i = start / HEAP_PAGE % HEAP_PAGES;
+
+	*e = 0;
+	if (h->pages->start[i] == start)
+		return h->pages->bytes[i];
+	h->pages->start[i] = 0;
+	*e = spend(h, PAGE_COST) ? peek(h->pid, start, h->pages->bytes[i], HEAP_PAGE) : -E2BIG;
+	if (*e)
+		return NULL;
+	h->pages->start[i] = start;
+	return h->pages->bytes[i];
+}
+
+static int read_from_pages(struct heap *h, uint64_t addr, uint8_t *buf, size_t n)
+{
+	int e = 0;
+
+	while (!e && n) {
+		size_t in = addr % HEAP_PAGE, take = MIN(n, HEAP_PAGE - in);
+		const uint8_t *page = page_at(h, addr - in, &e);
+
+		if (page)
+			memcpy(buf, page + in, take);
+		addr += take;
+		buf += take;
+		n -= take;
+	}
+	return e;
+}
+
+int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n)
+{
+	if (h->pages && n <= SMALL_READ && addr >= HEAP_PAGE)
+		return spend(h, n) ? read_from_pages(h, addr, buf, n) : -E2BIG;
+	if (!spend(h, n + HEAP_CALL_COST))
+		return -E2BIG;
+	return peek(h->pid, addr, buf, n);
+}
+
+uint64_t heap_ptr(struct heap *h, uint64_t addr)
+{
+	uint64_t value;
+
+	return addr && !heap_read(h, addr, &value, sizeof(value)) ? value : 0;
+}
+
+/*
+ * One call of process_vm_readv stops at the first unreadable piece and says how much it got.
+ * Returns how many of the @n pieces are done with, the unreadable one included.
+ */
+static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf)
+{
+	struct iovec from[64], to = {buf, 0};
+	ssize_t got;
+
+	n = MIN(n, ARRAY_SIZE(from));
+	for (size_t i = 0; i < n; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)addr[i], bytes};
+	to.iov_len = n * bytes;
+	if (!spend(h, n * bytes + HEAP_CALL_COST))
+		return n;
+	got = peek_pieces(h->pid, &to, from, n);
+	if (got < 0)
+		got = 0;
+	if ((size_t)got == n * bytes)
+		return n;
+	/* Part of the unreadable piece may have come. */
+	memset(buf + (size_t)got / bytes * bytes, 0, bytes);
+	return (size_t)got / bytes + 1;
+}
+
+void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf)
+{
+	memset(buf, 0, n * bytes);
+	if (h->pages && n <= FEW_READS) {
+		for (size_t i = 0; i < n; i++)
+			if (heap_read(h, addr[i], buf + i * bytes, bytes))
+				memset(buf + i * bytes, 0, bytes);
+		return;
+	}
+	for (size_t done = 0; done < n;)
+		done += read_some(h, addr + done, n - done, bytes, buf + done * bytes);
+}
+
+/* Length, cached hash and state lie next to each other in str objects of all versions. */
+struct str_head {
+	uint64_t len, hash, state;
+};
+
+int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text *ret,
+		  uint64_t *data, uint64_t *hash)
+{
+	const struct py_layout *l = h->l;
+	struct str_head head;
+	uint32_t state;
+	int r;
+
+	r = addr ? heap_read(h, addr + l->str_length, &head, sizeof(head)) : -EFAULT;
+	if (!r && head.len > UINT32_MAX)
+		r = -EFAULT;
+	if (r)
+		return r;
+	*ret = (struct wire_text){.addr = addr, .len = (uint32_t)head.len};
+	*hash = head.hash;
+	*data = addr + (is_bytes || l->str_state ? l->bytes_data : l->str_ascii);
+	if (is_bytes || !l->str_state)
+		return 0;
+	state = (uint32_t)head.state >> l->str_kind_shift;
+	ret->kind = state & 7;
+	ret->ascii = state >> 4 & 1;
+	*data = addr + (ret->ascii ? l->str_ascii : l->str_compact);
+	if (!(state >> 3 & 1)) /* not compact: a subclass of str, or made by an old C API */
+		*data = heap_ptr(h, addr + l->str_compact);
+	return 0;
+}
+
+/* Py_TPFLAGS_STRING_SUBCLASS (2.7), Py_TPFLAGS_UNICODE_SUBCLASS. */
+static bool is_str(struct heap *h, uint64_t obj)
+{
+	uint64_t type = heap_ptr(h, obj + h->l->ob_type);
+
+	return type && heap_type_field(h, type, TYPE_FLAGS) >> (h->l->str_state ? 28 : 27) & 1;
+}
+
+int heap_str(struct heap *h, uint64_t addr, struct str *out)
+{
+	return heap_str_begin(h, addr, ABI_NAME_BYTES, out);
+}
+
+int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
+{
+	_cleanup_free_ uint8_t *raw = NULL;
+	struct wire_text w;
+	uint64_t data, hash;
+	size_t n;
+	int r;
+
+	if (!addr || !is_str(h, addr))
+		return -EINVAL;
+	r = heap_str_head(h, addr, false, &w, &data, &hash);
+	if (r)
+		return r;
+	n = MIN(text_raw_bytes(&w), (uint64_t)most);
+	raw = malloc(n + 1);
+	if (!raw)
+		return -ENOMEM;
+	r = heap_read(h, data, raw, n);
+	return r ? r : text_to_utf8(&w, raw, n, out);
+}
+
+#define DIGIT_BITS 30 /* of a PyLong on 64-bit machines */
+
+/* 2.7: PyInt has a C long, PyLong is as in 3.x with ob_size; 3.12+: lv_tag = digits << 3 | sign. */
+bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
+{
+	uint64_t type = addr ? heap_ptr(h, addr + h->l->ob_type) : 0, flags, n, value = 0;
+	uint32_t digit[3] = {};
+
+	if (!h->known)
+		return false;
+	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
+	if (h->l->version < 0x300 && flags >> 23 & 1) { /* Py_TPFLAGS_INT_SUBCLASS */
+		*ret = heap_ptr(h, addr + h->head);
+		return true;
+	}
+	if (!(flags >> 24 & 1)) /* Py_TPFLAGS_LONG_SUBCLASS */
+		return false;
+	n = heap_ptr(h, addr + h->head);
+	if (h->l->version >= 0x30c)
+		n = n & 2 ? 4 : n >> 3;
+	if (n > ARRAY_SIZE(digit) ||
+	    heap_read(h, addr + h->head + sizeof(uint64_t), digit, n * sizeof(*digit)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		value |= (uint64_t)digit[i] << (i * DIGIT_BITS);
+	*ret = value;
+	return true;
+}
+
+static const struct heap_type *find_type(struct heap *h, uint64_t type)
+{
+	struct heap_type *t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(h->types); i++)
+		if (h->types[i].addr == type)
+			return &h->types[i];
+	t = &h->types[h->next_type++ % ARRAY_SIZE(h->types)];
+	t->addr = 0;
+	if (heap_read(h, type + h->head + HEAP_TYPE_FIRST, t->bytes, sizeof(t->bytes)))
+		return NULL;
+	t->addr = type;
+	return t;
+}
+
+uint64_t heap_type_field(struct heap *h, uint64_t type, enum heap_type_field field)
+{
+	const struct heap_type *t = type ? find_type(h, type) : NULL;
+	uint64_t value = 0;
+
+	if (t)
+		memcpy(&value, t->bytes + field - HEAP_TYPE_FIRST, sizeof(value));
+	return value;
+}
+
+bool heap_type_is(struct heap *h, uint64_t type, const char *name)
+{
+	uint64_t at = type ? heap_ptr(h, type + h->l->type_name) : 0;
+	char text[32] = "";
+	size_t n = strlen(name) + 1;
+
+	return at && n <= sizeof(text) && !heap_read(h, at, text, n) && memcmp(text, name, n) == 0;
+}

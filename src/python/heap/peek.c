@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads by process_vm_readv(2), from a distance; see peek.h. */
+#include "python/heap/peek.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "base/cleanup.h"
+#include "proc/proc.h"
+#include "proc/reader.h"
+
+#define THREADS_MAX 16 /* that are tried */
+
+/* By the first of the threads through which there is memory. */
+static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	_cleanup_proc_ struct proc p = PROC_INIT;
+	pid_vec threads = {};
+	ssize_t got = -ESRCH;
+
+	if (!proc_open(&p, pid) && !proc_threads(&p, &threads))
+		for (size_t i = 0; got == -ESRCH && i < MIN(threads.n, (size_t)THREADS_MAX); i++)
+			got = reader_read(threads.v[i], to, from, n);
+	vec_fini(&threads);
+	return got;
+}
+
+ssize_t peek_pieces(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
+{
+	ssize_t got = reader_read(pid, to, from, n);
+
+	return got == -ESRCH ? read_by_thread(pid, to, from, n) : got;
+}
+
+int peek(pid_t pid, uint64_t addr, void *buf, size_t n)
+{
+	struct iovec to = {buf, n}, from = {(void *)(uintptr_t)addr, n};
+	ssize_t got;
+
+	if (!n)
+		return 0;
+	got = peek_pieces(pid, &to, &from, 1);
+	if (got < 0)
+		return got == -EINVAL ? -EFAULT : (int)got;
+	return (size_t)got == n ? 0 : -EFAULT;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of Python threads from threading._active; see threads.h. */
+#include "python/heap/threads.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "proc/reader.h"
+#include "python/heap/heap.h"
+#include "python/heap/tids.h"
+
+#define MAX_INTERPRETERS 256
+#define NAME_BYTES	 1024  /* of a name are read, 256 letters of any kind */
+#define MAX_THREADS	 32768 /* as many as a process usually may have (threads-max, pid_max) */
+
+void py_thread_names_fini(struct py_thread_names *names)
+{
+	vec_foreach(t, &names->list)
+		free(t->name);
+	vec_fini(&names->list);
+}
+
+const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
+{
+	vec_foreach(t, &names->list)
+		if (t->tid == tid)
+			return t->name;
+	return NULL;
+}
+
+/* What becomes of one Thread object on the way. */
+struct found {
+	uint64_t native; /* Thread._native_id: tid in the target's PID namespace, 0 = none */
+};
+
+struct reader {
+	struct heap heap;
+	const struct py_where *where;
+	struct py_thread_names *ret;
+	VEC(struct found) found; /* parallel to ret->list */
+	struct map by_ident;	 /* -> index */
+	struct py_tids tids;
+};
+
+static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
+{
+	uint64_t *i = map_get(&r->by_ident, ident);
+	int e;
+
+	/*
+	 * The list of interpreters begins with the newest: what the main one says of a thread comes
+	 * later and counts.
+	 */
+	if (i) {
+		free(r->ret->list.v[*i].name);
+		r->ret->list.v[*i].name = name;
+		r->found.v[*i].native = native;
+		return 0;
+	}
+	e = vec_reserve(&r->found, r->found.n + 1);
+	if (!e)
+		e = vec_reserve(&r->ret->list, r->ret->list.n + 1);
+	if (!e)
+		e = map_put(&r->by_ident, ident, r->ret->list.n);
+	if (e) {
+		free(name);
+		return e;
+	}
+	r->found.v[r->found.n++] = (struct found){native};
+	r->ret->list.v[r->ret->list.n++] = (struct py_thread_name){ident, 0, name};
+	return 0;
+}
+
+/* Attributes of a Thread: its name, 0 or -errno, and its native id where it has one. */
+static int read_thread(struct heap *h, uint64_t thread, struct str *name, uint64_t *native)
+{
+	heap_items attrs = {};
+	int e = heap_attrs(h, thread, &attrs);
+
+	if (!e)
+		e = heap_str_begin(
+			h, heap_find(h, &attrs, h->l->version < 0x300 ? "_Thread__name" : "_name"),
+			NAME_BYTES, name);
+	if (e || h->l->version < 0x308 || !heap_int(h, heap_find(h, &attrs, "_native_id"), native))
+		*native = 0;
+	vec_fini(&attrs);
+	return e;
+}
+
+static int add_thread(struct reader *r, const struct heap_item *item)
+{
+	_cleanup_str_ struct str name = {};
+	uint64_t ident, native;
+	char *text;
+
+	if (r->ret->list.n >= MAX_THREADS || !heap_int(&r->heap, item->key, &ident) ||
+	    read_thread(&r->heap, item->value, &name, &native) || !name.n)
+		return 0;
+	text = str_take(&name);
+	return text ? put(r, ident, text, native) : -ENOMEM;
+}
+
+static int read_interpreter(struct reader *r, uint64_t interp)
+{
+	uint64_t active = heap_module_find(&r->heap, interp, "threading", "_active");
+	heap_items items = {};
+	int e = 0;
+
+	if (active && !heap_dict(&r->heap, active, &items)) {
+		vec_foreach(item, &items) {
+			e = add_thread(r, item);
+			if (e)
+				break;
+		}
+	}
+	vec_fini(&items);
+	return e;
+}
+
+static int read_interpreters(struct reader *r)
+{
+	const struct py_layout *l = r->heap.l;
+	uint64_t interp;
+	int e = heap_read(&r->heap, r->where->interp_head, &interp, sizeof(interp));
+
+	for (int i = 0; !e && interp && i < MAX_INTERPRETERS; i++) {
+		e = read_interpreter(r, interp);
+		interp = heap_ptr(&r->heap, interp + l->interp_next);
+	}
+	return e;
+}
+
+/* What the task that reads is asked, and its answer: so many bytes of these, each with its name behind it. */
+struct question {
+	struct py_layout layout;
+	struct py_where where;
+};
+
+struct packed {
+	uint64_t ident, native;
+	size_t n; /* of its name, with its NUL and what aligns the next one */
+};
+
+/* Bytes, or -ENOBUFS. */
+static ssize_t pack(const struct reader *r, uint8_t *bytes, size_t most)
+{
+	size_t n = 0;
+
+	vec_foreach(t, &r->ret->list) {
+		size_t name = strlen(t->name) + 1;
+		struct packed p = {t->ident, r->found.v[t - r->ret->list.v].native,
+				   (name + 7) / 8 * 8};
+
+		if (most - n < sizeof(p) + p.n)
+			return -ENOBUFS;
+		memcpy(bytes + n, &p, sizeof(p));
+		memset(bytes + n + sizeof(p), 0, p.n);
+		memcpy(bytes + n + sizeof(p), t->name, name);
+		n += sizeof(p) + p.n;
+	}
+	return (ssize_t)n;
+}
+
+static int unpack(struct reader *r, const uint8_t *bytes, size_t n)
+{
+	struct packed p;
+	int e = 0;
+
+	for (; !e && n >= sizeof(p); bytes += p.n, n -= p.n) {
+		char *name;
+
+		memcpy(&p, bytes, sizeof(p));
+		bytes += sizeof(p);
+		n -= sizeof(p);
+		if (p.n > n)
+			return -EINVAL;
+		name = strndup((const char *)bytes, p.n);
+		e = name ? put(r, p.ident, name, p.native) : -ENOMEM;
+	}
+	return e;
+}
+
+static void begin(struct reader *r, pid_t pid, const struct py_layout *layout,
+		  const struct py_where *where, struct py_thread_names *ret)
+{
+	*r = (struct reader){.where = where, .ret = ret};
+	heap_init(&r->heap, pid, layout);
+	map_init(&r->by_ident);
+	map_init(&r->tids.by_native);
+}
+
+static void end(struct reader *r)
+{
+	map_fini(&r->by_ident);
+	py_tids_fini(&r->tids);
+	vec_fini(&r->found);
+}
+
+/* A reader_task. */
+static ssize_t read_names(pid_t pid, void *bytes, size_t most)
+{
+	_cleanup_free_ struct heap_pages *pages = heap_pages_new();
+	const struct question q = *(const struct question *)bytes;
+	struct py_thread_names names = {};
+	struct reader r;
+	ssize_t n;
+
+	begin(&r, pid, &q.layout, &q.where, &names);
+	r.heap.pages = pages;
+	n = read_interpreters(&r);
+	if (!n)
+		n = pack(&r, bytes, most);
+	end(&r);
+	py_thread_names_fini(&names);
+	return n;
+}
+
+/* 0, -ENOBUFS: they are too many for an answer; -errno. */
+static int ask_names(struct reader *r, pid_t pid)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);
+	ssize_t n;
+
+	if (!bytes)
+		return -ENOMEM;
+	*(struct question *)bytes = (struct question){*r->heap.l, *r->where};
+	n = reader_run(pid, read_names, bytes, sizeof(struct question), READER_TASK_BYTES);
+	return n < 0 ? (int)n : unpack(r, bytes, (size_t)n);
+}
+
+static pid_t task_by_pointer(const struct reader *r, uint64_t ident,
+			     const struct py_thread_id *known, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (known[i].tp + (uint64_t)(int64_t)r->where->self_offset == ident)
+			return known[i].tid;
+	return 0;
+}
+
+static void resolve(struct reader *r, const struct py_thread_id *known, size_t n)
+{
+	for (size_t i = 0; i < r->ret->list.n; i++) {
+		struct py_thread_name *t = &r->ret->list.v[i];
+
+		t->tid = task_by_pointer(r, t->ident, known, n);
+		if (!t->tid)
+			t->tid = py_tid_by_native(&r->tids, r->found.v[i].native);
+		if (!t->tid)
+			t->tid = py_tid_by_ident(&r->tids, &r->heap, r->where, t->ident);
+	}
+}
+
+int py_thread_names(pid_t pid, const struct py_layout *layout, const struct py_where *where,
+		    const struct py_thread_id *known, size_t n, struct py_thread_names *ret)
+{
+	_cleanup_free_ struct heap_pages *pages = NULL;
+	struct reader r;
+	int e;
+
+	if (!heap_is_known(layout->version) || !layout->interp_modules || !where->interp_head)
+		return -ENOTSUP;
+	begin(&r, pid, layout, where, ret);
+	e = ask_names(&r, pid);
+	if (e == -ENOBUFS || ret->list.n)
+		r.heap.pages = pages = heap_pages_new();
+	if (e == -ENOBUFS)
+		e = read_interpreters(&r);
+	if (!e && ret->list.n)
+		e = py_tids_read(&r.tids, pid);
+	if (!e)
+		resolve(&r, known, n);
+	end(&r);
+	return e;
+}

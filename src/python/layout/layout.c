@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How CPython 2.7 and 3.6-3.12 lay out their structures: those releases don't say it themselves,
+ * so it stands here, one row per version, x86-64 and AArch64 alike. tests/layout/check.sh compares
+ * every number with what the compiler says about each installed interpreter's headers.
+ *
+ * All released headers of a minor version agree (2.7-2.7.18, 3.6.0-3.12.x were compared), except
+ * that _PyRuntime grew in 3.7.4.
+ */
+#include "python/find/image_internal.h"
+
+/* clang-format off */
+/* Headers of objects: the same from 3.6 on; PyASCIIObject lost wstr in 3.12 (PEP 623). */
+#define OBJECTS_3_6                                                                                \
+	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
+	.str_hash = 24, .str_state = 32, .str_kind_shift = 2
+#define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
+#define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
+
+/* PyInterpreterState and PyThreadState begin alike from 3.6 to 3.10. */
+#define STATES_3_6                                                                                 \
+	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
+	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32
+/* clang-format on */
+
+static const struct py_layout layouts[] = {
+	{
+		.version = 0x0207,
+		.walk = PY_WALK_OBJECT,
+		.interp_next = 0,
+		.interp_tstate_head = 8,
+		.tstate_next = 0,
+		.tstate_interp = 8,
+		.tstate_frame = 16,
+		.interp_modules = 16,
+		.tstate_thread_id = 144,
+		.frame_back = 24,
+		.frame_code = 32,
+		.frame_lasti = 120,
+		.frame_locals = 376,
+		.code_argcount = 16,
+		.code_flags = 28,
+		.code_varnames = 56,
+		.code_filename = 80,
+		.code_name = 88,
+		.code_firstlineno = 96,
+		.code_linetable = 104,
+		.ob_type = 8,
+		.type_name = 24,
+		.tuple_items = 24,
+		.bytes_data = 36,
+		.str_length = 16,
+		.str_hash = 24,
+		.str_ascii = 36,
+	},
+	{
+		.version = 0x0306,
+		STATES_3_6,
+		STRINGS_3_6,
+		.interp_modules = 16,
+		.tstate_thread_id = 152,
+		.frame_lasti = 120,
+		.frame_locals = 376,
+		.code_argcount = 16,
+		.code_flags = 32,
+		.code_firstlineno = 36,
+		.code_varnames = 64,
+		.code_filename = 96,
+		.code_name = 104,
+		.code_linetable = 112,
+	},
+	{
+		.version = 0x0307,
+		STATES_3_6,
+		STRINGS_3_6,
+		.interp_modules = 40,
+		.tstate_thread_id = 176,
+		.frame_lasti = 104,
+		.frame_locals = 360,
+		.code_argcount = 16,
+		.code_flags = 32,
+		.code_firstlineno = 36,
+		.code_varnames = 64,
+		.code_filename = 96,
+		.code_name = 104,
+		.code_linetable = 112,
+	},
+	{
+		.version = 0x0308, /* co_posonlyargcount came in */
+		STATES_3_6,
+		STRINGS_3_6,
+		.interp_modules = 56,
+		.tstate_thread_id = 176,
+		.frame_lasti = 104,
+		.frame_locals = 360,
+		.code_argcount = 16,
+		.code_flags = 36,
+		.code_firstlineno = 40,
+		.code_varnames = 72,
+		.code_filename = 104,
+		.code_name = 112,
+		.code_linetable = 120,
+	},
+	{
+		.version = 0x0309,
+		STATES_3_6,
+		STRINGS_3_6,
+		.interp_collecting = 816,
+		.interp_modules = 856,
+		.tstate_thread_id = 176,
+		.frame_lasti = 104,
+		.frame_executing = 116,
+		.frame_locals = 360,
+		.code_argcount = 16,
+		.code_flags = 36,
+		.code_firstlineno = 40,
+		.code_varnames = 72,
+		.code_filename = 104,
+		.code_name = 112,
+		.code_linetable = 120,
+	},
+	{
+		.version = 0x030a, /* f_lasti counts code units, co_linetable replaces co_lnotab */
+		STATES_3_6,
+		STRINGS_3_6,
+		.interp_collecting = 816,
+		.interp_modules = 856,
+		.tstate_thread_id = 176,
+		.frame_lasti = 96,
+		.frame_locals = 352,
+		.code_argcount = 16,
+		.code_flags = 36,
+		.code_firstlineno = 40,
+		.code_varnames = 72,
+		.code_filename = 104,
+		.code_name = 112,
+		.code_linetable = 120,
+	},
+	{
+		.version = 0x030b,
+		STRINGS_3_6,
+		.walk = PY_WALK_CFRAME,
+		.interp_next = 0,
+		.interp_tstate_head = 16,
+		.tstate_next = 8,
+		.tstate_interp = 16,
+		.tstate_frame = 56,
+		.interp_collecting = 848,
+		.interp_modules = 888,
+		.tstate_thread_id = 152,
+		.tstate_native_thread_id = 160,
+		.tstate_datastack_top = 304,
+		.tstate_exc_info = 120,
+		.tstate_exc_state = 320,
+		.tstate_root_cframe = 336,
+		.cframe_current_frame = 8,
+		.frame_code = 32,
+		.frame_back = 48,
+		.frame_lasti = 56,
+		.frame_is_entry = 68,
+		.frame_owner = 69,
+		.frame_locals = 72,
+		.frame_func = 0,
+		.func_code = 48,
+		.func_version = 128,
+		.code_flags = 48,
+		.code_argcount = 56,
+		.code_firstlineno = 72,
+		.code_varnames = 96,
+		.code_filename = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_stacksize = 68,
+		.code_firsttraceable = 168,
+		.code_adaptive = 184,
+	},
+	{
+		.version = 0x030c,
+		STRINGS_3_12,
+		.walk = PY_WALK_CFRAME,
+		.interp_next = 0,
+		.interp_tstate_head = 72,
+		.tstate_next = 8,
+		.tstate_interp = 16,
+		.tstate_frame = 56,
+		.interp_collecting = 312,
+		.interp_modules = 944,
+		.tstate_thread_id = 136,
+		.tstate_native_thread_id = 144,
+		.tstate_datastack_top = 240,
+		.tstate_exc_info = 104,
+		.tstate_exc_state = 256,
+		.tstate_root_cframe = 272,
+		.interp_gil = 384,
+		.tstate_gil = 24, /* _status */
+		.gil_bit = 1 << 4,
+		.cframe_current_frame = 0,
+		.frame_code = 0,
+		.frame_back = 8,
+		.frame_lasti = 56,
+		.frame_owner = 70,
+		.frame_locals = 72,
+		.code_flags = 48,
+		.code_argcount = 52,
+		.code_firstlineno = 68,
+		.code_version = 92,
+		.code_varnames = 96,
+		.code_filename = 112,
+		.code_name = 120,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_stacksize = 64,
+		.code_firsttraceable = 176,
+		.code_adaptive = 192,
+	},
+};
+
+/*
+ * tss_key is the address of Py_tss_t._key, 4 after autoTSSkey. 3.13 and 3.14 have interpreters_head
+ * in their debug offsets.
+ */
+static const struct py_runtime_row runtimes[] = {
+	{0x0307, 0, 3, .size = 1424, .interp_head = 24, .tstate_current = 1392, .tss_key = 1420},
+	{0x0307, 4, 99, .size = 1520, .interp_head = 24, .tstate_current = 1480, .tss_key = 1508},
+	{0x0308, 0, 99, .size = 1464, .interp_head = 32, .tstate_current = 1368, .tss_key = 1396},
+	{0x0309, 0, 99, .size = 656, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
+	{0x030a, 0, 99, .size = 672, .interp_head = 32, .tstate_current = 568, .tss_key = 588},
+	{0x030b, 0, 99, .size = 166688, .interp_head = 40, .tstate_current = 576, .tss_key = 596},
+	{0x030c, 0, 99, .size = 459944, .interp_head = 40, .tss_key = 1548},
+	{0x030d, 0, 99, .size = 0, .tss_key = 2164},
+	{0x030e, 0, 99, .size = 0, .tss_key = 2340},
+};
+
+const struct py_layout *py_layout_table(unsigned version, unsigned patch)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		if (layouts[i].version == version)
+			return &layouts[i];
+	}
+	return NULL;
+}
+
+const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		if (runtimes[i].version == version && patch >= runtimes[i].patch_first &&
+		    patch <= runtimes[i].patch_last)
+			return &runtimes[i];
+	}
+	return NULL;
+}
+
+const struct py_runtime_row *py_runtime_by_size(uint64_t size)
+{
+	for (size_t i = 0; size && i < ARRAY_SIZE(runtimes); i++) {
+		if (runtimes[i].size == size)
+			return &runtimes[i];
+	}
+	return NULL;
+}
+
+struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth)
+{
+	struct py_runtime_row r = *row;
+
+	if (r.size)
+		r.size += growth;
+	if (r.tstate_current) { /* up to 3.11: the GIL lies before both */
+		r.tstate_current += growth;
+		r.tss_key += growth;
+	}
+	return r;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From 3.13 on an interpreter describes itself: _PyRuntime begins with _Py_DebugOffsets
+ * (Include/internal/pycore_debug_offsets.h; 3.13: pycore_runtime.h), all u64, in an order that
+ * changes between minor versions. One list per minor version names the order. What was read is
+ * believed only after it was checked against what must hold between the members, so that a list
+ * that doesn't fit (a version yet to come) is refused instead of giving wrong stacks.
+ */
+#include <errno.h>
+#include "base/error.h"
+#include "python/find/image_internal.h"
+
+/* clang-format off */
+/* Groups that never changed. */
+#define HEAD(X)                                                                                    \
+	X(cookie) X(version) X(free_threaded)                                                      \
+	X(runtime_size) X(runtime_finalizing) X(interpreters_head)
+#define INTERP(X)                                                                                  \
+	X(gc) X(imports_modules) X(sysdict) X(builtins) X(ceval_gil) X(gil) X(gil_enabled)         \
+	X(gil_locked) X(gil_holder)
+#define CODE(X)                                                                                    \
+	X(code_size) X(co_filename) X(co_name) X(co_qualname) X(co_linetable) X(co_firstlineno)    \
+	X(co_argcount) X(co_localsplusnames) X(co_localspluskinds) X(co_code_adaptive)
+#define OBJECT(X) X(object_size) X(ob_type)
+#define TYPE(X)	  X(type_size) X(tp_name) X(tp_repr) X(tp_flags)
+#define TUPLE(X)  X(tuple_size) X(tuple_items) X(tuple_length)
+#define LIST(X)	  X(list_size) X(list_items) X(list_length)
+#define SET(X)	  X(set_size) X(set_used) X(set_table) X(set_mask)
+#define SCALARS(X)                                                                                 \
+	X(dict_size) X(ma_keys) X(ma_values) X(float_size) X(ob_fval) X(long_size) X(lv_tag)       \
+	X(ob_digit) X(bytes_size) X(bytes_length) X(bytes_data) X(str_size) X(str_state)           \
+	X(str_length) X(ascii_size)
+#define GC(X) X(gc_size) X(gc_collecting)
+
+#define MEMBERS_3_13(X)                                                                            \
+	HEAD(X)                                                                                    \
+	X(interp_size) X(interp_id) X(interp_next) X(threads_head) INTERP(X)                       \
+	X(thread_size) X(thread_prev) X(thread_next) X(thread_interp) X(current_frame)             \
+	X(thread_id) X(native_thread_id) X(datastack_chunk) X(thread_status)                       \
+	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
+	CODE(X) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SCALARS(X) GC(X)
+
+#define MEMBERS_3_14(X)                                                                            \
+	HEAD(X)                                                                                    \
+	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
+	X(code_object_generation) X(tlbc_generation)                                               \
+	X(thread_size) X(thread_prev) X(thread_next) X(thread_interp) X(current_frame)             \
+	X(thread_id) X(native_thread_id) X(datastack_chunk) X(thread_status)                       \
+	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
+	X(stackpointer) X(tlbc_index)                                                              \
+	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
+
+/* The newest, also tried for minor versions that krait has never heard of. */
+#define MEMBERS_3_15(X)                                                                            \
+	HEAD(X)                                                                                    \
+	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
+	X(code_object_generation) X(tlbc_generation)                                               \
+	X(thread_size) X(thread_prev) X(thread_next) X(thread_interp) X(current_frame)             \
+	X(base_frame) X(last_profiled_frame) X(last_profiled_frame_seq)                            \
+	X(thread_id) X(native_thread_id) X(datastack_chunk) X(thread_status)                       \
+	X(holds_gil) X(gil_requested) X(current_exception) X(exc_state) X(exc_value)               \
+	X(frame_size) X(previous) X(executable) X(instr_ptr) X(localsplus) X(owner)                \
+	X(stackpointer) X(tlbc_index)                                                              \
+	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) X(tp_basicsize) X(tp_dictoffset)                      \
+	X(heap_type_size) X(ht_cached_keys) TUPLE(X) LIST(X) SET(X) SCALARS(X) X(compact_size)      \
+	GC(X)
+/* clang-format on */
+
+/* The newest list has every member; in an older version those it lacks are 0. */
+enum member {
+#define X(name) M_##name,
+	MEMBERS_3_15(X)
+#undef X
+		M_MAX
+};
+
+#define X(name) M_##name,
+static const uint8_t order_3_13[] = {MEMBERS_3_13(X)};
+static const uint8_t order_3_14[] = {MEMBERS_3_14(X)};
+static const uint8_t order_3_15[] = {MEMBERS_3_15(X)};
+#undef X
+
+static const struct order {
+	uint16_t version;
+	uint16_t n;
+	const uint8_t *member;
+} orders[] = {
+	{0x030d, ARRAY_SIZE(order_3_13), order_3_13},
+	{0x030e, ARRAY_SIZE(order_3_14), order_3_14},
+	{0x030f, ARRAY_SIZE(order_3_15), order_3_15},
+};
+
+static const char *const names[] = {
+#define X(name) #name,
+	MEMBERS_3_15(X)
+#undef X
+};
+
+/* clang-format off */
+/* a == b + delta in every build of every version since 3.13 (GIL, free-threaded, debug). */
+static const struct relation {
+	uint8_t a, b;
+	int8_t delta;
+} relations[] = {
+	/* An object's header, and what follows it directly: ob_size, then the data. */
+	{ M_ob_type, M_object_size, -8 },
+	{ M_tuple_length, M_object_size, 0 },
+	{ M_list_length, M_object_size, 0 },
+	{ M_bytes_length, M_object_size, 0 },
+	{ M_str_length, M_object_size, 0 },
+	{ M_ob_fval, M_object_size, 0 },
+	{ M_lv_tag, M_object_size, 0 },
+	{ M_tp_name, M_object_size, 8 },
+	{ M_bytes_data, M_object_size, 16 },
+	{ M_str_state, M_object_size, 16 },
+	{ M_ascii_size, M_object_size, 24 },
+	/* PyCodeObject: co_flags, co_version and _co_firsttraceable are derived from these. */
+	{ M_co_argcount, M_object_size, 36 },
+	{ M_co_firstlineno, M_co_argcount, 16 },
+	{ M_co_localsplusnames, M_co_firstlineno, 28 },
+	{ M_co_localspluskinds, M_co_localsplusnames, 8 },
+	{ M_co_filename, M_co_localspluskinds, 8 },
+	{ M_co_name, M_co_filename, 8 },
+	{ M_co_qualname, M_co_name, 8 },
+	{ M_co_linetable, M_co_qualname, 8 },
+	/* PyThreadState begins with prev, next, interp. */
+	{ M_thread_next, M_thread_prev, 8 },
+	{ M_thread_interp, M_thread_next, 8 },
+	{ M_native_thread_id, M_thread_id, 8 },
+	/* _PyInterpreterFrame begins with f_executable, previous and ends with localsplus[1]. */
+	{ M_previous, M_executable, 8 },
+	{ M_frame_size, M_localsplus, 8 },
+};
+
+/* member lies inside the structure whose size is `size`, aligned to `align`. */
+static const struct inside {
+	uint8_t member, size, align;
+} insides[] = {
+	{ M_interp_next, M_interp_size, 8 },	 { M_threads_head, M_interp_size, 8 },
+	{ M_imports_modules, M_interp_size, 8 },
+	{ M_thread_interp, M_thread_size, 8 },	 { M_current_frame, M_thread_size, 8 },
+	{ M_native_thread_id, M_thread_size, 8 }, { M_instr_ptr, M_frame_size, 8 },
+	{ M_localsplus, M_frame_size, 8 },	 { M_owner, M_localsplus, 1 },
+	{ M_tlbc_index, M_localsplus, 4 },	 { M_co_linetable, M_co_code_adaptive, 8 },
+	{ M_co_code_adaptive, M_code_size, 8 },	 { M_co_tlbc, M_co_code_adaptive, 8 },
+	{ M_tuple_items, M_tuple_size, 8 },	 { M_interpreters_head, M_runtime_size, 8 },
+	{ M_runtime_finalizing, M_interpreters_head, 8 },
+};
+/* clang-format on */
+
+static int check_relations(const uint64_t *m)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(relations); i++) {
+		const struct relation *r = &relations[i];
+
+		if (m[r->a] != m[r->b] + (uint64_t)(int64_t)r->delta)
+			return err_set(-ENOTSUP,
+				       "debug offsets don't fit: %s is %llu beside %s %llu",
+				       names[r->a], (unsigned long long)m[r->a], names[r->b],
+				       (unsigned long long)m[r->b]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(insides); i++) {
+		const struct inside *in = &insides[i];
+
+		if (m[in->member] >= m[in->size] || m[in->member] % in->align)
+			return err_set(-ENOTSUP, "debug offsets don't fit: %s %llu in %s %llu",
+				       names[in->member], (unsigned long long)m[in->member],
+				       names[in->size], (unsigned long long)m[in->size]);
+	}
+	return 0;
+}
+
+/* What no relation catches: absolute sizes, and members that may be missing. */
+static int check_sizes(const uint64_t *m)
+{
+	bool free_threaded = m[M_free_threaded] == 1;
+	const char *bad = NULL;
+
+	if (m[M_free_threaded] > 1)
+		bad = "free_threaded";
+	else if (m[M_object_size] != (free_threaded ? 32 : 16))
+		bad = "object_size";
+	else if (m[M_executable] || m[M_thread_prev])
+		bad = "executable";
+	else if (m[M_interp_next] > UINT16_MAX || m[M_threads_head] > UINT16_MAX)
+		bad = "threads_head";
+	else if (m[M_thread_size] > UINT16_MAX || m[M_frame_size] > 256 || m[M_code_size] > 1024)
+		bad = "frame_size";
+	else if (m[M_code_size] - m[M_co_code_adaptive] > 8)
+		bad = "co_code_adaptive";
+	else if (m[M_current_frame] <= m[M_thread_interp])
+		bad = "current_frame";
+	else if (m[M_instr_ptr] <= m[M_previous] || m[M_owner] <= m[M_instr_ptr])
+		bad = "owner";
+	else if (!m[M_interpreters_head] || !m[M_threads_head] || m[M_tuple_size] > 64)
+		bad = "interpreters_head";
+	else if (m[M_compact_size] && m[M_compact_size] != m[M_ascii_size] + 16)
+		bad = "compact_size";
+	return bad ? err_set(-ENOTSUP, "debug offsets don't fit: %s", bad) : 0;
+}
+
+/* What a walk reads has all the fields it takes from there. */
+static int check_read(const uint64_t *m)
+{
+	const char *bad = NULL;
+
+	if (m[M_owner] >= PY_FRAME_BYTES)
+		bad = "owner";
+	else if (m[M_instr_ptr] + 8 > PY_FRAME_BYTES)
+		bad = "instr_ptr";
+	else if (m[M_thread_id] + 8 > PY_TSTATE_BYTES)
+		bad = "thread_id";
+	else if (m[M_current_frame] >= m[M_thread_id])
+		bad = "current_frame";
+	return bad ? err_set(-ENOTSUP, "%s lies further in than krait reads", bad) : 0;
+}
+
+static const struct order *find_order(unsigned version)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		if (orders[i].version == version)
+			return &orders[i];
+	}
+	return version > orders[ARRAY_SIZE(orders) - 1].version ? &orders[ARRAY_SIZE(orders) - 1]
+								: NULL;
+}
+
+static int read_members(const uint8_t *runtime, size_t n, uint64_t *m)
+{
+	const struct order *order;
+	uint64_t version;
+
+	memset(m, 0, M_MAX * sizeof(*m));
+	if (n < 16 || memcmp(runtime, PY_COOKIE, 8) != 0)
+		return err_set(-ENOTSUP, "no debug offsets");
+	memcpy(&version, runtime + 8, sizeof(version));
+	order = version <= UINT32_MAX ? find_order((unsigned)(version >> 16)) : NULL;
+	if (!order || version >> 24 != 3)
+		return err_set(-ENOTSUP, "debug offsets of an unknown version %llx",
+			       (unsigned long long)version);
+	if (n < order->n * sizeof(uint64_t))
+		return err_set(-ENOTSUP, "debug offsets are cut off");
+	for (size_t i = 0; i < order->n; i++)
+		memcpy(&m[order->member[i]], runtime + i * sizeof(uint64_t), sizeof(uint64_t));
+	return 0;
+}
+
+static void fill(const uint64_t *m, struct py_layout *ret)
+{
+	*ret = (struct py_layout){
+		.version = (uint16_t)(m[M_version] >> 16),
+		.walk = PY_WALK_CURRENT,
+		/* PyASCIIObject.state: `interned` became a whole byte in free-threaded 3.14. */
+		.str_kind_shift = m[M_free_threaded] && m[M_version] >= 0x030e0000 ? 8 : 2,
+	};
+#define TAKE(field, member) ret->field = (uint16_t)m[M_##member]
+	TAKE(ob_type, ob_type);
+	TAKE(interp_next, interp_next);
+	TAKE(interp_tstate_head, threads_head);
+	TAKE(interp_modules, imports_modules);
+	TAKE(tstate_next, thread_next);
+	TAKE(tstate_interp, thread_interp);
+	TAKE(tstate_frame, current_frame);
+	TAKE(tstate_thread_id, thread_id);
+	TAKE(tstate_native_thread_id, native_thread_id);
+	TAKE(frame_code, executable);
+	TAKE(frame_back, previous);
+	TAKE(frame_lasti, instr_ptr);
+	TAKE(frame_owner, owner);
+	TAKE(frame_locals, localsplus);
+	TAKE(frame_tlbc_index, tlbc_index);
+	TAKE(code_argcount, co_argcount);
+	TAKE(code_firstlineno, co_firstlineno);
+	TAKE(code_filename, co_filename);
+	TAKE(code_name, co_name);
+	TAKE(code_qualname, co_qualname);
+	TAKE(code_linetable, co_linetable);
+	TAKE(code_varnames, co_localsplusnames);
+	TAKE(code_adaptive, co_code_adaptive);
+	TAKE(code_tlbc, co_tlbc);
+	TAKE(str_length, str_length);
+	TAKE(str_state, str_state);
+	TAKE(str_ascii, ascii_size);
+	TAKE(bytes_data, bytes_data);
+	TAKE(tuple_items, tuple_items);
+	TAKE(type_name, tp_name);
+#undef TAKE
+}
+
+/*
+ * 3.13: a bit of _status, 3.14: an int that follows it, later one that is named. All are written by
+ * take_gil() and drop_gil() only. Without them, or if the GIL isn't laid out as bpf/gil.bpf.h has
+ * it, nothing is said of it.
+ */
+static void derive_gil(const uint64_t *m, struct py_layout *ret)
+{
+	unsigned version = (unsigned)(m[M_version] >> 16), shift = m[M_free_threaded] ? 8 : 0;
+	uint64_t word = version == 0x030d   ? m[M_thread_status]
+			: version == 0x030e ? m[M_thread_status] + 4
+					    : m[M_holds_gil];
+
+	if (!word || word + 4 > m[M_thread_id] || !m[M_ceval_gil] ||
+	    m[M_ceval_gil] + 8 > m[M_interp_size] || m[M_ceval_gil] > UINT16_MAX ||
+	    m[M_gil_locked] - m[M_gil] != PY_GIL_LOCKED + shift ||
+	    m[M_gil_holder] - m[M_gil] != PY_GIL_HOLDER + shift)
+		return;
+	ret->interp_gil = (uint16_t)m[M_ceval_gil];
+	ret->tstate_gil = (uint16_t)word;
+	ret->gil_bit = version == 0x030d ? 1 << 5 : 1;
+	if (m[M_gil_requested] && m[M_gil_requested] + 4 <= m[M_thread_id])
+		ret->tstate_gil_requested = (uint16_t)m[M_gil_requested];
+}
+
+/* Whether a collection is under way. Without it, or if it doesn't lie in the interpreter's state, that isn't known. */
+static void derive_collecting(const uint64_t *m, struct py_layout *ret)
+{
+	uint64_t at = m[M_gc] + m[M_gc_collecting];
+
+	if (m[M_gc] && m[M_gc] < UINT16_MAX && m[M_gc_collecting] % 4 == 0 &&
+	    m[M_gc_collecting] < m[M_gc_size] && m[M_gc_size] < UINT16_MAX &&
+	    m[M_gc] + m[M_gc_size] <= m[M_interp_size] && at <= UINT16_MAX)
+		ret->interp_collecting = (uint16_t)at;
+}
+
+/*
+ * Not among the debug offsets; true of the headers of 3.13-3.15, GIL and free-threaded (checked by
+ * tests/layout/check.sh), and tied to members that are checked above.
+ */
+static void derive(const uint64_t *m, struct py_layout *ret)
+{
+	ret->code_flags = ret->code_argcount - 4;	/* co_flags, co_argcount */
+	ret->code_version = ret->code_firstlineno + 24; /* five ints between them */
+	ret->str_hash = ret->str_length + 8;		/* length, hash, state */
+	ret->str_compact = ret->str_ascii + 16;		/* utf8_length, utf8 */
+	derive_gil(m, ret);
+	derive_collecting(m, ret);
+	/* _co_firsttraceable, co_extra, [co_tlbc,] co_code_adaptive */
+	ret->code_firsttraceable = ret->code_adaptive - (m[M_co_tlbc] ? 24 : 16);
+}
+
+int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret)
+{
+	uint64_t m[M_MAX];
+	int r = read_members(runtime, n, m);
+
+	if (!r)
+		r = check_sizes(m);
+	if (!r)
+		r = check_relations(m);
+	if (!r)
+		r = check_read(m);
+	if (r)
+		return r;
+	fill(m, &ret->layout);
+	derive(m, &ret->layout);
+	ret->hex_version = (uint32_t)m[M_version];
+	ret->free_threaded = m[M_free_threaded];
+	if (ret->layout.tstate_gil)
+		ret->gil = ret->free_threaded ? PY_GIL_FREE : PY_GIL_HOLDS;
+	ret->runtime_size = m[M_runtime_size];
+	ret->interp_size = m[M_interp_size];
+	ret->interp_head = m[M_interpreters_head];
+	ret->finalizing = m[M_runtime_finalizing];
+	return 0;
+}
+
+int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n, struct py_layout *ret)
+{
+	struct py_debug_offsets offsets;
+	int r = py_debug_offsets(runtime, n, &offsets);
+
+	if (!r)
+		*ret = offsets.layout;
+	return r;
+}

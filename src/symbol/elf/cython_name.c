@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cython (0.29 to 3.1, Compiler/Symtab.py) calls a function by a prefix for what it is, then each module, class and
+ * outer function with its length, "6uvloop_4loop_4Loop_", and the name. What Python calls (pw), and the body behind
+ * it (pf), have a number before the name that counts in that scope; a first body has none. cdef functions (f) have none.
+ */
+#include "symbol/elf/cython_name.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include "base/cleanup.h"
+#include "base/str.h"
+
+enum { MOST_PARTS = 16 };
+
+static bool starts_name(const char *s)
+{
+	return isalpha((unsigned char)*s) || *s == '_';
+}
+
+/* "4Loop_" at @s: its length with the number and the "_", or 0. */
+static size_t part_at(const char *s, size_t *number_n)
+{
+	char *end;
+	unsigned long n = strtoul(s, &end, 10);
+
+	*number_n = (size_t)(end - s);
+	if (!isdigit((unsigned char)*s) || *s == '0' || n > 256 || strnlen(end, n + 1) <= n ||
+	    end[n] != '_' || !starts_name(end))
+		return 0;
+	return *number_n + n + 1;
+}
+
+struct parts {
+	const char *at[MOST_PARTS + 1]; /* where each begins; behind them the rest */
+	size_t number[MOST_PARTS];
+	size_t n;
+};
+
+static void split(const char *s, struct parts *ret)
+{
+	size_t n;
+
+	ret->n = 0;
+	while (ret->n < MOST_PARTS && (n = part_at(s, &ret->number[ret->n]))) {
+		ret->at[ret->n++] = s;
+		s += n;
+	}
+	ret->at[ret->n] = s;
+}
+
+/* The name behind the number that counts; NULL: there is no number. */
+static const char *behind_number(const char *s)
+{
+	const char *name = s;
+
+	while (isdigit((unsigned char)*name))
+		name++;
+	return name > s && starts_name(name) ? name : NULL;
+}
+
+static char *join(const struct parts *parts, const char *name)
+{
+	_cleanup_str_ struct str b = {};
+
+	if (!parts->n || !starts_name(name) || str_starts(name, "__pyx_"))
+		return NULL;
+	for (size_t i = 0; i < parts->n; i++) {
+		const char *from = parts->at[i] + parts->number[i];
+
+		str_add_n(&b, from, (size_t)(parts->at[i + 1] - 1 - from));
+		str_add_c(&b, '.');
+	}
+	str_add(&b, name);
+	return b.failed ? NULL : str_take(&b);
+}
+
+char *cython_name(const char *symbol)
+{
+	struct parts parts;
+	const char *name;
+
+	if (!str_starts(symbol, "__pyx_pw_") && !str_starts(symbol, "__pyx_pf_") &&
+	    !str_starts(symbol, "__pyx_f_"))
+		return NULL;
+	split(strchr(symbol + strlen("__pyx_"), '_') + 1, &parts);
+	if (str_starts(symbol, "__pyx_f_"))
+		return join(&parts, parts.at[parts.n]);
+	name = behind_number(parts.at[parts.n]);
+	/* 3abc_def is the third, abc_def, and no class abc: what Python calls always has a number. */
+	if (!name && parts.n && str_starts(symbol, "__pyx_pw_"))
+		name = behind_number(parts.at[--parts.n]);
+	return name ? join(&parts, name) : NULL;
+}

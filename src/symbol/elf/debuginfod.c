@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Debug files by network; see debuginfod.h. The library (it brings libcurl and what that needs) is
+ * loaded only when somebody has set DEBUGINFOD_URLS.
+ */
+#include "symbol/elf/debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/worker.h"
+
+#ifdef KRAIT_STATIC
+int debuginfod_fetch(const uint8_t *id, size_t n)
+{
+	static bool said; /* asked by one thread, for each file */
+
+	if (getenv("DEBUGINFOD_URLS") && !said)
+		log_info("DEBUGINFOD_URLS is set, but a static krait can't load libdebuginfod");
+	said = true;
+	return -ENOENT;
+}
+
+unsigned debuginfod_unfetched(void)
+{
+	return 0;
+}
+
+void debuginfod_reset(uint64_t ns)
+{
+}
+#else
+
+/* elfutils/debuginfod.h, the same since 0.179. */
+struct debuginfod_client;
+typedef struct debuginfod_client *begin_fn(void);
+typedef int find_fn(struct debuginfod_client *c, const unsigned char *id, int n, char **path);
+typedef int progress_fn(struct debuginfod_client *c, long a, long b);
+typedef void set_progress_fn(struct debuginfod_client *c, progress_fn *fn);
+typedef void end_fn(struct debuginfod_client *c);
+
+struct library {
+	begin_fn *begin;
+	find_fn *find;
+	set_progress_fn *set_progress;
+	end_fn *end;
+};
+
+/* The time of all fetches: in which at least one runs. */
+static struct {
+	pthread_mutex_t lock;
+	uint64_t most_ns, spent_ns, since_ns; /* since: while one runs */
+	unsigned running, unfetched;
+	bool over;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .most_ns = DEBUGINFOD_SECONDS * NSEC_PER_SEC};
+
+static uint64_t spent(uint64_t now)
+{
+	return all.spent_ns + (all.running ? now - all.since_ns : 0);
+}
+
+/* False: there is no time for another one. */
+static bool begin(void)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool may;
+
+	pthread_mutex_lock(&all.lock);
+	may = !all.over && spent(now) < all.most_ns;
+	if (!may)
+		all.unfetched++;
+	else if (!all.running++)
+		all.since_ns = now;
+	pthread_mutex_unlock(&all.lock);
+	return may;
+}
+
+/* @r: what the fetch returned. */
+static void end(int r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool late = r < 0 && spent(now) >= all.most_ns;
+
+	pthread_mutex_lock(&all.lock);
+	if (r == -ETIME || late) {
+		all.unfetched++;
+		if (!all.over)
+			log_info("debuginfod: no more debug files are fetched: %s",
+				 late ? "the time for it is over" : "a server doesn't answer");
+		all.over = true;
+	}
+	if (!--all.running)
+		all.spent_ns += now - all.since_ns;
+	pthread_mutex_unlock(&all.lock);
+}
+
+/* Asked at least once a second while a server is waited for: true ends that. */
+static int is_enough(struct debuginfod_client *c, long a, long b)
+{
+	bool over;
+
+	pthread_mutex_lock(&all.lock);
+	over = all.over || spent(clock_ns(CLOCK_MONOTONIC)) >= all.most_ns;
+	pthread_mutex_unlock(&all.lock);
+	return over || worker_cancelled();
+}
+
+/* The library stays: libcurl doesn't like to be unloaded. */
+static bool load(struct library *l)
+{
+	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!so) {
+		log_info("DEBUGINFOD_URLS is set, but libdebuginfod isn't installed");
+		return false;
+	}
+	*l = (struct library){
+		.begin = (begin_fn *)dlsym(so, "debuginfod_begin"),
+		.find = (find_fn *)dlsym(so, "debuginfod_find_debuginfo"),
+		.set_progress = (set_progress_fn *)dlsym(so, "debuginfod_set_progressfn"),
+		.end = (end_fn *)dlsym(so, "debuginfod_end"),
+	};
+	return l->begin && l->find && l->set_progress && l->end;
+}
+
+static int fetch(const struct library *l, const uint8_t *id, size_t n)
+{
+	struct debuginfod_client *client = l->begin();
+	int fd;
+
+	if (!client)
+		return -ENOENT;
+	l->set_progress(client, is_enough);
+	fd = l->find(client, id, (int)n, NULL);
+	l->end(client);
+	return fd;
+}
+
+int debuginfod_fetch(const uint8_t *id, size_t n)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct library l;
+	int fd;
+
+	if (!urls || !urls[0] || !load(&l))
+		return -ENOENT;
+	if (!begin())
+		return -ETIME;
+	worker_step("debug file, from a server of DEBUGINFOD_URLS,");
+	fd = fetch(&l, id, n);
+	worker_step("names");
+	end(fd);
+	if (fd >= 0)
+		return fd;
+	return fd == -ETIME || is_enough(NULL, 0, 0) ? -ETIME : -ENOENT;
+}
+
+unsigned debuginfod_unfetched(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&all.lock);
+	n = all.unfetched;
+	pthread_mutex_unlock(&all.lock);
+	return n;
+}
+
+void debuginfod_reset(uint64_t ns)
+{
+	pthread_mutex_lock(&all.lock);
+	all.most_ns = ns;
+	all.spent_ns = 0;
+	all.unfetched = 0;
+	all.over = false;
+	pthread_mutex_unlock(&all.lock);
+}
+#endif

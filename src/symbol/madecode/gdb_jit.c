@@ -1,0 +1,1066 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ELF files that a process registered; see gdb_jit.h. LLVM (to 21 at least) registers a copy of the
+ * relocatable file in which only the addresses of sections are those in memory: symbols count from their
+ * section. Its .eh_frame isn't relocated; the one that was loaded is, before its code is executable. It describes
+ * what an exception may come through; of the other functions the instructions tell (docs/decisions/0011).
+ */
+#include "symbol/madecode/gdb_jit.h"
+
+#include <elf.h>
+#include <sys/uio.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/nomem.h"
+#include "base/slice.h"
+#include "unwind/prove/code_rows.h"
+#include "unwind/cfi/cfi.h"
+#include "symbol/elf/symbol_table.h"
+#include "unwind/compile.h"
+
+#define WHOLE_BYTES (64u << 10) /* files of so many are read at once */
+#define TURNS_MOST  64		/* new entries that are met when the list is followed once more */
+#define TRIES_MOST  8		/* to follow it, while it changes */
+#define WORK_PEEK   (10 * WORK_CALL) /* a child reads, see proc/reader.h */
+
+/* As the process has them, 64-bit. */
+struct descriptor {
+	uint32_t version, action;
+	uint64_t relevant, first;
+};
+struct entry {
+	uint64_t next, prev, file, size;
+};
+
+struct known_descriptor {
+	uint64_t at;
+	struct descriptor was;
+};
+
+struct gdb_jit {
+	struct symbol_table table;
+	unwind_rows_vec rows; /* of each file that has some; the files' own */
+	VEC(struct file *)
+	files; /* at the end, of a reading that was cut, those that the next one may get to */
+	VEC(struct known_descriptor) descriptors;
+	struct gdb_jit_stats stats;
+	bool goes_on;
+};
+
+/* An entry with what says where its code is. */
+struct head {
+	struct entry entry;
+	Elf64_Ehdr elf;
+	Elf64_Shdr *sections; /* NULL: the file isn't understood */
+};
+
+struct function {
+	uint64_t start, size;
+	const char *name;
+	uint8_t rank;
+};
+
+struct span {
+	uint64_t start, end;
+	bool shared;
+};
+
+/* Memory of the process that was read. */
+struct range {
+	uint64_t at, n;
+};
+
+/*
+ * An entry, and what was learnt from its file. It is the same as long as all that was read for it is: then a later reading
+ * takes it as it is.
+ */
+struct file {
+	unsigned refs;
+	uint64_t at;
+	struct entry entry;
+	VEC(struct range) ranges;
+	size_t n_head; /* of these: the entry, and what says where its code is */
+	uint64_t hash, head_hash;
+	bool part; /* something of it didn't come, or was beyond a limit: another reading may know more */
+	bool is_same; /* as it was, at the beginning of this reading */
+	bool is_named, is_malformed;
+	VEC(struct function) functions;
+	VEC(struct span) spans; /* sections with code */
+	VEC(void *) names;	/* tables of strings that functions point into */
+	uint64_t bytes;
+	struct unwind_rows rows;
+};
+
+struct reader {
+	gdb_jit_peek *peek;
+	gdb_jit_peek_pieces *pieces; /* NULL: one by one */
+	void *arg;
+	size_t left;  /* bytes that may still be read */
+	bool cut;     /* the thread's slice is used up */
+	size_t fresh; /* files that this reading knows first */
+	struct gdb_jit *jit;
+	struct file *file;   /* that is read */
+	uint8_t *whole;	     /* all of it, if it is small; NULL: it is read in parts */
+	uint64_t whole_left; /* bytes of it that are counted, and of which no part was taken yet */
+	struct map known;    /* the latest reading's files by address: index + 1 */
+	struct map seen;     /* and this one's */
+	VEC(struct span) spans;
+};
+
+static void file_put(struct file *f)
+{
+	if (!f || --f->refs)
+		return;
+	vec_foreach(block, &f->names)
+		free(*block);
+	vec_fini(&f->names);
+	vec_fini(&f->ranges);
+	vec_fini(&f->functions);
+	vec_fini(&f->spans);
+	unwind_rows_fini(&f->rows);
+	free(f);
+}
+
+void gdb_jit_free(struct gdb_jit *j)
+{
+	if (!j)
+		return;
+	symbol_table_fini(&j->table);
+	vec_foreach(f, &j->files)
+		file_put(*f);
+	vec_fini(&j->files);
+	vec_fini(&j->rows);
+	vec_fini(&j->descriptors);
+	free(j);
+}
+
+static void reader_fini(struct reader *rd)
+{
+	file_put(rd->file);
+	free(rd->whole);
+	map_fini(&rd->known);
+	map_fini(&rd->seen);
+	vec_fini(&rd->spans);
+	gdb_jit_free(rd->jit);
+}
+
+static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint64_t word;
+
+	for (; n >= sizeof(word); n -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+	}
+	for (; n; n--)
+		h = (h ^ *p++) * 0x100000001b3ull;
+	return h;
+}
+
+/* All reading of a file: what it depends on is noted. */
+static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
+{
+	struct file *f = rd->file;
+	int r = rd->peek(rd->arg, at, buf, n);
+
+	if (r) {
+		f->part = true;
+		return r;
+	}
+	f->hash = hash(f->hash, buf, n);
+	r = vec_push(&f->ranges, (struct range){at, n});
+	f->part |= r;
+	return r;
+}
+
+/* Work that is left out is left out of the whole file: what is known of it would be a half. */
+static bool spend(struct reader *rd, uint64_t work)
+{
+	rd->cut |= !slice_spend(work);
+	rd->file->part |= rd->cut;
+	return !rd->cut;
+}
+
+/* @n bytes of the process, and a NUL. NULL: they can't be read, or a limit. */
+static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t work)
+{
+	_cleanup_free_ char *block = NULL;
+
+	rd->file->part |= n > rd->left;
+	if (n > rd->left || !spend(rd, WORK_PEEK + n * work))
+		return NULL;
+	block = malloc(n + 1);
+	if (!block || peek_file(rd, at, block, n))
+		return NULL;
+	rd->left -= n;
+	rd->file->bytes += n;
+	block[n] = '\0';
+	return TAKE_PTR(block);
+}
+
+/* The same of .whole. Parts may be taken several times: what they are more than it counts as if it were read. */
+static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
+{
+	uint64_t more = n > rd->whole_left ? n - rd->whole_left : 0;
+	char *block;
+
+	rd->file->part |= more > rd->left;
+	if (more > rd->left || !spend(rd, n * WORK_BYTE))
+		return NULL;
+	block = malloc(n + 1);
+	if (!block)
+		return NULL;
+	rd->whole_left -= n - more;
+	rd->left -= more;
+	rd->file->bytes += more;
+	memcpy(block, rd->whole + offset, n);
+	block[n] = '\0';
+	return block;
+}
+
+/* @n bytes at @offset of the file of @e, and a NUL. NULL: beyond its end, a limit or what can be read. */
+static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
+{
+	if (offset > e->size || n > e->size - offset || e->file + e->size < e->file)
+		return NULL;
+	return rd->whole ? copy_block(rd, offset, n)
+			 : read_block(rd, e->file + offset, n, WORK_BYTE);
+}
+
+static bool is_understood(const Elf64_Ehdr *h)
+{
+	return !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       h->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       (h->e_machine == EM_X86_64 || h->e_machine == EM_AARCH64) &&
+	       h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum &&
+	       h->e_shnum <= GDB_JIT_SECTIONS_MAX;
+}
+
+/* Only an entry that can't be read is an error. */
+static int read_head(struct reader *rd, uint64_t at, struct head *ret)
+{
+	_cleanup_free_ Elf64_Ehdr *elf = NULL;
+	int r = peek_file(rd, at, &ret->entry, sizeof(ret->entry));
+
+	ret->sections = NULL;
+	ret->elf = (Elf64_Ehdr){};
+	free(rd->whole);
+	rd->whole = NULL;
+	if (!r && ret->entry.size <= WHOLE_BYTES && ret->entry.file + WHOLE_BYTES > WHOLE_BYTES)
+		rd->whole = read_block(rd, ret->entry.file, ret->entry.size, WORK_BYTE);
+	rd->whole_left = rd->whole ? ret->entry.size : 0;
+	elf = r ? NULL : read_part(rd, &ret->entry, 0, sizeof(*elf));
+	if (elf)
+		ret->elf = *elf;
+	if (elf && is_understood(elf))
+		ret->sections =
+			read_part(rd, &ret->entry, elf->e_shoff, elf->e_shnum * sizeof(Elf64_Shdr));
+	return r;
+}
+
+static bool is_code(const Elf64_Shdr *s)
+{
+	return s->sh_flags & SHF_ALLOC && s->sh_flags & SHF_EXECINSTR && s->sh_addr && s->sh_size &&
+	       s->sh_addr + s->sh_size > s->sh_addr;
+}
+
+static int add_symbol(struct reader *rd, const struct head *h, const Elf64_Sym *sym,
+		      const char *name)
+{
+	const Elf64_Shdr *s = &h->sections[sym->st_shndx];
+	uint64_t at = h->elf.e_type == ET_REL ? sym->st_value : sym->st_value - s->sh_addr;
+	uint32_t bind = ELF64_ST_BIND(sym->st_info);
+
+	if (!is_code(s) || !sym->st_size || at >= s->sh_size || sym->st_size > s->sh_size - at)
+		return 0;
+	return vec_push(&rd->file->functions, (struct function){.start = s->sh_addr + at,
+								.size = sym->st_size,
+								.name = name,
+								.rank = bind == STB_LOCAL  ? 2
+									: bind == STB_WEAK ? 1
+											   : 0});
+}
+
+/* 0; -EBADMSG: the table isn't there. */
+static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shdr *table)
+{
+	_cleanup_free_ Elf64_Sym *symbols = NULL;
+	const Elf64_Shdr *strings = &h->sections[table->sh_link];
+	char *names;
+	int r;
+
+	if (table->sh_link >= h->elf.e_shnum)
+		return -EBADMSG;
+	symbols = read_part(rd, &h->entry, table->sh_offset, table->sh_size);
+	names = symbols ? read_part(rd, &h->entry, strings->sh_offset, strings->sh_size) : NULL;
+	if (!names)
+		return -EBADMSG;
+	r = vec_push(&rd->file->names, names);
+	if (r)
+		free(names);
+	if (!spend(rd, table->sh_size / sizeof(*symbols) * (WORK_SYMBOL + WORK_SORT)))
+		return -EBADMSG;
+	for (size_t i = 0; !r && i < table->sh_size / sizeof(*symbols); i++) {
+		const Elf64_Sym *sym = &symbols[i];
+
+		if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && sym->st_shndx < h->elf.e_shnum &&
+		    sym->st_name < strings->sh_size)
+			r = add_symbol(rd, h, sym, names + sym->st_name);
+	}
+	return r;
+}
+
+/* .eh_frame as it was loaded; NULL: the file has none. */
+static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
+{
+	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum, *names;
+	_cleanup_free_ char *text = NULL;
+
+	if (h->elf.e_shstrndx >= h->elf.e_shnum)
+		return NULL;
+	names = &h->sections[h->elf.e_shstrndx];
+	text = read_part(rd, &h->entry, names->sh_offset, names->sh_size);
+	for (s = h->sections; text && s < end; s++)
+		if (s->sh_flags & SHF_ALLOC && s->sh_addr && s->sh_name < names->sh_size &&
+		    streq(text + s->sh_name, ".eh_frame"))
+			return s;
+	return NULL;
+}
+
+static void *read_memory(struct reader *rd, uint64_t at, uint64_t n)
+{
+	return n ? read_block(rd, at, n, WORK_CODE) : NULL;
+}
+
+/* What a file says of its code. */
+struct code {
+	VEC(struct elf_load) places;
+	VEC(struct code_memory) copies;
+	VEC(uint64_t) starts;
+	struct unwind_rows rows;
+};
+
+static void code_fini(struct code *c)
+{
+	vec_foreach(m, &c->copies)
+		free((void *)m->bytes);
+	vec_fini(&c->places);
+	vec_fini(&c->copies);
+	vec_fini(&c->starts);
+	unwind_rows_fini(&c->rows);
+}
+
+static int find_code(const struct head *h, struct code *ret)
+{
+	const Elf64_Shdr *s, *end = h->sections + h->elf.e_shnum;
+	int r = 0;
+
+	for (s = h->sections; !r && s < end; s++)
+		if (is_code(s))
+			r = vec_push(&ret->places, (struct elf_load){.vaddr = s->sh_addr,
+								     .memsz = s->sh_size,
+								     .exec = true});
+	return r;
+}
+
+static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
+{
+	const Elf64_Shdr *eh = find_eh_frame(rd, h);
+	bool linked =
+		h->elf.e_type != ET_REL; /* CPython 3.15's: in the file alone, and right there */
+	_cleanup_free_ uint8_t *bytes =
+		!eh	 ? NULL
+		: linked ? read_part(rd, &h->entry, eh->sh_offset, eh->sh_size)
+			 : read_memory(rd, eh->sh_addr, eh->sh_size);
+	struct cfi_section section = {.bytes = bytes,
+				      .n = bytes ? eh->sh_size : 0,
+				      .vaddr = bytes ? eh->sh_addr : 0,
+				      .arch = cfi_arch(h->elf.e_machine)};
+
+	return unwind_rows_read_memory(&section, ret->places.v, ret->places.n, &ret->rows);
+}
+
+static int rows_of_code(struct reader *rd, const struct head *h, struct code *ret)
+{
+	int r = 0;
+
+	if (h->elf.e_machine != EM_X86_64)
+		return 0;
+	for (size_t i = 0; !r && i < ret->places.n; i++) {
+		const struct elf_load *at = &ret->places.v[i];
+		struct code_memory m = {at->vaddr, at->memsz,
+					read_memory(rd, at->vaddr, at->memsz)};
+
+		if (m.bytes)
+			r = vec_push(&ret->copies, m);
+		if (r)
+			free((void *)m.bytes);
+	}
+	vec_foreach(fn, &rd->file->functions)
+		r = r ? r : vec_push(&ret->starts, fn->start);
+	return r ? r
+		 : code_rows_add_memory(ret->copies.v, ret->copies.n, ret->starts.v, ret->starts.n,
+					false, &ret->rows);
+}
+
+/* 0 also without any: the code has its names. */
+static int read_rows(struct reader *rd, const struct head *h)
+{
+	_cleanup_(code_fini) struct code c = {};
+	int r = find_code(h, &c);
+
+	if (r || !c.places.n)
+		return r;
+	r = rows_of_tables(rd, h, &c);
+	r = r ? r : rows_of_code(rd, h, &c);
+	if (!r) {
+		rd->file->rows = c.rows;
+		c.rows = (struct unwind_rows){};
+	}
+	return r;
+}
+
+static int read_file(struct reader *rd, const struct head *h)
+{
+	const Elf64_Shdr *s = h->sections, *end = s + h->elf.e_shnum;
+	int r = s ? 0 : -EBADMSG;
+
+	for (s = h->sections; !r && s < end; s++)
+		if (is_code(s))
+			r = vec_push(&rd->file->spans,
+				     (struct span){s->sh_addr, s->sh_addr + s->sh_size, false});
+	for (s = h->sections; !r && s < end; s++)
+		if (s->sh_type == SHT_SYMTAB)
+			r = read_symbols(rd, h, s);
+	r = r ? r : read_rows(rd, h);
+	rd->file->is_named = !r;
+	return r == -EBADMSG ? 0 : r;
+}
+
+static int read_new(struct reader *rd, uint64_t at)
+{
+	struct file *f = rd->file;
+	struct head h;
+	int r = read_head(rd, at, &h);
+
+	if (r)
+		return r;
+	f->at = at;
+	f->entry = h.entry;
+	f->n_head = f->ranges.n;
+	f->head_hash = f->hash;
+	if (!rd->cut)
+		r = read_file(rd, &h);
+	rd->fresh += !f->part;
+	free(h.sections);
+	return r;
+}
+
+/* The entry at @at, as the latest reading has it if nothing of it is another one now. Owned by the reader. */
+static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before)
+{
+	const uint64_t *i = map_get(&rd->known, at);
+	struct file *known = i ? before->files.v[*i - 1] : NULL;
+
+	if (known && known->is_same && known->bytes <= rd->left) {
+		rd->left -= known->bytes;
+		known->refs++;
+		file_put(rd->file);
+		rd->file = known;
+		return 0;
+	}
+	file_put(rd->file); /* of one that wasn't kept */
+	rd->file = calloc(1, sizeof(*rd->file));
+	if (!rd->file)
+		return -ENOMEM;
+	rd->file->refs = 1;
+	return read_new(rd, at);
+}
+
+/* Takes the file among those of the list. */
+static int keep_file(struct reader *rd)
+{
+	struct file *f = rd->file;
+	int r = vec_push(&rd->jit->files, f);
+
+	if (r)
+		return r;
+	rd->file = NULL;
+	f->is_malformed = !f->is_named && !rd->cut;
+	return 0;
+}
+
+/* Reads the list entry at @at into @ret and keeps its file. -ENOBUFS: there is no room for more. */
+static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before,
+		      struct entry *ret)
+{
+	int r;
+
+	if (rd->jit->files.n >= GDB_JIT_FILES_MAX || rd->left < sizeof(Elf64_Ehdr) || rd->cut) {
+		rd->jit->stats.dropped++;
+		return -ENOBUFS;
+	}
+	r = read_entry(rd, at, before);
+	if (r)
+		return r;
+	*ret = rd->file->entry;
+	return keep_file(rd);
+}
+
+/* Drops the file that was kept last: its entry is not in the list. If it is met again it is read anew. */
+static void give_back_last(struct reader *rd)
+{
+	struct file *f = rd->jit->files.v[--rd->jit->files.n];
+
+	rd->left += f->bytes;
+	file_put(f);
+}
+
+/*
+ * Was the entry @e at @at come to by the one at @prev? If one has come or gone between them since they were read, what it says
+ * now, and what that leads to.
+ */
+static bool is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
+		      struct entry *e)
+{
+	struct descriptor d;
+	struct entry before;
+
+	if (e->prev == prev)
+		return true;
+	if (rd->peek(rd->arg, at, e, sizeof(*e)))
+		return false;
+	if (e->prev == prev)
+		return true;
+	if (e->prev)
+		return !rd->peek(rd->arg, e->prev, &before, sizeof(before)) && before.next == at;
+	return !rd->peek(rd->arg, descriptor, &d, sizeof(d)) && d.first == at;
+}
+
+/* From @first on. What was seen before is passed, so many times; else it is a circle. */
+static int follow_list(struct reader *rd, uint64_t at, uint64_t first, const struct gdb_jit *before,
+		       unsigned passes)
+{
+	uint64_t entry, prev = 0;
+	int r = 0;
+
+	for (entry = first; !r && entry;) {
+		struct entry e = {};
+		bool seen = map_get(&rd->seen, entry);
+
+		if (seen && !passes--)
+			return -EPROTO;
+		r = seen ? rd->peek(rd->arg, entry, &e, sizeof(e))
+			 : take_entry(rd, entry, before, &e);
+		if (!r && !is_behind(rd, at, prev, entry, &e)) {
+			r = -EPROTO;
+			if (!seen)
+				give_back_last(rd);
+		}
+		if (!r && !seen)
+			r = map_put(&rd->seen, entry, rd->jit->files.n);
+		prev = entry;
+		entry = e.next;
+	}
+	return r;
+}
+
+static bool is_changing(int r)
+{
+	return r == -EPROTO || r == -EFAULT || r == -EIO;
+}
+
+/* Where the list is changed just there, or what is known of it is older than the change, it is begun again. */
+static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
+{
+	struct known_descriptor d = {.at = at};
+	struct descriptor now, last;
+	int r = rd->peek(rd->arg, at, &d.was, sizeof(d.was));
+
+	if (!r && d.was.version != 1)
+		r = -EPROTO;
+	r = r ? r : vec_push(&rd->jit->descriptors, d);
+	if (r)
+		return r;
+	r = follow_list(rd, at, d.was.first, before, 0);
+	for (int i = 0; is_changing(r) && i < TRIES_MOST; i++) {
+		if (rd->peek(rd->arg, at, &now, sizeof(now)) ||
+		    (i && !memcmp(&now, &last, sizeof(now))))
+			break;
+		last = now;
+		r = follow_list(rd, at, now.first, before, TURNS_MOST);
+	}
+	return r == -ENOBUFS ? 0 : r;
+}
+
+/* A list that is changed just there, or broken, is no reason to leave out the others. How the first one such ended. */
+static int read_lists(struct reader *rd, const uint64_t *at, size_t n, const struct gdb_jit *before)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = read_list(rd, at[i], before);
+
+		if (r && !is_changing(r))
+			return r;
+		first = first ? first : r;
+	}
+	return first;
+}
+
+bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg)
+{
+	vec_foreach(d, &j->descriptors) {
+		struct descriptor now;
+
+		if (peek(arg, d->at, &now, sizeof(now)) || memcmp(&now, &d->was, sizeof(now)))
+			return false;
+	}
+	return true;
+}
+
+/* Files whose memory is read once more, as much at a time as one request has room for. */
+#define PIECES_MOST 64
+#define BATCH_BYTES (320u << 10) /* of one file: the most sections that it may have, too */
+
+struct batch {
+	struct iovec pieces[PIECES_MOST];
+	struct file *files[PIECES_MOST];
+	size_t n_pieces, n_files, bytes;
+	uint8_t *buf;
+};
+
+static size_t ranges_of(const struct file *f, bool head)
+{
+	return head ? f->n_head : f->ranges.n;
+}
+
+static int peek_batch(struct reader *rd, struct batch *b)
+{
+	uint8_t *to = b->buf;
+	int r = 0;
+
+	if (rd->pieces && b->n_pieces > 1)
+		return rd->pieces(rd->arg, b->pieces, b->n_pieces, b->buf, b->bytes);
+	for (size_t i = 0; !r && i < b->n_pieces; i++) {
+		r = rd->peek(rd->arg, (uintptr_t)b->pieces[i].iov_base, to, b->pieces[i].iov_len);
+		to += b->pieces[i].iov_len;
+	}
+	return r;
+}
+
+static void check_file(struct file *f, bool head, const uint8_t **bytes)
+{
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < ranges_of(f, head); i++) {
+		now = hash(now, *bytes, f->ranges.v[i].n);
+		*bytes += f->ranges.v[i].n;
+	}
+	f->is_same = now == (head ? f->head_hash : f->hash);
+}
+
+static void add_to_batch(struct batch *b, struct file *f, bool head)
+{
+	for (size_t i = 0; i < ranges_of(f, head); i++) {
+		const struct range *range = &f->ranges.v[i];
+
+		b->pieces[b->n_pieces++] = (struct iovec){(void *)(uintptr_t)range->at, range->n};
+		b->bytes += range->n;
+	}
+	b->files[b->n_files++] = f;
+}
+
+/* Work of no file that is being read now. */
+static bool spend_beside(struct reader *rd, uint64_t work)
+{
+	bool left = slice_spend(work);
+
+	rd->cut |= !left;
+	return left;
+}
+
+/*
+ * Where some of it isn't there any more each file is looked at by itself. Of a reading before, which may have many so, that counts
+ * as if it were read anew.
+ */
+static void check_batch(struct reader *rd, struct batch *b, bool head)
+{
+	const uint8_t *bytes = b->buf;
+	struct file *files[PIECES_MOST];
+	size_t n = b->n_files;
+	bool paid = head || n > 1 || spend_beside(rd, WORK_PEEK + b->bytes);
+	bool came = b->n_pieces && paid && !peek_batch(rd, b);
+
+	memcpy(files, b->files, sizeof(files));
+	for (size_t i = 0; i < n; i++)
+		files[i]->is_same = false;
+	for (size_t i = 0; came && i < n; i++)
+		check_file(files[i], head, &bytes);
+	b->n_pieces = b->n_files = b->bytes = 0;
+	for (size_t i = 0; !came && n > 1 && i < n; i++) {
+		add_to_batch(b, files[i], head);
+		check_batch(rd, b, head);
+	}
+}
+
+static uint64_t bytes_of(const struct file *f, bool head)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ranges_of(f, head); i++)
+		sum += f->ranges.v[i].n;
+	return sum;
+}
+
+/* .is_same of each file: is all that was read of it, or its head, what it was? 0 or -ENOMEM. */
+static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
+{
+	_cleanup_free_ uint8_t *buf = malloc(BATCH_BYTES);
+	struct batch b = {.buf = buf};
+
+	if (!buf)
+		return -ENOMEM;
+	vec_foreach(at, &j->files) {
+		uint64_t bytes = bytes_of(*at, head);
+
+		(*at)->is_same = false;
+		if ((!head && (*at)->part) || ranges_of(*at, head) > PIECES_MOST ||
+		    bytes > BATCH_BYTES)
+			continue;
+		if (b.n_pieces + ranges_of(*at, head) > PIECES_MOST ||
+		    b.bytes + bytes > BATCH_BYTES)
+			check_batch(rd, &b, head);
+		add_to_batch(&b, *at, head);
+	}
+	if (b.n_files)
+		check_batch(rd, &b, head);
+	return 0;
+}
+
+/* An entry that was given up while it was read, or is another one now, leads to other sections. */
+static bool is_unchanged(struct reader *rd)
+{
+	vec_foreach(f, &rd->jit->files)
+		if (!(*f)->is_same)
+			return false;
+	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
+}
+
+/* The entries of all files as they are now; zeros where that can't be read. */
+static void read_entries(struct reader *rd, struct entry *ret)
+{
+	size_t n = rd->jit->files.n, some;
+
+	for (size_t i = 0; i < n; i += some) {
+		struct iovec pieces[PIECES_MOST];
+
+		some = MIN(n - i, (size_t)PIECES_MOST);
+		for (size_t k = 0; k < some; k++)
+			pieces[k] = (struct iovec){(void *)(uintptr_t)rd->jit->files.v[i + k]->at,
+						   sizeof(*ret)};
+		if (rd->pieces && !rd->pieces(rd->arg, pieces, some, ret + i, some * sizeof(*ret)))
+			continue;
+		for (size_t k = i; k < i + some; k++)
+			if (rd->peek(rd->arg, rd->jit->files.v[k]->at, &ret[k], sizeof(*ret)))
+				ret[k] = (struct entry){};
+	}
+}
+
+/* Is @f what it was, whatever is before and behind it in the list? @e: its entry now. */
+static bool is_same_file(struct reader *rd, const struct file *f, struct entry e)
+{
+	uint64_t now;
+
+	if (f->is_same || e.file != f->entry.file || e.size != f->entry.size)
+		return f->is_same;
+	now = hash(0, &f->entry, sizeof(f->entry));
+	for (size_t i = 1; i < f->n_head; i++) {
+		const struct range *range = &f->ranges.v[i];
+		_cleanup_free_ void *block = NULL;
+
+		if (!spend_beside(rd, WORK_PEEK + range->n * WORK_BYTE))
+			return false;
+		block = malloc(range->n);
+		if (!block || rd->peek(rd->arg, range->at, block, range->n))
+			return false;
+		now = hash(now, block, range->n);
+	}
+	return now == f->head_hash;
+}
+
+/*
+ * Follows the list at @descriptor once more, by the entries as they were @now: what it leads to was in it at some moment since
+ * the reading began. Entries that came since are passed. False: it was changed just there, or it goes in a circle.
+ */
+static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
+{
+	size_t left = rd->seen.n + TURNS_MOST, fresh = TURNS_MOST;
+	_cleanup_free_ bool *visited = calloc(rd->jit->files.n + 1, sizeof(*visited));
+	struct descriptor d;
+	uint64_t at, prev = 0;
+
+	if (!visited || rd->peek(rd->arg, descriptor, &d, sizeof(d)))
+		return false;
+	for (at = d.first; at && left; left--) {
+		const uint64_t *i = map_get(&rd->seen, at);
+		struct entry other, *e = i ? &now[*i - 1] : &other;
+
+		if ((i && visited[*i - 1]) || (!i && rd->peek(rd->arg, at, e, sizeof(*e))) ||
+		    ((!i || e->prev != prev) && !fresh--) ||
+		    !is_behind(rd, descriptor, prev, at, e))
+			return false;
+		if (i) {
+			visited[*i - 1] = true;
+			listed[*i - 1] = is_same_file(rd, rd->jit->files.v[*i - 1], *e);
+		}
+		prev = at;
+		at = e->next;
+	}
+	return true;
+}
+
+/* What isn't known to have been in the list is forgotten, and what else claims its places is in doubt. 0 or -errno. */
+static int keep_listed(struct reader *rd, const bool *listed)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < rd->jit->files.n; i++) {
+		struct file *f = rd->jit->files.v[i];
+
+		if (listed[i]) {
+			rd->jit->files.v[n++] = f;
+			continue;
+		}
+		vec_foreach(s, &f->spans)
+			r = r ? r : vec_push(&rd->spans, ((struct span){s->start, s->end, true}));
+		file_put(f);
+	}
+	rd->jit->files.n = n;
+	return r ? r : n ? 0 : -EAGAIN;
+}
+
+/* The list changed while it was read. What of it stood still holds. */
+static int settle_changes(struct reader *rd)
+{
+	size_t n = rd->jit->files.n;
+	_cleanup_free_ struct entry *now = calloc(n + 1, sizeof(*now));
+	_cleanup_free_ bool *listed = calloc(n + 1, sizeof(*listed));
+
+	if (!now || !listed)
+		return -ENOMEM;
+	read_entries(rd, now);
+	vec_foreach(d, &rd->jit->descriptors)
+		for (int i = 0; i < TRIES_MOST && !find_listed(rd, d->at, now, listed); i++) {
+		}
+	return keep_listed(rd, listed);
+}
+
+/* @r: how the reading ended. */
+static int settle(struct reader *rd, int r)
+{
+	int checked = r == -ENOMEM ? r : check_files(rd, rd->jit, true);
+
+	if (checked || is_unchanged(rd))
+		return checked ? checked : r;
+	return settle_changes(rd);
+}
+
+/* What of the latest reading needn't be read again. */
+static int find_known(struct reader *rd, const struct gdb_jit *before)
+{
+	int r = before ? check_files(rd, before, false) : 0;
+
+	for (size_t i = 0; before && !r && i < before->files.n; i++)
+		r = map_put(&rd->known, before->files.v[i]->at, i + 1) < 0 ? -ENOMEM : 0;
+	return r;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int collect_spans(struct reader *rd)
+{
+	int r = 0;
+
+	vec_foreach(f, &rd->jit->files)
+		vec_foreach(s, &(*f)->spans)
+			r = r ? r : vec_push(&rd->spans, *s);
+	return r;
+}
+
+/* At an address that two sections have one of them isn't there any more: which one can't be told. */
+static void find_shared(struct reader *rd)
+{
+	struct span *reaching = NULL; /* furthest */
+
+	if (rd->spans.n)
+		qsort(rd->spans.v, rd->spans.n, sizeof(*rd->spans.v), compare_spans);
+	vec_foreach(s, &rd->spans) {
+		if (reaching && s->start < reaching->end)
+			s->shared = reaching->shared = true;
+		if (!reaching || s->end > reaching->end)
+			reaching = s;
+	}
+	vec_foreach(s, &rd->spans)
+		rd->jit->stats.doubtful += s->shared;
+}
+
+static void count_files(struct gdb_jit *j)
+{
+	vec_foreach(f, &j->files) {
+		j->stats.files += (*f)->is_named;
+		j->stats.malformed += (*f)->is_malformed;
+	}
+}
+
+static bool is_shared(const struct reader *rd, uint64_t addr)
+{
+	size_t n = count_upto(rd->spans.v, rd->spans.n, start, addr);
+
+	return rd->spans.v[n - 1].shared;
+}
+
+static int collect_rows(struct reader *rd)
+{
+	int r = 0;
+
+	vec_foreach(at, &rd->jit->files) {
+		const struct unwind_rows *rows = &(*at)->rows;
+		bool shared = false;
+
+		vec_foreach(f, &rows->fdes)
+			shared |= is_shared(rd, rows->base + f->start);
+		if (!shared && rows->fdes.n)
+			r = r ? r : vec_push(&rd->jit->rows, *rows);
+	}
+	return r;
+}
+
+static int add_functions(struct reader *rd, const struct file *file)
+{
+	int r = 0;
+
+	vec_foreach(f, &file->functions)
+		if (!r && !is_shared(rd, f->start))
+			r = symbol_table_add(&rd->jit->table, f->name, f->start, f->size, f->rank);
+	return r;
+}
+
+static int make_table(struct reader *rd)
+{
+	int r = collect_spans(rd);
+
+	if (r)
+		return r;
+	count_files(rd->jit);
+	find_shared(rd);
+	r = collect_rows(rd);
+	vec_foreach(f, &rd->jit->files)
+		r = r ? r : add_functions(rd, *f);
+	r = r ? r : symbol_table_sort(&rd->jit->table);
+	if (r == -EFBIG) { /* each has a size: none stands for one that isn't there */
+		rd->jit->stats.dropped++;
+		r = 0;
+	}
+	rd->jit->stats.symbols = rd->jit->table.list.n;
+	return r;
+}
+
+/* Of a reading that was cut what it didn't get to is known still, within the same limits. 0 or -ENOMEM. */
+static int keep_rest(struct reader *rd, const struct gdb_jit *before)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < before->files.n; i++) {
+		struct file *f = before->files.v[i];
+
+		if (!f->is_same || map_get(&rd->seen, f->at) || f->bytes > rd->left ||
+		    rd->jit->files.n >= GDB_JIT_FILES_MAX)
+			continue;
+		rd->left -= f->bytes;
+		r = vec_push(&rd->jit->files, f);
+		f->refs += !r;
+	}
+	return r;
+}
+
+int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek, gdb_jit_peek_pieces *pieces,
+		    void *arg, const uint64_t *descriptors, size_t n, struct gdb_jit **ret)
+{
+	_cleanup_(reader_fini) struct reader rd = {
+		.peek = peek, .pieces = pieces, .arg = arg, .left = GDB_JIT_BYTES_MAX};
+	int r;
+
+	map_init(&rd.known);
+	map_init(&rd.seen);
+	rd.jit = calloc(1, sizeof(*rd.jit));
+	r = rd.jit ? find_known(&rd, before) : -ENOMEM;
+	r = r ? r : read_lists(&rd, descriptors, n, before);
+	if (rd.jit)
+		r = settle(&rd, r);
+	r = r ? r : make_table(&rd);
+	if (r)
+		return err_sys(r, "list of code registered for gdb");
+	rd.jit->goes_on = rd.cut && rd.fresh;
+	if (rd.cut && before && keep_rest(&rd, before))
+		return err_nomem();
+	*ret = TAKE_PTR(rd.jit);
+	return 0;
+}
+
+int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
+		 struct gdb_jit **ret)
+{
+	return gdb_jit_read_on(NULL, peek, NULL, arg, descriptors, n, ret);
+}
+
+bool gdb_jit_goes_on(const struct gdb_jit *j)
+{
+	return j->goes_on;
+}
+
+const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start)
+{
+	const struct symbol *s = symbol_table_find(&j->table, addr);
+
+	if (s && start)
+		*start = s->start;
+	return s ? j->table.names.s + s->name : NULL;
+}
+
+const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j)
+{
+	return &j->rows;
+}
+
+struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j)
+{
+	return j->stats;
+}
+
+static size_t file_bytes(const struct file *f)
+{
+	return sizeof(*f) + f->bytes + unwind_rows_bytes(&f->rows) +
+	       f->ranges.cap * sizeof(struct range) + f->spans.cap * sizeof(struct span) +
+	       f->functions.cap * sizeof(struct function);
+}
+
+size_t gdb_jit_bytes(const struct gdb_jit *j)
+{
+	size_t n = sizeof(*j) + j->table.list.cap * sizeof(*j->table.list.v) + j->table.names.cap +
+		   j->rows.cap * sizeof(*j->rows.v);
+
+	vec_foreach(f, &j->files)
+		n += file_bytes(*f) / (*f)->refs;
+	return n;
+}

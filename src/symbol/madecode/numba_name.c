@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * numba's symbols (numba/core/itanium_mangler.py, 0.55 to 0.68): C++'s form, Python's modules as namespaces, and
+ * a number for each compilation as an ABI tag, "v7": _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. What
+ * may stand before it, up to a dot, says what it was made for ("cfunc.", "__gufunc__.").
+ */
+#include "symbol/madecode/numba_name.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+
+#define IDENTIFIER_MAX 4096
+
+/* "4leaf" at *p: its text, and *p behind it; NULL if there is none. */
+static const char *take_identifier(const char **p, size_t *n)
+{
+	const char *text;
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return NULL;
+	*n = strtoul(*p, &end, 10);
+	text = end;
+	if (!*n || *n > IDENTIFIER_MAX || strnlen(text, *n) < *n)
+		return NULL;
+	*p = text + *n;
+	return text;
+}
+
+/* What is no letter, digit or underscore is written as _XX; underscores aren't, so only these are certain. */
+static void add_identifier(struct str *out, const char *text, size_t n)
+{
+	if (n > 6 && !strncmp(text, "_3c", 3) && !strncmp(text + n - 3, "_3e", 3)) {
+		str_add_c(out, '<');
+		str_add_n(out, text + 3, n - 6);
+		str_add_c(out, '>');
+	} else {
+		str_add_n(out, text, n);
+	}
+}
+
+/* The tag that says how many functions were compiled before. */
+static bool has_number(const char *p)
+{
+	size_t n;
+	const char *tag = *p++ == 'B' ? take_identifier(&p, &n) : NULL;
+
+	return tag && n > 1 && tag[0] == 'v' && strspn(tag + 1, "0123456789") >= n - 1;
+}
+
+char *numba_name(const char *symbol)
+{
+	_cleanup_str_ struct str out = {};
+	const char *p = strstr(symbol, "_Z"), *text;
+	size_t n;
+
+	if (!p || (p > symbol && p[-1] != '.'))
+		return NULL;
+	str_add_n(&out, symbol, (size_t)(p - symbol));
+	p += p[2] == 'N' ? 3 : 2;
+	for (size_t i = 0; (text = take_identifier(&p, &n)); i++) {
+		if (i)
+			str_add_c(&out, '.');
+		add_identifier(&out, text, n);
+	}
+	return has_number(p) ? str_take(&out) : NULL;
+}
