@@ -28,13 +28,21 @@ verdict rooms "$(awk '
 		may["unwind/rows"] = "base elf"
 		may["unwind/cfi"] = may["unwind/prove"] = "base elf unwind/rows"
 		may["unwind"] = "base elf " unwind
-		may["python"] = "base elf proc " unwind
-		may["symbol"] = "base elf proc python " unwind
+		python = "python/layout python/find python/heap python/code"
+		may["python/layout"] = "base"
+		may["python/find"] = "base elf python/layout"
+		may["python/heap"] = "base proc python/layout"
+		may["python/code"] = "base proc python/layout python/heap " unwind
+		symbol = "symbol symbol/elf symbol/pytables symbol/madecode"
+		may["symbol"] = "base"
+		may["symbol/elf"] = "base elf proc " unwind
+		may["symbol/pytables"] = "base elf"
+		may["symbol/madecode"] = "base proc symbol symbol/elf " unwind
 		may["sampler"] = "base elf proc unwind unwind/rows"; may["profile"] = "base"
-		may["collect"] = "base elf proc python symbol profile " unwind
-		may["dump"] = "base elf proc python symbol sampler profile collect " unwind
+		may["collect"] = "base elf proc profile " unwind " " python " " symbol
+		may["dump"] = "base elf proc sampler profile collect " unwind " " python " " symbol
 		may["host"] = "base proc"
-		may["record"] = "base elf proc python symbol sampler profile collect host " unwind
+		may["record"] = "base elf proc sampler profile collect host " unwind " " python " " symbol
 		view = "view view/names view/shape"
 		may["view/names"] = "base profile"
 		may["view/shape"] = "base profile view/names"
@@ -53,7 +61,7 @@ verdict rooms "$(awk '
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/report"] = may["cli/diff"] = may["cli/merge"] = files
 		may["cli/bpf"] = files " sampler"
-		running = files " elf proc python symbol sampler collect dump record live cli/report " unwind
+		running = files " elf proc sampler collect dump record live cli/report " unwind " " python " " symbol
 		may["cli/man"] = may["cli/attach"] = may["cli/mcp"] = may["cli/doctor"] = running
 		may["cli/record"] = running " cli/doctor"
 		may["cli/top"] = may["cli/dump"] = running " cli/record"
@@ -63,7 +71,7 @@ verdict rooms "$(awk '
 		split(path, part, "/")
 		return part[1] "/" part[2] in may ? part[1] "/" part[2] : part[1]
 	}
-	FNR == 1 { here = room(substr(FILENAME, 5)) }
+	FNR == 1 { here = room(substr(FILENAME, 5)); if (!(here in may)) print FILENAME ": a room without a row" }
 	match($0, /^#include "[a-z]+\/[a-z0-9_.\/]+"/) {
 		other = room(substr($0, 11, RLENGTH - 11))
 		if (here in may && other in may && other != here && index(" " may[here] " ", " " other " ") == 0)

@@ -16,6 +16,7 @@
 #include "code_seam.h"
 #include "python/code/code.h"
 #include "python/find/image.h"
+#include "python/layout/tables.h"
 
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {

@@ -19,6 +19,7 @@
 #include "code_seam.h"
 #include "python/code/code.h"
 #include "python/find/image.h"
+#include "python/layout/tables.h"
 
 #define HEAP_BYTES (48u << 10)
 #define CODES	   24

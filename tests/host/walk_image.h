@@ -11,7 +11,7 @@
 #include "walk_host.h"
 
 #include "../unit/debug_offsets.h"
-#include "python/find/image_internal.h"
+#include "python/layout/tables.h"
 
 #define IMAGE_HEAP    0x555500000000ull
 #define IMAGE_STACK   0x7f1200000000ull

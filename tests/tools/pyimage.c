@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "python/find/image_internal.h"
+#include "python/layout/tables.h"
 
 static void print_layout(const struct py_layout *l)
 {

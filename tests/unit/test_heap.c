@@ -16,6 +16,7 @@
 #include "python/code/code.h"
 #include "python/heap/heap.h"
 #include "python/find/image.h"
+#include "python/layout/tables.h"
 #include "python/heap/threads.h"
 
 #define WORDS (1u << 14)

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "debug_offsets.h"
-#include "python/find/image_internal.h"
+#include "python/layout/tables.h"
 
 static int read_offsets(const uint64_t *v, size_t n, struct py_layout *ret)
 {

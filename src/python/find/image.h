@@ -30,17 +30,4 @@ struct py_image {
  */
 _must_use_ int py_image_read(int fd, const char *name, struct py_image *ret);
 
-/*
- * The layout of a release up to 3.12 (from 3.13 the file's own _Py_DebugOffsets decide).
- * @version is major << 8 | minor, @patch the third number. NULL: none is known.
- */
-const struct py_layout *py_layout_table(unsigned version, unsigned patch);
-
-/*
- * Layout from the bytes of `_PyRuntime` (3.13+, starts with the cookie "xdebugpy"), with @n bytes
- * readable. 0; -ENOTSUP with a message saying what couldn't be validated.
- */
-_must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
-					    struct py_layout *ret);
-
 #endif

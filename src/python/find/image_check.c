@@ -76,32 +76,6 @@ static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree
 	return true;
 }
 
-/* Py_TRACE_REFS (pydebug up to 3.7, --with-trace-refs to 3.12): _ob_next, _ob_prev come first. */
-void py_layout_trace_refs(struct py_layout *l)
-{
-	uint16_t *const fields[] = {
-		&l->ob_type,	    &l->type_name,	  &l->tuple_items,   &l->bytes_data,
-		&l->str_length,	    &l->str_hash,	  &l->str_ascii,     &l->code_argcount,
-		&l->code_flags,	    &l->code_firstlineno, &l->code_filename, &l->code_name,
-		&l->code_linetable, &l->code_varnames,
-	};
-	uint16_t *const optional[] = {
-		&l->str_state,		 &l->str_compact,     &l->code_qualname, &l->code_adaptive,
-		&l->code_firsttraceable, &l->code_version,    &l->func_code,	 &l->func_version,
-		&l->code_stacksize,	 &l->frame_executing,
-	};
-	uint16_t *const frame[] = {&l->frame_code, &l->frame_back, &l->frame_lasti,
-				   &l->frame_locals};
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		*fields[i] += 16;
-	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		*optional[i] += *optional[i] ? 16 : 0;
-	/* Frames are objects up to 3.10 only. */
-	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
-		*frame[i] += 16;
-}
-
 void image_check(struct image_ctx *c)
 {
 	struct py_layout *l = &c->image->layout;

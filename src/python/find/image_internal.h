@@ -5,6 +5,7 @@
 
 #include "elf/elf_file.h"
 #include "python/find/image.h"
+#include "python/layout/tables.h"
 
 /* clang-format off */
 /* Symbols that are looked up, once per file: X(name). */
@@ -48,48 +49,8 @@ struct image_ctx {
 	struct py_image *image;
 };
 
-/*
- * Where things lie in _PyRuntime of a release; 0 = not there, or said by the debug offsets. On
- * AArch64 with glibc the two mutexes of the GIL are 8 bytes larger (48): there the size, and up to
- * 3.11 what follows the GIL (tstate_current, tss_key), is image_mutex_growth() more.
- */
-struct py_runtime_row {
-	uint16_t version;
-	uint8_t patch_first, patch_last;
-	uint32_t size; /* of the release build; 0 = varies */
-	uint32_t interp_head, tstate_current, tss_key;
-};
-
-/* @row where the mutexes are together @growth bytes larger. */
-struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned growth);
-
-/* 3.7-3.11: address of the GIL, which ends where struct _gilstate_runtime_state begins. */
-static inline uint64_t py_gil_before(uint64_t tstate_current, unsigned growth)
-{
-	return tstate_current - 8 - PY_GIL_WAIT_BYTES - growth - PY_GIL_WAIT;
-}
-
 /* 16 on AArch64 with glibc, else 0. */
 unsigned image_mutex_growth(struct image_ctx *c);
-
-/* NULL: not known. */
-const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
-const struct py_runtime_row *py_runtime_by_size(uint64_t size);
-
-#define PY_COOKIE     "xdebugpy" /* first 8 bytes of _PyRuntime from 3.13 on */
-#define PY_DEBUG_READ 1024	 /* bytes to read of it; _Py_DebugOffsets has 888 in 3.15 */
-
-/* What _Py_DebugOffsets says, checked. */
-struct py_debug_offsets {
-	struct py_layout layout;
-	uint32_t hex_version;
-	bool free_threaded;
-	uint64_t runtime_size, interp_size, interp_head, finalizing;
-	uint8_t gil; /* enum py_gil */
-};
-
-/* From the first @n bytes of _PyRuntime; -ENOTSUP with a message if they can't be believed. */
-_must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
 
 /*
  * PY_VERSION_HEX as far as the file tells it without debug offsets (Py_Version, names, strings,
@@ -117,9 +78,6 @@ void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
  * image->unsupported.
  */
 void image_check(struct image_ctx *c);
-
-/* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
-void py_layout_trace_refs(struct py_layout *layout);
 
 /* PyCode_Type without a symbol (3.11+), by what it says of itself; 0 = not found. */
 uint64_t image_find_code_type(struct image_ctx *c);

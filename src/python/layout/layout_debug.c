@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 #include "base/error.h"
-#include "python/find/image_internal.h"
+#include "python/layout/tables.h"
 
 /* clang-format off */
 /* Groups that never changed. */
