@@ -808,6 +808,22 @@ def waited(b):
     no_errors(b)
 
 
+def whole_sentence(b):
+    """On a telephone the first sentence is whole, however long a process's name is."""
+    use = ["CPU use: pid %d: 1000 ms, CPU 50 ms, 1 threads, main thread ran 5 ms, queued %d ms, waited %d ms, not known 0 ms: %s" % (
+        pid, queued, 995 - queued, "joblib.externals.loky.backend.popen_loky_posix") for pid, queued in ((23112, 40), (23107, 600))]
+    made("long-use.html", [(["f"], {}, [2])], comments=use + ["CPU use: all: 1000 ms, CPU 100 ms, 2 processes"])
+    for width in 420, 1024:
+        b.resize(width, 800)
+        open_page(b, "long-use.html")
+        said = b.js("document.getElementById('headline').textContent.replace(/\\u00a0/g, ' ')")
+        assert "(joblib.externals.loky.backend.popen_loky_posix, pid 23107, 60 %), for anything else" in said, said
+        cut = b.js("[...document.querySelectorAll('#headline span')].filter((e) => e.scrollHeight > e.clientHeight + 1).map((e) => e.textContent)")
+        equal(cut, [], "cut sentences, %d pixels" % width)
+    b.resize(1400, 800)
+    no_errors(b)
+
+
 def kind_and_module(b):
     """Both filters: a sample needs a frame of the kind and one of the module, which may be another."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
@@ -2169,7 +2185,7 @@ def main():
         return bad
     with browser.Browser(1400, 800) as b:
         for t in (numbers, python_functions, zoom, search, installed_twice, hover, uncounted, weighed, periods, keyboard, turned, hover_line, slept, keyboard_in_controls, timeline, lanes, time_of_threads, one_scale, even, diff_legend, lane_legend,
-                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
+                  printed, printed_more, printed_deep, printed_whole, scrolled, shown_of, whole_names, long_names, chip, filters, machine, waited, whole_sentence, kind_and_module, garbage, nameless, kept_place, chosen_group, labels, own_words,
                   label_keys, library, my_code, deep_trunk, recursion, mutual_recursion, pressed, sandwich, around, upwards, time_order, time_places, lines, panel, colours, told_apart, kinds_apart, imports,
                   votes, saved, saved_folded, saved_sandwich, options, sizes,
                   address, early, steady, brushed, follows, answered, origins, whole_address, rare, hostile, difference, empty, chain):
