@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""seeds.py: writes the small inputs from which fuzzers begin whose seeds are made and not found: one sound input of each kind. What they
-are made of is abi/records.h and the format itself; they are in the repository, so that fuzzing is the same everywhere."""
+"""seeds.py: makes the seeds that are made and not found, one sound input of each kind, and puts
+them into tests/fuzz/corpus. What they are made of is abi/records.h and the format itself; they are
+in the repository, so that fuzzing is the same everywhere."""
 import base64
 import gzip
-import os
 import struct
 
-CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+import pack
+
 PROCESS = struct.pack("<QII", 1000, 0x7ffffff0, 1)  # struct proc_key
 SAMPLE, STACK, CODE, PROC, NATIVE, SAMPLE_END, ABSENT = range(1, 8)
 # `def f(n):` in line 7 with two lines below; of 3.11 (locations), 3.10 (line numbers), 2.7 to 3.9 (pairs).
@@ -21,11 +22,13 @@ def texts(*all_of_them):
     return out + b"".join(data.ljust((len(data) + 7) & ~7, b"\0") for _, data in all_of_them)
 
 
-def code(version, addr=0x10, layout=0):
+def code(version, addr=0x10, layout=0, name=b"f", qualname="K.f\u00e9\u03b1", table=None):
     """struct rec_code of a function."""
     kind = 0 if version == 0x207 else 1
+    if table is None:
+        table = TABLES[version]
     return (struct.pack("<BBHiQQ", CODE, 0, layout, 7, addr, addr + 1) + PROCESS + struct.pack("<iIQQQ", 0, 1, 0, 0, 0) +
-            texts((kind, b"/app/prog.py"), (kind, b"f"), (2 if kind else 0, "K.f\u00e9\u03b1".encode("utf-16-le")), (0, TABLES[version])))
+            texts((kind, b"/app/prog.py"), (kind, name), (2 if kind else 0, qualname.encode("utf-16-le")), (0, table)))
 
 
 def stack(number, frames, outcome=0):
@@ -54,6 +57,38 @@ def absent():
 def rings(*records):
     """As fuzz_records has them: b"" is a flush."""
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
+
+
+RELEASES = 16  # of tests/host/walk_image.h
+# What hostile_value() of tests/host/walk_random.h makes of a word, by the lowest three bits.
+CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
+SAME = NEAR + 8 * 32
+SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
+
+
+def walk(release, changes, flags=SEND, fail_nth=0):
+    """As fuzz_walk has it. CHANGES: (number of the word, what becomes of it), 32 at most."""
+    head = flags | 31 << 6 | len(changes) - 1
+    if fail_nth:
+        head |= 1 << 56 | fail_nth - 1 << 48
+    return struct.pack("<BQ", release, head) + b"".join(struct.pack("<QQ", *change) for change in changes)
+
+
+def all_over(kind, step, number=0):
+    """32 changes of one kind, STEP words from each other."""
+    return [(step * i, kind + 8 * (number or i)) for i in range(32)]
+
+
+def walks():
+    """Of each release: nothing changed; reads that fail; words all over the image that point to
+    others, or beside what they pointed to."""
+    seeds = {}
+    for release in range(RELEASES):
+        seeds["%d-sound" % release] = walk(release, [(0, SAME)])
+        seeds["%d-faults" % release] = walk(release, [(0, SAME)], SEND | KEEP_ON_FAULT, 5)
+        seeds["%d-crossed" % release] = walk(release, all_over(OTHER_WORD, 7))
+        seeds["%d-near" % release] = walk(release, all_over(NEAR, 5))
+    return seeds
 
 
 def words(line):
@@ -89,6 +124,7 @@ SEEDS = {
         "two": b'{"pid":1,"begin":3,"end":9,"labels":{"test":"a"}}\n'
                b'{"pid":1,"tid":2,"begin":5,"end":60,"labels":{"test":"b","phase":"\\u00e9"}}\n',
     },
+    "fuzz_walk": walks(),
     "fuzz_options": {
         "command": words("-F 999 -o a.html --add-label k=v --native=full --interpreter-frames -- python app.py"),
         "process": words("-p 12 -p13 -d 500ms --times --since 1s --until 2s --summary-json - -qf"),
@@ -101,10 +137,7 @@ SEEDS = {
 
 def main():
     for fuzzer, seeds in SEEDS.items():
-        os.makedirs(os.path.join(CORPUS, fuzzer), exist_ok=True)
-        for name, data in seeds.items():
-            with open(os.path.join(CORPUS, fuzzer, name), "wb") as f:
-                f.write(data)
+        pack.add(fuzzer, seeds)
 
 
 if __name__ == "__main__":
