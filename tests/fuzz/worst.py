@@ -527,13 +527,25 @@ def dwarfs():
                 yield name, data
 
 
-# The fuzzer that has no file: words in an interpreter's memory, for the kernel programs, whose steps the verifier bounds.
-NO_FILE = {"walk"}
+def walks():
+    """Images of interpreters in which 32 words, the most that an input can change, are circles, huge
+    sizes, or the end of a page."""
+    kinds = {"constant": seeds.CONSTANT, "circle": seeds.OTHER_WORD, "copy": seeds.COPY,
+             "near": seeds.NEAR, "bits": seeds.BIT, "end": seeds.END_OF_PAGE}
+    for release in range(seeds.RELEASES):
+        for step in 1, 3, 7, 11:
+            yield "%d-huge-%d" % (release, step), seeds.walk(
+                release, seeds.all_over(seeds.CONSTANT, step, 9))
+            for name, kind in kinds.items():
+                yield "%d-%s-%d" % (release, name, step), seeds.walk(
+                    release, seeds.all_over(kind, step))
+
+
 WORST = {
     "read": profiles, "jsonl": jsonls, "embedded": pictures, "pprof": pprofs, "elf": elfs, "unwind": frames, "x86": code, "maps": maps, "perf_map": perf_maps, "jitdump": jitdumps,
     "kernel_names": kernel_names, "proc": procs, "gdb_jit": gdb_lists, "demangle": demangles, "debug_file": debug_files, "linetable": tables,
     "code": records, "dwarf": dwarfs, "records": rings, "options": command_lines, "mcp": messages,
-    "intervals": intervals,
+    "intervals": intervals, "walk": walks,
 }
 
 
@@ -541,8 +553,9 @@ def main():
     wanted = sys.argv[1:] or list(WORST)
     failed = False
     fuzzers = {name[5:-2] for name in os.listdir(os.path.join(ROOT, "tests/fuzz")) if name.startswith("fuzz_") and name.endswith(".c")}
-    if fuzzers != WORST.keys() | NO_FILE:
-        print("FAIL worst: there are no inputs for every fuzzer: %s" % " ".join(sorted(fuzzers ^ (WORST.keys() | NO_FILE))))
+    if fuzzers != WORST.keys():
+        differ = " ".join(sorted(fuzzers ^ WORST.keys()))
+        print("FAIL worst: there are no inputs for every fuzzer: " + differ)
         return 1
     made = subprocess.run(["flock", "Makefile", "make", "-j%d" % os.cpu_count()] + ["build/release/tests/fuzz/timed_" + name for name in wanted],
                           cwd=ROOT, capture_output=True, text=True, check=False)
