@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers and names for pictures; see markup.h. */
+/* Formats numbers and names for pictures; see markup.h. */
 #include "picture/markup.h"
 
 #include "profile/profile.h"
 
 #include "base/visible.h"
 
-/* Length of the sequence that @c starts and the smallest code point that needs it; 0 = none. */
+/*
+ * Returns the length of the UTF-8 sequence that byte @c starts; 0: none. *min: the smallest code
+ * point that needs this length.
+ */
 static unsigned sequence(unsigned char c, uint32_t *min)
 {
 	if (c >= 0xc2 && c <= 0xdf)
@@ -98,7 +101,7 @@ static void add_utf8(struct str *b, uint32_t c)
 	str_add_c(b, 0x80 | (c & 0x3f));
 }
 
-/* What XML 1.0 allows (section 2.2), if it can be shown: a name is one line. */
+/* Returns @c if XML 1.0 (section 2.2) allows it and it can be shown in a name of one line. */
 static uint32_t xml_char(uint32_t c)
 {
 	return visible(c) && (c & 0xfffe) != 0xfffe ? c : 0xfffd;
@@ -134,7 +137,7 @@ void markup_add_xml(struct str *b, const char *s, size_t n)
 	add_markup(b, s, n, "");
 }
 
-/* Character references are never markup (CommonMark 0.31, section 2.5). */
+/* Writes character references, which are never markup (CommonMark 0.31, section 2.5). */
 void markup_add_md(struct str *b, const char *s, size_t n)
 {
 	add_markup(b, s, n, "\\`*_[]~|$");
@@ -179,7 +182,7 @@ void markup_add_count(struct str *b, int64_t n)
 	}
 }
 
-/* A value of which the last @digits are behind the point, without zeros at the end. */
+/* Writes a decimal number whose last @digits are after the point, without zeros at the end. */
 static void add_number(struct str *b, int64_t value, unsigned digits)
 {
 	uint64_t u = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, unit = 1, part;
@@ -195,7 +198,7 @@ static void add_number(struct str *b, int64_t value, unsigned digits)
 		str_addf(b, ".%0*llu", (int)digits, (unsigned long long)part);
 }
 
-/* Three significant digits. */
+/* Writes three significant digits. */
 static void add_scaled(struct str *b, double v, const char *unit)
 {
 	str_addf(b, "%.*f %s", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, unit);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The page: one HTML file that needs nothing but itself. Its policy lets exactly this script and
- * this style run, and nothing be fetched; everything that comes from a recording is base64 or text
- * that the script sets as text. The recording is embedded, so that krait reads a page back.
+ * The page: one HTML file that needs no other file. Its content security policy lets only this
+ * script and this style run, and forbids all fetching. All that comes from a recording is base64,
+ * or text that the script sets as text. The recording is embedded, so that krait can read a page
+ * back.
  */
 #include "picture/html/html.h"
 
@@ -59,8 +60,8 @@ static int close_after(FILE *f, int r)
 }
 
 /*
- * What @put writes, as a block of data that the script finds by its id. A large preview isn't packed:
- * browsers unpack when they get round to it, which is after they have read most of the file.
+ * Writes what @put writes as a data block that the script finds by @id. The preview of a large page
+ * isn't compressed, because browsers decompress only after they have read most of the file.
  */
 static int put_block(struct html *h, const char *id, int (*put)(struct html *h, FILE *out),
 		     FILE *out)
@@ -152,7 +153,7 @@ static int is_timed(void *arg, const struct profile_sample *s)
 	return s->time_ns >= 0;
 }
 
-/* What the page's controls follow from, so that they are right before its samples are read. */
+/* Finds what the page's controls depend on, so that they are right before the samples are read. */
 static int find_facts(struct html *h, const struct profile_sum *sums, size_t n)
 {
 	int r = h->opt->times == PROFILE_TIMES_NONE ? 0 : profile_each(h->p, is_timed, NULL);
@@ -201,7 +202,9 @@ static int prepare(struct html *h)
 	return r ? r : html_preview(h, sums, n);
 }
 
-/* The picture's data come first: the script draws while the browser still reads the rest. */
+/*
+ * The picture's data come first, so that the script draws while the browser still reads the rest.
+ */
 static int put_body(struct html *h, FILE *out)
 {
 	int r = put_block(h, "krait-view", put_view, out);

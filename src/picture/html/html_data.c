@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tree and samples as the page reads them; the format is in html.h. */
+/* Writes tree and samples as the page reads them; the format is in html.h. */
 #include "format/common/options.h"
 #include "picture/html/html.h"
 
 #include "format/common/varint.h"
 #include "profile/sample_order.h"
 
-/* A sample in time counts for one period: the other values follow from the number of samples. */
+/*
+ * A sample of a period of time counts for one period, so its other values follow from the number of
+ * samples.
+ */
 int64_t html_usual(const struct html *h, unsigned v)
 {
 	const struct profile_meta *meta = profile_meta(h->p);
@@ -17,13 +20,16 @@ int64_t html_usual(const struct html *h, unsigned v)
 		       : 0;
 }
 
-/* Of the first type: what is below 0 isn't drawn. */
+/* The value of the first type; values below 0 aren't drawn. */
 static uint64_t first_of(const int64_t *values)
 {
 	return (uint64_t)MAX(values[0], (int64_t)0);
 }
 
-/* Wraps where a hostile file's numbers don't fit: the page then shows what it gets. */
+/*
+ * A hostile file's numbers may be too large for this subtraction. It wraps then, and the page shows
+ * the result.
+ */
 static int64_t difference(const struct html *h, const int64_t *values, unsigned v)
 {
 	return (int64_t)((uint64_t)values[v] - first_of(values) * (uint64_t)html_usual(h, v));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the header of a page says of a comparison; see html_diff.h. */
+/* Writes the part of a page's header that concerns a comparison; see html_diff.h. */
 #include "picture/html/html_diff.h"
 
 #include "format/common/options.h"
@@ -12,7 +12,10 @@ static void add_pair(struct str *b, const char *name, const char *text)
 	markup_add_json(b, text);
 }
 
-/* {"key":"file"} where a side's file isn't what the function itself says. */
+/*
+ * Appends {"key":"file"} for each function whose file on this side isn't the one that the page's
+ * profile has.
+ */
 static int add_files(struct str *b, struct functions *fs, const char *const *file)
 {
 	bool any = false;

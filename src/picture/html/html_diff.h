@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A page of two recordings side by side: the samples of both are one profile, in which a label tells
- * the side, and which has what is said of the same function in one place. The page gets what else
- * it takes to compare them.
+ * A page that compares two recordings. The samples of both are in one profile: a label tells the
+ * side, and functions that are the same on both sides are one function. struct html_diff is what
+ * the page needs beyond that.
  */
 #ifndef PICTURE_HTML_HTML_DIFF_H
 #define PICTURE_HTML_HTML_DIFF_H
@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include "profile/profile.h"
 
-/* The label and its values. */
+/* The label that tells the side, and its values. */
 #define HTML_DIFF_LABEL	 "diff"
 #define HTML_DIFF_BEFORE "before"
 #define HTML_DIFF_AFTER	 "after"
 
-/* What is more than noise in a function. */
+/* Which values of a function have changed by more than noise. */
 enum {
 	HTML_DIFF_SELF = 1,
 	HTML_DIFF_SELF_SHARE = 2,
@@ -25,19 +25,21 @@ enum {
 
 /* All borrowed. */
 struct html_diff {
-	const char *name[2];	   /* of the sides: files, or labels */
+	const char *name[2];	   /* names of the sides: files, or labels */
 	const char *verdict, *sum; /* sentences for the reader */
-	const char *per;	   /* what .counts are of; NULL: nothing, or wall time */
-	double counts[2];	/* > 0: what the value shown first is divided by, to be compared */
-	int64_t duration_ns[2]; /* 0: not known */
-	bool timed;		/* noise was told by blocks of time */
-	const uint8_t *changed; /* HTML_DIFF_*, by location id of the page's profile */
-	struct profile *recording[2]; /* embedded, instead of the page's profile */
+	const char *per;	   /* what .counts count; NULL: nothing, or wall time */
+	/* > 0: divisors that make the first value of the two sides comparable */
+	double counts[2];
+	int64_t duration_ns[2];	      /* 0: not known */
+	bool timed;		      /* noise was measured from blocks of time */
+	const uint8_t *changed;	      /* HTML_DIFF_*, by location id of the page's profile */
+	struct profile *recording[2]; /* the recordings to embed, in place of the page's profile */
 	/*
-	 * Files that a function's lines are of on either side, by location id of the page's profile; ""
-	 * where there are several, NULL where it isn't on that side; NULL: as the page's profile says. Their
-	 * text: as in the page that the recording was in; NULL or "": render_options.open_source is asked,
-	 * with the side's argument.
+	 * .file: for each side, the file of a function's lines, by location id of the page's
+	 * profile. "": several files; NULL: the function isn't on that side. .file[i] itself may be
+	 * NULL: then the page's profile has the files. .source: the source text that was in the
+	 * page from which the recording was read; if NULL or "", render_options.open_source is
+	 * called with .source_arg.
 	 */
 	const char *const *file[2];
 	const char *source[2];
@@ -46,7 +48,7 @@ struct html_diff {
 
 struct html;
 
-/* ,"diff":{...} of the header. 0 or -ENOMEM. */
+/* Writes ,"diff":{...} into the header. 0 or -ENOMEM. */
 _must_use_ int html_put_diff(struct html *h, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page's header line: JSON with everything but the tree and the samples; see html.h. */
+/* Writes the page's header line: JSON with everything but the tree and the samples; see html.h. */
 #include "format/common/options.h"
 #include "picture/html/html.h"
 
@@ -13,8 +13,9 @@ struct header {
 	FILE *out;
 	struct str buf;
 	VEC(const char *) strings;
-	struct map string_at; /* index in .strings by address: names are interned */
-	VEC(uint32_t) ids;    /* what is to be written as numbers */
+	/* address of a string -> index in .strings; works because names are interned */
+	struct map string_at;
+	VEC(uint32_t) ids; /* ids that are to be written as numbers */
 	bool failed;
 };
 
@@ -60,7 +61,10 @@ static void put_numbers(struct header *d, const char *name, const int64_t *numbe
 	fputc(']', d->out);
 }
 
-/* How much the program waited, which no share of CPU time shows. Of two recordings together nothing is known. */
+/*
+ * Writes how much the program waited, which no share of CPU time shows. For a comparison it isn't
+ * known.
+ */
 static void put_use(struct header *d)
 {
 	_cleanup_str_ struct str words = {};
@@ -70,11 +74,14 @@ static void put_use(struct header *d)
 	put_pair(d, "cpuUse", str_cstr(&words));
 }
 
-/* As in ui/samples.js: what no label is called. */
+/* Groupings that aren't labels; ui/samples.js has the same words. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
 
-/* The page's word for it: ids differ between the two recordings of a comparison. */
+/*
+ * The page's word for the grouping. A comparison groups by name, because ids differ between its two
+ * recordings.
+ */
 static const char *grouping(const struct render_options *opt)
 {
 	if (opt->diff && opt->by && streq(opt->by, "process"))
@@ -117,7 +124,7 @@ static void put_meta(struct header *d)
 	fputc(']', d->out);
 }
 
-/* The index in "strings" of a text. */
+/* The index of a text in "strings". */
 static uint32_t string(struct header *d, const char *s)
 {
 	uint64_t *found = map_get(&d->string_at, (uintptr_t)s);
@@ -154,13 +161,16 @@ static void add_id(struct header *d, uint32_t id)
 	d->failed |= vec_push(&d->ids, id) != 0;
 }
 
-/* Colour member: a digit after the family's letter. */
+/* The colour within its family: a digit after the family's letter. */
 static uint32_t member(const struct function *f)
 {
 	return f->class[1] ? f->class[1] - '0' : 0;
 }
 
-/* Of each function: name, file, path, mapping, module, language; then kind, origin, colour, first line. */
+/*
+ * Writes for each function: name, file, path, mapping, module, language; then kind, origin, colour,
+ * first line.
+ */
 static void put_functions(struct header *d)
 {
 	for (uint32_t key = 0; key < d->h->functions.keys.n; key++) {
@@ -185,8 +195,8 @@ static void put_functions(struct header *d)
 }
 
 /*
- * Number of spots of each function; line and column of each; where its expression ends: lines further,
- * and the column.
+ * Writes the number of spots of each function; line and column of each spot; where its expression
+ * ends: lines further on, and the column.
  */
 static void put_spots(struct header *d)
 {
@@ -207,7 +217,7 @@ static void put_spots(struct header *d)
 	put_ids(d, "spotEnds");
 }
 
-/* All label sets, [0] the empty one: number of labels, then key and value of each. */
+/* Writes all label sets, [0] is the empty one: number of labels, then key and value of each. */
 static void put_labels(struct header *d)
 {
 	const struct profile *p = d->h->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The widest boxes of a call tree: what a reader sees at first, drawn while the browser still reads
- * the rest. See html.h.
+ * The preview: the widest boxes of a call tree, drawn while the browser still reads the rest. See
+ * html.h.
  */
 #include "format/common/options.h"
 #include "picture/html/html.h"
@@ -14,13 +14,14 @@
 struct preview {
 	struct html *h;
 	const struct profile_sum *sums;
-	VEC(uint64_t) order; /* of sums: group << 32 | index */
-	uint32_t *box_of;    /* by node */
-	uint32_t *seen;	     /* by box: the last group that has it */
-	int64_t *total;	     /* by box, of that group: .h->sides at i * .h->sides */
-	uint32_t stamp;	     /* of that group */
-	VEC(double) widths;  /* of all groups' boxes */
-	double least;	     /* what is in the preview is wider */
+	VEC(uint64_t) order; /* order of .sums: group << 32 | index */
+	uint32_t *box_of;    /* box of a node */
+	uint32_t *seen;	     /* by box: the stamp of the last group that has it */
+	/* by box: its values in the current group, .h->sides of them from i * .h->sides */
+	int64_t *total;
+	uint32_t stamp;	    /* of the current group */
+	VEC(double) widths; /* of all boxes in all groups */
+	double least;	    /* the preview has boxes wider than this */
 };
 
 static int largest_first(const void *a, const void *b)
@@ -37,7 +38,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Without what is below 0: no box may be wider than its parent. */
+/* Leaves out values below 0, so that no box is wider than its parent. */
 static void add(int64_t *sum, int64_t value)
 {
 	if (__builtin_add_overflow(*sum, MAX(value, 0), sum))
@@ -50,7 +51,7 @@ static unsigned side_of(const struct html *h, uint32_t labels)
 	       streq(profile_label_text(h->p, labels, HTML_DIFF_LABEL), HTML_DIFF_AFTER);
 }
 
-/* As the page draws it; no box is wider than its parent. */
+/* The width as the page draws it; no box is wider than its parent. */
 static double width(const struct html *h, const int64_t *total)
 {
 	const struct html_diff *d = h->opt->diff;
@@ -59,14 +60,20 @@ static double width(const struct html *h, const int64_t *total)
 		 : (double)total[0];
 }
 
-/* Of two recordings nothing is shown without the samples but a preview. */
+/*
+ * A comparison shows nothing but its preview before its samples are read, so many samples count
+ * too.
+ */
 static bool is_large(const struct html *h)
 {
 	return h->tree.boxes.n > HTML_PREVIEW ||
 	       (h->opt->diff && profile_n_samples(h->p) > HTML_MANY_SAMPLES);
 }
 
-/* As grouping() of ui/view.js has it; two programs that are compared aren't two that ran. */
+/*
+ * Same rule as grouping() of ui/view.js. A comparison isn't grouped by process: its two programs
+ * didn't run together.
+ */
 static bool is_grouped(const struct html *h)
 {
 	return h->roots.depth && !h->opt->diff && (h->opt->by || !h->roots.process);
@@ -96,7 +103,7 @@ static int prepare(struct preview *g, size_t n_sums)
 	return 0;
 }
 
-/* The sums of one group. */
+/* Sums up one group. */
 static void sum_up(struct preview *g, size_t from, size_t to)
 {
 	const struct html_tree *t = &g->h->tree;
@@ -136,7 +143,7 @@ static int take_group(struct preview *g, uint32_t key, take_fn take)
 	return r;
 }
 
-/* Every box in preorder; the root is one where there are no groups. */
+/* Calls @take for every box, in preorder; for the root too if there are no groups. */
 static int each(struct preview *g, take_fn take)
 {
 	size_t n = g->order.n;
@@ -147,7 +154,7 @@ static int each(struct preview *g, take_fn take)
 
 		for (to = from + 1; to < n && g->order.v[to] >> 32 == g->order.v[from] >> 32;)
 			to++;
-		if (from || to < n || !g->stamp) /* the only group's sums stay */
+		if (from || to < n || !g->stamp) /* a single group is summed up once */
 			sum_up(g, from, to);
 		r = take_group(g, g->h->functions.keys.n + sum->labels, take);
 	}

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From stacks to the page's trees; see html_tree.h. */
+/* Turns stacks into the page's trees; see html_tree.h. */
 #include "picture/html/html_tree.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/intern.h"
 
-/* Nodes and boxes as they are found, before the numbering: a recording has millions of nodes. */
+/*
+ * Nodes and boxes as they are found, before they are numbered. A recording has millions of nodes.
+ */
 struct draft {
-	uint32_t box, next; /* next: of the same box, 0 = last */
+	uint32_t box, next; /* next: another node of the same box; 0: the last one */
 };
 struct draft_box {
-	uint32_t nodes, children, next; /* lists; 0 = empty */
+	uint32_t nodes, children, next; /* heads of lists, and the next sibling; 0: none */
 };
 
-/* What tells a node from others, spot or box's key with the parent: interned, ids are indices of the drafts. */
+/*
+ * What identifies a node or box: its parent, and its spot or key. Interned: the id of an entry is
+ * the index of the draft.
+ */
 struct place {
 	uint32_t parent, at;
 };
@@ -22,12 +27,12 @@ struct place {
 struct builder {
 	struct html_tree *t;
 	const struct functions *fs;
-	uint32_t *spot_of; /* by location id; [0]: no frames */
+	uint32_t *spot_of; /* by location id; [0]: for stacks without frames */
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
 	struct intern node_at, box_at; /* struct place */
-	VEC(uint32_t) path, locations; /* of the stack before: most share their root ends */
-	uint32_t *number;	       /* of a draft node in the result */
+	VEC(uint32_t) path, locations; /* of the stack before; most stacks share their root ends */
+	uint32_t *number;	       /* by draft node: its number in the result */
 };
 
 static int compare_spots(const void *a, const void *b)
@@ -60,7 +65,7 @@ static struct html_spot spot_of(const struct builder *b, uint32_t location)
 	return s;
 }
 
-/* Where each function's spots begin. */
+/* Notes where the spots of each function begin. */
 static int index_spots(struct html_tree *t, uint32_t n_functions)
 {
 	uint32_t i = 0;
@@ -100,7 +105,10 @@ static int make_spots(struct builder *b)
 	return index_spots(t, b->fs->keys.n);
 }
 
-/* The box of a node: its parent's child with that key, made if need be; 0 for out of memory. */
+/*
+ * The box of a node: the child of its parent's box with that key, created if needed; 0: out of
+ * memory.
+ */
 static uint32_t box_at(struct builder *b, uint32_t parent, uint32_t key)
 {
 	uint32_t id = intern_put(&b->box_at, &(struct place){parent, key}, 0);
@@ -124,7 +132,7 @@ static uint32_t node_at(struct builder *b, uint32_t parent, uint32_t spot)
 	return b->boxes.v[box].nodes = id;
 }
 
-/* The node where a stack ends. */
+/* Finds or creates the node where a stack ends. */
 static int add_stack(struct builder *b, uint32_t id, uint32_t *ret)
 {
 	size_t n, same = 0;
@@ -172,7 +180,8 @@ static int compare_keys(const void *a, const void *b, void *arg)
 	uint32_t y = place_of(&builder->box_at, *(const uint32_t *)b)->at;
 
 	return x < y ? 1
-		     : -(x > y); /* the greatest first: the others are taken off a stack before */
+		     /* Largest first: a stack takes off the last one first. */
+		     : -(x > y);
 }
 
 static int compare_nodes(const void *a, const void *b)
@@ -191,7 +200,10 @@ static struct html_node html_node_of(const struct builder *b, uint32_t draft)
 	return (struct html_node){b->number[p->parent], p->at};
 }
 
-/* Numbers a box's nodes by their parents' numbers and spots, which no two share. */
+/*
+ * Numbers a box's nodes in the order of their parents' numbers and spots; no two nodes have both
+ * the same.
+ */
 static int number_nodes(struct builder *b, const struct draft_box *draft, struct html_box *box)
 {
 	struct html_tree *t = b->t;
@@ -214,7 +226,7 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 }
 
 struct visit {
-	uint32_t draft, parent; /* parent: in the result */
+	uint32_t draft, parent; /* .parent: number in the result */
 };
 typedef VEC(struct visit) visits;
 

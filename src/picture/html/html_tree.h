@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The call tree of a whole recording as the page gets it, twice: by function (a box), and by spot (a
- * line and expression of a function) below it, because lines are shown on demand and must follow every
- * filter. Nodes are numbered so that a parent comes before its children.
+ * The call tree of a whole recording, at two levels. A box is a function under one caller. A node
+ * is a spot (a line and expression of a function) under one caller's spot; each box consists of
+ * nodes. The page needs nodes because it shows lines on demand, under any filter. Every parent has
+ * a smaller number than its children.
  */
 #ifndef PICTURE_HTML_HTML_TREE_H
 #define PICTURE_HTML_HTML_TREE_H
@@ -11,19 +12,22 @@
 #include "base/vec.h"
 #include "view/shape/functions.h"
 
-/* Sorted by function, line, column, end: a function's spots are neighbours. */
+/* Spots are sorted by function, line, column, end, so those of a function are neighbours. */
 struct html_spot {
-	uint32_t function; /* key */
+	uint32_t function; /* key of the function */
 	int32_t line, column, end_line, end_column;
 };
 
-/* A function under one caller; preorder, siblings by key. [0] is the root, key unused. */
+/*
+ * A function under one caller. Boxes are in preorder, siblings by key. [0] is the root; its key is
+ * unused.
+ */
 struct html_box {
 	uint32_t parent, key, depth;
 	uint32_t first, n; /* its nodes */
 };
 
-/* A spot under one caller's spot. [0] is the root's. */
+/* A spot under one caller's spot. [0] is the root's node. */
 struct html_node {
 	uint32_t parent, spot;
 };
@@ -31,15 +35,16 @@ struct html_node {
 struct html_tree {
 	struct profile *p;
 	VEC(struct html_spot) spots;
-	VEC(uint32_t) first_spot; /* of each function; one more at the end */
+	VEC(uint32_t) first_spot; /* by function: its first spot; one more entry at the end */
 	VEC(struct html_box) boxes;
 	VEC(struct html_node) nodes;
-	uint32_t *node_of_stack; /* by stack id; stack 0: none */
-	int64_t *self;		 /* of node i: n_values at i * n_values; samples that end there */
+	uint32_t *node_of_stack; /* by stack id; 0 is no stack */
+	/* values of the samples that end at node i: n_values of them from i * n_values */
+	int64_t *self;
 	unsigned n_values;
 };
 
-/* 0 or -ENOMEM + message; fini takes what build left. */
+/* 0 or -ENOMEM + message. Call html_tree_fini() after failure too. */
 _must_use_ int html_tree_build(struct html_tree *t, struct profile *p, const struct functions *fs);
 void html_tree_fini(struct html_tree *t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lines of source text that a page of krait's holds, for other views of it: a report of the page shows
- * what the page does, whatever has become of the files.
+ * The source text that a page holds, for other views of it: a report of a page shows the same
+ * source as the page, whatever has become of the files since.
  */
 #ifndef PICTURE_HTML_PAGE_TEXT_H
 #define PICTURE_HTML_PAGE_TEXT_H
@@ -12,30 +12,34 @@
 /* A file that the page names. */
 struct page_file {
 	char *path;
-	bool changed;	 /* when the page was written: it has no text of it */
-	bool foreign;	 /* nor of this one: --source was not given */
-	size_t from, to; /* of page_text.lines */
+	/* the file had changed when the page was written, so the page has no text of it */
+	bool changed;
+	bool foreign;	 /* --source wasn't given for the file, so the page has no text of it */
+	size_t from, to; /* its lines: [from, to) of page_text.lines */
 };
 
 struct page_line {
 	int32_t line; /* from 1 */
-	size_t at;    /* where its text begins in page_text.text */
+	size_t at;    /* offset of its text in page_text.text */
 };
 
 struct page_text {
 	VEC(struct page_file) files;
-	VEC(struct page_line) lines; /* those that aren't empty */
-	struct str text;	     /* each with a NUL behind it */
+	VEC(struct page_line) lines; /* lines that aren't empty */
+	struct str text;	     /* the lines' texts, each followed by a NUL */
 };
 
-/* @json: as source_take() gives it. Hostile. 0; -EINVAL, -E2BIG + message; -ENOMEM. fini in any case. */
+/*
+ * @json: what source_take() returned; hostile. 0; -EINVAL, -E2BIG + message; -ENOMEM. Call
+ * page_text_fini() in any case.
+ */
 _must_use_ int page_text_read(struct page_text *t, const struct str *json);
 void page_text_fini(struct page_text *t);
 
-/* What the page says of the file @path; NULL: nothing. */
+/* What the page says of file @path; NULL: nothing. */
 const struct page_file *page_text_file(const struct page_text *t, const char *path);
 
-/* Line @line of @file without its newline; NULL: the page hasn't got it, or it is empty. */
+/* Line @line of @file without its newline; NULL: the page doesn't have it, or it is empty. */
 const char *page_text_line(const struct page_text *t, const struct page_file *file, int32_t line);
 
 #endif

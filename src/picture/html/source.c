@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Source text for the page; see source.h. */
+/* Writes source text into the page; see source.h. */
 #include "picture/html/source.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 
 enum {
 	MAX_ALL = 8 << 20,	 /* bytes of text in a page */
-	MAX_LINE = 400,		 /* bytes of a line that are shown */
-	MAX_LINES = 3000,	 /* of a function, where its end isn't known */
-	AFTER = 2,		 /* lines after the last that was seen */
-	MAX_TAKEN = 8 * MAX_ALL, /* of another page: with what JSON adds */
+	MAX_LINE = 400,		 /* bytes shown of a line */
+	MAX_LINES = 3000,	 /* lines shown of a function whose end isn't known */
+	AFTER = 2,		 /* lines shown after the last line that was sampled */
+	MAX_TAKEN = 8 * MAX_ALL, /* bytes taken from another page, with what JSON adds */
 };
 
-/* A function that was seen in a file. */
+/* The lines of one sampled function. */
 struct part {
-	uint32_t rank; /* of its path */
+	uint32_t rank; /* of .path */
 	int32_t start, first, last;
 	const char *name, *path;
 };
@@ -30,12 +30,12 @@ struct part {
 struct sources {
 	struct functions *fs;
 	const struct render_options *opt;
-	void *arg; /* of opt->open_source */
+	void *arg; /* argument of opt->open_source */
 	FILE *out;
 	VEC(struct part) parts;
-	struct source_text text; /* of one file after the other */
+	struct source_text text; /* reused for one file after the other */
 	struct str json;
-	size_t left; /* bytes that may still be written */
+	size_t left; /* bytes of text that may still be written */
 	bool any;
 };
 
@@ -48,7 +48,7 @@ static int compare_parts(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* A file, a notebook's cell, or what a library made at run time. */
+/* Is this Python source: a file, a notebook's cell, or code that a library made at run time? */
 static bool is_python(const char *path)
 {
 	if (*path == '<')
@@ -57,7 +57,7 @@ static bool is_python(const char *path)
 	       (str_ends(path, ".py") || str_ends(path, ".pyx") || render_after_kernel(path));
 }
 
-/* By key; .path is NULL where there is nothing to show. 0 or -ENOMEM. */
+/* Fills @parts by function key. .path is NULL if no source is to be shown. 0 or -ENOMEM. */
 static int name_parts(struct functions *fs, struct part *parts)
 {
 	for (uint32_t key = 0; key < fs->keys.n; key++) {
@@ -75,7 +75,7 @@ static int name_parts(struct functions *fs, struct part *parts)
 	return 0;
 }
 
-/* The lines of each function that are shown. */
+/* Finds which lines of each function are shown. */
 static void find_lines(const struct functions *fs, struct part *parts)
 {
 	for (uint32_t id = 1; id <= profile_n_locations(fs->p); id++) {
@@ -123,7 +123,7 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	char *rest = copy, *part;
 	const char *tab = "";
 
-	/* Tabs are dear to columns, and no other control character is. */
+	/* Tabs are kept, because columns depend on them. Other control characters are replaced. */
 	if (!copy)
 		(void)err_nomem();
 	fputc('"', s->out);
@@ -139,7 +139,7 @@ static void put_text(struct sources *s, const char *line, size_t n)
 	s->left -= MIN(s->left, n);
 }
 
-/* The lines of parts that touch are one run. Returns the end of the last. */
+/* Writes runs of lines; parts that touch become one run. */
 static void put_runs(struct sources *s, const struct part *p, const struct part *end)
 {
 	int32_t done = 0;
@@ -164,7 +164,10 @@ static void put_runs(struct sources *s, const struct part *p, const struct part 
 	fputs(open ? "]" : "", s->out);
 }
 
-/* Whether the file is what ran: -ESTALE if not, other errors if it may not be shown. */
+/*
+ * Reads the file if it still is the file that ran. -ESTALE: it has changed; other errors: it may
+ * not be shown.
+ */
 static int read_file(struct sources *s, const struct part *p, const struct part *end)
 {
 	int64_t since = profile_meta(s->fs->p)->time_ns;

@@ -9,9 +9,12 @@
 #include "base/clock.h"
 #include "base/far.h"
 
-enum { MAX_FILE = 4 << 20 }; /* bytes; a longer file isn't a person's */
+enum { MAX_FILE = 4 << 20 }; /* bytes; people write no longer source files */
 
-/* File times are those of the last clock tick; processes' starts are told in hundredths of a second. */
+/*
+ * A file's time is that of the last clock tick; a process's start is given in hundredths of a
+ * second.
+ */
 #define CLOCK_STEPS (20 * NSEC_PER_MSEC)
 
 static int read_all(struct source_text *t, int fd)
@@ -30,7 +33,10 @@ static int read_all(struct source_text *t, int fd)
 	return n < 0 ? -errno : 0;
 }
 
-/* mtime can be set to anything, and package managers do; every such change is a change of the inode. */
+/*
+ * Looks at ctime: mtime can be set to any time, and package managers set it, but each such change
+ * updates ctime.
+ */
 static int check_age(int fd, int64_t since_ns)
 {
 	struct stat st;
@@ -44,7 +50,7 @@ int source_text_read(struct source_text *t, int fd, int64_t since_ns)
 {
 	int r = read_all(t, fd);
 
-	/* After reading: nobody can change it in between. */
+	/* After reading, so that a change in between is noticed. */
 	if (!r)
 		r = check_age(fd, since_ns);
 	t->lines.n = 0;

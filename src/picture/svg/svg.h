@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside of the picture writer (svg*.c), and reading the recording back out of a picture. */
+/* Internals of the picture's writer (svg*.c), and reading the recording back out of a picture. */
 #ifndef PICTURE_SVG_SVG_H
 #define PICTURE_SVG_SVG_H
 
@@ -7,53 +7,66 @@
 #include "view/shape/roots.h"
 #include "view/shape/tree.h"
 
-/* Geometry of the static picture, in px; svg_model.js has them too, with its own width. */
+/* Geometry of the static picture, in px. svg_model.js has the same numbers, except the width. */
 enum {
 	SVG_WIDTH = 1200,
 	SVG_MARGIN = 12,
 	SVG_ROW = 18,
 	SVG_HEADER = 88,
 	SVG_FOOTER = 34,
-	SVG_MAX_BOXES = 20000, /* more make browsers slow: about 7 MB of elements */
+	SVG_MAX_BOXES = 20000, /* more make browsers slow; these are about 7 MB of elements */
 	SVG_MAX_DEPTH = 2000,
 };
-/* Boxes narrower than this aren't drawn; many boxes raise it. */
+/* Boxes narrower than this aren't drawn; a picture with many boxes has a higher limit. */
 #define SVG_MIN_PX 0.1
 
 struct svg_box {
-	uint32_t node, function; /* index into tree.nodes, functions */
-	int64_t start;		 /* in value units from the left */
+	uint32_t node, function; /* indexes into .tree.nodes, .functions */
+	int64_t start;		 /* value units to the left of it */
 };
 
 struct svg {
 	struct profile *p;
 	const struct render_options *opt;
-	unsigned value; /* index */
+	unsigned value; /* index of the value type shown */
 	struct functions named;
 	struct roots roots;
 	struct tree tree;
-	VEC(struct function) functions;	    /* used ones, in order of first use */
-	VEC(struct svg_box) boxes;	    /* parents first, left to right */
-	uint32_t depth;			    /* rows */
-	uint32_t not_drawn;		    /* boxes */
-	int64_t not_drawn_value, threshold; /* their share; smaller ones weren't drawn */
-	int64_t all, counted;		    /* of all stacks, of the value and of what is counted */
-	int64_t less,
-		shares_of; /* of .all what is below 0, above it: not drawn; what percentages are of */
+	VEC(struct function) functions; /* sampled functions, in order of first use */
+	VEC(struct svg_box) boxes;	/* parents first, left to right */
+	uint32_t depth;			/* rows of boxes */
+	uint32_t not_drawn;		/* boxes that weren't drawn */
+	/*
+	 * not_drawn_value: the value of boxes that weren't drawn; threshold: boxes with a smaller
+	 * value aren't drawn.
+	 */
+	int64_t not_drawn_value, threshold;
+	/* Sums over all stacks: of the value shown, and of the first value type. */
+	int64_t all, counted;
+	/*
+	 * less: the part of .all below 0, as a positive number, which isn't drawn; shares_of: 100
+	 * %.
+	 */
+	int64_t less, shares_of;
 };
 
-/* Tree, boxes and functions of a picture. 0 or -errno + message. */
+/* Computes tree, boxes and functions of a picture. 0 or -errno + message. */
 _must_use_ int svg_layout(struct svg *s);
 void svg_fini(struct svg *s);
 
-/* What the first value type counts: "samples"; "" if that is no count, as of profiles whose stacks have a time only. */
+/*
+ * The unit of the first value type if it is a count: "samples". Else "", as in profiles whose
+ * stacks only have a time.
+ */
 const char *svg_counted(const struct svg *s);
-/* "5 samples", "1 sample"; false and nothing if nothing is counted. */
+/* Appends "5 samples" or "1 sample". Returns false, and appends nothing, if nothing is counted. */
 bool svg_add_count(const struct svg *s, int64_t n, struct str *b);
-/* A value with its unit, which a profile may call as it likes, as XML text. */
+/*
+ * Appends a value with its unit as XML text. The unit comes from the profile and may be any text.
+ */
 void svg_add_value(const struct svg *s, int64_t value, struct str *b);
 
-/* The parts of the file, in its order. svg_put_data(): 0 or -ENOMEM (no message). */
+/* Write the parts of the file, in this order. svg_put_data(): 0 or -ENOMEM (no message). */
 void svg_put_description(const struct svg *s, struct str *b);
 void svg_put_header(const struct svg *s, struct str *b);
 void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b);

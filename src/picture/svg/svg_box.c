@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One box of the picture: rectangle, label, and the title that browsers show without a script. */
+/*
+ * Writes one box of the picture: rectangle, label, and the title that browsers show without a
+ * script.
+ */
 #include "picture/svg/svg.h"
 
 #include "picture/markup.h"
 
-/* Widths of a 12 px fixed-width font: DejaVu Sans Mono and Menlo 7.22, others less. */
+/*
+ * Width of a character in a 12 px fixed-width font: DejaVu Sans Mono and Menlo have 7.22, others
+ * less.
+ */
 static const double char_px = 7.23, pad_px = 4;
 
-/* "eggs" of "Spam.eggs", "<lambda>" of "f.<locals>.<lambda>"; native names are taken whole. */
+/*
+ * The last part of a Python name: "eggs" of "Spam.eggs", "<lambda>" of "f.<locals>.<lambda>". A
+ * native name is returned whole.
+ */
 static const char *last_part(const struct function *f)
 {
 	const char *dot = f->kind == KIND_PYTHON && !f->root ? strrchr(f->name, '.') : NULL;
@@ -15,7 +24,9 @@ static const char *last_part(const struct function *f)
 	return dot && dot[1] ? dot + 1 : f->name;
 }
 
-/* What of the name and the file fits: both, the name, its last part, the start of that. */
+/*
+ * Appends as much as fits: name and file, or the name, or its last part, or the beginning of that.
+ */
 static void add_label(const struct function *f, size_t columns, struct str *b)
 {
 	const char *where = *f->file ? f->file : f->kind == KIND_PYTHON ? "" : f->module;
@@ -59,7 +70,10 @@ static size_t first_line(const struct tree *t, uint32_t node)
 	return low;
 }
 
-/* "line 12 45.0 %, 14 30.0 %, 3 more": the lines of a function, of this box's value. */
+/*
+ * Appends "line 12 45.0 %, 14 30.0 %, 3 more": the lines of a function, as shares of this box's
+ * value.
+ */
 static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 {
 	size_t i = first_line(&s->tree, node), end = i, shown = 0;
@@ -80,7 +94,7 @@ static void add_lines(const struct svg *s, uint32_t node, struct str *b)
 		str_addf(b, ", %zu more", end - i);
 }
 
-/* A line that says where the function is. */
+/* Appends a line that says where the function is. */
 static void add_place(const struct function *f, const char *place, struct str *b)
 {
 	if (!*place || f->root)
@@ -158,7 +172,7 @@ void svg_put_box(const struct svg *s, const struct svg_box *box, struct str *b)
 	double x = SVG_MARGIN + box->start * scale, width = n->value * scale;
 	unsigned y = SVG_HEADER + n->depth * SVG_ROW;
 
-	/* A gap of one pixel between boxes, less where they have hardly one. */
+	/* A gap of one pixel separates boxes; narrow boxes get a smaller gap. */
 	str_addf(b, "<g class=\"b %s\"><title>", f->class);
 	add_title(s, box, b);
 	str_addf(b, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", x, y,

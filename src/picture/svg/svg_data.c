@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers behind the boxes for svg_model.js, as JSON in an element of its own: entry i of each
- * array is the i-th box of the picture. The script computes with these, never with rounded
- * coordinates.
+ * Writes the numbers behind the boxes for svg_model.js, as JSON in an element of its own. Entry i
+ * of each array belongs to the i-th box of the picture. The script computes with these numbers,
+ * since coordinates are rounded.
  */
 #include "picture/svg/svg.h"
 
@@ -32,7 +32,7 @@ static void add_function(const struct function *f, struct str *b)
 	str_addf(b, ",%d]", f->kind == KIND_PYTHON && !f->root);
 }
 
-/* [line, value, line, value, ...] of each box; lines are sorted by node, boxes aren't. */
+/* Writes [line, value, line, value, ...] of each box. Lines are sorted by node, boxes aren't. */
 static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 {
 	vec_foreach(box, &s->boxes) {
@@ -48,7 +48,7 @@ static void add_lines(const struct svg *s, const uint32_t *first, FILE *out)
 	}
 }
 
-/* Where each node's lines begin; ends with the end of all. NULL for out of memory. */
+/* The first line of each node; one more entry marks the end. NULL: out of memory. */
 static uint32_t *index_lines(const struct tree *t)
 {
 	uint32_t *first = calloc(t->nodes.n + 1, sizeof(*first));

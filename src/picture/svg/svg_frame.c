@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stands around the boxes: title, numbers of the recording, legend, what wasn't drawn. */
+/* Writes what surrounds the boxes: title, numbers of the recording, legend, what wasn't drawn. */
 #include "format/common/options.h"
 #include "picture/svg/svg.h"
 
 #include <time.h>
 #include "picture/markup.h"
 
-/* Longer titles (a command line) are cut: beside them is room for the controls. */
+/* Longer titles (a command line) are cut, to leave room for the controls. */
 enum { TITLE_COLUMNS = 64 };
 
 static void add_title(const struct svg *s, size_t columns, struct str *b)
@@ -23,7 +23,10 @@ static void add_title(const struct svg *s, size_t columns, struct str *b)
 		str_add(b, "\xe2\x80\xa6");
 }
 
-/* "999 Hz" for a period in time, "every 1,000,000 cycles" for others, nothing for 1: that was weighed, not sampled. */
+/*
+ * Appends "999 Hz" if the period is a time, else "every 1,000,000 cycles". Appends nothing for a
+ * period of 1: values were counted exactly, not sampled.
+ */
 static void add_rate(const struct profile_meta *meta, struct str *b)
 {
 	if (meta->period <= 1 || !meta->period_type.unit)
@@ -44,7 +47,7 @@ static void add_date(const struct profile_meta *meta, struct str *b)
 	char date[64];
 	struct tm tm;
 
-	/* UTC: the same recording gives the same picture on every machine. */
+	/* In UTC, so that a recording gives the same picture on every machine. */
 	if (meta->time_ns <= 0 || !gmtime_r(&t, &tm) ||
 	    !strftime(date, sizeof(date), " \xc2\xb7 %Y-%m-%d %H:%M UTC", &tm))
 		return;
@@ -81,14 +84,17 @@ static void add_numbers(const struct svg *s, struct str *b)
 	add_date(meta, b);
 }
 
-/* One row a family of svg.css, in the order of the legend; members: some of its colours. */
+/*
+ * Each row is a colour family of svg.css, in the order of the legend. members: some of the family's
+ * colours.
+ */
 static const struct {
 	char family;
 	const char *members;
 } families[] = {{'p', "148"}, {'q', "148"}, {'s', "148"}, {'i', ""}, {'n', "02"},
 		{'j', ""},    {'k', "02"},  {'g', ""},	  {'m', ""}};
 
-/* A swatch of a family: stripes, because a family has many colours. */
+/* Draws a family's swatch, with stripes, because a family has many colours. */
 static void add_swatch(size_t row, double x, struct str *b)
 {
 	size_t n = *families[row].members ? strlen(families[row].members) : 1;
@@ -103,7 +109,7 @@ static void add_swatch(size_t row, double x, struct str *b)
 	}
 }
 
-/* What the colours in this picture mean. */
+/* Explains the colours that the picture uses. */
 static void add_legend(const struct svg *s, struct str *b)
 {
 	double x = SVG_MARGIN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the reader does and is told: controls, details of a box, mouse and keyboard. See svg_model.js.
+// Reacts to the reader: controls, details of a box, mouse and keyboard. See svg_model.js.
 
 const input = html('input', {
 	type: 'search', placeholder: 'Search (Ctrl-F)', 'aria-label': 'Search: text or regular expression',
@@ -14,7 +14,7 @@ const bar = svg.appendChild(element(SVG, 'foreignObject', {id: 'bar', height: BA
 const details = svg.appendChild(element(SVG, 'foreignObject',
 	{id: 'details', width: 1, height: 1, style: 'display:none'}, html('div', {})));
 
-// Details of a box, beside the pointer or the focused box.
+// Shows details of a box, beside the pointer or the focused box.
 
 function lineRows(i) {
 	const lines = data.lines[i], out = [], value = data.value[i] || 1, limit = 8;
@@ -60,7 +60,7 @@ function showDetails(i, x, y) {
 	moveDetails(x, y);
 }
 
-// @x, @y: in the window. The details stay inside it.
+// Places the details at (x, y) of the window, and keeps them inside it.
 function moveDetails(x, y) {
 	const matrix = svg.getScreenCTM().inverse();
 	const {width: w, height: h} = details.firstChild.getBoundingClientRect();
@@ -160,7 +160,8 @@ const keys = {
 function onKey(event) {
 	const typing = event.target === input;
 	if ((event.ctrlKey || event.metaKey) && event.key === 'f' && !typing) {
-		event.preventDefault(); // again in the field: the browser's own search
+		// when pressed again in the field, the browser's own search opens
+		event.preventDefault();
 		find();
 		return;
 	}

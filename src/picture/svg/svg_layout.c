@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From samples to the boxes of a picture. A box is a function under one caller, its lines merged.
- * What is too narrow to be seen isn't drawn, and what isn't drawn is counted: a recording of
- * 100,000 stacks gives a picture of a few MB that a browser can handle.
+ * Turns samples into the boxes of a picture. A box is a function under one caller, with all its
+ * lines. Boxes that are too narrow to be seen aren't drawn but counted. So a recording of 100,000
+ * stacks gives a picture of a few MB that a browser can handle.
  */
 #include "format/common/options.h"
 #include "picture/svg/svg.h"
@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/map.h"
 
-/* Widest first, so that a picture is read from the left; equal ones by name, to be the same always.
+/*
+ * Widest first, so that a picture is read from the left. Boxes of equal width are sorted by name,
+ * so that the picture is always the same.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
@@ -62,7 +64,10 @@ static const char *root_name(const struct svg *s)
 	return s->roots.n_processes > 1 ? "all processes" : "all";
 }
 
-/* The function of a node, by key; key 0 of the tree's root and root frames are none. */
+/*
+ * Describes the function of a node, by key. The tree's root (key 0) and root frames have no
+ * function.
+ */
 static int describe(struct svg *s, uint32_t node, struct function *f)
 {
 	uint32_t key = s->tree.nodes.v[node].key;
@@ -77,7 +82,7 @@ static int describe(struct svg *s, uint32_t node, struct function *f)
 	return 0;
 }
 
-/* Index of a node's function, described at first use. */
+/* The index of a node's function, which is described at its first use. */
 static int function_of(struct svg *s, struct map *seen, uint32_t node, uint32_t *ret)
 {
 	uint64_t key = node ? s->tree.nodes.v[node].key : UINT64_MAX;
@@ -101,7 +106,9 @@ static int largest_first(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
-/* Smallest value that is drawn: by width, and so that at most SVG_MAX_BOXES are. */
+/*
+ * Sets the smallest value that is drawn: wide enough to be seen, and at most SVG_MAX_BOXES boxes.
+ */
 static int set_threshold(struct svg *s)
 {
 	size_t n = s->tree.nodes.n;
@@ -128,7 +135,7 @@ struct visit {
 
 typedef VEC(struct visit) visits;
 
-/* Puts the children on @todo, the leftmost on top; leaves out and counts what isn't drawn. */
+/* Pushes the children to @todo, the leftmost last. Boxes that aren't drawn are counted instead. */
 static int push_children(struct svg *s, visits *todo, struct visit v)
 {
 	const struct tree_node *n = &s->tree.nodes.v[v.node];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The scripts of a picture, in this order: svg_model.js, svg_view.js, svg_input.js. svg.c writes them
-// as the body of one function. This part: the boxes, their numbers and labels. All numbers come from
-// the JSON that svg_data.c wrote; entry i is box i.
+// The scripts of a picture, in this order: svg_model.js, svg_view.js, svg_input.js. svg.c writes
+// them as the body of one function. This part: the boxes, their numbers and labels. All numbers
+// come from the JSON that svg_data.c wrote; entry i is box i.
 
 const SVG = 'http://www.w3.org/2000/svg', HTML = 'http://www.w3.org/1999/xhtml';
-// As in svg.h.
+// Same values as in svg.h.
 const MARGIN = 12, ROW = 18, HEADER = 88, FOOTER = 34, PAD = 4, BAR_WIDTH = 400, BAR_HEIGHT = 56;
-// What the controls need beside the title and the numbers.
+// Width that the controls need beside the title and the numbers.
 const NARROW = 860, CONTROLS_WIDTH = 306 + 3 * MARGIN;
 
 const svg = document.currentScript.ownerSVGElement;
@@ -26,7 +26,8 @@ const {parent, last} = relations(data.depth);
 const state = {zoom: 0, flip: false, query: '', current: 0};
 let width = 1200, top = HEADER, barTop = 10, charWidth = 7.23, hits = [];
 
-// parent[i]; last[i]: the last box of i's subtree. Boxes come parents first, left to right.
+// parent[i] is i's parent; last[i] is the last box of i's subtree. Parents come first, boxes go
+// left to right.
 function relations(depth) {
 	const up = new Int32Array(count), end = new Int32Array(count), path = [];
 	for (let i = 0; i < count; i++) {
@@ -51,7 +52,7 @@ function element(namespace, name, attributes, ...children) {
 }
 const html = (name, attributes, ...children) => element(HTML, name, attributes, ...children);
 
-// Numbers, as markup.c writes them.
+// Numbers, formatted as markup.c formats them.
 
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 
@@ -76,7 +77,7 @@ function percent(part, whole) {
 	return v.toFixed(v >= 0.0995 || v === 0 ? 1 : v >= 0.00995 ? 3 : 4) + ' %';
 }
 
-// Labels, as svg_box.c writes them.
+// Labels, formatted as svg_box.c formats them.
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 

@@ -41,8 +41,8 @@ function draw() {
 	}
 }
 
-// Gives the picture this width; as high as it must be, but at least the window. Below @least the
-// controls have no room beside the title.
+// Gives the picture width @w. Its height is what it needs, at least the window's. Below width
+// @least, the controls have no room beside the title.
 function setWidth(w, least) {
 	width = w;
 	const narrow = width < least;
@@ -60,7 +60,7 @@ function setWidth(w, least) {
 	svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
 }
 
-// clientWidth is the window without scroll bars, which come and go with the picture's size.
+// clientWidth excludes scroll bars, which come and go with the picture's size.
 const room = () => Math.max(svg.clientWidth, 360);
 
 function resize() {
@@ -78,7 +78,7 @@ function resize() {
 	draw();
 }
 
-// The controls stay in sight of whoever scrolls through a deep picture.
+// The controls stay in sight while a deep picture is scrolled.
 function follow() {
 	const floating = standalone && window.scrollY > barTop;
 	bar.setAttribute('y', floating ? window.scrollY : barTop);
@@ -96,7 +96,7 @@ function zoom(i) {
 	remember();
 }
 
-// A pattern if it is one, else the text itself; case doesn't matter.
+// A regular expression if the query is one, else the text itself. Case is ignored.
 function matcher(query) {
 	try {
 		return new RegExp(query, 'iu');
@@ -121,7 +121,7 @@ function search(query) {
 	remember();
 }
 
-// Value of the hits within box @i; one inside another counts once.
+// Value of the hits within box @i; a hit inside another hit counts once.
 function matched(i) {
 	let sum = 0, end = -1;
 	for (const h of hits) {
@@ -140,7 +140,7 @@ function report() {
 		result.textContent = '';
 		return;
 	}
-	// What isn't drawn isn't searched.
+	// Boxes that aren't drawn aren't searched.
 	const least = data.notDrawn && matched(0) < total ? 'at least ' : '';
 	let text = `matched ${least}${percent(matched(0), whole)} of all`;
 	if (state.zoom)
@@ -148,7 +148,7 @@ function report() {
 	result.textContent = text;
 }
 
-// The address keeps what is shown, so that a reload or a sent link shows it too.
+// The address holds the state, so that a reload or a sent link shows the same.
 function remember() {
 	const p = new URLSearchParams();
 	if (state.zoom)
@@ -160,7 +160,7 @@ function remember() {
 	try {
 		window.history.replaceState(null, '', p.size ? '#' + p : location.pathname);
 	} catch {
-		// Not allowed in this document: the picture works without.
+		// This document doesn't allow it; the picture works without it.
 	}
 }
 
