@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of formats. A new output is one file and one row here. */
+/* The table of formats. A new output format is one file and one row here. */
 #include "format/format.h"
 #include "base/str.h"
 #include "format/common/options.h"
@@ -13,7 +13,7 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
-/* The first row is what a recording without -o is written as. */
+/* The first row is the format of a recording without -o. */
 const struct render_format render_formats[] = {
 	{"html", {".html"}, "nothing: the recording is embedded", html_write},
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},

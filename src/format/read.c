@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of formats that can be read, and getting a file's bytes; see read.h. */
+/* The table of formats that krait reads, and reading a file's bytes; see read.h. */
 #include "format/read.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@
 #include "picture/html/source.h"
 
 #define HEAD	  (64u << 10)
-#define MAX_BYTES ((size_t)2 << 30) /* a recording takes 8 bytes a sample */
+#define MAX_BYTES ((size_t)2 << 30) /* a recording takes 8 bytes for each sample */
 
 static bool is_two(const struct read_input *in)
 {
@@ -46,7 +46,7 @@ static int read_svg(const uint8_t *data, size_t n, struct profile **ret)
 	return r ? err_wrap(r, "the recording in the picture") : 0;
 }
 
-/* krait's own pstats: a recording is behind it. */
+/* Is it a file that krait wrote with the recording at its end, such as pstats? */
 static bool has_end(const struct read_input *in)
 {
 	size_t n;
@@ -98,7 +98,10 @@ static bool is_control(uint8_t c)
 	return c < ' ' && c != '\t' && c != '\n' && c != '\r';
 }
 
-/* A message with fields from 1 to 15, each a number or bytes; not text that happens to begin so. */
+/*
+ * Is it a message whose fields have numbers from 1 to 15, each a number or bytes? A text that
+ * happens to begin so isn't.
+ */
 static bool is_pprof(const struct read_input *in)
 {
 	uint8_t tag = in->head_n ? in->head[0] : 0;
@@ -110,7 +113,7 @@ static bool is_pprof(const struct read_input *in)
 	return false;
 }
 
-/* The first that knows the file reads it. */
+/* The first format whose probe accepts a file reads it. */
 static const struct read_format formats[] = {
 	{"html", is_two, read_two_as_one},
 	{"svg", is_svg, read_svg},
@@ -132,15 +135,16 @@ static void list_names(char *buf, size_t n)
 		at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? ", " : "", formats[i].name);
 }
 
-/* What perf record writes; a pprof message could begin so, but none does. */
+/* Is it a file of perf record? A pprof message could begin with these bytes, but none does. */
 static bool is_perf_data(const uint8_t *data, size_t n)
 {
 	return n >= 8 && !memcmp(data, "PERFILE2", 8);
 }
 
 /*
- * Python's marshal of a dict whose keys are tuples of three. It has no stacks: of a function its own
- * time, with what it called, and by caller. krait could only make up the stacks that add up to that.
+ * Is it Python's marshal of a dict whose keys are tuples of three? Such a file has no stacks. It
+ * has a function's own time, its time including callees, and both by caller. krait would have to
+ * invent stacks that add up to that.
  */
 static bool is_pstats(const uint8_t *data, size_t n)
 {
@@ -152,7 +156,10 @@ static bool is_pstats(const uint8_t *data, size_t n)
 	       ((data[1] & 0x7f) == ')' && data[2] == 3);
 }
 
-/* Other tools' files that krait knows and doesn't read; pstats of krait's own ends with a recording. */
+/*
+ * Refuses files of other tools that krait recognizes but can't read. pstats that krait wrote is
+ * read: it ends with a recording.
+ */
 static int check_known(const uint8_t *data, size_t n)
 {
 	size_t end;
@@ -173,7 +180,7 @@ static int check_known(const uint8_t *data, size_t n)
 	return 0;
 }
 
-/* A page or picture without a recording: krait's own has it near its end. */
+/* Refuses a page or picture without a recording. krait's own have it near the end. */
 static void refuse_markup(const char *data, size_t n)
 {
 	static const char *const ends[] = {"</html>", "</svg>"};
@@ -193,7 +200,10 @@ static void refuse_markup(const char *data, size_t n)
 	err_set(-EINVAL, "byte %zu: the page or picture ends there, cut off before a recording", n);
 }
 
-/* The format of a file of which at least the beginning is there, or NULL + message. */
+/*
+ * The format of a file, of which at least the beginning is in @data. NULL + message if there is
+ * none.
+ */
 static const struct read_format *find(const uint8_t *data, size_t n)
 {
 	_cleanup_free_ uint8_t *head = malloc(HEAD);
@@ -224,7 +234,7 @@ static const struct read_format *find(const uint8_t *data, size_t n)
 	if (found)
 		return found;
 	if (r)
-		return NULL; /* damaged, as the message says */
+		return NULL; /* damaged; the message says so */
 	list_names(names, sizeof(names));
 	if (n > 0 && (data[0] == '<' || (n > 3 && !memcmp(data, "\xef\xbb\xbf<", 4))))
 		refuse_markup((const char *)data, n);
@@ -245,7 +255,7 @@ int read_profile(const uint8_t *data, size_t n, struct profile **ret)
 	r = f ? f->read(data, n, ret) : -EINVAL;
 	if (r == -ENOMEM)
 		return err_nomem();
-	/* What a text lacks would be missing from the profile. */
+	/* Text that couldn't be stored would be missing from the profile. */
 	if (!r && err_memory_failed()) {
 		profile_free(*ret);
 		*ret = NULL;
@@ -259,7 +269,7 @@ struct bytes {
 	size_t n, cap;
 };
 
-/* Reads until @want bytes are there or the file ends. 0 or -errno without a message. */
+/* Reads until @want bytes are in @b or the file ends. 0 or -errno without a message. */
 static int read_until(int fd, struct bytes *b, size_t want)
 {
 	while (b->n < want) {
@@ -280,15 +290,15 @@ static int read_until(int fd, struct bytes *b, size_t want)
 }
 
 /*
- * A picture's recording may come late in it, so text goes on to the end, as does pstats; what no format
- * begins with doesn't: /dev/zero and disk images end here.
+ * Is it worth reading the whole file? A picture's recording may come late, so text and pstats are
+ * read to the end. A file that no format can begin with isn't: /dev/zero and disk images end here.
  */
 static bool worth_reading(const struct bytes *b)
 {
 	return b->n < HEAD || b->v[0] == '<' || is_pstats(b->v, b->n) || find(b->v, b->n);
 }
 
-/* A file says it beforehand, a pipe doesn't. */
+/* A file's size is known beforehand, a pipe's isn't. */
 static bool is_too_large(int fd, const struct bytes *b)
 {
 	struct stat st;
@@ -312,9 +322,9 @@ static int read_fd(int fd, struct bytes *b)
 		       : 0;
 }
 
-/* What is wanted of a file. */
+/* What to take from a file. */
 struct wanted {
-	struct profile **one, **two; /* its profile, or those of a page of two */
+	struct profile **one, **two; /* its profile, or those of a page that compares two */
 	const char *tag;	     /* or the source text of a page */
 	struct str *source;
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The recordings in a page of two, and the two counts of difffolded.pl; see read.h. */
+/*
+ * Reads the two recordings in a page that compares them, and the two counts of difffolded.pl; see
+ * read.h.
+ */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "format/common/embedded.h"
@@ -34,7 +37,7 @@ static int read_side(const uint8_t *data, size_t n, int side, struct profile **r
 	return r ? err_wrap(r, "the recording '%s' in the page", words[side]) : 0;
 }
 
-/* The value that is called @name; -1 without one. */
+/* The index of the value called @name; -1: there is none. */
 static int find_value(struct profile *p, const char *name)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -45,7 +48,7 @@ static int find_value(struct profile *p, const char *name)
 	return -1;
 }
 
-/* The same value in two profiles, under the same name. */
+/* Makes two profiles of one: each gets one of the values, under the same name. */
 static int split_values(struct profile *p, struct profile *ret[2])
 {
 	const int at[2] = {find_value(p, FOLDED_BEFORE), find_value(p, FOLDED_AFTER)};
@@ -98,7 +101,7 @@ int read_two(const uint8_t *data, size_t n, struct profile *ret[2])
 	return r;
 }
 
-/* Replaces *p by the same with the label that tells its side. */
+/* Replaces *p by a copy of it with a label that says which side it is. */
 static int add_label(struct profile **p, const char *word)
 {
 	struct profile_label_text label = {HTML_DIFF_LABEL, strlen(HTML_DIFF_LABEL), word};

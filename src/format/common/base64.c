@@ -39,7 +39,7 @@ static ssize_t encoder_write(void *cookie, const char *data, size_t n)
 		put_group(e, e->rest, 3);
 		e->n_rest = 0;
 	}
-	/* fopencookie(3): 0, not -1, tells an error. */
+	/* fopencookie(3): a write function returns 0 on error, not -1. */
 	return ferror(e->out) ? 0 : (ssize_t)n;
 }
 
@@ -82,7 +82,7 @@ static bool blank(char c)
 	return c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-/* Decodes into @out (room for 3/4 of @n); the bytes written or -EBADMSG. */
+/* Decodes into @out, which has room for 3/4 of @n bytes. Returns the bytes written, or -EBADMSG. */
 static ssize_t decode(const char *s, size_t n, uint8_t *out)
 {
 	uint32_t bits = 0;

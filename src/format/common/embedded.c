@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recording inside a picture or a page of krait's. It is found by the one opening tag that
- * their writers give it; text from a profile can't imitate it, because there every '<' is escaped.
+ * The recording inside a picture or page that krait wrote. It begins after the one opening tag that
+ * the writers give it. Text from a profile can't imitate the tag, because every '<' in it is
+ * escaped.
  */
 #include "format/common/embedded.h"
 
@@ -16,7 +17,7 @@ const char *embedded_find(const char *data, size_t n, const char *tag)
 	return at ? at + strlen(tag) : NULL;
 }
 
-#define END	  "krait-pb" /* behind the recording and its length in 8 bytes, the lowest first */
+#define END	  "krait-pb" /* follows the recording and its length: 8 bytes, little endian */
 #define END_BYTES (sizeof(uint64_t) + sizeof(END) - 1)
 
 void embedded_put_end(FILE *out, uint64_t n)

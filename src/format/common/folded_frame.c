@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text of one frame taken apart; see folded_frame.h. */
+/* Takes the text of one frame apart; see folded_frame.h. */
 #include "format/common/folded_frame.h"
 
 #define TEXT(s, n) ((struct folded_text){(s), (n)})
@@ -23,7 +23,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Length of the digits that end @s. */
+/* The number of digits at the end of @s. */
 static size_t digits_at_end(const char *s, size_t n)
 {
 	size_t digits = 0;
@@ -33,7 +33,7 @@ static size_t digits_at_end(const char *s, size_t n)
 	return digits;
 }
 
-/* A line number; 0 for what is no number below 2^31. */
+/* A line number; 0 if the text isn't a number below 2^31. */
 static int32_t number(const char *s, size_t n)
 {
 	int64_t v = 0;
@@ -46,7 +46,7 @@ static int32_t number(const char *s, size_t n)
 	return (int32_t)v;
 }
 
-/* Source files whose functions are native; every other one with a line is Python's. */
+/* Is it a source file of native code? Every other file with a line number counts as Python's. */
 static bool native_source(const char *s, size_t n)
 {
 	static const char *const endings[] = {
@@ -67,8 +67,8 @@ static bool python_source(const char *s, size_t n)
 }
 
 /*
- * Endings of stackcollapse-perf.pl and of krait's --annotate; _[w] is the stack that woke the
- * thread up, the kernel's.
+ * Reads the suffixes of stackcollapse-perf.pl and of krait's --annotate. Suffix _[w] marks a frame
+ * of the kernel's stack that woke the thread. Returns the length without the suffix.
  */
 static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 {
@@ -90,7 +90,7 @@ static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 	return n;
 }
 
-/* krait's own marks; other texts in brackets are what perf shows where it has no symbol. */
+/* Is it a mark of krait's? perf writes other texts in brackets, where it has no symbol. */
 static bool is_mark(const char *s, size_t n)
 {
 	static const char *const marks[] = {"[truncated]",
@@ -108,7 +108,7 @@ static bool is_mark(const char *s, size_t n)
 	return false;
 }
 
-/* "[libz.so.1+0x1234]", "[kernel+0xffff]": *f if it is one. */
+/* Reads "[libz.so.1+0x1234]" or "[kernel+0xffff]". False: the text isn't of that form. */
 static bool take_address(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t at = n - 1;
@@ -130,7 +130,10 @@ static bool take_address(const char *s, size_t n, struct folded_frame *f)
 	return true;
 }
 
-/* "[unknown]", "libz.so.1": whoever wrote it had no source file, a line or not. */
+/*
+ * Is it a mapping, such as "[unknown]" or "libz.so.1"? Whoever wrote it had no source file, even if
+ * a line follows.
+ */
 static bool is_mapping(const char *s, size_t n)
 {
 	const char *so = memmem(s, n, ".so", 3);
@@ -143,7 +146,10 @@ static bool is_mapping(const char *s, size_t n)
 	return has_suffix(s, n, ".dylib") || has_suffix(s, n, ".dll") || has_suffix(s, n, ".exe");
 }
 
-/* A source file, if there is a line or the ending tells; else a mapping. No Python function is called java/lang/Thread.run. */
+/*
+ * Stores a place: a source file if there is a line or the file's extension shows it, else a
+ * mapping. A name such as java/lang/Thread.run isn't a Python function's.
+ */
 static void set_place(const char *s, size_t n, bool has_line, struct folded_frame *f)
 {
 	bool python = python_source(s, n), native = native_source(s, n);
@@ -157,7 +163,7 @@ static void set_place(const char *s, size_t n, bool has_line, struct folded_fram
 		f->kind = KIND_PYTHON;
 }
 
-/* What is in the parentheses at the end: "FILE:LINE", a source file, or a mapping. */
+/* Reads the parentheses at the end of a frame: "FILE:LINE", a source file, or a mapping. */
 static void take_place(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t digits = digits_at_end(s, n);
@@ -168,7 +174,7 @@ static void take_place(const char *s, size_t n, struct folded_frame *f)
 	set_place(s, has_line ? n - digits - 1 : n, has_line, f);
 }
 
-/* "name (place)": the last parentheses, which end the text. */
+/* Reads "name (place)": the last parentheses, if they end the text. */
 static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t depth = 0;
@@ -181,8 +187,8 @@ static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 		if (depth)
 			continue;
 		/*
-		 * C++'s own "f(int)" has no blank before it and says no place, nor does a number: of threads py-spy
-		 * makes slices "thread (12)".
+		 * C++'s own "f(int)" has no blank before the parentheses, so it names no place.
+		 * Neither does a number: py-spy names threads' slices "thread (12)".
 		 */
 		if (s[i - 1] != ' ' || i < 2 || i + 2 >= n || digits_at_end(s, n - 1) == n - i - 2)
 			return false;
@@ -193,7 +199,7 @@ static bool take_parentheses(const char *s, size_t n, struct folded_frame *f)
 	return false;
 }
 
-/* "FILE:FUNCTION:LINE" of Austin and of CPython 3.15's own profiler. */
+/* Reads "FILE:FUNCTION:LINE", as Austin and CPython 3.15's own profiler write it. */
 static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 {
 	size_t digits = digits_at_end(s, n), end, at;
@@ -203,7 +209,7 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 	end = n - digits - 1;
 	for (at = end; at && s[at - 1] != ':'; at--)
 		;
-	/* "std::sort:12" isn't one: the file is empty or ends in a colon. */
+	/* "std::sort:12" isn't of that form: the file would be empty or end in a colon. */
 	if (at < 2 || at == end || s[at - 2] == ':')
 		return false;
 	f->file = TEXT(s, at - 1);
@@ -214,7 +220,9 @@ static bool take_colons(const char *s, size_t n, struct folded_frame *f)
 	return true;
 }
 
-/* Where the name of a function of V8's ends: before the blank that its file is behind, n without a file. */
+/*
+ * Where the name of a V8 function ends: at the blank before its file, or at @n if it has no file.
+ */
 static size_t end_of_v8_name(const char *s, size_t n)
 {
 	static const char *const starts[] = {
@@ -230,7 +238,7 @@ static size_t end_of_v8_name(const char *s, size_t n)
 	return last ? (size_t)(last - s) : n;
 }
 
-/* Takes ":39" off the end. False: there is no number. */
+/* Takes a number such as ":39" off the end. False: there is none. */
 static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 {
 	size_t digits = digits_at_end(s, *n);
@@ -243,7 +251,8 @@ static bool take_number_at_end(const char *s, size_t *n, int32_t *ret)
 }
 
 /*
- * "LazyCompile:*foo /srv/app.js:39" of node's perf maps: the sign tells how it was compiled, a column may follow the line.
+ * Reads "LazyCompile:*foo /srv/app.js:39" of node's perf maps. The sign before the name tells how
+ * the function was compiled. A column may follow the line.
  */
 static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 {
@@ -270,7 +279,7 @@ static bool take_v8(const char *s, size_t n, struct folded_frame *f)
 	s += end + 1;
 	n -= end + 1;
 	if (take_number_at_end(s, &n, &f->line) && take_number_at_end(s, &n, &column))
-		f->line = column; /* that was the column */
+		f->line = column; /* the first number was the column */
 	f->file = TEXT(s, n);
 	return true;
 }
@@ -291,7 +300,7 @@ static bool is_text(const char *s, size_t n, const char *text)
 	return n == strlen(text) && !memcmp(s, text, n);
 }
 
-/* Frames that Austin (-g) and CPython 3.15's own profiler put in for what isn't Python. */
+/* Reads frames that Austin (-g) and CPython 3.15's own profiler insert for what isn't Python. */
 static bool take_made_up(const char *s, size_t n, struct folded_frame *f)
 {
 	static const char collector[] = "garbage collector";
@@ -377,7 +386,9 @@ static uint32_t mapping_of(struct profile *p, const struct folded_frame *f)
 		m.name = profile_string(p, name);
 	} else if (f->mapping.n) {
 		m.name = string(p, f->mapping);
-		/* The name tells the kind in a file; an annotation can't say otherwise. */
+		/*
+		 * The mapping's name decides the kind, as in a recording, whatever a suffix says.
+		 */
 		m.kind = profile_kind(profile_get_string(p, m.name));
 	} else {
 		m.name = profile_string(p, by_kind[f->kind]);
@@ -397,7 +408,7 @@ struct profile_location folded_frame_location(struct profile *p, const struct fo
 	return l;
 }
 
-/* Where @what is in @s, or n. */
+/* The offset of @what in @s, or @n. */
 static size_t find(const char *s, size_t n, const char *what)
 {
 	const char *at = memmem(s, n, what, strlen(what));
@@ -405,7 +416,7 @@ static size_t find(const char *s, size_t n, const char *what)
 	return at ? (size_t)(at - s) : n;
 }
 
-/* "NAME (pid 12)" */
+/* Reads "NAME (pid 12)". */
 static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
 {
 	static const struct {
@@ -427,7 +438,7 @@ static bool root_of_krait(const char *s, size_t n, struct folded_label ret[2])
 	return false;
 }
 
-/* What has no name: "tid 34" as a root frame, "(tid 34)" in the name of a viewer's thread. */
+/* Reads roots without a name: "tid 34" as a root frame, "(tid 34)" as a viewer's thread. */
 static bool root_without_name(const char *s, size_t n, struct folded_label ret[2])
 {
 	size_t bracket = n && s[0] == '(' && s[n - 1] == ')', start = bracket + strlen("pid ");
@@ -441,7 +452,10 @@ static bool root_without_name(const char *s, size_t n, struct folded_label ret[2
 	return true;
 }
 
-/* `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; src/stack_trace.rs */
+/*
+ * Reads `process 12:"python app.py"`, `thread (12): Main`, `thread (12)`; see src/stack_trace.rs of
+ * py-spy.
+ */
 static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 {
 	bool process = has_prefix(s, n, "process "), thread = has_prefix(s, n, "thread (");
@@ -465,7 +479,7 @@ static bool root_of_pyspy(const char *s, size_t n, struct folded_label ret[2])
 	return true;
 }
 
-/* "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34" */
+/* Reads "P12", "T34", "T12:34" (process or interpreter: thread), "tid:34". */
 static bool root_of_austin(const char *s, size_t n, struct folded_label ret[2])
 {
 	size_t start = has_prefix(s, n, "tid:") ? 4 : 1, digits = digits_at_end(s, n);

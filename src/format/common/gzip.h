@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gzip (RFC 1952) as a stream, for data that a page unpacks with the browser's own decoder. */
+/* gzip (RFC 1952) as a stream, for data that a page decompresses with the browser's decoder. */
 #ifndef FORMAT_COMMON_GZIP_H
 #define FORMAT_COMMON_GZIP_H
 
@@ -7,8 +7,8 @@
 #include "base/util.h"
 
 /*
- * A stream that writes what it is given to @out compressed; closing it writes the rest and leaves
- * @out open. NULL + errno on failure. Errors of @out show at fclose().
+ * Opens a stream that writes to @out, compressed, what is written to it. Closing the stream writes
+ * the rest and leaves @out open. NULL + errno on failure. fclose() reports errors of @out.
  */
 FILE *gzip_encoder(FILE *out);
 

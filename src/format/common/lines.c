@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Splitting text into lines; see lines.h. */
+/* Splits text into lines; see lines.h. */
 #include "format/common/lines.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct splitter {
 	const char *what;
 	int (*take)(void *arg, const struct line *line);
 	void *arg;
-	uint64_t off, number; /* of the line that comes next */
+	uint64_t off, number; /* of the next line */
 };
 
 static int take(struct splitter *s, const char *text, size_t n)
@@ -26,7 +26,7 @@ static int take(struct splitter *s, const char *text, size_t n)
 	return s->take(s->arg, &line);
 }
 
-/* The whole lines of buf[0..n); *used is where the rest begins. */
+/* Handles the whole lines in buf[0..n). *used: where the rest begins. */
 static int take_whole(struct splitter *s, const char *buf, size_t n, size_t *used)
 {
 	int r = 0;
@@ -58,7 +58,7 @@ static int read_all(struct splitter *s, struct unpack *u)
 		r = unpack_more(u, (uint8_t *)buf + have, cap - have, &got);
 		if (r)
 			return r == -EINVAL ? err_wrap(r, "%s", s->what) : r;
-		/* What is there already has no end of a line. */
+		/* The bytes before @have contain no end of a line. */
 		have += got;
 		r = take_whole(s, buf, have, &used);
 		memmove(buf, buf + used, have - used);

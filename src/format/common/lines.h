@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lines of a text file, packed or not, one at a time. Input is hostile. */
+/* The lines of a text file, compressed or not, one at a time. Input is hostile. */
 #ifndef FORMAT_COMMON_LINES_H
 #define FORMAT_COMMON_LINES_H
 
 #include "base/util.h"
 
 struct line {
-	const char *s; /* without its end; valid during the call */
+	const char *s; /* without its line break; valid during the call */
 	size_t n;
-	uint64_t off, number; /* of its first byte in the unpacked file; from 1 */
+	uint64_t off, number; /* off: of its first byte in the uncompressed file; number: from 1 */
 };
 
 /*
- * Calls @take for every line of @data (plain, gzip or zstd), the last with or without its end. Stops
- * at the first non-zero return and returns it. -EINVAL + message for damaged files and lines of
- * more than 16 MiB, -ENOMEM + message. @what begins the messages: "folded stacks".
+ * Calls @take for every line of @data (plain, gzip or zstd); the last line may lack its line break.
+ * Stops at the first non-zero return and returns that. -EINVAL + message for damaged files and
+ * lines of more than 16 MiB, -ENOMEM + message. @what begins the messages: "folded stacks".
  */
 _must_use_ int lines_each(const uint8_t *data, size_t n, const char *what,
 			  int (*take)(void *arg, const struct line *line), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a writer is told beside the profile. */
+/* What a writer needs beside the profile. */
 #ifndef FORMAT_COMMON_OPTIONS_H
 #define FORMAT_COMMON_OPTIONS_H
 
@@ -10,26 +10,32 @@
 struct html_diff;
 
 struct render_options {
-	const char *title; /* for pictures; NULL = made from the profile's meta */
-	const char *value; /* value type, NULL = the format's default (folded: samples; others:
-			      default) */
-	const char *by;	   /* root frames: "process", "thread", "cgroup", a label; NULL = process if
-			      several */
-	enum profile_times times;
-	bool annotate; /* folded: a suffix after names tells the kind of frame */
-	bool bare;     /* trace: the list of events alone, as py-spy writes it */
+	const char *title; /* for pictures; NULL: made from the profile's metadata */
 	/*
-	 * For the page's source text: a descriptor of a file that a recording names, or -errno where
-	 * it may not be shown; -EPERM where it could be if asked for, -ESTALE where it isn't the one that
-	 * ran, which both is said. NULL: no source text. @since_ns: if it changed after that it isn't; at first the start of the recording.
+	 * value type; NULL: the format's default (folded: samples; others: the profile's default)
+	 */
+	const char *value;
+	/*
+	 * root frames: "process", "thread", "cgroup", a label; NULL: process, if there are several
+	 */
+	const char *by;
+	enum profile_times times;
+	bool annotate; /* folded: a suffix after names shows the kind of frame */
+	bool bare;     /* trace: only the list of events, as py-spy writes it */
+	/*
+	 * Opens a file that the recording names, for the page's source text. Returns a descriptor
+	 * or -errno. The page says so for -EPERM (could be shown on request) and -ESTALE (not the
+	 * file that ran). NULL: no source text. *since_ns: in: the start of the recording; out: a
+	 * file that changed after this isn't the one that ran.
 	 */
 	int (*open_source)(void *arg, const char *path, int64_t *since_ns);
 	void *source_arg;
-	/* Lines of this file are in the page. NULL: nobody wants to know. @arg: as of open_source. */
+	/* Called for each file of which lines are in the page; may be NULL. @arg: .source_arg. */
 	void (*source_shown)(void *arg, const char *path);
-	const char *source_text; /* instead of that: as read_source_file() took it from a page */
-	const char *headline;	 /* of the page: what a reader is told first; NULL or "": nothing */
-	const struct html_diff *diff; /* the page compares two recordings; else NULL */
+	/* used in place of .open_source: source text that read_source_file() took from a page */
+	const char *source_text;
+	const char *headline;	      /* the page's first sentence; NULL or "": none */
+	const struct html_diff *diff; /* set if the page compares two recordings, else NULL */
 };
 
 #endif

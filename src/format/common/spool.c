@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Columns that wait in a temporary file; see spool.h. */
+/* Columns kept in a temporary file; see spool.h. */
 #include "format/common/spool.h"
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ FILE *spool_open(void)
 	int fd = temporary_file();
 	FILE *f;
 
-	/* In memory where no directory can be written to. */
+	/* If no directory can be written to, the file is in memory. */
 	if (fd < 0)
 		fd = memfd_create("krait", MFD_CLOEXEC);
 	f = fd < 0 ? NULL : fdopen(fd, "w+");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text that has to wait for other text: formats with a column after a column (all stacks, then all
- * weights) are written in one pass over the samples, the later columns through a temporary file.
+ * Text that is written after other text. Some formats have whole columns one after the other (all
+ * stacks, then all weights). They are written in one pass over the samples: the later columns go
+ * through a temporary file.
  */
 #ifndef FORMAT_COMMON_SPOOL_H
 #define FORMAT_COMMON_SPOOL_H
@@ -9,10 +10,10 @@
 #include <stdio.h>
 #include "base/util.h"
 
-/* A file to write to, NULL + message on failure. The caller closes it. */
+/* Opens a temporary file. NULL + message on failure. The caller closes it. */
 FILE *spool_open(void);
 
-/* Appends to @out what @spool holds, and empties it. 0 or -errno + message. */
+/* Appends the contents of @spool to @out, and empties @spool. 0 or -errno + message. */
 _must_use_ int spool_move(FILE *spool, FILE *out);
 
 #endif

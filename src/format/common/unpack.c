@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gzip, zstd and plain bytes as one stream; see unpack.h. */
+/* Reads gzip, zstd and plain bytes as one stream; see unpack.h. */
 #include "format/common/unpack.h"
 
 #include <errno.h>
@@ -9,7 +9,10 @@
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
-/* A frame may ask for a window of this size (128 MiB), zstd's own limit without --long. */
+/*
+ * A zstd frame may ask for a window of this size (128 MiB), which is zstd's own limit without
+ * --long.
+ */
 #define ZSTD_WINDOW_LOG 27
 
 static bool starts_with(const uint8_t *data, size_t n, const char *magic, size_t magic_n)
@@ -45,7 +48,7 @@ void unpack_close(struct unpack *u)
 	*u = (struct unpack){};
 }
 
-/* Concatenated gzip members are one stream, as for gzip(1). */
+/* As in gzip(1), concatenated members are one stream. */
 static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	int r;
@@ -76,7 +79,7 @@ static int more_gzip(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 		       u->used - u->z.avail_in, u->z.msg ? u->z.msg : "unknown reason");
 }
 
-/* As zstd(1), several frames are one stream. */
+/* As in zstd(1), several frames are one stream. */
 static int more_zstd(struct unpack *u, uint8_t *buf, size_t cap, size_t *got)
 {
 	ZSTD_inBuffer in = {u->data, u->n, u->used};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bytes of a file as its writer meant them: gzip (RFC 1952), zstd (RFC 8878) or as they are.
- * Streams: memory is bounded whatever the file says. Input is hostile.
+ * Decompresses a file: gzip (RFC 1952), zstd (RFC 8878), or plain bytes. It streams, so memory is
+ * bounded whatever the file says. Input is hostile.
  */
 #ifndef FORMAT_COMMON_UNPACK_H
 #define FORMAT_COMMON_UNPACK_H
@@ -13,24 +13,27 @@
 
 struct unpack {
 	const uint8_t *data;
-	size_t n, used; /* of data */
+	size_t n, used; /* of .data */
 	enum { UNPACK_PLAIN, UNPACK_GZIP, UNPACK_ZSTD } kind;
-	bool ended; /* nothing more comes */
+	bool ended; /* there are no more bytes */
 	z_stream z;
 	ZSTD_DStream *zstd;
 };
 
-/* @data stays the caller's and must outlive @u. 0 or -ENOMEM + message. */
+/* @data is borrowed and must outlive @u. 0 or -ENOMEM + message. */
 _must_use_ int unpack_open(struct unpack *u, const uint8_t *data, size_t n);
 void unpack_close(struct unpack *u);
 
 /*
- * Writes up to @cap (not 0) bytes to @buf; *got may be 0 before u->ended. 0; -EINVAL + a message
- * that says where damaged data is; -ENOMEM + message.
+ * Writes up to @cap (> 0) bytes to @buf. *got may be 0 before u->ended. 0; -EINVAL + a message that
+ * says where the data is damaged; -ENOMEM + message.
  */
 _must_use_ int unpack_more(struct unpack *u, uint8_t *buf, size_t cap, size_t *got);
 
-/* Adds all that still comes to @ret; the same, and -E2BIG without a message beyond @most bytes. */
+/*
+ * Appends all remaining bytes to @ret. As unpack_more(); also -E2BIG, without a message, beyond
+ * @most bytes.
+ */
 _must_use_ int unpack_rest(struct unpack *u, size_t most, struct str *ret);
 
 #endif

@@ -71,7 +71,7 @@ int viewer_in_line(const char *format, struct json_in *in, const char *field, in
 	return viewer_in_wrap(format, json_in_skip(in), field);
 }
 
-/* The number that a text is. */
+/* Parses a text as a number. */
 static bool is_number(const struct str *text, int times, int64_t *ret)
 {
 	struct json_in in;
@@ -167,7 +167,7 @@ void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t 
 	l->function = profile_function(p, &fn);
 }
 
-/* The whole text: parts of it refer to what comes behind them. */
+/* Decompresses the whole text, because parts of it refer to later parts. */
 static int unpack_all(const char *format, struct unpack *u, size_t budget, struct str *ret)
 {
 	int r = unpack_rest(u, budget, ret);

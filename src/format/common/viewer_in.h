@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the readers of viewers' formats share: JSON, packed or not, hostile. Every message begins with
- * the format's name and the field.
+ * What the readers of viewers' formats share. Such a file is JSON, compressed or not, and hostile.
+ * Every message begins with the format's name and the field.
  */
 #ifndef FORMAT_COMMON_VIEWER_IN_H
 #define FORMAT_COMMON_VIEWER_IN_H
@@ -12,74 +12,95 @@
 #define VIEWER_MAX_DEPTH 65536 /* frames of a stack */
 #define VIEWER_NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
-/* The memory that a file of @n bytes may need: as of pprof, far above what real files do. */
+/*
+ * The memory that reading a file of @n bytes may take. Same formula as for pprof; real files need
+ * far less.
+ */
 #define VIEWER_BUDGET(n) ((256ull << 20) + 64 * (n))
 
 /*
- * Small files can't make krait walk for hours: the frames of all stacks together, each counted once
- * a thread, that a file of @n bytes and @unpacked of text may have. Reading counts them without a walk, but
- * whatever is shown of them walks over each, some 30 ns a frame. Real files have a few frames a byte, and what is
- * packed some tens; V8's own stack has room for some 11,000 nested calls, which even a small file may have once.
+ * How many frames the stacks of a file may have in all, each stack counted once for each thread: @n
+ * bytes of file, @unpacked bytes of text. Without this limit a small file could keep krait busy for
+ * hours, since all views walk over each of these frames, at some 30 ns a frame. Real files have a
+ * few frames for each byte, some tens if compressed. The base allows for one deep stack even in a
+ * small file: V8's own stack has room for some 11,000 nested calls.
  */
 #define VIEWER_STEPS(n, unpacked)                                                                  \
 	((64ull << 20) + MIN(64 * (uint64_t)(n), 16 * (uint64_t)(unpacked)))
 
-/* Of a file that begins with @head: is its first character @first, and is @word in it? */
+/*
+ * @head: the beginning of a file. viewer_in_begins(): is @first its first character?
+ * viewer_in_has(): does it contain @word?
+ */
 bool viewer_in_begins(const uint8_t *head, size_t n, char first);
 bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
 
-/* -EINVAL + "FORMAT: FIELD: byte N: WHAT". */
+/* Sets the message "FORMAT: FIELD: byte N: WHAT" and returns -EINVAL. */
 int viewer_in_bad(const char *format, const struct json_in *in, const char *field,
 		  const char *what);
 
-/* Adds what was being read to a message of base/json_in.h; what isn't below 0 comes back as it is. */
+/* If @r is an error of base/json_in.h, adds format and field to its message. Returns @r. */
 int viewer_in_wrap(const char *format, int r, const char *field);
 
-/* A string, or "" for what is none. */
+/* Reads a string. Any other value gives "". */
 _must_use_ int viewer_in_text(const char *format, struct json_in *in, const char *field,
 			      struct str *ret);
 
-/* The same of a number, too. */
+/* Reads a string or a number, as text. */
 _must_use_ int viewer_in_id(const char *format, struct json_in *in, const char *field,
 			    struct str *ret);
 
-/* A line or column; null and what isn't in 1..2^31-1 is 0. */
+/* Reads a line or column; 0 if it is null or not in 1..2^31-1. */
 _must_use_ int viewer_in_line(const char *format, struct json_in *in, const char *field,
 			      int32_t *ret);
 
 /*
- * Any number times 10^@times, also as text ("100"); false in *known for what is none or doesn't fit, and 0 in *ret. Below 0
- * only for what is no JSON.
+ * Reads a number, also one in a string ("100"), and multiplies it by 10^@times. If the value is no
+ * number or doesn't fit, *known is false and *ret is 0. Returns an error only for invalid JSON.
  */
 _must_use_ int viewer_in_scaled(const char *format, struct json_in *in, const char *field,
 				int times, int64_t *ret, bool *known);
 
-/* How the counts of a file are kept: with fractions if one has some, unless one is too large for that. */
+/*
+ * How the counts of a file are kept: as millionths if one has a fraction, unless one is too large
+ * for that.
+ */
 struct viewer_counts {
-	bool micro, rounded; /* they are PROFILE_MICROCOUNT; fractions are rounded away */
+	/* micro: counts are kept as PROFILE_MICROCOUNT; rounded: fractions are rounded away */
+	bool micro, rounded;
 	bool has_fraction, has_large;
 };
 
-/* A count as viewer_in_scaled() reads it. What the file has tells, behind it all, whether to read it anew. */
+/*
+ * viewer_in_count() reads a count, as viewer_in_scaled(). After the whole file,
+ * viewer_in_counts_again() says whether the file must be read again, with counts kept in another
+ * way.
+ */
 _must_use_ int viewer_in_count(const char *format, struct json_in *in, const char *field,
 			       struct viewer_counts *c, int64_t *ret, bool *known);
 bool viewer_in_counts_again(struct viewer_counts *c);
 
-/* Says that @n things of a file are left out or mended (@how of comments.h); none: nothing. 0 or -ENOMEM + message. */
+/*
+ * Adds a comment that @n things of a file were left out or mended (@how: see comments.h). If @n is
+ * 0, adds nothing. 0 or -ENOMEM + message.
+ */
 _must_use_ int viewer_in_note(struct profile *p, const char *how, uint64_t n, const char *thing,
 			      const char *what);
 
-/* -EINVAL + message if @p and @bytes beside it have become more than @budget. */
+/* -EINVAL + message if @p and @bytes of other data together exceed @budget. */
 _must_use_ int viewer_in_check_memory(const char *format, const struct json_in *in,
 				      const char *field, const struct profile *p, size_t bytes,
 				      size_t budget);
 
-/* @l of @p, whose function begins at @line; as it was where that is 0 or it has no function. */
+/*
+ * Sets the line in which the function of @l begins. Changes nothing if @line is 0 or @l has no
+ * function.
+ */
 void viewer_in_set_start(struct profile *p, struct profile_location *l, int32_t line);
 
 /*
- * The text of a file: itself if it is plain, else in @unpacked, of @budget bytes at most. 0 or -errno +
- * message.
+ * Opens the text of a file: the file itself if it is plain, else its decompressed text, at most
+ * @budget bytes, in @unpacked. 0 or -errno + message.
  */
 _must_use_ int viewer_in_open(const char *format, const uint8_t *data, size_t n, size_t budget,
 			      struct str *unpacked, struct json_in *ret);

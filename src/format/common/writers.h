@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The writers that format.c lists, one each. Contract of all: struct render_format.write. */
+/* The writers listed in format.c. Their contract is that of struct render_format.write. */
 #ifndef FORMAT_COMMON_WRITERS_H
 #define FORMAT_COMMON_WRITERS_H
 

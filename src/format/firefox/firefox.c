@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, and a thread after
- * the other. A run of samples is its first sample with all its weight, and one without weight where
- * it ends; so is a pause. The activity graph goes by these.
+ * Writes profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, then
+ * one thread after the other. A run of samples is written as its first sample with the whole
+ * weight, and a sample without weight where the run ends. A pause ends so too. The activity graph
+ * depends on these.
  */
 #include "format/firefox/firefox.h"
 
@@ -17,14 +18,14 @@
 
 struct threads {
 	struct firefox *f;
-	FILE *times, *weights, *cpu; /* columns that wait */
+	FILE *times, *weights, *cpu; /* columns that are written after the stacks */
 	struct timeline timeline;
-	bool in_time;	 /* the values are time: in milliseconds then */
-	unsigned digits; /* else how many of theirs are behind the point */
+	bool in_time;	 /* the values are times, written in milliseconds */
+	unsigned digits; /* if not .in_time: how many decimal places the values have */
 	const char *thread_comma, *comma;
-	uint64_t n;	   /* samples of the thread so far */
-	int64_t at_ns;	   /* end of the last one, at least its time */
-	int64_t period_ns; /* 0 = not known */
+	uint64_t n;	   /* samples written for the thread */
+	int64_t at_ns;	   /* where the last sample ends, at least its time */
+	int64_t period_ns; /* 0: not known */
 };
 
 static void put_ms(FILE *out, int64_t ns)
@@ -32,7 +33,7 @@ static void put_ms(FILE *out, int64_t ns)
 	json_put_decimal(out, ns, 6);
 }
 
-/* @node 0: no stack. @cpu: how much of the values came since the sample before. */
+/* @node 0: no stack. @cpu: the part of the weight that counts as CPU time since the last sample. */
 static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_t weight,
 		       int64_t cpu)
 {
@@ -55,7 +56,10 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 	t->n++;
 }
 
-/* The site wants names, also where a recording has none: "made_up" tells those apart when it is read. */
+/*
+ * The site needs names. Where the recording has none they are made up, and listed in "made_up", so
+ * that a reader can drop them.
+ */
 static void put_names(FILE *out, const struct timeline_thread *thread)
 {
 	const char *comma = "";
@@ -110,13 +114,13 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 	return 0;
 }
 
-/* Samples without a time follow one another from the start on, if none has one. */
+/* If no sample has a time, samples follow one another from the start. */
 static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 {
 	struct threads *t = arg;
 	uint32_t node = profile_stack_node(t->f->p, run->stack);
 	int64_t weight = run->values[t->f->value], time_ns = run->time_ns, first;
-	int64_t ran = MAX(weight, (int64_t)0); /* less than nothing isn't CPU time */
+	int64_t ran = MAX(weight, (int64_t)0); /* a negative weight isn't CPU time */
 	int64_t gap_ns = MAX(2 * t->period_ns, 20 * (int64_t)NSEC_PER_MSEC);
 
 	if (!weight)
@@ -163,7 +167,7 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return r;
 }
 
-/* The command line and the closing lines, in the panel about the profile. */
+/* The command line and the closing lines appear in the profile's info panel. */
 static void put_comments(const struct firefox *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);
@@ -196,7 +200,10 @@ static void put_meta(const struct threads *t)
 	put_ms(f->out, t->period_ns ? t->period_ns : (int64_t)NSEC_PER_MSEC);
 	fputs(",\"startTime\":", f->out);
 	put_ms(f->out, m->time_ns);
-	/* No profilingEndTime: a sample at the recording's very end would be beyond it, and isn't counted then. */
+	/*
+	 * profilingEndTime is left out: the site wouldn't count a sample at the recording's very
+	 * end.
+	 */
 	if (t->in_time)
 		fputs(",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 		      "\"threadCPUDelta\":\"ns\"}",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Firefox Profiler's "processed profile", version 60: the first with tables that all threads
- * share. The profiler reads older versions than its own (src/profile-logic/
- * processed-profile-versioning of firefox-devtools/profiler), so this stays as it is.
+ * Writes the Firefox Profiler's "processed profile", version 60: the first version in which all
+ * threads share tables. The profiler also reads older versions
+ * (src/profile-logic/processed-profile-versioning of firefox-devtools/profiler), so the version
+ * needn't change.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_H
 #define FORMAT_FIREFOX_FIREFOX_H
@@ -12,11 +13,14 @@
 #include "format/common/options.h"
 #include "view/names/names.h"
 
-/* What the profiler calls func: functions of one name, file and mapping, or a location without. */
+/*
+ * What the profiler calls func: all functions of one name, file and mapping, or a location without
+ * a name.
+ */
 struct firefox_func {
 	uint32_t location; /* one of its locations */
-	uint32_t name;	   /* string */
-	int64_t source;	   /* index, -1 = none */
+	uint32_t name;	   /* index into the strings */
+	int64_t source;	   /* index into .sources; -1: none */
 };
 
 struct firefox {
@@ -25,27 +29,32 @@ struct firefox {
 	const struct render_options *opt;
 	struct render_names *names;
 	unsigned value;
-	/* String 0 is "", then come the profile's by id, then those made here. */
-	struct str made; /* as JSON, ",\n" before each */
+	/* The strings of the file: 0 is "", then the profile's by id, then these. */
+	struct str made; /* as JSON, each after ",\n" */
 	uint32_t n_made;
-	uint32_t *func_of; /* by location id */
+	uint32_t *func_of; /* index into the funcs, by location id */
 	VEC(struct firefox_func) funcs;
-	VEC(uint32_t) sources; /* strings */
-	uint32_t *lib_of;      /* by mapping id: index of the library, UINT32_MAX = none */
+	VEC(uint32_t) sources; /* indexes into the strings */
+	uint32_t *lib_of;      /* by mapping id: index of the library; UINT32_MAX: none */
 	uint32_t n_libs;
-	uint32_t first_lib_name; /* string: the names of libraries come one after the other */
+	uint32_t first_lib_name; /* string of the first library's name; the other names follow it */
 };
 
-/* Numbers functions, source files and libraries; undone by firefox_tables_fini(). 0 or -errno +
- * message. */
+/*
+ * Numbers functions, source files and libraries. Call firefox_tables_fini() afterwards. 0 or -errno
+ * + message.
+ */
 _must_use_ int firefox_tables_init(struct firefox *f);
 void firefox_tables_fini(struct firefox *f);
 
-/* Writes "libs" and "shared": everything that isn't of one thread. */
+/* Write "libs" and "shared": everything that isn't of a single thread. */
 void firefox_put_libs(const struct firefox *f);
 void firefox_put_shared(const struct firefox *f);
 
-/* Categories are kinds of frames, in their order; the list for the profile's meta data. */
+/*
+ * Categories are kinds of frames, in the order of enum frame_kind. This is their list for the
+ * profile's "meta".
+ */
 extern const char firefox_categories[];
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A Firefox profile into a profile: its threads and their samples; see firefox_in.h. */
+/* Reads a Firefox profile: its threads and their samples; see firefox_in.h. */
 #include "format/firefox/firefox_in.h"
 
 #include <errno.h>
@@ -8,19 +8,19 @@
 #include "format/firefox/firefox_in_tables.h"
 
 #define NEWEST 75
-#define MS     6 /* times and weights are milliseconds: power of ten to nanoseconds */
+#define MS     6 /* 10^6: from milliseconds, as in the file, to nanoseconds */
 
-/* A member of "threads": its samples are read when all of it is known. */
+/* A member of "threads". Its samples are read after all its members are known. */
 struct thread {
 	struct json_in samples, stack, time, deltas, weight;
 	struct str weight_type, name, process, pid, tid;
-	bool no_name, no_process; /* krait made it up */
+	bool no_name, no_process; /* the name was made up by krait */
 	bool is_count;
-	unsigned value; /* index */
+	unsigned value; /* index of the value type */
 	uint32_t labels;
 };
 
-/* Threads of different types are of different values. */
+/* Gives each type of weight a value type of its own. */
 static int take_type(struct ff_reader *r, struct thread *t)
 {
 	static const struct {
@@ -50,7 +50,10 @@ static int take_type(struct ff_reader *r, struct thread *t)
 	return 0;
 }
 
-/* One of the lists beside "stack"; where there is none, or no number, @otherwise. */
+/*
+ * Reads the next item of a list that runs beside "stack". *ret is @otherwise if there is no list or
+ * the item is no number.
+ */
 static int read_beside(struct ff_reader *r, struct json_in *in, const char *field, int times,
 		       int64_t otherwise, int64_t *ret)
 {
@@ -64,14 +67,14 @@ static int read_beside(struct ff_reader *r, struct json_in *in, const char *fiel
 	if (more <= 0)
 		return more ? ff_in_field(more, field) : ff_bad(in, field, "there are more stacks");
 	ff_skip_blanks(in);
-	none = *in->at == 'n'; /* null */
+	none = *in->at == 'n'; /* the item is null */
 	err = viewer_in_scaled(FF_FORMAT, in, field, times, ret, &known);
 	r->n_no_number += !known && !none;
 	*ret = known ? *ret : otherwise;
 	return err;
 }
 
-/* A count is 1 where there is none; in what the profile counts. */
+/* Reads a weight in the unit of its value; a missing count is 1. */
 static int read_weight(struct ff_reader *r, struct thread *t, int64_t *ret)
 {
 	struct json_in *in = &t->weight;
@@ -98,7 +101,10 @@ static int add_sample(struct ff_reader *r, const struct thread *t, int32_t stack
 	struct profile_sample s = {.labels = t->labels, .time_ns = MAX(time_ns, (int64_t)-1)};
 	int err;
 
-	/* krait's own marks of where a run of samples ends, and what others leave out. */
+	/*
+	 * A sample without weight is krait's mark of where a run ends; in other files it is left
+	 * out too.
+	 */
 	if (!weight)
 		return 0;
 	s.values[t->value] = weight;
@@ -111,7 +117,7 @@ static int enter_list(struct json_in *in, const char *field)
 	return in->at ? ff_in_field(json_in_enter(in, '['), field) : 0;
 }
 
-/* Lists of the same length. A delta is that from the sample before. */
+/* Reads the samples from lists of equal length. A delta is relative to the sample before. */
 static int read_samples(struct ff_reader *r, struct thread *t)
 {
 	bool timed = t->time.at || t->deltas.at;
@@ -142,7 +148,7 @@ static int read_samples(struct ff_reader *r, struct thread *t)
 	return err;
 }
 
-/* Where the lists of "samples" are, and the type of the weights. */
+/* Finds the lists of "samples", and the type of the weights. */
 static int find_samples(struct ff_reader *r, struct thread *t)
 {
 	struct json_in in = t->samples;
@@ -159,7 +165,7 @@ static int find_samples(struct ff_reader *r, struct thread *t)
 			continue;
 		}
 		err = ff_in_field(json_in_skip(&in), "samples");
-		/* null: there is none */
+		/* null: there is no such list */
 		if (in.at[-1] != ']')
 			continue;
 		if (streq(key, "stack"))
@@ -176,13 +182,13 @@ static int find_samples(struct ff_reader *r, struct thread *t)
 	return err;
 }
 
-/* What krait writes where a recording doesn't say. */
+/* Is it an id that krait writes if the recording has none? */
 static bool is_made_up(const struct ff_reader *r, const struct str *id)
 {
 	return r->of_krait && strtoull(str_cstr(id), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-/* krait's own member: which names are. */
+/* Reads krait's own member, which lists the names that are made up. */
 static int read_made_up(struct ff_reader *r, struct json_in *in, struct thread *t)
 {
 	int more, err = ff_in_field(json_in_enter(in, '['), "made_up");
@@ -272,7 +278,9 @@ static int read_thread(struct ff_reader *r, struct json_in *in)
 	err = find_thread(r, in, &t);
 	err = err ? err : find_samples(r, &t);
 	err = err ? err : take_labels(r, &t);
-	/* What was looked up in tables of a thread is of that one alone. */
+	/*
+	 * Locations and stacks that came from a thread's own tables are valid for that thread only.
+	 */
 	if (own_before || r->own.any)
 		r->locations.n = r->nodes.n = 0;
 	r->thread++;
@@ -306,7 +314,7 @@ static int read_threads(struct ff_reader *r)
 				    "or weight of a sample that is no plain number");
 }
 
-/* The texts called @member of a list of objects, "" where one has none. */
+/* Collects the member @member of all objects in a list; "" if an object has none. */
 static int read_members(struct ff_reader *r, struct json_in *in, const char *field,
 			const char *member, struct ff_texts *to)
 {
@@ -406,7 +414,7 @@ static int read_file(struct ff_reader *r, struct json_in in)
 	return err ? err : read_threads(r);
 }
 
-/* @counts: how they are kept, and then what they are. */
+/* @counts: in: how counts are kept; out: what kinds of counts the file has. */
 static int read_once(struct json_in in, size_t n, struct viewer_counts *counts,
 		     struct profile **ret)
 {
@@ -447,7 +455,10 @@ int firefox_read(const uint8_t *data, size_t n, struct profile **ret)
 	return read_once(in, n, &counts, ret);
 }
 
-/* "meta" comes first in what everybody writes; a raw profile is one too, to be refused by name. */
+/*
+ * Every writer puts "meta" first. A raw profile also has it; firefox_read() refuses that with a
+ * message of its own.
+ */
 bool firefox_probe(const uint8_t *head, size_t n)
 {
 	return viewer_in_begins(head, n, '{') &&

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stacks of a Firefox profile, each made when a sample has it; see firefox_tables.h. */
+/*
+ * Reads the stacks of a Firefox profile; each is created when a sample first uses it. See
+ * firefox_in_tables.h.
+ */
 #include "format/firefox/firefox_in_tables.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@ static struct folded_text folded(const char *s)
 	return s ? (struct folded_text){s, strlen(s)} : (struct folded_text){};
 }
 
-/* The file of a function, as its version has it. */
+/* The file of a function; where it is stored depends on the version. */
 static const char *file_of(const struct ff_reader *r, int64_t func)
 {
 	const char *file = ff_string(r, ff_cell(r, FUNC_FILE, func));
@@ -36,7 +39,7 @@ static const char *lib_of(const struct ff_reader *r, int64_t frame, int64_t func
 	return ff_text(&r->lib_paths, lib);
 }
 
-/* What kind of code it is a source file, a library or the category's name tells. */
+/* The kind of code follows from the source file, the library, or the category's name. */
 static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 {
 	int32_t func = ff_cell(r, FRAME_FUNC, frame), line = ff_cell(r, FRAME_LINE, frame);
@@ -48,19 +51,22 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	struct profile_location l;
 	struct folded_frame f;
 
-	/* CPython's own profiler has the files of frozen modules there. */
+	/* CPython's own profiler stores the files of frozen modules as resources. */
 	if (!place.n)
 		place = folded(ff_string(r, ff_cell(r, RESOURCE_NAME, resource_of(r, func))));
 	folded_frame_make(name, place, MAX(line, 0), &f);
 	if (f.unnamed) {
-		/* "[kernel+0x1234]" says it all; of others the path is in the list of libraries. */
+		/*
+		 * "[kernel+0x1234]" is complete; other addresses get their path from the list of
+		 * libraries.
+		 */
 		if (lib.n && f.kind != KIND_KERNEL)
 			f.mapping = lib;
 	} else if (lib.n && f.kind != KIND_MARK) {
 		f.file = file;
 		f.mapping = lib;
 	} else if (r->of_krait && category) {
-		/* Everything else has a library there. */
+		/* A mark; every other kind has a library. */
 		f.kind = streq(category, "Python") ? KIND_PYTHON : KIND_MARK;
 		f.file = file;
 		f.mapping = (struct folded_text){};
@@ -73,7 +79,7 @@ static struct profile_location make_location(struct ff_reader *r, int64_t frame)
 	return l;
 }
 
-/* Room for @i, up to which everything is 0; what that takes counts as work. */
+/* Makes room for index @i; new items are 0. Growing counts as work, in r->steps. */
 static int grow(struct ff_reader *r, void **v, size_t *n, size_t *cap, size_t size, size_t i)
 {
 	size_t more = i + 1 - MIN(*n, i + 1);
@@ -105,7 +111,7 @@ static int location_of(struct ff_reader *r, int32_t frame, uint32_t *ret)
 	return viewer_in_check_memory(FF_FORMAT, r->at, "frameTable", r->p, 0, r->budget);
 }
 
-/* Where the caller's part of a stack is: before it, so that a chain ends. */
+/* The stack of the caller. Its index is lower than @stack, so that a chain of callers ends. */
 static int32_t prefix_of(const struct ff_reader *r, int32_t stack)
 {
 	int32_t offset = ff_cell(r, STACK_OFFSET, stack), prefix = ff_cell(r, STACK_PREFIX, stack);
@@ -135,7 +141,7 @@ static int make_node(struct ff_reader *r, int32_t stack, const struct ff_node *c
 	return made->node ? 0 : VIEWER_NO_MEMORY;
 }
 
-/* The callers of @stack that no stack had before it, then itself. */
+/* Creates the callers of @stack that no earlier stack had, then @stack itself. */
 static int make_path(struct ff_reader *r, int32_t stack)
 {
 	int32_t caller = stack;
@@ -154,7 +160,7 @@ static int make_path(struct ff_reader *r, int32_t stack)
 	return err;
 }
 
-/* The frames of a stack, the first time that a thread has it. */
+/* Counts the frames of a stack as work, once for each thread. */
 static int count_frames(struct ff_reader *r, struct ff_node *node)
 {
 	if (node->thread == r->thread)

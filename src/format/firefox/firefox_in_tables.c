@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of a Firefox profile; see firefox_tables.h. */
+/* Reads the tables of a Firefox profile; see firefox_in_tables.h. */
 #include "format/firefox/firefox_in_tables.h"
 
 #include "base/error.h"
 
 enum target { NUMBERS, STACKS, FRAMES, FUNCS, RESOURCES, SOURCES, STRINGS, CATEGORIES, LIBS };
 
-/* What the numbers of a column are: themselves, or rows of what else. */
+/* What the numbers of a column are: plain numbers, or row numbers of another table. */
 static const struct {
 	const char *table, *name;
 	enum target target;
-	bool needed; /* no row has none */
+	bool needed; /* null isn't allowed */
 	enum ff_column flags;
-	int bit; /* 0: no flags say whether something is there */
+	int bit; /* the bit of .flags that says whether the cell is set; 0: there is none */
 } columns[FF_COLUMNS] = {
 	[STACK_FRAME] = {"stackTable", "frame", FRAMES, true},
 	[STACK_PREFIX] = {"stackTable", "prefix", STACKS},
@@ -204,7 +204,7 @@ const char *ff_string(const struct ff_reader *r, int64_t i)
 	return ff_text(r->own.has_strings ? &r->own.strings : &r->shared.strings, i);
 }
 
-/* Where a row is nobody remembers: the column is read again. */
+/* The bytes of rows aren't stored, so the column is read again to find the row's byte. */
 static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, const char *what)
 {
 	struct json_in in = tables_of(r, c)->columns[c].at;
@@ -216,7 +216,10 @@ static int bad_cell(const struct ff_reader *r, enum ff_column c, size_t row, con
 	return err ? ff_in_field(err, columns[c].name) : ff_bad(&in, columns[c].name, what);
 }
 
-/* How many rows @target has; *known: a list of the file's that it leaves out isn't. */
+/*
+ * The number of rows of @target. *own: it is a table of the thread. *known: false if it is a list
+ * that the file leaves out.
+ */
 static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, bool *known)
 {
 	static const enum ff_column of[] = {[STACKS] = STACK_FRAME,
@@ -237,7 +240,7 @@ static size_t rows_of(const struct ff_reader *r, enum target target, bool *own, 
 		return texts->starts.n;
 	}
 	*own = r->own.columns[of[target]].there;
-	/* A table of resources may have one of its columns only. */
+	/* A table of resources may lack one of its columns. */
 	if (target == RESOURCES)
 		*own |= r->own.columns[RESOURCE_LIB].there;
 	return target == RESOURCES ? MAX(tables_of(r, RESOURCE_NAME)->columns[RESOURCE_NAME].v.n,
@@ -292,7 +295,7 @@ int ff_check_tables(struct ff_reader *r)
 		rows = columns[c].target ? rows_of(r, columns[c].target, &own, &known) : 0;
 		own |= r->own.columns[c].there ||
 		       (columns[c].bit && r->own.columns[columns[c].flags].there);
-		/* What all threads share is looked at once. */
+		/* Shared columns are checked once, not for every thread. */
 		if (!known || (was && !own))
 			continue;
 		r->shared_checked[c] |= !own;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The tables of a Firefox profile, column by column: strings, sources, functions, frames, stacks. A
- * frame is a location of ours and a stack a node of the profile's tree of stacks, both with ids one
- * less. See firefox.h.
+ * Writes the tables of a Firefox profile, column by column: strings, sources, functions, frames,
+ * stacks. A frame is a location of the profile, a stack is a node of the profile's tree of stacks;
+ * both have ids lower by one. See firefox.h.
  */
 #include "format/firefox/firefox.h"
 
 #include "base/json.h"
 
-/* One for each enum frame_kind; the first grey one is what the profiler takes by default. */
+/* One category for each enum frame_kind. The first grey one is the profiler's default. */
 const char firefox_categories[] =
 	"{\"name\":\"Python\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Native\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
@@ -26,7 +26,7 @@ static const struct profile_mapping *mapping_of(const struct firefox *f, uint32_
 	return profile_get_mapping(f->p, profile_get_location(f->p, location)->mapping);
 }
 
-/* breakpadId is only needed for looking symbols up, which nobody has to do. */
+/* breakpadId is needed only to look up symbols, which isn't necessary here. */
 void firefox_put_libs(const struct firefox *f)
 {
 	const char *comma = "";
@@ -58,13 +58,13 @@ void firefox_put_libs(const struct firefox *f)
 	fputs("],\n", f->out);
 }
 
-/* A number of each item in a column. */
+/* Writes a number as an item of a column. */
 static void number(const struct firefox *f, bool first, int64_t v)
 {
 	fprintf(f->out, "%s%lld", first ? "" : ",", (long long)v);
 }
 
-/* The same where one that isn't above 0 is none. */
+/* Writes a number, or null if it isn't above 0. */
 static void number_or_null(const struct firefox *f, bool first, int64_t v)
 {
 	if (v > 0)
@@ -73,7 +73,7 @@ static void number_or_null(const struct firefox *f, bool first, int64_t v)
 		fprintf(f->out, "%snull", first ? "" : ",");
 }
 
-/* The same where -1 is none. */
+/* Writes an index, or null if it is -1. */
 static void index_or_null(const struct firefox *f, bool first, int64_t v)
 {
 	if (v >= 0)
@@ -82,7 +82,7 @@ static void index_or_null(const struct firefox *f, bool first, int64_t v)
 		fprintf(f->out, "%snull", first ? "" : ",");
 }
 
-/* "name":[expression, ...] for i from @from to below @to. */
+/* Writes "name":[expression, ...] for i from @from to below @to. */
 #define COLUMN(name, from, to, put, expression)                                                    \
 	do {                                                                                       \
 		fputs("\"" name "\":[", f->out);                                                   \
@@ -155,7 +155,10 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 	return f->lib_of[l->mapping] == UINT32_MAX ? -1 : (int64_t)f->lib_of[l->mapping];
 }
 
-/* "JavaScript" stands for the language that isn't native: the profiler can show it alone. */
+/*
+ * "JavaScript" stands for Python here: the profiler can show JavaScript alone, without native
+ * frames.
+ */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {
 	return mapping_of(f, f->funcs.v[i].location)->kind == KIND_PYTHON ? "true" : "false";
@@ -196,7 +199,7 @@ void firefox_put_shared(const struct firefox *f)
 	COLUMN("lib", 0, f->n_libs, number, (int64_t)i);
 	COLUMN("name", 0, f->n_libs, number, (int64_t)(f->first_lib_name + i));
 	COLUMN("host", 0, f->n_libs, constant, "null");
-	COLUMN("type", 0, f->n_libs, constant, "1"); /* a library */
+	COLUMN("type", 0, f->n_libs, constant, "1"); /* 1: a library */
 	fprintf(f->out, "\"length\":%u},\n", f->n_libs);
 	fputs("\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],"
 	      "\"length\":0},\n\"sources\":{",

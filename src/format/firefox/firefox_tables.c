@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers for the functions, source files and libraries of a Firefox profile; see firefox.h. */
+/* Numbers the functions, source files and libraries of a Firefox profile; see firefox.h. */
 #include "format/firefox/firefox.h"
 
 #include <errno.h>
@@ -43,10 +43,13 @@ static int source_of(struct firefox *f, struct map *at, uint32_t location, int64
 	return map_put(at, file, f->sources.n) ? -ENOMEM : vec_push(&f->sources, file);
 }
 
-/* What a reader sees of a function: parts of one, apart in its file (f.cold), are the same. */
+/*
+ * What readers see of a function. Parts of one function that are apart in its file (f.cold) get the
+ * same key.
+ */
 struct func_key {
 	uint32_t name, file, mapping;
-	uint32_t unnamed; /* location without a name */
+	uint32_t unnamed; /* the location, if it has no name */
 	int32_t start_line;
 };
 
@@ -62,7 +65,7 @@ static struct func_key func_key(const struct firefox *f, uint32_t location)
 	return (struct func_key){fn->name, fn->file, l->mapping, 0, fn->start_line};
 }
 
-/* Numbers of keys are those of functions, from 1. */
+/* The number of a key is that of the func, from 1. */
 static int add_func(struct firefox *f, struct intern *keys, struct map *source_at, uint32_t id)
 {
 	struct func_key key = func_key(f, id);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Folded stacks: "root;...;leaf COUNT\n", what flamegraph.pl, speedscope and most viewers read. The
- * last space of a line separates the count, so that names may hold spaces; `;` and whatever a
- * reader could take for a line break is replaced, and a line begins with no `#`. Lines are sorted by frame, and no two have the
- * same stack: frames that differ in nothing a reader can see (a column, an address) are one.
+ * Writes folded stacks, "root;...;leaf COUNT\n", which flamegraph.pl, speedscope and most viewers
+ * read. The last space of a line separates the count, so names may have spaces. In names, `;` and
+ * whatever a reader could take for a line break are replaced; no line begins with `#`. Lines are
+ * sorted by frame, and each stack has one line: frames that look equal to readers (they may differ
+ * in column or address) count as one.
  */
 #include "format/common/writers.h"
 
@@ -17,8 +18,8 @@
 #include "view/shape/tree.h"
 
 /*
- * Length of a C1 control (some terminals obey them, U+0085 ends a line) or of the line and
- * paragraph separators, which Python's splitlines() takes for line breaks too.
+ * Returns the length of a C1 control (some terminals obey these, and U+0085 ends a line), or of the
+ * line and paragraph separators, which Python's splitlines() takes for line breaks too.
  */
 static size_t unicode_control(const char *s)
 {
@@ -29,7 +30,7 @@ static size_t unicode_control(const char *s)
 	return !strncmp(s, "\xe2\x80\xa8", 3) || !strncmp(s, "\xe2\x80\xa9", 3) ? 3 : 0;
 }
 
-/* Appends @s so that it stays one frame of one line; valid UTF-8 stays valid. */
+/* Appends @s, cleaned so that it stays one frame of one line. Valid UTF-8 stays valid. */
 static void add_clean(struct str *b, const char *s)
 {
 	while (*s) {
@@ -45,8 +46,8 @@ static void add_clean(struct str *b, const char *s)
 }
 
 /*
- * flamegraph.pl colours by these endings, which stackcollapse-perf.pl writes: _[k] kernel, _[j] code
- * made at run time, _[i] inlined. _[n] and _[g] are krait's.
+ * flamegraph.pl colours frames by these suffixes, which stackcollapse-perf.pl writes: _[k] kernel,
+ * _[j] code made at run time, _[i] inlined. _[n] and _[g] are krait's own.
  */
 static const char *annotation(const struct profile *p, uint32_t location)
 {
@@ -62,8 +63,8 @@ static const char *annotation(const struct profile *p, uint32_t location)
 
 struct folded {
 	const struct render_options *opt;
-	unsigned digits;    /* of values, behind the point */
-	struct rank frames; /* input 0: "[no stack]", input id: location id */
+	unsigned digits;    /* decimal places of values */
+	struct rank frames; /* rank of input 0: "[no stack]"; of input id: that location */
 	struct roots roots;
 	struct tree tree;
 };
@@ -96,13 +97,16 @@ static const char *text(const struct folded *f, const struct tree_node *n)
 	return rank_text(&f->frames, n->key);
 }
 
-/* Keys are ranks; a root frame and a stack's frame are only siblings in the no-frames case. */
+/*
+ * Keys are ranks of their own kind. A root frame and a stack's frame are siblings only if the stack
+ * has no frames.
+ */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Whether a reader would take the ends of all lines for two counts. */
+/* Would a reader take the ends of all lines for two counts? */
 static bool has_two_numbers(const struct folded *f)
 {
 	size_t lines = 0;
@@ -126,7 +130,10 @@ struct visit {
 	size_t prefix; /* bytes of the line before this node's frame */
 };
 
-/* The lines below @visit's node, depth first; the stack of visits is explicit, stacks are deep. */
+/*
+ * Writes the lines below @visit's node, depth first. The stack of visits isn't the C stack, because
+ * stacks are deep.
+ */
 static int write_lines(struct folded *f, FILE *out)
 {
 	VEC(struct visit) todo = {};
@@ -141,7 +148,7 @@ static int write_lines(struct folded *f, FILE *out)
 		if (v.node) {
 			const char *frame = text(f, n);
 
-			/* At the start of a line it would make a comment of it. */
+			/* A '#' at the start of a line would make the line a comment. */
 			if (line.n || *frame == '#')
 				str_add_c(&line, line.n ? ';' : ' ');
 			add_clean(&line, frame);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Folded stacks, line by line, into a profile; see folded_in.h. */
+/* Reads folded stacks line by line; see folded_in.h. */
 #include "format/folded/folded_in.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "format/common/lines.h"
 #include "format/common/viewer_in.h"
 
-/* As of pprof (pprof_read.c): far above what real files need. */
+/* Same limits as for pprof (pprof_read.c); real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
@@ -21,26 +21,30 @@
 
 #define NO_MEMORY	 err_set(-ENOMEM, "out of memory for reading the profile")
 
-/* What only the whole file tells: it is read anew then. */
+/*
+ * Facts that are known only after the whole file was read. If they differ from what was assumed,
+ * the file is read again.
+ */
 struct form {
-	bool two;     /* every line has two counts: difffolded.pl writes them */
+	bool two;     /* every line has two counts, as difffolded.pl writes them */
 	bool micro;   /* counts have fractions */
-	bool rounded; /* they are too large to be kept with them */
+	bool rounded; /* some counts are too large to be kept with fractions */
 };
 
 struct reader {
 	struct profile *p;
-	size_t budget, bytes; /* bytes: of the file */
+	size_t budget, bytes; /* .bytes: length of the file */
 	struct form form;
-	int power; /* of ten: of Austin's counts; -1: counts of samples */
-	bool one;  /* the file says that lines have one count */
-	bool full; /* Austin's: each line has time, whether the thread was idle, and bytes */
+	int power; /* Austin's counts are multiplied by 10^power; -1: counts are samples */
+	bool one;  /* the file says that each line has one count */
+	/* Austin's full form: each line has time, whether the thread was idle, and bytes */
+	bool full;
 	bool has_fraction, has_large;
 	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* root first */
-	/* Most frames were there before: a text is taken apart once. */
+	/* Most frames occur many times, so a frame's text is parsed once. */
 	struct intern texts;
-	VEC(uint32_t) locations; /* by id of the text - 1 */
+	VEC(uint32_t) locations; /* by id of the text, minus 1 */
 	VEC(struct profile_label) labels;
 };
 
@@ -69,7 +73,7 @@ static const char *skip_digits(const char *s, const char *end)
 	return s;
 }
 
-/* As JSON has them, but that a point may end one. */
+/* Numbers as in JSON, which may also end with a decimal point. */
 static bool is_number(struct folded_text t)
 {
 	const char *end = t.s + t.n, *s = t.s + (t.n && *t.s == '-'), *digits = s;
@@ -85,7 +89,7 @@ static bool is_number(struct folded_text t)
 	return s < end && skip_digits(s, end) == end;
 }
 
-/* The word at a line's end, and where the blank before it is; 0: there is none. */
+/* Finds the last word of a line, and the blank before it. *stack_n is 0 if there is none. */
 static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_text *last)
 {
 	size_t at;
@@ -99,8 +103,8 @@ static void split_last(const char *s, size_t n, size_t *stack_n, struct folded_t
 }
 
 /*
- * Splits "stack COUNT"; the last blank separates. py-spy writes a blank and the count for a stack without frames. False for
- * another line.
+ * Splits "stack COUNT" at the last blank. For a stack without frames, py-spy writes a blank and the
+ * count. Returns false for any other line.
  */
 static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_text *count)
 {
@@ -108,7 +112,7 @@ static bool split_count(const char *s, size_t n, size_t *stack_n, struct folded_
 	return count->s > s && is_number(*count);
 }
 
-/* A count of the file as the profile has it. */
+/* Converts a count of the file into the profile's unit. */
 static bool take_count(struct reader *r, struct folded_text text, int64_t *ret)
 {
 	int64_t micro;
@@ -129,7 +133,7 @@ static uint32_t string(struct profile *p, struct folded_text t)
 	return t.n ? profile_string_n(p, t.s, t.n) : 0;
 }
 
-/* @f was parsed from a frame whose text is new, or that depends on the one before. */
+/* Adds a location for @f, whose text is new or depends on the frame before it. */
 static uint32_t make_location(struct reader *r, const struct folded_frame *f)
 {
 	struct profile_location l = folded_frame_location(r->p, f);
@@ -162,7 +166,7 @@ static int add_frame(struct reader *r, const char *s, size_t n, uint64_t off)
 	return vec_push(&r->frames, location) ? NO_MEMORY : 0;
 }
 
-/* True if the frame became labels; only roots do, before any other frame. */
+/* Returns true if the frame became labels. Only frames at the root do, before any other frame. */
 static bool take_root(struct reader *r, const char *s, size_t n)
 {
 	struct folded_label labels[2];
@@ -175,7 +179,7 @@ static bool take_root(struct reader *r, const char *s, size_t n)
 					  string(r->p, labels[i].value)};
 
 		if (vec_push(&r->labels, l))
-			return false; /* a frame like others, then */
+			return false; /* it is an ordinary frame */
 	}
 	return labels[0].key;
 }
@@ -210,7 +214,7 @@ static void reverse(uint32_t *v, size_t n)
 
 #define FULL_MODE "# mode: full"
 
-/* As austin2speedscope calls them. */
+/* Names the values as austin2speedscope does. */
 static void set_full(struct reader *r)
 {
 	static const struct profile_value_type types[] = {{"cpu", "nanoseconds"},
@@ -227,7 +231,7 @@ static void set_full(struct reader *r)
 	r->full = true;
 }
 
-/* Austin says what its counts are: microseconds, or bytes. */
+/* Austin says in a comment what its counts are: microseconds or bytes. */
 static void take_comment(struct reader *r, const char *s, size_t n)
 {
 	static const struct {
@@ -252,7 +256,7 @@ static void take_comment(struct reader *r, const char *s, size_t n)
 	}
 }
 
-/* "TIME,IDLE,BYTES"; an idle thread has no CPU time, and what was given back is below 0. */
+/* Parses "TIME,IDLE,BYTES". An idle thread has no CPU time; freed bytes are negative. */
 static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VALUES])
 {
 	const char *end = t.s + t.n, *idle = memchr(t.s, ',', t.n);
@@ -272,7 +276,10 @@ static bool take_full(struct folded_text t, int64_t values[static PROFILE_MAX_VA
 	return true;
 }
 
-/* The counts at a line's end; what is before them is the stack. False: there are none, or they don't fit. */
+/*
+ * Parses the counts at the end of a line; what precedes them is the stack. False: there are none,
+ * or they don't fit.
+ */
 static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack_n,
 			int64_t values[static PROFILE_MAX_VALUES])
 {
@@ -295,7 +302,7 @@ static bool take_counts(struct reader *r, const char *s, size_t n, size_t *stack
 	return take_count(r, first, &values[0]) && take_count(r, last, &values[1]);
 }
 
-/* What krait writes for a stack without frames, and wrote once. */
+/* What krait writes for a stack without frames, and what it wrote in earlier versions. */
 static bool is_no_stack(const char *s, size_t n)
 {
 	static const char *const words[] = {"[no stack]", "[no frames]"};
@@ -316,7 +323,7 @@ static int take_line(void *arg, const struct line *line)
 
 	while (n && s[n - 1] == '\r')
 		n--;
-	if (!n || s[0] == '#') { /* Austin and Perfetto have comments */
+	if (!n || s[0] == '#') { /* Austin and Perfetto write comments */
 		take_comment(r, s, n);
 		return 0;
 	}
@@ -362,7 +369,7 @@ static void set_values(struct reader *r)
 	meta->period = 1;
 }
 
-/* Whether the file has another form than it was read in. */
+/* Does the file have another form than was assumed while it was read? */
 static bool is_other_form(struct reader *r)
 {
 	struct form was = r->form;
@@ -400,7 +407,7 @@ static int read_all(struct reader *r, const uint8_t *data, size_t n)
 		set_values(r);
 		err = lines_each(data, n, "folded stacks", take_line, r);
 	} while (!err && is_other_form(r));
-	/* Text that isn't folded stacks may have lines that look so. */
+	/* A text that isn't folded stacks may have single lines that look like them. */
 	if (!err && r->n_bad && r->n_bad >= r->n_lines)
 		err = bad(r->bad_at, "the line doesn't end with a blank and a count");
 	return err ? err : add_notes(r);
@@ -442,7 +449,7 @@ bool folded_probe(const uint8_t *head, size_t n)
 		struct folded_text count;
 		size_t stack_n;
 
-		/* A line longer than what was read can be told by its frames only. */
+		/* Of a line longer than @head, only the frames can be recognized. */
 		if (len && s[0] != '#' && s[0] != '\r') {
 			bool is_good = split_count(s, len, &stack_n, &count) ||
 				       (!stop && memchr(s, ';', len));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON lines: everything that a recording holds, for scripts, jq and data bases; docs/format.md
- * describes it. An object a line, those that others refer to first. format/jsonl/jsonl_in.c reads it.
+ * Writes JSON lines: everything that a recording holds, for scripts, jq and databases.
+ * docs/format.md describes them. Each line is an object; objects that others refer to come first.
+ * format/jsonl/jsonl_in.c reads them.
  */
 #include "format/common/writers.h"
 
@@ -16,7 +17,7 @@ struct jsonl {
 	FILE *out;
 };
 
-/* ,"key":"value" if there is one. */
+/* Writes ,"key":"value" if there is a value. */
 static void put_text(const struct jsonl *j, const char *key, const char *value)
 {
 	if (!*value)
@@ -31,7 +32,10 @@ static void put_number(const struct jsonl *j, const char *key, int64_t v)
 		fprintf(j->out, ",\"%s\":%lld", key, (long long)v);
 }
 
-/* As text: many readers take numbers for floating point, and the kernel's addresses don't fit. */
+/*
+ * Writes an address as text, because many readers treat numbers as floating point, which can't hold
+ * the kernel's addresses.
+ */
 static void put_address(const struct jsonl *j, const char *key, uint64_t v)
 {
 	if (v)
@@ -85,7 +89,7 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* A frame has a name, which may be empty, if some symbol covers it. */
+/* A frame that some symbol covers has a name, which may be empty. */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON lines into a profile; see jsonl_in.h. A line's members are taken as they come into a struct
- * of everything that a line can have; its type says in the end what it was.
+ * Reads JSON lines; see jsonl_in.h. The members of a line are first stored, in any order, in a
+ * struct that has room for all members. Then the line's type says what they mean.
  */
 #include "format/jsonl/jsonl_in.h"
 
@@ -13,7 +13,7 @@
 #include "format/common/lines.h"
 #include "format/jsonl/jsonl_line.h"
 
-/* As of pprof (pprof_read.c): far above what real files need. */
+/* Same limits as for pprof (pprof_read.c); real files need far less. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1ull << 20)
@@ -26,12 +26,12 @@ struct reader {
 	size_t budget;
 	uint64_t max_samples;
 	bool has_head;
-	struct map mappings, frames, stacks, labels; /* id in the file to ours */
+	struct map mappings, frames, stacks, labels; /* id in the file -> id in the profile */
 	struct jsonl_line line;
-	VEC(uint32_t) frame_ids; /* of a stack, leaf first */
+	VEC(uint32_t) frame_ids; /* of the current stack, leaf first */
 };
 
-/* "JSON lines: line N: FIELD: what"; returns -EINVAL. */
+/* Sets the message "JSON lines: line N: FIELD: what" and returns -EINVAL. */
 static int bad(const struct reader *r, const char *field, const char *fmt, ...) _printf_(3, 4);
 static int bad(const struct reader *r, const char *field, const char *fmt, ...)
 {
@@ -58,7 +58,7 @@ static int put_id(struct reader *r, struct map *ids, uint32_t ours)
 	return map_put(ids, (uint64_t)id, ours) ? NO_MEMORY : 0;
 }
 
-/* What @id of the file is here; with @or_none 0 stands for none. */
+/* Finds the profile's id for id @id of the file. With @or_none, 0 means none. */
 static int get_id(const struct reader *r, const struct map *ids, int64_t id, const char *field,
 		  bool or_none, uint32_t *ret)
 {
@@ -120,13 +120,13 @@ static int take_mapping(struct reader *r)
 	return put_id(r, &r->mappings, profile_mapping(r->p, &m));
 }
 
-/* Lines and columns have 32 bits here; others are none, as in pprof. */
+/* Lines and columns have 32 bits here; values that don't fit count as unknown, as in pprof. */
 static int32_t to_line(int64_t v)
 {
 	return v < 0 || v > INT32_MAX ? 0 : (int32_t)v;
 }
 
-/* What profile.h says of locations: names, and where code was inlined. */
+/* Checks the rules of profile.h for locations: names, and where code was inlined. */
 static int check_frame(const struct reader *r, const struct profile_location *l)
 {
 	const struct profile_mapping *m = profile_get_mapping(r->p, l->mapping);
@@ -179,7 +179,7 @@ static int take_frame(struct reader *r)
 	return err ? err : put_id(r, &r->frames, profile_location(r->p, &l));
 }
 
-/* A frame that was inlined stands behind the one that it was inlined into, root first. */
+/* An inlined frame must follow the frame that it was inlined into (root first). */
 static int take_stack(struct reader *r)
 {
 	size_t n = r->line.list.n;
@@ -331,7 +331,7 @@ static size_t skip(const char *s, size_t n, const char *what)
 	return n - i >= m && !memcmp(s + i, what, m) ? i + m : 0;
 }
 
-/* Its first member tells; who sorts members by name can't be read. */
+/* The first member tells. A file whose members were sorted by name isn't recognized. */
 bool jsonl_probe(const uint8_t *head, size_t n)
 {
 	static const char *const words[] = {"{", "\"type\"", ":", "\"krait\""};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The members of a JSON line; see jsonl_line.h. */
+/* Reads the members of a JSON line; see jsonl_line.h. */
 #include "format/jsonl/jsonl_line.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char *const address_keys[JSONL_ADDRESSES] = {[JSONL_START] = "start
 							  [JSONL_LIMIT] = "limit",
 							  [JSONL_OFFSET] = "offset",
 							  [JSONL_ADDRESS] = "address"};
-/* "labels" is a number in samples, an object where the set is. */
+/* "labels" is a number in a sample, and an object in the line that defines the label set. */
 static const char *const number_keys[JSONL_NUMBERS] = {
 	[JSONL_VERSION] = "version",
 	[JSONL_DEFAULT_SAMPLE_TYPE] = "default_sample_type",
@@ -46,7 +46,7 @@ static int too_many(const char *what, unsigned max)
 	return err_set(-EINVAL, "more than %u %s", max, what);
 }
 
-/* Empties what a line before this one left; memory is kept. */
+/* Empties what the line before left; memory is kept. */
 static void clear(struct jsonl_line *l, uint64_t number)
 {
 	l->number = number;
@@ -118,7 +118,7 @@ static int take_list(struct jsonl_line *l, struct json_in *in)
 	return r;
 }
 
-/* The next label, with the memory that an earlier line's had. NULL for out of memory. */
+/* The next label; it reuses the memory of an earlier line's label. NULL: out of memory. */
 static struct jsonl_label *new_label(struct jsonl_line *l)
 {
 	if (l->labels.n == l->labels_made) {
@@ -194,7 +194,10 @@ static int take_comments(struct jsonl_line *l, struct json_in *in)
 	return r;
 }
 
-/* Members that aren't text, an address or a number. 1: it is none of these. */
+/*
+ * Reads a member that isn't text, an address or a number. Returns 1 if it isn't one of these
+ * either.
+ */
 static int take_other(struct jsonl_line *l, struct json_in *in, const char *key)
 {
 	struct json_in ahead = *in;
@@ -212,7 +215,7 @@ static int take_other(struct jsonl_line *l, struct json_in *in, const char *key)
 	return 1;
 }
 
-/* The value of the member @key. */
+/* Reads the value of the member @key. */
 static int take_member(struct jsonl_line *l, struct json_in *in, const char *key)
 {
 	int r = take_other(l, in, key);

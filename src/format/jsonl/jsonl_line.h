@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One of krait's JSON lines, its members sorted out but not yet understood. Input is hostile. */
+/* One of krait's JSON lines, parsed into its members but not interpreted yet. Input is hostile. */
 #ifndef FORMAT_JSONL_JSONL_LINE_H
 #define FORMAT_JSONL_JSONL_LINE_H
 
@@ -21,7 +21,7 @@ enum jsonl_text {
 	JSONL_TEXTS
 };
 
-/* Members that are text because they are addresses: "0x12ab". */
+/* Addresses are strings: "0x12ab". */
 enum jsonl_address { JSONL_START, JSONL_LIMIT, JSONL_OFFSET, JSONL_ADDRESS, JSONL_ADDRESSES };
 
 enum jsonl_number {
@@ -53,7 +53,7 @@ struct jsonl_type {
 	struct str type, unit;
 };
 
-/* What a line doesn't have is empty or 0. */
+/* Members that a line doesn't have are empty or 0. */
 struct jsonl_line {
 	uint64_t number;
 	struct str texts[JSONL_TEXTS];
@@ -62,19 +62,20 @@ struct jsonl_line {
 	bool has_name, has_time;
 	VEC(int64_t) list; /* "frames" or "values" */
 	VEC(struct jsonl_label) labels;
-	size_t labels_made; /* so many of labels.v have memory of their own */
+	size_t labels_made; /* this many of .labels have memory of their own */
 	struct jsonl_type types[PROFILE_MAX_VALUES], period_type;
 	unsigned n_types;
 	size_t n_comments;
-	VEC(struct str) comments; /* more than these may be there: they are used again */
-	struct str key;		  /* while reading */
+	/* may be longer than the line's comments, because its strings are reused */
+	VEC(struct str) comments;
+	struct str key; /* for reading */
 };
 
-/* Overwrites @l (zero-initialised before its first use). 0, -EINVAL or -ENOMEM + message. */
+/* Overwrites @l, which must be zero before its first use. 0, -EINVAL or -ENOMEM + message. */
 _must_use_ int jsonl_line_read(struct jsonl_line *l, const struct line *line);
 void jsonl_line_fini(struct jsonl_line *l);
 
-/* The same as names that live as long as @p. */
+/* The value type with strings that live as long as @p. */
 struct profile_value_type jsonl_value_type(struct profile *p, const struct jsonl_type *t);
 
 #endif

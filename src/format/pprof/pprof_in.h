@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader's bottom: the fields of a protocol buffers message, taken one by one from gzip, zstd
- * or plain bytes. Everything is hostile. Only one top-level field is in memory at a time. Errors say
- * at which byte of the (uncompressed) message and in which field.
+ * The lowest layer of the reader: takes the fields of a protocol buffers message one by one from
+ * gzip, zstd or plain bytes. All input is hostile. Only one top-level field is in memory at a time.
+ * Errors name the byte of the (uncompressed) message and the field.
  */
 #ifndef FORMAT_PPROF_PPROF_IN_H
 #define FORMAT_PPROF_PPROF_IN_H
@@ -26,7 +26,8 @@ struct pb_field {
 	uint64_t v;	  /* PB_VARINT, PB_FIXED32, PB_FIXED64 */
 	const uint8_t *s; /* PB_BYTES; valid until the next field of the same level */
 	size_t n;
-	uint64_t off; /* in the message, for errors: of the tag, and of what follows the head */
+	/* offsets in the message, for errors: of the tag, and of what follows the field's head */
+	uint64_t off;
 	uint64_t data_off;
 };
 
@@ -36,7 +37,7 @@ struct pb_cursor {
 	const char *what; /* the message's name, for errors */
 };
 
-/* A scalar field of a message: where its value goes in a struct of uint64_t. */
+/* A scalar field of a message; its value goes to a place in a struct of uint64_t. */
 struct pb_scalar {
 	unsigned number;
 	const char *name; /* "Function.id" */
@@ -45,26 +46,26 @@ struct pb_scalar {
 
 typedef VEC(uint64_t) pb_numbers;
 
-/* @data stays the caller's and must outlive @in. 0 or -errno + message. */
+/* @data is borrowed and must outlive @in. 0 or -errno + message. */
 _must_use_ int pprof_in_open(struct pprof_in *in, const uint8_t *data, size_t n);
 void pprof_in_close(struct pprof_in *in);
 
-/* The next top-level field: 1, 0 at the end, -EINVAL/-ENOMEM + message. */
+/* Reads the next top-level field: 1; 0 at the end; -EINVAL or -ENOMEM + message. */
 _must_use_ int pprof_in_next(struct pprof_in *in, struct pb_field *f);
 
-/* Goes through the message in @f; pb_next() as pprof_in_next(). */
+/* Begin to read the message in @f. pb_next() returns as pprof_in_next() does. */
 _must_use_ int pb_enter(const struct pb_field *f, const char *what, struct pb_cursor *c);
 _must_use_ int pb_next(struct pb_cursor *c, struct pb_field *f);
 
-/* Stores @f in @out if @specs has it, ignores it otherwise. 0 or -EINVAL + message. */
+/* Stores @f in @out if @specs has it; else ignores it. 0 or -EINVAL + message. */
 _must_use_ int pb_take(const struct pb_scalar *specs, size_t n, const struct pb_field *f,
 		       void *out);
 
-/* Appends the numbers of a repeated field, packed or not; more than @limit in all are refused. */
+/* Appends the numbers of a repeated field, packed or not. More than @limit numbers are refused. */
 _must_use_ int pb_repeated(const struct pb_field *f, const char *name, size_t limit,
 			   pb_numbers *out);
 
-/* "pprof: byte OFF: NAME: what"; returns -EINVAL. */
+/* Sets the message "pprof: byte OFF: NAME: what" and returns -EINVAL. */
 int pb_bad(uint64_t off, const char *name, const char *fmt, ...) _printf_(3, 4);
 
 #endif

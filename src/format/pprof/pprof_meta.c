@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Value types and comments of a pprof file: what doesn't fit in a struct profile_meta is told. */
+/*
+ * Reads value types and comments of a pprof file. A comment says what didn't fit in struct
+ * profile_meta.
+ */
 #include "format/pprof/pprof_meta.h"
 
 #include <errno.h>
@@ -26,8 +29,9 @@ static int resolve_value_type(struct pprof_tables *t, uint64_t type, uint64_t un
 }
 
 /*
- * The first PROFILE_MAX_VALUES value types, the default one in any case. Without a default pprof
- * takes the last (google/pprof, internal/driver/driver.go, sampleFormat).
+ * Keeps the first PROFILE_MAX_VALUES value types, and the default one in any case. If the file
+ * names no default, pprof uses the last type (google/pprof, internal/driver/driver.go,
+ * sampleFormat).
  */
 int pprof_meta_values(struct pprof_tables *t)
 {
@@ -59,7 +63,7 @@ static int add_comment(struct pprof_tables *t, const char *text)
 	return comments_add(&profile_meta(t->p)->comments, text) ? NO_MEMORY : 0;
 }
 
-/* Names the value types that krait has no room for, if there are any. */
+/* Adds a comment that names the value types for which there was no room, if there are any. */
 static int tell_left_out(struct pprof_tables *t)
 {
 	_cleanup_str_ struct str text = {};

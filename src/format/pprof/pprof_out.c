@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Streaming gzip for the pprof writer; see pprof_out.h. */
+/* Compresses the pprof writer's output as a stream; see pprof_out.h. */
 #include <errno.h>
 #include "format/pprof/pprof_out.h"
 #include "base/error.h"
 
-/* Samples repeat each other nearly byte by byte: level 6 finds what 9 finds. */
+/* Neighbouring samples are nearly equal, so level 6 compresses as well as 9. */
 #define LEVEL 6
 
 int pprof_out_init(struct pprof_out *o, FILE *f)
 {
 	*o = (struct pprof_out){.f = f};
-	/* 15 + 16: a gzip header, in which zlib leaves time and name empty. */
+	/* 15 + 16: with a gzip header, in which zlib leaves time and name empty */
 	if (deflateInit2(&o->z, LEVEL, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return err_set(-ENOMEM, "out of memory for compressing the profile");
 	return 0;

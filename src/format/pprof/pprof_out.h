@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The writer's bottom: top-level fields of a Profile message, through gzip, into a FILE. */
+/*
+ * The lowest layer of the writer: top-level fields of a Profile message, compressed, into a FILE.
+ */
 #ifndef FORMAT_PPROF_PPROF_OUT_H
 #define FORMAT_PPROF_PPROF_OUT_H
 
@@ -11,19 +13,19 @@ struct pprof_out {
 	FILE *f;
 	z_stream z;
 	size_t n;
-	int error; /* the first one; later writes do nothing */
+	int error; /* the first error; after it, writing does nothing */
 	uint8_t raw[1 << 16], packed[1 << 15];
 };
 
-/* @o is big: heap. 0 or -errno + message. */
+/* Needs much memory, which is on the heap. 0 or -errno + message. */
 _must_use_ int pprof_out_init(struct pprof_out *o, FILE *f);
 void pprof_out_fini(struct pprof_out *o);
 
-/* One top-level field: length-delimited, or an integer (0 isn't written). */
+/* Write one top-level field: length-delimited, or an integer (0 isn't written). */
 void pprof_out_bytes(struct pprof_out *o, unsigned field, const void *s, size_t n);
 void pprof_out_uint(struct pprof_out *o, unsigned field, uint64_t v);
 
-/* Writes the end and flushes; the first error of all, with message, or 0. */
+/* Ends the file and flushes it. Returns 0, or the first error of all, with a message. */
 _must_use_ int pprof_out_finish(struct pprof_out *o);
 
 #endif

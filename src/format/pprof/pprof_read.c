@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile from pprof, any tool's. Two passes over the bytes, because samples may come before the
- * tables they refer to (Go's own profiles do that) and a recording's samples don't fit in memory:
- * the first reads the tables, the second the samples.
+ * Reads pprof files of any tool, in two passes. Samples may come before the tables that they refer
+ * to (Go writes its profiles so), and a recording's samples don't fit in memory. So the first pass
+ * reads the tables, the second one the samples.
  */
 #include <errno.h>
 #include <sys/random.h>
@@ -16,7 +16,7 @@
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_tables.h"
 
-/* Far above what real files need (a sample takes 8 bytes, a table entry some more). */
+/* Real files need far less: a sample takes 8 bytes, a table entry some more. */
 #define BUDGET_BASE	 (256ull << 20)
 #define BUDGET_PER_BYTE	 64
 #define SAMPLES_BASE	 (1u << 20)
@@ -31,16 +31,16 @@ struct raw_label {
 	bool is_num;
 };
 
-/* Stacks come again and again: what a list of location ids became, by its 128-bit hash. */
+/* Stacks repeat, so this cache maps the 128-bit hash of a list of location ids to its stack. */
 struct cached_stack {
 	XXH128_hash_t hash;
-	uint32_t stack; /* 0: empty */
+	uint32_t stack; /* 0: unused */
 };
 
 struct reader {
 	struct pprof_tables t;
 	struct profile *p;
-	size_t bytes; /* of the file */
+	size_t bytes; /* length of the file */
 	uint64_t work;
 	uint32_t time_key, time_unit;
 	uint64_t seed;
@@ -59,7 +59,7 @@ static const struct pb_scalar label_spec[] = {
 
 #define NO_MEMORY err_set(-ENOMEM, "out of memory for reading the profile")
 
-/* Joins values of the same key with ", ": ours have one value a key. */
+/* Joins values of the same key with ", ", because the profile has one value for each key. */
 static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t off)
 {
 	_cleanup_str_ struct str both = {};
@@ -83,7 +83,7 @@ static int add_label(struct reader *r, uint32_t key, uint32_t value, uint64_t of
 	return vec_push(&r->labels, (struct profile_label){key, value}) ? NO_MEMORY : 0;
 }
 
-/* A number as text, "4096 bytes", but for the time. */
+/* Stores a numeric label as text, "4096 bytes". The sample's time is handled separately. */
 static int take_number(struct reader *r, const struct raw_label *raw, uint32_t key, uint32_t unit,
 		       struct profile_sample *s)
 {
@@ -217,7 +217,7 @@ static int take_sample(struct reader *r, const struct pb_field *f)
 	return err ? err : profile_add(r->p, &s);
 }
 
-/* One pass: samples, or everything else. */
+/* One pass: over the samples, or over everything else. */
 static int pass(struct reader *r, const uint8_t *data, size_t n, bool samples)
 {
 	_cleanup_(pprof_in_close) struct pprof_in in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strings, mappings, functions and locations of a pprof file; see pprof_tables.h. */
+/* Reads strings, mappings, functions and locations of a pprof file; see pprof_tables.h. */
 #include <errno.h>
 #include "format/pprof/pprof_tables.h"
 #include "base/error.h"
@@ -219,13 +219,13 @@ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t o
 	return 0;
 }
 
-/* Line numbers of other tools may be anything; ours have 32 bits. */
+/* Other tools may write any line number; the profile's have 32 bits. */
 static int32_t to_line(uint64_t v)
 {
 	return (int64_t)v > INT32_MAX || (int64_t)v < 0 ? 0 : (int32_t)v;
 }
 
-/* Notes that @id of the file is @value; ids are unique and not 0. */
+/* Stores @value for id @id of the file. Ids must be unique and not 0. */
 static int put_id(struct map *ids, uint64_t id, uint64_t value, uint64_t off, const char *what)
 {
 	if (!id)
@@ -256,7 +256,10 @@ static int resolve_mappings(struct pprof_tables *t)
 	return 0;
 }
 
-/* Pyroscope's .NET agent once gave functions no ids, and referred to them by their place in the table. */
+/*
+ * Old versions of Pyroscope's .NET agent gave functions no ids, and referred to them by their place
+ * in the table.
+ */
 static void number_functions(struct pprof_tables *t)
 {
 	vec_foreach(raw, &t->functions)
@@ -294,7 +297,7 @@ static int resolve_functions(struct pprof_tables *t)
 	return 0;
 }
 
-/* What isn't symbolized gets its address as its name. */
+/* A location without symbol gets its address as its name. */
 static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 {
 	struct profile_function f = {};
@@ -305,7 +308,7 @@ static uint32_t made_up_function(struct pprof_tables *t, uint64_t address)
 	return profile_function(t->p, &f);
 }
 
-/* Tools that know no mappings write none; Python is told by the source file's name. */
+/* Tools without mappings write none. Python is recognized by the source file's name. */
 static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 {
 	uint32_t file = profile_get_function(t->p, function)->file;
@@ -316,14 +319,14 @@ static uint32_t made_up_mapping(struct pprof_tables *t, uint32_t function)
 	return profile_mapping(t->p, &m);
 }
 
-/* A location in a file of which krait only needs to know the address: it has no name yet. */
+/* A location in a file for which krait needs only the address, because it has no name yet. */
 static bool may_be_unnamed(const struct pprof_tables *t, uint32_t mapping)
 {
 	return mapping && profile_get_mapping(t->p, mapping)->name &&
 	       profile_get_mapping(t->p, mapping)->kind != KIND_PYTHON;
 }
 
-/* The end's line is written only where it is another one. */
+/* The end's line is written only if it differs from the line. */
 static void take_place(const struct pprof_raw_line *line, struct profile_location *l)
 {
 	l->line = to_line(line->line);
@@ -333,7 +336,10 @@ static void take_place(const struct pprof_raw_line *line, struct profile_locatio
 	profile_check_end(l);
 }
 
-/* @line NULL: the location has none. @outer: the location of the line it was inlined into, or 0. */
+/*
+ * @line: NULL if the location has none. @outer: the location of the line that it was inlined into,
+ * or 0.
+ */
 static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			const struct pprof_raw_line *line, uint32_t outer, uint32_t *ret)
 {
@@ -366,7 +372,10 @@ static int resolve_line(struct pprof_tables *t, const struct pprof_raw_location 
 	return *ret ? 0 : NO_MEMORY;
 }
 
-/* The lines of a location: from the function that was called to what was inlined into it. */
+/*
+ * Resolves the lines of a location, from the function that was called to the innermost one inlined
+ * into it.
+ */
 static int resolve_lines(struct pprof_tables *t, const struct pprof_raw_location *raw,
 			 uint32_t *ret)
 {

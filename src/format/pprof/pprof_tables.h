@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reader's middle: a pprof file's tables, which may come in any order and after the samples
- * that use them, turned into a struct profile. Ids in a file may be any numbers; a location with
- * inlined calls becomes one of ours for each line.
+ * The middle layer of the reader: turns a pprof file's tables into a struct profile. The tables may
+ * come in any order, and after the samples that use them. Ids in a file may be any numbers. A
+ * location with inlined calls becomes one location of the profile for each line.
  */
 #ifndef FORMAT_PPROF_PPROF_TABLES_H
 #define FORMAT_PPROF_PPROF_TABLES_H
@@ -12,7 +12,7 @@
 #include "format/pprof/pprof_in.h"
 #include "profile/profile.h"
 
-/* What is read before everything it refers to is known. Fields as in profile.proto. */
+/* Entries as they are read; what they refer to may come later. Fields as in profile.proto. */
 struct pprof_raw_mapping {
 	uint64_t id, start, limit, offset, filename, build_id, off;
 };
@@ -32,13 +32,13 @@ struct pprof_raw_value_type {
 };
 
 struct pprof_id_range {
-	uint32_t first, n; /* in pprof_tables.expanded */
+	uint32_t first, n; /* a range of pprof_tables.expanded */
 };
 
 struct pprof_tables {
 	struct profile *p;
 	size_t budget;	       /* bytes that p and these tables may take */
-	VEC(uint32_t) strings; /* index in the file → id in p */
+	VEC(uint32_t) strings; /* index in the file → id in .p */
 	VEC(struct pprof_raw_mapping) mappings;
 	VEC(struct pprof_raw_function) functions;
 	VEC(struct pprof_raw_location) locations;
@@ -50,28 +50,36 @@ struct pprof_tables {
 		uint64_t time_ns, duration_ns, period, default_type;
 	} meta;
 
-	/* Valid after pprof_tables_resolve(). */
-	struct map mapping_ids, function_ids,
-		location_ids; /* id in the file → in p; of a location: .ranges */
+	/*
+	 * Valid after pprof_tables_resolve(): ids in the file → ids in .p; a location's id → index
+	 * in .ranges.
+	 */
+	struct map mapping_ids, function_ids, location_ids;
 	VEC(struct pprof_id_range) ranges;
-	VEC(uint32_t) expanded;		       /* location ids in p, innermost line first */
-	unsigned value_at[PROFILE_MAX_VALUES]; /* which of the file's values each of ours is */
+	VEC(uint32_t) expanded; /* location ids in .p, innermost line first */
+	/* by value of the profile: its index among the file's values */
+	unsigned value_at[PROFILE_MAX_VALUES];
 };
 
 void pprof_tables_init(struct pprof_tables *t, struct profile *p, size_t budget);
 void pprof_tables_fini(struct pprof_tables *t);
 
-/* Takes one top-level field that isn't a sample; others are ignored. 0 or -errno + message. */
+/*
+ * Reads one top-level field that isn't a sample. Unknown fields are ignored. 0 or -errno + message.
+ */
 _must_use_ int pprof_tables_take(struct pprof_tables *t, const struct pb_field *f);
 
-/* After the last field: fills the profile but for its samples. 0 or -errno + message. */
+/*
+ * To be called after the last field: fills the profile except for its samples. 0 or -errno +
+ * message.
+ */
 _must_use_ int pprof_tables_resolve(struct pprof_tables *t);
 
-/* The profile's id of string @index of the file; 0 or -errno + message. */
+/* Finds the profile's id of string @index of the file. 0 or -errno + message. */
 _must_use_ int pprof_tables_string(const struct pprof_tables *t, uint64_t index, uint64_t off,
 				   const char *name, uint32_t *ret);
 
-/* 0, or -E2BIG + message if a file makes krait hold too much. */
+/* 0, or -E2BIG + message if a file needs too much memory. */
 _must_use_ int pprof_tables_check(const struct pprof_tables *t, uint64_t off);
 
 #endif

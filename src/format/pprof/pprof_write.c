@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile as pprof. The profile's ids are pprof's: strings, functions and locations are numbered
- * the same, mappings but for the main one, which comes first.
+ * Writes a profile as pprof. Strings, functions and locations keep the profile's ids. So do
+ * mappings, except the main one, which comes first.
  */
 #include <assert.h>
 #include <errno.h>
@@ -17,7 +17,7 @@ struct writer {
 	struct pprof_out out;
 	enum profile_times times;
 	struct pb msg, part, line;
-	uint32_t main_mapping; /* profile's id of the one written first */
+	uint32_t main_mapping; /* the profile's id of the mapping that is written first */
 	uint32_t time_key, time_unit;
 	unsigned n_values;
 };
@@ -75,7 +75,7 @@ struct known {
 	bool unnamed, files, lines;
 };
 
-/* By the profile's ids. NULL for out of memory. */
+/* By the profile's mapping ids. NULL: out of memory. */
 static struct known *what_is_known(const struct profile *p)
 {
 	struct known *known = calloc(profile_n_mappings(p) + 1, sizeof(*known));
@@ -92,7 +92,7 @@ static struct known *what_is_known(const struct profile *p)
 }
 
 /*
- * has_functions keeps pprof and servers from looking for the file: it is false where they may find
+ * has_functions tells pprof and servers not to look for the file. It is false if they may find
  * names that krait didn't.
  */
 static void put_known(struct pb *msg, const struct known *k)
@@ -140,7 +140,10 @@ static void put_functions(struct writer *w)
 	}
 }
 
-/* A line for the function and for each that its code was inlined into; none without a name. */
+/*
+ * Writes a line for the function and for each function that its code was inlined into. Without a
+ * name, writes none.
+ */
 static void put_lines(struct writer *w, const struct profile_location *l)
 {
 	for (;; l = profile_get_location(w->p, l->outer)) {
@@ -199,7 +202,9 @@ static void put_time(struct writer *w, int64_t time_ns)
 	pb_bytes(&w->msg, SAMPLE_LABEL, w->part.v, w->part.n);
 }
 
-/* A location has the functions that it was inlined into in itself. */
+/*
+ * A location includes the functions that it was inlined into, so these aren't written as locations.
+ */
 static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 {
 	uint32_t outer = 0;
@@ -214,7 +219,10 @@ static void put_stack(struct writer *w, const uint32_t *stack, size_t n)
 	assert(!outer);
 }
 
-/* What differs between neighbours, the time, comes last: the rest is one match for deflate. */
+/*
+ * The time comes last, because it differs between neighbouring samples: the rest is one match for
+ * deflate.
+ */
 static int put_sample(void *arg, const struct profile_sample *s)
 {
 	struct writer *w = arg;
@@ -233,10 +241,10 @@ static int put_sample(void *arg, const struct profile_sample *s)
 	if (s->time_ns >= 0)
 		put_time(w, s->time_ns);
 	pprof_out_bytes(&w->out, PROFILE_SAMPLE, w->msg.v, w->msg.n);
-	return w->out.error; /* pprof_out_finish() says what it was */
+	return w->out.error; /* pprof_out_finish() reports the error */
 }
 
-/* pprof takes the first mapping for the program's: that of Python, if there is one. */
+/* pprof takes the first mapping for the program's, so that must be Python's if there is one. */
 static uint32_t find_main(const struct profile *p)
 {
 	for (uint32_t id = 1; id <= profile_n_mappings(p); id++) {

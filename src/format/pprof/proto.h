@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of the protocol buffers encoding and of google/pprof's proto/profile.proto that the
- * writer and the reader share. Field numbers are profile.proto's as of 2024 (Line.column = 3,
+ * The parts of the protocol buffers encoding, and of google/pprof's proto/profile.proto, that
+ * writer and reader share. Field numbers are those of profile.proto as of 2024 (Line.column = 3,
  * Profile.doc_url = 15).
  */
 #ifndef FORMAT_PPROF_PROTO_H
@@ -52,8 +52,8 @@ enum location_field {
 	LOCATION_IS_FOLDED = 5,
 };
 /*
- * The last two are krait's own, where profile.proto won't soon arrive: readers skip what they don't
- * know, as all of protocol buffers must.
+ * The last two are krait's own; their numbers are higher than profile.proto will soon use. Readers
+ * skip unknown fields, as protocol buffers require.
  */
 enum line_field {
 	LINE_FUNCTION_ID = 1,
@@ -72,18 +72,18 @@ enum function_field {
 	FUNCTION_MADE_IN = 101,	   /* krait's own */
 };
 
-/* The numeric label that carries a sample's time, and its unit. */
+/* The numeric label that holds a sample's time, and its unit. */
 #define PPROF_TIME_KEY	"time"
 #define PPROF_TIME_UNIT "nanoseconds"
 
-/* A growing message. A failed allocation is remembered; what is put after it is dropped. */
+/* A growing message. A failed allocation is remembered, and what is added after it is dropped. */
 struct pb {
 	uint8_t *v;
 	size_t n, cap;
 	bool failed;
 };
 
-/* Room for @n more bytes; false if there is no memory. */
+/* Makes room for @n more bytes. False: out of memory. */
 static inline bool pb_reserve(struct pb *b, size_t n)
 {
 	size_t cap = b->cap ? b->cap : 256;
@@ -123,7 +123,7 @@ static inline void pb_tag(struct pb *b, unsigned field, enum pb_wire wire)
 	pb_varint(b, field << 3 | wire);
 }
 
-/* An integer field; 0 is the default and isn't written. */
+/* Writes an integer field. 0 is the default and isn't written. */
 static inline void pb_uint(struct pb *b, unsigned field, uint64_t v)
 {
 	if (!v)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What Python's pstats and the tools around it read: a dict {(file, line, name): (calls, calls, own
- * seconds, seconds, {caller: the same four})} by the marshal module, in the form of its version 2,
- * which every Python from 2.5 on reads (CPython, Python/marshal.c). Python functions only: native
- * code counts for the function that called it, as it does for cProfile. Nobody counted calls: the
- * number is that of samples. Who reads the dict stops where it ends (marshal.load()); the recording
- * follows, for krait.
+ * Writes what Python's pstats and its tools read: a dict {(file, line, name): (calls, calls, own
+ * seconds, seconds, {caller: the same four})}, encoded by the marshal module's version 2, which
+ * every Python from 2.5 on reads (CPython, Python/marshal.c). It has Python functions only: native
+ * code counts for the function that called it, as in cProfile. Calls aren't counted by krait, so
+ * the number of samples stands in their place. marshal.load() stops where the dict ends; after it
+ * comes the recording, for krait.
  */
 #include "format/common/writers.h"
 
@@ -24,7 +24,7 @@
 
 struct cost {
 	int64_t samples, own, all;
-	size_t seen; /* number of the last stack that was counted here */
+	size_t seen; /* the last stack that was counted here */
 };
 
 struct edge {
@@ -36,12 +36,12 @@ struct pstats {
 	struct profile *p;
 	FILE *out;
 	struct frames frames;
-	struct cost *costs; /* by frame; the last is what has no Python function */
+	struct cost *costs; /* by frame; the last one is for stacks without a Python function */
 	VEC(struct edge) edges;
 	struct map edge_at; /* caller << 32 | callee */
 	unsigned value;
-	int samples; /* index of the values that are counts; -1: there are none */
-	double unit; /* in seconds */
+	int samples; /* index of the value that counts samples; -1: there is none */
+	double unit; /* one unit of the value, in seconds */
 };
 
 static void put_u32(FILE *out, uint32_t v)
@@ -59,7 +59,7 @@ static void put_text(FILE *out, const char *s)
 	fwrite(s, 1, n, out);
 }
 
-/* Numbers above 31 bits are digits of 15 bits. */
+/* Numbers of more than 31 bits are written as digits of 15 bits. */
 static void put_number(FILE *out, int64_t v)
 {
 	uint32_t n = 0;
@@ -98,7 +98,7 @@ static void put_tuple(FILE *out, uint32_t n)
 
 static int put_key(struct pstats *s, uint32_t function)
 {
-	struct frame_text t = {.file = "~"}; /* pstats' own word for what has no file */
+	struct frame_text t = {.file = "~"}; /* pstats' own word for functions without a file */
 	int r = 0;
 
 	if (function < s->frames.keys.n)
@@ -130,7 +130,7 @@ static int by_callee(const void *va, const void *vb)
 	return a->caller < b->caller ? -1 : a->caller > b->caller;
 }
 
-/* Edges are sorted by callee; @at is where those of @function begin. */
+/* Edges are sorted by callee. @at: where those of @function begin. */
 static int put_function(struct pstats *s, uint32_t function, size_t *at)
 {
 	int r = put_key(s, function);
@@ -163,7 +163,7 @@ static int put_all(struct pstats *s)
 	return r;
 }
 
-/* However often a function is on a stack, the sample counts once. */
+/* A sample counts once for a function, however often the function is on the stack. */
 static void count(const struct pstats *s, struct cost *c, const struct profile_sum *sum,
 		  size_t seen)
 {
@@ -193,7 +193,7 @@ static bool is_python(const struct pstats *s, uint32_t location)
 	return profile_get_mapping(s->p, l->mapping)->kind == KIND_PYTHON;
 }
 
-/* @seen: a number that no other stack has, from 1. */
+/* @seen: a number unique to this stack, from 1. */
 static int add_stack(struct pstats *s, const struct profile_sum *sum, size_t seen)
 {
 	uint32_t none = s->frames.keys.n, caller = none;

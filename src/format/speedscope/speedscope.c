@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6): a table of
- * frames, and a profile for each thread with all its stacks, root first, and their weights, in the
- * order of time.
+ * Writes speedscope's own format (its file-format-schema.json, unchanged since speedscope 0.6): a
+ * table of frames; then for each thread a profile with all its stacks, root first, and their
+ * weights, in order of time.
  */
 #include "format/common/writers.h"
 
@@ -20,13 +20,13 @@ struct speedscope {
 	FILE *out, *weights;
 	struct frames frames;
 	struct timeline timeline;
-	unsigned value, digits; /* digits: of weights, behind the point */
+	unsigned value, digits; /* digits: decimal places of weights */
 	const char *unit, *comma;
 	bool first_thread;
-	int64_t end; /* sum of the present thread's weights */
+	int64_t end; /* sum of the current thread's weights */
 };
 
-/* speedscope knows these and "none" for counts. */
+/* speedscope knows these units, and "none" for counts. */
 static const char *unit_of(const char *unit)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -84,7 +84,7 @@ static int put_run(void *arg, const struct profile_sample *run, int64_t last_ns)
 	size_t n = 0;
 	const uint32_t *stack = run->stack ? profile_get_stack(s->p, run->stack, &n) : NULL;
 
-	/* What overflows can't be drawn; no recording gets there. */
+	/* A sum that overflows can't be drawn; no real recording is so long. */
 	if (!weight || __builtin_add_overflow(s->end, weight, &s->end))
 		return 0;
 	fprintf(s->out, "%s\n[", s->comma);

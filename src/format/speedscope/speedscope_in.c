@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A speedscope file into a profile; see speedscope_in.h. The table of frames may come behind the
- * profiles that refer to it, and a unit behind its weights: where they are is found out first. What is odd in one
- * sample, event or profile is left out or mended, and counted.
+ * Reads a speedscope file; see speedscope_in.h. The table of frames may come after the profiles
+ * that refer to it, and a unit after the weights, so these are located first. Whatever is wrong in
+ * a single sample, event or profile is left out or mended, and counted.
  */
 #include "format/speedscope/speedscope_in.h"
 
@@ -16,7 +16,7 @@
 #define MAX_DEPTH VIEWER_MAX_DEPTH
 #define NO_MEMORY VIEWER_NO_MEMORY
 
-/* What isn't in the profile, and what is in another way than in the file. */
+/* What was left out, and what was changed. */
 enum odd {
 	NO_FRAME,
 	NO_WEIGHT,
@@ -30,31 +30,35 @@ enum odd {
 	ODDS
 };
 
-/* A frame that is open, and where the stack down to it is in the profile's tree; 0: no sample has it yet. */
+/*
+ * An open frame. .node: the node of its stack in the profile's tree; 0: no sample has used that
+ * stack yet.
+ */
 struct open_frame {
 	uint32_t location, node;
-	uint32_t index; /* of the file's table, + 1; of events only */
+	uint32_t index; /* index in the file's table, + 1; only for events */
 };
 
 struct reader {
 	struct profile *p;
 	size_t budget;
 	uint64_t steps;
-	struct json_in frames, profiles; /* where these lists are; .at NULL: nowhere */
-	VEC(uint32_t) locations;	 /* by index in the file's table */
-	VEC(struct open_frame) stack;	 /* root first */
-	VEC(uint32_t) n_open;		 /* by index of a frame */
+	/* where these lists are; .at is NULL if the file has none */
+	struct json_in frames, profiles;
+	VEC(uint32_t) locations;      /* by index in the file's table */
+	VEC(struct open_frame) stack; /* root first */
+	VEC(uint32_t) n_open;	      /* by index of the frame */
 	struct viewer_counts counts;
 	uint64_t odd[ODDS];
 	struct str key, name, file;
 };
 
-/* One member of "profiles": its parts are read when all of them are known. */
+/* A member of "profiles". Its parts are read after all of them are known. */
 struct part {
 	struct json_in samples, weights, events;
 	struct str type, name, unit;
-	int power;	/* of ten, from the file's unit to ours */
-	unsigned value; /* index */
+	int power;	/* 10^power: from the file's unit to the profile's */
+	unsigned value; /* index of the value */
 	bool is_count, is_austin;
 	uint32_t labels;
 };
@@ -141,7 +145,7 @@ static int odd(struct reader *r, enum odd what)
 	return 0;
 }
 
-/* The index of a frame + 1; 0: there is no such one. */
+/* Reads the index of a frame, + 1. *ret is 0 if there is no such frame. */
 static int read_index(struct reader *r, struct json_in *in, const char *field, uint32_t *ret)
 {
 	struct json_in before = *in;
@@ -157,7 +161,7 @@ static int read_index(struct reader *r, struct json_in *in, const char *field, u
 	return 0;
 }
 
-/* In the profile's unit. */
+/* Reads an amount in the profile's unit. */
 static int read_amount(struct reader *r, const struct part *part, struct json_in *in,
 		       const char *field, int64_t *ret, bool *known)
 {
@@ -166,7 +170,10 @@ static int read_amount(struct reader *r, const struct part *part, struct json_in
 	return viewer_in_scaled("speedscope", in, field, part->power, ret, known);
 }
 
-/* The node of the innermost frame: only those that were opened since the last sample are made. 0: no memory. */
+/*
+ * The node of the innermost frame. Creates nodes only for frames that were opened since the last
+ * sample. 0: no memory.
+ */
 static uint32_t innermost_node(struct reader *r)
 {
 	size_t made = r->stack.n;
@@ -203,7 +210,7 @@ static int add_sample(struct reader *r, const struct part *part, const struct js
 	return s.stack ? profile_add(r->p, &s) : NO_MEMORY;
 }
 
-/* *known: all of its frames are there. */
+/* Reads a stack. *known: all of its frames exist. */
 static int read_stack(struct reader *r, struct json_in *in, bool *known)
 {
 	int more, err = in_field(json_in_enter(in, '['), "samples");
@@ -226,7 +233,7 @@ static int read_stack(struct reader *r, struct json_in *in, bool *known)
 	return err;
 }
 
-/* A sample and its weight. */
+/* Reads a sample and its weight. */
 static int read_sample(struct reader *r, const struct part *part, struct json_in *samples,
 		       struct json_in *weights)
 {
@@ -243,7 +250,7 @@ static int read_sample(struct reader *r, const struct part *part, struct json_in
 	return err ? err : check_memory(r, samples);
 }
 
-/* What is left of a longer list. */
+/* Skips the rest of the longer list. */
 static int skip_rest(struct reader *r, struct json_in *in, const char *field)
 {
 	int more, err = 0;
@@ -255,7 +262,7 @@ static int skip_rest(struct reader *r, struct json_in *in, const char *field)
 	return err ? err : in_field(MIN(more, 0), field);
 }
 
-/* Two lists of the same length. */
+/* Reads two lists of the same length. */
 static int read_sampled(struct reader *r, struct part *part)
 {
 	struct json_in *samples = &part->samples, *weights = &part->weights;
@@ -316,7 +323,7 @@ static int open_frame(struct reader *r, const struct json_in *in, uint32_t index
 	return vec_push(&r->stack, open) ? NO_MEMORY : 0;
 }
 
-/* What is open inside of it ends too. */
+/* Closes a frame, and all frames that are open inside it. */
 static int close_frame(struct reader *r, uint32_t index)
 {
 	uint32_t closed = 0;
@@ -331,14 +338,14 @@ static int close_frame(struct reader *r, uint32_t index)
 	return 0;
 }
 
-/* Whether it opens or closes a frame that there is, at some moment. */
+/* Does the event open or close an existing frame, at a known time? */
 static bool is_event(const struct event *e)
 {
 	return e->index && e->has_at &&
 	       (streq(str_cstr(&e->type), "O") || streq(str_cstr(&e->type), "C"));
 }
 
-/* What was open since the event before, then what the event says. */
+/* Adds a sample of what was open since the last event, then applies the event. */
 static int take_event(struct reader *r, const struct part *part, const struct json_in *in,
 		      struct event *e, int64_t *last)
 {
@@ -360,7 +367,7 @@ static int take_event(struct reader *r, const struct part *part, const struct js
 					      : close_frame(r, e->index);
 }
 
-/* What is open between two events is a sample. */
+/* Reads events. What is open between two events becomes a sample. */
 static int read_evented(struct reader *r, struct part *part)
 {
 	struct json_in *in = &part->events;
@@ -397,7 +404,10 @@ static int add_label(struct reader *r, label_list *labels, const char *key,
 	return value.n && vec_push(labels, l) ? NO_MEMORY : 0;
 }
 
-/* krait's "app.py (pid 12) · Main (tid 34)"; a name may have a dot itself, but ids end what has one. */
+/*
+ * Parses krait's "app.py (pid 12) · Main (tid 34)". A name may contain the dot, but a name with ids
+ * ends with them.
+ */
 static int take_name_of_krait(struct reader *r, const char *name, label_list *labels)
 {
 	static const char between[] = " \xc2\xb7 ";
@@ -417,7 +427,7 @@ static int take_name_of_krait(struct reader *r, const char *name, label_list *la
 	return err;
 }
 
-/* py-spy's `Process 12 Thread 34 "Main"`, where the first or the last may be missing */
+/* Parses py-spy's `Process 12 Thread 34 "Main"`; the first or the last part may be missing. */
 static int take_name_of_pyspy(struct reader *r, const char *name, label_list *labels)
 {
 	static const char process[] = "Process ", thread[] = "Thread ";
@@ -442,7 +452,10 @@ static int take_name_of_pyspy(struct reader *r, const char *name, label_list *la
 	return err;
 }
 
-/* austin-python's "CPU time profile for 12:0:34": a process, an interpreter if there are several, a thread. */
+/*
+ * Parses austin-python's "CPU time profile for 12:0:34": process, interpreter (if there are
+ * several), thread.
+ */
 static int take_name_of_austin(struct reader *r, const char *name, label_list *labels)
 {
 	const char *pid = strstr(name, " for ") + strlen(" for "), *tid = strrchr(pid, ':');
@@ -453,7 +466,9 @@ static int take_name_of_austin(struct reader *r, const char *name, label_list *l
 				       (struct folded_text){tid + 1, strlen(tid + 1)});
 }
 
-/* Whose a profile is; the only one of a file is as likely to be called by what was run. */
+/*
+ * Takes labels from a profile's name. The name of a file's only profile may also be what was run.
+ */
 static int take_name(struct reader *r, struct part *part, bool alone)
 {
 	const char *name = str_cstr(&part->name);
@@ -470,7 +485,10 @@ static int take_name(struct reader *r, struct part *part, bool alone)
 	return err;
 }
 
-/* austin2speedscope -f has the same time and memory in several profiles, whose names begin so. */
+/*
+ * austin2speedscope -f writes time and memory of the same stacks as several profiles, whose names
+ * begin so.
+ */
 static bool take_austin(const struct part *part, struct profile_value_type *type)
 {
 	static const struct {
@@ -491,7 +509,10 @@ static bool take_austin(const struct part *part, struct profile_value_type *type
 	return false;
 }
 
-/* The index of a value; PROFILE_MAX_VALUES: there are too many others. */
+/*
+ * The index of a value type, which is added if it is new. PROFILE_MAX_VALUES: there is no room for
+ * it.
+ */
 static unsigned find_value(struct reader *r, const struct profile_value_type *type)
 {
 	struct profile_meta *m = profile_meta(r->p);
@@ -504,7 +525,7 @@ static unsigned find_value(struct reader *r, const struct profile_value_type *ty
 	return i;
 }
 
-/* Times of any unit are one value, bytes another one, counts a third. */
+/* Times of any unit are one value, bytes are another, counts a third. */
 static void take_unit(struct reader *r, struct part *part)
 {
 	static const struct {
@@ -580,7 +601,7 @@ static int read_part(struct reader *r, struct json_in *in, bool alone)
 	return sampled ? read_sampled(r, &part) : read_evented(r, &part);
 }
 
-/* CPU time, else any time, else what the file begins with. */
+/* The default is CPU time, else any time, else the first value. */
 static unsigned choose_default(const struct profile_meta *m)
 {
 	unsigned time = 0;
@@ -616,7 +637,7 @@ static int read_profiles(struct reader *r)
 	return err;
 }
 
-/* Where "frames" of "shared" is. */
+/* Finds "frames" in "shared". */
 static int find_frames(struct reader *r, struct json_in *in)
 {
 	int more, err = in_field(json_in_enter(in, '{'), "shared");
@@ -681,7 +702,7 @@ static int add_notes(struct reader *r)
 	return err;
 }
 
-/* Frames of the table by their index. */
+/* Reads the table of frames. */
 static int prepare_frames(struct reader *r)
 {
 	int err = read_frames(r);
@@ -692,7 +713,7 @@ static int prepare_frames(struct reader *r)
 	return err;
 }
 
-/* A second time where counts have fractions. */
+/* Reads the file a second time, because counts have fractions. */
 static int read_again(struct reader *r, uint64_t steps)
 {
 	int err;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope's own format, whoever wrote it (file-format-schema.json, unchanged since speedscope
- * 0.6): "sampled" and "evented" profiles. Members that krait doesn't know are skipped.
+ * Reads speedscope's own format (file-format-schema.json, unchanged since speedscope 0.6), written
+ * by any tool: "sampled" and "evented" profiles. Unknown members are skipped.
  */
 #ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_IN_H
 #define FORMAT_SPEEDSCOPE_SPEEDSCOPE_IN_H
 
 #include "profile/profile.h"
 
-/* Does a file whose first @n (unpacked) bytes are @head say that it is of this format? */
+/* Do the first @n (uncompressed) bytes @head of a file show that it is of this format? */
 bool speedscope_probe(const uint8_t *head, size_t n);
 
 /*
- * Reads from @data (plain, gzip or zstd); hostile input: bounded, errors name the byte and the
- * member. A sampled profile has weights and no times, so samples have none. 0 or -errno + message.
- * *ret is the caller's to free.
+ * Reads @data (plain, gzip or zstd). Hostile input: work is bounded, errors name byte and member. A
+ * sampled profile has weights but no times, so its samples have no time. 0 or -errno + message. The
+ * caller frees *ret.
  */
 _must_use_ int speedscope_read(const uint8_t *data, size_t n, struct profile **ret);
 

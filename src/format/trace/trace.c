@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chrome's trace events (the "Trace Event Format"), for Perfetto and chrome://tracing: a slice for each
- * function that neighbouring samples of a thread share, B and E nesting per thread. A sample lasts
- * as long as it weighs, so that the slices of a function add up to its time. It begins at its own
- * time, or where the sample before it ends, if that is later or hardly earlier: samples don't come
- * to the nanosecond, and their times may be in steps, but a thread that runs on has no gaps.
+ * Writes Chrome's trace events (the "Trace Event Format") for Perfetto and chrome://tracing.
+ * Consecutive samples of a thread that share a function become one slice: a B and an E event, which
+ * nest within the thread. A sample lasts as long as its value, so a function's slices add up to its
+ * time. It begins at its own time; but at the end of the sample before, if that is later or only a
+ * little earlier. So a thread that runs on shows no gaps, although samples don't come to the
+ * nanosecond and their times may be in steps.
  */
 #include "format/common/writers.h"
 
@@ -23,12 +24,12 @@ struct trace {
 	struct frames frames;
 	struct timeline timeline;
 	unsigned value;
-	int64_t slack_ns; /* a gap that is none */
+	int64_t slack_ns; /* a shorter gap is closed */
 	const char *comma;
 	const struct timeline_thread *thread;
-	uint64_t pid_number; /* of the thread before, UINT64_MAX = none */
+	uint64_t pid_number; /* of the last thread; UINT64_MAX: none */
 	VEC(uint32_t) open;  /* frames of the slices that haven't ended, outermost first */
-	int64_t at_ns;	     /* where the last sample ends; -1 = there was none */
+	int64_t at_ns;	     /* where the last sample ends; -1: there was none */
 };
 
 static void put_head(struct trace *t, const char *phase)
@@ -39,7 +40,7 @@ static void put_head(struct trace *t, const char *phase)
 	t->comma = ",";
 }
 
-/* Trace events have microseconds. */
+/* Trace events count microseconds. */
 static void put_time(struct trace *t)
 {
 	fputs(",\"ts\":", t->out);
@@ -69,8 +70,8 @@ static int begin_thread(void *arg, const struct timeline_thread *thread)
 }
 
 /*
- * Nobody needs the name but speedscope, which finds by it what ends; not the arguments too, or what begins at the
- * same time as another one of it ends would come first there.
+ * Only speedscope needs the name, to find the slice that ends. The arguments must not be written:
+ * with them, speedscope would order a slice that begins at the same time before this end.
  */
 static int close_slices(struct trace *t, size_t keep)
 {
@@ -116,7 +117,7 @@ static int open_slice(struct trace *t, uint32_t location)
 	return r;
 }
 
-/* How many of the open slices go on with @stack (leaf first). */
+/* The number of open slices that continue in @stack (leaf first). */
 static size_t common(const struct trace *t, const uint32_t *stack, size_t n)
 {
 	size_t same = 0;
@@ -186,7 +187,10 @@ static int put_all(struct trace *t, const struct render_options *opt)
 	return r;
 }
 
-/* A sample's length and a bit; where nobody says what that is, the steps of times in files. */
+/*
+ * A little more than a sample's length. If the profile doesn't say how long a sample is, the
+ * resolution of times in files.
+ */
 static int64_t slack(const struct profile_meta *m)
 {
 	const char *unit = m->period_type.unit;
@@ -196,7 +200,7 @@ static int64_t slack(const struct profile_meta *m)
 	return MAX(m->period / 4 * 5, (int64_t)NSEC_PER_MSEC);
 }
 
-/* Slices need values that are time: the ones asked for, or else the default or any other. */
+/* Slices need values that are time: the value asked for, else the default one, else any. */
 static int choose_value(struct trace *t, const struct render_options *opt)
 {
 	const struct profile_meta *m = profile_meta(t->p);

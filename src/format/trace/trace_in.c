@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace events into a profile; see trace_in.h. V8's own profiles in them: trace_profiles.h; samples beside them: trace_samples.h. Events come in any order, a caller's X behind those of
- * what it called: all slices are collected, sorted by thread and time, and then walked through. What is odd in an event
- * is that event's alone: it is left out and counted.
+ * Reads trace events; see trace_in.h. V8's profiles in them: trace_profiles.h; samples beside them:
+ * trace_samples.h. Events may come in any order; a caller's X event comes after those of its
+ * callees. So all slices are collected, sorted by thread and time, and then walked. An event with
+ * something wrong in it is left out and counted.
  */
 #include "format/trace/trace_in.h"
 
@@ -17,31 +18,31 @@
 
 #define FORMAT	  "trace"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3    /* times are microseconds: power of ten to nanoseconds */
-#define CLIP_NS	  1000 /* what writers' rounding makes two slices overlap */
+#define US	  3    /* 10^3: from microseconds, as in the file, to nanoseconds */
+#define CLIP_NS	  1000 /* slices may overlap by this much, because writers round */
 #define DEEPER	  "slices are nested far deeper"
 
 struct slice {
 	int64_t start, end;
-	uint64_t at; /* in the file: where its event ends */
+	uint64_t at; /* the offset in the file where its event ends */
 	uint32_t thread, location;
-	uint32_t outer; /* the node of the stack that it ends */
+	uint32_t outer; /* the node of the stack that this slice is the innermost frame of */
 };
 
-/* The beginning of a slice, or an end. */
+/* The beginning or the end of a slice. */
 struct mark {
 	int64_t ts;
 	uint64_t at;
 	uint32_t thread, name;
-	uint32_t location; /* 0: an end */
+	uint32_t location; /* 0: it is an end */
 };
 
 struct thread {
-	uint32_t pid, tid, name; /* strings of the profile, 0 = not known */
-	uint32_t n_profiles;	 /* V8's that have samples of it */
+	uint32_t pid, tid, name; /* strings of the profile; 0: not known */
+	uint32_t n_profiles;	 /* how many V8 profiles have samples of it */
 };
 
-/* What isn't in the profile. */
+/* Reasons why something of the file isn't in the profile. */
 enum left_out { NO_PARTNER, NO_TIME, NO_LENGTH, NO_EVENT, NO_PHASE, NO_CHUNK, LEFT_OUTS };
 
 struct reader {
@@ -54,19 +55,21 @@ struct reader {
 	struct map process_name; /* pid -> string */
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
-	VEC(uint32_t) open;    /* slices, or marks, outermost first */
-	VEC(uint32_t) counted; /* by stack: thread + 1 for which its frames were counted */
+	VEC(uint32_t) open;    /* indexes of slices or of marks, outermost first */
+	VEC(uint32_t) counted; /* by stack: 1 + the last thread for which its frames were counted */
 	uint64_t left_out[LEFT_OUTS];
 	uint64_t cut; /* slices that outlast their caller */
 	struct trace_profiles profiles;
 	struct trace_samples samples;
-	unsigned slice_value; /* which value the length of slices is */
+	unsigned slice_value; /* index of the value that holds the length of slices */
 	struct str key;
 };
 
 struct event {
-	struct str phase, name, category, pid, tid, id, file, given; /* given: args.name */
-	struct json_in args;					     /* .at NULL: none */
+	/* .given: the "name" in "args" */
+	struct str phase, name, category, pid, tid, id, file, given;
+	/* .at is NULL if there is none */
+	struct json_in args;
 	int64_t ts, dur;
 	int32_t line;
 	bool has_ts, has_dur;
@@ -104,7 +107,10 @@ static void event_fini(struct event *e)
 		str_fini(all[i]);
 }
 
-/* Whatever "args" is; of an object what says where the function is, and a thread's name. */
+/*
+ * Reads "args" of any type. If it is an object, takes from it where the function is, and a thread's
+ * name.
+ */
 static int read_args(struct reader *r, struct json_in *in, struct event *e)
 {
 	struct json_in before = *in;
@@ -186,7 +192,7 @@ static struct thread *thread_of(struct reader *r, const struct event *e)
 	return thread_by(r, intern(r, &e->pid), intern(r, &e->tid));
 }
 
-/* Names of threads and processes. */
+/* Reads names of threads and processes. */
 static int take_metadata(struct reader *r, const struct event *e)
 {
 	struct thread *t;
@@ -203,7 +209,7 @@ static int take_metadata(struct reader *r, const struct event *e)
 	return t ? 0 : NO_MEMORY;
 }
 
-/* krait's slices say what kind of code they are and where a function begins. */
+/* krait's own slices say what kind of code they are, and where the function begins. */
 static struct profile_location location_of_krait(struct reader *r, const struct event *e,
 						 struct folded_text name, struct folded_text file)
 {
@@ -233,7 +239,7 @@ static uint32_t location_of(struct reader *r, const struct event *e)
 		l = location_of_krait(r, e, name, file);
 		return profile_location(r->p, &l);
 	}
-	/* PyTorch and viztracer have the place in the name. */
+	/* PyTorch and viztracer write the place into the name. */
 	if (!file.n && folded_frame_parse_torch(name.s, name.n, &f)) {
 		l = folded_frame_location(r->p, &f);
 		viewer_in_set_start(r->p, &l, f.line);
@@ -304,8 +310,9 @@ static int by_moment(const void *va, const void *vb)
 }
 
 /*
- * Ends the innermost slice that is open, or the innermost of the name that the end has: those inside of it end with it.
- * @n_open: by name, so that what nothing has isn't looked for.
+ * Ends the innermost open slice, or the innermost one with the name of the end mark; slices inside
+ * it end too. @n_open: the number of open slices by name, so that a name without any isn't searched
+ * for.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {
@@ -330,7 +337,7 @@ static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 	return 0;
 }
 
-/* Beginnings and ends become slices. */
+/* Pairs beginnings and ends into slices. */
 static int pair_marks(struct reader *r)
 {
 	_cleanup_free_ uint32_t *n_open = calloc(profile_n_strings(r->p) + 1, sizeof(*n_open));
@@ -357,7 +364,10 @@ static int pair_marks(struct reader *r)
 	return err;
 }
 
-/* Of V8's profiler: an instant, whose thread is another one than the event's in all but the first. */
+/*
+ * Reads an event of V8's profiler. In all its events but the first, the thread profiled isn't the
+ * event's own.
+ */
 static int take_profile(struct reader *r, const struct json_in *in, const struct event *e)
 {
 	int err;
@@ -393,7 +403,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 		return leave_out(r, NO_PHASE);
 	if (phase != 'B' && phase != 'E' && phase != 'X' && !profile)
 		return 0;
-	/* Room for the ends of what is open, and for differences. */
+	/* The limit leaves room to compute ends and differences. */
 	if (!e->has_ts || e->ts < INT64_MIN / 4 || e->ts > INT64_MAX / 4)
 		return leave_out(r, NO_TIME);
 	if (profile)
@@ -401,7 +411,7 @@ static int take_event(struct reader *r, const struct json_in *in, const struct e
 	return phase == 'X' ? add_slice(r, in, e) : add_mark(r, in, e, phase == 'B');
 }
 
-/* An event is an object; what else stands in its place is left out. */
+/* Reads an event. Anything that isn't an object is left out. */
 static int take_item(struct reader *r, struct json_in *in, struct event *e)
 {
 	struct json_in before = *in;
@@ -416,7 +426,7 @@ static int take_item(struct reader *r, struct json_in *in, struct event *e)
 	return err ? err : take_event(r, in, e);
 }
 
-/* A list of events by itself need not end. */
+/* A file that is only a list of events may lack its closing bracket. */
 static bool ends_open(struct json_in in)
 {
 	while (in.at < in.end && strchr(" \t\r\n,", *in.at) && *in.at)
@@ -437,7 +447,7 @@ static int read_events(struct reader *r, struct json_in *in, bool bare)
 	return err;
 }
 
-/* "otherData" comes first in krait's own. */
+/* krait writes "otherData" first. */
 static int read_producer(struct reader *r, struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};
@@ -456,7 +466,7 @@ static int read_producer(struct reader *r, struct json_in *in)
 	return err;
 }
 
-/* Samples and the frames that they refer to, which may come behind them. */
+/* Remembers where the samples and their frames are; the frames may come later in the file. */
 static void keep_place(struct reader *r, struct json_in in)
 {
 	bool samples = streq(str_cstr(&r->key), "samples");
@@ -522,7 +532,7 @@ static bool is_made_up(const struct reader *r, uint32_t string)
 	       strtoull(profile_get_string(r->p, string), NULL, 10) >= PROFILE_MADE_UP_ID;
 }
 
-/* @profile: the id of V8's profile, 0 = none or of no interest. */
+/* @profile: id of the V8 profile; 0: none, or it doesn't matter. */
 static uint32_t labels_of(struct reader *r, uint32_t thread, uint32_t profile)
 {
 	const struct thread *t = &r->threads.v[thread];
@@ -553,7 +563,7 @@ static int too_much(const struct slice *s, const char *what)
 		       (unsigned long long)s->at, what);
 }
 
-/* The frames of what is open, the first time that the thread has that stack. */
+/* Counts the frames of the open slices as work, once for each thread and stack. */
 static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
 	while (r->counted.n <= stack)
@@ -568,7 +578,7 @@ static int count_frames(struct reader *r, uint32_t stack, const struct slice *in
 	return 0;
 }
 
-/* What was open from @from to @to. */
+/* Adds a sample of what was open from @from to @to. */
 static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t from, int64_t to)
 {
 	struct profile_sample s = {.labels = labels, .time_ns = from - base};
@@ -590,7 +600,7 @@ static int add_sample(struct reader *r, uint32_t labels, int64_t base, int64_t f
 	return profile_add(r->p, &s);
 }
 
-/* Ends what has ended at @until: its time up to there is told. */
+/* Closes the slices that have ended at @until, and adds samples up to there. */
 static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t until, int64_t *at)
 {
 	int err = 0;
@@ -607,7 +617,7 @@ static int close_until(struct reader *r, uint32_t labels, int64_t base, int64_t 
 	return err;
 }
 
-/* Opens a slice; what outlasts its caller ends with it. */
+/* Opens a slice. If it outlasts its caller, it ends with the caller. */
 static int open_slice(struct reader *r, uint32_t i)
 {
 	struct slice *s = &r->slices.v[i];
@@ -625,7 +635,7 @@ static int open_slice(struct reader *r, uint32_t i)
 	return !s->outer || vec_push(&r->open, i) ? NO_MEMORY : 0;
 }
 
-/* What times are counted from: the first event, in krait's own traces 0. */
+/* The time that all times are relative to: 0 for krait's own traces, else the first event. */
 static int64_t find_base(const struct reader *r)
 {
 	int64_t base = INT64_MAX;
@@ -696,7 +706,10 @@ static int add_comments(struct reader *r)
 				    "that would outlast its caller ends with it");
 }
 
-/* Several of a thread at the same time count it several times: a label tells them apart. */
+/*
+ * A thread with several profiles at the same time has all samples several times; a label tells the
+ * profiles apart.
+ */
 static int add_profiles(struct reader *r, int64_t base)
 {
 	int err = 0;
@@ -730,7 +743,7 @@ static int add_samples(struct reader *r, int64_t base)
 	return err;
 }
 
-/* Hermes writes one of no length for each thread. */
+/* Are there slices with a length? Hermes writes one without length for each thread. */
 static bool has_slices(const struct reader *r)
 {
 	bool any = false;
@@ -740,7 +753,10 @@ static bool has_slices(const struct reader *r)
 	return any;
 }
 
-/* What a profiler saw and how long slices were isn't added up: these have a value of their own then. */
+/*
+ * The samples of profilers and the length of slices must not be added up. If a file has both, they
+ * are separate values.
+ */
 static void set_values(struct reader *r)
 {
 	const struct profile_value_type time = {"time", "nanoseconds"};

@@ -6,7 +6,7 @@
 #include "base/error.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* times are microseconds: power of ten to nanoseconds */
+#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
 
 static int bad(const struct trace_profiles *t, const struct json_in *in, const char *field,
 	       const char *what)
@@ -49,7 +49,8 @@ static struct trace_profile *add_profile(struct trace_profiles *t,
 		return NULL;
 	}
 	v8_nodes_init(&profile->nodes, t->format, t->p, t->budget, t->steps);
-	profile->nodes.partial = true; /* Chrome's buffer is full, or the trace began later */
+	/* nodes may be missing: Chrome's buffer was full, or the trace began later */
+	profile->nodes.partial = true;
 	profile->id = e->id;
 	profile->thread = e->thread;
 	return map_put(&t->at, key, t->list.n - 1) ? NULL : profile;
@@ -64,12 +65,12 @@ static struct trace_profile *profile_of(struct trace_profiles *t,
 	return found ? t->list.v[*found] : add_profile(t, e, key);
 }
 
-/* What of "data" is there; .at NULL: nothing. */
+/* The members of "data"; .at is NULL if one is missing. */
 struct data {
 	struct json_in start, end, samples, deltas;
 };
 
-/* The nodes at once: samples refer to them. */
+/* Reads the nodes at once, because samples refer to them. */
 static int read_cpu_profile(struct trace_profiles *t, struct trace_profile *profile,
 			    struct json_in *in, struct data *d)
 {
@@ -134,7 +135,7 @@ static int read_args(struct trace_profiles *t, struct trace_profile *profile, st
 	return err;
 }
 
-/* A moment that leaves room for differences. */
+/* Reads a time; the limit leaves room for differences. */
 static int read_moment(struct trace_profiles *t, struct json_in *in, const char *field,
 		       int64_t *ret)
 {
@@ -253,7 +254,7 @@ bool trace_profiles_any(const struct trace_profiles *t)
 	return false;
 }
 
-/* When sample @i ends. */
+/* The time when sample @i ends. */
 static int64_t end_of(const struct trace_profile *profile, size_t i)
 {
 	if (i + 1 < profile->ticks.n)
@@ -261,7 +262,7 @@ static int64_t end_of(const struct trace_profile *profile, size_t i)
 	return profile->begun && profile->end_ns ? profile->end_ns - profile->start_ns : 0;
 }
 
-/* V8's clocks go back now and then: that is no time. */
+/* V8's clock goes back now and then; such a sample has no length. */
 int trace_profile_add(struct trace_profiles *t, struct trace_profile *profile, uint32_t labels,
 		      int64_t base_ns)
 {

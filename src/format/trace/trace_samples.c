@@ -8,7 +8,7 @@
 #include "format/common/folded_frame.h"
 
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* times are microseconds: power of ten to nanoseconds */
+#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
 
 static int in_field(const struct trace_samples *t, int r, const char *field)
 {
@@ -29,7 +29,7 @@ void trace_samples_fini(struct trace_samples *t)
 	vec_fini(&t->all);
 }
 
-/* A frame as it is read. */
+/* A frame, as it is read. */
 struct frame {
 	struct str name, category, parent;
 	int64_t line, start;
@@ -42,7 +42,7 @@ static void frame_fini(struct frame *f)
 	str_fini(&f->parent);
 }
 
-/* Takes ":12" off the end. False: there is none. */
+/* Takes a number such as ":12" off the end. False: there is none. */
 static bool take_number(struct folded_text *text, int32_t *ret)
 {
 	size_t n = text->n;
@@ -59,7 +59,7 @@ static bool take_number(struct folded_text *text, int32_t *ret)
 	return true;
 }
 
-/* "name(file:line:column)" of Hermes. False: it isn't of that form. */
+/* Parses "name(file:line:column)" of Hermes. False: the text isn't of that form. */
 static bool parse_hermes(const struct str *name, struct folded_frame *ret)
 {
 	struct folded_text text = {"(anonymous)", 11}, place = {};
@@ -153,7 +153,7 @@ static int take_frame(struct trace_samples *t, uint32_t id, const struct frame *
 	return 0;
 }
 
-/* Callers come before and behind what they call. */
+/* Resolves callers after all frames are read, since they come before or after their callees. */
 static void find_callers(struct trace_samples *t)
 {
 	for (size_t i = 0; i < t->callers.n; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples beside the events of a trace: each of "samples" names a frame of "stackFrames" (sf), each frame its caller (parent).
- * Hermes writes them, and LLVM's XRay; how long they last isn't said.
+ * Samples beside the events of a trace. Each item of "samples" names a frame of "stackFrames" (sf);
+ * each frame names its caller (parent). Hermes and LLVM's XRay write them. They don't say how long
+ * a sample lasts.
  */
 #ifndef FORMAT_TRACE_TRACE_SAMPLES_H
 #define FORMAT_TRACE_TRACE_SAMPLES_H
@@ -16,22 +17,22 @@ struct trace_sample {
 };
 
 struct trace_samples {
-	struct json_in frames, list; /* where they are in the file; .at NULL: nowhere */
+	struct json_in frames, list; /* where they are in the file; .at is NULL if it has none */
 	struct v8_nodes nodes;
-	VEC(uint32_t) callers; /* by node: the name that its caller has, 0 = none */
+	VEC(uint32_t) callers; /* by node: the name of its caller; 0: none */
 	VEC(struct trace_sample) all;
-	uint64_t n_unknown; /* samples without their frame */
+	uint64_t n_unknown; /* samples whose frame isn't in the file */
 };
 
-/* All that is given stays the caller's. */
+/* All pointers are borrowed. */
 void trace_samples_init(struct trace_samples *t, const char *format, struct profile *p,
 			size_t budget, uint64_t *steps);
 void trace_samples_fini(struct trace_samples *t);
 
-/* Reads what .frames and .list lead to. 0 or -errno + message, as below. */
+/* Reads what .frames and .list point to. 0 or -errno + message, as below. */
 _must_use_ int trace_samples_read(struct trace_samples *t);
 
-/* Adds sample @s with @labels, as a count; times are since @base_ns. */
+/* Adds sample @s with @labels, as a count. Times are relative to @base_ns. */
 _must_use_ int trace_samples_add(struct trace_samples *t, const struct trace_sample *s,
 				 uint32_t labels, int64_t base_ns);
 

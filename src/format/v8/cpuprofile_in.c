@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A .cpuprofile into a profile; see cpuprofile_in.h. A sample is a node, and lasts until the next one.
+ * Reads a .cpuprofile; see cpuprofile_in.h. A sample is the number of a node, and lasts until the
+ * next sample.
  */
 #include "format/v8/cpuprofile_in.h"
 
@@ -11,12 +12,12 @@
 
 #define FORMAT	  "cpuprofile"
 #define NO_MEMORY VIEWER_NO_MEMORY
-#define US	  3 /* times are microseconds: power of ten to nanoseconds */
+#define US	  3 /* 10^3: from microseconds, as in the file, to nanoseconds */
 
 struct reader {
 	struct profile *p;
 	uint64_t steps;
-	struct json_in samples, deltas; /* .at NULL: nowhere */
+	struct json_in samples, deltas; /* .at is NULL if the file has none */
 	int64_t start_ns, end_ns;
 	struct v8_nodes nodes;
 	struct str key;
@@ -32,13 +33,13 @@ static int in_field(int r, const char *field)
 	return viewer_in_wrap(FORMAT, r, field);
 }
 
-/* A sample that waits for the next one's time. */
+/* A sample whose length is known once the next one is read. */
 struct waiting {
 	uint32_t node; /* V8_NO_NODE: none */
 	int64_t at_ns;
 };
 
-/* V8's clocks go back now and then: that is no time. */
+/* V8's clock goes back now and then; such a sample has no length. */
 static int add_sample(struct reader *r, const struct json_in *in, const struct waiting *w,
 		      int64_t until_ns)
 {

@@ -45,7 +45,10 @@ uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id)
 	return at ? (uint32_t)*at : V8_NO_NODE;
 }
 
-/* Where a function begins, not where it was. V8 counts lines from 0; its own words are in parentheses. */
+/*
+ * The location of a node's function: the line is where the function begins, not where it was
+ * running. V8 counts lines from 0. Names in parentheses are V8's own.
+ */
 static uint32_t make_location(struct v8_nodes *n, int64_t line)
 {
 	bool root = streq(str_cstr(&n->name), "(root)") && !n->url.n;
@@ -88,7 +91,7 @@ static int read_call_frame(struct v8_nodes *n, struct json_in *in, int64_t *line
 	return err;
 }
 
-/* Beside the profile. */
+/* Memory beside the profile. */
 static size_t bytes_of(const struct v8_nodes *n)
 {
 	return n->list.n * sizeof(*n->list.v) + n->edges.n * sizeof(*n->edges.v) +
@@ -180,7 +183,7 @@ int v8_nodes_read(struct v8_nodes *n, struct json_in *in)
 	return err;
 }
 
-/* A circle of parents is as deep as can be. */
+/* Collects the frames of a node. A circle of parents ends at the limit of depth. */
 static int collect_frames(struct v8_nodes *n, const struct json_in *in, const struct v8_node *node)
 {
 	n->leaf_first.n = 0;
