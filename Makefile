@@ -99,8 +99,8 @@ endif
 # An allocation that fails says so by itself (src/base/allocate.c).
 LDLIBS += $(foreach f,malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk,-Wl,--wrap=$(f))
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
-BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
-SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/%.bpf.c=$(B)/gen/%.skel.h))
+BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
+SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/events/%.bpf.c=$(B)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
 UI      := $(addprefix ui/,base.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
@@ -157,7 +157,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 		-D__TARGET_ARCH_$(BPF_ARCH) -Iabi -Ibpf $(addprefix -I,$(wildcard /usr/include/$(shell uname -m)-linux-gnu)) \
 		-MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@ $<
 
-$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
+$(B)/gen/%.skel.h: $(B)/bpf/events/%.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf > $@.tmp && mv $@.tmp $@

@@ -125,7 +125,7 @@ enum py_tss {
 	PY_TSS_TLS_WORD,
 };
 
-/* What shows that a thread state holds the GIL; see bpf/gil.bpf.h. */
+/* What shows that a thread state holds the GIL; see bpf/python/gil.bpf.h. */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
 	PY_GIL_CURRENT, /* <= 3.11: it is the current one */

@@ -77,7 +77,7 @@ enum native_outcome {
 		NATIVE_OUTCOME_MAX
 };
 
-/* What the thread had to do with the GIL. X(NAME, value of the label `gil`); see bpf/gil.bpf.h. */
+/* What the thread had to do with the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
 	X(UNKNOWN, "unknown") /* not proved */                                                     \
 	X(NONE, "none")	      /* no thread state, or no GIL */                                     \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel says of a thread that isn't running, all of it at one moment: read by bpf/tasks.bpf.c
+ * What the kernel says of a thread that isn't running, all of it at one moment: read by bpf/events/tasks.bpf.c
  * through a task iterator (kernel 5.8+). Numbers are those of krait's own PID namespace.
  */
 #ifndef ABI_TASK_H

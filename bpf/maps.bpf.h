@@ -6,7 +6,7 @@
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
-#include "native.bpf.h"
+#include "native/unwind.bpf.h"
 #include "send.bpf.h"
 
 /* Options of the run, constant from load on. */

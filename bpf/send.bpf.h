@@ -7,8 +7,8 @@
 #ifndef BPF_SEND_H
 #define BPF_SEND_H
 
-#include "code.bpf.h"
-#include "native.bpf.h"
+#include "python/code.bpf.h"
+#include "native/unwind.bpf.h"
 #include "sent.h"
 
 /* Staging: record head and names (< 64 KiB), then a line table (<= 64 KiB). */

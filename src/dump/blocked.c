@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel program of bpf/tasks.bpf.c says of blocked threads. */
+/* What the kernel program of bpf/events/tasks.bpf.c says of blocked threads. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives the walkers of bpf/ (state.bpf.h, native.bpf.h, send.bpf.h) live processes to read; see
+ * Gives the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) live processes to read; see
  * walker.h.
  */
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 /* The BPF headers have global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "frames.bpf.h"
-#include "gil.bpf.h"
+#include "python/frames.bpf.h"
+#include "python/gil.bpf.h"
 #include "send.bpf.h"
 
 #include "base/map.h"

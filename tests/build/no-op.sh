@@ -37,6 +37,6 @@ rebuilds() {
 	verdict "$1" "$3 wasn't made again for a changed $2"
 }
 rebuilds rebuild-for-header src/base/util.h src/base/error.o
-rebuilds rebuild-for-abi abi/records.h bpf/sample.bpf.o
+rebuilds rebuild-for-abi abi/records.h bpf/events/sample.bpf.o
 rm -f "$mark"
 exit $bad

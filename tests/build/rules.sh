@@ -95,7 +95,8 @@ named_files() {
 	files . | grep -E '\.([ch]|py|sh|md|in)$|/run$' | grep -vxE 'tests/build/rules.sh|LICENSES/.*' | xargs grep -noE \
 		'(^|[^[:alnum:]_/.<%$-])(abi|bpf|src|ui|tests|bench|docs|man|packaging)/[[:alnum:]_./-]+\.(c|h|py|sh|md|js|in)\b' |
 		sed -E 's/:[^[:alnum:]]?([[:alnum:]_./-]+)$/ \1/'
-	files abi bpf src tests | grep -E '\.[ch]$' | xargs grep -noE '\b[a-z_]+\.bpf\.[ch]\b' | sed -E 's/:([a-z_.]+)$/ bpf\/\1/'
+	files abi bpf src tests | grep -E '\.[ch]$' | xargs grep -noE '[a-z_/]+\.bpf\.[ch]\b' | sed -E 's/:(bpf\/)?([a-z_./]+)$/ \2/' |
+		while read -r at name; do echo "$at $(find bpf bench -path "*/$name" | grep . || echo "bpf/$name")"; done
 }
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
@@ -113,8 +114,8 @@ verdict pipes "$(files tests bench | grep -E '\.sh$|/run$' |
 	xargs grep -nE '[^|][|] *(head|grep -[a-z]*[qm])' 2>/dev/null)"
 
 # What an LRU map holds is another's at any time: one function finds an entry of `procs`, and gives a pointer to const.
-verdict lru "$(grep -n 'lookup_elem(&procs' bpf/*.[ch] | grep -v -A1 'bpf/proc.bpf.h' ;
-	grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' bpf/*.[ch] | grep -v 'const struct proc_entry')"
+verdict lru "$(files bpf | xargs grep -n 'lookup_elem(&procs' | grep -v -A1 'bpf/process/proc.bpf.h' ;
+	files bpf | xargs grep -nE 'struct proc_entry \*[a-z]+( =|;|\))' | grep -v 'const struct proc_entry')"
 
 # PATH and TERM are everybody's.
 verdict environment "$(sources | grep '^src/' | xargs grep -hoE 'getenv\("[A-Z_]+"|environment_get\([^"]*"[A-Z_]+"' |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The seam of bpf/state.bpf.h for tests of bpf/code.bpf.h alone, which reads one layout; read_user() is the test's. */
+/* The seam of bpf/state.bpf.h for tests of bpf/python/code.bpf.h alone, which reads one layout; read_user() is the test's. */
 #ifndef TESTS_CODE_SEAM_H
 #define TESTS_CODE_SEAM_H
 
@@ -9,7 +9,7 @@
 
 /* The BPF side has global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "code.bpf.h"
+#include "python/code.bpf.h"
 
 static struct walk the_walk;
 static struct py_layout the_layout;

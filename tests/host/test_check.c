@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The check of a code object is computed twice: by the kernel program for every frame
- * (bpf/code.bpf.h, compiled here for the host) and by user space when it reads a code object
+ * (bpf/python/code.bpf.h, compiled here for the host) and by user space when it reads a code object
  * afterwards (src/python/code/code_fill.c). Both must give the same value for the same memory, with
  * cached hashes and without, for every kind of string and any length.
  */

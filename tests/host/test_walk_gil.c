@@ -6,7 +6,7 @@
  */
 #include "walk_host.h"
 
-#include "gil.bpf.h"
+#include "python/gil.bpf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

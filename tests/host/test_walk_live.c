@@ -7,7 +7,7 @@
 /* Before cmocka.h, whose fail is a macro. */
 #include "walk_host.h"
 
-#include "gil.bpf.h"
+#include "python/gil.bpf.h"
 
 #include <elf.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * What goes wrong on the way: every outcome that the walkers can give is reached here, in every
  * version where it can be, and whatever fails, the frames are the innermost part of the true stack.
  *
- * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/sample.bpf.c, by the state of
+ * Not given by the walkers, so not here: PENDING and UNSUPPORTED (bpf/events/sample.bpf.c, by the state of
  * the process), STACK_LOST (src/collect, a stack that was lost).
  */
 /* Before cmocka.h, whose fail is a macro. */

@@ -5,7 +5,7 @@
  */
 #include "walk_host.h"
 
-#include "several.bpf.h"
+#include "python/several.bpf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

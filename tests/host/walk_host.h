@@ -19,7 +19,7 @@
 
 /* The BPF side has global functions without prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#include "frames.bpf.h"
+#include "python/frames.bpf.h"
 #include "send.bpf.h"
 
 #include "base/map.h"

@@ -269,7 +269,7 @@ static void runtime(void)
 	AT("runtime_interp_head", _PyRuntimeState, interpreters.head);
 #if VERSION >= 0x0309
 	AT("runtime_finalizing", _PyRuntimeState, _finalizing);
-	/* What bpf/thread.bpf.h takes for the flags of the start: behind each other, the last one here. */
+	/* What bpf/python/thread.bpf.h takes for the flags of the start: behind each other, the last one here. */
 	if (offsetof(_PyRuntimeState, initialized) !=
 		    offsetof(_PyRuntimeState, _finalizing) - (VERSION >= 0x030b ? 8 : 4) ||
 	    offsetof(_PyRuntimeState, core_initialized) + 4 !=

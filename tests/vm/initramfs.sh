@@ -64,7 +64,7 @@ initramfs_make() {
 # bpf_objects: those that belong to the binary under test, else the default build's.
 bpf_objects() {
 	local dir
-	for dir in "$(dirname "$VM_KRAIT")/bpf" "$VM_OBJECTS"; do
+	for dir in "$(dirname "$VM_KRAIT")/bpf/events" "$VM_OBJECTS"; do
 		if compgen -G "$dir/*.bpf.o"; then
 			return 0
 		fi

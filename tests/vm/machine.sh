@@ -17,7 +17,7 @@ machine_of() {
 machine_amd64() {
 	VM_ARCH=amd64 VM_CACHE=$KRAIT_TEST_CACHE/vm
 	VM_KRAIT=${KRAIT:-$VM_DIR/../../build/static/krait}
-	VM_OBJECTS=$VM_DIR/../../build/release/bpf
+	VM_OBJECTS=$VM_DIR/../../build/release/bpf/events
 	VM_BUILD="make STATIC=1"
 	# Without cx16: qemu 7.2 mixes up the flags of cmpxchg16b now and then (seen: 6.12 paniced in
 	# its allocator while booting, RFLAGS a piece of RAX).
@@ -28,7 +28,7 @@ machine_amd64() {
 machine_arm64() {
 	VM_ARCH=arm64 VM_CACHE=$KRAIT_TEST_CACHE/vm-arm64
 	VM_KRAIT=${KRAIT_ARM64:-$VM_DIR/../../build/aarch64-linux-gnu/krait}
-	VM_OBJECTS=$VM_DIR/../../build/aarch64-linux-gnu/bpf
+	VM_OBJECTS=$VM_DIR/../../build/aarch64-linux-gnu/bpf/events
 	VM_BUILD="tests/setup/cross-arm64.sh"
 	# The architecture's own pointer authentication costs emulation half its speed.
 	VM_QEMU=(qemu-system-aarch64 -M virt -accel "tcg,thread=multi" -cpu "max,pauth-impdef=on")

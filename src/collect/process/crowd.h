@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What new processes cost: looking at them, naming their first stacks. All that are a user's share a budget of CPU time, and
- * so do all users'. What begins beyond it is counted without stacks until there is time left (bpf/crowd.bpf.h); so is an older
+ * so do all users'. What begins beyond it is counted without stacks until there is time left (bpf/process/crowd.bpf.h); so is an older
  * process that execs. All others that run keep their stacks.
  */
 #ifndef COLLECT_CROWD_H

@@ -28,7 +28,7 @@ static int read_bytes(struct heap *h, uint64_t data, size_t n, uint8_t **ret)
 	return r;
 }
 
-/* As hash_object() in bpf/code.bpf.h. */
+/* As hash_object() in bpf/python/code.bpf.h. */
 static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *acc)
 {
 	_cleanup_free_ uint8_t *buf = NULL;
@@ -51,7 +51,7 @@ static int mix_object(struct heap *h, uint64_t addr, bool is_bytes, uint64_t *ac
 	return r;
 }
 
-/* As check_contents() in bpf/code.bpf.h. */
+/* As check_contents() in bpf/python/code.bpf.h. */
 static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, uint64_t *ret)
 {
 	const struct py_layout *l = h->l;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where the GIL is: in variables of ceval.c (2.7, 3.6), in _PyRuntime (3.7-3.11), behind a pointer
- * in each interpreter (3.12+). What can't be found is left out: bpf/gil.bpf.h then knows less.
+ * in each interpreter (3.12+). What can't be found is left out: bpf/python/gil.bpf.h then knows less.
  */
 #include "python/find/image_internal.h"
 

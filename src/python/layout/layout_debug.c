@@ -289,7 +289,7 @@ static void fill(const uint64_t *m, struct py_layout *ret)
 
 /*
  * 3.13: a bit of _status, 3.14: an int that follows it, later one that is named. All are written by
- * take_gil() and drop_gil() only. Without them, or if the GIL isn't laid out as bpf/gil.bpf.h has
+ * take_gil() and drop_gil() only. Without them, or if the GIL isn't laid out as bpf/python/gil.bpf.h has
  * it, nothing is said of it.
  */
 static void derive_gil(const uint64_t *m, struct py_layout *ret)

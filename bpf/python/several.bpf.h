@@ -7,7 +7,7 @@
 #ifndef BPF_SEVERAL_H
 #define BPF_SEVERAL_H
 
-#include "thread.bpf.h"
+#include "python/thread.bpf.h"
 
 /* The seam: NULL if it has one. */
 walk_inline const struct proc_several *walk_several(__u32 tgid);

@@ -8,7 +8,7 @@
 
 #include "state.bpf.h"
 
-/* Chunk @number; part of the seam of native.bpf.h. */
+/* Chunk @number; part of the seam of native/unwind.bpf.h. */
 walk_inline const struct unwind_chunk *unwind_chunk_at(__u32 number);
 
 /* All ones if a <= b, without a branch: both below 1 << 63. */

@@ -7,9 +7,9 @@
 #ifndef BPF_PROC_H
 #define BPF_PROC_H
 
-#include "crowd.bpf.h"
+#include "process/crowd.bpf.h"
 #include "maps.bpf.h"
-#include "number.bpf.h"
+#include "process/number.bpf.h"
 
 #define MAX_ANCESTORS 16
 #define ASK_FIRST_NS  1000000ull /* between questions about one process: doubled up to ... */

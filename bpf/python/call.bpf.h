@@ -5,7 +5,7 @@
 #ifndef BPF_CALL_H
 #define BPF_CALL_H
 
-#include "gil.bpf.h"
+#include "python/gil.bpf.h"
 #include "maps.bpf.h"
 
 /* 5.15+ has a helper; before, the registers lie at the end of the thread's kernel stack. */

@@ -8,10 +8,10 @@
 #include <bpf/bpf_core_read.h>
 
 #include "absent.bpf.h"
-#include "linked.bpf.h"
-#include "several.bpf.h"
-#include "space.bpf.h"
-#include "unmap.bpf.h"
+#include "process/linked.bpf.h"
+#include "python/several.bpf.h"
+#include "native/space.bpf.h"
+#include "events/unmap.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

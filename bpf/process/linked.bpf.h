@@ -7,7 +7,7 @@
 #ifndef BPF_LINKED_H
 #define BPF_LINKED_H
 
-#include "proc.bpf.h"
+#include "process/proc.bpf.h"
 
 #define MAX_LIBRARIES	  64  /* a libpython that is linked comes early in the list */
 #define MAX_LINKING_TRIES 200 /* samples; then user space is asked */

@@ -8,7 +8,7 @@
 #ifndef BPF_RUNNING_H
 #define BPF_RUNNING_H
 
-#include "caller.bpf.h"
+#include "python/caller.bpf.h"
 
 #define OWNED_BY_GENERATOR 1	   /* enum _frameowner */
 #define EXC_PREVIOUS	   8	   /* _PyErr_StackItem.previous_item */

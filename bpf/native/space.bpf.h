@@ -6,9 +6,9 @@
 #ifndef BPF_SPACE_H
 #define BPF_SPACE_H
 
-#include "call.bpf.h"
-#include "frames.bpf.h"
-#include "proc.bpf.h"
+#include "python/call.bpf.h"
+#include "python/frames.bpf.h"
+#include "process/proc.bpf.h"
 
 #if defined(__TARGET_ARCH_arm64)
 walk_inline void take_regs(struct native *n, __u64 pc)

@@ -20,7 +20,7 @@
 #ifndef BPF_GIL_H
 #define BPF_GIL_H
 
-#include "thread.bpf.h"
+#include "python/thread.bpf.h"
 
 #define FUTEX_OP	  0x7f /* without FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME */
 #define FUTEX_WAIT	  0

@@ -7,8 +7,8 @@
 #ifndef BPF_UNMAP_H
 #define BPF_UNMAP_H
 
-#include "search.bpf.h"
-#include "proc.bpf.h"
+#include "native/search.bpf.h"
+#include "process/proc.bpf.h"
 
 /* The slot of the mappings of @task, number @tgid, NULL = none. */
 walk_inline struct unwind_space *space_of(struct task_struct *task, __u32 tgid)

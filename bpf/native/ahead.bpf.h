@@ -9,7 +9,7 @@
 #ifndef BPF_AHEAD_H
 #define BPF_AHEAD_H
 
-#include "arch.bpf.h"
+#include "native/arch.bpf.h"
 #include "state.bpf.h"
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)

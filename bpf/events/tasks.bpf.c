@@ -7,8 +7,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#include "number.bpf.h"
-#include "owner.bpf.h"
+#include "process/number.bpf.h"
+#include "process/owner.bpf.h"
 #include "task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -9,9 +9,9 @@
 #ifndef BPF_NATIVE_H
 #define BPF_NATIVE_H
 
-#include "ahead.bpf.h"
-#include "code.bpf.h"
-#include "search.bpf.h"
+#include "native/ahead.bpf.h"
+#include "python/code.bpf.h"
+#include "native/search.bpf.h"
 #include "state.bpf.h"
 
 #define NATIVE_GROUP_FRAMES 8 /* frames per call of native_group() */

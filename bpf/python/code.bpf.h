@@ -7,7 +7,7 @@
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
 
-#include "near.bpf.h"
+#include "python/near.bpf.h"
 
 #define CODE_BLOCK_BYTES 96  /* from layout.code_block: all fields that the check needs */
 #define SHORT_BYTES	 176 /* of a line table, or a file's name, that come with its head */

@@ -8,9 +8,9 @@
 #ifndef BPF_FRAMES_H
 #define BPF_FRAMES_H
 
-#include "code.bpf.h"
-#include "running.bpf.h"
-#include "thread.bpf.h"
+#include "python/code.bpf.h"
+#include "python/running.bpf.h"
+#include "python/thread.bpf.h"
 
 #define MAX_STEPS (2 * ABI_MAX_FRAMES + GROUP_FRAMES) /* frames, a shim each, 3.15's sentinel */
 
