@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The C library's allocations, as the linker gives them to all of krait (--wrap in the Makefile): one that fails has set the
- * message "out of memory" before anybody returns -ENOMEM, so that no earlier error's message is read in its place. Who has
- * more to say about it sets another one. A file of its own, because programs that are linked without --wrap have no use for it.
+ * Wrappers of the C library's allocators; the linker puts them in for all of krait (--wrap in the
+ * Makefile). An allocation that fails sets the message "out of memory" before any caller returns
+ * -ENOMEM, so that no earlier error's message is shown in its place. A caller that has more to say
+ * sets another message. This is a file of its own, because programs that are linked without --wrap
+ * don't need it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +32,10 @@ int __wrap___vasprintf_chk(char **ret, int flag, const char *fmt, va_list ap)
 int __wrap_asprintf(char **ret, const char *fmt, ...) _printf_(2, 3);
 int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...) _printf_(3, 4);
 
-/* Not inlined: nothing of a thread's is touched while the program starts and none has failed. */
+/*
+ * Not inlined: while the program starts, the wrappers must not touch thread-local data unless an
+ * allocation failed.
+ */
 static __attribute__((noinline, cold)) void failed(void)
 {
 	(void)err_nomem();
@@ -90,7 +95,7 @@ char *__wrap_strndup(const char *s, size_t n)
 	return copy;
 }
 
-/* It fails for lack of memory alone: krait's formats are right. */
+/* Fails for lack of memory only: krait's format strings are valid. */
 int __wrap_vasprintf(char **ret, const char *fmt, va_list ap)
 {
 	int n = __real_vasprintf(ret, fmt, ap);
@@ -111,7 +116,7 @@ int __wrap_asprintf(char **ret, const char *fmt, ...)
 	return n;
 }
 
-/* What the compiler makes of them with _FORTIFY_SOURCE. %n isn't used, which @flag is about. */
+/* Called instead of these two with _FORTIFY_SOURCE. @flag concerns %n, which krait doesn't use. */
 int __wrap___vasprintf_chk(char **ret, int flag, const char *fmt, va_list ap)
 {
 	return __wrap_vasprintf(ret, fmt, ap);

@@ -76,7 +76,7 @@ void blake2_init(struct blake2 *b)
 	b->h[0] ^= 0x01010000 | BLAKE2_BYTES; /* no key, one node */
 }
 
-/* The last block is hashed otherwise: a full one waits until there is more. */
+/* The last block is hashed differently, so a full block waits until more bytes come. */
 void blake2_add(struct blake2 *b, const void *bytes, size_t n)
 {
 	const uint8_t *at = bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * BLAKE2b (RFC 7693) with a result of 32 bytes and without a key: nobody finds two inputs with one
- * result. It is faster than SHA-256 on CPUs without instructions for that.
+ * BLAKE2b (RFC 7693) with a result of 32 bytes and without a key: nobody can find two inputs with
+ * the same result. It is faster than SHA-256 on CPUs without instructions for SHA-256.
  */
 #ifndef BASE_BLAKE2_H
 #define BASE_BLAKE2_H
@@ -13,14 +13,14 @@
 
 struct blake2 {
 	uint64_t h[8];
-	uint64_t bytes; /* hashed, those in .block left out */
-	size_t n;	/* of .block */
+	uint64_t bytes; /* hashed so far, without those in .block */
+	size_t n;	/* bytes used in .block */
 	uint8_t block[BLAKE2_BLOCK];
 };
 
 void blake2_init(struct blake2 *b);
 void blake2_add(struct blake2 *b, const void *bytes, size_t n);
-/* @b can't be added to afterwards. */
+/* @b takes no bytes afterwards. */
 void blake2_end(struct blake2 *b, uint8_t ret[static BLAKE2_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* By system call: libcap's functions may concern all threads of a process. See caps.h. */
+/* By system call, because libcap's functions may change all threads of a process. See caps.h. */
 #include "base/caps.h"
 
 #include <sys/syscall.h>
@@ -29,7 +29,7 @@ static void set(const struct sets *s)
 		{.effective = s->effective >> 32, .permitted = s->permitted >> 32},
 	};
 
-	(void)syscall(SYS_capset, &head, data); /* less than is permitted: never refused */
+	(void)syscall(SYS_capset, &head, data); /* never refused: no more than is permitted */
 }
 
 void caps_rest(void)

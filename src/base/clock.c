@@ -31,7 +31,10 @@ static int namespace_of(const char *process, const char *name, ino_t *ret)
 	return r;
 }
 
-/* The file tells the shifts of the children's namespace. Until the kernel moves to it at exec, it may be another one. */
+/*
+ * The file has the shifts of the namespace for children. The process's own namespace may be another
+ * one, until the process calls exec.
+ */
 static int read_shift(const char *process, int64_t *ret_ns)
 {
 	ino_t own, children;
@@ -56,7 +59,7 @@ static int read_shift(const char *process, int64_t *ret_ns)
 	return 0;
 }
 
-static int64_t shift_ns; /* settled once: a process with threads can't change its time namespace */
+static int64_t shift_ns; /* read once: a process with threads can't change its time namespace */
 
 static void settle_shift(void)
 {

@@ -16,18 +16,19 @@ static inline uint64_t timespec_ns(struct timespec t)
 }
 
 /*
- * CLOCK_MONOTONIC as BPF programs and perf events read it, whatever this process's time namespace shifts it by.
- * Other clocks as they are, so CLOCK_BOOTTIME as /proc/PID/stat tells start times in.
+ * Reads CLOCK_MONOTONIC as BPF programs and perf events do: without the shift of this process's
+ * time namespace. Other clocks are read as they are: CLOCK_BOOTTIME is then the clock of the start
+ * times in /proc/PID/stat.
  */
 uint64_t clock_ns(clockid_t id);
 
 /*
- * The shift of CLOCK_MONOTONIC as process @pid has it: in which time namespace it is. 0; -errno: it is gone, or that
- * can't be known.
+ * The shift of CLOCK_MONOTONIC in the time namespace of process @pid. 0; -errno: the process is
+ * gone, or its shift can't be found.
  */
 _must_use_ int clock_shift_of(pid_t pid, int64_t *ret_ns);
 
-/* The shift of CLOCK_MONOTONIC that the text of timens_offsets (time_namespaces(7)) tells, 0 if none. */
+/* The shift of CLOCK_MONOTONIC in the text of timens_offsets (time_namespaces(7)), 0 if none. */
 int64_t clock_shift_parse(const char *text);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/nomem.h"
 
-/* What is built for tests. */
+/* Sanitizer builds, which run the tests. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED
 #elif defined(__has_feature)

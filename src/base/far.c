@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stands for a file that a child has; see far.h. */
+/* Descriptors that stand for files that a child holds open; see far.h. */
 #include "base/far.h"
 
 #include <errno.h>
@@ -16,30 +16,30 @@
 
 #define NAME	    "krait-far-"
 #define LINK	    "/memfd:"
-#define NAME_BYTES  64 /* of a name up to its number: the secret is in it */
+#define NAME_BYTES  64 /* of a name up to its number, with the secret */
 #define BLOCK_BYTES ((uint64_t)4 << 10)
-#define RUN_BLOCKS  32			/* that are asked for at once */
-#define COPY_MAX    ((uint64_t)8 << 30) /* of a file that is copied in parts */
+#define RUN_BLOCKS  32			/* fetched at once */
+#define COPY_MAX    ((uint64_t)8 << 30) /* largest file that is copied */
 
-/* A copy, and which blocks of it are there. Who has its descriptor is alone in it. */
+/* A copy, and which of its blocks have been fetched. Only the owner of its descriptor uses it. */
 struct copy {
 	int fd;
 	uint64_t number, bytes;
 	uint8_t *blocks;
 };
 
-/* For the program, as descriptors are. */
+/* For the whole program, as descriptors are. */
 static struct {
-	const struct far_ops
-		*_Atomic ops; /* NULL: there is no such file, and nobody needs to look */
+	const struct far_ops *_Atomic ops; /* NULL: no such file exists yet */
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
 	char prefix[NAME_BYTES]; /* of the files' names, once .ops is set */
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * False: @fd isn't far. The file's name says the number, so that nobody needs to note what is closed. It has a secret, too: a
- * program may call a file in memory of its own as it likes, and krait opens what programs map.
+ * False: @fd isn't far. The number is part of the memory file's name, so that closing the
+ * descriptor needs no bookkeeping. The name also holds a secret: a target may give any name to a
+ * memory file of its own, and krait opens what targets map.
  */
 static bool number_of(int fd, uint64_t *ret)
 {
@@ -56,7 +56,7 @@ static bool number_of(int fd, uint64_t *ret)
 	return end > number;
 }
 
-/* Before there is any such file. */
+/* Before the first such file. */
 static int begin(const struct far_ops *ops)
 {
 	uint64_t secret[2];
@@ -195,7 +195,7 @@ static bool is_there(const struct copy *c, uint64_t block)
 	return c->blocks[block / 8] >> block % 8 & 1;
 }
 
-/* All of them, or nothing: half a block would look like one with zeros. */
+/* All blocks or none: a block that is filled in part would look as if it ended in zeros. */
 static bool fetch_run(struct copy *c, uint64_t first, uint64_t n_blocks, char *bytes)
 {
 	uint64_t at = first * BLOCK_BYTES;
@@ -235,7 +235,7 @@ bool far_fetch(int fd, uint64_t offset, uint64_t n)
 	if (!c)
 		return !far_is(fd);
 	if (offset >= c->bytes || !n)
-		return true; /* as much as there is */
+		return true; /* the file ends before @offset */
 	end = offset + MIN(n, c->bytes - offset);
 	return fetch_blocks(c, offset / BLOCK_BYTES, (end + BLOCK_BYTES - 1) / BLOCK_BYTES);
 }

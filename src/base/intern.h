@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Interning: equal bytes get the same id. Ids are dense from 1, below 2^31, in first-use order.
- * Items never move, so a pointer to one holds as long as the table. Costs 8 to 16 bytes an item
- * beside its own bytes. The hash is seeded per table: a file can't be made to collide.
+ * Items never move: a pointer to one stays valid as long as the table. An item costs 8 to 16 bytes
+ * beside its own. The hash is seeded per table, so that nobody can write a file whose items
+ * collide.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -30,7 +31,7 @@ struct intern {
 void intern_init(struct intern *t, size_t size);
 void intern_fini(struct intern *t);
 
-/* Nothing more is put: gives back what finds equal items, 8 to 16 bytes an item. */
+/* Frees the slots (8 to 16 bytes an item) when no more items will be put. */
 void intern_freeze(struct intern *t);
 
 /* The id of the item with @key's @n bytes (n is ignored for fixed sizes); 0: out of memory. */
@@ -39,7 +40,7 @@ uint32_t intern_put(struct intern *t, const void *key, size_t n);
 /* The item's bytes, @id from 1 to t->n; items of any length are NUL-terminated. *n may be NULL. */
 const void *intern_get(const struct intern *t, uint32_t id, size_t *n);
 
-/* The same of items of @size bytes each, for loops over millions: @id isn't checked. */
+/* The same for items of @size bytes, for loops over millions: @id isn't checked. */
 static inline const void *intern_at(const struct intern *t, uint32_t id, size_t size)
 {
 	return t->items.v[(id - 1) / INTERN_CHUNK] + (id - 1) % INTERN_CHUNK * size;

@@ -7,7 +7,7 @@
 
 typedef void (*put_fn)(void *to, const char *s, size_t n);
 
-/* The next character; whether it may stand there as it is. What a terminal would obey may not. */
+/* Reads the next character. May it be written unescaped? Not if a terminal would obey it. */
 static bool is_plain(const char **s, unsigned *c)
 {
 	bool shown;

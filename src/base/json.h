@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON text (RFC 8259), written. Strings come out as valid UTF-8 on one line whatever they are:
- * bytes that aren't UTF-8 become U+FFFD; controls, DEL, C1 and U+2028 and U+2029, which some readers
- * take for the end of a line, are escaped.
+ * Writes JSON text (RFC 8259). A string comes out as valid UTF-8 on one line, whatever it holds.
+ * Bytes that aren't UTF-8 become U+FFFD. Controls, DEL and C1 are escaped, and so are U+2028 and
+ * U+2029, which some readers take for the end of a line.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

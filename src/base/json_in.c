@@ -114,7 +114,7 @@ static void add_utf8(struct str *out, uint32_t c)
 	str_add_c(out, (char)(0x80 | (c & 0x3f)));
 }
 
-/* What isn't an escape, behind its backslash: itself if the text may have such. */
+/* Keeps an unknown escape as text if the reader is lenient, else fails with @what. */
 static int take_literally(struct json_in *in, struct str *out, const char *at, const char *what)
 {
 	if (!in->lenient)
@@ -124,7 +124,7 @@ static int take_literally(struct json_in *in, struct str *out, const char *at, c
 	return 0;
 }
 
-/* Behind \u: one escape, or two that are the halves of a character. */
+/* After \u: one escape, or two that are the surrogates of one character. */
 static int take_unicode(struct json_in *in, struct str *out)
 {
 	const char *before = in->at - 1;
@@ -149,7 +149,7 @@ static int take_unicode(struct json_in *in, struct str *out)
 	return 0;
 }
 
-/* Behind a backslash. */
+/* After a backslash. */
 static int take_escape(struct json_in *in, struct str *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -216,7 +216,7 @@ int json_in_integer(struct json_in *in, int64_t *ret)
 	return 0;
 }
 
-/* Digits onto *v, of which 18 fit; how many powers of ten are still missing is added to *power. */
+/* Appends digits to *v, as far as 18 fit, and adds to *power the powers of ten that *v lacks. */
 static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t *power)
 {
 	for (; in->at < in->end && *in->at >= '0' && *in->at <= '9'; in->at++) {
@@ -228,7 +228,7 @@ static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t 
 	}
 }
 
-/* Behind an e or E; far more than any power that a number can have is as good as that. */
+/* After an e or E. The exponent is capped far beyond any that fits in the result. */
 static int take_exponent(struct json_in *in, int64_t *power)
 {
 	bool minus = in->at < in->end && *in->at == '-';
@@ -273,7 +273,10 @@ int json_in_scaled(struct json_in *in, int times, int64_t *ret)
 	return r;
 }
 
-/* A number, true, false or null, NaN, -Infinity: what comes next tells whether it ended. */
+/*
+ * Steps over a number, true, false, null, NaN or Infinity. The word isn't checked; what follows
+ * shows whether it ended.
+ */
 static int skip_word(struct json_in *in)
 {
 	const char *start = in->at;
@@ -285,7 +288,7 @@ static int skip_word(struct json_in *in)
 	return in->at == start ? bad(in, "a value is expected here") : 0;
 }
 
-/* What is nested is only counted: its brackets and commas are as the writer left them. */
+/* Of nested values only the brackets are checked; commas and colons may be anywhere. */
 int json_in_skip(struct json_in *in)
 {
 	_cleanup_str_ struct str text = {};

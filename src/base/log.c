@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands words to who shows them; see log.h. */
+/* Hands messages to the sink; see log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include "base/visible.h"
 
-#define MAX_TEXT 8192 /* of a message: two paths and words */
+#define MAX_TEXT 8192 /* of a message: room for two paths */
 
 static enum log_level max_level = LOG_NOTE;
 static const struct log_sink *shown_by; /* NULL: nobody */
@@ -37,7 +37,7 @@ void log_at(enum log_level level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	visible_in_place(text); /* file names and the like are the target's to choose */
+	visible_in_place(text); /* targets choose file names and the like */
 	shown_by->say(level, text);
 }
 

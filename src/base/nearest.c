@@ -53,7 +53,10 @@ void nearest_fini(struct nearest *n)
 	*n = (struct nearest){};
 }
 
-/* A part of the word is nearer than a slip of the hand, and a short word nearer than a long one. */
+/*
+ * A word that holds the typed one is nearer than a misspelt one, and a short word nearer than a
+ * long one.
+ */
 static unsigned int score(const char *typed, const char *word)
 {
 	size_t n = strlen(typed), m = strlen(word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which of many words somebody may have meant who typed another one. */
+/* Finds the words that are nearest to one that somebody typed wrongly. */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
@@ -8,16 +8,19 @@
 
 enum { NEAREST_MOST = 3 };
 
-/* Distance of two words in letters added, lost, changed or swapped; words over 31 are far apart. */
+/*
+ * Distance of two words: letters added, lost, changed or swapped. UINT32_MAX for words over 31
+ * letters.
+ */
 unsigned int word_distance(const char *a, const char *b);
 
 struct nearest {
-	char typed[64]; /* of a pattern what it has most of in one piece */
+	char typed[64]; /* of a pattern: its longest piece of plain text */
 	struct {
 		char *name;
 		unsigned int score; /* 0 is nearest */
 	} best[NEAREST_MOST];
-	char *any[NEAREST_MOST]; /* the first ones, near or not */
+	char *any[NEAREST_MOST]; /* the first words added, near or not */
 	size_t n_best, n_any;
 };
 
@@ -25,10 +28,16 @@ struct nearest {
 void nearest_init(struct nearest *n, const char *typed);
 void nearest_fini(struct nearest *n);
 
-/* @word is one that could have been typed, @shown what is called by it; often met ones too. -ENOMEM is forgotten. */
+/*
+ * @word could have been typed, @shown is how to show it. Adding it again does nothing. Without
+ * memory the word is left out.
+ */
 void nearest_add(struct nearest *n, const char *word, const char *shown);
 
-/* Appends "; near it: json.loads, json.load"; with @any, if none is near, "; there are a, b". */
+/*
+ * Appends "; near it: json.loads, json.load". With @any, if none is near: "; there is, for example,
+ * a, b".
+ */
 void nearest_words(const struct nearest *n, bool any, struct str *b);
 
 #endif

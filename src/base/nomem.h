@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Allocations that failed. Each says so by itself (allocate.c): -ENOMEM has the
- * message "out of memory", and it is remembered. A text that couldn't grow is shorter than it should be, and not every caller looks:
- * so whoever writes or reads a file begins, and asks at its end.
+ * Allocations that failed. allocate.c sets the message "out of memory" for each (-ENOMEM), and
+ * remembers per thread that one failed. A text that couldn't grow is shorter than it should be, and
+ * not every caller checks for that. So whoever writes or reads a file calls err_memory_begin()
+ * first and err_memory_failed() at the end.
  */
 #ifndef BASE_NOMEM_H
 #define BASE_NOMEM_H

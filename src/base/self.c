@@ -19,7 +19,7 @@ static const char *const sudo_path[] = {
 
 static struct str name;
 
-/* What sudo runs if it is told `krait`; false if it finds none. */
+/* Which file does `sudo krait` run? False: none. */
 static bool sudo_finds(struct stat *ret)
 {
 	char path[64];
@@ -37,7 +37,7 @@ static void find_name(void)
 	_cleanup_free_ char *path = realpath("/proc/self/exe", NULL);
 	struct stat own, found;
 
-	/* A path that can't be told, as of a file that was replaced, would help nobody. */
+	/* The path is unknown if krait's file was replaced: then the plain name has to do. */
 	if (!path || stat(path, &own) ||
 	    (sudo_finds(&found) && found.st_dev == own.st_dev && found.st_ino == own.st_ino))
 		str_add(&name, "krait");

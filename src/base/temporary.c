@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file without a name; see temporary.h. */
+/* Temporary files and directories; see temporary.h. */
 #include "base/temporary.h"
 
 #include <fcntl.h>
 #include "base/cleanup.h"
 
-/* A new file without a name in @dir; -1 if it can't be. O_TMPFILE leaves no name behind even if krait is killed. */
+/*
+ * A new file without a name in @dir; -1 on failure. O_TMPFILE leaves no name behind even if krait
+ * is killed.
+ */
 static int file_in(const char *dir)
 {
 	_cleanup_free_ char *name = NULL;
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
-	if (fd >= 0) /* not every file system has it */
+	if (fd >= 0) /* not every file system has O_TMPFILE */
 		return fd;
 	if (asprintf(&name, "%s/krait-XXXXXX", dir) < 0) {
 		name = NULL;

@@ -15,7 +15,7 @@ size_t utf8_valid(const char *s, size_t n);
 /* Length of the one valid character that @s begins with, 0 if there is none. */
 size_t utf8_valid_one(const char *s, size_t n);
 
-/* Bytes at the start of @s, which utf8_valid() stopped at, that one U+FFFD stands for; @n > 0. */
+/* The number of bytes at @s, where utf8_valid() stopped, that one U+FFFD stands for; @n > 0. */
 size_t utf8_invalid(const char *s, size_t n);
 
 /* Appends @s to @out with everything invalid replaced. */

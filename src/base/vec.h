@@ -48,7 +48,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 #define vec_foreach(it, vec)                                                                       \
 	for (__typeof__(*(vec)->v) *it = (vec)->v; it && it < (vec)->v + (vec)->n; it++)
 
-/* How many of the @n elements of @list, which ascend by @member, are at or below @key. */
+/* The number of elements of @list at or below @key; its @n elements ascend by @member. */
 #define count_upto(list, n, member, key)                                                           \
 	({                                                                                         \
 		size_t _low = 0, _high = (n);                                                      \
@@ -62,7 +62,7 @@ _must_use_ static inline int vec_grow(void **v, size_t *cap, size_t need, size_t
 		_low;                                                                              \
 	})
 
-/* Gives back the room that isn't used: for what is kept for long and doesn't grow any more. */
+/* Gives back unused room: for arrays that are kept long and no longer grow. */
 #define vec_shrink(vec)                                                                            \
 	do {                                                                                       \
 		void *_v = (vec)->n ? realloc((vec)->v, (vec)->n * sizeof(*(vec)->v)) : NULL;      \

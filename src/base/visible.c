@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a terminal shows, and what it would obey; see visible.h. */
+/* Which characters a terminal shows, and which it obeys; see visible.h. */
 #include "base/visible.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define MAX_CHARACTER 4 /* bytes, in UTF-8 */
 
-/* Unicode 15: controls, and of the format characters (Cf) those that aren't drawn. */
+/* Unicode 15: controls, and the format characters (Cf) that aren't drawn. */
 static const struct {
 	uint32_t from, to;
 } hidden[] = {{0x0000, 0x001f},	  {0x007f, 0x009f},  {0x00ad, 0x00ad}, {0x061c, 0x061c},
@@ -63,10 +63,10 @@ void visible_in_place(char *s)
 	*s = '\0';
 }
 
-/* What is written comes in pieces that may end within a character. */
+/* Text is written in pieces, which may end within a character. */
 struct filter {
 	FILE *to;
-	char kept[MAX_CHARACTER + 1]; /* the beginning of one */
+	char kept[MAX_CHARACTER + 1]; /* the beginning of a character */
 	size_t n;
 };
 
@@ -118,7 +118,7 @@ static ssize_t filter_write(void *filter, const char *s, size_t n)
 		f->kept[f->n++] = s[i];
 		pass(f, false);
 	}
-	/* Here, because fflush() of this stream doesn't flush the other one. */
+	/* Flushed here, because fflush() of this stream doesn't flush @to. */
 	return fflush(f->to) || ferror(f->to) ? 0 : (ssize_t)n;
 }
 

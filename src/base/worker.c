@@ -28,15 +28,15 @@ struct slot {
 	struct lane *lane;
 	pthread_t thread;
 	struct worker_job *runs; /* NULL: none */
-	uint64_t since_ns;	 /* of that */
+	uint64_t since_ns;	 /* when that job began */
 	_Atomic(const char *) step;
 };
 
-/* What is done one after the other. */
+/* Jobs that run one after another. */
 struct lane {
 	struct worker *worker;
 	struct slot slots[LANE_THREADS];
-	size_t started; /* of these; as long as nothing is stuck, one */
+	size_t started; /* of .slots; 1 as long as no job is stuck */
 	struct queue given;
 };
 
@@ -45,16 +45,16 @@ struct worker {
 	bool stop;
 	atomic_bool cancelled;
 	int fd;
-	pthread_mutex_t lock; /* of all but .fd, .cancelled, .abandoned */
+	pthread_mutex_t lock; /* of all but .fd, .cancelled, .abandoned and .door */
 	pthread_cond_t given, idle;
 	pthread_mutex_t door; /* of .abandoned; held between worker_enter() and worker_leave() */
 	bool abandoned;
 	struct queue done;
 	bool told;	/* .fd is readable */
-	unsigned count; /* of all that ever were done */
+	unsigned count; /* of all jobs that were ever done */
 };
 
-/* Of the job that this thread runs; NULL: it runs none. */
+/* The slot of the job that this thread runs; NULL: it runs none. */
 static _Thread_local struct slot *own_slot;
 
 static void add(struct queue *q, struct worker_job *job)
@@ -76,7 +76,7 @@ static struct worker_job *pop(struct queue *q)
 	return job;
 }
 
-/* Time-outs are by the clock that nobody sets. */
+/* Time-outs use the clock that nobody can set. */
 static void idle_init(pthread_cond_t *idle)
 {
 	pthread_condattr_t attr;
@@ -92,7 +92,7 @@ static bool is_stuck(const struct slot *s, uint64_t now)
 	return s->runs && now - s->since_ns >= STUCK_NS;
 }
 
-/* Does one of its group hang already? */
+/* Is a job of the same group stuck already? */
 static bool would_hang(const struct lane *l, const struct worker_job *job, uint64_t now)
 {
 	for (size_t i = 0; job->group && i < l->started; i++)
@@ -101,7 +101,7 @@ static bool would_hang(const struct lane *l, const struct worker_job *job, uint6
 	return false;
 }
 
-/* The first that can be run now; NULL: none. */
+/* The first job that can run now; NULL: none. */
 static struct worker_job *next_job(struct lane *l)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -175,7 +175,7 @@ static bool is_running(const struct lane *l)
 	return false;
 }
 
-/* What runs is the last. */
+/* No job is started any more. True: none runs. */
 static bool stop(struct worker *w)
 {
 	bool running;
@@ -238,7 +238,10 @@ static void *work(void *arg)
 	struct lane *l = s->lane;
 	struct worker *w = l->worker;
 
-	/* The main thread's is raised, so that it drains in time: what is urgent has one too (Linux: by thread). */
+	/*
+	 * The main thread's priority is raised, so that it drains in time. Linux keeps it per
+	 * thread, and a new thread inherits it: right for urgent jobs, too much for the others.
+	 */
 	if (l != &w->lane[0])
 		(void)setpriority(PRIO_PROCESS, 0, 0);
 	caps_rest();
@@ -259,8 +262,8 @@ static void *work(void *arg)
 }
 
 /*
- * Its first thread; another one where all that there are hang while something is to be done. False:
- * there is none.
+ * Starts the lane's first thread, or another one if all of its threads are stuck while jobs wait.
+ * False: the lane has no thread.
  */
 static bool start(struct lane *l)
 {
