@@ -15,9 +15,9 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-#define KNOWN_NS (10 * NSEC_PER_SEC) /* by a number that may be another's by then */
+#define KNOWN_NS (10 * NSEC_PER_SEC) /* without .mount: .dev may be another file system's by then */
 
-/* Those that are in memory or on the machine's own disks, or above such ones. */
+/* File systems in memory, on the machine's own disks, or above such ones. */
 static bool always_answers(long type)
 {
 	static const unsigned long local[] = {
@@ -32,7 +32,7 @@ static bool always_answers(long type)
 	return false;
 }
 
-/* Those that are known; the oldest make room. The main thread's. */
+/* File systems that are known to answer. New ones replace the oldest. The main thread's only. */
 static struct {
 	struct {
 		struct file_place at;
@@ -60,7 +60,10 @@ static size_t place_of(struct file_place at)
 
 bool answers_kind(struct file_place at, const struct file_kind *kind)
 {
-	/* What lies on a block device has its number, also a program's FUSE (ntfs-3g); those without one have major number 0. */
+	/*
+	 * A file system on a block device has the device's number, also a program's FUSE (ntfs-3g).
+	 * One without a device has major number 0.
+	 */
 	bool on_disk = at.dev >> DEV_MINORS && kind->type != FUSE_SUPER_MAGIC;
 	size_t i;
 

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* File systems that always answer. Others are a program's own FUSE, or have a server that may go. */
+/*
+ * File systems that always answer. The others are FUSE of a program, or have a server that may be
+ * gone.
+ */
 #ifndef PROC_ANSWERS_H
 #define PROC_ANSWERS_H
 
 #include "base/util.h"
 
 /*
- * Where a file lies: its file system's number (file_dev()), which is another one's after it was unmounted, and its mount's, which
- * never is; 0: the kernel doesn't tell that (before Linux 6.8).
+ * Where a file lies. dev is the number of its file system (file_dev()); after an unmount another
+ * file system may get it. mount is the number of its mount, which is never used again; 0: the
+ * kernel doesn't tell it (before Linux 6.8).
  */
 struct file_place {
 	uint64_t dev, mount;
 };
 
-/* What file_task_type() says of a file system. */
+/* What file_task_type() finds out about a file system. */
 struct file_kind {
 	long type;     /* statfs.f_type */
-	bool is_users; /* an overlay that root may not have mounted: what it leads to may be anything */
+	bool is_users; /* an overlay that root may not have mounted: it may lead to anything */
 };
 
-/* Is the file system there known to be such a one? For the main thread. */
+/* Is the file system there known to answer always? For the main thread only. */
 bool answers_known(struct file_place at);
 
-/* The same by its kind; from then on it is known. */
+/* The same, decided by its kind. If it always answers, that is remembered. */
 bool answers_kind(struct file_place at, const struct file_kind *kind);
 
 #endif

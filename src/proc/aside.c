@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What of /proc/PID a child of krait reads; see aside.h. Both sides are here. */
+/* Reads files of /proc/PID in a child of krait; see aside.h. Both sides are here. */
 #include "proc/aside.h"
 
 #include <errno.h>
@@ -14,7 +14,10 @@
 #include "base/self.h"
 #include "proc/reader.h"
 
-/* Of krait's own descriptor, so that it is the same process: the child has none of them. */
+/*
+ * The path through krait's own descriptor, so that it is the same process. The child doesn't have
+ * that descriptor.
+ */
 #define PATH_BYTES 96
 
 static void path_of(int procdir, const char *name, char ret[PATH_BYTES])
@@ -70,24 +73,24 @@ int aside_read(int procdir, const char *name, size_t max, struct str *ret)
 
 struct maps_question {
 	char path[PATH_BYTES], cmdline[PATH_BYTES];
-	uint64_t number; /* of the list: another reading has another one */
-	uint64_t from;	 /* mappings that begin there or behind */
+	uint64_t number; /* of the list: every reading gets a new one */
+	uint64_t from;	 /* mappings that end after this address */
 	unsigned want;
 };
 
-/* Then .n mappings, whose paths are offsets into the text that follows. */
+/* Followed by .n mappings. Their paths are offsets into the text after them. */
 struct maps_answer {
 	size_t n, text_bytes, malformed;
 	bool truncated, more;
 };
 
-/* Neighbours are mostly of one file, whose path is sent once. */
+/* Neighbours are mostly mappings of one file, whose path is sent once. */
 static bool same_path(const struct maps *m, size_t first, size_t i)
 {
 	return i > first && streq(maps_path(m, &m->list.v[i]), maps_path(m, &m->list.v[i - 1]));
 }
 
-/* As many as fit. False: that is none. */
+/* Packs as many mappings as fit. False: not even one fits. */
 static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 {
 	struct maps_answer a = {.malformed = m->malformed, .truncated = m->truncated};
@@ -123,7 +126,10 @@ static bool pack(const struct maps *m, size_t first, char *bytes, size_t most)
 	return a.n || !a.more;
 }
 
-/* From Linux 6.17 on the list itself comes from a process that is locked. Its files don't: map_files. */
+/*
+ * From Linux 6.17 on the list can be read while the process is locked, but its map_files can't be
+ * opened. So the child waits here for the lock, and not krait later.
+ */
 static void wait_for_lock(const char *cmdline)
 {
 	_cleanup_close_ int fd = open(cmdline, O_RDONLY | O_CLOEXEC);
@@ -133,7 +139,7 @@ static void wait_for_lock(const char *cmdline)
 		(void)!read(fd, &byte, 1);
 }
 
-/* The child's: of a list that takes several answers. */
+/* In the child: a list that takes several answers. */
 static struct {
 	uint64_t number; /* 0: there is none */
 	struct maps maps;
@@ -172,7 +178,10 @@ static ssize_t read_maps(pid_t pid, void *bytes, size_t most)
 	return (ssize_t)(sizeof(*a) + a->n * sizeof(struct mapping) + a->text_bytes);
 }
 
-/* From what krait's own child says, which another process's text has gone through. */
+/*
+ * Unpacks what krait's own child answers. It is checked, because the child has parsed another
+ * process's text.
+ */
 static int unpack(const char *bytes, size_t n, struct maps *m, bool *more)
 {
 	struct maps_answer a;

@@ -165,8 +165,10 @@ bool container_from_mountinfo(const char *text, size_t n, struct str *ret)
 	const char *p = text, *end = text + n, *line, *at;
 	size_t line_n;
 
-	/* "... 254:0 /var/lib/docker/containers/ID/hostname /etc/hostname rw ...": only of the
-	 * files that engines put there, a bind mount chosen by a user says nothing. */
+	/*
+	 * "... 254:0 /var/lib/docker/containers/ID/hostname /etc/hostname rw ...". Only lines of
+	 * files that engines mount: any other bind mount may be a user's, and proves nothing.
+	 */
 	while (next_line(&p, end, &line, &line_n)) {
 		if (!memmem(line, line_n, " /etc/hostname ", 15) &&
 		    !memmem(line, line_n, " /etc/resolv.conf ", 18))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which container a process is in, from the text of /proc/PID/cgroup and /proc/PID/mountinfo.
- * Docker, containerd, CRI-O, Podman and Kubernetes put the 64 hex digits of the id into the
- * cgroup's path, LXC and systemd-nspawn the machine's name.
+ * Finds out which container a process is in, from the text of /proc/PID/cgroup and
+ * /proc/PID/mountinfo. Docker, containerd, CRI-O, Podman and Kubernetes put the 64 hex digits of
+ * the id into the cgroup's path; LXC and systemd-nspawn put the machine's name there.
  */
 #ifndef PROC_CONTAINER_H
 #define PROC_CONTAINER_H
@@ -18,20 +18,24 @@
  */
 void cgroup_path(const char *text, size_t n, struct str *ret);
 
-/* Which hierarchy that path is of: "memory", "name=systemd" (v1), "" (v2). Appends. */
+/*
+ * The controllers of the hierarchy whose path that is: "memory", "name=systemd" (v1), "" (v2).
+ * Appends.
+ */
 void cgroup_controllers(const char *text, size_t n, struct str *ret);
 
 /* Container id or machine name from a cgroup path. Appends; false if there is none. */
 bool container_from_cgroup(const char *path, struct str *ret);
 
-/* The id from the sources of bind mounts (.../containers/ID/hostname), for krait inside a
+/*
+ * The id from the sources of bind mounts (.../containers/ID/hostname), for krait inside a
  * container's own cgroup namespace, where the cgroup path is "/". Appends; false if there is none.
  */
 bool container_from_mountinfo(const char *text, size_t n, struct str *ret);
 
 /*
- * Name of container @id as its engine has it, where one file tells (Docker's config.v2.json).
- * Appends; false if it isn't known. Needs the rights to read the engine's directory.
+ * Name that its engine gave container @id, where a file says it (Docker's config.v2.json). Appends;
+ * false if it isn't known. Needs the rights to read the engine's directory.
  */
 bool container_name(const char *id, struct str *ret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a process in the container that its cgroup's path names, or does somebody only say so? Who
- * owns a cgroup's directory makes others in it, with any name: systemd lets users do so
- * (user@1000.service), and a container may within itself.
+ * Is a process really in the container that its cgroup's path names, or does somebody only claim
+ * it? The owner of a cgroup's directory can make more cgroups in it, with any name: systemd lets
+ * users do so (user@1000.service), and a container may do so within itself.
  */
 #ifndef PROC_CONTAINER_CLAIM_H
 #define PROC_CONTAINER_CLAIM_H
@@ -11,21 +11,21 @@
 #include "base/str.h"
 
 /*
- * How many bytes of @path are believed, where the hierarchy is at @mount: up to the first name in a
- * directory that belongs neither to root nor to krait's own user, or that can't be looked at.
- * *owner: whose that is, (uid_t)-1: not known.
+ * How many bytes of @path can be believed; the hierarchy is mounted at @mount. They end with the
+ * first name in a directory that belongs neither to root nor to krait's own user, or that can't be
+ * examined. *owner: owner of that directory, (uid_t)-1: not known.
  */
 size_t container_believed(const char *mount, const char *path, uid_t *owner);
 
 /*
- * Where the hierarchy is mounted of which cgroup_path() takes the path from @n bytes of
- * /proc/PID/cgroup.
+ * Appends the mount point of the hierarchy of which cgroup_path() takes the path from the same
+ * text.
  */
 void container_mount(const char *text, size_t n, struct str *ret);
 
 /*
- * Could only root, or krait's own user, choose what process @procdir has mounted? It is in krait's
- * user namespace.
+ * Could only root, or krait's own user, choose the mounts of process @procdir? True if the process
+ * is in krait's user namespace.
  */
 bool container_mounts_believed(int procdir);
 

@@ -11,7 +11,7 @@
 
 #define ONLINE	   "/sys/devices/system/cpu/online"
 #define LIST_BYTES 65536
-#define SLEPT_NS   10000000 /* more than what lies between two readings of clocks */
+#define SLEPT_NS   10000000 /* more than can pass between two readings of clocks */
 
 static bool take_cpu(const char **p, const char *end, int *ret)
 {

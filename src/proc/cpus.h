@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which CPUs are online: per-CPU events are opened on these, the numbers may have holes. */
+/* Which CPUs are online: per-CPU events are opened on these. The numbers may have gaps. */
 #ifndef PROC_CPUS_H
 #define PROC_CPUS_H
 
 #include "base/util.h"
 #include "base/vec.h"
 
-#define CPUS_MAX 65536 /* a number above is refused: no kernel supports it */
+#define CPUS_MAX 65536 /* a higher number is refused: no kernel supports it */
 
 typedef VEC(int) cpu_vec;
 
@@ -21,10 +21,13 @@ struct cpus_watch {
 	bool seen;
 	size_t n;
 	int64_t slept_ns;
-	char list[1024]; /* in /sys, its beginning */
+	char list[1024]; /* beginning of the list in /sys */
 };
 
-/* Have CPUs come or gone since the last call? A machine that slept had all but one offline. */
+/*
+ * Have CPUs come or gone since the last call? True also after the machine slept: then all CPUs but
+ * one were offline.
+ */
 bool cpus_changed(struct cpus_watch *w);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an installed distribution has; see distribution.h. Its folder NAME-VERSION.dist-info has a RECORD of all files (the
- * specification of installed projects), that of an egg a top_level.txt. Neither name nor version follow
- * from a package, so all are looked through.
+ * The packages of an installed distribution; see distribution.h. Its folder NAME-VERSION.dist-info
+ * has a RECORD of all files (the specification of installed projects); that of an egg has a
+ * top_level.txt. Neither NAME nor VERSION follows from a package's name, so all such folders are
+ * searched.
  */
 #include "proc/distribution.h"
 
@@ -24,10 +25,10 @@
 
 #define SEARCH_NS    (150 * NSEC_PER_MSEC) /* less than the child is waited for */
 #define RECORD_BYTES ((size_t)4 << 20)
-#define MOST_BYTES   1024 /* of all names */
-#define MOST_FOLDERS 32	  /* that are told of a RECORD, which may be made to have any number */
-#define MOST_LOOKS   4096 /* for the package of a line, most of which are known already */
-#define MOST_DEEP    8	  /* below which no package begins */
+#define MOST_BYTES   1024 /* of all names together */
+#define MOST_FOLDERS 32	  /* added from one RECORD, which may hold any number */
+#define MOST_LOOKS   4096 /* lines whose package is searched; most packages are known already */
+#define MOST_DEEP    8	  /* no package begins deeper */
 
 size_t distribution_site(const char *path)
 {
@@ -50,7 +51,7 @@ static size_t name_bytes(const char *s)
 	return n && !isdigit((unsigned char)*s) ? n : 0;
 }
 
-/* As Python writes it. */
+/* A character of the name as Python writes it. */
 static char letter(char c)
 {
 	return c == '/' ? '.' : c;
@@ -68,7 +69,7 @@ static bool is_known(const char *at, const char *name, size_t n)
 	return false;
 }
 
-/* False: it was there, or has no room. */
+/* False: it was in @ret already, or has no room. */
 static bool add(struct str *ret, const char *name, size_t n)
 {
 	if (!n || ret->n + n >= MOST_BYTES || is_known(str_cstr(ret), name, n))
@@ -80,7 +81,7 @@ static bool add(struct str *ret, const char *name, size_t n)
 	return true;
 }
 
-/* "" behind the last. */
+/* "" after the last line. */
 static const char *next_line(const char *s)
 {
 	const char *end = strchrnul(s, '\n');
@@ -88,7 +89,7 @@ static const char *next_line(const char *s)
 	return end + (*end == '\n');
 }
 
-/* The line of @text that says that there is such a file: "PATH,hash,size". */
+/* Has @text a line for this file, "PATH,hash,size"? */
 static bool has_line(const char *text, const char *file, size_t n)
 {
 	for (const char *s = text; *s; s = next_line(s))
@@ -97,7 +98,7 @@ static bool has_line(const char *text, const char *file, size_t n)
 	return false;
 }
 
-/* Bytes of "a/b/c.py" at @line, 0: it is something else. */
+/* Bytes of "a/b/c.py" at @line; 0: the line has something else. */
 static size_t module_bytes(const char *line)
 {
 	size_t n = 0, k;
@@ -122,7 +123,7 @@ static int by_name(const void *a, const void *b)
 	return r ? r : (x->n > y->n) - (x->n < y->n);
 }
 
-/* All of them, sorted: whatever the text is, it is gone through once. 0 or -ENOMEM. */
+/* All such folders, sorted. The text is gone through once, whatever it holds. 0 or -ENOMEM. */
 static int find_folders(const char *text, folder_vec *ret)
 {
 	static const char end[] = "/__init__.py";
@@ -148,8 +149,8 @@ static bool is_package(const folder_vec *folders, const char *name, size_t n)
 }
 
 /*
- * Bytes of the package's folder: the outermost one with an __init__.py; those above it are shared with other distributions.
- * A module has none.
+ * Bytes of the package's folder: the outermost one with an __init__.py. Folders above it are shared
+ * with other distributions. A module outside of packages has none.
  */
 static size_t package_bytes(const folder_vec *folders, const char *line, size_t n)
 {
@@ -165,11 +166,11 @@ static size_t package_bytes(const folder_vec *folders, const char *line, size_t 
 			return at;
 		at++;
 	}
-	/* Where none has one: all of its folder. */
+	/* No folder has an __init__.py: the whole folder counts. */
 	return at ? at - 1 : name_bytes(line);
 }
 
-/* What is in @ret already: most lines are of the package of the line before. */
+/* Is the line of the same package as the last one? Most lines are. */
 static bool is_in(const char *line, size_t n, const char *last, size_t last_n)
 {
 	return last_n && n > last_n && !strncmp(line, last, last_n) && line[last_n] == '/';
@@ -239,7 +240,7 @@ struct question {
 	char path[FILE_TASK_PATH]; /* .site bytes, and the file below */
 };
 
-/* In the child, what @name below .site is. -EINVAL: something else than @type. */
+/* In the child: opens @name below .site. -EINVAL: it isn't of @type. */
 static int open_there(const struct question *q, const char *name, mode_t type)
 {
 	struct file_walk w = {.opener = q->opener,
@@ -327,7 +328,7 @@ int distribution_of(int procdir, const char *path, struct str *ret)
 	_cleanup_(proc_owner_fini) struct proc_owner owner = {};
 	struct question q = {.site = distribution_site(path)};
 	pid_t pid = aside_pid_of(procdir);
-	struct reader_request ask = {.pid = -1 - pid, /* no process has it: its memory isn't read */
+	struct reader_request ask = {.pid = -1 - pid, /* no process's id: no memory is read */
 				     .uid = proc_user_of(pid),
 				     .task = search_task,
 				     .bytes = &q,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose code a server runs: the package that its command line names. It is the user's code though it may be
- * installed as any other package is. Knows the programs that take such a name, and how.
+ * Whose code does a server run? The package that its command line names is the user's code, even
+ * where it is installed like any other package. The table has the programs that take such a name,
+ * and how they take it.
  */
 #include <ctype.h>
 #include "base/vec.h"
 #include "proc/entry.h"
 
-#define OPERAND (1 << 0) /* MODULE:NAME, or MODULE behind no option */
-#define COLON	(1 << 1) /* MODULE:NAME alone */
+#define OPERAND (1 << 0) /* MODULE:NAME, or MODULE that follows no option */
+#define COLON	(1 << 1) /* MODULE:NAME only */
 
-/* Options that name it: a letter, and a word; '\0' and NULL: none. */
+/* Options that take the name: a letter, and a word; '\0' and NULL: none. */
 static const struct program {
 	const char *name;
 	unsigned operand;
@@ -29,7 +30,7 @@ static const struct program {
 	{"django", 0, '\0', NULL},	    {"manage", 0, '\0', NULL},
 };
 
-/* Options of servers without a value, behind which the name may stand. */
+/* Options of servers that take no value: the name may follow them. */
 static const char *const flags[] = {"--preload", "--reload",	 "-R",
 				    "--daemon",	 "-D",		 "--debug",
 				    "--factory", "--access-log", "--proxy-headers"};
@@ -71,7 +72,7 @@ static size_t module_bytes(const char *s)
 	return 0;
 }
 
-/* What follows the module is nothing, or ":NAME", which may be a call. */
+/* Is @text a module, alone or followed by ":NAME" (which may be a call)? */
 static bool is_name(const char *text, bool needs_colon)
 {
 	size_t n = module_bytes(text);
@@ -82,10 +83,13 @@ static bool is_name(const char *text, bool needs_colon)
 			      : !text[n] && !needs_colon;
 }
 
-/* Bytes of all packages together: a server is told one or two, and each is compared with those before. */
+/*
+ * Bytes of all packages together. A server is given one or two; each is compared with all before
+ * it.
+ */
 #define MOST_BYTES 1024
 
-/* The package of "package.module:app", each once. */
+/* Adds the package of "package.module:app" if it isn't there yet. */
 static void add(struct str *ret, const char *text)
 {
 	size_t n = strcspn(text, ".:(");
@@ -111,7 +115,7 @@ static bool is_flag(const char *word)
 	return strchr(word, '=') != NULL;
 }
 
-/* "--WORD=VALUE", "--WORD", "VALUE"; the value or NULL. */
+/* The value in "--WORD=VALUE" or "--WORD" "VALUE", or NULL. */
 static const char *value_of(const char *arg, const char *next, const char *word)
 {
 	size_t n = strlen(word);
@@ -134,7 +138,7 @@ static const char *option_value(const struct program *p, const char *arg, const 
 
 typedef VEC(const char *) words_t;
 
-/* Behind the program's own name. */
+/* Adds the packages in the arguments after the program's own name. */
 static void add_arguments(const struct program *p, const words_t *words, size_t first,
 			  struct str *ret)
 {
@@ -150,7 +154,7 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		if (!p->operand || value || arg[0] == '-' || str_starts(arg, "python:") ||
 		    !is_name(arg, p->operand == COLON))
 			continue;
-		/* Behind an option it may be that one's value, unless it looks like nothing else. */
+		/* After an option this may be the option's value, unless it has a colon. */
 		if (strchr(arg, ':') || (!behind && !operand))
 			operand = arg;
 	}
@@ -158,7 +162,7 @@ static void add_arguments(const struct program *p, const words_t *words, size_t 
 		add(ret, operand);
 }
 
-/* "gunicorn: worker [package.wsgi]" of setproctitle. */
+/* A title that setproctitle sets: "gunicorn: worker [package.wsgi]". */
 static bool add_title(const char *title, struct str *ret)
 {
 	const char *at = str_starts(title, "gunicorn: ") ? strchr(title, '[') : NULL;

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "proc/answers.h"
 
-#define FILES 1024 /* that a child keeps; the one that was used longest ago makes room */
+#define FILES 1024 /* kept by a child; a new one replaces the one that was used longest ago */
 
 struct file_opener file_opener_of(const struct opener *u)
 {
@@ -85,7 +85,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 /* The files of a keeper, in its child. */
 struct kept {
 	int fd;
-	uint32_t serial; /* 0: there is none */
+	uint32_t serial; /* 0: free */
 	uint64_t used;
 	struct stat st;
 };
@@ -174,7 +174,7 @@ ssize_t file_task_keep(pid_t pid, void *bytes, size_t most)
 	return r ? r : (ssize_t)sizeof(answer);
 }
 
-/* A reader_task: all bytes that there are. */
+/* A reader_task: reads as many bytes as the file has. */
 ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 {
 	const struct file_question q = *(const struct file_question *)bytes;
@@ -208,7 +208,10 @@ ssize_t file_task_stat(pid_t pid, void *bytes, size_t most)
 	return sizeof(st);
 }
 
-/* An overlay among the mounts that @path, a mountinfo, lists? No user's own mount comes into root's namespace. */
+/*
+ * Does @path, a mountinfo, list an overlay with this number? A user's own mounts never appear in
+ * root's namespace.
+ */
 static bool lists_overlay(const char *path, uint64_t dev)
 {
 	FILE *f = fopen(path, "re");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a child of krait does with files that may hang (reader.h): each task's answer takes the place of its question. */
+/*
+ * What a child of krait does with files that may hang (reader.h). Each task's answer takes the
+ * place of its question.
+ */
 #ifndef PROC_FILE_TASKS_H
 #define PROC_FILE_TASKS_H
 
@@ -8,10 +11,10 @@
 #include "proc/open_as.h"
 #include "proc/reader.h"
 
-#define FILE_TASK_GROUPS 64 /* of who opens; without the others it has fewer rights */
+#define FILE_TASK_GROUPS 64 /* of the opener, at most; without the others it has fewer rights */
 #define FILE_TASK_PATH	 4096
 
-/* An opener, without pointers. */
+/* A struct opener (open_as.h) without pointers. */
 struct file_opener {
 	bool other, has_id;
 	uid_t uid;
@@ -21,14 +24,14 @@ struct file_opener {
 };
 struct file_opener file_opener_of(const struct opener *u); /* NULL: krait itself */
 
-/* An O_PATH descriptor, of openat(), or with .resolve of openat2(). */
+/* How to get an O_PATH descriptor: by openat(), or with .resolve by openat2(). */
 struct file_walk {
 	struct file_opener opener;
 	uint64_t flags, resolve;
 	char path[FILE_TASK_PATH];
 };
 
-/* Of a file that the child keeps. */
+/* About a file that the child keeps open. */
 struct file_question {
 	struct file_opener opener;
 	uint32_t serial;
@@ -39,16 +42,21 @@ struct file_kept {
 	struct stat st;
 };
 
-/* The same here. Descriptors, or -errno. */
+/* The same in this process. A descriptor, or -errno. */
 int file_walk_here(const struct file_walk *w, int dir);
 int file_open_here(const struct file_opener *u, int path_fd);
 
-/* Of reader_given(): struct file_walk, its descriptor is handed over; 
- * uint64_t, the number of its file system (file_dev()), struct file_kind (answers.h); */
+/*
+ * Tasks on reader_given(). walk: struct file_walk; hands over the descriptor. type: uint64_t, the
+ * number of the file system (file_dev()); answers struct file_kind (answers.h).
+ */
 reader_task file_task_walk, file_task_type;
-/* struct file_question and struct file_kept, from then on the child has it; */
+/* struct file_question; answers struct file_kept. From then on the child keeps the file open. */
 reader_task file_task_keep;
-/* and of one that it has: bytes, all that there are; struct stat. -ESTALE: it hasn't. */
+/*
+ * Tasks on a file that the child keeps. read answers the bytes as far as the file has them, stat a
+ * struct stat. -ESTALE: the child doesn't have the file.
+ */
 reader_task file_task_read, file_task_stat;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening what a process has mapped. A candidate is first opened by O_PATH, which has no effect on
- * a FIFO or a device, looked at, and only then opened for reading through /proc/self/fd.
+ * Opens what a process has mapped. A candidate is first opened with O_PATH, which has no effect on
+ * a FIFO or a device. Then it is checked, and only then opened for reading, through /proc/self/fd.
  */
 #include "proc/files.h"
 
@@ -46,7 +46,9 @@ static bool same_inode(const struct stat *st, const struct mapping *m)
 	return st->st_ino == m->ino && file_dev(st->st_dev) == m->dev;
 }
 
-/* A file's times are of the kernel's last tick: they may lie so much before what is written then. */
+/*
+ * A file's times are those of the kernel's last tick: the change itself may be up to so much later.
+ */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 
 bool file_is_older(int procdir, struct timespec time)
@@ -59,10 +61,10 @@ bool file_is_older(int procdir, struct timespec time)
 }
 
 /*
- * On overlayfs the mapping may show the lower file's device and inode, on btrfs the subvolume's
- * device differs from the superblock's. There a file counts as the mapped one if nothing has
- * changed its inode since the process started: a rename over the path would have put a changed
- * inode there. An overlay that a user mounted may show any time.
+ * On overlayfs the mapping may show device and inode of the lower file; on btrfs the subvolume's
+ * device differs from the superblock's. There a file counts as the mapped one if its inode hasn't
+ * changed since the process started: a rename over the path would have put a changed inode there.
+ * An overlay that a user mounted may show any time, so it isn't believed.
  */
 static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 {
@@ -78,7 +80,10 @@ static bool is_unchanged(int path_fd, const struct stat *st, int procdir)
 	       file_is_older(procdir, st->st_ctim);
 }
 
-/* Does @dir/@name link to what a mapping shows as @path? Both names come from the kernel's d_path(). */
+/*
+ * Is @dir/@name a link to what a mapping shows as @path? Both names come from the kernel's
+ * d_path().
+ */
 static bool is_link_to(int dir, const char *name, const char *path, bool deleted)
 {
 	char link[PATH_MAX];
@@ -107,8 +112,9 @@ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *st)
 }
 
 /*
- * /proc/PID/map_files/START-END: the mapped file itself, whatever has become of its path. Since @m was read
- * another one may have been mapped there. Inodes differ with some file systems too, but then not the path.
+ * /proc/PID/map_files/START-END is the mapped file itself, whatever has become of its path. Another
+ * file may have been mapped there since @m was read: then inode and path differ. On some file
+ * systems only the inodes differ.
  */
 static int open_map_files(int procdir, const struct mapping *m, const char *path)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file behind a mapping, opened so that it is really that file and not another one that has
- * the same path now (a package upgrade, another mount namespace) and never something whose opening
- * or reading has effects (a FIFO, a device). The main thread never waits long for a file system; what
- * may not answer it has as a descriptor of base/far.h.
+ * Opens the file behind a mapping: really that file, and not another one that has the same path now
+ * (a package upgrade, another mount namespace); and never something whose opening or reading has
+ * effects (a FIFO, a device). The main thread never waits long for a file system: a file whose file
+ * system may not answer gets a descriptor of base/far.h.
  */
 #ifndef PROC_FILES_H
 #define PROC_FILES_H
@@ -14,11 +14,11 @@
 #include "proc/maps.h"
 
 enum file_how {
-	FILE_MAP_FILES =
-		1, /* /proc/PID/map_files: certain; needs CAP_CHECKPOINT_RESTORE or SYS_ADMIN */
-	FILE_EXE,  /* /proc/PID/exe, same device and inode or same name: certain */
-	FILE_ROOT, /* /proc/PID/root/PATH, same device and inode: certain */
-	FILE_ROOT_OLDER, /* the same where device and inode can't be compared (overlayfs, btrfs):
+	FILE_MAP_FILES = 1, /* /proc/PID/map_files: certain; needs CAP_CHECKPOINT_RESTORE or
+			     * SYS_ADMIN */
+	FILE_EXE,	    /* /proc/PID/exe, same device and inode or same name: certain */
+	FILE_ROOT,	    /* /proc/PID/root/PATH, same device and inode: certain */
+	FILE_ROOT_OLDER,    /* the same where device and inode can't be compared (overlayfs, btrfs):
 			  * regular, and not changed since the process started */
 };
 
@@ -35,8 +35,8 @@ _must_use_ int file_open_mapping(int procdir, const struct mapping *m, const cha
 void file_exe_path(int procdir, char *ret, size_t n);
 
 /*
- * Whether @path (maps_path() of a mapping, @deleted its) is what PROCDIR/exe is called: both names
- * come from the kernel's d_path().
+ * Is @path the name of PROCDIR/exe? @path is maps_path() of a mapping, @deleted that mapping's.
+ * Both names come from the kernel's d_path().
  */
 bool file_is_exe(int procdir, const char *path, bool deleted);
 
@@ -53,17 +53,20 @@ _must_use_ int file_open_in_root(int procdir, const char *path);
 /* The same below directory @root (a process's /proc/PID/root, opened, or krait's own). */
 _must_use_ int file_open_below(int root, const char *path);
 
-/* The same with the rights of @u; FILE_NO_LINK: of a file that has this very name, no link to another. */
+/* The same with the rights of @u. FILE_NO_LINK: the last part of @path may not be a link. */
 enum file_links { FILE_LINKS, FILE_NO_LINK };
 struct opener;
 _must_use_ int file_open_as(const struct opener *u, enum file_links links, int root,
 			    const char *path);
 
-/* O_PATH descriptor of the file behind @m now, which may be another one, and what is known of it. -errno. */
+/*
+ * An O_PATH descriptor of the file that is mapped at @m now, maybe another one, and its stat.
+ * -errno.
+ */
 struct stat;
 _must_use_ int file_walk_mapping(int procdir, const struct mapping *m, struct stat *ret);
 
-/* Is @time of a file (the wall clock's) before the process's start? */
+/* Is @time, a file's (wall clock), before the start of the process? */
 bool file_is_older(int procdir, struct timespec time);
 
 /* @st_dev of a file, as stat() has it, in the kernel's encoding: major << 20 | minor. */

@@ -23,7 +23,7 @@ static bool find_option(const char *options, struct str *ret)
 	return strcmp(str_cstr(ret), "0") && strcmp(str_cstr(ret), "off");
 }
 
-/* Of several mounts at one place the last one is seen. */
+/* Of several mounts at one place only the last one is visible. */
 bool proc_hides(struct str *ret)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/mounts", "re");
@@ -41,12 +41,12 @@ bool proc_hides(struct str *ret)
 	return hides;
 }
 
-/* Which number it is isn't looked up: a machine may start many processes that are hidden. */
+/* The value of hidepid= isn't looked up here: there may be many hidden processes. */
 static int say_hidden(pid_t tgid)
 {
 	return err_set(-EPERM,
 		       "process %d is hidden from you: /proc is mounted with hidepid=, which shows "
-		       "your own alone, and of these none with more rights than you; run it as "
+		       "only your own processes without more rights than you; run it as "
 		       "`sudo %s ...`",
 		       tgid, self_under_sudo());
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /proc that is mounted with hidepid= (proc(5)): who may not trace a process doesn't see it there.
+ * A /proc that is mounted with hidepid= (proc(5)) doesn't show a process to those who may not trace
+ * it.
  */
 #ifndef PROC_HIDEPID_H
 #define PROC_HIDEPID_H
@@ -8,15 +9,15 @@
 #include <sys/types.h>
 #include "base/str.h"
 
-/* What it is mounted with, "1", "2", "invisible" ..., appended; false: it hides nothing. */
+/* Appends the value of hidepid= ("1", "2", "invisible" ...). False: /proc hides nothing. */
 bool proc_hides(struct str *ret);
 
 /*
- * Sets the message for process @tgid, which isn't in /proc: -EPERM if it is hidden, -ESRCH if there
- * is none.
+ * Sets the message for process @tgid, which /proc doesn't show: -EPERM if it is hidden, -ESRCH if
+ * there is none.
  */
 int proc_not_there(pid_t tgid);
-/* The same of one that is there and can't be looked into; @r: what came of it. */
+/* The same for a process that is shown but can't be examined; @r: the error. */
 int proc_not_open(pid_t tgid, int r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Children that have files; see keeper.h. */
+/* Children that keep files open; see keeper.h. */
 #include "proc/keeper.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "proc/waited.h"
 
 #define KEEPERS	     64
-#define KEEPERS_USER 32 /* of processes of one user other than root */
+#define KEEPERS_USER 32 /* for processes of one user other than root */
 #define AT_ONCE	     ((size_t)128 << 10)
 #define APART_MS     50
 
@@ -27,14 +27,17 @@ struct keeper {
 	struct waited waited;
 };
 
-/* The main thread alone makes them. */
+/* Only the main thread adds keepers. */
 static struct {
 	struct keeper keeper[KEEPERS];
 	size_t n;
 	struct waited waited;
 } all;
 
-/* A job may wait until another thread's question has its answer; the main thread as long as for its own. */
+/*
+ * A job may wait until another thread's question is answered. The main thread waits no longer than
+ * for a question of its own.
+ */
 static bool lock(struct keeper *k)
 {
 	uint64_t ns = clock_ns(CLOCK_MONOTONIC) +
@@ -78,7 +81,7 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 	return got;
 }
 
-/* Numbers of far files: whose it is, and its serial there. NULL: nobody's. */
+/* A far file's number: the keeper's, and the file's serial there. NULL: there is no such keeper. */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
 	*serial = (uint32_t)number;
@@ -96,7 +99,7 @@ static ssize_t read_far(uint64_t number, void *bytes, size_t n, uint64_t offset)
 	while (done < n) {
 		char block[sizeof(q)];
 		size_t want = MIN(n - done, AT_ONCE);
-		/* The question lies where the answer comes. */
+		/* The question is written where the answer will come. */
 		void *to = want < sizeof(q) ? block : (char *)bytes + done;
 		struct reader_request r = {.pid = -1,
 					   .task = file_task_read,
@@ -144,7 +147,7 @@ static int stat_far(uint64_t number, struct stat *ret)
 
 static const struct far_ops far_ops = {read_far, stat_far};
 
-/* NULL: there are too many already, or there is no child. */
+/* NULL: there are too many keepers already, or no child can be started. */
 static struct keeper *keeper_for(uint64_t dev, pid_t pid, size_t *number)
 {
 	uid_t uid = proc_user_of(pid);

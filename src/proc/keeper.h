@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files on file systems that may not answer: each such file system has a child of krait that opens
- * its files and keeps them. Whoever wants to read one has a descriptor of base/far.h. The main
- * thread gets an error in time, and waits no longer in all than waited.h says; a job waits as long
- * as somebody waits for it.
+ * Opens files on file systems that may not answer. Each such file system has a child of krait,
+ * which opens its files and keeps them open. Whoever wants to read one has a descriptor of
+ * base/far.h. The main thread gets an error in time, and waits in all no longer than waited.h
+ * allows. A job waits as long as somebody waits for the job.
  */
 #ifndef PROC_KEEPER_H
 #define PROC_KEEPER_H
@@ -14,10 +14,13 @@
 
 struct file_opener;
 
-/* Opens the regular file @path_fd of file system @dev (file_dev()), for process @pid or 0. -errno. */
+/*
+ * Opens the regular file @path_fd of file system @dev (file_dev()), for process @pid or 0. A
+ * descriptor of base/far.h, or -errno.
+ */
 _must_use_ int keeper_open(int path_fd, uint64_t dev, pid_t pid, const struct file_opener *opener);
 
-/* Is there a child for this file system? */
+/* Does this file system have a child? */
 bool keeper_has(uint64_t dev);
 
 /* Ends the children that answer. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a C library keeps a thread's pthread keys. glibc says so itself, in the descriptors that it
- * has for libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32 offset}
- * in struct pthread. musl doesn't: its pthread_getspecific() is two loads and an add.
+ * Where a C library keeps a thread's pthread keys. glibc says so itself, in its descriptors for
+ * libthread_db (nptl_db/structs.def): {u32 bits of an element, u32 elements, s32 offset} in struct
+ * pthread. musl has none, but its pthread_getspecific() is two loads and an add.
  */
 #include "proc/libc.h"
 
@@ -24,7 +24,8 @@ struct usual {
 
 /*
  * glibc 2.17 to 2.43 and musl 1.2 (struct pthread in their sources). On x86-64 struct pthread
- * begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856 bytes, musl's 200.
+ * begins at the thread pointer, on AArch64 it ends there; glibc's has 1,824 or 1,856 bytes, musl's
+ * 200.
  */
 static const struct usual usual[] = {
 	{ELF_X86_64, LIBC_GLIBC, 0x310, 0},
@@ -108,7 +109,7 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	    !elf_file_symbol(f, "_thread_db_sizeof_pthread", &at_size) ||
 	    !read_u32(f, &at_specific, specific, 3) || !read_u32(f, &at_size, &size, 1))
 		return false;
-	/* 32 pointers, as one element of 2,048 bits (2.41) or as 32: else not the table we know */
+	/* 32 pointers, as one element of 2,048 bits (2.41) or as 32: any other table isn't known */
 	if ((uint64_t)specific[0] * specific[1] != 64 * 32 || size > 1u << 16 ||
 	    specific[2] >= size || specific[2] < KEYS_1STBLOCK * KEY_BYTES || specific[2] % 8)
 		return false;
@@ -118,8 +119,10 @@ static bool learn_glibc(struct elf_file *f, struct libc_info *ret)
 	return true;
 }
 
-/* x86-64: mov %fs:0,%rax; mov DISP(%rax),%rax: "64 48 8b 04 25 00000000  48 8b 40 80" or 80 and 32
- * bits. */
+/*
+ * x86-64: mov %fs:0,%rax; mov DISP(%rax),%rax: "64 48 8b 04 25 00000000  48 8b 40", then 8 bits;
+ * or "... 80", then 32 bits.
+ */
 static bool learn_musl(struct elf_file *f, struct libc_info *ret)
 {
 	static const uint8_t self[] = {0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0};
@@ -148,7 +151,7 @@ static bool learn_musl(struct elf_file *f, struct libc_info *ret)
 	return true;
 }
 
-/* A static executable: which library was linked in, as far as symbols are left to tell. */
+/* Which library was linked into a static executable? Found as far as it has symbols. */
 static enum libc_kind linked_in(struct elf_file *f)
 {
 	struct elf_symbol sym;
@@ -176,7 +179,7 @@ struct libc_info libc_read(int fd, enum libc_kind kind)
 	return ret;
 }
 
-/* @m NULL: static, the library is in the executable. */
+/* @m NULL: a static executable, which has the library in it. */
 static struct libc_info read_mapping(const struct proc *proc, const struct maps *maps,
 				     const struct mapping *m, enum libc_kind kind)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which C library a process uses and where that keeps a thread's pthread keys: the walker needs it
+ * Which C library a process uses, and where it keeps a thread's pthread keys. The walker needs this
  * to get from a thread to its PyThreadState (py_where.tss, .tsd_offset).
  */
 #ifndef PROC_LIBC_H
@@ -16,18 +16,18 @@ enum libc_kind { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL };
 struct libc_info {
 	enum libc_kind kind;
 	/*
-	 * From the thread pointer: glibc's struct pthread.specific_1stblock (the second-level
-	 * table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
+	 * Offset from the thread pointer: glibc's struct pthread.specific_1stblock (the
+	 * second-level table `specific` follows 32 * 16 bytes later), musl's struct pthread.tsd.
 	 */
 	int32_t tsd_offset;
-	int32_t self_offset; /* of what pthread_self() returns, from there too */
-	bool learnt; /* from the file's own descriptors, not the architecture's usual value */
+	int32_t self_offset; /* of pthread_self()'s result, from the thread pointer */
+	bool learnt;	     /* from the file itself; false: the architecture's usual value */
 };
 
 /*
- * The mapping whose file is the C library: ld-musl-*.so.1, libc.musl-*, libc.so.6, libpthread.so.0,
- * ... by name. NULL for a static executable. @ret_threads (may be NULL) is libpthread's, if it is mapped: it has the
- * pthread functions of glibc before 2.34.
+ * Finds the mapping of the C library by its file's name: ld-musl-*.so.1, libc.musl-*, libc.so.6,
+ * libpthread.so.0 ... NULL for a static executable. @ret_threads (may be NULL): the mapping of
+ * libpthread, if there is one; it has the pthread functions of glibc before 2.34.
  */
 const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 				const struct mapping **ret_threads);
@@ -36,20 +36,21 @@ const struct mapping *libc_find(const struct maps *m, enum libc_kind *ret,
 struct libc_info libc_default(enum libc_kind kind);
 
 /*
- * Learns from @fd, the file that has the pthread functions (libc.so.6, libpthread.so.0 before 2.34,
- * ld-musl; with LIBC_NONE a static executable, whose .kind is found too): once per file. Falls back
- * to the usual values. Never fails: .learnt tells.
+ * Learns the offsets from @fd, once per file. @fd is the file that has the pthread functions
+ * (libc.so.6, libpthread.so.0 before 2.34, ld-musl). With LIBC_NONE it is a static executable, and
+ * .kind is found too. Never fails: where the offsets can't be learnt, .learnt is false and they are
+ * the usual ones.
  */
 struct libc_info libc_read(int fd, enum libc_kind kind);
 
 /*
- * The C library of a process with these executable mappings. @linked: it is linked with one; then
- * -EAGAIN while the loader hasn't mapped it. Else 0.
+ * The C library of a process with these executable mappings. @linked: the process is linked with
+ * one; then -EAGAIN as long as the loader hasn't mapped it. Else 0.
  */
 _must_use_ int libc_of_process(const struct proc *proc, const struct maps *maps, bool linked,
 			       struct libc_info *ret);
 
-/* What it means for the walker. */
+/* Sets the fields of @w that depend on it. */
 void libc_set_where(struct py_where *w, const struct libc_info *info);
 
 #endif

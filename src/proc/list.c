@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which processes and threads there are. */
+/* Lists processes and threads. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The names that are numbers. Takes @fd. */
+/* The entries whose names are numbers, sorted. Takes @fd. */
 static int numbers_in(int fd, pid_vec *ret)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
@@ -61,7 +61,7 @@ int proc_threads(const struct proc *p, pid_vec *ret)
 	return r ? err_sys(r, "can't list the threads of process %d", p->tgid) : 0;
 }
 
-/* Looks at @p through thread @tid. The number may be another process's by now: false. */
+/* Lets @p read the files of thread @tid. False: the number may be another process's by now. */
 static bool open_thread(struct proc *p, pid_t tid)
 {
 	_cleanup_close_ int fd = -1;
@@ -77,7 +77,7 @@ static bool open_thread(struct proc *p, pid_t tid)
 	return true;
 }
 
-/* /proc/TID is there for any thread, though not in the list. */
+/* /proc/TID exists for every thread, though a listing of /proc doesn't show it. */
 bool proc_use_another_thread(struct proc *p)
 {
 	struct proc_stat st;
@@ -101,7 +101,7 @@ int proc_maps(struct proc *p, unsigned want, struct maps *ret)
 	return maps_read(p->dirfd, want, ret);
 }
 
-/* The first thread's own: for the process's the kernel adds up what all threads took. */
+/* The first thread's own file: the process's file adds up the times of all threads. */
 static int first_thread(const struct proc *p, struct proc_stat *ret)
 {
 	_cleanup_str_ struct str text = {};
@@ -113,7 +113,7 @@ static int first_thread(const struct proc *p, struct proc_stat *ret)
 	return r ? r : proc_stat_parse(str_cstr(&text), text.n, ret);
 }
 
-/* Without reading the list: it has a link for each, and two of its own. */
+/* Without listing them: the directory has a link for each thread, and two of its own. */
 static bool has_other_threads(const struct proc *p)
 {
 	struct stat st;
@@ -129,7 +129,10 @@ bool proc_has_ended(const struct proc *p)
 	       ((st.state == 'Z' || st.state == 'X') && !has_other_threads(p));
 }
 
-/* /proc opens the number of a thread as if it were a process: -EINVAL says whose thread it is. */
+/*
+ * /proc opens the number of a thread as if it were a process. -EINVAL: the message names its
+ * process.
+ */
 static int check_number(pid_t pid)
 {
 	_cleanup_proc_ struct proc p = PROC_INIT;
@@ -157,7 +160,7 @@ static int parent_of(pid_t tgid, pid_t *ret)
 	return r;
 }
 
-/* One look at all processes: takes in those whose parent is in. @ret_more: how many. */
+/* One pass over all processes: adds those whose parent is in @in. @ret_more: how many. */
 static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 {
 	pid_vec all = {};
@@ -170,7 +173,7 @@ static int add_children(struct map *in, pid_vec *ret, size_t *ret_more)
 	vec_foreach(pid, &all)
 		if (!r && !map_get(in, (uint64_t)*pid) && !parent_of(*pid, &parent))
 			r = map_put(&parents, (uint64_t)*pid, (uint64_t)parent);
-	/* Numbers wrap around: a child may have a lower one than its parent. */
+	/* Pids wrap around: a child may have a lower one than its parent. */
 	for (*ret_more = 0; again && !r;) {
 		again = false;
 		vec_foreach(pid, &all) {
@@ -202,7 +205,10 @@ int proc_tree(pid_t root, pid_vec *ret)
 	ret->n = 0;
 	r = map_put(&in, (uint64_t)root, 1);
 	r = r ? r : vec_push(ret, root);
-	/* Until a look finds nothing new: what was forked during the one before is in then. */
+	/*
+	 * Until a pass finds nothing new: then what was forked during the pass before has been
+	 * found too.
+	 */
 	for (int i = 0; i < 16 && !r && (i == 0 || more); i++)
 		r = add_children(&in, ret, &more);
 	map_fini(&in);

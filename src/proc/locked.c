@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a byte in a thread that may wait forever; see locked.h. */
+/* Reads a byte in a thread that may wait for ever; see locked.h. */
 #include "proc/locked.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 struct probe {
 	int fd, done;
-	atomic_int users; /* the last one frees it */
+	atomic_int users; /* the last user frees the probe */
 };
 
 static void put(struct probe *p)

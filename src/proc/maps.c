@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "proc/aside.h"
 
-#define READ_BYTES                                                                                 \
-	(128u << 10) /* also the longest line; a path is PATH_MAX, with all bytes escaped 4x */
+/* Also the longest line that is read: a path is PATH_MAX, with all bytes escaped 4x. */
+#define READ_BYTES (128u << 10)
 
-#define DELETED " (deleted)"
+#define DELETED	   " (deleted)"
 
 struct cursor {
 	const char *p, *end;
@@ -67,7 +67,7 @@ static bool take_perms(struct cursor *c, struct mapping *e)
 	return true;
 }
 
-/* Everything up to the path; @c is left at its first byte. */
+/* Takes all fields up to the path; @c is left at the path's first byte. */
 static bool take_fields(struct cursor *c, struct mapping *e)
 {
 	uint64_t major, minor;
@@ -154,7 +154,7 @@ static int add_line(struct maps *m, const char *line, size_t n, unsigned want)
 	return fits(&e, want) ? maps_add(m, &e, c.p, (size_t)(c.end - c.p)) : 0;
 }
 
-/* Parses the complete lines of @text; @ret_used: bytes up to behind the last newline. */
+/* Parses the complete lines of @text; @ret_used: bytes up to the last newline, with it. */
 static int add_lines(struct maps *m, const char *text, size_t n, unsigned want, size_t *ret_used)
 {
 	size_t at = 0;
@@ -195,7 +195,7 @@ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret)
 	return r;
 }
 
-/* Drops the rest of an overlong line: what a target put into it must not be read as a line. */
+/* Drops the rest of an overlong line: a target could make it look like another line. */
 static size_t skip_line(char *buf, size_t have, bool *skipping)
 {
 	char *nl = memchr(buf, '\n', have);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process has mapped: /proc/PID/maps as a list. The text is written by the kernel, but the
- * paths in it are chosen by the target (any byte but NUL; the kernel writes a newline as \012), and
- * a target can have very many mappings: everything is bounded.
+ * What a process has mapped: /proc/PID/maps as a list. The kernel writes the text, but the target
+ * chooses the paths in it (any byte but NUL; the kernel writes a newline as \012), and may have
+ * very many mappings. So everything is bounded.
  */
 #ifndef PROC_MAPS_H
 #define PROC_MAPS_H
@@ -19,14 +19,13 @@ struct mapping {
 	uint32_t path;	     /* offset into maps.text, see maps_path() */
 	uint8_t prot;	     /* PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
-	bool deleted; /* the kernel wrote " (deleted)" behind the path; it isn't part of the path
-			 here */
+	bool deleted; /* the kernel wrote " (deleted)" after the path; .path is without it */
 };
 
 struct maps {
 	VEC(struct mapping) list; /* ascending by address */
 	struct str text;	  /* the paths, each NUL-terminated */
-	bool truncated;		  /* a limit was met: the list is the beginning */
+	bool truncated;		  /* a limit was reached: the list is only the beginning */
 	size_t malformed;	  /* lines that couldn't be read, left out */
 };
 
@@ -47,26 +46,28 @@ enum maps_want {
  */
 _must_use_ int maps_read(int procdir, unsigned want, struct maps *ret);
 
-/* The same from PROCDIR/maps, opened, without a message. It waits as long as that takes: aside.h. */
+/* The same from @fd, an open PROCDIR/maps, without a message. It may wait for long: see aside.h. */
 _must_use_ int maps_read_fd(int fd, unsigned want, struct maps *ret);
 
 /* The same from @n bytes of text in memory, which may end anywhere. 0 or -ENOMEM. */
 _must_use_ int maps_parse(const char *text, size_t n, unsigned want, struct maps *ret);
 
 /*
- * maps_query.c: the executable mappings behind @fd, PROCDIR/maps, added to the empty list @m. False: it is empty, the
- * text tells.
+ * maps_query.c: adds the executable mappings of @fd, an open PROCDIR/maps, to the empty list @m.
+ * False: the kernel can't be asked; the list is empty, and the text has to be read.
  */
 bool maps_query_exec(int fd, struct maps *m);
 
-/* Appends @e with its path of @n bytes, both as the kernel tells them. 0 or -ENOMEM. */
+/* Appends @e with its path of @n bytes, both as the kernel gives them. 0 or -ENOMEM. */
 _must_use_ int maps_add(struct maps *m, struct mapping *e, const char *path, size_t n);
 
 void maps_fini(struct maps *m);
 #define _cleanup_maps_ _cleanup_(maps_fini)
 
-/* Path of @e, "" for anonymous memory, "[vdso]" and the like for what has no file. Lives as long as
- * @m. */
+/*
+ * Path of @e: "" for anonymous memory, "[vdso]" and the like for what has no file. Lives as long as
+ * @m.
+ */
 const char *maps_path(const struct maps *m, const struct mapping *e);
 
 /* The mapping that contains @addr, or NULL. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executable mappings asked for one by one, where the kernel can be (PROCMAP_QUERY on /proc/PID/maps, Linux 6.11).
- * They are one of ten; all of them as text is much of what a look at a new process costs.
+ * Asks the kernel for the executable mappings one by one, where it can answer (PROCMAP_QUERY on
+ * /proc/PID/maps, Linux 6.11). They are one in ten, and reading all as text is much of what
+ * examining a new process costs.
  */
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +12,9 @@
 
 #include "proc/maps.h"
 
-/* include/uapi/linux/fs.h, struct procmap_query; the headers that krait is built with may not have it. */
+/*
+ * include/uapi/linux/fs.h, struct procmap_query; the headers that krait is built with may lack it.
+ */
 struct query {
 	uint64_t size, flags, addr;
 	uint64_t start, end, vma_flags, page_size, offset, ino;
@@ -27,7 +30,7 @@ enum query_flags {
 	VMA_WRITABLE = 0x02,
 	VMA_EXECUTABLE = 0x04,
 	VMA_SHARED = 0x08,
-	OR_NEXT = 0x10, /* the first one from .addr on */
+	OR_NEXT = 0x10, /* the first mapping from .addr on */
 };
 
 _Static_assert(sizeof(struct query) == 104, "as the kernel has it");
@@ -44,7 +47,7 @@ static struct mapping mapping_of(const struct query *q)
 				.shared = q->vma_flags & VMA_SHARED};
 }
 
-/* 0 at the end, 1: go on, -errno. */
+/* 1: go on; 0: that was the end; -errno. */
 static int add_next(int fd, struct maps *m, uint64_t *addr)
 {
 	char name[PATH_MAX];

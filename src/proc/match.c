@@ -46,7 +46,7 @@ static bool comm_fits(const struct proc_match *m, const struct proc_facts *f)
 	return !m->comm.n;
 }
 
-/* Any one of the components of @path. */
+/* Does @glob match any component of @path? */
 static bool component_fits(const char *glob, const char *path)
 {
 	char one[256]; /* NAME_MAX + 1: a cgroup is a directory */
@@ -92,17 +92,16 @@ static bool is_wanted(const struct proc_match *m, const char *container)
 
 static void say_claim(struct proc_match *m, const struct proc_facts *f)
 {
-	char whose[64] = "in a directory that krait can't look at";
+	char whose[64] = "in a directory that krait can't examine";
 
 	if (m->said || !is_wanted(m, f->claim))
 		return;
 	m->said = true;
 	if (f->claim_uid != (uid_t)-1)
-		snprintf(whose, sizeof(whose),
-			 "in a directory of user %u, who may call it anything", f->claim_uid);
-	log_warn("--container: process %d isn't taken for one of the container: its cgroup %s is "
-		 "%s; "
-		 "--pid or --cgroup take it in",
+		snprintf(whose, sizeof(whose), "in a directory of user %u, who can choose its name",
+			 f->claim_uid);
+	log_warn("--container: process %d isn't counted as part of the container: its cgroup %s is "
+		 "%s; include it by --pid or --cgroup",
 		 f->tgid, f->cgroup, whose);
 }
 

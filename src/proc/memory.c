@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/util.h"
 
-/* UINT64_MAX: no such file, or "max". */
+/* UINT64_MAX: there is no such file, or it says "max". */
 static uint64_t read_limit(const char *root, const char *dir, int n, const char *name)
 {
 	unsigned long long limit;
@@ -43,7 +43,7 @@ uint64_t memory_of_cgroup(const char *root, const char *path)
 	}
 }
 
-/* Is @name among the controllers "cpu,memory" of @n bytes? "" is v2's hierarchy, which has no list. */
+/* Is @name in the list "cpu,memory" of @n bytes? v2's list is empty, and "" is in it. */
 static bool has_controller(const char *list, size_t n, const char *name)
 {
 	size_t k = strlen(name);
@@ -74,7 +74,10 @@ bool memory_cgroup_path(const char *text, const char *controller, struct str *re
 	return false;
 }
 
-/* Of v1 and v2 together each has a path of its own, and v2's tree may lie in "unified". */
+/*
+ * Where v1 and v2 are used together, each has a path of its own, and v2's tree may lie in
+ * "unified".
+ */
 static uint64_t of_own_cgroup(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/self/cgroup", "re");

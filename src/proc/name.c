@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What people call a process: the script or the module, not the interpreter that runs it. Knows
+ * What people call a process: the script or the module, not the interpreter that runs it. Parses
  * CPython's command line (Modules/main.c, Python/initconfig.c: options of one letter that may be
  * run together; -c, -m, -W, -X, -Q and --check-hash-based-pycs take a value).
  */
@@ -65,8 +65,7 @@ static bool is_interpreter(struct arg a)
 		return false;
 	while (a.n && (isdigit((unsigned char)*a.s) || *a.s == '.'))
 		a.s++, a.n--;
-	/* "3.13t", "3.8m", "3.6dm"; "-dbg", "-debug", "-intel64"; " (deleted)" of a link's target
-	 */
+	/* "3.13t", "3.8m", "3.6dm"; "-dbg", "-debug", "-intel64"; " (deleted)" of a link's end */
 	while (a.n && strchr("tdmu", *a.s))
 		a.s++, a.n--;
 	return !a.n || *a.s == '-' || *a.s == ' ';
@@ -78,7 +77,7 @@ static void add_clean(struct str *ret, struct arg a)
 		str_add_c(ret, iscntrl((unsigned char)a.s[i]) ? '?' : a.s[i]);
 }
 
-/* "dir/__main__.py" is known by its directory, anything else by its own name. */
+/* "dir/__main__.py" is called by its directory's name, any other script by its own. */
 static void add_script(struct str *ret, struct arg script)
 {
 	struct arg base = base_name(script);
@@ -93,8 +92,8 @@ static void add_script(struct str *ret, struct arg script)
 }
 
 /*
- * mod_wsgi: "(wsgi:shop)", "(wsgi:host:port:uid)" padded with blanks or cut to the length of what was
- * there before; all of it is the name.
+ * mod_wsgi's title: "(wsgi:shop)", "(wsgi:host:port:uid)", padded with blanks or cut to the length
+ * of the old arguments. All of it is the name.
  */
 static bool add_parenthesized(struct str *ret, struct arg a)
 {
@@ -113,7 +112,10 @@ static bool add_parenthesized(struct str *ret, struct arg a)
 	return true;
 }
 
-/* setproctitle: "gunicorn: worker [app]", "[celeryd: celery@host]" instead of the arguments. */
+/*
+ * setproctitle's titles, in place of the arguments: "gunicorn: worker [app]", "[celeryd:
+ * celery@host]".
+ */
 static bool add_title(struct str *ret, struct arg a)
 {
 	size_t n;
@@ -146,8 +148,8 @@ static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret
 }
 
 /*
- * One option word. Returns 'c' or 'm' (with @ret: the value) where it decides what runs, 0 to read
- * on, '?' if the line breaks off.
+ * Reads one option word. 'c' or 'm' (with @ret: the value): the option decides what runs; 0: read
+ * on; '?': the command line breaks off.
  */
 static char read_option(struct args *a, struct arg word, struct arg *ret)
 {
@@ -169,9 +171,9 @@ static char read_option(struct args *a, struct arg word, struct arg *ret)
 }
 
 /*
- * "from multiprocessing.spawn import spawn_main; ...": a worker, the fork server, the resource tracker
- * (Lib/multiprocessing, get_command_line() and others, 3.4+). The module says which. The fork server of
- * later 3.13s and 3.14 imports sys first.
+ * "from multiprocessing.spawn import spawn_main; ...": a worker, the fork server or the resource
+ * tracker (Lib/multiprocessing, get_command_line() and others, 3.4+). The module tells which. The
+ * fork server of later 3.13s and of 3.14 imports sys first.
  */
 static bool add_multiprocessing(struct str *ret, struct arg command)
 {
@@ -192,7 +194,7 @@ static bool add_multiprocessing(struct str *ret, struct arg command)
 	return true;
 }
 
-/* Behind the interpreter's own name. False: no script, no module. */
+/* Adds the script or module that follows the interpreter's own name. False: there is neither. */
 static bool add_what_runs(struct str *ret, struct args *a, struct arg interpreter)
 {
 	struct arg word, value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Becoming another user for files; see open_as.h. Ids are changed by system calls that concern this
- * thread alone (the C library's would change those of krait's workers too), and only those that
- * count for files.
+ * Becomes another user for opening files; see open_as.h. The ids are changed by system calls that
+ * concern this thread only: the C library's functions would change those of krait's workers too.
+ * Only the ids that count for files are changed.
  */
 #include "proc/open_as.h"
 
@@ -47,7 +47,7 @@ static int clear_effective(void)
 	return r;
 }
 
-/* The calls say only what the id was before; -1 is none and changes nothing. */
+/* setfsuid() and setfsgid() return the id before, not success; -1 is no id and changes nothing. */
 static int set_ids(const struct opener *u)
 {
 	if (syscall(SYS_setgroups, u->n_groups, u->groups))
@@ -64,7 +64,7 @@ static void leave(struct saved *s, bool has_id)
 				.groups = s->groups.v,
 				.n_groups = s->groups.n};
 
-	/* Again after a change of the id, which changes the capabilities for files (capabilities(7)). */
+	/* Twice: changing the id also changes the capabilities for files (capabilities(7)). */
 	if (cap_set_proc(s->caps) || (has_id && (set_ids(&before) || cap_set_proc(s->caps))))
 		abort();
 	cap_free(s->caps);

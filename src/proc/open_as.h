@@ -7,24 +7,24 @@
 #include "base/util.h"
 #include "proc/owner.h"
 
-/* Who opens. */
+/* With whose rights a file is opened. */
 struct opener {
-	bool as_is;  /* krait itself, with all its rights */
-	bool has_id; /* else krait's own user, without capabilities */
+	bool as_is;  /* krait's own, with all its capabilities */
+	bool has_id; /* false: krait's own user, without capabilities */
 	uid_t uid;
 	gid_t gid;
 	const gid_t *groups;
 	size_t n_groups;
 };
 
-/* As @owner; root has all rights. Borrows the groups. */
+/* With the rights of @owner; for root that is krait as it is. Borrows the groups. */
 struct opener opener_of(const struct proc_owner *owner);
-/* The same where krait can become another user; else its own, without capabilities. */
+/* The same if krait can become another user; else krait's own user, without capabilities. */
 struct opener opener_if_root(const struct proc_owner *owner);
 
 /*
- * Calls @open_it(@dir, @path) as @u, without krait's capabilities. What it returns; -errno where krait
- * can't become @u.
+ * Calls @open_it(@dir, @path) with the rights of @u and without krait's capabilities. Returns what
+ * it returns; -errno if krait can't become @u.
  */
 _must_use_ int open_as(const struct opener *u, int (*open_it)(int dir, const char *path), int dir,
 		       const char *path);

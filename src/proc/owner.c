@@ -12,7 +12,10 @@
 #include "base/str.h"
 #include "proc/stat.h"
 
-/* The numbers behind @key at the start of a line; a process's name has its newlines escaped there. */
+/*
+ * The numbers after @key at the start of a line. A process's name can't imitate that: its newlines
+ * are escaped.
+ */
 static const char *numbers_of(const struct str *text, const char *key)
 {
 	const char *at = strstr(str_cstr(text), key);
@@ -64,7 +67,9 @@ int proc_owner_read(int procdir, struct proc_owner *ret)
 	return r ? r : take_groups(numbers_of(&text, "\nGroups:"), ret);
 }
 
-/* Of one that isn't dumpable, as a program with its file's rights, /proc belongs to root. */
+/*
+ * Root owns the /proc of a process that isn't dumpable, such as a program with rights of its file.
+ */
 static uid_t real_user_of(int procdir)
 {
 	_cleanup_str_ struct str text = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* With whose rights a process opens files, as it is now. */
+/* With whose rights a process opens files. */
 #ifndef PROC_OWNER_H
 #define PROC_OWNER_H
 
@@ -7,15 +7,23 @@
 #include "base/vec.h"
 
 struct proc_owner {
-	uid_t uid;  /* of the file system (credentials(7)); what has no number here is 65534 */
-	bool mixed; /* the other three, of which one says whose it is, aren't the same */
+	uid_t uid;  /* for the file system (credentials(7)); 65534 for an id without a number
+		     * here */
+	bool mixed; /* the real, effective or saved uid differs from .uid: several users may own the
+		     * process */
 	gid_t gid;
-	VEC(gid_t) groups; /* further ones */
+	VEC(gid_t) groups; /* supplementary groups */
 };
 
-/* From PROCDIR/status. 0; -ESRCH if it is gone; -errno. No message. _fini in any case. */
+/*
+ * From PROCDIR/status. 0; -ESRCH if the process is gone; -errno. No message. Call _fini in any
+ * case.
+ */
 _must_use_ int proc_owner_read(int procdir, struct proc_owner *ret);
-/* Whose process @pid is: of one that runs as root, or isn't dumpable, who started it. 0 too: there is none, or @pid is none. */
+/*
+ * The user of process @pid; its real user if it runs as root or isn't dumpable. 0 also if there is
+ * no such process, or @pid is no process.
+ */
 uid_t proc_user_of(pid_t pid);
 
 void proc_owner_fini(struct proc_owner *o);

@@ -93,7 +93,9 @@ int proc_name(const struct proc *p, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The container by as much of cgroup @path as is believed. @text: /proc/PID/cgroup. */
+/*
+ * The container in that part of the cgroup's @path which can be believed. @text: /proc/PID/cgroup.
+ */
 static void prove_place(struct proc_facts *f, const char *path, const struct str *text,
 			struct str *ret)
 {
@@ -119,7 +121,10 @@ static int read_place(const struct proc *p, struct proc_facts *f)
 		if (streq(str_cstr(&claim), str_cstr(&id)))
 			str_clear(&claim);
 	} else if (streq(str_cstr(&path), "/")) {
-		/* mountinfo can be long: only where our own cgroup namespace may hide the path */
+		/*
+		 * mountinfo can be long: read only if krait's own cgroup namespace may hide the
+		 * path
+		 */
 		str_clear(&text);
 		if (!proc_file_read(p->dirfd, "mountinfo", MOUNTINFO_BYTES, &text))
 			container_from_mountinfo(str_cstr(&text), text.n,
@@ -143,7 +148,7 @@ static int read_all(const struct proc *p, const char *name, struct proc_facts *f
 	if (!name)
 		r = aside_read(p->dirfd, "cmdline", PROC_CMDLINE_BYTES, &cmdline);
 	if (r == -EACCES || r == -EPERM || r == -ETIMEDOUT)
-		r = 0; /* hidepid, Yama, or it doesn't come: comm must do */
+		r = 0; /* hidepid, Yama, or no answer in time: comm has to do */
 	if (r)
 		return r;
 	f->tgid = p->tgid;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process: what it is called, whose it is, where it belongs. Everything is read through one
- * descriptor of /proc/PID, which refers to that process for good: once it is gone, reads fail with
- * -ESRCH, even if its number is used again. What a process says of itself (comm, cmdline) is
- * hostile: any bytes, any length, bounded here.
+ * A process: its name, its owner, its place. Everything is read through one descriptor of
+ * /proc/PID, which refers to that process for good: once the process is gone, reads fail with
+ * -ESRCH, even if its pid is used again. What a process says of itself (comm, cmdline) is hostile:
+ * any bytes, any length; it is bounded here.
  */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define PROC_CMDLINE_BYTES 4096 /* of the command line that are kept */
+#define PROC_CMDLINE_BYTES 4096 /* kept of the command line */
 #define PROC_CGROUP_BYTES  4096
 #define PROC_COMM_BYTES	   16
 
@@ -31,21 +31,20 @@ void proc_close(struct proc *p);
 /* What is known of a process. Zero-initialise; proc_facts_fini() frees. Strings are never NULL. */
 struct proc_facts {
 	pid_t tgid;
-	uint64_t
-		start_boot_ns; /* since boot (CLOCK_BOOTTIME), granularity one clock tick (10 ms) */
+	uint64_t start_boot_ns; /* CLOCK_BOOTTIME, in whole clock ticks (10 ms) */
 	bool kernel_thread;
 	char comm[PROC_COMM_BYTES];
 	char *name;	 /* for people: script or module, see proc_name_from() */
 	char *cgroup;	 /* path in the v2 hierarchy, else the longest one of v1; "/" if none */
 	char *container; /* id (64 hex digits) or machine name; "" = none */
-	char *claim;	 /* the same of one that it may only say it is in; "" = none */
-	uid_t claim_uid; /* whose word that is; (uid_t)-1: not known */
+	char *claim;	 /* id or name of a container that it only claims to be in; "" = none */
+	uid_t claim_uid; /* user who may have made that claim; (uid_t)-1: not known */
 };
 
 /*
- * Fills @ret. @name: what it is called, where that is known; NULL: its command line is read. 0; -ESRCH if it is
- * gone; -errno with a message. What can't be read for lack of rights stays empty: only tgid, comm and name are
- * always there.
+ * Fills @ret. @name: the process's name if it is known; NULL: the command line is read. 0; -ESRCH
+ * if the process is gone; -errno with a message. What can't be read for lack of rights stays empty:
+ * only tgid, comm and name are always set.
  */
 _must_use_ int proc_facts_read(const struct proc *p, const char *name, struct proc_facts *ret);
 void proc_facts_fini(struct proc_facts *f);
@@ -65,8 +64,8 @@ void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *
 		    struct str *ret);
 
 /*
- * Does the beginning of a command line, in a buffer of @n bytes, say the name whatever the executable is? It is whole
- * and an interpreter's.
+ * Does a command line decide the process's name, whatever the executable is? @cmdline is its
+ * beginning, in a buffer of @n bytes. True if it is whole and starts with an interpreter.
  */
 bool proc_name_is_said(const char *cmdline, size_t n);
 
@@ -81,33 +80,40 @@ typedef VEC(pid_t) pid_vec;
 /* All processes that /proc shows, ascending. 0 or -errno with a message. */
 _must_use_ int proc_list(pid_vec *ret);
 
-/* Is /proc there, and does it number processes as krait's own pid namespace does? 0 or -errno + message. */
+/*
+ * Is /proc mounted, and does it number processes as krait's own pid namespace does? 0 or -errno +
+ * message.
+ */
 _must_use_ int proc_check_mount(void);
 
-/* Is it over? It is gone, or a zombie: its first thread has ended and there is no other one. */
+/* Has the process ended? It is gone, or its first thread has ended and there is no other one. */
 bool proc_has_ended(const struct proc *p);
 
 /* The threads of @p. 0, -ESRCH, -errno. */
 _must_use_ int proc_threads(const struct proc *p, pid_vec *ret);
 
 /*
- * Where the first thread has ended and others go on, /proc/TGID shows neither memory nor files. From then on .dirfd is
- * another thread's, of which /proc has all, but its own times and state. False: there is no need, or no other one.
+ * When the first thread has ended and others go on, /proc/TGID shows neither memory nor files. Then
+ * .dirfd becomes the directory of another thread, where everything can be read; only times and
+ * state are that thread's own. False: this isn't needed, or there is no other thread.
  */
 bool proc_use_another_thread(struct proc *p);
 
-/* Its mappings, as maps_read(), if need be so. */
+/* The process's mappings, as maps_read(); through another thread if the first one has ended. */
 struct maps;
 _must_use_ int proc_maps(struct proc *p, unsigned want, struct maps *ret);
 
 /*
- * @root and all processes that descend from it at this moment (children of any of its threads, and
- * theirs), @root first. A descendant whose parent has died in between belongs to init, not here.
- * 0, -ESRCH, -errno.
+ * @root and all its descendants at this moment (children of any of its threads, and theirs), @root
+ * first. A process whose parent has died meanwhile belongs to init, and isn't found. 0, -ESRCH,
+ * -errno.
  */
 _must_use_ int proc_tree(pid_t root, pid_vec *ret);
 
-/* The process that was asked for by number, and its tree unless it is wanted @alone. As proc_tree(); -EINVAL: a thread's. */
+/*
+ * The process that was asked for by pid, with its tree unless @alone. As proc_tree(); -EINVAL: @pid
+ * is a thread.
+ */
 _must_use_ int proc_asked(pid_t pid, bool alone, pid_vec *ret);
 
 /* Inode of PROCDIR/ns/@name ("pid", "mnt", ...), 0 if not readable. */

@@ -22,7 +22,7 @@
 #include "proc/starved.h"
 
 #define IDLE_MOST    4
-#define TASK_READS   5 /* a task waits as long as so many reads, if they come */
+#define TASK_READS   5 /* a task whose reads come may take as long as so many reads */
 #define STARVED_WAIT 3
 #define SLICES_MOST  100u
 #define SLICE_MS     50
@@ -30,14 +30,14 @@
 #define END_MS	     5
 #define SHARED_BYTES READER_TASK_BYTES /* for one request; larger reads are several */
 #define PIECES	     64
-#define STUCK_MOST   32 /* children that don't come back: then nothing new is read */
-#define STUCK_USER   4	/* of processes of one user other than root */
+#define STUCK_MOST   32 /* children that hang; with so many nothing new is read */
+#define STUCK_USER   4	/* for processes of one user other than root */
 
-/* What is asked, and what came of it; both processes map it. */
+/* A request and its answer; both processes map it. */
 struct shared {
 	reader_task *task; /* NULL: memory is asked for */
-	unsigned reads;	   /* that came, of a task */
-	uint64_t cpu_ns;   /* that the child has taken so far */
+	unsigned reads;	   /* reads of a task that came back */
+	uint64_t cpu_ns;   /* CPU time of the child so far */
 	uint64_t took_ns;  /* from the request to the answer, in the child */
 	pid_t pid;
 	size_t n;
@@ -46,22 +46,22 @@ struct shared {
 	_Alignas(uint64_t) char bytes[SHARED_BYTES];
 };
 
-/* A child that hangs in a process's memory. */
+/* A child that hangs in the memory of a process. */
 struct stuck {
 	pid_t child, pid;
 	uid_t uid;
-	struct shared *shared; /* it may still write there */
+	struct shared *shared; /* the child may still write there */
 };
 
 /* A child that reads. */
 struct child {
 	pid_t pid;
-	int fd; /* a byte there: do it; a byte back: it's done */
+	int fd; /* a byte sent is a request, a byte received an answer */
 	struct shared *shared;
-	uint64_t counted_ns; /* of .shared->cpu_ns */
+	uint64_t counted_ns; /* as much of .shared->cpu_ns as is counted */
 };
 
-/* One for the program, as memory is read from everywhere. */
+/* One set for the program, because memory is read from everywhere. */
 static struct readers {
 	pthread_mutex_t lock;
 	struct child idle[IDLE_MOST];
@@ -71,9 +71,9 @@ static struct readers {
 	struct reader_stats stats;
 	uint64_t cpu_ns; /* of all children, for what was answered */
 	bool looks_first;
-	struct shared *serves; /* in a child: who asks, */
-	int given, handed; /* and the descriptors that came with it, and that go back; -1: none */
-	pid_t pagemap_pid; /* 0: none is open */
+	struct shared *serves; /* in a child: the request; else NULL */
+	int given, handed;     /* in a child: descriptors that came, and that go back; -1: none */
+	pid_t pagemap_pid;     /* 0: .pagemap isn't open */
 	int pagemap;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -90,7 +90,7 @@ static ssize_t answer(struct shared *s)
 	return s->task ? s->task(s->pid, s->bytes, s->n) : read_memory(s);
 }
 
-/* The byte of a request or of an answer, with @fd (-1: without). */
+/* Sends the byte of a request or of an answer, with descriptor @fd (-1: none). */
 static ssize_t send_byte(int to, int fd)
 {
 	char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
@@ -110,7 +110,7 @@ static ssize_t send_byte(int to, int fd)
 	return sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-/* As recv(). @fd: what came with it, -1: nothing. */
+/* As recv(). @fd: the descriptor that came along; -1: none. */
 static ssize_t receive_byte(int from, int *fd)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))];
@@ -148,8 +148,9 @@ void reader_hand_over(int fd)
 }
 
 /*
- * Another process's memory comes into this one's, which is krait's too. Nothing here takes a lock, and only tasks
- * allocate, which the child of a program with threads may (glibc, musl).
+ * The child's loop. Memory of other processes comes into .shared, which krait maps too. Nothing
+ * here takes a lock. Only tasks allocate memory, which glibc and musl allow in the child of a
+ * program with threads.
  */
 static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 {
@@ -159,7 +160,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	all.serves = s;
 	all.given = all.handed = -1;
 	dup2(fd, 0);
-	(void)syscall(SYS_close_range, 1, ~0u, 0); /* 5.9; else they stay open */
+	(void)syscall(SYS_close_range, 1, ~0u, 0); /* Linux 5.9; without it they stay open */
 	while (receive_byte(0, &all.given) == 1) {
 		uint64_t began = clock_ns(CLOCK_MONOTONIC);
 
@@ -173,7 +174,7 @@ static _Noreturn void serve(int fd, struct shared *s, pid_t parent)
 	_exit(0);
 }
 
-/* Its signals are krait's: a terminal's Ctrl-C isn't for it. */
+/* The child blocks all signals: a terminal's Ctrl-C is for krait. */
 static pid_t fork_silently(void)
 {
 	sigset_t every, before;
@@ -193,7 +194,10 @@ static void unmap(struct shared *s)
 		munmap(s, sizeof(*s));
 }
 
-/* An answer is waited for in slices, by recv() itself: poll() and recv() cost one more switch to the kernel each time. */
+/*
+ * recv() itself waits for an answer, slice by slice: poll() and recv() would cost one more system
+ * call each time.
+ */
 static int connect_child(int fds[2])
 {
 	const struct timeval slice = {.tv_usec = SLICE_MS * 1000};
@@ -231,7 +235,7 @@ static int start(struct child *c)
 	return -ECHILD;
 }
 
-/* Children that came back at last. */
+/* Forgets children that came back at last. */
 static void reap(struct readers *r)
 {
 	size_t kept = 0;
@@ -268,9 +272,7 @@ static void note(struct readers *r, pid_t pid)
 	fclose(f);
 }
 
-/*
- * Nobody waits for the child any more: when its read ends there is nobody to answer, and it ends.
- */
+/* Stops waiting for the child. When its read ends it finds nobody to answer, and ends. */
 static void give_up(struct readers *r, const struct child *c, uid_t uid)
 {
 	pid_t pid = c->shared->pid;
@@ -287,7 +289,7 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* Does its memory hang, or would it be one too many? */
+/* May @pid not be read? Its memory hangs already, or too many children hang. */
 static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
 	size_t of_user = 0;
@@ -311,9 +313,10 @@ struct patience {
 };
 
 /*
- * Counts a slice in which nothing came. Not so one in which the child had no CPU. It may also wait for the process, which
- * changes its list of mappings but has no CPU: then it may take some times as long, of which a job's time is one already.
- * False: that was long enough.
+ * Counts a slice in which nothing came, except one in which the child had no CPU. The child may
+ * also wait for the process, while that changes its list of mappings but gets no CPU. Then the wait
+ * may be STARVED_WAIT times as long; a job's wait is long enough already. False: that was long
+ * enough.
  */
 static bool is_worth_waiting(struct patience *p, const struct child *c)
 {
@@ -334,8 +337,8 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 }
 
 /*
- * 0: the child has answered; -errno. Slices are counted, and not the time: what stops krait (Ctrl-Z) stops the child, too, and
- * says nothing about the process.
+ * 0: the child has answered; -errno. Slices are counted, not time: what stops krait (Ctrl-Z) stops
+ * the child too, and says nothing about the process.
  */
 static int await(const struct child *c, int *fd)
 {
@@ -352,7 +355,7 @@ static int await(const struct child *c, int *fd)
 	return got == 1 ? 0 : -EPIPE;
 }
 
-/* @give, @take: descriptors for the child, and of it; -1: none. */
+/* Sends a request and waits. @give, @take: descriptor for the child, and from it; -1: none. */
 static int ask(const struct child *c, int give, int *take)
 {
 	c->shared->reads = 0;
@@ -360,7 +363,7 @@ static int ask(const struct child *c, int give, int *take)
 	return send_byte(c->fd, give) == 1 ? await(c, take) : -EPIPE;
 }
 
-/* It does nothing, or has ended: nothing to read is its end. */
+/* Ends a child that is idle or dead: it ends when its socket is closed. */
 static void bury(const struct child *c)
 {
 	close(c->fd);
@@ -368,7 +371,7 @@ static void bury(const struct child *c)
 	unmap(c->shared);
 }
 
-/* What fits in one request: the bytes of it that came, or -errno: then the child is gone. */
+/* One request: the bytes that came, or -errno (is_lost(): the child is gone). */
 static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struct iovec *from,
 			 size_t n)
 {
@@ -386,15 +389,15 @@ static ssize_t read_part(const struct child *c, pid_t pid, void *to, const struc
 	return c->shared->got;
 }
 
-/* The child doesn't answer, or isn't there: errors that process_vm_readv() doesn't have. */
+/* The child doesn't answer, or is dead: process_vm_readv() doesn't have these errors. */
 static bool is_lost(ssize_t got)
 {
 	return got == -ETIMEDOUT || got == -EPIPE;
 }
 
 /*
- * Pieces from @from on that fit in one request, as far as @skip bytes of the first weren't read
- * before. Returns their number; @bytes: of all of them.
+ * Takes the pieces from @from on that fit in one request; @skip bytes of the first were read
+ * before. Returns the number of pieces; @bytes: their size together.
  */
 static size_t cut(const struct iovec *from, size_t n, size_t skip, size_t left, struct iovec *ret,
 		  size_t *bytes)
@@ -435,7 +438,7 @@ static ssize_t read_by_child(const struct child *c, pid_t pid, const struct iove
 }
 
 /*
- * A child for a process that may be read; 0 or -errno. Only the main thread has the rights to give
+ * Gets a child for reading process @pid; 0 or -errno. Only the main thread has the rights to start
  * one.
  */
 static int take(struct readers *r, pid_t pid, uid_t uid, struct child *ret)
@@ -467,7 +470,7 @@ static void give_back(struct readers *r, const struct child *c)
 		bury(c);
 }
 
-/* @got: what came of its request. */
+/* After a request: @got is its result. */
 static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t uid)
 {
 	if (got == -ETIMEDOUT)
@@ -478,7 +481,7 @@ static void let_go(struct readers *r, const struct child *c, ssize_t got, uid_t 
 		give_back(r, c);
 }
 
-/* /proc/PID/pagemap: a word for each page, its highest bit says that it is in memory. */
+/* /proc/PID/pagemap has a word for each page; the highest bit says that the page is resident. */
 #define PAGEMAP_PRESENT (1ull << 63)
 
 static int pagemap_of(struct readers *r, pid_t pid)
@@ -548,7 +551,7 @@ ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from,
 	return got;
 }
 
-/* -errno of the child that doesn't answer, or what the task says. */
+/* Returns what the task returned, or the -errno in @lost: the child doesn't answer. */
 static ssize_t ask_task(const struct child *c, struct reader_request *q, int *lost)
 {
 	struct shared *s = c->shared;
@@ -601,8 +604,8 @@ ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t m
 
 struct reader_child {
 	struct child child;
-	bool waits;   /* it hasn't answered yet */
-	bool counted; /* that it didn't */
+	bool waits;   /* the last question has no answer yet */
+	bool counted; /* its silence is in .stats */
 };
 
 struct reader_child *reader_child_new(void)
@@ -621,7 +624,10 @@ void reader_child_free(struct reader_child *c)
 	if (!c)
 		return;
 	close(c->child.fd);
-	/* It closes files: that may hang, too. Else nobody should find them in use once krait has ended. */
+	/*
+	 * The child closes its files, which may hang too. If it doesn't hang, nobody should find
+	 * the files in use after krait has ended.
+	 */
 	for (int i = 0; !c->waits && i < END_TRIES && !waitpid(c->child.pid, NULL, WNOHANG); i++)
 		usleep(END_MS * 1000);
 	free(c);

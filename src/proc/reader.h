@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading the memory of processes without waiting for ever. A page of theirs may come from a file
- * system or from storage that doesn't answer, a file of their own FUSE say: whoever reads it then
- * sleeps where not even SIGKILL ends it. So a child process reads, and is left alone when it
- * doesn't come back in time; krait and its end don't wait for it. (A thread that sleeps so would
- * keep krait from ending.) Where the process's memory hung once it isn't read again until that
- * child has come back.
+ * Reads the memory of processes without waiting for ever. A page may come from a file system or
+ * from storage that doesn't answer, for example from a target's own FUSE. Who reads it then sleeps
+ * where not even SIGKILL ends it. So a child process reads. If the child doesn't come back in time
+ * it is left alone, and neither krait nor its end waits for it. (A thread that sleeps so would keep
+ * krait from ending.) A process whose memory hung isn't read again until that child has come back.
  */
 #ifndef PROC_READER_H
 #define PROC_READER_H
@@ -16,73 +15,77 @@
 #include "base/util.h"
 
 /*
- * For one read; of swapped memory a piece takes some ms from a slow disk. A job of a worker may
- * wait longer.
+ * The most that one read may take; a piece of swapped memory takes some ms from a slow disk. A job
+ * of a worker may wait longer.
  */
 #define READER_MS     200
 #define READER_JOB_MS 1000
 
 /*
- * As process_vm_readv(): @n pieces of @pid's memory into @to, one after the other. Bytes, or
- * -errno; -ETIMEDOUT: it doesn't come, or didn't before; -EAGAIN: a job found no child that is
- * idle; -ECHILD: no child can be made. Threads may read at the same time.
+ * As process_vm_readv(): reads @n pieces of @pid's memory into @to, one after the other. Bytes
+ * read, or -errno. -ETIMEDOUT: the memory doesn't come, or didn't come before; -EAGAIN: a job found
+ * no idle child; -ECHILD: no child can be started. Threads may read at the same time.
  */
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
- * Work that reads much of process @pid with reader_read(): as a task each read costs no message to the child. It runs
- * there, on what krait was when it made the child: all that is asked is in @bytes, where the answer comes, of up to @most
- * bytes. Their number, or -errno.
+ * Work that reads much of process @pid by reader_read(). As a task it runs in the child, so that
+ * its reads cost no messages. The child knows only what krait knew when the child was started: all
+ * else has to be in @bytes. The answer takes its place there, up to @most bytes. Number of bytes,
+ * or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 
-#define READER_TASK_BYTES (1u << 18) /* of what is asked, and of the answer */
+#define READER_TASK_BYTES (1u << 18) /* of a question, and of an answer */
 
-/* @bytes: @n are asked, and there is room for @most. What the task says, or -errno as reader_read(). */
+/*
+ * @bytes has a question of @n bytes and room for an answer of @most. Returns what the task returns,
+ * or -errno as reader_read().
+ */
 ssize_t reader_run(pid_t pid, reader_task *task, void *bytes, size_t n, size_t most);
 
-/* A task with a descriptor: -1 is none, both ways. */
+/* A task with descriptors; -1 is none. */
 struct reader_request {
-	pid_t pid; /* who is read; of what isn't a process a negative number of the caller's */
-	uid_t uid; /* who is to blame if it hangs */
+	pid_t pid; /* the process that is read; without one, a negative number of the caller's */
+	uid_t uid; /* the user to blame if the task hangs */
 	reader_task *task;
-	void *bytes; /* @n are asked, and there is room for @most */
+	void *bytes; /* a question of .n bytes, and room for an answer of .most */
 	size_t n, most;
-	int give;  /* the task has it as reader_given(), until it ends */
-	int *take; /* NULL: nothing is wanted. What the task gave to reader_hand_over() */
-	uint64_t
-		took_ns; /* set: what the task took, once it ran; on a busy machine that is less than the wait */
+	int give;  /* reader_given() in the task, until the task ends */
+	int *take; /* gets what the task gave to reader_hand_over(); NULL: not wanted */
+	/* Set: time that the task took once it ran. On a busy machine it is less than the wait. */
+	uint64_t took_ns;
 };
 #define READER_OWNER ((uid_t)-1) /* the user of process .pid */
 
-/* As reader_run(), but always in a child, and never of a process that hangs already. */
+/* As reader_run(), but always in a child, and not for a process that hangs already. */
 ssize_t reader_ask(struct reader_request *q);
 int reader_given(void);
-void reader_hand_over(int fd); /* it is closed then */
+void reader_hand_over(int fd); /* the child closes it then */
 
 /*
- * A child of its own, which keeps what its tasks leave behind. If it doesn't answer in time every
- * later question gets -ETIMEDOUT at once, until it has answered. By one thread at a time; the main
- * thread makes it. NULL: that isn't possible.
+ * A child of the caller's own, which keeps what its tasks leave behind. If it doesn't answer in
+ * time, every later question gets -ETIMEDOUT at once, until it has answered. Used by one thread at
+ * a time; started by the main thread. NULL: it can't be started.
  */
 struct reader_child *reader_child_new(void);
 void reader_child_free(struct reader_child *c);
 ssize_t reader_child_ask(struct reader_child *c, struct reader_request *q);
 
 /*
- * From now on what is in memory is read at once, without a child, for who reads much and has
- * nothing to drain: by one thread alone. A process that takes a page away in the microsecond
- * between the look and the read can hold that one.
+ * From now on memory that is resident is read at once, without a child: for callers that read much
+ * and drain no rings. Only one thread may read then. A process that takes a page away in the
+ * microsecond between the check and the read can make that thread hang.
  */
 void reader_look_first(void);
 
 /*
- * For a job that is going to read: a child has the rights of the thread that makes it, and jobs
- * have few.
+ * Starts a child for a job that is going to read. A child has the rights of the thread that starts
+ * it, and jobs have few.
  */
 void reader_prepare(void);
 
-/* Processes whose memory didn't come; the first one's number and name. */
+/* Processes and file systems that didn't answer; pid and name of the first process. */
 struct reader_stats {
 	unsigned processes, file_systems;
 	pid_t first;
@@ -90,10 +93,10 @@ struct reader_stats {
 };
 struct reader_stats reader_stats(void);
 
-/* CPU time that the children took for what they have answered. */
+/* CPU time that the children took for their answers. */
 uint64_t reader_cpu_ns(void);
 
-/* Ends children that are idle; the next read makes one. */
+/* Ends idle children; the next read starts one. */
 void reader_close(void);
 
 #endif

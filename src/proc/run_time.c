@@ -42,7 +42,9 @@ bool run_time_parse_taken(const char *text, uint64_t *ret_ticks)
 	return true;
 }
 
-/* As clock_getcpuclockid(3) makes it; the kernel's clock of a process has threads that ended too. */
+/*
+ * As clock_getcpuclockid(3) builds it. The kernel's clock of a process includes its ended threads.
+ */
 #define PROCESS_CLOCK(pid) ((clockid_t)(~(unsigned)(pid) << 3 | 2))
 
 static int read_process(const struct proc *p, struct run_time *ret)
@@ -65,7 +67,9 @@ static int read_process(const struct proc *p, struct run_time *ret)
 	return 0;
 }
 
-/* Without the kernel's counts of the main thread, what the process has is still known. */
+/*
+ * The main thread's times stay 0 if the kernel doesn't count them: the process's are known anyway.
+ */
 static void read_main_thread(const struct proc *p, struct run_time *ret)
 {
 	_cleanup_str_ struct str text = {};
@@ -114,7 +118,10 @@ bool run_time_taken(uint64_t *ret_ns)
 	struct statfs fs;
 	ssize_t n;
 
-	/* A container may have another one mounted over it (LXCFS), which says nothing of the host. */
+	/*
+	 * A container may have another file mounted over it (LXCFS), which says nothing of the
+	 * host.
+	 */
 	if (fd < 0 || fstatfs(fd, &fs) || fs.f_type != PROC_SUPER_MAGIC)
 		return false;
 	n = read(fd, text, sizeof(text) - 1);

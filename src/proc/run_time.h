@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long a process and its main thread had a CPU, and how long that thread was ready and had none, as the kernel
- * counts it (/proc/PID/task/PID/schedstat; kernel: kernel/sched/stats.h, sched_info). Also of a zombie.
+ * How long a process and its main thread had a CPU, and how long that thread was ready and had
+ * none, as the kernel counts it (/proc/PID/task/PID/schedstat; kernel: kernel/sched/stats.h,
+ * sched_info). Works for a zombie too.
  */
 #ifndef PROC_RUN_TIME_H
 #define PROC_RUN_TIME_H
@@ -12,29 +13,33 @@
 
 struct run_time {
 	uint64_t at_ns;		    /* when it was read, CLOCK_MONOTONIC */
-	uint64_t start_ns;	    /* of the process, CLOCK_BOOTTIME, to 10 ms */
-	uint64_t cpu_ns;	    /* of all its threads, ended ones too */
+	uint64_t start_ns;	    /* start of the process, CLOCK_BOOTTIME, to 10 ms */
+	uint64_t cpu_ns;	    /* of all threads of the process, ended ones too */
 	uint64_t ran_ns, queued_ns; /* of the main thread */
-	uint64_t runs;		    /* how often it came onto a CPU; 0: the kernel doesn't count */
+	uint64_t runs;		    /* how often the main thread got a CPU; 0: the kernel doesn't
+				     * count */
 	unsigned threads;
 	char state; /* of the main thread: 'R', 'S', 'Z', ... */
-	/* .queued_ns has all: a thread that is ready at the moment is counted only when it gets its CPU. */
+	/*
+	 * .queued_ns is complete. It isn't while the thread is ready: the kernel adds that wait
+	 * when the thread gets its CPU.
+	 */
 	bool whole;
 };
 
 /* 0, -ESRCH, -errno. No message. */
 _must_use_ int run_time_read(pid_t pid, struct run_time *ret);
 
-/* Reads @t, which isn't whole, once more: it is if the thread has run since. */
+/* Reads @t again if it isn't whole: it becomes whole once the thread has run. */
 _must_use_ int run_time_again(pid_t pid, struct run_time *t);
 
 /*
- * CPU time of the machine that no thread is charged with: taken by its host, or by interrupts. False: it isn't known.
- * A kernel that charges threads with the interrupts counts them here as well.
+ * CPU time of the machine that is charged to no thread: taken by its host, or by interrupts. A
+ * kernel that charges interrupts to threads counts them here as well. False: not known.
  */
 bool run_time_taken(uint64_t *ret_ns);
 
-/* From the texts of schedstat and of /proc/stat. False: it isn't there. */
+/* From the texts of schedstat and of /proc/stat. False: the text doesn't have it. */
 bool run_time_parse(const char *text, struct run_time *ret);
 bool run_time_parse_taken(const char *text, uint64_t *ret_ticks);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who doesn't get on because there is no CPU for it: on a machine with much to do that takes as long
- * as a file system that doesn't answer.
+ * Does a process make no progress because it gets no CPU? On a machine with much to do that takes
+ * as long as a file system that doesn't answer.
  */
 #ifndef PROC_STARVED_H
 #define PROC_STARVED_H
@@ -10,7 +10,10 @@
 
 #include "base/util.h"
 
-/* Does process @pid's first thread, or with @all one of some of its threads, run, want to, or is it stopped? */
+/*
+ * Is process @pid's first thread running, ready to run, or stopped? With @all: one of its threads,
+ * of which the first 64 are examined?
+ */
 bool proc_is_starved(pid_t pid, bool all);
 
 #endif

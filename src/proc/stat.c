@@ -40,7 +40,7 @@ static bool take_u64(const char **p, const char *end, uint64_t *ret)
 	return *p > first;
 }
 
-/* Past one blank-separated field of any content. */
+/* Steps over one field, whatever it holds; fields are separated by blanks. */
 static bool skip_field(const char **p, const char *end)
 {
 	const char *first;
@@ -52,7 +52,9 @@ static bool skip_field(const char **p, const char *end)
 	return *p > first;
 }
 
-/* Fields 26 and 28, behind the start time; 1 and 0 without the right to trace the process. */
+/*
+ * Fields 26 and 28, after the start time. They are 1 and 0 without the right to trace the process.
+ */
 static void read_place(const char *p, const char *end, struct proc_stat *s)
 {
 	uint64_t code, stack;
@@ -75,7 +77,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	uint64_t parent, flags;
 	size_t comm;
 
-	/* comm may hold ")" itself: its end is the last one, only numbers follow. */
+	/* comm itself may hold ")": its end is the last one, because only numbers follow. */
 	if (!open || !close || close < open || end - close < 4 || close[1] != ' ')
 		return -EINVAL;
 	comm = MIN((size_t)(close - open - 1), sizeof(s.comm) - 1);
@@ -101,7 +103,7 @@ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret)
 	return 0;
 }
 
-/* The value behind "\nKEY:"; @ret_end: end of its line. */
+/* The value after "\nKEY:"; @ret_end: end of its line. */
 static const char *value_of(const char *text, size_t n, const char *key, const char **ret_end)
 {
 	const char *p = memmem(text, n, key, strlen(key)), *nl;
@@ -120,8 +122,7 @@ int proc_status_parse(const char *text, size_t n, struct proc_status *ret)
 	const char *p, *end;
 	uint64_t v;
 
-	/* Name: comes first, but its newlines are escaped: a key at the line's start is the
-	 * kernel's. */
+	/* Newlines in Name: are escaped, so that a key at the start of a line is the kernel's. */
 	p = value_of(text, n, "\nUid:", &end);
 	if (!p || !take_u64(&p, end, &v) || !take_u64(&p, end, &v)) /* real, effective */
 		return -EINVAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /proc/PID/stat and /proc/PID/status as values. Written by the kernel, but comm, in the middle of
- * stat, is any 15 bytes that the target likes, parentheses, blanks and newlines too.
+ * /proc/PID/stat and /proc/PID/status as values. The kernel writes them, but comm, in the middle of
+ * stat, is any 15 bytes that the target chooses: parentheses, blanks and newlines too.
  */
 #ifndef PROC_STAT_H
 #define PROC_STAT_H
@@ -14,7 +14,8 @@ struct proc_stat {
 	pid_t parent;
 	uint32_t flags;			  /* PF_* */
 	uint64_t start_ticks;		  /* since boot, in 1 / sysconf(_SC_CLK_TCK) */
-	uint64_t start_code, start_stack; /* mm_struct's; 0 without the right to trace it */
+	uint64_t start_code, start_stack; /* mm_struct's; 0 without the right to trace the
+					   * process */
 };
 
 #define PROC_PF_KTHREAD 0x00200000 /* include/linux/sched.h; the same since 2.6.27 */
@@ -22,14 +23,17 @@ struct proc_stat {
 /* From @n bytes of text. 0 or -EINVAL. */
 _must_use_ int proc_stat_parse(const char *text, size_t n, struct proc_stat *ret);
 
-/* PROCDIR/status is read as a whole: NSpid and the switches stand behind 65,536 groups of 11 bytes. */
+/*
+ * PROCDIR/status is read whole: NSpid and the context switches follow up to 65,536 groups of 11
+ * bytes.
+ */
 #define PROC_STATUS_BYTES (1u << 20)
 
 struct proc_status {
-	uid_t uid;     /* effective */
-	pid_t tgid;    /* the process, whichever of its threads this is of; 0 if there is none */
-	pid_t ns_tgid; /* innermost NSpid; 0 if there is none */
-	unsigned ns_level; /* how many NSpid follow the first */
+	uid_t uid;	   /* effective */
+	pid_t tgid;	   /* the process that this thread belongs to; 0 if not shown */
+	pid_t ns_tgid;	   /* innermost NSpid; 0 if there is none */
+	unsigned ns_level; /* number of NSpid after the first */
 };
 
 /* From @n bytes of text. 0 or -EINVAL. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long the main thread may wait for files: for one file system or user and for all of them, at
- * once and as a share of the time since. What answers slowly counts with a smaller bound, and what takes no longer than
- * the machine's own files not at all: a machine that starts programs all day has many.
+ * How long the main thread may wait for files: for one file system or user, and for all together. A
+ * wait is allowed at once, and then a share of the time since. Slow answers have a smaller bound.
+ * Answers as fast as those of the machine's own files don't count at all: a machine that starts
+ * programs all day has many of them.
  */
 #ifndef PROC_WAITED_H
 #define PROC_WAITED_H
@@ -11,16 +12,16 @@
 
 #define WAITED_ONE   (3 * NSEC_PER_SEC)
 #define WAITED_ALL   (6 * NSEC_PER_SEC)
-#define WAITED_SLOW  6 /* times less, for answers that took longer than */
-#define WAITED_FAST  (20 * NSEC_PER_MSEC)
-#define WAITED_LEAST NSEC_PER_MSEC
-#define WAITED_SHARE 50 /* 2 % */
+#define WAITED_SLOW  6			  /* bound for slow answers: so many times less */
+#define WAITED_FAST  (20 * NSEC_PER_MSEC) /* an answer that takes as long is slow */
+#define WAITED_LEAST NSEC_PER_MSEC	  /* a faster answer isn't counted */
+#define WAITED_SHARE 50			  /* 2 % */
 
 struct waited {
 	uint64_t since_ns, ns, slow_ns;
 };
 
-/* May it wait once more? */
+/* May the main thread wait once more? */
 static inline bool waited_is_left(const struct waited *w, uint64_t now, uint64_t most)
 {
 	uint64_t more = w->since_ns ? (now - w->since_ns) / WAITED_SHARE : 0;

@@ -22,10 +22,16 @@
 
 #define USERS 64
 
-/* For reader.h: what isn't a process has a negative number, a file system another one than a path, which targets choose. */
+/*
+ * For reader.h: negative numbers stand for what isn't a process. Paths have other numbers than file
+ * systems, because targets choose paths.
+ */
 enum { PATHS = 1 << 29, FILE_SYSTEMS = 1 << 30 };
 
-/* For whose files it waited; the main thread's. Users beyond that many share the last place. */
+/*
+ * Waits of the main thread, by the user whose files they were for. Users after the first USERS
+ * share the last entry.
+ */
 static struct {
 	struct {
 		uid_t uid;
@@ -76,7 +82,7 @@ static pid_t number_of(uint64_t what, pid_t kind)
 	return -1 - (kind | (pid_t)(what % PATHS));
 }
 
-/* As reader_ask(), as long as @uid didn't make the main thread wait too often. */
+/* As reader_ask(), unless the main thread has waited too long for files of @uid. */
 static ssize_t ask_any(struct reader_request *q, uid_t uid)
 {
 	struct waited *w = waited_of(uid);
@@ -134,8 +140,8 @@ int walk_is_near(int path_fd, const struct stat *st, pid_t pid)
 		return 0;
 	r = walk_kind(path_fd, at.dev, pid, &kind);
 	if (r == -ETIMEDOUT || r == -EAGAIN || r == -EPIPE)
-		return r; /* nobody has asked it, or it didn't answer */
-	if (r == -ECHILD) /* no child can ask (RLIMIT_NPROC): what is on a disk is believed */
+		return r; /* the file system wasn't asked, or didn't answer */
+	if (r == -ECHILD) /* no child can ask (RLIMIT_NPROC): a disk's file system is believed */
 		return major(st->st_dev) != 0;
 	return !r && answers_kind(at, &kind);
 }
@@ -156,7 +162,7 @@ int walk_open(int path_fd, pid_t pid)
 	return keeper_open(path_fd, file_dev(st.st_dev), pid, &opener);
 }
 
-/* What hangs together: below a directory what the path begins with. No process has such a number. */
+/* A number for paths that hang together: those with the same directory part. No process has it. */
 static pid_t group_of(int root, pid_t pid, const char *path)
 {
 	const char *end = strrchr(path, '/');
@@ -205,7 +211,10 @@ int walk_proc(int dir, pid_t pid, const char *name)
 	return worker_is_job() ? file_walk_here(&w, dir) : walk_aside(&w, dir, pid);
 }
 
-/* Within one file system that always answers nothing hangs. */
+/*
+ * Stays within one file system that always answers: there nothing hangs. -EXDEV: the path leads
+ * out.
+ */
 static int walk_near(struct file_walk *w, int root, pid_t pid)
 {
 	struct stat st;
