@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The proof that a code object is still the one that was named: a 64-bit value over everything
- * that its name, file and lines are made of. Pure functions, compiled into the kernel program
- * (every frame of a sample) and into user space (when it reads a code object afterwards).
- * Why this can't be wrong: docs/decisions/0002-code-identity.md.
+ * Proof that a code object is still the one that was named: a 64-bit value over everything that its
+ * name, file and lines are made of. Pure functions, compiled into the kernel program (every frame
+ * of a sample) and into user space (when it reads a code object later). Why this can't be wrong:
+ * docs/decisions/0002-code-identity.md.
  */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H
 
 #include "layout.h"
 
-/* One multiply and one shift per word; a 64-bit state, so that 2^32 objects still hardly collide.
+/*
+ * One multiplication and one shift per word. The state has 64 bits, so that even 2^32 objects
+ * hardly collide.
  */
 static inline __attribute__((always_inline)) __u64 check_mix(__u64 h, __u64 word)
 {
@@ -33,8 +35,8 @@ static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 #endif
 
 /*
- * 3.12+: co_version is given to one code object only per interpreter and never again; the
- * pointers tell interpreters with own counters (3.13+) apart.
+ * 3.12+: within one interpreter co_version is given to one code object only, and never again. 3.13+
+ * count per interpreter; the pointers tell such interpreters apart.
  */
 static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
 								 __u64 qualname, __u64 linetable)
@@ -45,9 +47,9 @@ static inline __attribute__((always_inline)) __u64 check_version(__u32 version, 
 }
 
 /*
- * Up to 3.11 (and co_version 0) contents prove it. A str or bytes object counts as its
- * length and its cached hash where it has one (SipHash or, in 2.7, FNV, over all its bytes), else
- * as all its bytes, eight at a time, the last word padded with zeros.
+ * Up to 3.11, and where co_version is 0, the object's contents are the proof. A str or bytes object
+ * counts as its length and its cached hash (SipHash or, in 2.7, FNV, over all its bytes) if it has
+ * one, else as all its bytes, eight at a time, the last word padded with zeros.
  */
 static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 len, __u64 hash)
 {
@@ -55,9 +57,9 @@ static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 l
 }
 
 /*
- * Which build of a library is it? Over the entries of its dynamic section that the loader doesn't
- * relocate in place (glibc adds the bias to the addresses of tables): offsets of names and sizes of
- * tables differ from build to build.
+ * Identifies the build of a library, by entries of its dynamic section: offsets of names and sizes
+ * of tables, which differ from build to build. Entries that the loader relocates in place are left
+ * out (glibc adds the bias to the addresses of tables).
  */
 static inline __attribute__((always_inline)) __u64 check_dynamic(__u64 h, __u64 tag, __u64 value)
 {

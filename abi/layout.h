@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How one build of CPython lays out the structures that the walker reads. One X-macro list is the
- * only place where an offset has a name: the struct, the tables per version, the header test and
+ * only place where an offset has a name. The struct, the tables per version, the header test and
  * `krait doctor` expand from it. Included by BPF and by user space (fixed-width types only).
  */
 #ifndef ABI_LAYOUT_H
@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #endif
 
-/* How frames are linked. */
+/* How frames are linked: which field leads to the innermost frame. */
 enum py_walk {
 	PY_WALK_OBJECT = 1, /* 2.7-3.10: tstate.frame -> PyFrameObject.f_back */
 	PY_WALK_CFRAME,	    /* 3.11, 3.12: tstate.cframe -> current_frame -> _PyInterpreterFrame */
@@ -22,9 +22,9 @@ enum py_walk {
 
 /*
  * Offsets in bytes; 0 means "not in this version" except where 0 is a genuine offset (frame_code
- * from 3.12, cframe_current_frame in 3.12, frame_func). Structures: PyThreadState, PyInterpreterState,
- * _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject, PyUnicodeObject (2.7:
- * PyStringObject), PyBytesObject.
+ * from 3.12, cframe_current_frame in 3.12, frame_func). Structures: PyThreadState,
+ * PyInterpreterState, _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject,
+ * PyUnicodeObject (2.7: PyStringObject), PyBytesObject.
  */
 #define PY_OFFSETS(X)                                                                              \
 	X(ob_type)                                                                                 \
@@ -37,10 +37,10 @@ enum py_walk {
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame, by walk */                           \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* between datastack_chunk and datastack_limit; 3.11, 3.12 */      \
-	X(tstate_exc_info)  /* pointer to the innermost running generator's, or to .exc_state; */  \
-	X(tstate_exc_state) /* 3.11, 3.12 */                                                       \
-	X(tstate_root_cframe) /* the one of no loop; 3.11, 3.12 */                                 \
+	X(tstate_datastack_top) /* lies between datastack_chunk and datastack_limit; 3.11, 3.12 */ \
+	X(tstate_exc_info)	/* pointer to exc_state, or to that of the innermost generator; */ \
+	X(tstate_exc_state)	/* 3.11, 3.12 */                                                   \
+	X(tstate_root_cframe)	/* the _PyCFrame that belongs to no loop; 3.11, 3.12 */            \
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 with gil_bit; 3.12+ */                                      \
 	X(tstate_gil_requested) /* int, 3.15+ */                                                   \
@@ -67,7 +67,7 @@ enum py_walk {
 	X(code_version)	       /* u32, 3.12+ */                                                    \
 	X(code_adaptive)       /* 3.11+: first instruction inside the object */                    \
 	X(code_firsttraceable) /* int, 3.11+ */                                                    \
-	X(code_stacksize)      /* int; two ints further is co_nlocalsplus; 3.11, 3.12 */           \
+	X(code_stacksize)      /* int; co_nlocalsplus lies two ints further; 3.11, 3.12 */         \
 	X(code_tlbc)	       /* 3.14t+ */                                                        \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \
@@ -79,20 +79,20 @@ enum py_walk {
 	X(type_name) /* tp_name */
 
 struct py_layout {
-	__u16 version;	     /* 0x0207 .. 0x030f: major << 8 | minor */
-	__u8 walk;	     /* enum py_walk */
-	__u8 str_kind_shift; /* bit of `kind` in str_state: 2, or 8 in 3.14t+; compact = +3, ascii =
-				+4 */
-	__u8 gil_bit;	     /* mask in tstate_gil: _status.active (3.12), holds_gil (3.13+) */
+	__u16 version; /* 0x0207 .. 0x030f: major << 8 | minor */
+	__u8 walk;     /* enum py_walk */
+	/* bit of `kind` in str_state: 2, or 8 in 3.14t+; `compact` is 3 bits higher, `ascii` 4 */
+	__u8 str_kind_shift;
+	__u8 gil_bit; /* mask in tstate_gil: _status.active (3.12), holds_gil (3.13+) */
 	__u8 reserved;
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
-	__u16 code_block; /* lowest offset of the code fields that a walk reads; set when it is
-			     loaded */
+	/* lowest offset of the code object's fields that a walk reads; py_layout_set_block() */
+	__u16 code_block;
 };
 
-/* Sets .code_block: from there one read has all that a frame's proof and its name need. */
+/* Sets .code_block. One read from there gets all fields that a frame's proof and its name need. */
 static inline void py_layout_set_block(struct py_layout *l)
 {
 	__u16 low = l->code_firstlineno < l->code_filename ? l->code_firstlineno : l->code_filename;
@@ -103,10 +103,10 @@ static inline void py_layout_set_block(struct py_layout *l)
 }
 
 /*
- * What a walk reads of a structure at once, from its start: an interpreter with a field that is
- * needed beyond isn't understood.
+ * How many bytes of a structure a walk reads at once, from its start. An interpreter that has a
+ * needed field beyond them isn't supported.
  */
-#define PY_FRAME_BYTES	80  /* _PyInterpreterFrame; before 3.11 frames are read in another way */
+#define PY_FRAME_BYTES	80  /* _PyInterpreterFrame; frames before 3.11 are read otherwise */
 #define PY_TSTATE_BYTES 255 /* at most: up to thread_id, which comes after all other fields */
 
 /* Where the PyThreadState of the current thread is found. */
@@ -118,20 +118,21 @@ enum py_tss {
 	PY_TSS_TLS_DTV, /* GOT pair {module, offset} at tls_got, through the DTV (16-byte slots) */
 	PY_TSS_TLS_DTV_MUSL, /* the same, 8-byte slots */
 	/*
-	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got. As
-	 * s64 below 1 << 31 it is the variable's offset from the thread pointer, else the address of
-	 * a pair as in PY_TSS_TLS_DTV. tls_offset is to be added in both cases.
+	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got.
+	 * If that word, as s64, is below 1 << 31, it is the variable's offset from the thread
+	 * pointer. Else it is the address of a pair as in PY_TSS_TLS_DTV. tls_offset is added in
+	 * both cases.
 	 */
 	PY_TSS_TLS_WORD,
 };
 
-/* What shows that a thread state holds the GIL; see bpf/python/gil.bpf.h. */
+/* What proves that a thread state holds the GIL; see bpf/python/gil.bpf.h. */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
-	PY_GIL_CURRENT, /* <= 3.11: it is the current one */
-	PY_GIL_ACTIVE,	/* 3.12: its gil_bit, and the GIL says the same */
-	PY_GIL_HOLDS,	/* 3.13+: its gil_bit */
-	PY_GIL_FREE,	/* the same, but there need not be a GIL (free-threaded) */
+	PY_GIL_CURRENT, /* <= 3.11: the thread state is the current one */
+	PY_GIL_ACTIVE,	/* 3.12: the thread state's gil_bit, and the GIL agrees */
+	PY_GIL_HOLDS,	/* 3.13+: the thread state's gil_bit */
+	PY_GIL_FREE,	/* as HOLDS, but there may be no GIL (free-threaded) */
 };
 
 /* _PyRuntime.interpreters (3.12-3.15), from its head: head, main, next_id */
@@ -144,38 +145,41 @@ enum py_gil {
 #define PY_GIL_WAIT_BYTES 176 /* AArch64 with glibc: 16 more, the mutexes are larger */
 
 /*
- * One interpreter in one process (or, with addresses as in the file, in one ELF file). Addresses
- * are absolute in the target's address space, 0 = none.
+ * One interpreter in one process (or in one ELF file: then addresses are those of the file).
+ * Addresses are absolute in the target's address space, 0 = none.
  */
 struct py_where {
-	__u64 tstate_current; /* of a PyThreadState *: _PyThreadState_Current,
-				 gilstate.tstate_current */
-	__u64 interp_head;    /* of a PyInterpreterState *: list of interpreters */
-	__u64 tss_key; /* of the int key number (3.7+: Py_tss_t.key, is_initialized lies 4 before)
-			*/
-	__u64 tls_got; /* of the GOT pair {module id, offset}, or of the word */
-	__s64 tls_offset;  /* static: from the thread pointer; else added to what is found there */
-	__s32 tsd_offset;  /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
-	__s32 self_offset; /* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread)
-			      on aarch64 */
-	__u16 layout;	   /* index into the table of layouts */
-	__u8 tss;	   /* enum py_tss */
-	__u8 gil;	   /* enum py_gil */
-	__u16 gil_wait_bytes; /* of what is at gil_wait, or at PY_GIL_WAIT in the GIL */
-	__u8 stack_waits;     /* musl: who waits for a condition sleeps on its own stack */
+	/* of a PyThreadState *: _PyThreadState_Current, gilstate.tstate_current */
+	__u64 tstate_current;
+	__u64 interp_head; /* of a PyInterpreterState *: list of interpreters */
+	/* of the int key number (3.7+: Py_tss_t.key; is_initialized lies 4 bytes before it) */
+	__u64 tss_key;
+	__u64 tls_got;	  /* of the GOT pair {module id, offset}, or of the word */
+	__s64 tls_offset; /* static: from the thread pointer; else added to the offset found at
+			    * tls_got */
+	__s32 tsd_offset; /* glibc: of specific_1stblock from the thread pointer; musl: of tsd */
+	/* pthread_self() - thread pointer: 0 on x86-64, -sizeof(struct pthread) on aarch64 */
+	__s32 self_offset;
+	__u16 layout;	      /* index into the table of layouts */
+	__u8 tss;	      /* enum py_tss */
+	__u8 gil;	      /* enum py_gil */
+	__u16 gil_wait_bytes; /* bytes of the conditions and mutexes at gil_wait, or at PY_GIL_WAIT
+			       * in the GIL */
+	__u8 stack_waits;     /* musl: a thread waits for a condition on a futex on its own stack */
 	__u8 own_program; /* the process runs the interpreter's own program: image_runs_once() */
 	__u64 gil_holder; /* <= 3.11: of last_holder (3.6: gil_last_holder) */
 	__u64 gil_locked; /* <= 3.11: of the int `locked` (3.6: gil_locked) */
 	__u64 gil_wait;	  /* <= 3.11: of conditions and mutexes; 2.7: of the pointer to the lock */
 	/*
-	 * 3.12: of _Py_next_func_version, 3.13+: of the main interpreter's func_state.next_version; both u32.
-	 * 0 = not found, or nothing may be concluded from it: docs/decisions/0002.
+	 * 3.12: of _Py_next_func_version, 3.13+: of the main interpreter's func_state.next_version;
+	 * both u32. 0 = not found, or it proves nothing: docs/decisions/0002.
 	 */
 	__u64 codes_made;
-	__u64 finalizing; /* 3.7+: of _PyRuntime's finalizing, behind the flags of its start; 0 = not known */
+	__u64 finalizing; /* 3.7+: of _PyRuntime's finalizing, after the flags of its start; 0 = not
+			   * known */
 };
 
-/* Addresses as in the file -> absolute ones; 0 stays "none". */
+/* Turns addresses of a file into absolute ones; 0 stays "none". */
 static inline __attribute__((always_inline)) void py_where_add_bias(struct py_where *w, __u64 bias)
 {
 	if (w->tstate_current)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel program keeps in mind of what it sent (stacks, code objects): ids, SENT_WAYS to a set,
- * the newest first. A set that is full forgets its oldest, which is sent again when it is met again. So
- * who takes them needn't keep more than some more of each set (src/collect/stack/sent.c).
+ * Which stacks and code objects the kernel program has sent: ids in sets of SENT_WAYS, newest
+ * first. A full set forgets its oldest id; that object is sent again when it is met again. So the
+ * receiver needs to keep only somewhat more of each set (src/collect/stack/sent.c).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H
@@ -18,7 +18,7 @@ static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 	return id >> 8; /* modulo SENT_SETS */
 }
 
-/* A stack has its id; this is a code object's. */
+/* The id of a code object, for these sets. A stack has an id anyway. */
 static inline __attribute__((always_inline)) __u64 sent_code_id(const struct proc_key *p,
 								__u64 code, __u64 check)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How native stacks are unwound: what user space compiles from an ELF file's call frame information
- * and the kernel program looks up. A row says from which address on a rule holds; rules are few and
- * shared by all files. Rows are 8 bytes and lie in chunks that form a search tree per file; the
- * mappings of a process lie in chunks of the same size.
+ * How native stacks are unwound: user space compiles an ELF file's call frame information into
+ * rows, and the kernel program looks them up. A row says from which address on a rule holds. Rules
+ * are few, and shared by all files. Rows are 8 bytes and lie in chunks that form a search tree per
+ * file. The mappings of a process lie in chunks of the same size.
  */
 #ifndef ABI_UNWIND_H
 #define ABI_UNWIND_H
@@ -14,19 +14,23 @@
 #include <linux/types.h>
 #endif
 
-/* What a rule's canonical frame address (DWARF 5, section 6.4) is. */
+/* How a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
-	UNWIND_UNKNOWN = 0, /* nothing can be said: the stack breaks off */
+	UNWIND_UNKNOWN = 0, /* no rule: the unwinding breaks off */
 	UNWIND_END,	    /* outermost frame: its return address is undefined (_start, clone) */
 	UNWIND_REG,	    /* reg + off */
 	UNWIND_DEREF,	    /* *(reg + off) + off2: realigned stacks (GCC's DRAP) */
 	UNWIND_PLT,	    /* x86-64 lazy PLT: rsp + 8, + 8 more if (pc & 15) >= off */
 	UNWIND_SIGNAL,	    /* signal frame: all registers lie in a ucontext at sp + off */
 	UNWIND_INDEXED,	    /* *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
-	UNWIND_CLONE, /* reg + off; where a system call returned 0, in the new thread, as UNWIND_END */
+	UNWIND_CLONE, /* reg + off; but as UNWIND_END in a new thread, where a system call returned
+		       * 0 */
 };
 
-/* Registers by their DWARF numbers: x86-64 6 = rbp, 7 = rsp, 3 = rbx; aarch64 29 = fp, 30 = lr, 31 = sp. */
+/*
+ * Registers by their DWARF numbers. x86-64: 3 = rbx, 6 = rbp, 7 = rsp; aarch64: 29 = fp, 30 = lr,
+ * 31 = sp.
+ */
 struct unwind_rule {
 	__u8 cfa;   /* enum unwind_cfa */
 	__u8 reg;   /* DWARF number */
@@ -34,28 +38,38 @@ struct unwind_rule {
 	__u8 index; /* DWARF number: UNWIND_INDEXED, UNWIND_RA_IN_INDEX; else 0 */
 	__s32 off;
 	__s16 off2;
-	__s16 ra, fp,
-		bx; /* where the caller's are saved, in units of 8 bytes, or UNWIND_SAME, _LOST */
+	/* where the caller's registers are saved, in units of 8 bytes; or UNWIND_SAME, _LOST */
+	__s16 ra, fp, bx;
 };
-#define UNWIND_SAME 0x7fff /* the register still holds it (aarch64: .ra in lr) */
-#define UNWIND_LOST 0x7ffe /* can't be told */
+#define UNWIND_SAME 0x7fff /* the register still holds the caller's value (aarch64: .ra in lr) */
+#define UNWIND_LOST 0x7ffe /* the caller's value can't be found */
 
 /*
- * .ra, .fp and .bx count from the CFA, except, with these flags, from the frame's own frame pointer
- * (before the step): where a stack is realigned the CFA is no constant away (GCC's DRAP, icc's MKL).
+ * .ra, .fp and .bx count from the CFA. With these flags they count from the frame's own frame
+ * pointer (before the step): where a stack is realigned, the distance from the CFA isn't constant
+ * (GCC's DRAP, icc's MKL).
  */
 #define UNWIND_FP_FROM_FP 1
 #define UNWIND_BX_FROM_FP 2
 
-/* .ra is UNWIND_SAME, in register .index (x86-64: glibc's vfork() keeps it in rdi during the system call). */
+/*
+ * .ra is UNWIND_SAME, in register .index. On x86-64 glibc's vfork() keeps it in rdi during the
+ * system call.
+ */
 #define UNWIND_RA_IN_INDEX 4
 
-/* A row holds from .key (address in the file - the table's base) up to the next row's. */
+/*
+ * A row holds from its key on, up to the next row's. Keys are addresses in the file minus the
+ * table's base.
+ */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
-#define UNWIND_EVAL	 (1u << 24) /* flag beside the rule: code of CPython's evaluation loop */
+#define UNWIND_EVAL	 (1u << 24) /* beside the rule: this is CPython's evaluation loop */
 
-/* 4 KiB: rows, or one level of the tree above them (.value: number of a chunk). Unused keys: ~0. */
+/*
+ * 4 KiB of rows, or of one level of the tree above them (.value: number of a chunk). Unused keys:
+ * ~0.
+ */
 #define UNWIND_FANOUT 512
 #define UNWIND_LEVELS 3
 struct unwind_chunk {
@@ -64,8 +78,8 @@ struct unwind_chunk {
 };
 
 /*
- * Chunks in one slab: 2 MiB. A chunk's number is slab * UNWIND_SLAB_CHUNKS + index. Smaller ones would cost
- * time: each is put into a map of maps, which waits for all programs (12 ms).
+ * Chunks in one slab (2 MiB). The number of a chunk is slab * UNWIND_SLAB_CHUNKS + index. Smaller
+ * slabs would cost time: putting one into the map of maps waits for all running programs (12 ms).
  */
 #define UNWIND_SLAB_CHUNKS	512
 
@@ -76,17 +90,19 @@ struct unwind_chunk {
 /* Which native frames are unwound: from the innermost one to ... */
 enum native_mode {
 	NATIVE_MODE_NONE,
-	NATIVE_MODE_LEAF, /* the innermost Python frame's evaluation loop; all while garbage is collected */
+	NATIVE_MODE_LEAF, /* the evaluation loop of the innermost Python frame; all of them during
+			   * garbage collection */
 	NATIVE_MODE_FULL, /* the thread's start */
 };
 
 /* Map `unwind_tables`: one file's rows. */
 struct unwind_table {
-	__u32 root;  /* chunk */
-	__u32 depth; /* 1 = root holds rows; 0 = no rows (yet) */
-	__u32 used;  /* second in which a sample looked into it last */
-	__u32 guarded; /* bytes of code, from key 0 on, without which the rows prove nothing; 0 = it can't change */
-	__u64 check; /* of them: check_bytes() */
+	__u32 root;    /* chunk */
+	__u32 depth;   /* 1 = root holds rows; 0 = no rows (yet) */
+	__u32 used;    /* the second in which a sample last used it */
+	__u32 guarded; /* bytes of code, from key 0 on, that must be unchanged for the rows to hold;
+		        * 0 = they can't change */
+	__u64 check;   /* check_bytes() of these bytes */
 };
 
 /* Executable mappings of a process, ascending; 4 KiB. Unused starts: SPACE_UNUSED. */
@@ -94,11 +110,11 @@ struct unwind_table {
 #define SPACE_UNUSED   (1ull << 62)
 struct space_mapping {
 	__u32 pages; /* of 4,096 bytes */
-	__u32 table; /* index into `unwind_tables`; 0 = nothing known of it */
+	__u32 table; /* index into `unwind_tables`; 0 = no table */
 	__u32 key;   /* of the mapping's first byte */
 	__u32 reserved;
 };
-/* User space's form of one; @key is that of its first byte in @table. */
+/* A mapping as user space holds it; @key is that of its first byte in @table. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;
@@ -111,20 +127,21 @@ struct space_chunk {
 #define SPACE_CHUNKS 16 /* of one process: 2,048 mappings */
 
 /*
- * Map `spaces`: what a process has mapped. The kernel program counts how often something executable
- * was unmapped (.unmaps); what user space read holds while .at_unmaps is equal. A fork shares its
- * parent's slot as long as that was read before it began.
+ * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
+ * executable was unmapped. What user space read holds as long as .unmaps equals .at_unmaps. A fork
+ * shares its parent's slot as long as that was read before the fork.
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;
-	__u64 owner_start_ns; /* proc_key of the process it was read of; 0: nobody had sampled it */
-	__u64 read_ns;	      /* CLOCK_MONOTONIC, when its mappings had been read */
+	__u64 owner_start_ns; /* proc_key of the process it was read from; 0: no sample of it yet */
+	__u64 read_ns;	      /* CLOCK_MONOTONIC, when reading ended */
 	__u32 owner_tgid, owner_exec;
-	__u32 version; /* differs whenever the mappings do; 0 = nothing was read */
-	__u32 asked;   /* the kernel program's: version that it wanted to be newer */
-	__u32 chunks;  /* used of .chunk */
+	__u32 version; /* differs whenever the mappings do; 0 = not read yet */
+	__u32 asked;   /* set by the kernel program: it wants a version newer than this */
+	__u32 chunks;  /* used entries of .chunk */
 	__u32 chunk[SPACE_CHUNKS];
-	__u32 reading; /* user space reads them now: what the kernel finds a place for counts as unmapped */
+	__u32 reading; /* user space reads the mappings now: any new mapping
+			* counts in .unmaps */
 };
 
 _Static_assert(sizeof(struct unwind_rule) == 16, "");

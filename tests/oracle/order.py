@@ -20,7 +20,7 @@ NATIVE_MARK = "[incomplete: native stack"  # what follows says why
 # Marks of limits: a stack has 2,048 native frames, and a sample's time ends before some hundred different functions do. Of
 # what is cut so the native frames next to the cut may match no Python frame.
 SLOW = NATIVE_MARK + ": took too long]"
-DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: too much to read for the code objects' proof]"
+DEEP, LATE = NATIVE_MARK + ": deeper than 2,048 frames]", "[incomplete: code objects too large to verify]"
 UNMATCHED = NATIVE_MARK + ": doesn't match the Python frames]"
 PART = 64  # frames
 FOREIGN = "another file's Python frame"

@@ -33,7 +33,7 @@ started = outer()
 next(started)
 drive(started)
 """
-MARK = "[incomplete: what called its outermost function isn't known]"
+MARK = "[incomplete: the caller of its outermost function isn't known]"
 
 
 def stacks_of(python):
